@@ -187,7 +187,7 @@ LwStatus launch(LwStream* stream, const LwLaunch* launch) {
 }
 
 LwStatus capture_begin(LwStream* stream) {
-  return on(stream->device, [&] { return cudaStreamBeginCapture(stream->stream, cudaStreamCaptureModeThreadLocal); });
+  return on(stream->device, [&] { return cudaStreamBeginCapture(stream->stream, cudaStreamCaptureModeRelaxed); });
 }
 LwStatus capture_end(LwStream* stream, LwGraph** graph) {
   *graph = new (std::nothrow) LwGraph{stream->device, nullptr};

@@ -6,7 +6,9 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,16 +30,33 @@ class Queue {
 /// The number of the queue that what this thread calls goes to: that of the innermost QueueScope, or 0.
 int running_queue() noexcept;
 
-/// While it lives its thread has a queue of its own, which other threads have only where there are more than 62 scopes
-/// at a time: a run, or a thread that prepares what runs will read.
+/// The number of a queue that nobody else has while it lives, unless there are more than 62 at a time.
+class QueueNumber {
+ public:
+  QueueNumber() noexcept;
+  ~QueueNumber();
+  QueueNumber(const QueueNumber&) = delete;
+  QueueNumber& operator=(const QueueNumber&) = delete;
+
+  int value() const noexcept { return value_; }
+  bool is_shared() const noexcept;
+
+ private:
+  int value_;
+};
+
+/// While it lives its thread has a queue of its own, or one whose number somebody has: a run, or a thread that prepares
+/// what runs will read.
 class QueueScope {
  public:
   QueueScope() noexcept;
+  explicit QueueScope(const QueueNumber& number) noexcept;
   ~QueueScope();
   QueueScope(const QueueScope&) = delete;
   QueueScope& operator=(const QueueScope&) = delete;
 
  private:
+  std::optional<QueueNumber> own_;
   int outer_;
 };
 
@@ -49,6 +68,7 @@ class Buffer {
   struct Uses {
     std::atomic<std::uint64_t> all = 0;
     std::atomic<int> writer = -1;
+    std::shared_ptr<void> owner;  // to which the memory goes back; null: to the device
   };
 
   Buffer() = default;
@@ -90,6 +110,32 @@ struct RowCopy {
   std::size_t bytes, rows, to_step, from_step;
 };
 
+/// All that one run calls on a queue, noted once and then called again as a whole, as often as wanted. Everything is
+/// called with the same addresses: what it read must stay, and its memory is its own. One thread at a time.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  /// The queue on which everything about it is to be called. Memory got there before `end` belongs to the recording.
+  virtual const QueueNumber& queue() const noexcept = 0;
+  /// From here to `end` calls on the queue are noted, and carried out a little later.
+  virtual void begin() noexcept = 0;
+  /// From here on calls are only carried out: what comes cannot be repeated.
+  virtual void give_up() noexcept = 0;
+  /// Whether all between was noted.
+  virtual bool end() noexcept = 0;
+  /// Calls it all again. `between`: now and then, and may throw, which leaves out the rest.
+  virtual void replay(const std::function<void()>& between) = 0;
+  /// Memory of the device that it holds.
+  virtual std::size_t bytes() const noexcept = 0;
+};
+
+/// What a device can do without: whoever keeps it is asked when memory runs out.
+class Spare {
+ public:
+  virtual ~Spare() = default;
+  virtual void drop() noexcept = 0;
+};
+
 /// What a device holds of the system's memory, in bytes.
 struct MemoryUse {
   std::size_t held;        // got and not given back
@@ -116,6 +162,13 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual void check(Queue& queue) = 0;
   /// Whether `check` throws.
   virtual bool has_failed() const noexcept = 0;
+  /// Whether so much was called on a queue and is not done that whoever calls more should wait first: then what was
+  /// called is soon done, and so is a run that is cancelled.
+  virtual bool is_behind(Queue&) noexcept { return false; }
+  /// For a run; nullptr where nothing is gained by it, or queues or memory are scarce.
+  virtual std::unique_ptr<Recording> record() { return nullptr; }
+  /// Asked to drop what it keeps when memory runs out, and by `trim`.
+  virtual void add_spare(std::weak_ptr<Spare>) {}
   /// Bytes of live buffers now, and the most there were since the last reset_peak.
   virtual std::size_t live_bytes() const noexcept = 0;
   virtual std::size_t peak_bytes() const noexcept = 0;
@@ -187,6 +240,7 @@ struct DeviceOptions {
   std::uint64_t memory_bytes = UINT64_MAX;  // most that is got from the driver
   bool keeps_memory = true;                 // freed memory stays, to be used again
   bool is_synchronous = false;              // every kernel is waited for, so that an error names it
+  bool replays = true;                      // runs may be recorded, and called again as a whole
 
   auto operator<=>(const DeviceOptions&) const = default;
 };

@@ -31,11 +31,16 @@ void give_back(int number) noexcept {
 
 int running_queue() noexcept { return running; }
 
-QueueScope::QueueScope() noexcept : outer_(running) { running = take(); }
+QueueNumber::QueueNumber() noexcept : value_(take()) {}
 
-QueueScope::~QueueScope() {
-  give_back(running);
-  running = outer_;
-}
+QueueNumber::~QueueNumber() { give_back(value_); }
+
+bool QueueNumber::is_shared() const noexcept { return value_ == kShared; }
+
+QueueScope::QueueScope() noexcept : own_(std::in_place), outer_(running) { running = own_->value(); }
+
+QueueScope::QueueScope(const QueueNumber& number) noexcept : outer_(running) { running = number.value(); }
+
+QueueScope::~QueueScope() { running = outer_; }
 
 }  // namespace lw

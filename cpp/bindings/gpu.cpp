@@ -41,6 +41,7 @@ struct SimulatedDevice {
     out["bytes_down"] = counters.bytes_down;
     out["host_waits"] = counters.host_waits;
     out["launches"] = launches;
+    out["replays"] = counters.replays;
     return out;
   }
 };
@@ -59,6 +60,7 @@ std::pair<std::uint64_t, std::uint64_t> settle_device(const std::string& kind, s
   if (driver == nullptr) return total;
   for (const std::shared_ptr<gpu::Card>& card : gpu::Card::all_of(*driver, number)) {
     card->wait_for_all();
+    if (trim) card->drop_spares();
     if (trim) card->memory().trim();
     total.first += card->memory().use().held;
     total.second += card->has_failed();

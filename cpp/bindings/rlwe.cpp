@@ -72,13 +72,13 @@ void bind_context(nb::module_& m) {
       .def(
           "__init__",
           [](Context* self, std::shared_ptr<const Parameters> parameters, const std::string& backend, unsigned threads,
-             std::int32_t device, std::uint64_t memory_bytes, bool keeps_memory, bool is_synchronous) {
+             std::int32_t device, std::uint64_t memory_bytes, bool keeps_memory, bool is_synchronous, bool replays) {
             nb::gil_scoped_release released;
-            const DeviceOptions options = {device, memory_bytes, keeps_memory, is_synchronous};
+            const DeviceOptions options = {device, memory_bytes, keeps_memory, is_synchronous, replays};
             new (self) Context(std::move(parameters), backend, threads, options);
           },
           "parameters"_a, "backend"_a = "auto", "threads"_a = 0, "device"_a = 0, "memory_bytes"_a = UINT64_MAX,
-          "keeps_memory"_a = true, "is_synchronous"_a = false,
+          "keeps_memory"_a = true, "is_synchronous"_a = false, "replays"_a = true,
           "What follows threads is for devices: which of them, most bytes of its memory, whether freed memory stays "
           "for "
           "later, and whether every kernel is waited for.")

@@ -1,6 +1,7 @@
 #include "exec/executor.hpp"
 
 #include "exec/key_uses.hpp"
+#include "exec/recorded_runs.hpp"
 #include "math/error.hpp"
 
 namespace lw {
@@ -30,11 +31,13 @@ Executor::Executor(std::shared_ptr<const Context> context, std::shared_ptr<const
       plan_(std::move(plan)),
       keys_(std::move(keys)),
       plaintexts_(std::move(plaintexts)),
-      memory_(context_, plaintexts_) {
+      memory_(context_, plaintexts_),
+      recorded_(std::make_shared<RecordedRuns>(context_)) {
   check_parameters(plan_->parameters().fingerprint(), context_->parameters(), "Executor: the plan");
   check_parameters(keys_->parameters(), context_->parameters(), "Executor: the key set");
   check_keys();
   key_need_ = find_key_need();
+  context_->ring().device().add_spare(recorded_);
 }
 
 void Executor::check_keys() const {

@@ -46,6 +46,8 @@ struct KeyNeed {
 
 using Input = std::variant<Ciphertexts, std::int64_t>;
 
+class RecordedRuns;
+
 /// May be shared between threads if its providers may.
 class Executor {
  public:
@@ -84,6 +86,8 @@ class Executor {
   void check_inputs(const std::vector<Input>& inputs, const std::string& who) const;
   void check_watch(const Observers& observers) const;
   void check_state(const RunState& state) const;
+  Tick paced(Tick tick) const;
+  void synchronise() const;
   std::unique_ptr<KeyUses> key_uses(const std::vector<Input>& inputs, const std::optional<RunState>& from) const;
   std::vector<Ciphertexts> run_checked(std::vector<Input> inputs, const Observers& observers,
                                        std::optional<RunState> from) const;
@@ -98,6 +102,7 @@ class Executor {
   std::shared_ptr<PlaintextProvider> plaintexts_;
   KeyNeed key_need_;
   mutable WorkingMemory memory_;
+  std::shared_ptr<RecordedRuns> recorded_;
 };
 
 }  // namespace lw

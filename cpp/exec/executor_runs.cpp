@@ -1,11 +1,14 @@
 // How an executor runs what it has checked: one run, or several together.
 #include <algorithm>
+#include <chrono>
 #include <map>
+#include <thread>
 #include <utility>
 
 #include "exec/executor.hpp"
 #include "exec/interpreter.hpp"
 #include "exec/key_uses.hpp"
+#include "exec/recorded_runs.hpp"
 #include "exec/shared_keys.hpp"
 #include "math/error.hpp"
 
@@ -32,14 +35,7 @@ std::size_t num_bytes(const std::vector<Ciphertexts>& outputs) {
   return total;
 }
 
-/// Which way through the plan a run takes depends on these alone.
-std::vector<std::int64_t> integers(const std::vector<Input>& inputs) {
-  std::vector<std::int64_t> found;
-  for (const Input& input : inputs) {
-    if (const std::int64_t* value = std::get_if<std::int64_t>(&input)) found.push_back(*value);
-  }
-  return found;
-}
+constexpr std::chrono::microseconds kPause{50};  // of a host that waits for a device
 
 /// What a member of a batch reports.
 Observers of_member(const BatchObservers& observers, std::size_t member, Tick tick) {
@@ -114,14 +110,17 @@ std::vector<std::vector<std::size_t>> Executor::batches(const std::vector<std::v
 void Executor::run_together(const std::vector<std::size_t>& batch, std::vector<std::vector<Input>>& members,
                             std::vector<std::vector<Ciphertexts>>& outputs, const BatchObservers& observers) const {
   Lockstep lockstep(batch.size());
-  const Tick tick = [&lockstep] { lockstep.check(); };
+  const Tick tick = paced([&lockstep] { lockstep.check(); });
   SharedKeys keys(*context_, *keys_, key_uses(members[batch[0]], std::nullopt), tick, lockstep);
   lockstep.run(
       [&](std::size_t place) {
         const std::size_t member = batch[place];
         const Observers own = of_member(observers, member, tick);
-        outputs[member] = Interpreter(*context_, *plan_, keys.of(place), keys_->id(), *plaintexts_, own)
+        const QueueScope scope;
+        PlanConstants constants(*plaintexts_);
+        outputs[member] = Interpreter(*context_, *plan_, keys.of(place), keys_->id(), constants, own)
                               .run(std::move(members[member]), std::nullopt);
+        synchronise();
       },
       observers.tick);
 }
@@ -134,8 +133,44 @@ std::unique_ptr<KeyUses> Executor::key_uses(const std::vector<Input>& inputs,
 std::vector<Ciphertexts> Executor::run_checked(std::vector<Input> inputs, const Observers& observers,
                                                std::optional<RunState> from) const {
   std::unique_ptr<KeyRun> keys = keys_->start(key_uses(inputs, from), observers.tick);
-  return Interpreter(*context_, *plan_, std::move(keys), keys_->id(), *plaintexts_, observers)
-      .run(std::move(inputs), std::move(from));
+  Observers paced = observers;
+  paced.tick = this->paced(observers.tick);
+  const bool is_watched = observers.on_event || observers.on_watch || observers.on_turn || from.has_value();
+  if (!is_watched && keys_->budget_bytes() == SIZE_MAX) {
+    const auto execute = [&](std::vector<Input> given, RecordedRuns::Run& run) {
+      PlanConstants constants(*plaintexts_, &run.constants, [&run] { run.recording->give_up(); });
+      return Interpreter(*context_, *plan_, std::move(keys), keys_->id(), constants, paced)
+          .run(std::move(given), std::nullopt);
+    };
+    if (auto outputs = recorded_->run(inputs, paced.tick, execute)) return *std::move(outputs);
+  }
+  const QueueScope scope;
+  PlanConstants constants(*plaintexts_);
+  std::vector<Ciphertexts> outputs = Interpreter(*context_, *plan_, std::move(keys), keys_->id(), constants, paced)
+                                         .run(std::move(inputs), std::move(from));
+  synchronise();
+  return outputs;
+}
+
+/// Who calls more than a device keeps up with waits, and meanwhile hears of it if the run is cancelled or has failed.
+Tick Executor::paced(Tick tick) const {
+  const Ring& ring = context_->ring();
+  if (ring.backend().form().is_on_host()) return tick;
+  return [&ring, tick = std::move(tick)] {
+    call(tick);
+    Queue& queue = ring.queue();
+    ring.device().check(queue);
+    while (ring.device().is_behind(queue)) {
+      std::this_thread::sleep_for(kPause);
+      call(tick);
+      ring.device().check(queue);
+    }
+  };
+}
+
+void Executor::synchronise() const {
+  const Ring& ring = context_->ring();
+  ring.device().synchronise(ring.queue());
 }
 
 }  // namespace lw

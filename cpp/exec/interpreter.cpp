@@ -54,11 +54,11 @@ auto Interpreter::each(const Instruction& instruction, const Function& function)
 }
 
 Interpreter::Interpreter(const Context& context, const Plan& plan, std::unique_ptr<KeyRun> keys,
-                         const KeySetId& key_set, PlaintextProvider& plaintexts, const Observers& observers)
+                         const KeySetId& key_set, PlanConstants& constants, const Observers& observers)
     : plan_(plan),
       keys_(std::move(keys)),
       key_set_(key_set),
-      plaintexts_(plaintexts),
+      constants_(constants),
       observers_(observers),
       evaluator_(context, observers.tick),
       scheme_(make_scheme(context, observers.tick)),
@@ -82,7 +82,6 @@ Interpreter::Interpreter(const Context& context, const Plan& plan, std::unique_p
 }
 
 std::vector<Ciphertexts> Interpreter::run(std::vector<Input> inputs, std::optional<RunState> from) {
-  const QueueScope scope;
   RegisterValues args;
   for (Input& input : inputs) {
     std::visit([&args](auto&& value) { args.emplace_back(std::move(value)); }, std::move(input));
@@ -91,8 +90,6 @@ std::vector<Ciphertexts> Interpreter::run(std::vector<Input> inputs, std::option
   std::vector<Ciphertexts> outputs;
   RegisterValues yielded = from ? resume(std::move(args), *std::move(from)) : run_block(0, std::move(args));
   for (RegisterValue& value : yielded) outputs.push_back(std::get<Ciphertexts>(std::move(value)));
-  const Ring& ring = evaluator_.context().ring();
-  ring.device().synchronise(ring.queue());
   return outputs;
 }
 
@@ -240,7 +237,7 @@ Interpreter::RegisterValues Interpreter::run_diag_sums(const Instruction& instru
 
 Ciphertexts Interpreter::run_map_sums(const Instruction& instruction) {
   const SwitchKeys* keys = instruction.in.size() > 1 ? &this->keys(instruction) : nullptr;
-  return map_sums(evaluator_, observers_.tick, plaintexts_, static_cast<std::uint32_t>(instruction.imm[0]),
+  return map_sums(evaluator_, observers_.tick, constants_, static_cast<std::uint32_t>(instruction.imm[0]),
                   spend(instruction), keys, plan_.type(instruction.out[0]));
 }
 
@@ -375,9 +372,9 @@ Interpreter::RegisterValue Interpreter::evaluate(const Instruction& instruction)
   const ValueType& type = plan_.type(instruction.out[0]);
   switch (instruction.op) {
     case Opcode::kEncode:
-      return plaintexts_.acquire(static_cast<std::uint32_t>(instruction.imm[0]), type);
+      return constants_.acquire(static_cast<std::uint32_t>(instruction.imm[0]), type);
     case Opcode::kEncodeAt:
-      return plaintexts_.acquire(
+      return constants_.acquire(
           static_cast<std::uint32_t>(instruction.imm[part(instruction.in[0], instruction.imm.size())]), type);
     case Opcode::kKey:
       return {};

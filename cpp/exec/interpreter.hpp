@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "exec/executor.hpp"
+#include "exec/plan_constants.hpp"
 #include "rlwe/evaluator.hpp"
 
 namespace lw {
@@ -13,8 +14,9 @@ class Interpreter {
  public:
   /// keys: of this run alone; key_set: theirs.
   Interpreter(const Context& context, const Plan& plan, std::unique_ptr<KeyRun> keys, const KeySetId& key_set,
-              PlaintextProvider& plaintexts, const Observers& observers);
+              PlanConstants& constants, const Observers& observers);
 
+  /// Calls all of it on the running queue, and waits for nothing.
   std::vector<Ciphertexts> run(std::vector<Input> inputs, std::optional<RunState> from);
 
  private:
@@ -77,7 +79,7 @@ class Interpreter {
   const Plan& plan_;
   std::unique_ptr<KeyRun> keys_;
   const KeySetId& key_set_;
-  PlaintextProvider& plaintexts_;
+  PlanConstants& constants_;
   const Observers& observers_;
   Evaluator evaluator_;
   std::unique_ptr<const Scheme> scheme_;

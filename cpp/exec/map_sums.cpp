@@ -20,19 +20,19 @@ void note(std::vector<T>& known, T item) {
 
 class MapSums {
  public:
-  MapSums(const Evaluator& evaluator, const Tick& tick, PlaintextProvider& plaintexts, std::uint32_t constant,
+  MapSums(const Evaluator& evaluator, const Tick& tick, PlanConstants& constants, std::uint32_t constant,
           const SwitchKeys* keys, const ValueType& result, double scale, std::size_t num_inputs)
       : evaluator_(evaluator),
         tick_(tick),
-        plaintexts_(plaintexts),
+        constants_(constants),
         constant_(constant),
         keys_(keys),
         plain_(result),
-        products_(plaintexts.products(constant)),
+        products_(constants.provider().products(constant)),
         totals_(result.count) {
     plain_.kind = TypeKind::kPlain;
     plain_.scale = result.scale / scale;
-    at_once_ = plaintexts_at_once(evaluator.context(), plaintexts, result);
+    at_once_ = plaintexts_at_once(evaluator.context(), constants.provider(), result);
     const std::size_t num_keys = keys == nullptr ? 0 : keys->size();
     for (const MapProduct& product : products_) {
       if (product.input < num_inputs && product.baby <= num_keys && product.sum < result.count) continue;
@@ -69,7 +69,7 @@ class MapSums {
       for (; first < products_.size() && products_[first].sum == sum && held.size() < at_once_; ++first) {
         call(tick_);
         factors.push_back(&x[products_[first].input]);
-        held.push_back(plaintexts_.acquire_product(constant_, first, plain_));
+        held.push_back(constants_.acquire_product(constant_, first, plain_));
       }
       std::vector<const Plaintext*> plains;
       for (const Plaintext& plain : held) plains.push_back(&plain);
@@ -88,7 +88,7 @@ class MapSums {
     std::vector<Plaintext> held;
     for (const std::uint32_t number : pass.products) {
       call(tick_);
-      held.push_back(plaintexts_.acquire_product(constant_, number, plain_));
+      held.push_back(constants_.acquire_product(constant_, number, plain_));
     }
     std::vector<Evaluator::Diagonal> diagonals;
     for (std::size_t i = 0; i < held.size(); ++i) {
@@ -111,7 +111,7 @@ class MapSums {
 
   const Evaluator& evaluator_;
   const Tick& tick_;
-  PlaintextProvider& plaintexts_;
+  PlanConstants& constants_;
   std::uint32_t constant_;
   const SwitchKeys* keys_;
   ValueType plain_;
@@ -140,10 +140,10 @@ std::size_t plaintexts_at_once(const Context& context, const PlaintextProvider& 
   return std::max<std::size_t>(1, plaintexts.budget_bytes() / bytes);
 }
 
-Ciphertexts map_sums(const Evaluator& evaluator, const Tick& tick, PlaintextProvider& plaintexts,
-                     std::uint32_t constant, Ciphertexts x, const SwitchKeys* keys, const ValueType& result) {
+Ciphertexts map_sums(const Evaluator& evaluator, const Tick& tick, PlanConstants& constants, std::uint32_t constant,
+                     Ciphertexts x, const SwitchKeys* keys, const ValueType& result) {
   const double scale = x[0].scale;
-  return MapSums(evaluator, tick, plaintexts, constant, keys, result, scale, x.size()).run(std::move(x));
+  return MapSums(evaluator, tick, constants, constant, keys, result, scale, x.size()).run(std::move(x));
 }
 
 }  // namespace lw

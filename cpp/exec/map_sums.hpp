@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "exec/executor.hpp"
+#include "exec/plan_constants.hpp"
 #include "rlwe/evaluator.hpp"
 
 namespace lw {
@@ -24,7 +24,7 @@ std::size_t plaintexts_at_once(const Context& context, const PlaintextProvider& 
 /// Each of x, over Q with degree 1, is decomposed once, and given up after it has been read. Plaintexts are asked for
 /// product by product; as many are held at once as the provider's budget allows. The sums are of type `result`: over
 /// QP, or over Q without keys (null). Throws lw::Error(kFormat) for products that do not fit these numbers.
-Ciphertexts map_sums(const Evaluator& evaluator, const Tick& tick, PlaintextProvider& plaintexts,
-                     std::uint32_t constant, Ciphertexts x, const SwitchKeys* keys, const ValueType& result);
+Ciphertexts map_sums(const Evaluator& evaluator, const Tick& tick, PlanConstants& constants, std::uint32_t constant,
+                     Ciphertexts x, const SwitchKeys* keys, const ValueType& result);
 
 }  // namespace lw

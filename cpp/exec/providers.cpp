@@ -101,6 +101,7 @@ std::vector<Plaintext> PlaintextProvider::acquire(std::uint32_t constant, std::o
     making_.insert_or_assign(name, Making{getpid(), made.get_future().share()});
   }
   const Made ending(*this, name, made);
+  const QueueScope scope;  // others will read them too, and a run may be recorded
   if (rounded.empty()) rounded = round(constant, product, type);
   const std::vector<Plaintext> lifted = lift(rounded, type);
   keep(name, std::move(rounded), lifted);

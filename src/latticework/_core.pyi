@@ -589,6 +589,7 @@ class Context:
         memory_bytes: int = ...,
         keeps_memory: bool = True,
         is_synchronous: bool = False,
+        replays: bool = True,
     ) -> None: ...
     @property
     def device(self) -> str: ...

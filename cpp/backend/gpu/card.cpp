@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backend/gpu/device_memory.hpp"
+#include "backend/gpu/recording.hpp"
 #include "math/error.hpp"
 
 namespace lw::gpu {
@@ -55,14 +56,19 @@ Card::Card(const LwDriver& driver, const DeviceOptions& options)
   }
   if (status == LW_OK) status = driver.describe(device, &info_);
   if (status == LW_OK) status = driver.event_make(device, &event_);
+  for (int number = 0; number < kQueues; ++number) paces_.emplace_back(*this, number);
   note(status, "the device cannot be used");
   check();
 }
 
 Card::~Card() {
+  paces_.clear();
   memory_.reset();
   for (LwStream* stream : streams_) {
     if (stream != nullptr) driver_.stream_free(stream);
+  }
+  for (LwEvent* tail : tails_) {
+    if (tail != nullptr) driver_.event_free(tail);
   }
   driver_.event_free(event_);
 }
@@ -82,12 +88,21 @@ bool Card::record(LwEvent* event, int number) noexcept {
 void Card::order(int after, int before) noexcept {
   const std::uint64_t now = issued_[before].load(std::memory_order_acquire);
   if (after == before || now == 0 || has_failed()) return;
+  if (GpuRecording* const waits = recording(after)) {
+    waits->await(before);
+    return;
+  }
   LwStream* const to = stream(after);
   LwStream* const from = stream(before);
   const std::lock_guard lock(mutex_);
   if (ordered_[after][before] >= now || to == nullptr || from == nullptr) return;
   ordered_[after][before] = now;
-  if (note(driver_.event_record(event_, from), "an event")) note(driver_.event_order(to, event_), "an event");
+  if (LwEvent* const end = end_of(before)) note(driver_.event_order(to, end), "an event");
+}
+
+LwEvent* Card::end_of(int number) noexcept {
+  if (recording(number) != nullptr) return tails_[number];
+  return note(driver_.event_record(event_, streams_[number]), "an event") ? event_ : nullptr;
 }
 
 void Card::wait(int number) noexcept {
@@ -96,8 +111,66 @@ void Card::wait(int number) noexcept {
 }
 
 void Card::wait_for_all() noexcept {
+  LwEvent* end = nullptr;
   for (int number = 0; number < kQueues; ++number) {
-    if (issued_[number].load(std::memory_order_acquire) > 0) wait(number);
+    if (has_failed() || issued_[number].load(std::memory_order_acquire) == 0) continue;
+    if (end == nullptr && !note(driver_.event_make(device(), &end), "an event")) return;
+    LwEvent* waited = end;
+    {
+      const std::lock_guard lock(mutex_);
+      if (streams_[number] == nullptr) continue;
+      if (recording(number) != nullptr) {
+        waited = tails_[number];
+      } else {
+        note(driver_.event_record(end, streams_[number]), "an event");
+      }
+    }
+    note(driver_.event_wait(waited), "waiting");
+  }
+  if (end != nullptr) driver_.event_free(end);
+}
+
+void Card::begin_capture(GpuRecording& recording) noexcept {
+  const int number = recording.queue().value();
+  LwStream* const captured = stream(number);
+  if (captured == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  LwEvent*& tail = tails_[number];
+  if (tail == nullptr && !note(driver_.event_make(device(), &tail), "an event")) return;
+  if (!note(driver_.event_record(tail, captured), "an event")) return;
+  if (note(driver_.capture_begin(captured), "a capture")) recordings_[number].store(&recording);
+}
+
+LwGraph* Card::end_capture(int number) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (recordings_[number].exchange(nullptr) == nullptr) return nullptr;
+  LwGraph* graph = nullptr;
+  if (note(driver_.capture_end(streams_[number], &graph), "a capture")) return graph;
+  if (graph != nullptr) driver_.graph_free(graph);
+  return nullptr;
+}
+
+void Card::replay(LwGraph* graph, std::size_t calls, int number) noexcept {
+  LwStream* const to = stream(number);
+  if (to == nullptr) return;
+  note(driver_.graph_replay(graph, to), "a replay");
+  issued_[number].fetch_add(calls, std::memory_order_release);
+}
+
+void Card::add_spare(std::weak_ptr<Spare> spare) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(spares_, [](const auto& known) { return known.expired(); });
+  spares_.push_back(std::move(spare));
+}
+
+void Card::drop_spares() noexcept {
+  std::vector<std::weak_ptr<Spare>> known;
+  {
+    const std::lock_guard lock(mutex_);
+    known = spares_;
+  }
+  for (const auto& weak : known) {
+    if (const std::shared_ptr<Spare> spare = weak.lock()) spare->drop();
   }
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,10 +13,12 @@
 
 #include "backend/device.hpp"
 #include "backend/gpu/driver.h"
+#include "backend/gpu/pace.hpp"
 
 namespace lw::gpu {
 
 class DeviceMemory;
+class GpuRecording;
 
 constexpr int kQueues = 64;  // numbers of queues, each of which has a stream
 /// Of a set of queues.
@@ -59,10 +62,26 @@ class Card {
   void order(int after, int before) noexcept;
   /// Records an event after all that was called on a queue so far. Returns whether all is well.
   bool record(LwEvent* event, int number) noexcept;
-  /// The host waits until all that was called on the queue is done.
+  /// The host waits until all that was called on the queue is done. Not while it is captured.
   void wait(int number) noexcept;
-  /// The same for every queue.
+  /// The same for every queue, apart from what is captured.
   void wait_for_all() noexcept;
+
+  /// From here to `end_capture` what is called on the queue of a recording, by one thread, goes to a graph; nullptr
+  /// after a failure.
+  void begin_capture(GpuRecording& recording) noexcept;
+  LwGraph* end_capture(int number) noexcept;
+  /// Which captures a queue; nullptr: what is called is carried out.
+  GpuRecording* recording(int number) const noexcept { return recordings_[number].load(std::memory_order_acquire); }
+  void replay(LwGraph* graph, std::size_t calls, int number) noexcept;
+
+  /// How much was called on a queue, and whether enough of it is not done yet.
+  std::uint64_t issued(int number) const noexcept { return issued_[number].load(std::memory_order_acquire); }
+  bool is_behind(int number) noexcept { return paces_[static_cast<std::size_t>(number)].is_behind(); }
+
+  void add_spare(std::weak_ptr<Spare> spare);
+  /// Has everything dropped that can be done without.
+  void drop_spares() noexcept;
 
   bool has_failed() const noexcept { return has_failed_.load(std::memory_order_acquire); }
   /// Notes the status of a call that was about `what`, unless it is LW_OK. Returns whether all is well.
@@ -73,21 +92,27 @@ class Card {
  private:
   /// Made when it is first needed; nullptr after a failure.
   LwStream* stream(int number) noexcept;
+  /// Recorded after what was called on a queue; of a captured one, what was before the capture. nullptr: it failed.
+  LwEvent* end_of(int number) noexcept;
 
   const LwDriver& driver_;
   const DeviceOptions options_;
   const std::uint64_t number_;
   LwDeviceInfo info_{};
-  std::mutex mutex_;  // guards what follows, down to the atomics
+  std::mutex mutex_;  // guards what follows, down to the spares, and changes of recordings_
   LwStream* streams_[kQueues] = {};
   LwEvent* event_ = nullptr;                      // of the order that is being made
   std::uint64_t ordered_[kQueues][kQueues] = {};  // [after][before]: what had been issued then
+  LwEvent* tails_[kQueues] = {};                  // of captured queues: after what came before the capture
+  std::vector<std::weak_ptr<Spare>> spares_;
+  std::atomic<GpuRecording*> recordings_[kQueues] = {};
   std::atomic<std::uint64_t> issued_[kQueues] = {};
   std::atomic<bool> has_failed_ = false;
   mutable std::mutex failure_mutex_;
   LwStatus failure_ = LW_OK;
   std::string failure_text_;
   std::unique_ptr<DeviceMemory> memory_;
+  std::deque<Pace> paces_;  // of the queues
 };
 
 }  // namespace lw::gpu

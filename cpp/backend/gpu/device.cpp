@@ -5,6 +5,7 @@
 
 #include "backend/embedding.hpp"
 #include "backend/gpu/device_memory.hpp"
+#include "backend/gpu/recording.hpp"
 #include "math/error.hpp"
 
 namespace lw::gpu {
@@ -16,7 +17,7 @@ GpuDevice::GpuDevice(std::string_view name, std::shared_ptr<Card> card, const Ho
     : name_(name),
       card_(std::move(card)),
       host_{{host.moduli().begin(), host.moduli().end()}, embedding_roots(host.degree() / 2)},
-      lifts_(*card_, host.arithmetic(), host_.moduli) {
+      lifts_(*this, *card_, host.arithmetic(), host_.moduli) {
   constant_bytes_ = host.words().size() * sizeof(Word);
   constants_ = card_->memory().get(constant_bytes_, 0);
   if (constants_ != nullptr) {
@@ -39,7 +40,14 @@ GpuDevice::~GpuDevice() {
 Buffer GpuDevice::allocate(std::size_t bytes) {
   card_->check();
   const int number = running_queue();
-  void* const data = card_->memory().get(bytes, number);
+  auto uses = std::make_unique<Buffer::Uses>();
+  uses->all = queue_bit(number);
+  uses->writer = number;
+  void* data = get(bytes, number, *uses);
+  if (data == nullptr && !card_->has_failed()) {
+    card_->drop_spares();
+    data = get(bytes, number, *uses);
+  }
   if (data == nullptr) {
     card_->check();
     throw Error(ErrorKind::kOutOfMemory, std::string(name_) + ": no memory for " + std::to_string(bytes) + " bytes, " +
@@ -49,10 +57,21 @@ Buffer GpuDevice::allocate(std::size_t bytes) {
   std::size_t peak = peak_.load();
   while (peak < live && !peak_.compare_exchange_weak(peak, live)) {
   }
-  auto uses = std::make_unique<Buffer::Uses>();
-  uses->all = queue_bit(number);
-  uses->writer = number;
   return Buffer(data, bytes, shared_from_this(), std::move(uses));
+}
+
+void* GpuDevice::get(std::size_t bytes, int number, Buffer::Uses& uses) noexcept {
+  std::shared_ptr<Arena> arena = card_->memory().arena_of(number);
+  if (arena == nullptr) return card_->memory().get(bytes, number);
+  void* const memory = arena->get(bytes);
+  uses.owner = std::move(arena);
+  return memory;
+}
+
+std::unique_ptr<Recording> GpuDevice::record() {
+  const DeviceOptions& options = card_->options();
+  if (!options.replays || !options.keeps_memory || options.is_synchronous || card_->has_failed()) return nullptr;
+  return GpuRecording::make(card_);
 }
 
 Queue& GpuDevice::queue(int number) {
@@ -82,6 +101,7 @@ void GpuDevice::download(Queue& q, const RowCopy& copy) {
 }
 
 void GpuDevice::synchronise(Queue& queue) {
+  gpu_queue(queue).give_up_recording();
   card_->wait(gpu_queue(queue).number());
   card_->check();
 }
@@ -93,7 +113,10 @@ MemoryUse GpuDevice::memory() const noexcept {
   return {use.held, use.idle, use.fresh, use.returned};
 }
 
-void GpuDevice::trim() noexcept { card_->memory().trim(); }
+void GpuDevice::trim() noexcept {
+  card_->drop_spares();
+  card_->memory().trim();
+}
 
 void GpuDevice::order_read(Buffer::Uses& uses) noexcept {
   const int reader = running_queue();
@@ -112,6 +135,10 @@ void GpuDevice::order_write(Buffer::Uses& uses) noexcept {
 
 void GpuDevice::release(void* data, std::size_t bytes, const Buffer::Uses* uses) noexcept {
   live_.fetch_sub(bytes);
+  if (uses->owner != nullptr) {
+    std::static_pointer_cast<Arena>(uses->owner)->put_back(data, bytes);
+    return;
+  }
   card_->memory().put_back(data, bytes, uses->all.load());
 }
 

@@ -34,6 +34,9 @@ class GpuDevice final : public Device {
   void synchronise(Queue& queue) override;
   void check(Queue& queue) override;
   bool has_failed() const noexcept override { return card_->has_failed(); }
+  bool is_behind(Queue& queue) noexcept override { return card_->is_behind(gpu_queue(queue).number()); }
+  std::unique_ptr<Recording> record() override;
+  void add_spare(std::weak_ptr<Spare> spare) override { card_->add_spare(std::move(spare)); }
 
   std::size_t live_bytes() const noexcept override { return live_; }
   std::size_t peak_bytes() const noexcept override { return peak_; }
@@ -48,6 +51,8 @@ class GpuDevice final : public Device {
  private:
   GpuDevice(std::string_view name, std::shared_ptr<Card> card, const HostTables& host);
 
+  /// Of the arena of a queue, which then owns it, or of the card.
+  void* get(std::size_t bytes, int number, Buffer::Uses& uses) noexcept;
   void order_read(Buffer::Uses& uses) noexcept override;
   void order_write(Buffer::Uses& uses) noexcept override;
   void release(void* data, std::size_t bytes, const Buffer::Uses* uses) noexcept override;

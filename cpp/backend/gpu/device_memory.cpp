@@ -10,6 +10,57 @@ constexpr std::size_t kLeast = 512;  // bytes, and what all sizes are multiples 
 
 }  // namespace
 
+Arena::~Arena() {
+  for (const auto& [memory, bytes] : pieces_) memory_.put_back(memory, bytes, queue_bit(queue_));
+}
+
+void* Arena::get(std::size_t bytes) noexcept {
+  const std::size_t size = DeviceMemory::size_class(bytes);
+  const std::lock_guard lock(mutex_);
+  std::vector<void*>& idle = idle_[size];
+  void* memory = nullptr;
+  if (idle.empty()) {
+    memory = memory_.get(size, queue_);
+    if (memory != nullptr) pieces_.emplace_back(memory, size);
+  } else {
+    memory = idle.back();
+    idle.pop_back();
+  }
+  // Also of what is new: a replay comes here again after the piece was somebody else's.
+  if (memory != nullptr) memory_.mark(memory, size, queue_, true);
+  return memory;
+}
+
+void Arena::put_back(void* memory, std::size_t bytes) noexcept {
+  const std::size_t size = DeviceMemory::size_class(bytes);
+  const std::lock_guard lock(mutex_);
+  memory_.mark(memory, size, queue_, false);
+  idle_[size].push_back(memory);
+}
+
+std::size_t Arena::bytes() const noexcept {
+  const std::lock_guard lock(mutex_);
+  std::size_t total = 0;
+  for (const auto& piece : pieces_) total += piece.second;
+  return total;
+}
+
+void DeviceMemory::set_arena(int queue, std::shared_ptr<Arena> arena) {
+  std::shared_ptr<Arena> before;  // ends without the lock
+  const std::lock_guard lock(mutex_);
+  before = std::exchange(arenas_[queue], std::move(arena));
+}
+
+std::shared_ptr<Arena> DeviceMemory::arena_of(int queue) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = arenas_.find(queue);
+  return found == arenas_.end() ? nullptr : found->second;
+}
+
+void DeviceMemory::mark(void* memory, std::size_t bytes, int queue, bool in_use) noexcept {
+  if (const auto tell = card_.driver().mark) card_.call(queue, "memory", tell, memory, bytes, in_use ? 1 : 0);
+}
+
 std::size_t DeviceMemory::size_class(std::size_t bytes) noexcept {
   const std::size_t step = std::max(kLeast, std::bit_floor(bytes) / 8);
   return std::max(kLeast, (bytes + step - 1) / step * step);
@@ -51,7 +102,7 @@ void* DeviceMemory::take(std::size_t size, int queue) noexcept {
   for (std::uint64_t others = taken.queues & ~queue_bit(queue); others != 0; others &= others - 1) {
     card_.order(queue, std::countr_zero(others));
   }
-  if (const auto mark = card_.driver().mark) card_.call(queue, "memory", mark, taken.memory, size, 1);
+  mark(taken.memory, size, queue, true);
   use_.idle -= size;
   ++use_.reused;
   return taken.memory;
@@ -60,9 +111,7 @@ void* DeviceMemory::take(std::size_t size, int queue) noexcept {
 void DeviceMemory::put_back(void* memory, std::size_t bytes, std::uint64_t queues) noexcept {
   const std::size_t size = size_class(bytes);
   const std::lock_guard lock(mutex_);
-  if (const auto mark = card_.driver().mark; mark != nullptr && std::has_single_bit(queues)) {
-    card_.call(std::countr_zero(queues), "memory", mark, memory, size, 0);
-  }
+  if (std::has_single_bit(queues)) mark(memory, size, std::countr_zero(queues), false);
   idle_[size].push_back({memory, queues});
   use_.idle += size;
   if (!card_.options().keeps_memory) trim_to(0);

@@ -5,12 +5,38 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "backend/gpu/card.hpp"
 
 namespace lw::gpu {
+
+class DeviceMemory;
+
+/// Pieces of a card's memory that serve one queue again and again, and come back to the card with the last who knows of
+/// them. Safe to share between threads.
+class Arena {
+ public:
+  /// Nothing may be under way on the queue when it ends.
+  Arena(DeviceMemory& memory, int queue) noexcept : memory_(memory), queue_(queue) {}
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  void* get(std::size_t bytes) noexcept;
+  void put_back(void* memory, std::size_t bytes) noexcept;
+  std::size_t bytes() const noexcept;
+
+ private:
+  DeviceMemory& memory_;
+  const int queue_;
+  mutable std::mutex mutex_;
+  std::vector<std::pair<void*, std::size_t>> pieces_;
+  std::map<std::size_t, std::vector<void*>> idle_;  // by size
+};
 
 /// Sizes are rounded up to classes of an eighth of their power of two at most, so a piece serves all that is about as
 /// large: the rows of a ring are few sizes. What is held keeps to the limit of the card's options, and where these say
@@ -37,6 +63,12 @@ class DeviceMemory {
   };
   Use use() const noexcept;
 
+  /// What serves a queue instead; null: nothing else.
+  void set_arena(int queue, std::shared_ptr<Arena> arena);
+  std::shared_ptr<Arena> arena_of(int queue) const;
+  /// Tells a driver that watches accesses; see LwDriver::mark.
+  void mark(void* memory, std::size_t bytes, int queue, bool in_use) noexcept;
+
   /// What `bytes` take.
   static std::size_t size_class(std::size_t bytes) noexcept;
 
@@ -53,6 +85,7 @@ class DeviceMemory {
   mutable std::mutex mutex_;
   std::map<std::size_t, std::vector<Piece>> idle_;  // by size
   Use use_{};
+  std::map<int, std::shared_ptr<Arena>> arenas_;
 };
 
 }  // namespace lw::gpu

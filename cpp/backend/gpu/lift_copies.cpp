@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/gpu/device.hpp"
 #include "backend/gpu/device_memory.hpp"
 #include "backend/gpu/queue.hpp"
 
@@ -24,12 +25,16 @@ DeviceLift LiftCopies::copy(const LiftTable& table, GpuQueue& queue, Staging& st
   }
   std::vector<Word> words(lift_words(arithmetic_, table));
   write_lift(arithmetic_, moduli_, table, words.data());
-  const Word* const staged = staging.put(std::span<const Word>(words)).address();
-  const std::size_t bytes = words.size() * sizeof(Word);
-  void* const memory = table.number == 0 ? nullptr : card_.memory().get(bytes, queue.number());
-  if (memory == nullptr) return view(staged);
-  queue.copy(memory, staged, bytes);
-  held_[table.number] = {memory, bytes, queue.number()};
+  const std::span<const Word> given(words);
+  if (table.number == 0) return view(staging.put(given).address());
+  // What stays is not part of a recording, which would copy it again and again.
+  GpuQueue& writer = card_.recording(queue.number()) == nullptr ? queue : gpu_queue(device_.queue(0));
+  void* const memory = card_.memory().get(given.size_bytes(), writer.number());
+  if (memory == nullptr) return view(staging.put(given).address());
+  Staging own(writer);
+  writer.copy(memory, own.put(given).address(), given.size_bytes());
+  card_.order(queue.number(), writer.number());
+  held_[table.number] = {memory, given.size_bytes(), writer.number()};
   return view(memory);
 }
 

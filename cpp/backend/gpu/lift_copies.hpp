@@ -12,6 +12,7 @@
 
 namespace lw::gpu {
 
+class GpuDevice;
 class GpuQueue;
 class Staging;
 
@@ -19,8 +20,8 @@ class Staging;
 class LiftCopies {
  public:
   /// moduli: of the ring, by limb number; they outlive this.
-  LiftCopies(Card& card, Arithmetic arithmetic, std::span<const Modulus> moduli) noexcept
-      : card_(card), arithmetic_(arithmetic), moduli_(moduli) {}
+  LiftCopies(GpuDevice& device, Card& card, Arithmetic arithmetic, std::span<const Modulus> moduli) noexcept
+      : device_(device), card_(card), arithmetic_(arithmetic), moduli_(moduli) {}
   ~LiftCopies();
   LiftCopies(const LiftCopies&) = delete;
   LiftCopies& operator=(const LiftCopies&) = delete;
@@ -35,6 +36,7 @@ class LiftCopies {
     int writer;  // the queue that copied it there
   };
 
+  GpuDevice& device_;
   Card& card_;
   const Arithmetic arithmetic_;
   const std::span<const Modulus> moduli_;

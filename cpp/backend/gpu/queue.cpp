@@ -1,6 +1,23 @@
 #include "backend/gpu/queue.hpp"
 
+#include "backend/gpu/recording.hpp"
+
 namespace lw::gpu {
+
+StagingBlocks::Place GpuQueue::stage(std::size_t bytes) noexcept {
+  GpuRecording* const recording = card_.recording(number_);
+  if (recording == nullptr) return staging_.hold(bytes);
+  const GpuRecording::Place place = recording->stage(bytes);
+  return {nullptr, place.pinned, place.memory};
+}
+
+void GpuQueue::give_up_recording() noexcept {
+  if (GpuRecording* const recording = card_.recording(number_)) recording->give_up();
+}
+
+void GpuQueue::note_call() noexcept {
+  if (GpuRecording* const recording = card_.recording(number_)) recording->note_call();
+}
 
 void GpuQueue::start(std::uint32_t kernel, const void* args, std::uint32_t args_bytes, const Grid& grid,
                      std::uint32_t shared_words) noexcept {
@@ -10,17 +27,21 @@ void GpuQueue::start(std::uint32_t kernel, const void* args, std::uint32_t args_
   const char* const name = card_.driver().kernel_names[kernel];
   const bool is_well = card_.call(number_, name, card_.driver().launch, &launch);
   if (is_well && card_.options().is_synchronous) card_.call(number_, name, card_.driver().stream_wait);
+  note_call();
 }
 
 void GpuQueue::upload(void* to, const void* from, std::size_t bytes) noexcept {
   card_.call(number_, "a copy to the device", card_.driver().upload, to, from, bytes);
+  note_call();
 }
 
 void GpuQueue::copy(void* to, const void* from, std::size_t bytes) noexcept {
   card_.call(number_, "a copy on the device", card_.driver().copy, to, from, bytes);
+  note_call();
 }
 
 void GpuQueue::download_later(void* to, const void* from, std::size_t bytes) noexcept {
+  give_up_recording();
   card_.call(number_, "a copy from the device", card_.driver().download, to, from, bytes);
 }
 

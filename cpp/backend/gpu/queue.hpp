@@ -32,6 +32,9 @@ class GpuQueue final : public Queue {
   Card& card() noexcept { return card_; }
   int number() const noexcept { return number_; }
   StagingBlocks& staging() noexcept { return staging_; }
+  /// Of them, or of the recording that captures what is called.
+  StagingBlocks::Place stage(std::size_t bytes) noexcept;
+  void give_up_recording() noexcept;
 
   /// The ring's constants on the device.
   const Tables& tables() const noexcept { return tables_; }
@@ -59,6 +62,7 @@ class GpuQueue final : public Queue {
  private:
   void start(std::uint32_t kernel, const void* args, std::uint32_t args_bytes, const Grid& grid,
              std::uint32_t shared_words) noexcept;
+  void note_call() noexcept;
 
   Card& card_;
   const int number_;

@@ -92,21 +92,23 @@ Staging::~Staging() {
 
 StagingBlocks::Place Staging::hold(std::size_t bytes) noexcept {
   const std::size_t words = words_of(bytes);
-  const StagingBlocks::Place place = queue_.staging().hold(words * sizeof(Word));
-  if (place.block == nullptr) return place;
-  held_.push_back(place.block);
+  const StagingBlocks::Place place = queue_.stage(words * sizeof(Word));
+  if (place.pinned == nullptr) return place;
+  if (place.block != nullptr) held_.push_back(place.block);
   std::memset(place.pinned + (words - 1) * sizeof(Word), 0, sizeof(Word));
   return place;
 }
 
 void Staging::upload_to(void* to, const void* from, std::size_t bytes) noexcept {
+  queue_.give_up_recording();
   const StagingBlocks::Place place = hold(bytes);
-  if (place.block == nullptr) return;
+  if (place.pinned == nullptr) return;
   std::memcpy(place.pinned, from, bytes);
   queue_.upload(to, place.pinned, bytes);
 }
 
 void Staging::upload(const StagingBlocks::Place& place, std::size_t bytes) noexcept {
+  if (place.block == nullptr) return;  // the recording does
   queue_.upload(place.memory, place.pinned, words_of(bytes) * sizeof(Word));
 }
 

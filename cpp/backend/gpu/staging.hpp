@@ -33,8 +33,8 @@ class StagingBlocks {
     bool is_recorded = false;
   };
   struct Place {
-    Block* block = nullptr;  // nullptr: the device failed
-    std::byte* pinned = nullptr;
+    Block* block = nullptr;       // nullptr: in a recording
+    std::byte* pinned = nullptr;  // nullptr: the device failed
     std::byte* memory = nullptr;
   };
 
@@ -65,7 +65,7 @@ class Staging {
   template <class T>
   Global<const T> put(std::span<const T> values) noexcept {
     const StagingBlocks::Place place = hold(values.size_bytes());
-    if (place.block == nullptr) return {};
+    if (place.pinned == nullptr) return {};
     std::memcpy(place.pinned, values.data(), values.size_bytes());
     return sent<T>(place, values.size_bytes());
   }
@@ -73,7 +73,7 @@ class Staging {
   template <class T, class Make>
   Global<const T> put(std::size_t count, const Make& make) noexcept {
     const StagingBlocks::Place place = hold(count * sizeof(T));
-    if (place.block == nullptr) return {};
+    if (place.pinned == nullptr) return {};
     for (std::size_t i = 0; i < count; ++i) {
       const T value = make(i);
       std::memcpy(place.pinned + i * sizeof(T), &value, sizeof(T));

@@ -230,6 +230,7 @@ LwStatus Machine::graph_replay(LwGraph* graph, LwStream* stream) noexcept {
   return call(stream->device, When::kSound, [&](Gpu& device, Lock&) {
     refuse_capturing(*stream, "graph_replay");
     if (graph->device != &device) throw Refusal{LW_FAILED, "graph_replay on a stream of another device"};
+    if (device.launch_failures.applies()) throw Refusal{LW_FAILED, "a replay failed on demand"};
     if (graph->last != nullptr) await(*stream, graph->last);
     for (const Work& work : graph->works) submit(*stream, work);
     graph->last = record(*stream);

@@ -28,6 +28,7 @@ class Device:
     cache        keep freed memory for what comes next; without it every buffer goes back to the driver, which waits
     synchronous  wait for every kernel, so that an error names the one that failed
     arithmetic   "fp64" for primes below 2^50, "u64" for those below 2^60; "auto": the faster one
+    graphs       replay the second run of a plan, and those after it, as a whole
     raises       UserError, DeviceError for a GPU that cannot be used
     """
 
@@ -37,6 +38,7 @@ class Device:
     cache: bool = True
     synchronous: bool = False
     arithmetic: str = "auto"
+    graphs: bool = True
 
     def __post_init__(self) -> None:
         match = re.fullmatch(r"(cuda|sim)(?::(\d{1,4}))?", self.name) if isinstance(self.name, str) else None
@@ -82,7 +84,8 @@ def context_on(chain: ModulusChain, device: Device | None, threads: int) -> _cor
     number = int(device.name.partition(":")[2])
     most = NO_LIMIT if device.memory is None else int(device.memory)
     return _core.Context(
-        core_parameters(chain), device._backend, threads, number, most, device.cache, device.synchronous
+        core_parameters(chain), device._backend, threads, number, most, device.cache, device.synchronous,
+        device.graphs,
     )
 
 

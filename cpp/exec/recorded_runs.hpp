@@ -1,0 +1,59 @@
+// Runs of a plan as recordings of a device.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "exec/executor.hpp"
+
+namespace lw {
+
+/// Which way through the plan a run takes depends on these alone: ciphertexts decide nothing.
+std::vector<std::int64_t> integers(const std::vector<Input>& inputs);
+
+/// The first run with some integers is recorded, and later ones with the same replay it. Where runs overlap each has a
+/// recording of its own, up to a few. Safe to share between threads.
+class RecordedRuns final : public Spare {
+ public:
+  using Integers = std::vector<std::int64_t>;
+  /// All else that the calls of a recording read and write.
+  struct Run {
+    Integers integers;
+    std::unique_ptr<Recording> recording;
+    std::vector<Plaintext> constants;
+    std::vector<std::shared_ptr<PolyRows>> inputs;  // where each ciphertext of the inputs is to be
+    std::vector<Ciphertexts> outputs;
+  };
+  /// Calls a run on the running queue, and notes the constants that it reads.
+  using Execute = std::function<std::vector<Ciphertexts>(std::vector<Input> inputs, Run& run)>;
+
+  explicit RecordedRuns(std::shared_ptr<const Context> context) : context_(std::move(context)) {}
+
+  /// The outputs of a run; nothing where it is not to be recorded. tick may throw to cancel it.
+  std::optional<std::vector<Ciphertexts>> run(const std::vector<Input>& inputs, const Tick& tick,
+                                              const Execute& execute);
+  /// Ends recordings that nobody replays.
+  void drop() noexcept override;
+
+ private:
+  std::unique_ptr<Run> take(const Integers& integers);
+  std::unique_ptr<Run> start(const Integers& integers);
+  void put_back(std::unique_ptr<Run> run);
+  /// Runs it for the first time. Whether it can be replayed.
+  bool record(Run& run, const std::vector<Input>& inputs, const Execute& execute) const;
+  std::shared_ptr<PolyRows> copy(const PolyRows& rows) const;
+
+  const std::shared_ptr<const Context> context_;
+  std::mutex mutex_;
+  std::list<std::unique_ptr<Run>> idle_;  // most recently used first
+  std::size_t num_busy_ = 0;
+  std::set<Integers> unfit_;  // of runs that cannot be replayed
+};
+
+}  // namespace lw

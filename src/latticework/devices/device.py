@@ -84,7 +84,13 @@ def context_on(chain: ModulusChain, device: Device | None, threads: int) -> _cor
     number = int(device.name.partition(":")[2])
     most = NO_LIMIT if device.memory is None else int(device.memory)
     return _core.Context(
-        core_parameters(chain), device._backend, threads, number, most, device.cache, device.synchronous,
+        core_parameters(chain),
+        device._backend,
+        threads,
+        number,
+        most,
+        device.cache,
+        device.synchronous,
         device.graphs,
     )
 

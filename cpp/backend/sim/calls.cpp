@@ -183,11 +183,12 @@ void Machine::check_host(const void* memory, const char* what) const {
 }
 
 LwStatus Machine::copy(LwStream* stream, Work::Kind kind, void* to, const void* from, std::uint64_t bytes) noexcept {
-  return call(stream->device, When::kSound, [&](Gpu&, Lock&) {
+  return call(stream->device, When::kSound, [&](Gpu& device, Lock&) {
     if (kind == Work::Kind::kUpload) check_host(from, "upload");
     if (kind == Work::Kind::kDownload) check_host(to, "download");
     const auto a = reinterpret_cast<std::uintptr_t>(from), b = reinterpret_cast<std::uintptr_t>(to);
     if (a < b + bytes && b < a + bytes) throw Refusal{LW_FAILED, "copy between places that overlap"};
+    if (device.copy_failures.applies()) throw Refusal{LW_FAILED, "a copy failed on demand"};
     Work work{kind};
     work.to = to;
     work.from = from;

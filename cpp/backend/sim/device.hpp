@@ -65,7 +65,7 @@ class Gpu {
   std::map<void*, std::pair<std::uint64_t, std::unique_ptr<std::byte, FreeCells>>> pinned;  // bytes, memory
   std::uint64_t live_bytes = 0;
   Counters counters;
-  Demand allocation_failures, launch_failures, loss;
+  Demand allocation_failures, launch_failures, copy_failures, loss;
   bool lost = false;
   bool shows_failure = false;  // the host has waited since it was found
   std::string failure;         // the first of what was carried out

@@ -113,7 +113,12 @@ Simulator::~Simulator() {
 const LwDriver& Simulator::driver() const noexcept { return machine_->driver; }
 
 Counters Simulator::counters(std::int32_t device) const {
-  return machine_->with_device(device, [](const Gpu& d) { return d.counters; });
+  return machine_->with_device(device, [](const Gpu& d) {
+    Counters counters = d.counters;
+    counters.live_bytes = d.live_bytes;
+    for (const auto& [memory, piece] : d.pinned) counters.pinned_bytes += piece.first;
+    return counters;
+  });
 }
 
 void Simulator::reset_counters(std::int32_t device) {
@@ -132,16 +137,15 @@ void Simulator::fail_launches(std::int32_t device, std::uint64_t first, std::uin
   machine_->with_device(device, [&](Gpu& d) { d.launch_failures = Demand(first, count); });
 }
 
+void Simulator::fail_copies(std::int32_t device, std::uint64_t first, std::uint64_t count) {
+  machine_->with_device(device, [&](Gpu& d) { d.copy_failures = Demand(first, count); });
+}
+
 void Simulator::lose(std::int32_t device, std::uint64_t nth) {
   machine_->with_device(device, [&](Gpu& d) { d.loss = Demand(nth, 1); });
 }
 
-void Simulator::forget_failure(std::int32_t device) {
-  machine_->with_device(device, [](Gpu& d) {
-    d.failure.clear();
-    d.shows_failure = false;
-  });
-}
+void Simulator::forget_failure(std::int32_t device) { machine_->forget_failure(device); }
 
 Simulator& simulator(Order order, std::span<const gpu::HostKernel> kernels) {
   static std::mutex mutex;

@@ -111,6 +111,16 @@ LwStatus Machine::pinned_free(std::int32_t number, void* memory) noexcept {
   });
 }
 
+void Machine::forget_failure(std::int32_t number) {
+  with_device(number, [](const Gpu&) {});
+  Gpu& device = *at(number);
+  Lock lock(mutex_);
+  if (device.lost || !device.failure.empty()) wait_for_all(device, lock);  // all that is left is skipped
+  device.failure.clear();
+  device.shows_failure = false;
+  device.lost = false;
+}
+
 void Machine::submit(LwStream& stream, Work work) {
   constexpr std::size_t kMuch = 256;
   if (stream.host_version != host_version_) {

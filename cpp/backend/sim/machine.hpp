@@ -65,6 +65,7 @@ class Machine {
   /// Runs `f` on the device under the lock. Throws lw::Error if there is no such device.
   template <class F>
   auto with_device(std::int32_t device, const F& f);
+  void forget_failure(std::int32_t device);
 
   LwDriver driver;
   std::condition_variable progress;  // of any worker

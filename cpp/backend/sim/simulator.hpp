@@ -28,7 +28,8 @@ struct Counters {
   std::uint64_t allocations = 0, frees = 0;
   std::uint64_t bytes_up = 0, bytes_down = 0;
   std::uint64_t host_waits = 0, replays = 0;
-  std::vector<std::uint64_t> launches;  // of each kernel, those of replays too
+  std::uint64_t live_bytes = 0, pinned_bytes = 0;  // that were got and not given back, whenever that was
+  std::vector<std::uint64_t> launches;             // of each kernel, those of replays too
 };
 
 class Machine;
@@ -53,12 +54,14 @@ class Simulator {
   void reset_counters(std::int32_t device);
 
   /// Of the calls from now on, the `first`-th (from 1) and the `count` - 1 after it fail: memory_get and pinned_get
-  /// with LW_OUT_OF_MEMORY, launch with LW_FAILED. `first` 0: none.
+  /// with LW_OUT_OF_MEMORY, launch and all copies with LW_FAILED. `first` 0: none.
   void fail_allocations(std::int32_t device, std::uint64_t first, std::uint64_t count = UINT64_MAX);
   void fail_launches(std::int32_t device, std::uint64_t first, std::uint64_t count = UINT64_MAX);
-  /// From the `nth` call on (from 1), of whatever function, the device is lost.
+  void fail_copies(std::int32_t device, std::uint64_t first, std::uint64_t count = UINT64_MAX);
+  /// From the `nth` call on (from 1), of whatever function, the device is lost; 0: from none.
   void lose(std::int32_t device, std::uint64_t nth = 1);
-  /// Forgets the failure of a kernel or a copy: the device is as it was before.
+  /// Forgets the failure of a kernel or a copy, or that the device was lost: it is as before, and what was called on it
+  /// meanwhile is not carried out.
   void forget_failure(std::int32_t device);
 
  private:

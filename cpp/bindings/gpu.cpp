@@ -40,6 +40,8 @@ struct SimulatedDevice {
     out["bytes_up"] = counters.bytes_up;
     out["bytes_down"] = counters.bytes_down;
     out["host_waits"] = counters.host_waits;
+    out["live_bytes"] = counters.live_bytes;
+    out["pinned_bytes"] = counters.pinned_bytes;
     out["launches"] = launches;
     out["replays"] = counters.replays;
     return out;
@@ -52,7 +54,7 @@ const LwDriver* driver_of(const std::string& kind) {
 }
 
 /// What all that compute on a device have of its memory, after waiting for all work and, if `trim`, giving back what is
-/// idle: {bytes held, how many of them failed}.
+/// idle: {bytes held, how many failures there ever were}.
 std::pair<std::uint64_t, std::uint64_t> settle_device(const std::string& kind, std::int32_t number, bool trim) {
   const nb::gil_scoped_release released;
   std::pair<std::uint64_t, std::uint64_t> total;
@@ -63,20 +65,15 @@ std::pair<std::uint64_t, std::uint64_t> settle_device(const std::string& kind, s
     if (trim) card->drop_spares();
     if (trim) card->memory().trim();
     total.first += card->memory().use().held;
-    total.second += card->has_failed();
   }
+  total.second = gpu::Card::failures_of(*driver, number);
   return total;
 }
 
 /// Throws the latest failure on a device, if there is one.
 void check_device(const std::string& kind, std::int32_t number) {
   const LwDriver* const driver = driver_of(kind);
-  if (driver == nullptr) return;
-  std::shared_ptr<gpu::Card> latest;
-  for (const std::shared_ptr<gpu::Card>& card : gpu::Card::all_of(*driver, number)) {
-    if (card->has_failed() && (latest == nullptr || latest->number() < card->number())) latest = card;
-  }
-  if (latest != nullptr) latest->check();
+  if (driver != nullptr) gpu::Card::check_latest(*driver, number);
 }
 
 /// One dict for each device.
@@ -117,7 +114,7 @@ void bind_gpu(nb::module_& m) {
       "path"_a, "Load the library of a driver for GPUs; it is the backend \"cuda\" from then on.");
   m.def("settle_device", &settle_device, "kind"_a, "number"_a, "trim"_a = false,
         "Wait for all work on a device; (bytes held of its memory, after giving idle ones back if `trim`; how many "
-        "of those that compute on it failed).");
+        "failures there ever were on it).");
   m.def("check_device", &check_device, "kind"_a, "number"_a, "Throw the latest failure on a device, if there is one.");
   m.def(
       "driver_devices", &driver_devices,
@@ -150,8 +147,17 @@ void bind_gpu(nb::module_& m) {
           },
           "first"_a, "count"_a, "The same of kernels.")
       .def(
+          "fail_copies",
+          [](SimulatedDevice& self, std::uint64_t first, std::uint64_t count) {
+            self.simulator.fail_copies(kDevice, first, count);
+          },
+          "first"_a, "count"_a, "The same of copies, whatever their direction.")
+      .def(
           "lose", [](SimulatedDevice& self, std::uint64_t nth) { self.simulator.lose(kDevice, nth); }, "nth"_a = 1,
-          "Lose it for good, with the nth call from now on.");
+          "Lose it, with the nth call from now on; nth=0: no call loses it.")
+      .def(
+          "forget_failure", [](SimulatedDevice& self) { self.simulator.forget_failure(kDevice); },
+          nb::call_guard<nb::gil_scoped_release>(), "Forget that it failed or was lost: it is as it was before.");
 }
 
 }  // namespace lw

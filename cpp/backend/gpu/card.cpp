@@ -1,5 +1,7 @@
 #include "backend/gpu/card.hpp"
 
+#include <pthread.h>
+
 #include <map>
 #include <utility>
 
@@ -16,6 +18,16 @@ std::string name_of(const LwDeviceInfo& info, std::int32_t device) {
 
 std::mutex cards_mutex;
 std::map<std::pair<const LwDriver*, DeviceOptions>, std::weak_ptr<Card>> cards;
+
+struct Failures {
+  std::uint64_t count = 0;
+  Failure latest;
+};
+std::mutex failures_mutex;
+std::map<std::pair<const LwDriver*, std::int32_t>, Failures> failures;
+
+std::atomic<std::uint64_t> generation = 0;  // of this process: forks between the first one and it
+[[maybe_unused]] const int counts_forks = pthread_atfork(nullptr, nullptr, [] { ++generation; });
 
 std::uint64_t next_number() noexcept {
   static std::atomic<std::uint64_t> last = 0;
@@ -45,8 +57,22 @@ std::vector<std::shared_ptr<Card>> Card::all_of(const LwDriver& driver, std::int
   return found;
 }
 
+std::uint64_t Card::failures_of(const LwDriver& driver, std::int32_t device) {
+  const std::lock_guard lock(failures_mutex);
+  return failures[{&driver, device}].count;
+}
+
+void Card::check_latest(const LwDriver& driver, std::int32_t device) {
+  const std::lock_guard lock(failures_mutex);
+  failures[{&driver, device}].latest.check();
+}
+
 Card::Card(const LwDriver& driver, const DeviceOptions& options)
-    : driver_(driver), options_(options), number_(next_number()), memory_(std::make_unique<DeviceMemory>(*this)) {
+    : driver_(driver),
+      options_(options),
+      number_(next_number()),
+      generation_(generation.load()),
+      memory_(std::make_unique<DeviceMemory>(*this)) {
   const std::int32_t device = options.number;
   std::int32_t devices = 0;
   LwStatus status = driver.count(&devices);
@@ -106,9 +132,16 @@ LwEvent* Card::end_of(int number) noexcept {
 }
 
 void Card::wait(int number) noexcept {
-  if (has_failed()) return;
-  if (LwStream* const waited = stream(number); waited != nullptr) note(driver_.stream_wait(waited), "waiting");
+  if (is_forked()) return;
+  LwStream* waited = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    waited = streams_[number];
+  }
+  if (waited != nullptr) note(driver_.stream_wait(waited), "waiting");
 }
+
+bool Card::is_forked() const noexcept { return generation_ != generation.load(std::memory_order_relaxed); }
 
 void Card::wait_for_all() noexcept {
   LwEvent* end = nullptr;
@@ -178,10 +211,14 @@ bool Card::note(LwStatus status, const char* what) noexcept {
   if (status == LW_OK) return !has_failed();
   const std::lock_guard lock(failure_mutex_);
   if (has_failed()) return false;
-  failure_ = status;
+  failure_.status = status;
   try {
     const std::string reason = driver_.error_text(device(), status);
-    failure_text_ = name_of(info_, device()) + ": " + what + (reason.empty() ? "" : ": " + reason);
+    failure_.text = name_of(info_, device()) + ": " + what + (reason.empty() ? "" : ": " + reason);
+    const std::lock_guard all(failures_mutex);
+    Failures& of_device = failures[{&driver_, device()}];
+    ++of_device.count;
+    of_device.latest = failure_;
   } catch (...) {  // without a text
   }
   has_failed_.store(true, std::memory_order_release);
@@ -190,12 +227,22 @@ bool Card::note(LwStatus status, const char* what) noexcept {
 
 void Card::check() const {
   if (!has_failed()) return;
+  if (is_forked()) {
+    throw Error(ErrorKind::kDevice, name_of(info_, device()) +
+                                        ": a process made by fork has no devices, they stay with its parent: use them "
+                                        "in one that is started anew");
+  }
   const std::lock_guard lock(failure_mutex_);
-  const bool is_memory = failure_ == LW_OUT_OF_MEMORY;
+  failure_.check();
+}
+
+void Failure::check() const {
+  if (status == LW_OK) return;
+  const bool is_memory = status == LW_OUT_OF_MEMORY;
   throw Error(is_memory ? ErrorKind::kOutOfMemory : ErrorKind::kDevice,
-              failure_text_ + (is_memory ? "; lower the memory budget, or use a device with more memory"
-                                         : "; nothing computed on it since is to be trusted: load keys and values "
-                                           "again, for a new context"));
+              text + (is_memory ? "; lower the memory budget, or use a device with more memory"
+                                : "; nothing computed on it since is to be trusted: load keys and values again, for a "
+                                  "new context"));
 }
 
 }  // namespace lw::gpu

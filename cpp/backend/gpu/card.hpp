@@ -20,20 +20,34 @@ namespace lw::gpu {
 class DeviceMemory;
 class GpuRecording;
 
+/// What went wrong first.
+struct Failure {
+  LwStatus status = LW_OK;
+  std::string text;
+
+  /// Throws lw::Error(kOutOfMemory) or kDevice, unless nothing went wrong.
+  void check() const;
+};
+
 constexpr int kQueues = 64;  // numbers of queues, each of which has a stream
 /// Of a set of queues.
 constexpr std::uint64_t queue_bit(int number) noexcept { return std::uint64_t{1} << number; }
 constexpr std::uint64_t kAllQueues = ~std::uint64_t{0};
 
-/// After a failure nothing more is called on the driver, and `check` throws: what was being computed may be wrong, and
-/// whoever asks for a result is told. A new card for the device starts afresh. Safe to share between threads.
+/// After a failure nothing more is computed on the driver, and `check` throws: what was being computed may be wrong,
+/// and whoever asks for a result is told. A new card for the device starts afresh. In a process made by fork the cards
+/// of its parent have failed, whose locks may be held by threads that are not there. Safe to share between threads.
 class Card {
  public:
   /// The card of a device of a driver: the same one for all who ask with the same options, while it has not failed.
   /// Throws lw::Error(kDevice).
   static std::shared_ptr<Card> of(const LwDriver& driver, const DeviceOptions& options);
-  /// All there are of a device now, whatever their options.
+  /// All there are of a device now, whatever their options, but for those that failed and were replaced.
   static std::vector<std::shared_ptr<Card>> all_of(const LwDriver& driver, std::int32_t device);
+  /// How many cards of a device ever failed.
+  static std::uint64_t failures_of(const LwDriver& driver, std::int32_t device);
+  /// Throws as `check` of the card that failed last, though it may be gone.
+  static void check_latest(const LwDriver& driver, std::int32_t device);
 
   Card(const LwDriver& driver, const DeviceOptions& options);
   ~Card();
@@ -62,7 +76,8 @@ class Card {
   void order(int after, int before) noexcept;
   /// Records an event after all that was called on a queue so far. Returns whether all is well.
   bool record(LwEvent* event, int number) noexcept;
-  /// The host waits until all that was called on the queue is done. Not while it is captured.
+  /// The host waits until all that was called on the queue is done, after a failure too: copies to its memory may be
+  /// under way. Not while it is captured.
   void wait(int number) noexcept;
   /// The same for every queue, apart from what is captured.
   void wait_for_all() noexcept;
@@ -83,7 +98,9 @@ class Card {
   /// Has everything dropped that can be done without.
   void drop_spares() noexcept;
 
-  bool has_failed() const noexcept { return has_failed_.load(std::memory_order_acquire); }
+  bool has_failed() const noexcept { return has_failed_.load(std::memory_order_acquire) || is_forked(); }
+  /// Whether this process was made by fork from the one that has the card.
+  bool is_forked() const noexcept;
   /// Notes the status of a call that was about `what`, unless it is LW_OK. Returns whether all is well.
   bool note(LwStatus status, const char* what) noexcept;
   /// Throws lw::Error(kOutOfMemory) or kDevice with the first failure.
@@ -98,6 +115,7 @@ class Card {
   const LwDriver& driver_;
   const DeviceOptions options_;
   const std::uint64_t number_;
+  const std::uint64_t generation_;  // of processes
   LwDeviceInfo info_{};
   std::mutex mutex_;  // guards what follows, down to the spares, and changes of recordings_
   LwStream* streams_[kQueues] = {};
@@ -109,8 +127,7 @@ class Card {
   std::atomic<std::uint64_t> issued_[kQueues] = {};
   std::atomic<bool> has_failed_ = false;
   mutable std::mutex failure_mutex_;
-  LwStatus failure_ = LW_OK;
-  std::string failure_text_;
+  Failure failure_;
   std::unique_ptr<DeviceMemory> memory_;
   std::deque<Pace> paces_;  // of the queues
 };

@@ -26,8 +26,9 @@ GpuDevice::GpuDevice(std::string_view name, std::shared_ptr<Card> card, const Ho
                 constant_bytes_);
     card_->wait(0);
   }
+  if (constants_ != nullptr && !card_->has_failed()) return;
+  if (constants_ != nullptr) card_->memory().put_back(constants_, constant_bytes_, kAllQueues);
   card_->check();
-  if (constants_ != nullptr) return;
   throw Error(ErrorKind::kOutOfMemory, std::string(name) + ": no memory for the " + std::to_string(constant_bytes_) +
                                            " bytes of constants of the ring; use a device with more memory");
 }
@@ -78,13 +79,20 @@ Queue& GpuDevice::queue(int number) {
   std::atomic<GpuQueue*>& made = queues_[static_cast<std::size_t>(number)];
   if (GpuQueue* const queue = made.load(std::memory_order_acquire)) return *queue;
   const std::lock_guard lock(mutex_);
-  if (made.load() == nullptr) made.store(new GpuQueue(*card_, number, tables_, host_, lifts_));
+  if (made.load() == nullptr) {
+    auto queue = std::make_unique<GpuQueue>(*card_, number, tables_, host_, lifts_);
+    if (!queue->staging().reserve()) {
+      throw Error(ErrorKind::kOutOfMemory, std::string(name_) + ": no memory for a queue, " +
+                                               std::to_string(live_bytes()) + " bytes in use; lower the memory budget");
+    }
+    made.store(queue.release());
+  }
   return *made.load();
 }
 
 void GpuDevice::upload(Queue& q, const RowCopy& copy) {
-  Staging staging(gpu_queue(q));
   for (std::size_t i = 0; i < copy.rows; ++i) {
+    Staging staging(gpu_queue(q));  // of one row at a time, so that its block can be used again
     staging.upload_to(static_cast<std::byte*>(copy.to) + i * copy.to_step,
                       static_cast<const std::byte*>(copy.from) + i * copy.from_step, copy.bytes);
   }
@@ -120,8 +128,9 @@ void GpuDevice::trim() noexcept {
 
 void GpuDevice::order_read(Buffer::Uses& uses) noexcept {
   const int reader = running_queue();
-  const std::uint64_t before = uses.all.fetch_or(queue_bit(reader));
-  if ((before & queue_bit(reader)) == 0) card_->order(reader, uses.writer.load());
+  if ((uses.all.load() & queue_bit(reader)) != 0) return;
+  card_->order(reader, uses.writer.load());
+  uses.all.fetch_or(queue_bit(reader));  // not before: another thread on this queue would rely on it
 }
 
 void GpuDevice::order_write(Buffer::Uses& uses) noexcept {

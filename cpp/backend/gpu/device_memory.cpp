@@ -82,7 +82,10 @@ void* DeviceMemory::get(std::size_t bytes, int queue) noexcept {
     trim_to(0);
     status = ask();
   }
-  if (status == LW_OUT_OF_MEMORY || !card_.note(status, "memory")) return nullptr;
+  if (status != LW_OK) {
+    if (status != LW_OUT_OF_MEMORY) card_.note(status, "memory");
+    return nullptr;
+  }
   use_.held += size;
   use_.fresh += size;
   return memory;
@@ -109,6 +112,7 @@ void* DeviceMemory::take(std::size_t size, int queue) noexcept {
 }
 
 void DeviceMemory::put_back(void* memory, std::size_t bytes, std::uint64_t queues) noexcept {
+  if (card_.is_forked()) return;
   const std::size_t size = size_class(bytes);
   const std::lock_guard lock(mutex_);
   if (std::has_single_bit(queues)) mark(memory, size, std::countr_zero(queues), false);
@@ -118,6 +122,7 @@ void DeviceMemory::put_back(void* memory, std::size_t bytes, std::uint64_t queue
 }
 
 void DeviceMemory::trim() noexcept {
+  if (card_.is_forked()) return;
   const std::lock_guard lock(mutex_);
   trim_to(0);
 }

@@ -28,7 +28,13 @@ StagingBlocks::~StagingBlocks() {
   }
 }
 
+bool StagingBlocks::reserve() noexcept {
+  const std::lock_guard lock(mutex_);
+  return make(kBlock) != nullptr || card_.has_failed();
+}
+
 StagingBlocks::Place StagingBlocks::hold(std::size_t bytes) noexcept {
+  if (card_.has_failed()) return {};
   const std::size_t size = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   const std::lock_guard lock(mutex_);
   Block* const block = block_for(size);
@@ -48,35 +54,41 @@ void StagingBlocks::release(Block* block) noexcept {
 /// The block that was filled last, if there is room; else one that is done with; else a new one.
 StagingBlocks::Block* StagingBlocks::block_for(std::size_t bytes) noexcept {
   if (!blocks_.empty() && blocks_.back().filled + bytes <= blocks_.back().bytes) return &blocks_.back();
-  const bool is_full = blocks_.size() >= kMostBlocks;
+  if (Block* const block = free_block(bytes, blocks_.size() >= kMostBlocks)) return block;
+  if (Block* const block = make(std::max(bytes, kBlock))) return block;
+  if (Block* const block = free_block(bytes, true)) return block;
+  card_.note(LW_OUT_OF_MEMORY, "no memory is left for what kernels are given");
+  return nullptr;
+}
+
+StagingBlocks::Block* StagingBlocks::free_block(std::size_t bytes, bool wait) noexcept {
   for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
-    if (block->bytes < bytes || !is_free(*block, is_full)) continue;
+    if (block->bytes < bytes || !is_free(*block, wait)) continue;
     block->filled = 0;
     blocks_.splice(blocks_.end(), blocks_, block);
     return &blocks_.back();
   }
-  blocks_.emplace_back();
-  if (make(blocks_.back(), std::max(bytes, kBlock))) return &blocks_.back();
-  blocks_.pop_back();
   return nullptr;
 }
 
-bool StagingBlocks::make(Block& block, std::size_t bytes) noexcept {
-  if (card_.has_failed()) return false;
+/// nullptr where there is no memory, and after a failure.
+StagingBlocks::Block* StagingBlocks::make(std::size_t bytes) noexcept {
+  if (card_.has_failed()) return nullptr;
   const LwDriver& driver = card_.driver();
-  void* pinned = nullptr;
-  if (!card_.note(driver.pinned_get(card_.device(), bytes, &pinned), "pinned memory")) return false;
-  void* const memory = card_.memory().get(bytes, queue_);
-  if (memory == nullptr) card_.note(LW_OUT_OF_MEMORY, "no memory is left for what kernels are given");
-  if (memory == nullptr || !card_.note(driver.event_make(card_.device(), &block.done), "an event")) {
-    driver.pinned_free(card_.device(), pinned);
-    if (memory != nullptr) card_.memory().put_back(memory, bytes, queue_bit(queue_));
-    return false;
-  }
-  block.pinned = static_cast<std::byte*>(pinned);
-  block.memory = static_cast<std::byte*>(memory);
+  Block block;
   block.bytes = bytes;
-  return true;
+  void* pinned = nullptr;
+  LwStatus status = driver.pinned_get(card_.device(), bytes, &pinned);
+  if (status == LW_OK) {
+    block.pinned = static_cast<std::byte*>(pinned);
+    block.memory = static_cast<std::byte*>(card_.memory().get(bytes, queue_));
+    status = block.memory == nullptr ? LW_OUT_OF_MEMORY : driver.event_make(card_.device(), &block.done);
+    if (status == LW_OK) return &blocks_.emplace_back(block);
+    driver.pinned_free(card_.device(), pinned);
+    if (block.memory != nullptr) card_.memory().put_back(block.memory, bytes, queue_bit(queue_));
+  }
+  if (status != LW_OUT_OF_MEMORY) card_.note(status, "what kernels are given");
+  return nullptr;
 }
 
 bool StagingBlocks::is_free(Block& block, bool wait) noexcept {

@@ -38,13 +38,17 @@ class StagingBlocks {
     std::byte* memory = nullptr;
   };
 
-  /// Room for so many bytes, until it is released: after the kernels that read it were called.
+  /// Makes the first block, with which small things can be staged whatever comes. Returns false if there is no memory.
+  bool reserve() noexcept;
+  /// Room for so many bytes, until it is released: after the kernels that read it were called. Where there is no more
+  /// memory it waits for a block; if none is large enough, or all are held, the device fails.
   Place hold(std::size_t bytes) noexcept;
   void release(Block* block) noexcept;
 
  private:
   Block* block_for(std::size_t bytes) noexcept;
-  bool make(Block& block, std::size_t bytes) noexcept;
+  Block* free_block(std::size_t bytes, bool wait) noexcept;
+  Block* make(std::size_t bytes) noexcept;
   bool is_free(Block& block, bool wait) noexcept;
 
   Card& card_;

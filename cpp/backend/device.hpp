@@ -89,6 +89,10 @@ class Buffer {
   const Word* to_read() const noexcept;
   Word* to_write() noexcept;
   std::size_t bytes() const noexcept { return bytes_; }
+  /// Whether its device failed, so that what is in it is lost.
+  bool is_lost() const noexcept;
+  /// Throws, if it is lost, as Device::check does.
+  void check() const;
   void swap(Buffer& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
@@ -150,7 +154,7 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual std::string_view name() const noexcept = 0;
   /// At least `bytes` of uninitialised memory, aligned to 64 bytes, for any queue. Throws lw::Error(kOutOfMemory).
   virtual Buffer allocate(std::size_t bytes) = 0;
-  /// Of a number from running_queue(), for any thread.
+  /// Of a number from running_queue(), for any thread. Throws lw::Error(kOutOfMemory) where it has to be made.
   virtual Queue& queue(int number) = 0;
   /// Copies from the host, whose memory has been read when the call returns, and to the host, whose memory has been
   /// written.
@@ -200,6 +204,12 @@ inline const Word* Buffer::to_read() const noexcept {
 inline Word* Buffer::to_write() noexcept {
   if (uses_ != nullptr) device_->order_write(*uses_);
   return static_cast<Word*>(data_);
+}
+
+inline bool Buffer::is_lost() const noexcept { return device_ != nullptr && device_->has_failed(); }
+
+inline void Buffer::check() const {
+  if (is_lost()) device_->check(device_->queue(running_queue()));
 }
 
 inline Buffer::~Buffer() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <string>
 
 #include "math/error.hpp"
@@ -153,7 +154,11 @@ std::shared_ptr<const PolyRows> PolyRows::copy_in(const RowForm& form) const {
 }
 
 void PolyRows::keep(std::shared_ptr<const PolyRows> copy) const {
+  std::vector<std::shared_ptr<const PolyRows>> lost;  // they go without the lock
   const std::lock_guard lock(copies_mutex);
+  const auto whole = std::stable_partition(copies_.begin(), copies_.end(), [](const auto& c) { return !c->is_lost(); });
+  lost.assign(std::move_iterator(whole), std::move_iterator(copies_.end()));
+  copies_.erase(whole, copies_.end());
   copies_.push_back(std::move(copy));
 }
 

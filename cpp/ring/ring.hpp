@@ -82,7 +82,14 @@ class PolyRows {
   bool empty() const noexcept { return polys_ == 0; }
   const RowForm& form() const noexcept { return form_; }
 
-  /// The same residues in another form, if `keep` was given them; gone once these are written.
+  /// Whether the device that they are on failed, and what `Device::check` throws then.
+  bool is_lost() const noexcept { return buffer_ != nullptr && buffer_->is_lost(); }
+  void check() const {
+    if (buffer_ != nullptr) buffer_->check();
+  }
+
+  /// The same residues in another form, if `keep` was given them; gone once these are written. What is lost is not kept
+  /// on.
   std::shared_ptr<const PolyRows> copy_in(const RowForm& form) const;
   void keep(std::shared_ptr<const PolyRows> copy) const;
 

@@ -149,6 +149,7 @@ void check_context(const Fingerprint& found, const PolyRows& rows, const Context
   check_parameters(found, expected.parameters(), what);
   const RowForm held = rows.form(), wanted = expected.ring().backend().form();
   if (held == wanted) return;
+  rows.check();
   const auto text = [](const RowForm& form) { return std::string(form.words).append(" on the ").append(form.device); };
   const bool is_same_place = held.words == wanted.words && held.device == wanted.device;
   throw Error(ErrorKind::kParameterMismatch,

@@ -152,5 +152,5 @@ def test_a_child_is_told_that_it_has_no_device(owner):
     os.waitpid(child, 0)
     os.close(write)
     with os.fdopen(read, "rb") as pipe:
-        assert b"a process made by fork has no simulated devices" in pipe.read()
+        assert b"a process made by fork has no devices" in pipe.read()
     np.testing.assert_allclose(owner.decryptor.decrypt(x, dtype=np.float64), VALUES, atol=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -40,6 +41,8 @@ from latticework.runtime.run_progress import RunProgress
 from latticework.runtime.shares import Shares, shares_of_files, shares_of_memory
 from latticework.words.shown import count_noun, describe, size
 
+KeysFor = Callable[[_core.Context], _core.EvaluationKeys | _core.MappedKeys]  # those of a server, in memory or a file
+
 
 class Server:
     """Evaluates one program.
@@ -72,31 +75,52 @@ class Server:
         _check_keys(plan, keys)
         _check_budgets(device, memory=memory)
         shares = shares_of_memory(plan, memory, _bytes_of(plan, keys.evaluation), checked_runs(runs, memory))
-        self._open(plan, keys, shares, open_context(plan.chain, device, threads), KeyWaits())
+        evaluation = keys.evaluation
+        self._open(plan, lambda _: evaluation, shares, lambda: open_context(plan.chain, device, threads), KeyWaits())
 
-    def _open(self, plan: Plan, keys: PublicKeys, shares: Shares, context: _core.Context, waits: KeyWaits) -> None:
+    _keys: Any
+    _executor: Any
+
+    def _open(
+        self, plan: Plan, keys_for: KeysFor, shares: Shares, make_context: Callable[[], _core.Context], waits: KeyWaits
+    ) -> None:
         self.plan = plan
         self._interface = interface_id(plan.client)
-        _check_keys(plan, keys)
-        self.context = context
-        self._keys = keys.evaluation
-        if not isinstance(self._keys, _core.MappedKeys):
-            self._keys = _core.move(self._keys, context)
         self._waits = waits
+        self._opening = threading.Lock()
+        self._how = keys_for, shares.constants, make_context
+        self._start()
         is_bounded = shares.runs is not None or isinstance(self._keys, _core.MappedKeys)
         self._admission = Admission(plan.client.name, shares.runs, is_bounded=is_bounded)
-        code = _core.Plan(core_parameters(plan.chain), encode_code(plan))
-        self._key_set = keys.evaluation.key_set
+
+    def _start(self) -> None:
+        """Bring keys to a new context."""
+        plan, (keys_for, constant_bytes, make_context) = self.plan, self._how
+        context = make_context()
+        keys = keys_for(context)
+        _check_keys(plan, PublicKeys(keys, None))
+        self._key_set = keys.key_set
+        self._keys = keys if isinstance(keys, _core.MappedKeys) else _core.move(keys, context)
         self._executor = _core.Executor(
-            self.context,
-            code,
+            context,
+            _core.Plan(core_parameters(plan.chain), encode_code(plan)),
             self._keys,
             partial(_constant, plan),  # not of self, so that keys leave memory when the last reference to it goes
-            constant_budget_bytes=shares.constants,
+            constant_budget_bytes=constant_bytes,
             products=partial(_products, plan),
         )
+        self.context = context
         if isinstance(self._keys, _core.MappedKeys):
             _check_key_memory(plan, self._executor.key_need, self._keys.traffic["budget_bytes"])
+
+    def _ready(self) -> _core.Executor:
+        """The executor; a new one, with keys brought there again, where the device of the last one failed."""
+        with self._opening:
+            if self.context.has_failed:
+                self._keys = self._executor = None  # first: there may not be room for both
+                self._start()
+            found: _core.Executor = self._executor
+        return found
 
     @classmethod
     @at_caller
@@ -132,21 +156,21 @@ class Server:
         shares = shares_of_files(program, memory, key_memory, readers, checked_runs(runs, memory))
         if shares.keys is None:
             _check_room(program)
-        context = open_context(program.chain, device, threads)
         file, waits = file_in(keys, EVALUATION_FILE), KeyWaits()
-        try:
-            evaluation = (
-                _core.load_evaluation_keys(file, context)
-                if shares.keys is None
-                else _core.MappedKeys(file, context, shares.keys, readers=readers, on_wait=waits)
-            )
-        except SecretKeyError:
-            raise SecretKeyError(
-                f"{file} is a secret key file; a server must never hold one: delete it from this machine, and give the "
-                f"server {EVALUATION_FILE}, which keys.public().save(folder) writes"
-            ) from None
+
+        def keys_for(context: _core.Context) -> _core.EvaluationKeys | _core.MappedKeys:
+            try:
+                if shares.keys is None:
+                    return _core.load_evaluation_keys(file, context)
+                return _core.MappedKeys(file, context, shares.keys, readers=readers, on_wait=waits)
+            except SecretKeyError:
+                raise SecretKeyError(
+                    f"{file} is a secret key file; a server must never hold one: delete it from this machine, and give "
+                    f"the server {EVALUATION_FILE}, which keys.public().save(folder) writes"
+                ) from None
+
         server = cls.__new__(cls)
-        server._open(program, PublicKeys(evaluation, None), shares, context, waits)
+        server._open(program, keys_for, shares, lambda: open_context(program.chain, device, threads), waits)
         return server
 
     @at_caller
@@ -182,6 +206,7 @@ class Server:
         checkpoint: str | Path | Checkpoint | None = None,
     ) -> Encrypted:
         """As a call, and reports every value of the watched registers, an array of several as a list."""
+        executor = self._ready()
         given, arguments = self._given(inputs, integers)
         runs = len(arguments)
         file = None if checkpoint is None else self._checkpoint(checkpoint, given)
@@ -192,7 +217,7 @@ class Server:
         for run in range(runs):
             with self._admission.runs(), telling_reads(tell, lambda: self.key_traffic, self._waits) as told:
                 listener = None if told is None else _listener(self.plan, arguments[run], told, run, runs, state)
-                outputs.append(self._executor.run(arguments[run], listener, list(watch), tell_value, on_turn, state))
+                outputs.append(executor.run(arguments[run], listener, list(watch), tell_value, on_turn, state))
         if file is not None:
             file.finish()
         return self._returned(given, outputs)
@@ -221,19 +246,20 @@ class Server:
                   BudgetError for more at once than there is room for. If one fails, none has a result
         """
         check_members(self.plan.client, members, at_once)
+        executor = self._ready()
         given, runs = [], []
         for number, parts in enumerate(members):
             with naming(number):
                 inputs, arguments = self._given([parts] if isinstance(parts, Encrypted) else parts, integers)
                 for one in arguments:
-                    self._executor.check(one)
+                    executor.check(one)
             given.append(inputs)
             runs.append(arguments)
         flat = [arguments for of_one in runs for arguments in of_one]
         together, tell = self._at_once(len(flat), at_once), self._admission.reporting(on_event)
         with self._admission.runs(together), telling_reads(tell, lambda: self.key_traffic, self._waits) as told:
             listener = None if told is None else MembersListener(self.plan, flat, told)
-            outputs = iter(self._executor.run_many(flat, together, listener))
+            outputs = iter(executor.run_many(flat, together, listener))
         return [
             self._returned(inputs, [next(outputs) for _ in arguments])
             for inputs, arguments in zip(given, runs, strict=True)
@@ -274,7 +300,7 @@ class Server:
         return Encrypted(OUTPUTS, spec.name, self._interface, tensors, {}, given.extent, given.rounds)
 
     def _checkpoint(self, wanted: str | Path | Checkpoint, given: Encrypted) -> CheckpointFile:
-        if not self._executor.has_states:
+        if not self._ready().has_states:
             raise UserError(
                 f"program {self.plan.client.name}: checkpoint= is for programs with loops, this one has none, or its "
                 "bodies were copied: leave it out"
@@ -312,11 +338,12 @@ class Server:
     @property
     def memory_use(self) -> MemoryUse:
         """What this server has of the system's memory now."""
+        constants = self._ready().cached_constant_bytes
         device = self.context.memory
         return MemoryUse(
             held=device.held,
             live=self.context.live_bytes,
-            constants=self._executor.cached_constant_bytes,
+            constants=constants,
             idle=device.idle,
             fresh=device.fresh,
             returned=device.returned,
@@ -335,6 +362,7 @@ class Server:
     @at_caller
     def load_encrypted(self, source: str | Path | bytes | bytearray | memoryview) -> Encrypted:
         """Read encrypted inputs."""
+        self._ready()
         return load_encrypted(source, self.context)
 
     def _argument(self, inputs: Encrypted, spec: Any, run: int, runs: int) -> Any:

@@ -1,0 +1,179 @@
+"""Failures of a simulated device at any point: no wrong result, nothing lost that need not be, nothing leaked."""
+
+import gc
+import random
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+import latticework as lw
+from latticework import _core, ckks
+from latticework.errors import DeviceError
+
+PARAMETERS = ckks.Parameters(1024, [40, 30, 30, 30], scale_bits=30, insecure=True)
+VALUES = np.linspace(-1, 1, 16)
+KINDS = ("allocation", "launch", "copy", "loss")
+
+
+@pytest.fixture
+def device():
+    found = _core.SimulatedDevice("sim")
+    found.reset_counters()
+    yield found
+    repair(found)
+
+
+@pytest.fixture(scope="module")
+def generator():
+    return ckks.KeyGenerator(PARAMETERS)
+
+
+@pytest.fixture
+def x(generator):
+    evaluator = ckks.Evaluator(PARAMETERS, generator.evaluation_keys(relin=True, steps=[1]))
+    return ckks.Encryptor(PARAMETERS, generator.secret_key(), evaluator=evaluator).encrypt(VALUES)
+
+
+@pytest.fixture(scope="module")
+def scorer():
+    """A network of two layers: its model, public keys, encrypted inputs, and the bytes of its result."""
+
+    @lw.program
+    def score(x: lw.Secret[8], w1, b1, w2):
+        return w2 @ (w1 @ x + b1) ** 2
+
+    rng = np.random.default_rng(1)
+    weights = rng.normal(size=(8, 8)), rng.normal(size=8), rng.normal(size=(4, 8))
+    data = rng.uniform(-1, 1, (16, 8))
+    model = lw.compile(score, weights=weights, calibrate=data, ring_degree=1024, insecure=True)
+    client = model.client()
+    keys = client.keygen()
+    inputs = client.encrypt(data[0])
+    return model, keys.public(), inputs, model.server(keys.public())(inputs).to_bytes()
+
+
+def repair(device):
+    for demand in (device.fail_allocations, device.fail_launches, device.fail_copies):
+        demand(0, 0)
+    device.lose(0)
+    device.forget_failure()
+
+
+def fail(device, kind, number):
+    """Let the call of this number fail, of those of a kind."""
+    if kind == "loss":
+        device.lose(number)
+    else:
+        {"allocation": device.fail_allocations, "launch": device.fail_launches, "copy": device.fail_copies}[kind](
+            number, 1
+        )
+
+
+def held(device):
+    """Bytes that are in use on a device, after all that can be given back was."""
+    gc.collect()
+    _core.settle_device("sim", 0, trim=True)
+    counters = device.counters()
+    return counters["live_bytes"], counters["pinned_bytes"]
+
+
+def test_wherever_a_run_fails_the_next_one_is_right(scorer, device):
+    """200 places in the runs of a server: the result is right or there is none, and nothing is left behind."""
+    model, keys, inputs, expected = scorer
+    rng = random.Random(5)
+    most = {"allocation": 20, "launch": 100, "copy": 80, "loss": 600}
+    inputs = model.server(keys).load_encrypted(inputs.to_bytes())  # no other test has these
+    before = held(device)
+    server = model.server(keys, device="sim")
+    server(inputs)
+    in_use = held(device)
+    for point in range(200):
+        if point % 8 == 0:
+            server = model.server(keys, device="sim")
+        kind = KINDS[point % 4]
+        fail(device, kind, rng.randint(1, most[kind]))
+        with suppress(DeviceError, MemoryError):
+            assert server(inputs).to_bytes() == expected
+        repair(device)
+        if point % 8 == 7:
+            assert server(inputs).to_bytes() == expected
+    assert held(device) <= in_use
+    del server, inputs
+    assert held(device) <= before
+
+
+def test_what_is_lost_is_said_to_be_lost(x, generator, device):
+    y = x.gpu("sim") * 2
+    device.fail_launches(1, 1)
+    x.gpu("sim") + x
+    for use in (y.to_bytes, y.download, lambda: y + x, lambda: y.rotate(1)):
+        with pytest.raises(DeviceError, match="a launch failed on demand; nothing computed on it since"):
+            use()
+    with pytest.raises(DeviceError, match="a launch failed on demand"):
+        ckks.Decryptor(PARAMETERS, generator.secret_key()).decrypt(y)
+    assert (x.gpu("sim") + x).to_bytes() == (x + x).to_bytes()
+
+
+def test_copies_on_a_device_that_failed_are_let_go(x, device):
+    (x.gpu("sim") + x).download()
+    in_use = held(device)
+    for _ in range(5):
+        device.fail_launches(1, 1)
+        with pytest.raises(DeviceError):
+            (x.gpu("sim") + x).download()
+        assert (x.gpu("sim") + x).to_bytes() == (x + x).to_bytes()
+    assert held(device) <= in_use
+
+
+def test_a_context_that_cannot_be_made_holds_nothing(x, device):
+    before = held(device)
+    device.fail_copies(1, 1)
+    with pytest.raises(DeviceError, match="tables: a copy failed on demand"):
+        x.gpu(lw.Device("sim", memory="1GB")) + x
+    assert held(device) == before
+
+
+def test_copies_to_the_host_are_waited_for_though_another_failed(x, device):
+    """Until then they write to memory that is given back when the error is thrown."""
+    y = (x.gpu("sim") + x).download().gpu("sim") + x
+    device.reset_counters()
+    device.fail_copies(2, 1)
+    with pytest.raises(DeviceError, match="a copy failed on demand"):
+        y.download()
+    assert device.counters()["host_waits"] == 1
+
+
+def test_a_frame_tells_of_every_failure(x, device):
+    for _ in range(2):
+        device.fail_launches(1, 1)
+        with pytest.raises(DeviceError, match="a launch failed on demand"), lw.frame("sim"):
+            x.gpu("sim") + x
+    with lw.frame("sim"):
+        (x.gpu("sim") + x).download()
+
+
+@pytest.mark.parametrize("first", range(1, 8))
+def test_no_memory_for_what_kernels_are_given_loses_nothing(scorer, device, first):
+    model, keys, inputs, expected = scorer
+    server = model.server(keys, device=lw.Device("sim", memory=(1 << 30) + first))  # of which nobody has memory
+    device.fail_allocations(first, 1_000)
+    with pytest.raises(MemoryError, match="lower the memory budget"):
+        server(inputs)
+    context = server.context
+    device.fail_allocations(0, 0)
+    assert server(inputs).to_bytes() == expected
+    assert server.context is context
+
+
+def test_a_server_of_files_goes_on_after_a_failure(scorer, device, tmp_path):
+    model, keys, inputs, expected = scorer
+    model.save(tmp_path / "plan")
+    keys.save(tmp_path)
+    server = lw.Server.load(tmp_path / "plan", tmp_path, device="sim")
+    device.lose()
+    for _ in range(2):
+        with pytest.raises(DeviceError, match="was lost"):
+            server(inputs)
+    device.forget_failure()
+    assert server(inputs).to_bytes() == expected

@@ -16,18 +16,26 @@ std::string name_of(const LwDeviceInfo& info, std::int32_t device) {
   return std::string(info.name) + " (device " + std::to_string(device) + ")";
 }
 
-std::mutex cards_mutex;
-std::map<std::pair<const LwDriver*, DeviceOptions>, std::weak_ptr<Card>> cards;
-
 struct Failures {
   std::uint64_t count = 0;
   Failure latest;
 };
-std::mutex failures_mutex;
-std::map<std::pair<const LwDriver*, std::int32_t>, Failures> failures;
 
+struct Known {
+  std::mutex cards_mutex;
+  std::map<std::pair<const LwDriver*, DeviceOptions>, std::weak_ptr<Card>> cards;
+  std::mutex failures_mutex;
+  std::map<std::pair<const LwDriver*, std::int32_t>, Failures> failures;
+};
+
+Known* known_here = new Known;              // never destroyed: nothing says who uses it last
 std::atomic<std::uint64_t> generation = 0;  // of this process: forks between the first one and it
-[[maybe_unused]] const int counts_forks = pthread_atfork(nullptr, nullptr, [] { ++generation; });
+
+/// A child begins without any: threads that it does not have may hold the locks.
+[[maybe_unused]] const int minds_forks = pthread_atfork(nullptr, nullptr, [] {
+  ++generation;
+  known_here = new Known;
+});
 
 std::uint64_t next_number() noexcept {
   static std::atomic<std::uint64_t> last = 0;
@@ -37,8 +45,8 @@ std::uint64_t next_number() noexcept {
 }  // namespace
 
 std::shared_ptr<Card> Card::of(const LwDriver& driver, const DeviceOptions& options) {
-  const std::lock_guard lock(cards_mutex);
-  std::weak_ptr<Card>& known = cards[{&driver, options}];
+  const std::lock_guard lock(known_here->cards_mutex);
+  std::weak_ptr<Card>& known = known_here->cards[{&driver, options}];
   std::shared_ptr<Card> card = known.lock();
   if (card == nullptr || card->has_failed()) {
     card = std::make_shared<Card>(driver, options);
@@ -48,9 +56,9 @@ std::shared_ptr<Card> Card::of(const LwDriver& driver, const DeviceOptions& opti
 }
 
 std::vector<std::shared_ptr<Card>> Card::all_of(const LwDriver& driver, std::int32_t device) {
-  const std::lock_guard lock(cards_mutex);
+  const std::lock_guard lock(known_here->cards_mutex);
   std::vector<std::shared_ptr<Card>> found;
-  for (const auto& [key, known] : cards) {
+  for (const auto& [key, known] : known_here->cards) {
     std::shared_ptr<Card> card = key.first == &driver && key.second.number == device ? known.lock() : nullptr;
     if (card != nullptr) found.push_back(std::move(card));
   }
@@ -58,13 +66,13 @@ std::vector<std::shared_ptr<Card>> Card::all_of(const LwDriver& driver, std::int
 }
 
 std::uint64_t Card::failures_of(const LwDriver& driver, std::int32_t device) {
-  const std::lock_guard lock(failures_mutex);
-  return failures[{&driver, device}].count;
+  const std::lock_guard lock(known_here->failures_mutex);
+  return known_here->failures[{&driver, device}].count;
 }
 
 void Card::check_latest(const LwDriver& driver, std::int32_t device) {
-  const std::lock_guard lock(failures_mutex);
-  failures[{&driver, device}].latest.check();
+  const std::lock_guard lock(known_here->failures_mutex);
+  known_here->failures[{&driver, device}].latest.check();
 }
 
 Card::Card(const LwDriver& driver, const DeviceOptions& options)
@@ -215,8 +223,8 @@ bool Card::note(LwStatus status, const char* what) noexcept {
   try {
     const std::string reason = driver_.error_text(device(), status);
     failure_.text = name_of(info_, device()) + ": " + what + (reason.empty() ? "" : ": " + reason);
-    const std::lock_guard all(failures_mutex);
-    Failures& of_device = failures[{&driver_, device()}];
+    const std::lock_guard all(known_here->failures_mutex);
+    Failures& of_device = known_here->failures[{&driver_, device()}];
     ++of_device.count;
     of_device.latest = failure_;
   } catch (...) {  // without a text

@@ -74,6 +74,8 @@ def test_two_devices_are_two_places(x):
     assert y.device == "sim:1"
     with pytest.raises(UserError, match=r"test_devices\.py:\d+: .*different devices \(sim:0, sim:1\)"):
         y + x.gpu("sim:0")
+    with pytest.raises(UserError, match=r"operands are for one device with different options \(sim:1\)"):
+        y + x.gpu(lw.Device("sim:1", synchronous=True))
     assert (y.gpu("sim:0") + x).to_bytes() == (x * x + x).to_bytes()
 
 
@@ -115,6 +117,9 @@ def test_what_is_no_device_is_refused(x, name, error, text):
 def test_options_of_devices_are_checked():
     with pytest.raises(UserError, match="arithmetic='f32'; choose one of auto, fp64, u64"):
         lw.Device("sim", arithmetic="f32")
+    for option in ("cache", "synchronous"):
+        with pytest.raises(UserError, match=f"{option}='no'; give True or False"):
+            lw.Device("sim", **{option: "no"})
     with pytest.raises(UserError, match="memory='much' is not an amount of memory"):
         lw.Device("sim", memory="much")
     with pytest.raises(UserError, match="give one of them"):

@@ -49,13 +49,16 @@ class Device:
             )
         if self.arithmetic not in ARITHMETICS:
             raise UserError(f"Device: arithmetic={self.arithmetic!r:.60}; choose one of {', '.join(ARITHMETICS)}")
+        for option, given in (("cache", self.cache), ("synchronous", self.synchronous)):
+            if not isinstance(given, bool):
+                raise UserError(f"Device: {option}={given!r:.60}; give True or False")
         object.__setattr__(self, "name", f"{match[1]}:{int(match[2] or 0)}")
         if self.memory is not None:
             object.__setattr__(self, "memory", parse_bytes(self.memory, "Device: memory"))
-        there = [str(found["name"]) for found in devices() if found["kind"] == match[1]]
-        if int(match[2] or 0) >= len(there):
-            check_gpu(self.name)  # says why, if there is none at all
-            raise DeviceError(f"device={self.name!r}: there are {len(there)} of this kind, counted from 0")
+        check_gpu(self.name)
+        there = SIMULATED if match[1] == "sim" else len(_core.driver_devices())
+        if int(match[2] or 0) >= there:
+            raise DeviceError(f"device={self.name!r}: there are {there} of this kind, counted from 0")
 
     @property
     def _kind(self) -> str:

@@ -32,8 +32,9 @@ def placed(method: Callable[P, R]) -> Callable[P, R]:
         asked: set[Device | None] = {own, *(value._place for value in values)}
         wanted = [place for place in asked if place is not None]
         if len(wanted) > 1:
-            names = ", ".join(sorted(place.name for place in wanted))
-            fail(UserError, f"operands are for different devices ({names}): bring one over with .gpu() or .cpu()")
+            names = sorted({place.name for place in wanted})
+            what = "different devices" if len(names) > 1 else "one device with different options"
+            fail(UserError, f"operands are for {what} ({', '.join(names)}): bring one over with .gpu() or .cpu()")
         place = wanted.pop() if wanted else None
         there = [operand._at(place) if isinstance(operand, Resident) else operand for operand in given]
         return here(evaluator._at(place), *there, **options)

@@ -175,5 +175,6 @@ def test_a_server_of_files_goes_on_after_a_failure(scorer, device, tmp_path):
     for _ in range(2):
         with pytest.raises(DeviceError, match="was lost"):
             server(inputs)
+        assert server.memory_use.constants >= 0
     device.forget_failure()
     assert server(inputs).to_bytes() == expected

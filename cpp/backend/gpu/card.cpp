@@ -13,7 +13,8 @@ namespace lw::gpu {
 namespace {
 
 std::string name_of(const LwDeviceInfo& info, std::int32_t device) {
-  return std::string(info.name) + " (device " + std::to_string(device) + ")";
+  const std::string number = "device " + std::to_string(device);
+  return info.name[0] == '\0' ? number : std::string(info.name) + " (" + number + ")";
 }
 
 struct Failures {

@@ -338,12 +338,12 @@ class Server:
     @property
     def memory_use(self) -> MemoryUse:
         """What this server has of the system's memory now."""
-        constants = self._ready().cached_constant_bytes
+        executor = self._executor  # None: its device failed
         device = self.context.memory
         return MemoryUse(
             held=device.held,
             live=self.context.live_bytes,
-            constants=constants,
+            constants=0 if executor is None else executor.cached_constant_bytes,
             idle=device.idle,
             fresh=device.fresh,
             returned=device.returned,

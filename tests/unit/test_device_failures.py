@@ -2,7 +2,6 @@
 
 import gc
 import random
-from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -87,18 +86,21 @@ def test_wherever_a_run_fails_the_next_one_is_right(scorer, device):
     before = held(device)
     server = model.server(keys, device="sim")
     server(inputs)
-    in_use = held(device)
+    in_use, failed = held(device), 0
     for point in range(200):
-        if point % 8 == 0:
+        if point % 8 < 5:  # else it replays, unless it failed
             server = model.server(keys, device="sim")
         kind = KINDS[point % 4]
-        fail(device, kind, rng.randint(1, most[kind]))
-        with suppress(DeviceError, MemoryError):
+        fail(device, kind, int(most[kind] ** rng.random()))  # early ones often: a replay makes few calls
+        try:
             assert server(inputs).to_bytes() == expected
+        except (DeviceError, MemoryError):
+            failed += 1
         repair(device)
         if point % 8 == 7:
             assert server(inputs).to_bytes() == expected
-    assert held(device) <= in_use
+    assert failed >= 100
+    assert held(device) <= tuple(2 * n for n in in_use)  # a server before it may have the copies of the inputs
     del server, inputs
     assert held(device) <= before
 

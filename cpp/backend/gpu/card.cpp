@@ -141,7 +141,7 @@ LwEvent* Card::end_of(int number) noexcept {
 }
 
 void Card::wait(int number) noexcept {
-  if (is_forked()) return;
+  if (is_forked() || recording(number) != nullptr) return;
   LwStream* waited = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -184,6 +184,7 @@ void Card::begin_capture(GpuRecording& recording) noexcept {
 }
 
 LwGraph* Card::end_capture(int number) noexcept {
+  if (is_forked()) return nullptr;
   const std::lock_guard lock(mutex_);
   if (recordings_[number].exchange(nullptr) == nullptr) return nullptr;
   LwGraph* graph = nullptr;

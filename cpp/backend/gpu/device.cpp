@@ -144,6 +144,7 @@ void GpuDevice::order_write(Buffer::Uses& uses) noexcept {
 
 void GpuDevice::release(void* data, std::size_t bytes, const Buffer::Uses* uses) noexcept {
   live_.fetch_sub(bytes);
+  if (card_->is_forked()) return;
   if (uses->owner != nullptr) {
     std::static_pointer_cast<Arena>(uses->owner)->put_back(data, bytes);
     return;

@@ -46,6 +46,7 @@ std::size_t Arena::bytes() const noexcept {
 }
 
 void DeviceMemory::set_arena(int queue, std::shared_ptr<Arena> arena) {
+  if (card_.is_forked()) return;
   std::shared_ptr<Arena> before;  // ends without the lock
   const std::lock_guard lock(mutex_);
   before = std::exchange(arenas_[queue], std::move(arena));

@@ -8,6 +8,10 @@ StagingBlocks::Place GpuQueue::stage(std::size_t bytes) noexcept {
   GpuRecording* const recording = card_.recording(number_);
   if (recording == nullptr) return staging_.hold(bytes);
   const GpuRecording::Place place = recording->stage(bytes);
+  if (place.pinned == nullptr) {  // no memory for what stays: what was staged so far has been uploaded
+    recording->give_up();
+    return staging_.hold(bytes);
+  }
   return {nullptr, place.pinned, place.memory};
 }
 

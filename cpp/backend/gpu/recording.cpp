@@ -114,10 +114,12 @@ GpuRecording::Place GpuRecording::stage(std::size_t bytes) noexcept {
 bool GpuRecording::make_block(std::size_t bytes) noexcept {
   void* pinned = nullptr;
   if (card_->has_failed()) return false;
-  if (!card_->note(card_->driver().pinned_get(card_->device(), bytes, &pinned), "pinned memory")) return false;
+  if (const LwStatus status = card_->driver().pinned_get(card_->device(), bytes, &pinned); status != LW_OK) {
+    if (status != LW_OUT_OF_MEMORY) card_->note(status, "pinned memory");
+    return false;
+  }
   void* const memory = card_->memory().get(bytes, 0);
   if (memory == nullptr) {
-    card_->note(LW_OUT_OF_MEMORY, "no memory is left for what kernels are given");
     card_->driver().pinned_free(card_->device(), pinned);
     return false;
   }

@@ -181,8 +181,17 @@ LwStatus launch(LwStream* stream, const LwLaunch* launch) {
       if (error != cudaSuccess) return error;
     }
     void* args[] = {const_cast<void*>(launch->args)};
-    return cudaLaunchKernel(entry, dim3(launch->blocks[0], launch->blocks[1], launch->blocks[2]),
-                            dim3(launch->threads), args, launch->shared_bytes, stream->stream);
+    cudaLaunchAttribute cluster = {};
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {Table::kClusters[launch->kernel], 1, 1};
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(launch->blocks[0], launch->blocks[1], launch->blocks[2]);
+    config.blockDim = dim3(launch->threads);
+    config.dynamicSmemBytes = launch->shared_bytes;
+    config.stream = stream->stream;
+    config.attrs = &cluster;
+    config.numAttrs = Table::kClusters[launch->kernel] > 1;
+    return cudaLaunchKernelExC(&config, entry, args);
   });
 }
 

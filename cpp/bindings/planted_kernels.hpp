@@ -181,10 +181,53 @@ struct Neighbour {
   }
 };
 
+/// out[i] = the number of the thread that differs from this one in `bits`, as a lane gave it. Of the wrong ones, 1 says
+/// nothing of an exchange, and odd threads give nothing in 2 and take nothing in 3.
+struct Exchange {
+  static constexpr char kName[] = "exchange";
+  static constexpr std::uint32_t kThreads = 256;
+  struct Args {
+    Words out;
+    Word bits, wrong;
+  };
+  struct Registers {
+    gpu::Lanes lanes;
+  };
+  static std::uint32_t phases(const Args&) { return 2; }
+  static bool is_exchange(std::uint32_t phase, const Args& a) { return phase == 1 && a.wrong != 1; }
+  static void run(std::uint32_t phase, const Args& a, const gpu::Place& at, gpu::Shared, Registers& r) {
+    const bool is_odd = at.thread % 2 != 0;
+    if (phase == 0 && !(is_odd && a.wrong == 2)) r.lanes.give(at.thread);
+    if (phase == 1 && !(is_odd && a.wrong == 3)) {
+      a.out.store(index_of(at), r.lanes.take(at, static_cast<std::uint32_t>(a.bits)));
+    }
+  }
+};
+
+/// out[i] = what the same thread of a block of the cluster stored in its shared memory: of the one `ahead`, or if that
+/// is no block of the cluster, of number `ahead`. In a phase of its own if there are two `phases`.
+struct ClusterNeighbour {
+  static constexpr char kName[] = "cluster_neighbour";
+  static constexpr std::uint32_t kThreads = 256, kCluster = 4;
+  struct Args {
+    Words out;
+    Word ahead, phases;
+  };
+  struct Registers {};
+  static std::uint32_t phases(const Args& a) { return static_cast<std::uint32_t>(a.phases); }
+  static void run(std::uint32_t phase, const Args& a, const gpu::Place& at, gpu::Shared shared, Registers&) {
+    const auto ahead = static_cast<std::uint32_t>(a.ahead);
+    const std::uint32_t rank = ahead < kCluster ? (at.block[0] + ahead) % kCluster : ahead;
+    if (phase == 0) shared.store(at.thread, index_of(at));
+    if (phase + 1 == a.phases) a.out.store(index_of(at), shared.of(rank).load(at.thread));
+  }
+};
+
 template <class... K>
 struct PlantedList {
   static constexpr gpu::HostKernel kAll[] = {gpu::host_kernel<K>()...};
 };
-using All = PlantedList<Fill, Add, Increment, Sum<true>, SumWithoutBarriers, Keep, Overwrite, OneWord, Neighbour>;
+using All = PlantedList<Fill, Add, Increment, Sum<true>, SumWithoutBarriers, Keep, Overwrite, OneWord, Neighbour,
+                        Exchange, ClusterNeighbour>;
 
 }  // namespace lw::planted

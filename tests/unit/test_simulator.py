@@ -165,6 +165,56 @@ def test_a_sum_without_barriers(order, seed):
 
 
 @every_gpu
+def test_lanes_exchange_words(order, seed):
+    gpu = Gpu(order, seed)
+    out = gpu.memory(192)
+    gpu.launch("exchange", out, 5, 0, blocks=2, threads=96)
+    assert (gpu.read(out, 192).reshape(2, 96) == np.arange(96) ^ 5).all()
+
+
+@every_gpu
+@pytest.mark.parametrize(
+    ("bits", "wrong", "message"),
+    [
+        (1, 1, "takes a word from another lane in a phase that is not said to be an exchange"),
+        (1, 2, "which gave none in the phase before"),
+        (2, 3, "in its last phase 32 of 64 threads took a word from another lane"),
+        (32, 0, "which is not in its warp"),
+    ],
+)
+def test_wrong_exchanges(order, seed, bits, wrong, message):
+    gpu = Gpu(order, seed)
+    gpu.launch("exchange", gpu.memory(64), bits, wrong, blocks=1, threads=64)
+    fails(gpu, "kernel 'exchange'", message)
+
+
+@every_gpu
+def test_blocks_of_a_cluster_read_from_each_other(order, seed):
+    gpu = Gpu(order, seed)
+    out = gpu.memory(512)
+    gpu.launch("cluster_neighbour", out, 1, 2, blocks=8, threads=64, shared=64)
+    assert (gpu.read(out, 512).reshape(2, 256) == np.roll(np.arange(512).reshape(2, 256), -64, axis=1)).all()
+    gpu.launch("cluster_neighbour", out, 0, 1, blocks=8, threads=64, shared=64)
+    gpu.wait()
+    gpu.launch("cluster_neighbour", out, 4, 2, blocks=8, threads=64, shared=64)
+    fails(gpu, "kernel 'cluster_neighbour'", "of shared memory of block 4 of a cluster, which has 64 words")
+
+
+@every_gpu
+def test_blocks_of_a_cluster_without_barriers(order, seed):
+    gpu = Gpu(order, seed)
+    gpu.launch("cluster_neighbour", gpu.memory(256), 1, 1, blocks=4, threads=64, shared=64)
+    message = fails(gpu, "kernel 'cluster_neighbour'")
+    assert "missing barrier" in message or ", which nothing wrote" in message
+
+
+def test_clusters_are_whole():
+    gpu = Gpu()
+    with pytest.raises(RuntimeError, match="6 blocks in a row: its clusters are of 4"):
+        gpu.launch("cluster_neighbour", gpu.memory(512), 1, 2, blocks=6, threads=64, shared=64)
+
+
+@every_gpu
 def test_shared_memory_has_its_size_and_begins_unwritten_in_each_block(order, seed):
     gpu = Gpu(order, seed)
     out = gpu.memory(512)
@@ -237,7 +287,7 @@ def test_pinned_memory_that_a_copy_uses_is_not_freed():
 @pytest.mark.parametrize(
     ("kernel", "args", "blocks", "threads", "shared", "text"),
     [
-        ("none", [], 1, 1, 0, "launch of kernel 9: there are 9"),
+        ("none", [], 1, 1, 0, "launch of kernel 11: there are 11"),
         ("fill", [1, 2], 1, 1, 0, "'fill' with 16 bytes of arguments: it takes 24"),
         ("fill", [1, 2, 3], 1, 0, 0, "with 0 threads of a block: it takes 1 to 256"),
         ("fill", [1, 2, 3], 1, 257, 0, "with 257 threads of a block: it takes 1 to 256"),

@@ -9,8 +9,16 @@
 //   struct Registers;                          what a thread keeps from phase to phase
 //   static std::uint32_t phases(const Args&);
 //   static void run(std::uint32_t phase, const Args&, const Place&, Shared, Registers&);
-// The last two are LW_GPU. Memory is reached through Global and Shared alone: addresses of a device mean nothing to the
-// host, and the simulator watches every access.
+// Only if some phases begin without a barrier, as the lanes of warps exchange words there (Lanes) and nothing
+// else,
+//   static bool is_exchange(std::uint32_t phase, const Args&);
+// only if it is the same for all arguments, so that device compilers unroll the phases,
+//   static constexpr std::uint32_t kPhases;
+// and, only if so many blocks that are neighbours in the first direction go through the phases together, as a cluster,
+// and use each other's shared memory (compute capability 9.0 and later),
+//   static constexpr std::uint32_t kCluster;
+// The functions are LW_GPU. Memory is reached through Global and Shared alone: addresses of a device mean nothing to
+// the host, and the simulator watches every access.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +51,11 @@ class Memory {
   /// alignment. A `shout` is a write of the same value by any number of threads.
   enum class Access { kRead, kWrite, kShout };
   virtual void* global(const void* address, std::size_t bytes, std::size_t alignment, Access access) noexcept = 0;
-  /// Word i of the block's shared memory.
-  virtual std::uint64_t* shared(std::size_t i, Access access) noexcept = 0;
+  /// Word i of the shared memory of a block of the cluster.
+  virtual std::uint64_t* shared(std::uint32_t rank, std::size_t i, Access access) noexcept = 0;
+  /// What the running thread gives to others of its warp, and what the one whose number differs in these bits gave.
+  virtual void give(std::uint64_t word) noexcept = 0;
+  virtual std::uint64_t take(std::uint32_t bits) noexcept = 0;
 };
 inline thread_local Memory* memory = nullptr;  // of the kernel that this thread carries out
 
@@ -91,28 +102,93 @@ class Shared {
  public:
 #if defined(__CUDA_ARCH__)
   LW_GPU explicit Shared(std::uint64_t* words) noexcept : words_(words) {}
+#else
+  explicit Shared(std::uint32_t rank) noexcept : rank_(rank) {}
 #endif
+
+  /// Those of another block of the cluster, or of this one. They are there from the second phase to the last.
+  LW_GPU Shared of(std::uint32_t rank) const noexcept {
+#if !defined(__CUDA_ARCH__)
+    return Shared(rank);
+#elif __CUDA_ARCH__ >= 900
+    std::uint64_t* words;
+    asm("mapa.u64 %0, %1, %2;" : "=l"(words) : "l"(words_), "r"(rank));
+    return Shared(words);
+#else
+    static_cast<void>(rank);
+    return *this;
+#endif
+  }
 
   LW_GPU std::uint64_t load(std::size_t i) const noexcept {
 #if defined(__CUDA_ARCH__)
     return words_[i];
 #else
-    return *memory->shared(i, Memory::Access::kRead);
+    return *memory->shared(rank_, i, Memory::Access::kRead);
 #endif
   }
   LW_GPU void store(std::size_t i, std::uint64_t value) const noexcept {
 #if defined(__CUDA_ARCH__)
     words_[i] = value;
 #else
-    *memory->shared(i, Memory::Access::kWrite) = value;
+    *memory->shared(rank_, i, Memory::Access::kWrite) = value;
 #endif
   }
 
  private:
 #if defined(__CUDA_ARCH__)
   std::uint64_t* words_;
+#else
+  std::uint32_t rank_;
 #endif
 };
+
+inline constexpr std::uint32_t kWarp = 32;  // threads with neighbouring numbers that exchange words without a barrier
+
+/// A thread's side of an exchange, which is kept in its Registers: in one phase a word is given, and in the next one,
+/// which has no barrier before it, all threads of the block take another thread's.
+class Lanes {
+ public:
+  LW_GPU void give(std::uint64_t word) noexcept {
+#if defined(__CUDA_ARCH__)
+    word_ = word;
+#else
+    memory->give(word);
+#endif
+  }
+  /// From the thread of the same warp whose number differs in these bits.
+  LW_GPU std::uint64_t take(const Place& place, std::uint32_t bits) const noexcept {
+#if defined(__CUDA_ARCH__)
+    const std::uint32_t all = place.threads < kWarp ? (1u << place.threads) - 1 : ~0u;
+    return __shfl_xor_sync(all, static_cast<unsigned long long>(word_), static_cast<int>(bits));
+#else
+    static_cast<void>(place);
+    return memory->take(bits);
+#endif
+  }
+
+ private:
+#if defined(__CUDA_ARCH__)
+  std::uint64_t word_;
+#endif
+};
+
+/// Blocks of a cluster; 1: each is by itself.
+template <class K>
+inline constexpr std::uint32_t kClusterOf = 1;
+template <class K>
+  requires requires { K::kCluster; }
+inline constexpr std::uint32_t kClusterOf<K> = K::kCluster;
+
+/// Whether the threads of a block meet before this phase, or those of a cluster.
+template <class K>
+LW_GPU bool is_barrier(std::uint32_t phase, const typename K::Args& args) noexcept {
+  if constexpr (requires { K::is_exchange(phase, args); }) {
+    return !K::is_exchange(phase, args);
+  } else {
+    return true;
+  }
+}
 
 /// A list of kernels, each of which has a number in it.
 template <class... K>

@@ -22,13 +22,16 @@ void check_launch(const LwLaunch& launch, std::span<const gpu::HostKernel> kerne
   if (launch.args_bytes != kernel.args_bytes) {
     refuse("'", kernel.name, "' with ", launch.args_bytes, " bytes of arguments: it takes ", kernel.args_bytes);
   }
-  const std::uint32_t most = std::min(kernel.threads, kThreads);
+  const std::uint32_t most = std::min({kernel.threads, kBlockThreads, kThreads / kernel.cluster});
   if (launch.threads == 0 || launch.threads > most) {
     refuse("'", kernel.name, "' with ", launch.threads, " threads of a block: it takes 1 to ", most);
   }
   const std::uint64_t x = launch.blocks[0], y = launch.blocks[1], z = launch.blocks[2];
   if (x == 0 || y == 0 || z == 0 || x >> 31 != 0 || y >> 16 != 0 || z >> 16 != 0 || x * y > UINT32_MAX / z) {
     refuse("'", kernel.name, "' with ", x, " x ", y, " x ", z, " blocks");
+  }
+  if (x % kernel.cluster != 0) {
+    refuse("'", kernel.name, "' with ", x, " blocks in a row: its clusters are of ", kernel.cluster);
   }
   if (launch.shared_bytes > kSharedBytes || launch.shared_bytes % 8 != 0) {
     refuse("'", kernel.name, "' with ", launch.shared_bytes, " bytes of shared memory: it can be up to ", kSharedBytes,

@@ -23,6 +23,7 @@
 namespace lw::sim {
 
 inline constexpr std::uint32_t kSharedBytes = 227 * 1024;  // what a block of an H100 may ask for
+inline constexpr std::uint32_t kBlockThreads = 1024;       // the same of threads
 
 /// A call that is not carried out, and why.
 struct Refusal {

@@ -17,8 +17,8 @@ inline constexpr std::uint32_t kSet = 0x80000000;
 
 /// A turn is a section (a phase of a block: the sections of a launch are numbered) and a thread. Sections that a
 /// launch gives to none of its phases stand for what is no turn.
-inline constexpr int kThreadBits = 11;
-inline constexpr std::uint32_t kThreads = 1u << (kThreadBits - 1);  // of a block, at most
+inline constexpr int kThreadBits = 12;
+inline constexpr std::uint32_t kThreads = 1u << (kThreadBits - 1);  // of a cluster, at most
 inline constexpr std::uint32_t kShouted = kThreads;                 // of writers: any thread may write the same
 inline constexpr std::uint32_t kSeveral = (1u << kThreadBits) - 1;  // of readers: threads of one section
 inline constexpr std::uint32_t kFirstSection = 2;                   // of a launch

@@ -1,6 +1,8 @@
 // Messages put together from their parts.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <sstream>
 #include <string>
 
@@ -20,6 +22,18 @@ struct BlockText {
 
 inline std::ostream& operator<<(std::ostream& out, const BlockText& block) {
   return out << "block (" << block.x << ", " << block.y << ", " << block.z << ")";
+}
+
+/// A word of shared memory, of the first block of a cluster unless it says so.
+struct SharedText {
+  std::uint32_t rank;
+  std::size_t word;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const SharedText& at) {
+  out << "word " << at.word << " of shared memory";
+  if (at.rank != 0) out << " of block " << at.rank << " of a cluster";
+  return out;
 }
 
 }  // namespace lw::sim

@@ -9,6 +9,7 @@ script walks through the passes of both transforms, as listed in cpp/backend/cpu
 magnitude of each value of a butterfly network, in units of q and in exact fractions, and fails if a bound does not
 hold: in the largest intermediate, or in the range of residues at rest (cpp/backend/cpu/prime.hpp). Kernels of GPUs
 reduce by stages (cpp/backend/gpu/ntt_ranges.hpp), and round a quotient by two additions, which takes it up to 2^51.
+Where they compute with integers, those of primes below 2^50 (cpp/backend/gpu/u64_lazy.hpp) have to fit 64 bits.
 Exit status 1 on failure.
 """
 
@@ -94,10 +95,11 @@ def read_stage_ranges(source: str) -> list[StageRanges]:
 class Arithmetic:
     """Bounds on magnitudes, in units of any q < 2^bits; remembers the largest."""
 
-    def __init__(self, bits: int, most_quotient: int = 2**53) -> None:
+    def __init__(self, bits: int, most_quotient: int = 2**53, rounds_last: bool = True) -> None:
         self.limit = Fraction(2**53, 2**bits)  # exact below this
         self.q = Fraction(2**bits)
         self.most_quotient = most_quotient  # that is rounded to an integer next to it
+        self.roundings = 2 + rounds_last  # of the quotient of a product, before it becomes an integer
         self.largest = Fraction(0)
 
     def exact(self, bound: Fraction) -> Fraction:
@@ -112,12 +114,14 @@ class Arithmetic:
         return self.exact(a + b)
 
     def reduce(self, x: Fraction) -> Fraction:
-        """x - rint(x * fl(1/q)) q: two roundings in the quotient."""
-        return self.exact(HALF + x * ((1 + ULP) ** 2 - 1))
+        """x - rint(x * fl(1/q)) q: a rounding less in the quotient."""
+        return self.exact(HALF + x * ((1 + ULP) ** (self.roundings - 1) - 1))
 
-    def product(self, x: Fraction, w: Fraction = HALF, roundings: int = 3) -> Fraction:
-        """x w - c q, where c = rint(x w / q) after `roundings` roundings."""
+    def product(self, x: Fraction, w: Fraction = HALF, roundings: int | None = None) -> Fraction:
+        """x w - c q, where c = rint(x w / q) after `roundings` roundings, by default those of fl(x w) fl(1/q)."""
         quotient = x * w * self.q
+        if roundings is None:
+            roundings = self.roundings
         if quotient * (1 + ULP) ** roundings > self.most_quotient:
             raise RangeError(f"a quotient can reach {float(quotient / self.most_quotient):.2f} of what is rounded")
         rest = self.exact(HALF + quotient * ((1 + ULP) ** roundings - 1))
@@ -211,15 +215,17 @@ def prove_pointwise(bits: int) -> Fraction:
     return arithmetic.largest
 
 
-MOST_GPU_QUOTIENT = 2**51  # of nearest_small in gpu/arithmetic.hpp
+def gpu_arithmetic(bits: int) -> Arithmetic:
+    """nearest_product of gpu/arithmetic.hpp rounds the exact product of two doubles to an integer, up to 2^51."""
+    return Arithmetic(bits, 2**51, rounds_last=False)
 
 
 def prove_gpu_forward(ranges: StageRanges, log_degree: int) -> Fraction:
     """The largest intermediate of a forward transform on a GPU, in units of q."""
-    arithmetic = Arithmetic(ranges.bits, MOST_GPU_QUOTIENT)
+    arithmetic = gpu_arithmetic(ranges.bits)
     bound = REST[ranges.bits]
-    for stage in range(log_degree):
-        first = arithmetic.reduce(bound) if ranges.forward >> stage & 1 else bound
+    for log_span in reversed(range(log_degree)):
+        first = arithmetic.reduce(bound) if ranges.forward >> log_span & 1 else bound
         bound = arithmetic.add(first, arithmetic.product(bound))
     require_rest(arithmetic.reduce(bound), ranges.bits, "ntt")
     return arithmetic.largest
@@ -227,12 +233,12 @@ def prove_gpu_forward(ranges: StageRanges, log_degree: int) -> Fraction:
 
 def prove_gpu_inverse(ranges: StageRanges, log_degree: int) -> Fraction:
     """The largest intermediate of an inverse transform on a GPU, in units of q."""
-    arithmetic = Arithmetic(ranges.bits, MOST_GPU_QUOTIENT)
+    arithmetic = gpu_arithmetic(ranges.bits)
     bound = REST[ranges.bits]
-    for stage in range(log_degree - 1, 0, -1):
+    for log_span in range(log_degree - 1):
         total = arithmetic.add(bound, bound)
         product = arithmetic.product(total)
-        bound = max(product, arithmetic.reduce(total) if ranges.inverse >> stage & 1 else total)
+        bound = max(product, arithmetic.reduce(total) if ranges.inverse >> log_span & 1 else total)
     total = arithmetic.add(bound, bound)
     differences = arithmetic.reduce(arithmetic.product(total))
     require_rest(max(differences, arithmetic.product(total, Fraction(1, 2**log_degree))), ranges.bits, "intt")
@@ -241,7 +247,7 @@ def prove_gpu_inverse(ranges: StageRanges, log_degree: int) -> Fraction:
 
 def prove_gpu_pointwise(bits: int) -> Fraction:
     """The largest intermediate of the pointwise kernels of a GPU, whose operands and results are at rest."""
-    arithmetic, rest = Arithmetic(bits, MOST_GPU_QUOTIENT), REST[bits]
+    arithmetic, rest = gpu_arithmetic(bits), REST[bits]
     product, total = arithmetic.product(rest, rest), arithmetic.reduce(arithmetic.add(rest, rest))
     results = {
         "add, sub, add_scalar": total,
@@ -265,6 +271,35 @@ def gpu_proofs(rows: Sequence[StageRanges]) -> Iterator[str]:
                 raise RangeError(f"{name} of GPUs, primes below 2^{row.bits}: {fault}") from None
         sizes = ", ".join(f"{name} {float(bound):.2f} q" for name, bound in largest.items())
         yield f"primes below 2^{row.bits}, GPUs: intermediates up to {sizes}; exact below {2 ** (53 - row.bits)} q"
+
+
+def prove_lazy(lazy: str, tiles: str, cluster: str) -> str:
+    """One line on the butterflies of integers, whose sums grow until their kernel ends, in units of q: products are
+    below 2. The last pass of an inverse kernel reduces the first word of each thread, which was in sums alone; its
+    other words have been products in that pass.
+    """
+    constants = {name: int(value) for name, value in re.findall(r"(kLazy\w+) = (\d+);", lazy)}
+    radices = [(int(stages), int(tile)) for stages, tile in re.findall(r"RadixOf<(\d), (\d+)>", tiles)]
+    found = re.search(r"RadixOfCluster : Radix(\d+)", cluster)
+    if sorted(constants) != ["kLazyBits", "kLazyMultipleBits"] or len(radices) != 4 or found is None:
+        raise RangeError("the integers of GPUs, or the tiles of their transforms, are not what they were")
+    multiple, limit = 2 ** constants["kLazyMultipleBits"], 2 ** (64 - constants["kLazyBits"])
+    across = int(found[1]).bit_length() - 1
+    largest = 1 + 2 * max(LOG_DEGREES)
+    for log_degree in LOG_DEGREES:
+        kernels = [(stages, min(tile, log_degree)) for stages, tile in radices] + [(across, log_degree - across)]
+        for stages, in_first in kernels:
+            bound = 1
+            for stage in range(log_degree):
+                if stage == in_first:
+                    bound = 2**stages
+                if bound > multiple:
+                    raise RangeError(f"integers of GPUs: a difference of {bound} q, to which {multiple} q are added")
+                largest = max(largest, bound + multiple, 2 * bound)
+                bound = max(2 * bound, 2)
+    if largest > limit:
+        raise RangeError(f"integers of GPUs: a word can reach {largest} q, and 2^64 is {limit} q")
+    return f"primes below 2^{constants['kLazyBits']}, integers on GPUs: words up to {largest} q of {limit} q"
 
 
 SAME_LINES = (  # of accumulator.hpp, which make_accumulator repeats
@@ -414,6 +449,14 @@ def main() -> int:
             print(line)
         for line in gpu_proofs(read_stage_ranges((root / "cpp/backend/gpu/ntt_ranges.hpp").read_text())):
             print(line)
+        kernels = root / "cpp/backend/gpu/kernels"
+        print(
+            prove_lazy(
+                (root / "cpp/backend/gpu/u64_lazy.hpp").read_text(),
+                (kernels / "ntt_tile.hpp").read_text(),
+                (kernels / "ntt_cluster.hpp").read_text(),
+            )
+        )
         require_same_lines((root / "cpp/backend/accumulator.hpp").read_text())
         streams = prove_streams((root / "cpp/backend/cpu/seeded_simd.hpp").read_text())
         print(prove_sums(), prove_centred(), streams, sep="\n")

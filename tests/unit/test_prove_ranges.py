@@ -22,6 +22,8 @@ GPU_TABLE = Path("cpp/backend/gpu/ntt_ranges.hpp")
 GPU_SOURCE = (ROOT / GPU_TABLE).read_text()
 GPU_ROW = re.compile(r"    \{(\d+), 0b([01]+), 0b([01]+)\},")
 GPU_ROWS = {int(match[1]): (match[2], match[3]) for match in GPU_ROW.finditer(GPU_SOURCE)}  # bits
+GPU_FOLDER = Path("cpp/backend/gpu")
+LAZY = [GPU_FOLDER / name for name in ("u64_lazy.hpp", "kernels/ntt_tile.hpp", "kernels/ntt_cluster.hpp")]
 TAILS = {2, 3}  # fields whose reductions are of four values at a time in vectors of eight words
 
 
@@ -42,6 +44,7 @@ def planted(tmp_path, text=SOURCE, gpu_text=GPU_SOURCE):
 def test_the_sources_are_proved():
     result = prove(ROOT)
     assert (result.returncode, result.stdout.count("exact below")) == (0, len(ROWS) + len(GPU_ROWS))
+    assert "integers on GPUs: words up to 16384 q of 16384 q" in result.stdout
     assert sorted(GPU_ROWS) == list(GPU_ROWS) == [47, 49, 50]
     for words in (4, 8):
         bits = [b for b, of in ROWS if of == words]
@@ -89,6 +92,26 @@ def test_a_removed_reduction_of_gpus_is_noticed(tmp_path, bits, field, place):
     assert before in GPU_SOURCE
     result = prove(planted(tmp_path, gpu_text=GPU_SOURCE.replace(before, after)))
     assert result.returncode == 1 and f"GPUs, primes below 2^{bits}" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "text"),
+    [
+        (0, "kLazyMultipleBits = 13", "kLazyMultipleBits = 12", "a difference of 8192 q, to which 4096 q are added"),
+        (0, "kLazyMultipleBits = 13", "kLazyMultipleBits = 14", r"a word can reach 24576 q, and 2\^64 is 16384 q"),
+        (0, "kLazyBits = 50", "kLazyBits = 51", r"a word can reach 16384 q, and 2\^64 is 8192 q"),
+        (1, "RadixOf<4, 12>", "RadixOf<4, 15>", "a difference of 16384 q"),
+        (2, "RadixOfCluster : Radix8", "RadixOfCluster : Radix4", "a difference of 16384 q"),
+        (1, "RadixOf<", "TileOf<", "are not what they were"),
+    ],
+)
+def test_integers_of_gpus_that_get_too_large_are_noticed(file, before, after, text):
+    script = runpy.run_path(str(SCRIPT))
+    sources = [(ROOT / path).read_text() for path in LAZY]
+    assert before in sources[file]
+    sources[file] = sources[file].replace(before, after)
+    with pytest.raises(script["RangeError"], match=text):
+        script["prove_lazy"](*sources)
 
 
 def test_a_table_of_other_fields_is_refused(tmp_path):

@@ -36,11 +36,10 @@ LW_GPU double nearest(double x) noexcept {
   return std::rint(x);
 #endif
 }
-/// The same for |x| <= 2^51, in two additions.
-LW_GPU double nearest_small(double x) noexcept {
-  constexpr double kShift = 0x1.8p52;
-  return (x + kShift) - kShift;
-}
+/// The same for |x| <= 2^51, in two additions, and for the exact product |x y| <= 2^51.
+inline constexpr double kToInteger = 0x1.8p52;
+LW_GPU double nearest_small(double x) noexcept { return (x + kToInteger) - kToInteger; }
+LW_GPU double nearest_product(double x, double y) noexcept { return fused(x, y, kToInteger) - kToInteger; }
 
 LW_GPU double double_of_bits(std::uint64_t bits) noexcept {
 #if defined(__CUDA_ARCH__)

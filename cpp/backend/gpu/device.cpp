@@ -80,7 +80,7 @@ Queue& GpuDevice::queue(int number) {
   if (GpuQueue* const queue = made.load(std::memory_order_acquire)) return *queue;
   const std::lock_guard lock(mutex_);
   if (made.load() == nullptr) {
-    auto queue = std::make_unique<GpuQueue>(*card_, number, tables_, host_, lifts_);
+    auto queue = std::make_unique<GpuQueue>(*card_, number, tables_, host_, lifts_, transform_);
     if (!queue->staging().reserve()) {
       throw Error(ErrorKind::kOutOfMemory, std::string(name_) + ": no memory for a queue, " +
                                                std::to_string(live_bytes()) + " bytes in use; lower the memory budget");

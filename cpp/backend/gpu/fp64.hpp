@@ -40,33 +40,42 @@ struct Fp64 {
   }
 
   /// A small residue of an integer |x| < 2^53, the centred one of a residue at rest.
-  static LW_GPU Value reduce(Value x, const Prime& p) noexcept { return fused(-nearest_small(x * p.inverse), p.q, x); }
+  static LW_GPU Value reduce(Value x, const Prime& p) noexcept { return fused(-nearest_product(x, p.inverse), p.q, x); }
 
   static LW_GPU Value add(Value a, Value b, const Prime& p) noexcept { return reduce(a + b, p); }
   static LW_GPU Value sub(Value a, Value b, const Prime& p) noexcept { return reduce(a - b, p); }
   static LW_GPU Value neg(Value a, const Prime&) noexcept { return -a; }
-  /// a b - c q, where c is next to fl(fl(a b) fl(1/q)).
+  /// a b - c q, where c is next to fl(a b) fl(1/q).
   static LW_GPU Value mul(Value a, Value b, const Prime& p) noexcept {
     const double high = a * b;
-    const double quotient = nearest_small(high * p.inverse);
+    const double quotient = nearest_product(high, p.inverse);
     return fused(a, b, -high) + fused(-quotient, p.q, high);
   }
   static LW_GPU Value mul_add(Value a, Value b, Value c, const Prime& p) noexcept { return add(mul(a, b, p), c, p); }
 
-  /// (a, b) -> (a + w b, a - w b) in the stage of 2^stage blocks.
-  static LW_GPU void forward(Value& a, Value& b, Twiddle w, unsigned stage, const Prime& p) noexcept {
-    const double u = (p.forward_reduces >> stage & 1) != 0 ? reduce(a, p) : a;
-    const double v = mul(b, w, p);
+  /// (a, b) -> (a + w b, a - w b). All first operands of a stage whose butterflies span 2^log_span words are
+  /// reduced before that if reduces_first says so.
+  static LW_GPU void forward(Value& a, Value& b, Twiddle w, const Prime& p) noexcept {
+    const double u = a, v = mul(b, w, p);
     a = u + v;
     b = u - v;
   }
+  static LW_GPU bool reduces_first(unsigned log_span, const Prime& p) noexcept {
+    return (p.forward_reduces >> log_span & 1) != 0;
+  }
   static LW_GPU Value forward_end(Value x, const Prime& p) noexcept { return reduce(x, p); }
-  /// (a, b) -> (a + b, w (b - a)): w is the negated inverse twiddle.
-  static LW_GPU void inverse(Value& a, Value& b, Twiddle w, unsigned stage, const Prime& p) noexcept {
+  /// (a, b) -> (a + b, w (b - a)): w is the negated inverse twiddle. All sums are reduced after that if reduces_sums
+  /// says so.
+  static LW_GPU void inverse(Value& a, Value& b, Twiddle w, const Prime& p) noexcept {
     const double sum = a + b, difference = b - a;
-    a = (p.inverse_reduces >> stage & 1) != 0 ? reduce(sum, p) : sum;
+    a = sum;
     b = mul(difference, w, p);
   }
+  static LW_GPU bool reduces_sums(unsigned log_span, const Prime& p) noexcept {
+    return (p.inverse_reduces >> log_span & 1) != 0;
+  }
+  /// A sum of all stages of a kernel, for the next one.
+  static LW_GPU Value inverse_pause(Value x, const Prime&) noexcept { return x; }
   static LW_GPU void inverse_end(Value& a, Value& b, const Prime& p) noexcept {
     const double sum = a + b, difference = b - a;
     a = mul(sum, p.inverse_degree, p);

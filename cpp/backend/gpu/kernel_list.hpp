@@ -9,6 +9,9 @@
 #include "backend/gpu/kernels/lift.hpp"
 #include "backend/gpu/kernels/monomial.hpp"
 #include "backend/gpu/kernels/ntt.hpp"
+#include "backend/gpu/kernels/ntt_cluster.hpp"
+#include "backend/gpu/kernels/ntt_lanes.hpp"
+#include "backend/gpu/kernels/ntt_stage.hpp"
 #include "backend/gpu/kernels/pointwise.hpp"
 #include "backend/gpu/kernels/residues.hpp"
 #include "backend/gpu/kernels/uniform.hpp"
@@ -29,10 +32,27 @@ struct PointwiseOf {
   using Kernel = Pointwise<A, Op>;
 };
 
-using AllKernels = KernelsOf<PointwiseOf<CopyOp>::Kernel, PointwiseOf<AddOp>::Kernel, PointwiseOf<SubOp>::Kernel,
-                             PointwiseOf<NegOp>::Kernel, PointwiseOf<MulOp>::Kernel, PointwiseOf<MulAddOp>::Kernel,
-                             PointwiseOf<MulScalarOp>::Kernel, PointwiseOf<AddScalarOp>::Kernel,
-                             PointwiseOf<SubScaleOp>::Kernel, Monomial, Dot, ForwardNtt, InverseNtt, Lift, KeyProduct,
-                             GiantSums, ImportSigned, UnpackResidues, PackResidues, ExpandUniform>::List<Automorphism>;
+template <class Radix>
+struct TilesOf {
+  template <class A>
+  using Forward = ForwardNtt<A, Radix, FullTile<Radix>>;
+  template <class A>
+  using Inverse = InverseNtt<A, Radix, FullTile<Radix>>;
+  template <class A>
+  using ForwardAny = ForwardNtt<A, Radix, AnyTile<Radix>>;
+  template <class A>
+  using InverseAny = InverseNtt<A, Radix, AnyTile<Radix>>;
+};
+
+using AllKernels = KernelsOf<
+    PointwiseOf<CopyOp>::Kernel, PointwiseOf<AddOp>::Kernel, PointwiseOf<SubOp>::Kernel, PointwiseOf<NegOp>::Kernel,
+    PointwiseOf<MulOp>::Kernel, PointwiseOf<MulAddOp>::Kernel, PointwiseOf<MulScalarOp>::Kernel,
+    PointwiseOf<AddScalarOp>::Kernel, PointwiseOf<SubScaleOp>::Kernel, Monomial, Dot, ForwardStage, InverseStage,
+    ForwardLanes, InverseLanes, ForwardCluster, InverseCluster, TilesOf<Radix2>::Forward, TilesOf<Radix2>::Inverse,
+    TilesOf<Radix2>::ForwardAny, TilesOf<Radix2>::InverseAny, TilesOf<Radix4>::Forward, TilesOf<Radix4>::Inverse,
+    TilesOf<Radix4>::ForwardAny, TilesOf<Radix4>::InverseAny, TilesOf<Radix8>::Forward, TilesOf<Radix8>::Inverse,
+    TilesOf<Radix8>::ForwardAny, TilesOf<Radix8>::InverseAny, TilesOf<Radix16>::Forward, TilesOf<Radix16>::Inverse,
+    TilesOf<Radix16>::ForwardAny, TilesOf<Radix16>::InverseAny, Lift, KeyProduct, GiantSums, ImportSigned,
+    UnpackResidues, PackResidues, ExpandUniform>::List<Automorphism>;
 
 }  // namespace lw::gpu

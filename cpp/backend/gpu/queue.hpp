@@ -1,6 +1,7 @@
 // What the kernel entries of the GPU backend stand on: a queue of one ring on one device.
 #pragma once
 
+#include <atomic>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "backend/gpu/lift_copies.hpp"
 #include "backend/gpu/staging.hpp"
 #include "backend/gpu/tables.hpp"
+#include "backend/gpu/transform.hpp"
 
 namespace lw::gpu {
 
@@ -26,8 +28,15 @@ struct HostRing {
 /// An in-order queue. After a failure of its card it launches and copies nothing. Safe to share between threads.
 class GpuQueue final : public Queue {
  public:
-  GpuQueue(Card& card, int number, const Tables& tables, const HostRing& host, LiftCopies& lifts) noexcept
-      : card_(card), number_(number), tables_(tables), host_(host), lifts_(lifts), staging_(card, number) {}
+  GpuQueue(Card& card, int number, const Tables& tables, const HostRing& host, LiftCopies& lifts,
+           const std::atomic<Transform>& transform) noexcept
+      : card_(card),
+        number_(number),
+        tables_(tables),
+        host_(host),
+        lifts_(lifts),
+        transform_(transform),
+        staging_(card, number) {}
 
   Card& card() noexcept { return card_; }
   int number() const noexcept { return number_; }
@@ -38,6 +47,8 @@ class GpuQueue final : public Queue {
 
   /// The ring's constants on the device.
   const Tables& tables() const noexcept { return tables_; }
+  /// The form of the ring's transforms.
+  Transform transform() const noexcept { return transform_; }
   /// By limb number, on the host.
   std::span<const Modulus> moduli() const noexcept { return host_.moduli; }
   /// Roots of the canonical embedding, on the host.
@@ -69,6 +80,7 @@ class GpuQueue final : public Queue {
   const Tables& tables_;
   const HostRing& host_;
   LiftCopies& lifts_;
+  const std::atomic<Transform>& transform_;
   StagingBlocks staging_;
 };
 

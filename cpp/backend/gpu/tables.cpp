@@ -120,9 +120,8 @@ void write_lift_of(std::span<const Modulus> moduli, const LiftTable& table, Word
 template <class A>
 void HostTables::fill() {
   using Twiddle = typename A::Twiddle;
-  static_assert(sizeof(typename A::Prime) % alignof(Twiddle) == 0);
   const unsigned log_degree = log2_exact(degree_);
-  twiddle_words_ = moduli_.size() * kWords<typename A::Prime>;
+  twiddle_words_ = (moduli_.size() * kWords<typename A::Prime> + 1) & ~std::size_t{1};  // in whole pairs, as read
   words_.resize(twiddle_words_ + (moduli_.size() << log_degree) * kWords<Twiddle>);
   Word* prime = words_.data();
   Word* twiddles = words_.data() + twiddle_words_;

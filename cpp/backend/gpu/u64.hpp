@@ -38,6 +38,8 @@ struct U64 {
     return p.below(low - quotient * p.value);
   }
 
+  static LW_GPU Value reduce(Value x, const IntegerPrime& p) noexcept { return p.reduce(x); }
+
   static LW_GPU Value add(Value a, Value b, const Prime& p) noexcept { return p.below(a + b); }
   static LW_GPU Value sub(Value a, Value b, const Prime& p) noexcept { return a - b + (a < b ? p.value : 0); }
   static LW_GPU Value neg(Value a, const Prime& p) noexcept { return p.negated(a); }
@@ -52,24 +54,28 @@ struct U64 {
   }
 
   /// (a, b) -> (a + w b, a - w b), all in [0, 4q).
-  static LW_GPU void forward(Value& a, Value& b, const Twiddle& w, unsigned, const Prime& p) noexcept {
+  static LW_GPU void forward(Value& a, Value& b, const Twiddle& w, const Prime& p) noexcept {
     const std::uint64_t twice = 2 * p.value;
     const std::uint64_t u = a - (a >= twice ? twice : 0);
     const std::uint64_t v = mul_lazy(b, w, p);
     a = u + v;
     b = u - v + twice;
   }
+  static LW_GPU bool reduces_first(unsigned, const Prime&) noexcept { return false; }
   static LW_GPU Value forward_end(Value x, const Prime& p) noexcept {
     const std::uint64_t twice = 2 * p.value;
     return p.below(x - (x >= twice ? twice : 0));
   }
   /// (a, b) -> (a + b, w (b - a)), all in [0, 2q): w is the negated inverse twiddle.
-  static LW_GPU void inverse(Value& a, Value& b, const Twiddle& w, unsigned, const Prime& p) noexcept {
+  static LW_GPU void inverse(Value& a, Value& b, const Twiddle& w, const Prime& p) noexcept {
     const std::uint64_t twice = 2 * p.value;
     const std::uint64_t sum = a + b, difference = b - a + twice;
     a = sum - (sum >= twice ? twice : 0);
     b = mul_lazy(difference, w, p);
   }
+  static LW_GPU bool reduces_sums(unsigned, const Prime&) noexcept { return false; }
+  /// A sum of all stages of a kernel, for the next one.
+  static LW_GPU Value inverse_pause(Value x, const Prime&) noexcept { return x; }
   static LW_GPU void inverse_end(Value& a, Value& b, const Prime& p) noexcept {
     const std::uint64_t sum = a + b, difference = b - a + 2 * p.value;
     a = p.below(mul_lazy(sum, p.inverse_degree, p));

@@ -48,19 +48,22 @@ struct OnePhase {
 /// The word of a thread, in a grid of (parts of a row, rows, polys).
 LW_GPU std::uint32_t word_of(const Place& place) noexcept { return place.block[0] * place.threads + place.thread; }
 
-/// A name made of two, as a constant.
-template <std::size_t kFirst, std::size_t kSecond>
+/// A name made of parts, as a constant.
+template <std::size_t... kSizes>
 class KernelName {
  public:
-  constexpr KernelName(const char (&first)[kFirst], const char (&second)[kSecond]) noexcept : text_{} {
-    for (std::size_t i = 0; i < kFirst; ++i) text_[i] = first[i];
-    text_[kFirst - 1] = '_';
-    for (std::size_t i = 0; i < kSecond; ++i) text_[kFirst + i] = second[i];
+  constexpr KernelName(const char (&... parts)[kSizes]) noexcept : text_{} {
+    std::size_t end = 0;
+    const auto append = [&]<std::size_t kSize>(const char (&part)[kSize]) {
+      if (end > 0) text_[end++] = '_';
+      for (std::size_t i = 0; i + 1 < kSize; ++i) text_[end++] = part[i];
+    };
+    (append(parts), ...);
   }
   constexpr operator const char*() const noexcept { return text_; }  // NOLINT: it is the name
 
  private:
-  char text_[kFirst + kSecond];
+  char text_[(kSizes + ...)];
 };
 
 }  // namespace lw::gpu

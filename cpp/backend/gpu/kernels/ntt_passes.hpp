@@ -1,0 +1,205 @@
+// Passes of some stages in registers over a tile, which meet in shared memory.
+#pragma once
+
+#include "backend/gpu/kernels/ntt_tile.hpp"
+
+namespace lw::gpu {
+
+template <class Radix, class Tile>
+LW_GPU std::uint32_t num_passes(const NttArgs& args) noexcept {
+  return (Tile::stages(args) + Radix::kStages - 1) / Radix::kStages;
+}
+
+/// B: the butterflies, A or those for small primes.
+template <class A, class B, class Radix, class Tile>
+class NttPasses : public TileRows<A, Tile> {
+ public:
+  using Value = typename A::Value;
+  using Prime = typename A::Prime;
+
+  LW_GPU NttPasses(const NttArgs& args, const Place& place, Shared shared, const Prime& prime) noexcept
+      : TileRows<A, Tile>(args, place, shared), prime_(prime) {}
+
+  /// A full tile between rows and shared memory, with the threads of a warp side by side.
+  LW_GPU void load() const noexcept {
+    const Global<const Word> row = this->x_ + this->row_place(this->place_.thread);
+    LW_GPU_UNROLL
+    for (std::uint32_t i = 0; i < kMoves; ++i) this->shared_.store(move_place(i), row.load(i * Radix::kThreads));
+  }
+  LW_GPU void store() const noexcept {
+    const Global<Word> row = this->out_ + this->row_place(this->place_.thread);
+    LW_GPU_UNROLL
+    for (std::uint32_t i = 0; i < kMoves; ++i) row.store(i * Radix::kThreads, this->shared_.load(move_place(i)));
+  }
+
+  /// Pass number `pass` of a forward transform. The first one reads rows, and the last one writes them, but for full
+  /// tiles, in whose last pass the words of a thread lie together: it leaves them in shared memory.
+  LW_GPU void forward(std::uint32_t pass) const noexcept { forward_of<Radix::kStages>(range(pass)); }
+  /// The same backwards: pass 0 is the last.
+  LW_GPU void inverse(std::uint32_t pass) const noexcept { inverse_of<Radix::kStages>(range(pass)); }
+
+ private:
+  static constexpr std::uint32_t kMoves = 1 << Radix::kStages;  // words of a thread
+  LW_GPU std::uint32_t move_place(std::uint32_t i) const noexcept {
+    return shared_place(this->place_.thread) + shared_place(i * Radix::kThreads);
+  }
+
+  /// Stages of the kernel.
+  struct Range {
+    std::uint32_t from, stages;
+    bool is_last;
+  };
+  LW_GPU Range range(std::uint32_t pass) const noexcept {
+    if (Tile::kIsFull) return {pass * Radix::kStages, Radix::kStages, false};
+    const std::uint32_t passes = num_passes<Radix, Tile>(this->args_);
+    const std::uint32_t each = this->stages() / passes, longer = this->stages() % passes;
+    const std::uint32_t from = pass * each + (pass < longer ? pass : longer);
+    return {from, each + (pass < longer), pass + 1 == passes};
+  }
+
+  /// The words of one butterfly network, and where they are.
+  template <std::uint32_t kStages>
+  struct Group {
+    LW_GPU Group(const NttPasses& tile, std::uint32_t from, std::uint32_t number) noexcept
+        : log_step(tile.log_size() - from - kStages),
+          block(number >> log_step),
+          first((block << (log_step + kStages)) + (number & ((std::uint32_t{1} << log_step) - 1))) {}
+
+    std::uint32_t log_step, block, first;
+  };
+
+  template <std::uint32_t kStages>
+  LW_GPU void forward_of(const Range& range) const noexcept {
+    if constexpr (kStages > 1 && !Tile::kIsFull) {
+      if (range.stages != kStages) return forward_of<kStages - 1>(range);
+    }
+    std::uint32_t number = this->place_.thread;
+    do {
+      forward_group<kStages>(range, Group<kStages>(*this, range.from, number));
+      number += this->place_.threads;
+    } while ((kStages < Radix::kStages || !Tile::kFitsThreads) && number >> (this->log_size() - kStages) == 0);
+  }
+  template <std::uint32_t kStages>
+  LW_GPU void inverse_of(const Range& range) const noexcept {
+    if constexpr (kStages > 1 && !Tile::kIsFull) {
+      if (range.stages != kStages) return inverse_of<kStages - 1>(range);
+    }
+    std::uint32_t number = this->place_.thread;
+    do {
+      inverse_group<kStages>(range, Group<kStages>(*this, range.from, number));
+      number += this->place_.threads;
+    } while ((kStages < Radix::kStages || !Tile::kFitsThreads) && number >> (this->log_size() - kStages) == 0);
+  }
+
+  /// is_edge: the words are at an end of the tile.
+  template <Ends kFrom, std::uint32_t kStages>
+  LW_GPU void load_group(Value (&v)[1 << kStages], const Group<kStages>& group, bool is_edge) const noexcept {
+    const std::uint32_t place = shared_place(group.first);
+    if (kFrom == Ends::kCluster) {
+      const std::uint32_t there = this->shared_place_across(group.first);
+      LW_GPU_UNROLL
+      for (std::uint32_t i = 0; i < 1 << kStages; ++i) v[i] = A::from_word(this->shared_.of(i).load(there));
+    } else if (kFrom == Ends::kRows && is_edge) {
+      Global<const Word> row = this->x_ + this->row_place(group.first);
+      const std::uint32_t row_step = this->row_step(1 << group.log_step);
+      LW_GPU_UNROLL
+      for (std::uint32_t i = 0; i < 1 << kStages; ++i, row = row + row_step) v[i] = A::from_word(row.load(0));
+    } else {
+      LW_GPU_UNROLL
+      for (std::uint32_t i = 0; i < 1 << kStages; ++i) {
+        v[i] = A::from_word(this->shared_.load(place + shared_place(i << group.log_step)));
+      }
+    }
+  }
+  template <Ends kTo, std::uint32_t kStages>
+  LW_GPU void store_group(const Value (&v)[1 << kStages], const Group<kStages>& group, bool is_edge) const noexcept {
+    const std::uint32_t place = shared_place(group.first);
+    if (kTo == Ends::kCluster) {
+      const std::uint32_t there = this->shared_place_across(group.first);
+      LW_GPU_UNROLL
+      for (std::uint32_t i = 0; i < 1 << kStages; ++i) this->shared_.of(i).store(there, A::to_word(v[i]));
+    } else if (kTo == Ends::kRows && is_edge) {
+      Global<Word> row = this->out_ + this->row_place(group.first);
+      const std::uint32_t row_step = this->row_step(1 << group.log_step);
+      LW_GPU_UNROLL
+      for (std::uint32_t i = 0; i < 1 << kStages; ++i, row = row + row_step) row.store(0, A::to_word(v[i]));
+    } else {
+      LW_GPU_UNROLL
+      for (std::uint32_t i = 0; i < 1 << kStages; ++i) {
+        this->shared_.store(place + shared_place(i << group.log_step), A::to_word(v[i]));
+      }
+    }
+  }
+
+  template <std::uint32_t kStages>
+  LW_GPU void forward_group(const Range& range, const Group<kStages>& group) const noexcept {
+    Value v[1 << kStages];
+    load_group<Tile::kStart>(v, group, range.from == 0);
+    forward_stages<kStages, 0>(v, range.from, this->twiddle(range.from) + group.block);
+    if (range.from + kStages == this->stages() && this->is_end()) {
+      LW_GPU_UNROLL
+      for (std::uint32_t i = 0; i < 1 << kStages; ++i) v[i] = B::forward_end(v[i], prime_);
+    }
+    store_group<Tile::kEnd>(v, group, range.is_last);
+  }
+  /// From stage number s of a pass on, whose first twiddle has the number w.
+  template <std::uint32_t kStages, std::uint32_t s>
+  LW_GPU void forward_stages(Value (&v)[1 << kStages], std::uint32_t from, std::uint32_t w) const noexcept {
+    constexpr std::uint32_t kWords = 1 << kStages, kHalf = kWords >> (s + 1);
+    typename A::Twiddle twiddles[1 << s];
+    this->load_twiddles(twiddles, w << s);
+    if (B::reduces_first(this->log_span(from + s), prime_)) reduce_without<kHalf>(v);
+    LW_GPU_UNROLL
+    for (std::uint32_t i = 0; i < kWords / 2; ++i) {
+      const std::uint32_t at = i / kHalf * 2 * kHalf + i % kHalf;
+      B::forward(v[at], v[at + kHalf], twiddles[i / kHalf], prime_);
+    }
+    if constexpr (s + 1 < kStages) forward_stages<kStages, s + 1>(v, from, w);
+  }
+
+  template <std::uint32_t kStages>
+  LW_GPU void inverse_group(const Range& range, const Group<kStages>& group) const noexcept {
+    Value v[1 << kStages];
+    load_group<Tile::kEnd>(v, group, range.is_last);
+    const std::uint32_t w = this->inverse_twiddle(range.from, this->twiddle(range.from) + group.block);
+    inverse_stages<kStages, kStages - 1>(v, range.from, w);
+    store_group<Tile::kStart>(v, group, range.from == 0);
+  }
+  /// From stage number s of a pass down. The inverse twiddle of the pass's first stage has the number w.
+  template <std::uint32_t kStages, std::uint32_t s>
+  LW_GPU void inverse_stages(Value (&v)[1 << kStages], std::uint32_t from, std::uint32_t w) const noexcept {
+    constexpr std::uint32_t kWords = 1 << kStages, kHalf = kWords >> (s + 1);
+    if (s == 0 && from == 0 && this->first_stage() == 0) {
+      LW_GPU_UNROLL
+      for (std::uint32_t i = 0; i < kHalf; ++i) B::inverse_end(v[i], v[i + kHalf], prime_);
+      return;
+    }
+    typename A::Twiddle twiddles[1 << s];
+    this->load_twiddles(twiddles, w << s);
+    LW_GPU_UNROLL
+    for (std::uint32_t i = 0; i < kWords / 2; ++i) {
+      const std::uint32_t at = i / kHalf * 2 * kHalf + i % kHalf;
+      B::inverse(v[at], v[at + kHalf], twiddles[(1 << s) - 1 - i / kHalf], prime_);
+    }
+    if (B::reduces_sums(this->log_span(from + s), prime_)) reduce_without<kHalf>(v);
+    if constexpr (s > 0) {
+      inverse_stages<kStages, s - 1>(v, from, w);
+    } else {
+      if (from == 0) v[0] = B::inverse_pause(v[0], prime_);
+    }
+  }
+
+  /// Reduces the words whose numbers are without a bit.
+  template <std::uint32_t kBit, std::uint32_t kWords>
+  LW_GPU void reduce_without(Value (&v)[kWords]) const noexcept {
+    LW_GPU_UNROLL
+    for (std::uint32_t i = 0; i < kWords / 2; ++i) {
+      const std::uint32_t at = i / kBit * 2 * kBit + i % kBit;
+      v[at] = B::reduce(v[at], prime_);
+    }
+  }
+
+  const Prime& prime_;
+};
+
+}  // namespace lw::gpu

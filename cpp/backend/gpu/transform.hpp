@@ -1,0 +1,38 @@
+// The forms in which a GPU's transforms are there: the ladder of the paper on XeHE, from one kernel for each stage to
+// passes in registers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "backend/device.hpp"
+
+namespace lw::gpu {
+
+enum class Transform : std::uint8_t {
+  kNaive,     // radix 2, a kernel for each stage
+  kRadix2,    // from here on tiles in shared memory
+  kShuffle8,  // radix 2, the last stages by exchanges between so many lanes
+  kShuffle16,
+  kShuffle32,
+  kRadix4,
+  kRadix8,
+  kRadix16,
+  kCluster  // radix 8 in one kernel for rows of any length, in the shared memory of neighbouring blocks
+};
+
+inline constexpr Transform kDefaultTransform = Transform::kRadix8;
+
+/// In the order of the values.
+inline constexpr std::array<std::string_view, 9> kTransformNames = {
+    "naive",    "radix-2", "radix-2-shuffle-8", "radix-2-shuffle-16", "radix-2-shuffle-32", "radix-4", "radix-8",
+    "radix-16", "cluster"};
+
+/// The form of the transforms of a ring, by its device, and which one those called from now on have, on any queue:
+/// results are the same in each. Throws lw::Error(kValue) for a device that is no GPU, for an unknown name, and for
+/// a form that the GPU cannot run.
+std::string_view transform_of(const Device& device);
+void set_transform(Device& device, std::string_view name);
+
+}  // namespace lw::gpu

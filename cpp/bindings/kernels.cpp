@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/gpu/transform.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/ring_arrays.hpp"
 #include "math/double_double.hpp"
@@ -265,6 +266,8 @@ void bind_kernels(nb::module_& m) {
   m.def("backend_names", &backend_names, "Backends that run on this machine, fastest first.");
   m.def("backend_variants", &backend_variants, "of"_a,
         "(name, whether this machine has the instructions) of backends that are one of the others with fixed ones.");
+  m.def("transform_names",
+        [] { return std::vector<std::string>(gpu::kTransformNames.begin(), gpu::kTransformNames.end()); });
 
   nb::class_<Ring> ring(
       m, "Ring",
@@ -280,6 +283,10 @@ void bind_kernels(nb::module_& m) {
                      return primes;
                    })
       .def_prop_ro("backend", [](const Ring& ring) { return std::string(ring.backend().name()); })
+      .def_prop_rw(
+          "transform", [](const Ring& ring) { return std::string(gpu::transform_of(ring.device())); },
+          [](const Ring& ring, const std::string& name) { gpu::set_transform(ring.device(), name); },
+          "The form of the transforms of a ring on a GPU, one of transform_names(); all give the same results.")
       .def(
           "allocate_and_free",
           [](const Ring& ring, std::uint64_t times) {

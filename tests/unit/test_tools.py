@@ -256,7 +256,7 @@ def stub_signatures():
                 yield prefix + node.name, None
                 yield from visit(node.body, f"{prefix}{node.name}.")
             elif isinstance(node, ast.FunctionDef):
-                is_property = any(ast.unparse(d) == "property" for d in node.decorator_list)
+                is_property = any(ast.unparse(d).split(".")[-1] in ("property", "setter") for d in node.decorator_list)
                 yield (
                     prefix + node.name,
                     (None if is_property else [a.arg for a in node.args.args + node.args.kwonlyargs]),

@@ -39,8 +39,8 @@ class GpuDevice final : public Device {
   void add_spare(std::weak_ptr<Spare> spare) override { card_->add_spare(std::move(spare)); }
 
   /// The form of transforms that are called from now on, on any queue. Results are the same in each.
-  Transform transform() const noexcept { return transform_; }
-  void set_transform(Transform transform) noexcept { transform_ = transform; }
+  NttForm transform() const noexcept { return transform_; }
+  void set_transform(NttForm transform) noexcept { transform_ = transform; }
 
   std::size_t live_bytes() const noexcept override { return live_; }
   std::size_t peak_bytes() const noexcept override { return peak_; }
@@ -68,7 +68,7 @@ class GpuDevice final : public Device {
   Tables tables_{};
   const HostRing host_;
   LiftCopies lifts_;
-  std::atomic<Transform> transform_ = kDefaultTransform;
+  std::atomic<NttForm> transform_ = kDefaultTransform;
   std::mutex mutex_;
   std::array<std::atomic<GpuQueue*>, kQueues> queues_{};
   std::atomic<std::size_t> live_ = 0, peak_ = 0;

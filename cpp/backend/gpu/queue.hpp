@@ -29,7 +29,7 @@ struct HostRing {
 class GpuQueue final : public Queue {
  public:
   GpuQueue(Card& card, int number, const Tables& tables, const HostRing& host, LiftCopies& lifts,
-           const std::atomic<Transform>& transform) noexcept
+           const std::atomic<NttForm>& transform) noexcept
       : card_(card),
         number_(number),
         tables_(tables),
@@ -48,7 +48,7 @@ class GpuQueue final : public Queue {
   /// The ring's constants on the device.
   const Tables& tables() const noexcept { return tables_; }
   /// The form of the ring's transforms.
-  Transform transform() const noexcept { return transform_; }
+  NttForm transform() const noexcept { return transform_; }
   /// By limb number, on the host.
   std::span<const Modulus> moduli() const noexcept { return host_.moduli; }
   /// Roots of the canonical embedding, on the host.
@@ -80,7 +80,7 @@ class GpuQueue final : public Queue {
   const Tables& tables_;
   const HostRing& host_;
   LiftCopies& lifts_;
-  const std::atomic<Transform>& transform_;
+  const std::atomic<NttForm>& transform_;
   StagingBlocks staging_;
 };
 

@@ -33,9 +33,9 @@ void set_transform(Device& device, std::string_view name) {
     for (const std::string_view one : kTransformNames) known.append(known.empty() ? "" : ", ").append(one);
     throw Error(ErrorKind::kValue, "transform \"" + std::string(name) + "\" does not exist; choose one of " + known);
   }
-  const auto transform = static_cast<Transform>(found - kTransformNames.begin());
+  const auto transform = static_cast<NttForm>(found - kTransformNames.begin());
   const LwDeviceInfo& info = gpu.card().info();
-  if (transform == Transform::kCluster && info.compute_major > 0 && info.compute_major < kClusterCompute) {
+  if (transform == NttForm::kCluster && info.compute_major > 0 && info.compute_major < kClusterCompute) {
     throw Error(ErrorKind::kValue, "transform \"cluster\" needs a GPU of compute capability " +
                                        std::to_string(kClusterCompute) + ".0; this one, " + info.name + ", has " +
                                        std::to_string(info.compute_major) + "." + std::to_string(info.compute_minor));

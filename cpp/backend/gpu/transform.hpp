@@ -10,7 +10,7 @@
 
 namespace lw::gpu {
 
-enum class Transform : std::uint8_t {
+enum class NttForm : std::uint8_t {
   kNaive,     // radix 2, a kernel for each stage
   kRadix2,    // from here on tiles in shared memory
   kShuffle8,  // radix 2, the last stages by exchanges between so many lanes
@@ -22,7 +22,7 @@ enum class Transform : std::uint8_t {
   kCluster  // radix 8 in one kernel for rows of any length, in the shared memory of neighbouring blocks
 };
 
-inline constexpr Transform kDefaultTransform = Transform::kRadix8;
+inline constexpr NttForm kDefaultTransform = NttForm::kRadix8;
 
 /// In the order of the values.
 inline constexpr std::array<std::string_view, 9> kTransformNames = {

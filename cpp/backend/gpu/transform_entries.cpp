@@ -140,23 +140,23 @@ template <class A>
 void TransformEntries<A>::ntt(Queue& q, Rows out, ConstRows x) noexcept {
   GpuQueue& queue = gpu_queue(q);
   switch (queue.transform()) {
-    case Transform::kNaive:
+    case NttForm::kNaive:
       return ByStage<A>::forward(queue, out, x);
-    case Transform::kRadix2:
+    case NttForm::kRadix2:
       return Staged<A, Radix2>::forward(queue, out, x);
-    case Transform::kShuffle8:
+    case NttForm::kShuffle8:
       return ByLanes<A>::forward(queue, out, x, 3);
-    case Transform::kShuffle16:
+    case NttForm::kShuffle16:
       return ByLanes<A>::forward(queue, out, x, 4);
-    case Transform::kShuffle32:
+    case NttForm::kShuffle32:
       return ByLanes<A>::forward(queue, out, x, 5);
-    case Transform::kRadix4:
+    case NttForm::kRadix4:
       return Staged<A, Radix4>::forward(queue, out, x);
-    case Transform::kRadix8:
+    case NttForm::kRadix8:
       return Staged<A, Radix8>::forward(queue, out, x);
-    case Transform::kRadix16:
+    case NttForm::kRadix16:
       return Staged<A, Radix16>::forward(queue, out, x);
-    case Transform::kCluster:
+    case NttForm::kCluster:
       return ByCluster<A>::forward(queue, out, x);
   }
 }
@@ -165,23 +165,23 @@ template <class A>
 void TransformEntries<A>::intt(Queue& q, Rows out, ConstRows x) noexcept {
   GpuQueue& queue = gpu_queue(q);
   switch (queue.transform()) {
-    case Transform::kNaive:
+    case NttForm::kNaive:
       return ByStage<A>::inverse(queue, out, x);
-    case Transform::kRadix2:
+    case NttForm::kRadix2:
       return Staged<A, Radix2>::inverse(queue, out, x);
-    case Transform::kShuffle8:
+    case NttForm::kShuffle8:
       return ByLanes<A>::inverse(queue, out, x, 3);
-    case Transform::kShuffle16:
+    case NttForm::kShuffle16:
       return ByLanes<A>::inverse(queue, out, x, 4);
-    case Transform::kShuffle32:
+    case NttForm::kShuffle32:
       return ByLanes<A>::inverse(queue, out, x, 5);
-    case Transform::kRadix4:
+    case NttForm::kRadix4:
       return Staged<A, Radix4>::inverse(queue, out, x);
-    case Transform::kRadix8:
+    case NttForm::kRadix8:
       return Staged<A, Radix8>::inverse(queue, out, x);
-    case Transform::kRadix16:
+    case NttForm::kRadix16:
       return Staged<A, Radix16>::inverse(queue, out, x);
-    case Transform::kCluster:
+    case NttForm::kCluster:
       return ByCluster<A>::inverse(queue, out, x);
   }
 }

@@ -34,7 +34,7 @@ struct ForwardPhases {
   struct Of {
     static LW_GPU void run(const typename A::Prime& prime, std::uint32_t phase, const NttArgs& args, const Place& place,
                            Shared shared) noexcept {
-      const NttPasses<A, B, Radix, Tile> tile(args, place, shared, prime);
+      const TilePasses<A, B, Radix, Tile> tile(args, place, shared, prime);
       if (phase < num_passes<Radix, Tile>(args)) {
         tile.forward(phase);
       } else {
@@ -50,7 +50,7 @@ struct InversePhases {
   struct Of {
     static LW_GPU void run(const typename A::Prime& prime, std::uint32_t phase, const NttArgs& args, const Place& place,
                            Shared shared) noexcept {
-      const NttPasses<A, B, Radix, Tile> tile(args, place, shared, prime);
+      const TilePasses<A, B, Radix, Tile> tile(args, place, shared, prime);
       if (Tile::kIsFull && phase == 0) {
         tile.load();
       } else {

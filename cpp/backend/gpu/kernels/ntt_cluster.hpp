@@ -61,9 +61,9 @@ struct ForwardClusterPhases {
                          Shared shared) noexcept {
     const std::uint32_t end = num_part_passes(args) + 2;
     if (phase == 1) {
-      NttPasses<A, B, RadixOfCluster, ColumnsOfCluster>(args, place, shared, prime).forward(0);
+      TilePasses<A, B, RadixOfCluster, ColumnsOfCluster>(args, place, shared, prime).forward(0);
     } else if (phase > 1 && phase < end) {
-      NttPasses<A, B, RadixOfCluster, PartOfCluster>(args, place, shared, prime).forward(phase - 2);
+      TilePasses<A, B, RadixOfCluster, PartOfCluster>(args, place, shared, prime).forward(phase - 2);
     } else if (phase == end) {
       ClusterPart<A>(args, place, shared).store();
     }
@@ -79,9 +79,9 @@ struct InverseClusterPhases {
     if (phase == 0) {
       ClusterPart<A>(args, place, shared).load();
     } else if (phase < columns) {
-      NttPasses<A, B, RadixOfCluster, PartOfCluster>(args, place, shared, prime).inverse(columns - 1 - phase);
+      TilePasses<A, B, RadixOfCluster, PartOfCluster>(args, place, shared, prime).inverse(columns - 1 - phase);
     } else if (phase == columns) {
-      NttPasses<A, B, RadixOfCluster, ColumnsOfCluster>(args, place, shared, prime).inverse(0);
+      TilePasses<A, B, RadixOfCluster, ColumnsOfCluster>(args, place, shared, prime).inverse(0);
     }
   }
 };

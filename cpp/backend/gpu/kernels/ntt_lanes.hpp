@@ -113,7 +113,7 @@ struct ForwardLanePhases {
   static LW_GPU void run(const typename A::Prime& prime, std::uint32_t phase, const LaneArgs& args, const Place& place,
                          Shared shared, LaneRegisters<A>& held) noexcept {
     if (phase < args.pass_stages()) {
-      NttPasses<A, B, Radix2, PassOfLanes>(args.ntt, place, shared, prime).forward(phase);
+      TilePasses<A, B, Radix2, PassOfLanes>(args.ntt, place, shared, prime).forward(phase);
       return;
     }
     const LaneStages<A, B> tile(args, place, shared, prime, held);
@@ -139,7 +139,7 @@ struct InverseLanePhases {
                          Shared shared, LaneRegisters<A>& held) noexcept {
     const std::uint32_t stage = args.ntt.stages - 1 - phase, lane_stages = args.lane_stages();
     if (phase >= lane_stages) {
-      NttPasses<A, B, Radix2, PassOfLanes>(args.ntt, place, shared, prime).inverse(stage);
+      TilePasses<A, B, Radix2, PassOfLanes>(args.ntt, place, shared, prime).inverse(stage);
       return;
     }
     const LaneStages<A, B> tile(args, place, shared, prime, held);

@@ -12,12 +12,12 @@ LW_GPU std::uint32_t num_passes(const NttArgs& args) noexcept {
 
 /// B: the butterflies, A or those for small primes.
 template <class A, class B, class Radix, class Tile>
-class NttPasses : public TileRows<A, Tile> {
+class TilePasses : public TileRows<A, Tile> {
  public:
   using Value = typename A::Value;
   using Prime = typename A::Prime;
 
-  LW_GPU NttPasses(const NttArgs& args, const Place& place, Shared shared, const Prime& prime) noexcept
+  LW_GPU TilePasses(const NttArgs& args, const Place& place, Shared shared, const Prime& prime) noexcept
       : TileRows<A, Tile>(args, place, shared), prime_(prime) {}
 
   /// A full tile between rows and shared memory, with the threads of a warp side by side.
@@ -60,7 +60,7 @@ class NttPasses : public TileRows<A, Tile> {
   /// The words of one butterfly network, and where they are.
   template <std::uint32_t kStages>
   struct Group {
-    LW_GPU Group(const NttPasses& tile, std::uint32_t from, std::uint32_t number) noexcept
+    LW_GPU Group(const TilePasses& tile, std::uint32_t from, std::uint32_t number) noexcept
         : log_step(tile.log_size() - from - kStages),
           block(number >> log_step),
           first((block << (log_step + kStages)) + (number & ((std::uint32_t{1} << log_step) - 1))) {}

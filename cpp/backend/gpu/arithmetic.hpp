@@ -11,6 +11,10 @@
 #include <cmath>
 #include <cstdint>
 
+#if defined(__SYCL_DEVICE_ONLY__)
+#include <sycl/sycl.hpp>
+#endif
+
 #include "backend/gpu/phase.hpp"
 #include "math/bits.hpp"
 #include "math/modulus.hpp"
@@ -60,6 +64,8 @@ LW_GPU std::uint64_t bits_of_double(double x) noexcept {
 LW_GPU std::uint64_t mul_high(std::uint64_t a, std::uint64_t b) noexcept {
 #if defined(__CUDA_ARCH__)
   return __umul64hi(a, b);
+#elif defined(__SYCL_DEVICE_ONLY__)
+  return sycl::mul_hi(a, b);
 #else
   return static_cast<std::uint64_t>(static_cast<U128>(a) * b >> 64);
 #endif

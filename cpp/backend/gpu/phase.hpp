@@ -32,6 +32,9 @@
 #define LW_GPU inline
 #define LW_GPU_UNROLL _Pragma("GCC unroll 16")
 #endif
+#if defined(__CUDA_ARCH__) || defined(__SYCL_DEVICE_ONLY__)
+#define LW_ON_DEVICE  // what is compiled now runs there
+#endif
 
 namespace lw::gpu {
 
@@ -41,7 +44,7 @@ struct Place {
   std::uint32_t thread, threads;  // in its block, and of it
 };
 
-#if !defined(__CUDA_ARCH__)
+#if !defined(LW_ON_DEVICE)
 
 /// Carries out the accesses of a kernel that runs on the host.
 class Memory {
@@ -69,14 +72,14 @@ class Global {
   LW_GPU explicit Global(T* address) noexcept : address_(address) {}
 
   LW_GPU T load(std::size_t i) const noexcept {
-#if defined(__CUDA_ARCH__)
+#if defined(LW_ON_DEVICE)
     return address_[i];
 #else
     return *static_cast<const T*>(memory->global(address_ + i, sizeof(T), alignof(T), Memory::Access::kRead));
 #endif
   }
   LW_GPU void store(std::size_t i, T value) const noexcept {
-#if defined(__CUDA_ARCH__)
+#if defined(LW_ON_DEVICE)
     address_[i] = value;
 #else
     *static_cast<T*>(memory->global(address_ + i, sizeof(T), alignof(T), Memory::Access::kWrite)) = value;
@@ -84,7 +87,7 @@ class Global {
   }
   /// Stores what other threads may store there too.
   LW_GPU void shout(std::size_t i, T value) const noexcept {
-#if defined(__CUDA_ARCH__)
+#if defined(LW_ON_DEVICE)
     address_[i] = value;
 #else
     *static_cast<T*>(memory->global(address_ + i, sizeof(T), alignof(T), Memory::Access::kShout)) = value;
@@ -100,7 +103,7 @@ class Global {
 /// The words that a block shares.
 class Shared {
  public:
-#if defined(__CUDA_ARCH__)
+#if defined(LW_ON_DEVICE)
   LW_GPU explicit Shared(std::uint64_t* words) noexcept : words_(words) {}
 #else
   explicit Shared(std::uint32_t rank) noexcept : rank_(rank) {}
@@ -121,14 +124,14 @@ class Shared {
   }
 
   LW_GPU std::uint64_t load(std::size_t i) const noexcept {
-#if defined(__CUDA_ARCH__)
+#if defined(LW_ON_DEVICE)
     return words_[i];
 #else
     return *memory->shared(rank_, i, Memory::Access::kRead);
 #endif
   }
   LW_GPU void store(std::size_t i, std::uint64_t value) const noexcept {
-#if defined(__CUDA_ARCH__)
+#if defined(LW_ON_DEVICE)
     words_[i] = value;
 #else
     *memory->shared(rank_, i, Memory::Access::kWrite) = value;
@@ -136,7 +139,7 @@ class Shared {
   }
 
  private:
-#if defined(__CUDA_ARCH__)
+#if defined(LW_ON_DEVICE)
   std::uint64_t* words_;
 #else
   std::uint32_t rank_;

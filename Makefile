@@ -5,9 +5,9 @@ BOUND = -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 # Two processes, each with a half of the tests in their order (so fixtures of a file are made once); who is done takes over.
 WORKERS = -n 2 --dist worksteal
 IN_VENV := PATH="$(CURDIR)/.venv/bin:$$PATH"
-CPP_FILES = $(shell find cpp -name '*.cpp' -o -name '*.hpp')
+CPP_FILES = $(shell find cpp sycl -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: help setup demo test test-slow witness golden check lint types layers sizes symbols import-time docs test-pythons format asan ubsan tsan clean
+.PHONY: help setup demo test test-slow witness golden check lint types layers sizes symbols import-time docs test-pythons format asan ubsan tsan sycl-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -89,6 +89,9 @@ ubsan: ## the tests with undefined behaviour checked
 tsan: ## the tests with data races checked
 	@tools/setup dev
 	@tools/sanitize thread
+
+sycl-check: ## two GPU kernels through SYCL's run-time compiler, bit by bit (1.5 GB of packages)
+	@sycl/check
 
 clean: ## remove what was built, and .venv
 	rm -rf .venv build dist demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

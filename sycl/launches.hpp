@@ -1,0 +1,87 @@
+// What the check launches: a forward transform, whose blocks share memory and meet at barriers, and products of digits
+// with keys, which do neither.
+#pragma once
+
+#include "backend/gpu/host_kernel.hpp"
+#include "backend/gpu/kernels/key_product.hpp"
+#include "backend/gpu/kernels/ntt.hpp"
+#include "image.hpp"
+
+namespace lw::gpu {
+
+template <class K>
+struct Launch {
+  typename K::Args args;
+  Grid grid;
+  std::uint32_t shared_words;
+};
+
+/// Launches one after the other, and the words that they make.
+template <class K>
+struct Work {
+  std::vector<Launch<K>> launches;
+  std::span<Word> out;
+};
+
+inline LimbNumbers all_limbs(const HostTables& tables) noexcept {
+  LimbNumbers limbs = {};
+  for (std::uint16_t j = 0; j < tables.moduli().size(); ++j) limbs.number[j] = j;
+  return limbs;
+}
+
+/// Of two polys: columns, then tiles.
+template <class A>
+Work<ForwardNtt<A>> forward_ntt(const HostTables& tables, Image& image) {
+  const std::uint32_t limbs = static_cast<std::uint32_t>(tables.moduli().size()), polys = 2;
+  const std::size_t stride = tables.degree(), poly_stride = limbs * stride;
+  const Tables at = tables.at(image.put<Word>(tables.words()));
+  const std::uint32_t columns = at.log_degree - kLogNttTile;
+  const Source x = {image.put_residues<A>(tables, polys), stride, poly_stride};
+  const Target out = {image.put_zeros(polys * poly_stride), stride, poly_stride};
+  const Grid grid = {{std::uint32_t{1} << columns, limbs, polys}, ForwardNtt<A>::kThreads};
+  const auto stages = [&](const Source& from, std::uint32_t first, std::uint32_t count, std::uint32_t log_run) {
+    const NttArgs args = {at, out, from, first, count, kLogNttTile, log_run, all_limbs(tables)};
+    return Launch<ForwardNtt<A>>{args, grid, ntt_shared_words(kLogNttTile)};
+  };
+  const Source between = {out.base, stride, poly_stride};
+  return {{stages(x, 0, columns, kLogNttTile - columns), stages(between, columns, kLogNttTile, kLogNttTile)},
+          {out.base, polys * poly_stride}};
+}
+
+/// Of three digits with two keys, one of them turned; the first limb is a special one.
+template <class A>
+Work<KeyProduct<A>> key_product(const HostTables& tables, Image& image) {
+  const std::uint32_t limbs = static_cast<std::uint32_t>(tables.moduli().size()), digits = 3, keys = 2, special = 1;
+  const std::size_t stride = tables.degree(), poly_stride = limbs * stride;
+  const Tables at = tables.at(image.put<Word>(tables.words()));
+  const Word* const x = image.put_residues<A>(tables, digits);
+  const Word* const b = image.put_residues<A>(tables, keys * digits);
+  const Word* const a = image.put_residues<A>(tables, keys * digits);
+  const Word* const rest = image.put_residues<A>(tables, 2);
+  Word* const out = image.put_zeros(keys * 2 * poly_stride);
+
+  std::vector<DigitRow> digit_rows;
+  for (std::uint32_t i = 0; i < digits * limbs; ++i) digit_rows.push_back({x + i * stride});
+  std::vector<KeyPair> pairs;
+  for (std::uint32_t i = 0; i < keys * digits * limbs; ++i) pairs.push_back({b + i * stride, a + i * stride});
+  const std::vector<KeyResult> results = {{{out, stride, poly_stride}, 1},
+                                          {{out + 2 * poly_stride, stride, poly_stride}, 5}};
+  typename KeyProduct<A>::Args args = {at,
+                                       digits,
+                                       2,
+                                       Global(image.put<const DigitRow>(digit_rows)),
+                                       Global(image.put<const KeyPair>(pairs)),
+                                       Global(image.put<const KeyResult>(results)),
+                                       {rest + special * stride, stride, poly_stride},
+                                       {}};
+  args.where = {0, limbs, special, all_limbs(tables), {}};
+  for (std::uint32_t j = special; j < limbs; ++j) {
+    IntegerPrime prime = {};
+    prime.value = tables.moduli()[j].value();
+    args.where.special_product.word[j] = A::to_word(A::from_canonical(tables.moduli()[0].value() % prime.value, prime));
+  }
+  const Grid grid = {{tables.degree() / kRowThreads, keys, limbs}, kRowThreads};
+  return {{{args, grid, 1}}, {out, keys * 2 * poly_stride}};
+}
+
+}  // namespace lw::gpu

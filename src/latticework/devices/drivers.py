@@ -13,14 +13,15 @@ DRIVER = ("latticework_cuda", "liblatticework_cuda.so")  # the package of the dr
 
 @cache
 def load_driver() -> None:
-    """Load the driver for GPUs if its package is installed.
+    """Load the driver for GPUs if there is one: built with the core and beside it, or in its own package.
 
     raises  DeviceError if it cannot be loaded, or was made for another version
     """
     package, library = DRIVER
-    found = find_spec(package)
-    if found is not None and found.origin is not None:
-        _core.load_driver(str(Path(found.origin).with_name(library)))
+    for place in (_core.__file__, getattr(find_spec(package), "origin", None)):
+        if place is not None and (path := Path(place).with_name(library)).is_file():
+            _core.load_driver(str(path))
+            return
 
 
 def check_gpu(asked: str) -> None:

@@ -1,0 +1,27 @@
+# Looks for nvcc 13.0 or later, in NVIDIA's Python packages where they are installed for this build, on the search path,
+# and where CUDA is put. Sets NVCC and NVCC_RELEASE, and the variable `problem` to what is missing, or to nothing.
+function(find_nvcc problem)
+  set(packages)
+  find_package(Python COMPONENTS Interpreter)
+  if(Python_Interpreter_FOUND)
+    execute_process(COMMAND "${Python_EXECUTABLE}" -c "import nvidia; print(*nvidia.__path__, sep=';')"
+      OUTPUT_VARIABLE packages OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  endif()
+  list(TRANSFORM packages APPEND "/cu13/bin" OUTPUT_VARIABLE places)
+  find_program(NVCC nvcc HINTS ${places} PATHS /usr/local/cuda/bin)
+  if(NOT NVCC)
+    set(${problem} "there is no nvcc; install CUDA 13, or the Python packages that cuda/pyproject.toml lists, or say \
+where it is with -DNVCC=FILE" PARENT_SCOPE)
+    return()
+  endif()
+  execute_process(COMMAND "${NVCC}" --version OUTPUT_VARIABLE said ERROR_QUIET RESULT_VARIABLE status)
+  string(REGEX MATCH "release ([0-9]+\\.[0-9]+)" release "${said}")
+  if(NOT status EQUAL 0 OR NOT release)
+    set(${problem} "${NVCC} does not say its release; CUDA 13.0 or later is needed" PARENT_SCOPE)
+  elseif(CMAKE_MATCH_1 VERSION_LESS 13.0)
+    set(${problem} "${NVCC} is release ${CMAKE_MATCH_1}; CUDA 13.0 or later is needed" PARENT_SCOPE)
+  else()
+    set(${problem} "" PARENT_SCOPE)
+    set(NVCC_RELEASE "${CMAKE_MATCH_1}" PARENT_SCOPE)
+  endif()
+endfunction()

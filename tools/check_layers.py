@@ -131,6 +131,7 @@ TO_BINDINGS = {  # the same of them
         "gpu/host_kernels",
         "gpu/phase",
         "gpu/plugin",
+        "gpu/rates",
         "gpu/transform",
         "sim/simulator",
     )

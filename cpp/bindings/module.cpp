@@ -11,6 +11,9 @@ NB_MODULE(_core, m) {
   lw::bind_rlwe(m);
   lw::bind_exec(m);
   lw::bind_gpu(m);
+  lw::bind_gpu_rates(m);
+  lw::bind_matrix_products(m);
+  lw::bind_transform_loops(m);
   lw::bind_simulator(m);
   nanobind::module_ lanes = m.def_submodule("lanes", "The search for schedules and lanes of scalar circuits.");
   lw::bind_lanes(lanes);

@@ -13,6 +13,7 @@
 #include "backend/gpu/kernels/ntt_lanes.hpp"
 #include "backend/gpu/kernels/ntt_stage.hpp"
 #include "backend/gpu/kernels/pointwise.hpp"
+#include "backend/gpu/kernels/rates.hpp"
 #include "backend/gpu/kernels/residues.hpp"
 #include "backend/gpu/kernels/uniform.hpp"
 #include "backend/gpu/u64.hpp"
@@ -44,7 +45,7 @@ struct TilesOf {
   using InverseAny = InverseNtt<A, Radix, AnyTile<Radix>>;
 };
 
-using AllKernels = KernelsOf<
+using RingKernels = KernelsOf<
     PointwiseOf<CopyOp>::Kernel, PointwiseOf<AddOp>::Kernel, PointwiseOf<SubOp>::Kernel, PointwiseOf<NegOp>::Kernel,
     PointwiseOf<MulOp>::Kernel, PointwiseOf<MulAddOp>::Kernel, PointwiseOf<MulScalarOp>::Kernel,
     PointwiseOf<AddScalarOp>::Kernel, PointwiseOf<SubScaleOp>::Kernel, Monomial, Dot, ForwardStage, InverseStage,
@@ -54,5 +55,15 @@ using AllKernels = KernelsOf<
     TilesOf<Radix8>::ForwardAny, TilesOf<Radix8>::InverseAny, TilesOf<Radix16>::Forward, TilesOf<Radix16>::Inverse,
     TilesOf<Radix16>::ForwardAny, TilesOf<Radix16>::InverseAny, Lift, KeyProduct, GiantSums, ImportSigned,
     UnpackResidues, PackResidues, ExpandUniform>::List<Automorphism>;
+
+template <class List, class... More>
+struct AppendedTo;
+template <class... K, class... More>
+struct AppendedTo<KernelList<K...>, More...> {
+  using List = KernelList<K..., More...>;
+};
+
+using AllKernels =
+    AppendedTo<RingKernels, CopyRate, ReadRate, ComputeRate<FmaOp>, ComputeRate<WideMultiplyAddOp>>::List;
 
 }  // namespace lw::gpu

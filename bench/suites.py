@@ -16,6 +16,7 @@ SUITES = {
     "rotom": "bench.rotom.suite",
     "coyote": "bench.coyote.suite",
     "halo": "bench.halo.suite",
+    "xehe": "bench.xehe.suite",
     "keymemrt": "bench.keymemrt.suite",
     "placement": "bench.placement.suite",
     "scales": "bench.scales",

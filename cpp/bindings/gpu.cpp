@@ -24,14 +24,13 @@ using namespace nb::literals;
 namespace lw {
 namespace {
 
-constexpr std::int32_t kDevice = 0;  // of the backends `sim`
-
-/// The device behind a backend `sim` or a variant of it.
+/// A device behind a backend `sim` or a variant of it.
 struct SimulatedDevice {
   sim::Simulator& simulator;
+  std::int32_t number;
 
   nb::dict counters() const {
-    const sim::Counters counters = simulator.counters(kDevice);
+    const sim::Counters counters = simulator.counters(number);
     nb::dict launches, out;
     for (std::size_t i = 0; i < gpu::host_kernels().size(); ++i) {
       if (counters.launches[i] != 0) launches[gpu::host_kernels()[i].name] = counters.launches[i];
@@ -126,37 +125,39 @@ void bind_gpu(nb::module_& m) {
     return names;
   });
   nb::class_<SimulatedDevice>(m, "SimulatedDevice",
-                              "The device behind a backend \"sim\", for tests; all rings on that backend share it.")
+                              "A device behind a backend \"sim\", for tests; all rings on it share it.")
       .def(
           "__init__",
-          [](SimulatedDevice* self, const std::string& backend) { new (self) SimulatedDevice{simulator_of(backend)}; },
-          "backend"_a)
+          [](SimulatedDevice* self, const std::string& backend, std::int32_t number) {
+            new (self) SimulatedDevice{simulator_of(backend), number};
+          },
+          "backend"_a, "number"_a = 0)
       .def("counters", &SimulatedDevice::counters, "What it was asked for since the last reset_counters.")
-      .def("reset_counters", [](SimulatedDevice& self) { self.simulator.reset_counters(kDevice); })
+      .def("reset_counters", [](SimulatedDevice& self) { self.simulator.reset_counters(self.number); })
       .def(
           "fail_allocations",
           [](SimulatedDevice& self, std::uint64_t first, std::uint64_t count) {
-            self.simulator.fail_allocations(kDevice, first, count);
+            self.simulator.fail_allocations(self.number, first, count);
           },
           "first"_a, "count"_a,
           "Let `count` allocations fail, beginning with the `first`-th from now on; first=0: none.")
       .def(
           "fail_launches",
           [](SimulatedDevice& self, std::uint64_t first, std::uint64_t count) {
-            self.simulator.fail_launches(kDevice, first, count);
+            self.simulator.fail_launches(self.number, first, count);
           },
           "first"_a, "count"_a, "The same of kernels.")
       .def(
           "fail_copies",
           [](SimulatedDevice& self, std::uint64_t first, std::uint64_t count) {
-            self.simulator.fail_copies(kDevice, first, count);
+            self.simulator.fail_copies(self.number, first, count);
           },
           "first"_a, "count"_a, "The same of copies, whatever their direction.")
       .def(
-          "lose", [](SimulatedDevice& self, std::uint64_t nth) { self.simulator.lose(kDevice, nth); }, "nth"_a = 1,
+          "lose", [](SimulatedDevice& self, std::uint64_t nth) { self.simulator.lose(self.number, nth); }, "nth"_a = 1,
           "Lose it, with the nth call from now on; nth=0: no call loses it.")
       .def(
-          "forget_failure", [](SimulatedDevice& self) { self.simulator.forget_failure(kDevice); },
+          "forget_failure", [](SimulatedDevice& self) { self.simulator.forget_failure(self.number); },
           nb::call_guard<nb::gil_scoped_release>(), "Forget that it failed or was lost: it is as it was before.");
 }
 

@@ -88,6 +88,10 @@ void bind_context(nb::module_& m) {
           "device", [](const Context& self) { return std::string(self.ring().backend().form().device); },
           "Where values are: \"host\", or a device such as \"cuda:0\".")
       .def_prop_ro(
+          "host",
+          [](const std::shared_ptr<const Context>& self) { return self->twin() == nullptr ? self : self->twin(); },
+          "Its twin on the host; itself, if it is there.")
+      .def_prop_ro(
           "has_failed", [](const Context& self) { return self.ring().device().has_failed(); },
           "Whether something failed on its device: then it computes nothing any more, and a new context does.")
       .def(

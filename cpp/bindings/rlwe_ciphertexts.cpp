@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "bindings/buffers.hpp"
@@ -57,6 +58,14 @@ Owned<T> move_value(const Owned<T>& x, const SharedContext& to) {
           })};
 }
 
+/// Where ciphertexts are written from: the memory that all of them are in, or else the host's.
+const Context& one_memory(const std::vector<PyCiphertext>& ciphertexts) {
+  const Context& first = *ciphertexts[0].context;
+  const bool is_one = std::ranges::all_of(
+      ciphertexts, [&](const PyCiphertext& x) { return x.value.rows->form() == first.ring().backend().form(); });
+  return is_one ? first : first.host();
+}
+
 nb::object write_ciphertexts(nb::handle path, const std::vector<PyCiphertext>& ciphertexts,
                              const std::vector<std::string>& names, const nb::dict& extras) {
   if (ciphertexts.empty() || ciphertexts.size() != names.size()) {
@@ -64,9 +73,15 @@ nb::object write_ciphertexts(nb::handle path, const std::vector<PyCiphertext>& c
                                        std::to_string(names.size()) + " names; needs as many, and at least one");
   }
   CiphertextFile file{{}, map_from_python(extras)};
-  for (std::size_t i = 0; i < names.size(); ++i) file.ciphertexts.push_back({names[i], ciphertexts[i].value});
   const std::optional<std::string> to = optional_path(path);
-  const std::vector<std::uint8_t> bytes = unlocked([&] { return save_ciphertexts(to, file, *ciphertexts[0].context); });
+  const std::vector<std::uint8_t> bytes = unlocked([&] {
+    const Context& context = one_memory(ciphertexts);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      NamedCiphertext& item = file.ciphertexts.emplace_back(NamedCiphertext{names[i], ciphertexts[i].value});
+      item.value.rows = moved(*ciphertexts[i].context, std::move(item.value.rows), context);
+    }
+    return save_ciphertexts(to, file, context);
+  });
   return saved(to, bytes);
 }
 
@@ -101,6 +116,8 @@ void bind_values(nb::module_& m) {
           "parameters", [](const PyCiphertext& self) { return to_bytes(self.value.parameters); },
           "Fingerprint of the parameters.")
       .def_prop_ro("is_seeded", [](const PyCiphertext& self) { return self.value.seed.has_value(); })
+      .def_prop_ro(
+          "context", [](const PyCiphertext& self) { return self.context; }, "In whose memory it is.")
       .def("__repr__", [](const PyCiphertext& self) {
         const Ciphertext& x = self.value;
         return describe_value("Ciphertext", x.level, x.scale, x.slots) + ", degree=" + std::to_string(x.degree()) +

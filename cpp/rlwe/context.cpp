@@ -23,7 +23,7 @@ Context::Context(std::shared_ptr<const Parameters> parameters, std::string_view 
                  const DeviceOptions& options)
     : parameters_(std::move(parameters)),
       ring_(parameters_->ring_degree(), parameters_->primes(), backend, threads, options) {
-  if (!ring_.backend().form().is_on_host()) host_ = std::make_unique<const Context>(parameters_, "auto", threads);
+  if (!ring_.backend().form().is_on_host()) host_ = std::make_shared<const Context>(parameters_, "auto", threads);
 }
 
 std::shared_ptr<const PolyRows> Context::here(std::shared_ptr<const PolyRows> x) const {

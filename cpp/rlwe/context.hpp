@@ -37,6 +37,8 @@ class Context {
   std::uint32_t degree() const noexcept { return parameters_->ring_degree(); }
   /// The twin, or this context where it is on the host itself.
   const Context& host() const noexcept { return host_ == nullptr ? *this : *host_; }
+  /// The twin, for who keeps it; nullptr where this context is on the host itself.
+  const std::shared_ptr<const Context>& twin() const noexcept { return host_; }
 
   /// The same residues in the memory of this context, or of its twin: x itself if it is there, else a copy.
   std::shared_ptr<const PolyRows> here(std::shared_ptr<const PolyRows> x) const;
@@ -48,7 +50,7 @@ class Context {
  private:
   std::shared_ptr<const Parameters> parameters_;
   Ring ring_;
-  std::unique_ptr<const Context> host_;  // none on the host
+  std::shared_ptr<const Context> host_;  // none on the host
 };
 
 /// Rows of one context as rows of another one with the same parameters. Rows keep their copies: both stay true.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -41,6 +42,7 @@ class Device:
     graphs: bool = True
 
     def __post_init__(self) -> None:
+        _refuse_several(self.name)
         match = re.fullmatch(r"(cuda|sim)(?::(\d{1,4}))?", self.name) if isinstance(self.name, str) else None
         if match is None:
             raise UserError(
@@ -65,32 +67,82 @@ class Device:
         return self.name.partition(":")[0]
 
     @property
+    def _number(self) -> int:
+        return int(self.name.partition(":")[2])
+
+    @property
     def _backend(self) -> str:
         order = "-forward" if self._kind == "sim" else ""
         return self._kind if self.arithmetic == "auto" else f"{self._kind}-{self.arithmetic}{order}"
 
 
+Places = str | Device | Sequence[str | Device]  # what servers take
+
+
 def as_device(given: Any) -> Device | None:
     """A device, or None for "cpu".
 
-    raises  UserError for what is no device, DeviceError for one that cannot be used
+    raises  UserError for what is no device, or several; DeviceError for one that cannot be used
     """
     if isinstance(given, Device) or given is None:
         return given
     return None if isinstance(given, str) and given == "cpu" else Device(given)
 
 
+def as_devices(given: Any) -> tuple[Device | None, ...]:
+    """Devices of one kind, in the order in which they are named: "sim:0,1", or a list; (None,) for "cpu".
+
+    raises  UserError for what is no device, none at all, one that is named twice, and different kinds; DeviceError for
+            one that cannot be used
+    """
+    if isinstance(given, str) and "," in given:
+        match = re.fullmatch(r"(cuda|sim):(\d{1,4}(?:,\d{1,4})+)", given)
+        if match is None:
+            raise UserError(f"device={given!r:.60}: several devices are written as 'sim:0,1', or as a list of them")
+        names: Sequence[Any] = [f"{match[1]}:{number}" for number in match[2].split(",")]
+    else:
+        names = given if isinstance(given, list | tuple) else [given]
+    places = [as_device(name) for name in names]
+    if not places:
+        raise UserError(f"device={given!r}: name at least one device, or 'cpu'")
+    found = [name_of(place) for place in places]
+    if len({name.partition(":")[0] for name in found}) > 1:
+        raise UserError(f"device={', '.join(found)}: several devices are all of one kind, cuda or sim")
+    twice = next((name for name in found if found.count(name) > 1), None)
+    if twice is not None:
+        raise UserError(f"device={', '.join(found)}: {twice} is named twice; name every device once")
+    return tuple(places)
+
+
+def name_of(place: Device | None) -> str:
+    """Of a device, or "cpu"."""
+    return "cpu" if place is None else place.name
+
+
+def names_of(places: Sequence[Device | None]) -> str:
+    """Of devices of one kind, as `as_devices` takes them."""
+    first, *others = (name_of(place) for place in places)
+    return ",".join([first, *(name.partition(":")[2] for name in others)])
+
+
+def _refuse_several(given: Any) -> None:
+    """UserError for what names several devices, where one is taken."""
+    if isinstance(given, list | tuple) or (isinstance(given, str) and "," in given):
+        raise UserError(
+            f"device={given!r:.60}: one device is taken here, and only servers take several; name one, as in 'cuda:1'"
+        )
+
+
 def context_on(chain: ModulusChain, device: Device | None, threads: int) -> _core.Context:
     """The core's context for these parameters on a device, or on so many threads of the host."""
     if device is None:
         return _core.Context(core_parameters(chain), HOST, threads)
-    number = int(device.name.partition(":")[2])
     most = NO_LIMIT if device.memory is None else int(device.memory)
     return _core.Context(
         core_parameters(chain),
         device._backend,
         threads,
-        number,
+        device._number,
         most,
         device.cache,
         device.synchronous,

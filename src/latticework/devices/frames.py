@@ -6,7 +6,7 @@ import gc
 from typing import Self
 
 from latticework import _core
-from latticework.devices.device import Device, as_device
+from latticework.devices.device import Places, as_devices, names_of
 from latticework.errors import UserError
 from latticework.words.shown import describe, size
 
@@ -19,29 +19,37 @@ class frame:
     freed   bytes that were given back
     kept    bytes of values, keys and tables that are still in use
     raises  UserError for what is no device; at the end DeviceError for work that failed
+
+    Of several devices, as in `lw.frame("cuda:0,1")`, all of this is of all of them.
     """
 
-    def __init__(self, device: str | Device) -> None:
-        place = as_device(device)
-        if place is None:
+    def __init__(self, device: Places) -> None:
+        places = as_devices(device)
+        self._places = [place for place in places if place is not None]
+        if not self._places:
             raise UserError("frame: the host's memory needs no frame; name a device, as 'cuda' or 'sim'")
-        self._kind, _separator, number = place.name.partition(":")
-        self._number = int(number)
+        self._name = names_of(places)
         self._failures = 0  # there were before
         self.held = self.freed = self.kept = 0
 
+    def _settle(self, *, trim: bool = False) -> tuple[int, int]:
+        """Bytes held of all devices, and how many of those that compute there failed."""
+        found = [_core.settle_device(place._kind, place._number, trim=trim) for place in self._places]
+        return sum(held for held, _ in found), sum(failures for _, failures in found)
+
     def __enter__(self) -> Self:
-        self._failures = _core.settle_device(self._kind, self._number)[1]
+        self._failures = self._settle()[1]
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.held, failures = _core.settle_device(self._kind, self._number)
+        self.held, failures = self._settle()
         gc.collect()
-        self.kept = _core.settle_device(self._kind, self._number, trim=True)[0]
+        self.kept = self._settle(trim=True)[0]
         self.freed = self.held - self.kept
         if failures > self._failures:
-            _core.check_device(self._kind, self._number)
+            for place in self._places:
+                _core.check_device(place._kind, place._number)
 
     def __repr__(self) -> str:
         said = f"held {size(self.held)}", f"freed {size(self.freed)}", f"kept {size(self.kept)}"
-        return describe("frame", f"{self._kind}:{self._number}", *said)
+        return describe("frame", self._name, *said)

@@ -16,7 +16,7 @@ from latticework.analysis.output_lanes import output_lanes
 from latticework.analysis.simulate import simulate
 from latticework.cost import CostModel, Costs, client_costs
 from latticework.debug import DebugReport, debug_run
-from latticework.devices.device import Device
+from latticework.devices.device import Places
 from latticework.errors import DtypeError, RangeError, TraceError
 from latticework.ir import Module, Value, interpret
 from latticework.plan.arguments import OutputLanes, rebuild_result, scatter
@@ -81,7 +81,7 @@ class Model:
         *,
         memory: str | int | None = None,
         runs: int = 1,
-        device: str | Device = "cpu",
+        device: Places = "cpu",
         threads: int = 0,
     ) -> Server:
         """A server for one client's public keys.

@@ -94,7 +94,7 @@ def test_outputs_are_the_same_bytes_under_every_budget(deployed_mlp, run, tmp_pa
     server = make(least + spare)
     for _ in range(2):
         assert server(server.load_encrypted(inputs.to_bytes())).to_bytes() == expected
-    held = server._executor.cached_constant_bytes
+    held = server.memory_use.constants
     traffic = server.key_traffic
     assert (traffic is None) == (keys == "in memory" or spare == 1 << 30)
     held += public.evaluation.num_bytes if traffic is None else traffic.peak_bytes

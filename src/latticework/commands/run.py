@@ -58,7 +58,7 @@ def run(
         typer.Option(help="Folder for outputs: every file is all inputs of a run, and its result gets its name there."),
     ] = None,
     every: Annotated[int, typer.Option(help="Turns of a loop from one checkpoint to the next.")] = 1,
-    device: Annotated[str, typer.Option(help="cpu; or a GPU: cuda, cuda:1, sim.")] = "cpu",
+    device: Annotated[str, typer.Option(help="cpu; or GPUs: cuda, cuda:1, cuda:0,1, sim.")] = "cpu",
     threads: Threads = 0,
 ) -> Outcome:
     """Evaluate a program on encrypted inputs. Needs no secret key, and refuses one."""

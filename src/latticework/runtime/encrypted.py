@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2
 from pathlib import Path
 from typing import Any, NoReturn
 
 from latticework import _core
+from latticework.devices.device import Device, as_device, name_of
 from latticework.errors import FormatError, ParameterMismatchError, TraceError
 from latticework.plan.schema import ClientSpec
 from latticework.runtime.batches import Extent, check_extent, extent_data, extent_from
+from latticework.runtime.callers import at_caller
 from latticework.words.escaping import html_text
 from latticework.words.shown import describe, size
 
@@ -33,6 +35,8 @@ class Encrypted:
     extent    how many rows or runs these are, which is not encrypted; None: one run of the program as compiled
     rounds    runs one after the other that these are the inputs, or the results, of: each went on with what the one
               before returned
+    device    what they are marked for, by `gpu` and `cpu`: a device by name, on which runs that take them are, or
+              "cpu": any
     """
 
     role: str
@@ -42,6 +46,30 @@ class Encrypted:
     integers: Mapping[str, int]
     extent: Extent | None = None
     rounds: int = 1
+    device: str = "cpu"
+
+    @at_caller
+    def gpu(self, device: str | Device = "cuda") -> Encrypted:
+        """The same values for a device: a server computes with them there, and its results are for it too.
+
+        Nothing is moved before it is needed, and then once; results are in the memory of the device. Of a `Device` the
+        name counts, its options are those of the server.
+        raises  UserError for what is no device, DeviceError for one that cannot be used
+        """
+        return replace(self, device=name_of(as_device(device)))
+
+    def cpu(self) -> Encrypted:
+        """The same values for any server; what a server on a device returns of them is so too."""
+        return replace(self, device="cpu")
+
+    @at_caller
+    def download(self) -> Encrypted:
+        """The same values in the memory of the host, now, so that a device keeps nothing of them.
+
+        raises  DeviceError if the device that they are on failed
+        """
+        here = {name: tuple(_core.move(c, c.context.host) for c in array) for name, array in self.tensors.items()}
+        return replace(self, tensors=here, device="cpu")
 
     @property
     def num_bytes(self) -> int:
@@ -94,7 +122,8 @@ class Encrypted:
         several = "" if self.extent is None else str(self.extent)
         integers = (f"{name}={value}" for name, value in self.integers.items())
         of = f"{self.role} of program {self.program}"
-        return describe("Encrypted", of, *self.tensors, *integers, several, size(self.num_bytes))
+        place = "" if self.device == "cpu" else f"for {self.device}"
+        return describe("Encrypted", of, *self.tensors, *integers, several, place, size(self.num_bytes))
 
     def _repr_html_(self) -> str:
         rows = "".join(

@@ -11,7 +11,7 @@ from latticework.analysis.trips import Trips
 from latticework.errors import UserError
 from latticework.plan.schema import ClientSpec, Plan
 from latticework.runtime.encrypted import Encrypted
-from latticework.runtime.events import Event, OnEvent
+from latticework.runtime.events import Event
 from latticework.runtime.options import free_bytes
 from latticework.runtime.run_progress import RunProgress
 from latticework.words.whole import whole_number
@@ -48,20 +48,19 @@ def members_at_once(plan: Plan) -> int:
     return max(1, free_bytes() // 2 // max(1, peak_value_bytes(plan, Trips(plan))))
 
 
-class MembersListener:
-    """Tells a subscriber of the instructions of all runs, which are done in any order."""
+class MembersProgress:
+    """How far all runs are together, whose instructions are done in any order."""
 
-    def __init__(self, plan: Plan, runs: Sequence[Sequence[Any]], on_event: OnEvent) -> None:
+    def __init__(self, plan: Plan, runs: Sequence[Sequence[Any]]) -> None:
         integers = [[value if isinstance(value, int) else None for value in inputs] for inputs in runs]
         self._progress = [RunProgress(plan, known) for known in integers]
         self._total = sum(progress.total for progress in self._progress)
         self._done = [0] * len(runs)
-        self._on_event = on_event
 
-    def __call__(self, run: int, op: str, block: int, instruction: int, level: int, *clock_ns: int) -> None:
-        """After an instruction of a run."""
+    def event(self, run: int, op: str, block: int, instruction: int, level: int, *clock_ns: int) -> Event:
+        """What there is to tell after an instruction of a run."""
         start, end = (t * 1e-9 for t in clock_ns)
         at = self._progress[run].note(block, instruction)
         self._done[run] = at.done
         place = at.iteration, at.trips, at.bootstraps
-        self._on_event(Event("evaluate", op, sum(self._done), self._total, level, start, end, *place))
+        return Event("evaluate", op, sum(self._done), self._total, level, start, end, *place)

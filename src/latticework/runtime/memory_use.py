@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
 
 COUNTED = ("loads", "hits", "prefetched", "stalls", "stall_s", "touched_bytes")  # of key traffic, from run to run
 
@@ -64,3 +66,13 @@ class KeyTraffic:
     def since(self, before: KeyTraffic) -> KeyTraffic:
         """What was read since then; what there is in memory, and was at most, stays what it is."""
         return replace(self, **{name: getattr(self, name) - getattr(before, name) for name in COUNTED})
+
+
+Amounts = TypeVar("Amounts", MemoryUse, KeyTraffic)
+
+
+def in_all(found: Sequence[Amounts]) -> Amounts:
+    """What several devices have of memory, or read of keys, added up; but a row is a row."""
+    first = found[0]
+    same: dict[str, int] = {"row_bytes": first.row_bytes} if isinstance(first, KeyTraffic) else {}
+    return replace(first, **{f.name: sum(getattr(one, f.name) for one in found) for f in fields(first)} | same)

@@ -15,7 +15,7 @@ from latticework.words.whole import whole_number
 MAX_THREADS = 1024
 
 
-def open_context(chain: ModulusChain, device: str | Device, threads: int) -> _core.Context:
+def open_context(chain: ModulusChain, device: str | Device | None, threads: int) -> _core.Context:
     """The core's context for these parameters on a device.
 
     raises  UserError for what is no device, or a number of threads that is none; DeviceError for a device that cannot

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from latticework import _core
-from latticework.errors import FormatError, ParameterMismatchError, ShapeError, TraceError
+from latticework.errors import FormatError, ParameterMismatchError, ShapeError, TraceError, UserError
 from latticework.plan.schema import ClientSpec, IndexInput, SecretInput
 from latticework.runtime.batches import joined_extent
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_role
@@ -27,7 +27,8 @@ def join(
 
     parts    of this compilation's inputs;  results  outputs of other circuits, by argument
     chosen   run-time integers that the server gives, by name
-    raises   TraceError for an input that is given twice; FormatError for one that the program does not have;
+    raises   UserError for parts that are marked for different devices; TraceError for an input that is given twice;
+             FormatError for one that the program does not have;
              ShapeError for different numbers of rows or runs; as `link_result` for results that are not those of an
              input
     """
@@ -68,7 +69,19 @@ def join(
             note(name, giver, is_integer=False)
             tensors[name] = array
             extents.append((giver, outputs.extent, [name]))
-    return Encrypted(INPUTS, spec.name, interface, tensors, integers, joined_extent(spec, extents), rounds)
+    device = _joined_device(spec, [*parts, *results.values()])
+    return Encrypted(INPUTS, spec.name, interface, tensors, integers, joined_extent(spec, extents), rounds, device)
+
+
+def _joined_device(spec: ClientSpec, parts: Iterable[Encrypted]) -> str:
+    """The device that parts are marked for, if any is; UserError for several."""
+    devices = sorted({part.device for part in parts} - {"cpu"})
+    if len(devices) > 1:
+        raise UserError(
+            f"program {spec.name}: inputs are for different devices ({', '.join(devices)}): bring them over with "
+            ".gpu() or .cpu()"
+        )
+    return devices[0] if devices else "cpu"
 
 
 def find_fed(

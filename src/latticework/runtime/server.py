@@ -4,44 +4,39 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-import numpy as np
-import numpy.typing as npt
-
 from latticework import _core
 from latticework.analysis.trips import Trips
-from latticework.devices.device import Device, as_device
+from latticework.devices.device import Device, Places, as_devices, name_of, names_of
 from latticework.errors import BudgetError, ParameterMismatchError, RangeError, SecretKeyError, ShapeError, UserError
-from latticework.packing.constants import MapSums, slot_vectors
-from latticework.params.fingerprint import core_parameters, fingerprint
+from latticework.params.fingerprint import fingerprint
 from latticework.plan.amounts import checked_runs
-from latticework.plan.code import encode_code
 from latticework.plan.schedule import buffer_bytes, smallest, whole_key_bytes
 from latticework.plan.schema import IndexInput, Plan
 from latticework.plan.serialise import interface_id, read_plan
 from latticework.plan.uses import key_order
-from latticework.runtime.admission import Admission
 from latticework.runtime.batches import check_runs
 from latticework.runtime.callers import at_caller
 from latticework.runtime.checkpoint import Checkpoint, CheckpointFile, State
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
+from latticework.runtime.engines import AnyKeys, Engine, Engines
 from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.integers import check_integers
 from latticework.runtime.key_folder import READERS as FOLDER_READERS
 from latticework.runtime.key_reading import KeyWaits, telling_reads
 from latticework.runtime.keys import EVALUATION_FILE, Keys, PublicKeys, file_in, refuse_secret_keys
-from latticework.runtime.members import MembersListener, check_members, members_at_once, naming
-from latticework.runtime.memory_use import KeyTraffic, MemoryUse
+from latticework.runtime.members import MembersProgress, check_members, members_at_once, naming
+from latticework.runtime.memory_use import KeyTraffic, MemoryUse, in_all
 from latticework.runtime.options import check_readers, machine_bytes, open_context
 from latticework.runtime.parts import check_complete, join
 from latticework.runtime.run_progress import RunProgress
 from latticework.runtime.shares import Shares, shares_of_files, shares_of_memory
+from latticework.runtime.side_by_side import Check, side_by_side
 from latticework.words.shown import count_noun, describe, size
-
-KeysFor = Callable[[_core.Context], _core.EvaluationKeys | _core.MappedKeys]  # those of a server, in memory or a file
 
 
 class Server:
@@ -57,7 +52,8 @@ class Server:
     runs     that `memory` has to have room for at the same time: calls from several threads, members of `run_many`.
              Each one more leaves less for keys and encoded weights
     device   "cpu"; or a GPU by name ("cuda:0", "sim") or as a `Device`, whose memory then holds keys, encoded weights
-             and values, all at once: `memory` is about the host
+             and values, all at once: `memory` is about the host. Or several of one kind, as "cuda:0,1" or a list: each
+             holds all of this, and a run goes to the one with the fewest under way
     threads  0: one per core
     """
 
@@ -69,58 +65,39 @@ class Server:
         *,
         memory: str | int | None = None,
         runs: int = 1,
-        device: str | Device = "cpu",
+        device: Places = "cpu",
         threads: int = 0,
     ) -> None:
         _check_keys(plan, keys)
-        _check_budgets(device, memory=memory)
+        places = as_devices(device)
+        _check_budgets(places, memory=memory)
         shares = shares_of_memory(plan, memory, _bytes_of(plan, keys.evaluation), checked_runs(runs, memory))
-        evaluation = keys.evaluation
-        self._open(plan, lambda _: evaluation, shares, lambda: open_context(plan.chain, device, threads), KeyWaits())
-
-    _keys: Any
-    _executor: Any
+        self._open(plan, places, shares, threads, lambda _context: keys.evaluation, KeyWaits())
 
     def _open(
-        self, plan: Plan, keys_for: KeysFor, shares: Shares, make_context: Callable[[], _core.Context], waits: KeyWaits
+        self,
+        plan: Plan,
+        places: Sequence[Device | None],
+        shares: Shares,
+        threads: int,
+        keys_for: Callable[[_core.Context], AnyKeys],
+        waits: KeyWaits,
     ) -> None:
-        self.plan = plan
+        self.plan, self._waits = plan, waits
         self._interface = interface_id(plan.client)
-        self._waits = waits
-        self._opening = threading.Lock()
-        self._how = keys_for, shares.constants, make_context
-        self._start()
-        is_bounded = shares.runs is not None or isinstance(self._keys, _core.MappedKeys)
-        self._admission = Admission(plan.client.name, shares.runs, is_bounded=is_bounded)
-
-    def _start(self) -> None:
-        """Bring keys to a new context."""
-        plan, (keys_for, constant_bytes, make_context) = self.plan, self._how
-        context = make_context()
-        keys = keys_for(context)
-        _check_keys(plan, PublicKeys(keys, None))
-        self._key_set = keys.key_set
-        self._keys = keys if isinstance(keys, _core.MappedKeys) else _core.move(keys, context)
-        self._executor = _core.Executor(
-            context,
-            _core.Plan(core_parameters(plan.chain), encode_code(plan)),
-            self._keys,
-            partial(_constant, plan),  # not of self, so that keys leave memory when the last reference to it goes
-            constant_budget_bytes=constant_bytes,
-            products=partial(_products, plan),
-        )
-        self.context = context
-        if isinstance(self._keys, _core.MappedKeys):
-            _check_key_memory(plan, self._executor.key_need, self._keys.traffic["budget_bytes"])
-
-    def _ready(self) -> _core.Executor:
-        """The executor; a new one, with keys brought there again, where the device of the last one failed."""
-        with self._opening:
-            if self.context.has_failed:
-                self._keys = self._executor = None  # first: there may not be room for both
-                self._start()
-            found: _core.Executor = self._executor
-        return found
+        self._device = names_of(places)
+        engines = []
+        for place in places:
+            context = open_context(plan.chain, place, threads)
+            keys = keys_for(context)
+            _check_keys(plan, PublicKeys(keys, None))
+            engine = Engine(name_of(place), plan, keys, context, shares)
+            if isinstance(keys, _core.MappedKeys):
+                _check_key_memory(plan, engine.executor.key_need, keys.traffic["budget_bytes"])
+            engines.append(engine)
+        self._engines = Engines(engines)
+        self.context = self._engines.context
+        self._key_set = engines[0].keys.key_set
 
     @classmethod
     @at_caller
@@ -133,7 +110,7 @@ class Server:
         key_memory: str | int | None = None,
         key_readers: int = 1,
         runs: int = 1,
-        device: str | Device = "cpu",
+        device: Places = "cpu",
         threads: int = 0,
     ) -> Server:
         """From a plan file and an evaluation key file (or the folder that holds one).
@@ -151,26 +128,27 @@ class Server:
                 for a `key_memory` that is too small for some line of the program, which it names
         """
         program, readers = read_plan(Path(plan)), check_readers(key_readers)
-        _check_budgets(device, memory=memory, key_memory=key_memory)
+        places = as_devices(device)
+        _check_budgets(places, memory=memory, key_memory=key_memory)
         refuse_secret_keys(keys)
         shares = shares_of_files(program, memory, key_memory, readers, checked_runs(runs, memory))
         if shares.keys is None:
             _check_room(program)
         file, waits = file_in(keys, EVALUATION_FILE), KeyWaits()
 
-        def keys_for(context: _core.Context) -> _core.EvaluationKeys | _core.MappedKeys:
-            try:
-                if shares.keys is None:
-                    return _core.load_evaluation_keys(file, context)
-                return _core.MappedKeys(file, context, shares.keys, readers=readers, on_wait=waits)
-            except SecretKeyError:
-                raise SecretKeyError(
-                    f"{file} is a secret key file; a server must never hold one: delete it from this machine, and give "
-                    f"the server {EVALUATION_FILE}, which keys.public().save(folder) writes"
-                ) from None
+        def keys_for(context: _core.Context) -> AnyKeys:
+            if shares.keys is None:
+                return _core.load_evaluation_keys(file, context)
+            return _core.MappedKeys(file, context, shares.keys, readers=readers, on_wait=waits)
 
         server = cls.__new__(cls)
-        server._open(program, keys_for, shares, lambda: open_context(program.chain, device, threads), waits)
+        try:
+            server._open(program, places, shares, threads, keys_for, waits)
+        except SecretKeyError:
+            raise SecretKeyError(
+                f"{file} is a secret key file; a server must never hold one: delete it from this machine, and give the "
+                f"server {EVALUATION_FILE}, which keys.public().save(folder) writes"
+            ) from None
         return server
 
     @at_caller
@@ -206,18 +184,21 @@ class Server:
         checkpoint: str | Path | Checkpoint | None = None,
     ) -> Encrypted:
         """As a call, and reports every value of the watched registers, an array of several as a list."""
-        executor = self._ready()
         given, arguments = self._given(inputs, integers)
-        runs = len(arguments)
-        file = None if checkpoint is None else self._checkpoint(checkpoint, given)
-        state = None if file is None else file.read()
-        on_turn = None if file is None else file.note
-        tell, tell_value = self._admission.reporting(on_event), self._admission.reporting(on_watch)
+        runs, is_seen = len(arguments), checkpoint is not None or on_watch is not None
+        if runs > 1 and len(self._engines.all) > 1 and not is_seen:
+            return self._returned(given, self._run_all(arguments, [given.device] * runs, on_event))
         outputs = []
-        for run in range(runs):
-            with self._admission.runs(), telling_reads(tell, lambda: self.key_traffic, self._waits) as told:
-                listener = None if told is None else _listener(self.plan, arguments[run], told, run, runs, state)
-                outputs.append(executor.run(arguments[run], listener, list(watch), tell_value, on_turn, state))
+        with self._engines.share([given.device]) as [(engine, _)], self._engines.naming(engine):
+            file = None if checkpoint is None else self._checkpoint(checkpoint, given, engine.context)
+            state = None if file is None else file.read()
+            on_turn = None if file is None else file.note
+            tell, tell_value = engine.admission.reporting(on_event), engine.admission.reporting(on_watch)
+            for run, values in enumerate(arguments):
+                with engine.admission.runs(), telling_reads(tell, engine.key_traffic, self._waits) as told:
+                    here = engine.here(values)
+                    listener = None if told is None else _listener(self.plan, here, told, run, runs, state)
+                    outputs.append(engine.executor.run(here, listener, list(watch), tell_value, on_turn, state))
         if file is not None:
             file.finish()
         return self._returned(given, outputs)
@@ -246,30 +227,94 @@ class Server:
                   BudgetError for more at once than there is room for. If one fails, none has a result
         """
         check_members(self.plan.client, members, at_once)
-        executor = self._ready()
         given, runs = [], []
         for number, parts in enumerate(members):
             with naming(number):
                 inputs, arguments = self._given([parts] if isinstance(parts, Encrypted) else parts, integers)
-                for one in arguments:
-                    executor.check(one)
             given.append(inputs)
             runs.append(arguments)
         flat = [arguments for of_one in runs for arguments in of_one]
-        together, tell = self._at_once(len(flat), at_once), self._admission.reporting(on_event)
-        with self._admission.runs(together), telling_reads(tell, lambda: self.key_traffic, self._waits) as told:
-            listener = None if told is None else MembersListener(self.plan, flat, told)
-            outputs = iter(executor.run_many(flat, together, listener))
+        of_run = [number for number, of_one in enumerate(runs) for _ in of_one]
+        devices = [given[number].device for number in of_run]
+        outputs = iter(self._run_all(flat, devices, on_event, at_once=at_once, of_run=of_run))
         return [
             self._returned(inputs, [next(outputs) for _ in arguments])
             for inputs, arguments in zip(given, runs, strict=True)
         ]
 
-    def _at_once(self, wanted: int, most: int | None) -> int:
+    def _run_all(
+        self,
+        runs: list[list[Any]],
+        devices: Sequence[str],
+        on_event: OnEvent | None,
+        *,
+        at_once: int | None = None,
+        of_run: Sequence[int] | None = None,
+    ) -> list[Any]:
+        """What the core returns of several runs, which all devices share.
+
+        devices  what the inputs of each are marked for
+        of_run   the member that each is of, where there are members
+        """
+        progress = None if on_event is None else MembersProgress(self.plan, runs)
+        outputs: list[Any] = [None] * len(runs)
+        with self._engines.share(devices) as shared:
+            jobs = []
+            tell = on_event if on_event is None or len(shared) == 1 else _one_at_a_time(on_event)
+            for engine, numbers in shared:
+                with self._engines.naming(engine):
+                    here = [
+                        self._checked(engine, runs[number], None if of_run is None else of_run[number])
+                        for number in numbers
+                    ]
+                together = self._at_once(engine, len(numbers), at_once)
+                jobs.append(partial(self._run_group, engine, here, numbers, together, tell, progress, outputs))
+            side_by_side(jobs)
+        return outputs
+
+    @staticmethod
+    def _checked(engine: Engine, values: list[Any], member: int | None) -> list[Any]:
+        """Inputs of a run where it will be, and what it would raise of them before any work."""
+        with nullcontext() if member is None else naming(member):
+            here = engine.here(values)
+            engine.executor.check(here)
+            return here
+
+    def _run_group(
+        self,
+        engine: Engine,
+        runs: list[list[Any]],
+        numbers: list[int],
+        together: int,
+        on_event: OnEvent | None,
+        progress: MembersProgress | None,
+        outputs: list[Any],
+        check: Check | None,
+    ) -> None:
+        """Runs of one device; their outputs come to the places of their numbers."""
+        tell, admission = engine.admission.reporting(on_event), engine.admission
+        with (
+            self._engines.naming(engine),
+            admission.runs(together),
+            telling_reads(tell, engine.key_traffic, self._waits) as told,
+        ):
+
+            def listen(member: int, *words: Any) -> None:
+                if check is not None:
+                    check()
+                if told is not None and progress is not None:
+                    told(progress.event(numbers[member], *words))
+
+            is_heard = told is not None or check is not None
+            found = engine.executor.run_many(runs, together, listen if is_heard else None)
+        for number, of_one in zip(numbers, found, strict=True):
+            outputs[number] = of_one
+
+    def _at_once(self, engine: Engine, wanted: int, most: int | None) -> int:
         """Members whose values there is memory for; one where there is nothing to read for all of them."""
-        if self.key_traffic is None or wanted == 1:
+        if engine.key_traffic() is None or wanted == 1:
             return 1
-        room = self._admission.most
+        room = engine.admission.most
         if room is None:
             return min(wanted, most or members_at_once(self.plan))
         if most is not None and min(wanted, most) > room:
@@ -284,6 +329,7 @@ class Server:
         spec = self.plan.client
         given = self._join(parts, {}, check_integers(spec, integers))
         check_complete(given, spec)
+        self._engines.check_device(f"program {spec.name}: the inputs", given.device)
         runs = 1 if given.extent is None else given.extent.runs
         if given.extent is not None:
             check_runs(spec, given.extent, {name: len(array) for name, array in given.tensors.items()})
@@ -297,15 +343,15 @@ class Server:
             for made, value in zip(found.values(), of_run, strict=True):
                 made += value if isinstance(value, list) else [value]
         tensors = {name: tuple(made) for name, made in found.items()}
-        return Encrypted(OUTPUTS, spec.name, self._interface, tensors, {}, given.extent, given.rounds)
+        return Encrypted(OUTPUTS, spec.name, self._interface, tensors, {}, given.extent, given.rounds, given.device)
 
-    def _checkpoint(self, wanted: str | Path | Checkpoint, given: Encrypted) -> CheckpointFile:
-        if not self._ready().has_states:
+    def _checkpoint(self, wanted: str | Path | Checkpoint, given: Encrypted, context: _core.Context) -> CheckpointFile:
+        if not self._engines.all[0].executor.has_states:
             raise UserError(
                 f"program {self.plan.client.name}: checkpoint= is for programs with loops, this one has none, or its "
                 "bodies were copied: leave it out"
             )
-        return CheckpointFile(wanted, self.plan, bytes(self._key_set), given, self.context)
+        return CheckpointFile(wanted, self.plan, bytes(self._key_set), given, context)
 
     @at_caller
     def inputs(self, *parts: Encrypted | None, **outputs: Encrypted) -> Encrypted:
@@ -337,32 +383,28 @@ class Server:
 
     @property
     def memory_use(self) -> MemoryUse:
-        """What this server has of the system's memory now."""
-        executor = self._executor  # None: its device failed
-        device = self.context.memory
-        return MemoryUse(
-            held=device.held,
-            live=self.context.live_bytes,
-            constants=0 if executor is None else executor.cached_constant_bytes,
-            idle=device.idle,
-            fresh=device.fresh,
-            returned=device.returned,
-        )
+        """What this server has now of the system's memory, or of that of its devices together."""
+        return in_all([engine.memory_use() for engine in self._engines.all])
+
+    @property
+    def device(self) -> str:
+        """Where it computes: "cpu", or its devices by name, as "cuda:0" or "cuda:0,1"."""
+        return self._device
 
     @property
     def runs_at_once(self) -> int | None:
         """How many runs `memory=` has room for at the same time; None: no bound was given."""
-        return self._admission.most
+        return self._engines.all[0].admission.most
 
     @property
     def key_traffic(self) -> KeyTraffic | None:
         """What has been read of keys that stay in their file, since the server was made; None: all are in memory."""
-        return KeyTraffic(**self._keys.traffic) if isinstance(self._keys, _core.MappedKeys) else None
+        found = [engine.key_traffic() for engine in self._engines.all]
+        return in_all([traffic for traffic in found if traffic is not None]) if None not in found else None
 
     @at_caller
     def load_encrypted(self, source: str | Path | bytes | bytearray | memoryview) -> Encrypted:
         """Read encrypted inputs."""
-        self._ready()
         return load_encrypted(source, self.context)
 
     def _argument(self, inputs: Encrypted, spec: Any, run: int, runs: int) -> Any:
@@ -379,7 +421,6 @@ class Server:
             every = f", or {runs * count} for {runs} runs" if runs > 1 else ""
             raise ShapeError(f"{where} has {len(array)} ciphertexts, this plan takes {count}{every}")
         array = array if len(array) == count else array[run * count : (run + 1) * count]
-        array = tuple(_core.move(ciphertext, self.context) for ciphertext in array)
         return array[0] if len(array) == 1 else list(array)
 
     def _check_origin(self, where: str, ciphertext: _core.Ciphertext) -> None:
@@ -398,17 +439,7 @@ class Server:
         raise TypeError("a Server is not pickled or copied; each process uses Server.load(plan, keys)")
 
     def __repr__(self) -> str:
-        return describe("Server", *self.plan.client.facts())
-
-
-def _constant(plan: Plan, number: int, product: int | None = None) -> npt.NDArray[np.complex128]:
-    return slot_vectors(plan.constants[number], plan.sources, product)
-
-
-def _products(plan: Plan, number: int) -> npt.NDArray[np.int64]:
-    sums = plan.constants[number]
-    assert isinstance(sums, MapSums)
-    return sums.products.rows
+        return describe("Server", *self.plan.client.facts(), "" if self.device == "cpu" else f"on {self.device}")
 
 
 def _bytes_of(plan: Plan, keys: _core.EvaluationKeys | _core.MappedKeys) -> int:
@@ -419,14 +450,13 @@ def _bytes_of(plan: Plan, keys: _core.EvaluationKeys | _core.MappedKeys) -> int:
     return min(int(keys.traffic["budget_bytes"]), most)
 
 
-def _check_budgets(device: str | Device, **budgets: str | int | None) -> None:
-    """UserError for a budget of the host's memory where keys and values are on a device."""
+def _check_budgets(places: Sequence[Device | None], **budgets: str | int | None) -> None:
+    """UserError for a budget of the host's memory where keys and values are on devices."""
     given = [f"{name}={amount!r}" for name, amount in budgets.items() if amount is not None]
-    place = as_device(device)
-    if given and place is not None:
+    if given and None not in places:
         raise UserError(
-            f"{given[0]} is for the memory of the host, and this server computes on {place.name}, which holds all at "
-            "once: leave it out; in Python a Device bounds what is used there"
+            f"{given[0]} is for the memory of the host, and this server computes on {names_of(places)}, which holds "
+            "all at once: leave it out; in Python a Device bounds what is used there"
         )
 
 
@@ -474,6 +504,17 @@ def _check_keys(plan: Plan, keys: PublicKeys) -> None:
             f"{who} was given keys of parameters {theirs[:8].hex()}, its plan has {ours[:8].hex()}: "
             "make the keys with the client of this plan; compiling anew may change the parameters"
         )
+
+
+def _one_at_a_time(on_event: OnEvent) -> OnEvent:
+    """The same subscriber for several threads, which it hears one after the other."""
+    lock = threading.Lock()
+
+    def tell(event: Event) -> None:
+        with lock:
+            on_event(event)
+
+    return tell
 
 
 def _listener(

@@ -1,0 +1,146 @@
+"""What a server computes with: its program and keys on each of its devices, and which of them a run goes to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework import _core
+from latticework.errors import DeviceError, UserError
+from latticework.packing.constants import MapSums, slot_vectors
+from latticework.params.fingerprint import core_parameters
+from latticework.plan.code import encode_code
+from latticework.plan.schema import Plan
+from latticework.runtime.admission import Admission
+from latticework.runtime.memory_use import KeyTraffic, MemoryUse
+from latticework.runtime.shares import Shares
+
+AnyKeys = _core.EvaluationKeys | _core.MappedKeys
+
+
+class Engine:
+    """A program and its keys in one memory: that of a device, or of the host.
+
+    name         of the device, or "cpu"
+    outstanding  runs that were given to it and have not ended
+    """
+
+    def __init__(self, name: str, plan: Plan, keys: AnyKeys, context: _core.Context, shares: Shares) -> None:
+        """keys: of this context where they stay in their file, else of any."""
+        self.name, self.context = name, context
+        self.keys = keys if isinstance(keys, _core.MappedKeys) else _core.move(keys, context)
+        is_bounded = shares.runs is not None or isinstance(keys, _core.MappedKeys)
+        self.admission = Admission(plan.client.name, shares.runs, is_bounded=is_bounded)
+        self.outstanding = 0
+        self.executor = _core.Executor(
+            context,
+            _core.Plan(core_parameters(plan.chain), encode_code(plan)),
+            self.keys,
+            partial(_constant, plan),  # not of self, so that keys leave memory when the last reference to it goes
+            constant_budget_bytes=shares.constants,
+            products=partial(_products, plan),
+        )
+
+    def here(self, arguments: Sequence[Any]) -> list[Any]:
+        """The inputs of a run in its memory."""
+        return [
+            [_core.move(one, self.context) for one in value]
+            if isinstance(value, list)
+            else value
+            if isinstance(value, int)
+            else _core.move(value, self.context)
+            for value in arguments
+        ]
+
+    def key_traffic(self) -> KeyTraffic | None:
+        """What was read of keys that stay in their file; None: all are in memory."""
+        return KeyTraffic(**self.keys.traffic) if isinstance(self.keys, _core.MappedKeys) else None
+
+    def memory_use(self) -> MemoryUse:
+        """What there is of its memory now."""
+        device = self.context.memory
+        return MemoryUse(
+            held=device.held,
+            live=self.context.live_bytes,
+            constants=self.executor.cached_constant_bytes,
+            idle=device.idle,
+            fresh=device.fresh,
+            returned=device.returned,
+        )
+
+
+class Engines:
+    """Those of one server: one, or one for each of several devices, which then share its runs."""
+
+    def __init__(self, engines: Sequence[Engine]) -> None:
+        self.all = tuple(engines)
+        self._lock = threading.Lock()
+
+    @property
+    def context(self) -> _core.Context:
+        """Where what belongs to no run is read to: of several devices none, as it is not known which will need it."""
+        return self.all[0].context if len(self.all) == 1 else self.all[0].context.host
+
+    def check_device(self, who: str, device: str) -> None:
+        """UserError for inputs that are marked for a device on which this server does not compute."""
+        names = [engine.name for engine in self.all]
+        if device != "cpu" and device not in names:
+            raise UserError(
+                f"{who} are for {device}, and this server computes on {', '.join(names)}: mark them anew with .cpu(), "
+                "which every server takes, or .gpu()"
+            )
+
+    @contextmanager
+    def share(self, devices: Sequence[str]) -> Iterator[list[tuple[Engine, list[int]]]]:
+        """Engines for several runs that begin now, each with the numbers of those that go to it.
+
+        devices  what the inputs of each run are marked for. A run that may go anywhere goes where the fewest have not
+                 ended, but to no device that failed, as long as another has not
+        raises   DeviceError of a run with the name of its device, where there are several
+        """
+        if len(self.all) == 1:
+            yield [(self.all[0], list(range(len(devices))))]
+            return
+        found: dict[Engine, list[int]] = {}
+        with self._lock:
+            for number, device in enumerate(devices):
+                engine = self._least_busy(device)
+                engine.outstanding += 1
+                found.setdefault(engine, []).append(number)
+        try:
+            yield list(found.items())
+        finally:
+            with self._lock:
+                for engine, runs in found.items():
+                    engine.outstanding -= len(runs)
+
+    def _least_busy(self, device: str) -> Engine:
+        asked = [engine for engine in self.all if device in ("cpu", engine.name)]
+        well = [engine for engine in asked if not engine.context.has_failed]
+        return min(well or asked, key=lambda engine: engine.outstanding)
+
+    @contextmanager
+    def naming(self, engine: Engine) -> Iterator[None]:
+        """Failures of a device say which of several it was."""
+        try:
+            yield
+        except DeviceError as error:
+            if len(self.all) == 1:
+                raise
+            raise DeviceError(f"{engine.name}: {error.message}", at=error.at) from None
+
+
+def _constant(plan: Plan, number: int, product: int | None = None) -> npt.NDArray[np.complex128]:
+    return slot_vectors(plan.constants[number], plan.sources, product)
+
+
+def _products(plan: Plan, number: int) -> npt.NDArray[np.int64]:
+    sums = plan.constants[number]
+    assert isinstance(sums, MapSums)
+    return sums.products.rows

@@ -1,0 +1,260 @@
+"""Servers on several devices: which of them a run goes to, what is where, and what stays after one fails."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import latticework as lw
+from latticework import _core
+from latticework.errors import DeviceError, UserError
+from latticework.runtime.side_by_side import side_by_side
+
+RNG = np.random.default_rng(1)
+DATA, WEIGHTS = RNG.uniform(-1, 1, (16, 8)), RNG.normal(size=(4, 8))
+
+
+@lw.program
+def program(x: lw.Secret[8], w):
+    return (w @ x) ** 2
+
+
+@lw.circuit
+def distance(a: lw.vector(4, low=-8, high=7), b: lw.vector(4, low=-8, high=7)):
+    return sum((a[i] - b[i]) ** 2 for i in range(4))
+
+
+class Deployed:
+    def __init__(self, model, *inputs):
+        self.model, self.client = model, model.client()
+        self.keys = self.client.keygen()
+        self.public = self.keys.public()
+        self.inputs = [self.client.encrypt(*one) for one in inputs]
+        self.expected = [model.server(self.public)(one).to_bytes() for one in self.inputs]
+
+
+@pytest.fixture(scope="module")
+def deployed():
+    model = lw.compile(program, weights=(WEIGHTS,), calibrate=DATA, ring_degree=2048, insecure=True)
+    return Deployed(model, *((row,) for row in DATA[:4]))
+
+
+@pytest.fixture
+def devices():
+    found = [_core.SimulatedDevice("sim", number) for number in range(2)]
+    for device in found:
+        device.reset_counters()
+    yield found
+    for device in found:
+        device.fail_launches(0, 0)
+
+
+def num_launches(device):
+    return sum(device.counters()["launches"].values())
+
+
+def test_runs_of_several_threads_share_the_devices(deployed, devices):
+    server = deployed.model.server(deployed.public, device="sim:0,1")
+    assert server.device == "sim:0,1" and "on sim:0,1" in repr(server)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(server, deployed.inputs))
+    assert [one.to_bytes() for one in found] == deployed.expected
+    assert all(num_launches(device) > 0 for device in devices)
+    assert all(engine.outstanding == 0 for engine in server._engines.all)
+
+
+def test_a_circuit_on_integers_gives_the_same_bytes(devices):
+    model = lw.compile(distance, scheme="bfv", plain_bits=20, algorithm="scalar", ring_degree=2048, insecure=True)
+    cases = [(RNG.integers(-8, 8, 4), RNG.integers(-8, 8, 4)) for _ in range(4)]
+    case = Deployed(model, *cases)
+    server = model.server(case.public, device=["sim:0", lw.Device("sim:1", arithmetic="u64")])
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(server, case.inputs))
+    assert [one.to_bytes() for one in found] == case.expected
+    assert [case.client.decrypt(one).reveal() for one in found] == [np.sum((a - b) ** 2) for a, b in cases]
+
+
+def test_runs_of_one_call_share_the_devices(deployed, devices, tmp_path):
+    deployed.public.save(tmp_path)
+    deployed.model.save(tmp_path / "m.lwplan")
+    server = lw.Server.load(tmp_path / "m.lwplan", tmp_path, device="sim:0,1")
+    rows, seen = deployed.client.encrypt(DATA[:4]), []
+    expected = deployed.model.server(deployed.public)(rows)
+    answer = server(server.load_encrypted(rows.to_bytes()), on_event=seen.append)
+    assert answer.to_bytes() == expected.to_bytes()  # whose parts are on two devices
+    np.testing.assert_array_equal(
+        deployed.client.decrypt(answer).reveal(), deployed.client.decrypt(expected.download()).reveal()
+    )
+    assert all(num_launches(device) > 0 for device in devices)
+    assert [event.done for event in seen] == [*range(1, seen[-1].total + 1)]
+    together = server.run_many([[one] for one in deployed.inputs])
+    assert [one.to_bytes() for one in together] == deployed.expected
+    assert server.memory_use.held == sum(engine.context.memory.held for engine in server._engines.all)
+
+
+def test_later_runs_go_to_the_devices_that_are_left(deployed, devices):
+    server = deployed.model.server(deployed.public, device="sim:0,1")
+    x = deployed.inputs[0]
+    assert server(x).to_bytes() == deployed.expected[0]
+    devices[0].fail_launches(1, 1)
+    with pytest.raises(DeviceError, match=r"test_server_devices\.py:\d+: sim:0: .*simulated GPU 0 \(device 0\)"):
+        server(x)
+    devices[1].reset_counters()
+    for _ in range(2):
+        assert server(x).to_bytes() == deployed.expected[0]
+    assert num_launches(devices[1]) > 0
+    with pytest.raises(DeviceError, match=r"sim:0: .*simulated GPU 0"):
+        server(x.gpu("sim:0"))  # asked for by name
+    devices[1].fail_launches(1, 1)
+    for _ in range(2):
+        with pytest.raises(DeviceError, match=r"sim:[01]: .*simulated GPU [01]"):
+            server(x)
+    assert deployed.model.server(deployed.public, device="sim:0,1")(x).to_bytes() == deployed.expected[0]
+
+
+def test_one_failure_ends_the_runs_of_a_call(deployed, devices):
+    server = deployed.model.server(deployed.public, device="sim:0,1")
+    devices[1].fail_launches(1, 1)
+    with pytest.raises(DeviceError, match="sim:1: "):
+        server.run_many([[one] for one in deployed.inputs])
+    devices[0].reset_counters()
+    found = server.run_many([[one] for one in deployed.inputs])
+    assert [one.to_bytes() for one in found] == deployed.expected
+
+
+def test_what_a_listener_raises_ends_all_runs(deployed):
+    server, count = deployed.model.server(deployed.public, device="sim:0,1"), iter(range(100))
+
+    def stop(event):
+        if next(count) == 2:
+            raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        server.run_many([[one] for one in deployed.inputs], on_event=stop)
+    assert next(count) < 20
+    assert all(engine.outstanding == 0 for engine in server._engines.all)
+
+
+def test_work_side_by_side_ends_with_the_first_failure():
+    begun, done = threading.Event(), []
+
+    def fail(check):
+        begun.wait()
+        raise ValueError("broken")
+
+    def go_on(check):
+        begun.set()
+        while True:
+            check()
+
+    with pytest.raises(ValueError, match="broken"):
+        side_by_side([go_on, fail])
+    side_by_side([done.append])
+    assert done == [None]
+
+
+# Inputs and results on a device
+
+
+def test_a_mark_moves_nothing_and_says_where_a_run_is(deployed, devices):
+    server = deployed.model.server(deployed.public, device="sim:0,1")
+    x = deployed.inputs[0].gpu("sim:1")
+    assert (x.device, deployed.inputs[0].device, x.cpu().device) == ("sim:1", "cpu", "cpu")
+    assert "for sim:1" in repr(x) and "for" not in repr(x.cpu())
+    assert x.to_bytes() == deployed.inputs[0].to_bytes()
+    devices[0].reset_counters()
+    y = server(x)
+    assert (y.device, server(x.cpu()).device) == ("sim:1", "cpu")
+    assert y.to_bytes() == y.download().to_bytes() == deployed.expected[0]
+    (results,) = y.tensors.values()
+    assert (results[0].context.device, y.download().tensors["result"][0].context.device) == ("sim:1", "host")
+
+
+def test_results_are_inputs_on_their_device_without_the_host(devices):
+    @lw.program
+    def step(x: lw.Secret[8]):
+        return np.roll(x, 1)
+
+    data = RNG.uniform(-1, 1, (16, 8))
+    model = lw.compile(step, calibrate=data, feed={"x": "result"}, ring_degree=2048, insecure=True)
+    client = model.client()
+    public = client.keygen().public()
+    device = devices[1]
+    host, server = model.server(public), model.server(public, device="sim:1")
+    x = client.encrypt(data[0])
+    first = server(x.gpu("sim:1"))
+    server(server.inputs(x=first))  # constants are there
+    device.reset_counters()
+    second = server(server.inputs(x=first))
+    asked = device.counters()
+    assert second.device == "sim:1"
+    assert asked["bytes_down"] == 0 and asked["bytes_up"] < first.num_bytes / 4
+    assert second.to_bytes() == host(host.inputs(x=host(x))).to_bytes()
+
+
+def test_inputs_for_other_devices_are_refused(deployed):
+    x = deployed.inputs[0]
+    for device, names in (("cpu", "cpu"), ("sim:0", "sim:0"), (["sim:0"], "sim:0")):
+        server = deployed.model.server(deployed.public, device=device)
+        with pytest.raises(UserError, match=rf"the inputs are for sim:1, and this server computes on {names}: mark"):
+            server(x.gpu("sim:1"))
+        assert server(x.gpu("sim:1").cpu()).to_bytes() == deployed.expected[0]
+    with pytest.raises(UserError, match=r"test_server_devices\.py:\d+: .*'sim:0,1': one device is taken here"):
+        x.gpu("sim:0,1")
+
+
+def test_parts_for_different_devices_are_refused():
+    @lw.program
+    def total(x: lw.Secret[4], y: lw.Secret[4]):
+        return x + y
+
+    model = lw.compile(total, calibrate=(DATA[:, :4], DATA[:, :4]), ring_degree=2048, insecure=True)
+    client = model.client()
+    public = client.keygen().public()
+    x, y = client.encrypt_part(x=DATA[0, :4]), client.encrypt_part(y=DATA[1, :4])
+    server = model.server(public, device="sim:0,1")
+    with pytest.raises(UserError, match=r"inputs are for different devices \(sim:0, sim:1\): bring them over"):
+        server(x.gpu("sim:0"), y.gpu("sim:1"))
+    found = server(x.gpu("sim:1"), y)
+    assert found.device == "sim:1"
+    assert found.to_bytes() == model.server(public)(x, y).to_bytes()
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("device", "error", "text"),
+    [
+        ("sim:0,0", UserError, "device=sim:0, sim:0: sim:0 is named twice"),
+        (["sim", "sim:0"], UserError, "sim:0 is named twice"),
+        (["cpu", "sim:0"], UserError, "device=cpu, sim:0: several devices are all of one kind"),
+        ([], UserError, r"device=\[\]: name at least one device, or 'cpu'"),
+        ("sim:0,sim:1", UserError, "'sim:0,sim:1': several devices are written as 'sim:0,1', or as a list"),
+        ("sim:0,", UserError, "several devices are written as"),
+        (["sim:0,1"], UserError, "'sim:0,1': one device is taken here"),
+        ("sim:1,7", DeviceError, "'sim:7': there are 2 of this kind"),
+        ([3], UserError, "3 is no device"),
+    ],
+)
+def test_what_is_no_list_of_devices_is_refused(deployed, device, error, text):
+    with pytest.raises(error, match=text):
+        deployed.model.server(deployed.public, device=device)
+
+
+def test_where_one_device_is_taken_several_are_refused(deployed):
+    parameters = lw.ckks.Parameters(1024, [40, 30], scale_bits=30, insecure=True)
+    for several in ("sim:0,1", ["sim:0", "sim:1"]):
+        for place in (lambda given: parameters.on(device=given), lw.Device, deployed.inputs[0].gpu):
+            with pytest.raises(UserError, match="one device is taken here, and only servers take several"):
+                place(several)
+
+
+def test_a_frame_of_several_devices_is_one_of_all(deployed):
+    server = deployed.model.server(deployed.public, device="sim:0,1")
+    with lw.frame("sim:0,1") as frame:
+        server.run_many([[one] for one in deployed.inputs[:2]])
+    assert "sim:0,1" in repr(frame)
+    assert frame.held == frame.freed + frame.kept
+    assert frame.kept >= server.memory_use.live

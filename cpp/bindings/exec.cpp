@@ -54,8 +54,19 @@ using PyMappedKeys = Owned<std::shared_ptr<MappedKeys>>;
 
 using AnyKeys = std::variant<PyEvaluationKeys, PyMappedKeys>;
 
+bool is_one_memory(const Context& a, const Context& b) {
+  return a.ring().backend().form() == b.ring().backend().form();
+}
+
 std::shared_ptr<KeyProvider> provider_of(const AnyKeys& keys, const Context& context) {
-  if (const PyMappedKeys* mapped = std::get_if<PyMappedKeys>(&keys)) return mapped->value;
+  if (const PyMappedKeys* mapped = std::get_if<PyMappedKeys>(&keys)) {
+    check_parameters(mapped->value->parameters(), context.parameters(), "Executor: the key set");
+    if (!is_one_memory(*mapped->context, context)) {
+      throw Error(ErrorKind::kParameterMismatch,
+                  "Executor: the keys are read into other memory than that of the context; open them for it");
+    }
+    return mapped->value;
+  }
   return std::make_shared<ResidentKeys>(std::get<PyEvaluationKeys>(keys).value, context.shared_parameters());
 }
 
@@ -278,6 +289,13 @@ void destroy_unlocked(const MappedKeys* keys) {
   }
 }
 
+PyMappedKeys mapped_on(const PyMappedKeys& self, std::shared_ptr<const Context> context) {
+  if (is_one_memory(*self.context, *context)) return self;
+  auto keys =
+      unlocked([&] { return std::shared_ptr<MappedKeys>(new MappedKeys(*self.value, context), destroy_unlocked); });
+  return {std::move(context), std::move(keys)};
+}
+
 void bind_mapped_keys(nb::module_& m) {
   nb::class_<PyMappedKeys>(m, "MappedKeys",
                            "Evaluation keys that an executor reads from their file when it needs them, and keeps "
@@ -307,6 +325,9 @@ void bind_mapped_keys(nb::module_& m) {
           "on_read(key, is_ahead) before a key is read, on the thread that reads it: its place in specs, and whether "
           "that is ahead of its use. What it raises fails the read. on_wait(seconds) while a run waits for a reader, "
           "on its thread, each time that so many more have gone; what it raises ends the run.")
+      .def("on", &mapped_on, "context"_a,
+           "The same keys read into the memory of another context, within the same budget anew; these, if it is the "
+           "same memory.")
       .def_prop_ro("key_set", [](const PyMappedKeys& self) { return to_bytes(self.value->id()); })
       .def_prop_ro("parameters", [](const PyMappedKeys& self) { return to_bytes(self.value->parameters()); })
       .def_prop_ro("specs", &mapped_specs)

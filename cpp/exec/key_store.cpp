@@ -184,13 +184,13 @@ bool KeyStore::is_ready(const RowWindow& window) {
   return ready;
 }
 
-/// Slots are made when they are first used, and stay.
+/// Slots are made when they are first used, and stay. Asking for one to write makes the running queue wait for those
+/// that have read what was there before.
 Rows KeyStore::slot_of(KeyRow& row) {
   while (slots_.size() <= row.slot) slots_.emplace_back(context_->ring(), LimbList{0}, 2);
+  row.place = &slots_[row.slot];
   Rows rows = slots_[row.slot].rows();
   rows.limbs = {&row.limb, 1};
-  row.b = rows.row(0, 0);
-  row.a = rows.row(1, 0);
   return rows;
 }
 

@@ -57,13 +57,18 @@ class MappedPass final : public KeyPass {
       std::vector<const Word*>&b = pointers_.emplace_back(), &a = pointers_.emplace_back();
       for (std::size_t d = 0; d < keys_[k]->digits.size(); ++d) {
         for (std::size_t i = limbs.first; i < next_; ++i) {
-          b.push_back(keys_[k]->row(d, i).b);
-          a.push_back(keys_[k]->row(d, i).a);
+          const ConstRows halves = keys_[k]->row(d, i).place->rows();
+          b.push_back(halves.row(0, 0));
+          a.push_back(halves.row(1, 0));
         }
       }
       views_.push_back({b, a, elements_[k]});
     }
     return {limbs, views_};
+  }
+
+  void share() const override {
+    run_.windows.front().for_each([](const KeyRow& row) { row.place->rows(); });
   }
 
  private:
@@ -176,10 +181,14 @@ class MappedRun final : public KeyRun {
 MappedKeys::MappedKeys(std::shared_ptr<const Context> context, const std::string& path, KeyReading reading,
                        KeyReadObserver on_read, KeyWaitObserver on_wait)
     : context_(std::move(context)),
+      path_(path),
       file_(std::make_shared<const EvaluationKeyFile>(Source{path, {}}, *context_)),
       reading_(reading),
       on_read_(std::move(on_read)),
       on_wait_(std::move(on_wait)) {}
+
+MappedKeys::MappedKeys(const MappedKeys& of, std::shared_ptr<const Context> context)
+    : MappedKeys(std::move(context), of.path_, of.reading_, of.on_read_, of.on_wait_) {}
 
 MappedKeys::~MappedKeys() {
   const std::shared_ptr<KeyStore>* store = store_.load();

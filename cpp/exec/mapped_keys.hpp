@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "exec/providers.hpp"
 #include "rlwe/key_files.hpp"
@@ -56,6 +57,8 @@ class MappedKeys final : public KeyProvider {
  public:
   MappedKeys(std::shared_ptr<const Context> context, const std::string& path, KeyReading reading,
              KeyReadObserver on_read = {}, KeyWaitObserver on_wait = {});
+  /// The same keys for another context with the same parameters, in whose memory they have the same budget anew.
+  MappedKeys(const MappedKeys& of, std::shared_ptr<const Context> context);
   ~MappedKeys() override;
   MappedKeys(const MappedKeys&) = delete;
   MappedKeys& operator=(const MappedKeys&) = delete;
@@ -74,6 +77,7 @@ class MappedKeys final : public KeyProvider {
   const std::shared_ptr<KeyStore>& store() const;
 
   std::shared_ptr<const Context> context_;
+  std::string path_;
   std::shared_ptr<const EvaluationKeyFile> file_;
   KeyReading reading_;
   KeyReadObserver on_read_;

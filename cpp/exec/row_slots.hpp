@@ -24,7 +24,7 @@ struct KeyRow {
   std::uint16_t limb;
   State state = State::kAbsent;
   std::size_t slot = 0;
-  const Word *b = nullptr, *a = nullptr;   // there
+  const PolyRows* place = nullptr;         // there: b and a, of one limb
   std::uint32_t claims = 0;                // windows that are under way with it
   std::multiset<std::uint64_t> uses = {};  // windows to come that need it, by their positions
 };

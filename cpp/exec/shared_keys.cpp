@@ -52,7 +52,11 @@ class SharedKeys::Pass {
     if (keys_ == nullptr) keys_ = shared_.reach(use_).read(which_, digits_, limbs_);
     window_ = keys_->next();
   }
-  const KeyWindow& window() const noexcept { return window_; }
+  /// For one of them, on its queue.
+  const KeyWindow& window() const {
+    keys_->share();
+    return window_;
+  }
 
  private:
   SharedKeys& shared_;

@@ -21,6 +21,8 @@ class KeyPass {
   virtual ~KeyPass() = default;
   /// The limbs that follow those of the last call, whose rows may go with it. The first call is for limb 0.
   virtual KeyWindow next() = 0;
+  /// The running queue reads the window of the last call too, which another queue asked for.
+  virtual void share() const {}
 };
 
 /// The keys of one operation, in its order: all of one kind and one key set, at the level of use.

@@ -1,6 +1,8 @@
 """Servers on several devices: which of them a run goes to, what is where, and what stays after one fails."""
 
+import re
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -8,7 +10,8 @@ import pytest
 
 import latticework as lw
 from latticework import _core
-from latticework.errors import DeviceError, UserError
+from latticework.errors import DeviceError, FormatError, ParameterMismatchError, UserError
+from latticework.plan.code import encode_code
 from latticework.runtime.side_by_side import side_by_side
 
 RNG = np.random.default_rng(1)
@@ -132,7 +135,7 @@ def test_what_a_listener_raises_ends_all_runs(deployed):
 
     with pytest.raises(KeyError, match="enough"):
         server.run_many([[one] for one in deployed.inputs], on_event=stop)
-    assert next(count) < 20
+    assert next(count) < 40  # of 56
     assert all(engine.outstanding == 0 for engine in server._engines.all)
 
 
@@ -219,6 +222,71 @@ def test_parts_for_different_devices_are_refused():
     found = server(x.gpu("sim:1"), y)
     assert found.device == "sim:1"
     assert found.to_bytes() == model.server(public)(x, y).to_bytes()
+
+
+# Keys that stay in their file
+
+
+@pytest.fixture(scope="module")
+def folder(deployed, tmp_path_factory):
+    place = tmp_path_factory.mktemp("deployed")
+    deployed.public.save(place)
+    deployed.model.save(place / "m.lwplan")
+    return place
+
+
+def least_key_memory(folder):
+    with pytest.raises(UserError) as refusal:
+        lw.Server.load(folder / "m.lwplan", folder, key_memory=1, device="sim")
+    return int(re.search(r"the least with which it runs is (\d+)", str(refusal.value))[1])
+
+
+@pytest.mark.parametrize("readers", [0, 1])
+def test_keys_of_a_file_are_read_into_each_device(deployed, folder, readers):
+    least = least_key_memory(folder)
+    server = lw.Server.load(
+        folder / "m.lwplan", folder, key_memory=2 * least, key_readers=readers, device=["sim:0", "sim:1"]
+    )
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(server, deployed.inputs))
+    together = server.run_many([[one] for one in deployed.inputs], at_once=2)
+    for answers in (found, together):
+        assert [one.to_bytes() for one in answers] == deployed.expected
+    traffic = server.key_traffic
+    for one in (engine.key_traffic() for engine in server._engines.all):
+        assert 0 < one.loads < traffic.loads and one.peak_bytes <= one.budget_bytes == 2 * least
+    assert traffic.held_rows == 0 and traffic.budget_bytes == 4 * least and (traffic.prefetched > 0) == (readers > 0)
+
+
+def test_a_key_file_that_was_altered_is_refused_on_a_device(deployed, folder, tmp_path):
+    file = tmp_path / "evaluation.lwkeys"
+    data = bytearray((folder / file.name).read_bytes())
+    data[-100] ^= 1  # in the last row of the last key
+    file.write_bytes(data)
+    server = lw.Server.load(folder / "m.lwplan", file, key_memory=least_key_memory(folder), device="sim")
+    for _ in range(2):
+        with pytest.raises(FormatError, match="does not match its hash; the file was altered"):
+            server(deployed.inputs[0])
+    assert not server._engines.all[0].context.has_failed
+    for _ in range(200):  # a reader may be at a row
+        if server.key_traffic.held_rows == 0:
+            break
+        time.sleep(0.01)
+    assert server.key_traffic.held_rows == 0
+
+
+def test_keys_that_a_client_left_in_their_file_are_read_into_a_device(deployed, tmp_path):
+    client = deployed.model.client()
+    public = client.keygen(tmp_path).public()
+    x = client.encrypt(DATA[0])
+    expected, server = deployed.model.server(public)(x), deployed.model.server(public, device="sim:1")
+    assert server(x).to_bytes() == expected.to_bytes()
+    assert server.key_traffic.loads > 0
+    engine = server._engines.all[0]
+    with pytest.raises(ParameterMismatchError, match="the keys are read into other memory than that of the context"):
+        _core.Executor(
+            engine.context.host, _core.Plan(engine.context.parameters, encode_code(server.plan)), engine.keys
+        )
 
 
 # What is refused

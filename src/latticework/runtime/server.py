@@ -72,7 +72,7 @@ class Server:
         places = as_devices(device)
         _check_budgets(places, memory=memory)
         shares = shares_of_memory(plan, memory, _bytes_of(plan, keys.evaluation), checked_runs(runs, memory))
-        self._open(plan, places, shares, threads, lambda _context: keys.evaluation, KeyWaits())
+        self._open(plan, places, shares, threads, lambda context: _keys_on(keys.evaluation, context), KeyWaits())
 
     def _open(
         self,
@@ -129,7 +129,7 @@ class Server:
         """
         program, readers = read_plan(Path(plan)), check_readers(key_readers)
         places = as_devices(device)
-        _check_budgets(places, memory=memory, key_memory=key_memory)
+        _check_budgets(places, memory=memory)
         refuse_secret_keys(keys)
         shares = shares_of_files(program, memory, key_memory, readers, checked_runs(runs, memory))
         if shares.keys is None:
@@ -440,6 +440,11 @@ class Server:
 
     def __repr__(self) -> str:
         return describe("Server", *self.plan.client.facts(), "" if self.device == "cpu" else f"on {self.device}")
+
+
+def _keys_on(keys: AnyKeys, context: _core.Context) -> AnyKeys:
+    """Those that stay in their file are read into the memory of a context."""
+    return keys.on(context) if isinstance(keys, _core.MappedKeys) else keys
 
 
 def _bytes_of(plan: Plan, keys: _core.EvaluationKeys | _core.MappedKeys) -> int:

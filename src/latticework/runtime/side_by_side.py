@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 
 Check = Callable[[], None]  # to be called now and then: raises where the work is to stop
 
@@ -27,12 +27,20 @@ def side_by_side(jobs: Sequence[Callable[[Check | None], None]]) -> None:
         if stop.is_set():
             raise _Stopped
 
-    with ThreadPoolExecutor(len(jobs)) as pool:
-        started = [pool.submit(job, check) for job in jobs]
+    def run(job: Callable[[Check | None], None]) -> None:
         try:
-            wait(started, return_when=FIRST_EXCEPTION)
-        finally:
+            job(check)
+        except BaseException:
             stop.set()
+            raise
+
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        started = [pool.submit(run, job) for job in jobs]
+        try:
+            wait(started)
+        except BaseException:  # of a signal
+            stop.set()
+            raise
     failures = [error for job in started if (error := job.exception()) is not None]
     if failures:
         raise next(error for error in failures if not isinstance(error, _Stopped))

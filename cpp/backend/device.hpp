@@ -251,6 +251,7 @@ struct DeviceOptions {
   bool keeps_memory = true;                 // freed memory stays, to be used again
   bool is_synchronous = false;              // every kernel is waited for, so that an error names it
   bool replays = true;                      // runs may be recorded, and called again as a whole
+  std::uint64_t account = 0;                // others have a limit of their own, and no memory in common
 
   auto operator<=>(const DeviceOptions&) const = default;
 };

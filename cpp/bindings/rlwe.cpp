@@ -72,16 +72,17 @@ void bind_context(nb::module_& m) {
       .def(
           "__init__",
           [](Context* self, std::shared_ptr<const Parameters> parameters, const std::string& backend, unsigned threads,
-             std::int32_t device, std::uint64_t memory_bytes, bool keeps_memory, bool is_synchronous, bool replays) {
+             std::int32_t device, std::uint64_t memory_bytes, bool keeps_memory, bool is_synchronous, bool replays,
+             std::uint64_t account) {
             nb::gil_scoped_release released;
-            const DeviceOptions options = {device, memory_bytes, keeps_memory, is_synchronous, replays};
+            const DeviceOptions options = {device, memory_bytes, keeps_memory, is_synchronous, replays, account};
             new (self) Context(std::move(parameters), backend, threads, options);
           },
           "parameters"_a, "backend"_a = "auto", "threads"_a = 0, "device"_a = 0, "memory_bytes"_a = UINT64_MAX,
-          "keeps_memory"_a = true, "is_synchronous"_a = false, "replays"_a = true,
+          "keeps_memory"_a = true, "is_synchronous"_a = false, "replays"_a = true, "account"_a = 0,
           "What follows threads is for devices: which of them, most bytes of its memory, whether freed memory stays "
           "for "
-          "later, and whether every kernel is waited for.")
+          "later, whether every kernel is waited for, and a number: contexts with others share no memory.")
       .def_prop_ro("parameters", &Context::shared_parameters)
       .def_prop_ro("backend", [](const Context& self) { return std::string(self.ring().backend().name()); })
       .def_prop_ro(

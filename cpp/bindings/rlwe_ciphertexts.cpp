@@ -48,12 +48,12 @@ std::string describe_value(const char* name, Level level, double scale, std::uin
 
 /// A value of one context in the memory of another with the same parameters.
 template <class T>
-Owned<T> move_value(const Owned<T>& x, const SharedContext& to) {
+Owned<T> move_value(const Owned<T>& x, const SharedContext& to, bool keeps_copy) {
   check_context(x.value.parameters, *x.value.rows, *x.context, "move: the value");
   check_parameters(x.value.parameters, to->parameters(), "move: the value");
   return {to, unlocked([&] {
             T value = x.value;
-            value.rows = moved(*x.context, std::move(value.rows), *to);
+            value.rows = moved(*x.context, std::move(value.rows), *to, keeps_copy);
             return value;
           })};
 }
@@ -177,9 +177,10 @@ void bind_ciphertexts(nb::module_& m) {
             return to_array(std::vector<double>(found.begin(), found.end()));
           },
           "ciphertext"_a, "The N coefficients of message * scale + noise, float64.");
-  m.def("move", &move_value<Ciphertext>, "value"_a, "to"_a,
-        "The value in the memory of another context with the same parameters; both keep it once it was made.");
-  m.def("move", &move_value<Plaintext>, "value"_a, "to"_a);
+  m.def("move", &move_value<Ciphertext>, "value"_a, "to"_a, "keeps_copy"_a = true,
+        "The value in the memory of another context with the same parameters; it keeps what was made, for the next "
+        "time, unless keeps_copy is false.");
+  m.def("move", &move_value<Plaintext>, "value"_a, "to"_a, "keeps_copy"_a = true);
   m.def("save_ciphertexts", &write_ciphertexts, "path"_a.none(), "ciphertexts"_a, "names"_a, "extras"_a = nb::dict(),
         "To a file, or the bytes of one if path is None.");
   m.def("load_ciphertexts", &read_ciphertexts, "source"_a, "context"_a,

@@ -34,12 +34,13 @@ std::shared_ptr<const PolyRows> Context::on_host(std::shared_ptr<const PolyRows>
   return host_ == nullptr || x->form() != ring_.backend().form() ? x : moved(*this, std::move(x), *host_);
 }
 
-std::shared_ptr<const PolyRows> moved(const Context& from, std::shared_ptr<const PolyRows> x, const Context& to) {
+std::shared_ptr<const PolyRows> moved(const Context& from, std::shared_ptr<const PolyRows> x, const Context& to,
+                                      bool keeps_copy) {
   const RowForm wanted = to.ring().backend().form();
   if (x->form() == wanted) return x;
   if (std::shared_ptr<const PolyRows> known = x->copy_in(wanted)) return known;
   auto made = std::make_shared<const PolyRows>(copy_of(from.ring(), *x, to.ring()));
-  x->keep(made);
+  if (keeps_copy) x->keep(made);
   return made;
 }
 

@@ -53,7 +53,9 @@ class Context {
   std::shared_ptr<const Context> host_;  // none on the host
 };
 
-/// Rows of one context as rows of another one with the same parameters. Rows keep their copies: both stay true.
-std::shared_ptr<const PolyRows> moved(const Context& from, std::shared_ptr<const PolyRows> x, const Context& to);
+/// Rows of one context as rows of another one with the same parameters. Rows keep their copies, unless they are not
+/// to: both stay true.
+std::shared_ptr<const PolyRows> moved(const Context& from, std::shared_ptr<const PolyRows> x, const Context& to,
+                                      bool keeps_copy = true);
 
 }  // namespace lw

@@ -10,7 +10,7 @@ import pytest
 
 import latticework as lw
 from latticework import _core
-from latticework.errors import DeviceError, FormatError, ParameterMismatchError, UserError
+from latticework.errors import BudgetError, DeviceError, FormatError, ParameterMismatchError, UserError
 from latticework.plan.code import encode_code
 from latticework.runtime.side_by_side import side_by_side
 
@@ -287,6 +287,51 @@ def test_keys_that_a_client_left_in_their_file_are_read_into_a_device(deployed, 
         _core.Executor(
             engine.context.host, _core.Plan(engine.context.parameters, encode_code(server.plan)), engine.keys
         )
+
+
+# A budget for all that is on a device
+
+
+@pytest.mark.parametrize("keys", ["in memory", "in their file"])
+@pytest.mark.parametrize("spare", [0, 1 << 28])
+def test_a_budget_bounds_what_is_held_of_each_device(deployed, folder, keys, spare):
+    def make(memory):
+        if keys == "in memory":
+            return deployed.model.server(deployed.public, memory=memory, device="sim:0,1")
+        return lw.Server.load(folder / "m.lwplan", folder, memory=memory, device="sim:0,1")
+
+    with pytest.raises(BudgetError, match="for tables and what is on its way") as refusal:
+        make(1)
+    least = int(re.search(r"\((\d+) bytes\)", str(refusal.value))[1])
+    with pytest.raises(BudgetError, match=f"give at least .* \\({least} bytes\\)"):
+        make(least - 1)
+    server = make(least + spare)
+    assert server.runs_at_once == 1 or spare
+    assert (server.key_traffic is None) == (keys == "in memory" or spare > 0)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(server, deployed.inputs))
+    for answers in (found, server.run_many([[one] for one in deployed.inputs])):
+        assert [one.to_bytes() for one in answers] == deployed.expected
+    for engine in server._engines.all:
+        assert engine.memory_use().held <= least + spare
+        assert found[0].tensors["result"][0].context.device == "host"
+
+
+def test_inputs_and_results_leave_memory_that_is_bounded(deployed):
+    server = deployed.model.server(deployed.public, memory="100MB", device="sim")
+    server(deployed.inputs[0])
+    live = server.memory_use.live
+    kept = server.run_many([[one] for one in deployed.inputs])
+    assert server.memory_use.live == live and len(kept) == 4
+    marked = server(deployed.inputs[0].gpu("sim"))
+    assert server.memory_use.live > live
+    assert marked.download().to_bytes() == deployed.expected[0]
+
+
+def test_a_device_has_no_more_for_a_server_than_its_option_says(deployed):
+    small = lw.Device("sim:0", memory="20MB")
+    with pytest.raises(BudgetError, match=r"memory=20\.0 MB is too little"):
+        deployed.model.server(deployed.public, memory="1GB", device=[small, "sim:1"])
 
 
 # What is refused

@@ -41,23 +41,36 @@ class PeakMemory:
         return self.values + self.keys + self.constants
 
 
-def peak_value_bytes(plan: Plan, trips: Trips, plaintexts: Callable[[int], int] | None = None) -> int:
+def peak_value_bytes(
+    plan: Plan,
+    trips: Trips,
+    plaintexts: Callable[[int], int] | None = None,
+    more_scratch: Callable[[Site], int] | None = None,
+) -> int:
     """Peak bytes of ciphertexts: live ones, the inputs, and scratch.
 
-    plaintexts  count those in use too, which nobody else keeps; rows of a plaintext -> how many of them a block map
-                multiplies with at a time
+    plaintexts    count those in use too, which nobody else keeps; rows of a plaintext -> how many of them a block map
+                  multiplies with at a time
+    more_scratch  rows that an instruction takes beside those of its record
     """
-    return _Liveness(plan, trips, plaintexts).peak()
+    return _Liveness(plan, trips, plaintexts, more_scratch).peak()
 
 
 class _Liveness(Domain):
     """Which buffers each register keeps alive; hoisted ones keep their source, relabelled and lower ones share it, and
     so do arrays put together from others. Values of registers are buffers, or none."""
 
-    def __init__(self, plan: Plan, trips: Trips, plaintexts: Callable[[int], int] | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        trips: Trips,
+        plaintexts: Callable[[int], int] | None,
+        more_scratch: Callable[[Site], int] | None,
+    ) -> None:
         self.plan = plan
         self.trips = trips
         self.plaintexts = plaintexts
+        self.more_scratch = more_scratch or (lambda _site: 0)
         self.row = row_bytes(plan.chain)
         self.sizes: list[int] = []
         self.holders: list[int] = []
@@ -131,7 +144,8 @@ class _Liveness(Domain):
 
     def measure_vectors(self, site: Site, results: list[Held], spent: Held) -> None:
         """Note the bytes while results are made one after the other, each giving up what it was made of."""
-        more = (site.record.scratch(site.use, not self.is_lazy(site.instruction)) + self.in_map(site)) * self.row
+        rows = site.record.scratch(site.use, not self.is_lazy(site.instruction)) + self.more_scratch(site)
+        more = (rows + self.in_map(site)) * self.row
         is_spent = len(results) == 1 and len(spent) == len(results[0]) > 1 and self.is_spent(site.instruction)
         for i, made in enumerate(zip(*results, strict=True)):
             more += sum(self.sizes[buffer] for buffers in made for buffer in buffers)

@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from latticework.analysis.kept_constants import Encoding, Kept, all_bytes, encodings, keep
 from latticework.analysis.memory import peak_value_bytes
+from latticework.analysis.on_device import CONVERSION_BYTES, baby_rows, in_pieces, queue_bytes
 from latticework.analysis.steps import Steps
 from latticework.analysis.trips import Trips
 from latticework.cost import CostModel
@@ -146,12 +147,13 @@ class HeldValues:
     Plaintexts in use are those that are kept, or others beside them.
     """
 
-    def __init__(self, plan: Plan, trips: Trips, encodings: Sequence[Encoding]) -> None:
+    def __init__(self, plan: Plan, trips: Trips, encodings: Sequence[Encoding], *, on_device: bool = False) -> None:
+        self.on_device = on_device
         self.plan = plan
         self.trips = trips
         self.encodings = encodings
         self.whole = all_bytes(encodings)[1]
-        self.alone = peak_value_bytes(plan, trips)
+        self.alone = self.peak()
         self.has_maps = any(instruction.op == MAP_SUMS.name for _, _, instruction in plan.walk())
         self._with_plaintexts: dict[int, int] = {}
         self._kept: dict[int, Kept] = {}
@@ -171,8 +173,14 @@ class HeldValues:
         """Those in use counted as if none was kept; how many of a block map are depends on what there is for them."""
         if constants not in self._with_plaintexts:
             at_once = at_once_with(constants, row_bytes(self.plan.chain))
-            self._with_plaintexts[constants] = peak_value_bytes(self.plan, self.trips, at_once)
+            self._with_plaintexts[constants] = self.peak(at_once)
         return self._with_plaintexts[constants]
+
+    def peak(self, at_once: Callable[[int], int] | None = None) -> int:
+        """Of one run, with plaintexts as `peak_value_bytes` takes them."""
+        if not self.on_device:
+            return peak_value_bytes(self.plan, self.trips, at_once)
+        return in_pieces(peak_value_bytes(self.plan, self.trips, at_once, baby_rows)) + queue_bytes(self.plan.chain)
 
 
 def plan_memory(
@@ -184,33 +192,36 @@ def plan_memory(
     readers: int = 1,
     most_for_keys: int | None = None,
     runs: int = 1,
+    on_device: bool = False,
 ) -> MemoryPlan:
     """Share a budget out.
 
     trips    as of `analysis.estimate.estimate`;  readers  0: keys are read when they are needed
     most_for_keys  of the budget; None: what is left
     runs     at the same time, that there has to be room for
+    on_device  the budget is for the memory of a device
     raises   BudgetError for one that is too small, with the smallest that is not
     """
-    return MemoryPlanner(plan, model, trips, readers=readers, runs=runs).share(budget_bytes, most_for_keys)
+    server = MemoryPlanner(plan, model, trips, readers=readers, runs=runs, on_device=on_device)
+    return server.share(budget_bytes, most_for_keys)
 
 
 def constants_beside_keys(
-    plan: Plan, budget_bytes: int, model: CostModel, key_bytes: int, runs: int = 1
+    plan: Plan, budget_bytes: int, model: CostModel, key_bytes: int, runs: int = 1, *, on_device: bool = False
 ) -> tuple[int, int]:
     """How much of a budget is left for constants where all keys are in memory, and how many runs there is room for at
     the same time: no fewer than `runs`.
 
     raises  BudgetError for a budget that is too small, with the smallest that is not
     """
-    server = MemoryPlanner(plan, model, readers=0, runs=runs)
+    server = MemoryPlanner(plan, model, readers=0, runs=runs, on_device=on_device)
     amounts = [c for c in server.amounts() if server.beside_keys(c) + key_bytes <= budget_bytes]
     if not amounts:
         least = server.beside_keys(0) + key_bytes
         raise BudgetError(
             f"program {plan.client.name}: memory={size(budget_bytes)} is too little: it needs {size(server.values(0))} "
-            f"for {server.whose}, {size(server.tables)} for tables, {size(key_bytes)} for the keys, which are all in "
-            f"memory; give at least {size(least)} ({least} bytes), or leave keys in their file with Server.load"
+            f"for {server.whose}, {size(server.tables)} for {server.tabled}, {size(key_bytes)} for the keys, which are "
+            f"all in memory; give at least {size(least)} ({least} bytes), or leave keys in their file with Server.load"
         )
     most = max(amounts)
     # What is kept, and what is not, depends on the amount; beyond the largest that was tried all of the rest is for it.
@@ -224,7 +235,9 @@ class MemoryPlanner:
     """Shares budgets out for one server; holds what does not depend on how.
 
     runs      at the same time, that there has to be room for
-    tables    bytes;  least: the instruction that sets the smallest budget for keys
+    on_device the memory is that of a device
+    tables    bytes, of a device with what is on its way there
+    least     the instruction that sets the smallest budget for keys
     all_constants  bytes;  resident_seconds  of a run with all of them and all keys in memory
     """
 
@@ -236,6 +249,7 @@ class MemoryPlanner:
         *,
         readers: int = 1,
         runs: int = 1,
+        on_device: bool = False,
     ) -> None:
         self.runs = runs
         self.whose = "values" if runs == 1 else f"values of {runs} runs"
@@ -248,11 +262,14 @@ class MemoryPlanner:
         self.all_constants = self.rounded + self.whole
         chain = plan.chain
         rows = len(chain.primes) + len(chain.special) + OTHER_TABLES
-        self.tables = rows * chain.ring_degree * WORD_BYTES
+        self.tables, self.tabled = rows * chain.ring_degree * WORD_BYTES, "tables"
+        if on_device:  # inputs and keys come on a queue of their own
+            self.tables = 2 * self.tables + CONVERSION_BYTES + (1 + readers) * queue_bytes(chain)
+            self.tabled = "tables and what is on its way"
         self.row = row_bytes(chain)
         self._orders: dict[int, Sequence[Node]] = {}
         self.least: Smallest | None = smallest(self.order(0), plan, readers=readers)
-        self.held = HeldValues(plan, Trips(plan, trips), self.encodings)
+        self.held = HeldValues(plan, Trips(plan, trips), self.encodings, on_device=on_device)
         self.resident_seconds = self.keys(ENOUGH, self.all_constants).residency.computing
 
     def share(self, budget_bytes: int, most_for_keys: int | None = None, most_windows: int | None = None) -> MemoryPlan:
@@ -353,7 +370,7 @@ class MemoryPlanner:
     def refuse(self, budget_bytes: int) -> NoReturn:
         """Say what is needed at least."""
         values, least = self.values(0), self.least
-        parts = f"{size(values)} for {self.whose}, {size(self.tables)} for tables"
+        parts = f"{size(values)} for {self.whose}, {size(self.tables)} for {self.tabled}"
         at = None
         if least is not None:
             parts += f", {size(least.bytes)} for the keys that {least.op} reads at once"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from itertools import count
 from typing import Any
 
 from latticework import _core
@@ -18,6 +19,7 @@ ARITHMETICS = ("auto", "fp64", "u64")
 HOST = "auto"  # the host's backend
 SIMULATED = 2  # devices of the simulator
 NO_LIMIT = (1 << 64) - 1
+_ACCOUNTS = count(1)  # of contexts that share no memory
 
 
 @dataclass(frozen=True)
@@ -133,8 +135,11 @@ def _refuse_several(given: Any) -> None:
         )
 
 
-def context_on(chain: ModulusChain, device: Device | None, threads: int) -> _core.Context:
-    """The core's context for these parameters on a device, or on so many threads of the host."""
+def context_on(chain: ModulusChain, device: Device | None, threads: int, *, is_apart: bool = False) -> _core.Context:
+    """The core's context for these parameters on a device, or on so many threads of the host.
+
+    is_apart  it shares no memory with others on the device, so that its limit is about what it uses itself
+    """
     if device is None:
         return _core.Context(core_parameters(chain), HOST, threads)
     most = NO_LIMIT if device.memory is None else int(device.memory)
@@ -147,7 +152,15 @@ def context_on(chain: ModulusChain, device: Device | None, threads: int) -> _cor
         device.cache,
         device.synchronous,
         device.graphs,
+        next(_ACCOUNTS) if is_apart else 0,
     )
+
+
+def memory_of(device: Device) -> int | None:
+    """Bytes of a device that there are, or that may be used of them; None: as many as are asked for."""
+    gpu = [] if device._kind != "cuda" else _core.driver_devices()[device._number : device._number + 1]
+    known = [int(amount) for amount in (device.memory, *(found["total_bytes"] for found in gpu)) if amount is not None]
+    return min(known, default=None)
 
 
 def devices() -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework import _core
+from latticework.devices.device import memory_of, name_of
 from latticework.errors import DeviceError, UserError
 from latticework.packing.constants import MapSums, slot_vectors
 from latticework.params.fingerprint import core_parameters
@@ -19,6 +20,7 @@ from latticework.plan.code import encode_code
 from latticework.plan.schema import Plan
 from latticework.runtime.admission import Admission
 from latticework.runtime.memory_use import KeyTraffic, MemoryUse
+from latticework.runtime.options import Place
 from latticework.runtime.shares import Shares
 
 AnyKeys = _core.EvaluationKeys | _core.MappedKeys
@@ -28,12 +30,14 @@ class Engine:
     """A program and its keys in one memory: that of a device, or of the host.
 
     name         of the device, or "cpu"
+    is_capped    it has a part of a device's memory, where neither inputs nor results stay longer than a run
     outstanding  runs that were given to it and have not ended
     """
 
-    def __init__(self, name: str, plan: Plan, keys: AnyKeys, context: _core.Context, shares: Shares) -> None:
-        """keys: of this context where they stay in their file, else of any."""
-        self.name, self.context = name, context
+    def __init__(self, place: Place, plan: Plan, keys: AnyKeys, context: _core.Context, shares: Shares) -> None:
+        """context: of the place;  keys: of this context where they stay in their file, else of any."""
+        self.name, self.is_capped, self.context = name_of(place.device), place.is_capped, context
+        self._device = place.device
         self.keys = keys if isinstance(keys, _core.MappedKeys) else _core.move(keys, context)
         is_bounded = shares.runs is not None or isinstance(keys, _core.MappedKeys)
         self.admission = Admission(plan.client.name, shares.runs, is_bounded=is_bounded)
@@ -50,13 +54,24 @@ class Engine:
     def here(self, arguments: Sequence[Any]) -> list[Any]:
         """The inputs of a run in its memory."""
         return [
-            [_core.move(one, self.context) for one in value]
-            if isinstance(value, list)
-            else value
-            if isinstance(value, int)
-            else _core.move(value, self.context)
-            for value in arguments
+            [self._here(one) for one in value] if isinstance(value, list) else self._here(value) for value in arguments
         ]
+
+    def _here(self, value: Any) -> Any:
+        is_public = isinstance(value, int)
+        return value if is_public else _core.move(value, self.context, keeps_copy=not self.is_capped)
+
+    def returned(self, outputs: Sequence[Any], device: str) -> Sequence[Any]:
+        """What the core returned of a run; unless its inputs were marked for a device, it leaves capped memory."""
+        if not self.is_capped or device != "cpu":
+            return outputs
+        arrays = [value if isinstance(value, list) else [value] for value in outputs]
+        return [[_core.move(one, self.context.host, keeps_copy=False) for one in array] for array in arrays]
+
+    def free_bytes(self) -> int | None:
+        """Of its device, that are not in use; None where that is not known, or on the host."""
+        most = None if self._device is None else memory_of(self._device)
+        return None if most is None else max(0, most - self.context.live_bytes)
 
     def key_traffic(self) -> KeyTraffic | None:
         """What was read of keys that stay in their file; None: all are in memory."""

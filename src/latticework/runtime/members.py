@@ -43,9 +43,12 @@ def naming(member: int) -> Iterator[None]:
         raise type(error)(f"run_many, member {member}, counted from 0: {error.message}", at=error.at) from None
 
 
-def members_at_once(plan: Plan) -> int:
-    """How many members there is memory for: values of each at its worst moment, in half of what is free."""
-    return max(1, free_bytes() // 2 // max(1, peak_value_bytes(plan, Trips(plan))))
+def members_at_once(plan: Plan, free: int | None = None) -> int:
+    """How many members there is memory for: values of each at its worst moment, in half of what is free.
+
+    free  bytes; None: of the machine
+    """
+    return max(1, (free_bytes() if free is None else free) // 2 // max(1, peak_value_bytes(plan, Trips(plan))))
 
 
 class MembersProgress:

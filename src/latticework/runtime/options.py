@@ -4,19 +4,56 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from latticework import _core
-from latticework.devices.device import Device, as_device, context_on
+from latticework.devices.device import Device, Places, as_device, as_devices, context_on
 from latticework.errors import UserError
 from latticework.params import ModulusChain
+from latticework.plan.amounts import parse_bytes
 from latticework.words.whole import whole_number
 
 MAX_THREADS = 1024
 
 
-def open_context(chain: ModulusChain, device: str | Device | None, threads: int) -> _core.Context:
-    """The core's context for these parameters on a device.
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a server computes.
+
+    device  None: on the host
+    memory  bytes for all that it holds there; None: no budget was given
+    """
+
+    device: Device | None
+    memory: int | None
+
+    @property
+    def is_capped(self) -> bool:
+        """Whether it has a part of a device's memory, and no more."""
+        return self.device is not None and self.memory is not None
+
+    def context(self, chain: ModulusChain, threads: int) -> _core.Context:
+        """For these parameters; errors as of `open_context`."""
+        if self.device is None or self.memory is None:
+            return open_context(chain, self.device, threads)
+        return open_context(chain, replace(self.device, memory=self.memory), threads, is_apart=True)
+
+
+def places_of(device: Places, memory: str | int | None) -> tuple[Place, ...]:
+    """The places of a server, each with its budget, at most what a `Device` says; errors as of `as_devices`."""
+    budget = None if memory is None else parse_bytes(memory)
+    found = []
+    for one in as_devices(device):
+        bounds = [budget, *([] if one is None or one.memory is None else [int(one.memory)])]
+        found.append(Place(one, None if budget is None else min(bound for bound in bounds if bound is not None)))
+    return tuple(found)
+
+
+def open_context(
+    chain: ModulusChain, device: str | Device | None, threads: int, *, is_apart: bool = False
+) -> _core.Context:
+    """The core's context for these parameters on a device; is_apart as of `context_on`.
 
     raises  UserError for what is no device, or a number of threads that is none; DeviceError for a device that cannot
             be used
@@ -25,7 +62,7 @@ def open_context(chain: ModulusChain, device: str | Device | None, threads: int)
     count = whole_number(threads)
     if count is None or not 0 <= count <= MAX_THREADS:
         raise UserError(f"threads={threads!r}; give a whole number from 1 to {MAX_THREADS}, or 0 for one per core")
-    return context_on(chain, place, count)
+    return context_on(chain, place, count, is_apart=is_apart)
 
 
 def machine_bytes() -> int:

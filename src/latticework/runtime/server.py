@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from latticework import _core
 from latticework.analysis.trips import Trips
-from latticework.devices.device import Device, Places, as_devices, name_of, names_of
+from latticework.devices.device import Places, memory_of, names_of
 from latticework.errors import BudgetError, ParameterMismatchError, RangeError, SecretKeyError, ShapeError, UserError
 from latticework.params.fingerprint import fingerprint
 from latticework.plan.amounts import checked_runs
@@ -31,7 +31,7 @@ from latticework.runtime.key_reading import KeyWaits, telling_reads
 from latticework.runtime.keys import EVALUATION_FILE, Keys, PublicKeys, file_in, refuse_secret_keys
 from latticework.runtime.members import MembersProgress, check_members, members_at_once, naming
 from latticework.runtime.memory_use import KeyTraffic, MemoryUse, in_all
-from latticework.runtime.options import check_readers, machine_bytes, open_context
+from latticework.runtime.options import Place, check_readers, machine_bytes, places_of
 from latticework.runtime.parts import check_complete, join
 from latticework.runtime.run_progress import RunProgress
 from latticework.runtime.shares import Shares, shares_of_files, shares_of_memory
@@ -52,8 +52,8 @@ class Server:
     runs     that `memory` has to have room for at the same time: calls from several threads, members of `run_many`.
              Each one more leaves less for keys and encoded weights
     device   "cpu"; or a GPU by name ("cuda:0", "sim") or as a `Device`, whose memory then holds keys, encoded weights
-             and values, all at once: `memory` is about the host. Or several of one kind, as "cuda:0,1" or a list: each
-             holds all of this, and a run goes to the one with the fewest under way
+             and values: `memory` is of the device, and no more of it is used. Or several of one kind, as "cuda:0,1" or
+             a list: each holds all of this and has such a budget, and a run goes to the one with the fewest under way
     threads  0: one per core
     """
 
@@ -69,29 +69,33 @@ class Server:
         threads: int = 0,
     ) -> None:
         _check_keys(plan, keys)
-        places = as_devices(device)
-        _check_budgets(places, memory=memory)
-        shares = shares_of_memory(plan, memory, _bytes_of(plan, keys.evaluation), checked_runs(runs, memory))
-        self._open(plan, places, shares, threads, lambda context: _keys_on(keys.evaluation, context), KeyWaits())
+        places, at_once = places_of(device, memory), checked_runs(runs, memory)
+        shares = [
+            shares_of_memory(
+                plan, place.memory, _bytes_of(plan, keys.evaluation), at_once, on_device=place.device is not None
+            )
+            for place in places
+        ]
+        self._open(plan, places, shares, threads, lambda context, _: _keys_on(keys.evaluation, context), KeyWaits())
 
     def _open(
         self,
         plan: Plan,
-        places: Sequence[Device | None],
-        shares: Shares,
+        places: Sequence[Place],
+        shares: Sequence[Shares],
         threads: int,
-        keys_for: Callable[[_core.Context], AnyKeys],
+        keys_for: Callable[[_core.Context, Shares], AnyKeys],
         waits: KeyWaits,
     ) -> None:
         self.plan, self._waits = plan, waits
         self._interface = interface_id(plan.client)
-        self._device = names_of(places)
+        self._device = names_of([place.device for place in places])
         engines = []
-        for place in places:
-            context = open_context(plan.chain, place, threads)
-            keys = keys_for(context)
+        for place, share in zip(places, shares, strict=True):
+            context = place.context(plan.chain, threads)
+            keys = keys_for(context, share)
             _check_keys(plan, PublicKeys(keys, None))
-            engine = Engine(name_of(place), plan, keys, context, shares)
+            engine = Engine(place, plan, keys, context, share)
             if isinstance(keys, _core.MappedKeys):
                 _check_key_memory(plan, engine.executor.key_need, keys.traffic["budget_bytes"])
             engines.append(engine)
@@ -128,18 +132,21 @@ class Server:
                 for a `key_memory` that is too small for some line of the program, which it names
         """
         program, readers = read_plan(Path(plan)), check_readers(key_readers)
-        places = as_devices(device)
-        _check_budgets(places, memory=memory)
+        places, at_once = places_of(device, memory), checked_runs(runs, memory)
         refuse_secret_keys(keys)
-        shares = shares_of_files(program, memory, key_memory, readers, checked_runs(runs, memory))
-        if shares.keys is None:
-            _check_room(program)
+        shares = []
+        for place in places:
+            is_there = place.device is not None
+            found = shares_of_files(program, place.memory, key_memory, readers, at_once, on_device=is_there)
+            if found.keys is None:
+                _check_room(program, place)
+            shares.append(found)
         file, waits = file_in(keys, EVALUATION_FILE), KeyWaits()
 
-        def keys_for(context: _core.Context) -> AnyKeys:
-            if shares.keys is None:
+        def keys_for(context: _core.Context, share: Shares) -> AnyKeys:
+            if share.keys is None:
                 return _core.load_evaluation_keys(file, context)
-            return _core.MappedKeys(file, context, shares.keys, readers=readers, on_wait=waits)
+            return _core.MappedKeys(file, context, share.keys, readers=readers, on_wait=waits)
 
         server = cls.__new__(cls)
         try:
@@ -198,7 +205,8 @@ class Server:
                 with engine.admission.runs(), telling_reads(tell, engine.key_traffic, self._waits) as told:
                     here = engine.here(values)
                     listener = None if told is None else _listener(self.plan, here, told, run, runs, state)
-                    outputs.append(engine.executor.run(here, listener, list(watch), tell_value, on_turn, state))
+                    found = engine.executor.run(here, listener, list(watch), tell_value, on_turn, state)
+                    outputs.append(engine.returned(found, given.device))
         if file is not None:
             file.finish()
         return self._returned(given, outputs)
@@ -262,36 +270,27 @@ class Server:
             jobs = []
             tell = on_event if on_event is None or len(shared) == 1 else _one_at_a_time(on_event)
             for engine, numbers in shared:
-                with self._engines.naming(engine):
-                    here = [
-                        self._checked(engine, runs[number], None if of_run is None else of_run[number])
-                        for number in numbers
-                    ]
                 together = self._at_once(engine, len(numbers), at_once)
-                jobs.append(partial(self._run_group, engine, here, numbers, together, tell, progress, outputs))
+                group = [(number, runs[number], None if of_run is None else of_run[number]) for number in numbers]
+                if not engine.is_capped:
+                    with self._engines.naming(engine):
+                        group = [(number, _checked(engine, values, member), member) for number, values, member in group]
+                jobs.append(partial(self._run_group, engine, group, together, tell, progress, devices, outputs))
             side_by_side(jobs)
         return outputs
-
-    @staticmethod
-    def _checked(engine: Engine, values: list[Any], member: int | None) -> list[Any]:
-        """Inputs of a run where it will be, and what it would raise of them before any work."""
-        with nullcontext() if member is None else naming(member):
-            here = engine.here(values)
-            engine.executor.check(here)
-            return here
 
     def _run_group(
         self,
         engine: Engine,
-        runs: list[list[Any]],
-        numbers: list[int],
+        group: Sequence[tuple[int, list[Any], int | None]],
         together: int,
         on_event: OnEvent | None,
         progress: MembersProgress | None,
+        devices: Sequence[str],
         outputs: list[Any],
         check: Check | None,
     ) -> None:
-        """Runs of one device; their outputs come to the places of their numbers."""
+        """Runs of one device, with their numbers, which say where their outputs come to, and members."""
         tell, admission = engine.admission.reporting(on_event), engine.admission
         with (
             self._engines.naming(engine),
@@ -299,16 +298,23 @@ class Server:
             telling_reads(tell, engine.key_traffic, self._waits) as told,
         ):
 
-            def listen(member: int, *words: Any) -> None:
+            def listen(first: int, run: int, *words: Any) -> None:
                 if check is not None:
                     check()
                 if told is not None and progress is not None:
-                    told(progress.event(numbers[member], *words))
+                    told(progress.event(group[first + run][0], *words))
 
+            for _, values, member in group if engine.is_capped else ():
+                _checked(engine, values, member)
             is_heard = told is not None or check is not None
-            found = engine.executor.run_many(runs, together, listen if is_heard else None)
-        for number, of_one in zip(numbers, found, strict=True):
-            outputs[number] = of_one
+            at_once = together if engine.is_capped else len(group)  # whose inputs are there
+            for first in range(0, len(group), at_once):
+                part = group[first : first + at_once]
+                here = [engine.here(values) for _, values, _ in part]
+                listener = partial(listen, first) if is_heard else None
+                found = engine.executor.run_many(here, together, listener)
+                for (number, _, _), of_one in zip(part, found, strict=True):
+                    outputs[number] = engine.returned(of_one, devices[number])
 
     def _at_once(self, engine: Engine, wanted: int, most: int | None) -> int:
         """Members whose values there is memory for; one where there is nothing to read for all of them."""
@@ -316,7 +322,7 @@ class Server:
             return 1
         room = engine.admission.most
         if room is None:
-            return min(wanted, most or members_at_once(self.plan))
+            return min(wanted, most or members_at_once(self.plan, engine.free_bytes()))
         if most is not None and min(wanted, most) > room:
             raise BudgetError(
                 f"program {self.plan.client.name}, run_many: at_once={most}, and memory= of this server has room for "
@@ -447,7 +453,7 @@ def _keys_on(keys: AnyKeys, context: _core.Context) -> AnyKeys:
     return keys.on(context) if isinstance(keys, _core.MappedKeys) else keys
 
 
-def _bytes_of(plan: Plan, keys: _core.EvaluationKeys | _core.MappedKeys) -> int:
+def _bytes_of(plan: Plan, keys: AnyKeys) -> int:
     """What they take in memory at most; of those that stay in their file, rows that the program reads."""
     if not isinstance(keys, _core.MappedKeys):
         return keys.num_bytes
@@ -455,23 +461,15 @@ def _bytes_of(plan: Plan, keys: _core.EvaluationKeys | _core.MappedKeys) -> int:
     return min(int(keys.traffic["budget_bytes"]), most)
 
 
-def _check_budgets(places: Sequence[Device | None], **budgets: str | int | None) -> None:
-    """UserError for a budget of the host's memory where keys and values are on devices."""
-    given = [f"{name}={amount!r}" for name, amount in budgets.items() if amount is not None]
-    if given and None not in places:
-        raise UserError(
-            f"{given[0]} is for the memory of the host, and this server computes on {names_of(places)}, which holds "
-            "all at once: leave it out; in Python a Device bounds what is used there"
-        )
-
-
-def _check_room(plan: Plan) -> None:
-    """UserError for keys that the machine has no memory for, all at once."""
-    needed, had = plan.client.manifest.total_resident_bytes, machine_bytes()
-    if needed > had:
+def _check_room(plan: Plan, place: Place) -> None:
+    """UserError for keys that the machine, or the device, has no memory for, all at once."""
+    needed = plan.client.manifest.total_resident_bytes
+    had = machine_bytes() if place.device is None else memory_of(place.device)
+    if had is not None and needed > had:
+        whose = "this machine" if place.device is None else place.device.name
         raise UserError(
             f"program {plan.client.name}: its {count_noun(len(plan.client.manifest.uses), 'evaluation key')} take "
-            f"{needed} bytes ({size(needed)}) in memory, and this machine has {had} ({size(had)}): leave them in their "
+            f"{needed} bytes ({size(needed)}) in memory, and {whose} has {had} ({size(had)}): leave them in their "
             "file with memory='4GB', or as much as there is to spare"
         )
 
@@ -509,6 +507,14 @@ def _check_keys(plan: Plan, keys: PublicKeys) -> None:
             f"{who} was given keys of parameters {theirs[:8].hex()}, its plan has {ours[:8].hex()}: "
             "make the keys with the client of this plan; compiling anew may change the parameters"
         )
+
+
+def _checked(engine: Engine, values: list[Any], member: int | None) -> list[Any]:
+    """Inputs of a run where it will be; raises, naming the member, what the run would raise before any work."""
+    with nullcontext() if member is None else naming(member):
+        here = engine.here(values)
+        engine.executor.check(here)
+        return here
 
 
 def _one_at_a_time(on_event: OnEvent) -> OnEvent:

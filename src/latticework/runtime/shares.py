@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from latticework.analysis.memory_plan import constants_beside_keys, plan_memory
+from latticework.analysis.on_device import of_pieces, resident_key_bytes
 from latticework.cost import CostModel
 from latticework.plan.amounts import parse_bytes
 from latticework.plan.schedule import whole_key_bytes
@@ -26,29 +27,45 @@ class Shares:
 
 
 def shares_of_files(
-    plan: Plan, memory: str | int | None, key_memory: str | int | None, readers: int, runs: int
+    plan: Plan,
+    memory: str | int | None,
+    key_memory: str | int | None,
+    readers: int,
+    runs: int,
+    *,
+    on_device: bool = False,
 ) -> Shares:
     """Of a server whose keys are in a file: all are read if that leaves enough, by predicted time, for the rest.
 
     memory      for all that the server holds; None: all keys, and DEFAULT_CONSTANTS
     key_memory  no more than this for keys; None: no such bound
     runs        for which there must be room at the same time
+    on_device   memory and key_memory are those of a device
     raises      BudgetError for budgets under which the program does not run
     """
     most = None if key_memory is None else parse_bytes(key_memory, "key_memory")
     if memory is None:
         return Shares(DEFAULT_CONSTANTS, most, None)
     budget = parse_bytes(memory)
-    made = plan_memory(plan, budget, CostModel.load(), readers=readers, most_for_keys=most, runs=runs)
-    whole = whole_key_bytes(plan)
+    made = plan_memory(
+        plan, budget, CostModel.load(), readers=readers, most_for_keys=most, runs=runs, on_device=on_device
+    )
+    whole, constants = whole_key_bytes(plan), made.constants_bytes
+    if on_device:
+        whole, constants = resident_key_bytes(plan, whole), of_pieces(constants)
     if most is None and made.keys.budget_bytes >= whole:
-        return Shares(made.constants_bytes, None, made.runs_beside(whole))
-    return Shares(made.constants_bytes, made.key_bytes, made.most_runs)
+        return Shares(constants, None, made.runs_beside(whole))
+    return Shares(constants, made.key_bytes, made.most_runs)
 
 
-def shares_of_memory(plan: Plan, memory: str | int | None, key_bytes: int, runs: int) -> Shares:
-    """Of a server whose keys are in memory already, and take so many bytes."""
+def shares_of_memory(
+    plan: Plan, memory: str | int | None, key_bytes: int, runs: int, *, on_device: bool = False
+) -> Shares:
+    """Of a server whose keys are in memory already, and take so many bytes; a device has them as well."""
     if memory is None:
         return Shares(DEFAULT_CONSTANTS, None, None)
-    constants, most = constants_beside_keys(plan, parse_bytes(memory), CostModel.load(), key_bytes, runs)
-    return Shares(constants, None, most)
+    key_bytes = resident_key_bytes(plan, key_bytes) if on_device else key_bytes
+    constants, most = constants_beside_keys(
+        plan, parse_bytes(memory), CostModel.load(), key_bytes, runs, on_device=on_device
+    )
+    return Shares(of_pieces(constants) if on_device else constants, None, most)

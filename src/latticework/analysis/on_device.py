@@ -1,0 +1,52 @@
+"""What a server takes of the memory of a device beside what it takes of a host's.
+
+Numbers of `cpp/backend/gpu`: pieces of memory are of sizes that are an eighth of their power of two apart, what kernels
+are given goes through blocks of each queue, and turned copies of a linear transform are in scratch a few limbs at a
+time.
+"""
+
+from __future__ import annotations
+
+from latticework.instructions.maps import DIAG_SUMS, MAP_SUMS
+from latticework.instructions.shapes import WORD_BYTES, chain_of, key_digits, key_limbs, packed_row_bytes
+from latticework.instructions.walk import Site
+from latticework.params import ModulusChain
+from latticework.plan.schema import Plan
+
+BLOCKS, BLOCK_BYTES, RUN_BYTES = 16, 1 << 20, 1 << 24  # of a queue; of one; of rows of keys that are on their way
+WORDS_AT_ONCE = 1 << 18  # of a row, in the limbs of turned copies that are there at once
+CONVERSION_BYTES = 8 << 20  # for tables of base conversions
+
+
+def in_pieces(num_bytes: int) -> int:
+    """What so many bytes in several buffers take at most."""
+    return num_bytes * 9 // 8
+
+
+def of_pieces(num_bytes: int) -> int:
+    """Bytes in buffers that take no more than so many."""
+    return num_bytes * 8 // 9
+
+
+def queue_bytes(chain: ModulusChain) -> int:
+    """What is on its way to the kernels of one run, or of one thread that reads keys."""
+    return BLOCKS * max(BLOCK_BYTES, chain.ring_degree * WORD_BYTES)
+
+
+def baby_rows(site: Site) -> int:
+    """Rows of scratch for the turned copies of a linear transform."""
+    if site.record not in (DIAG_SUMS, MAP_SUMS):
+        return 0
+    chain = chain_of(site.use)
+    limbs = min(max(1, WORDS_AT_ONCE // chain.ring_degree), len(chain.primes) + len(chain.special))
+    return 2 * len(site.record.keys(site.use)) * limbs
+
+
+def resident_key_bytes(plan: Plan, key_bytes: int) -> int:
+    """What all keys take that have so many bytes, with what they came through."""
+    chain = plan.chain
+    stored = [
+        len(key_digits(chain, key)) * sum(packed_row_bytes(chain, limb) for limb in key_limbs(chain, key))
+        for key in plan.keys
+    ]
+    return in_pieces(key_bytes) + min(BLOCKS * RUN_BYTES, 2 * max(stored, default=0))

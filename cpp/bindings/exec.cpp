@@ -189,9 +189,10 @@ nb::list run(const PyExecutor& self, const nb::list& inputs, const nb::object& o
       self.context, unlocked([&] { return self.executor->run(std::move(values), observers, std::move(state)); }));
 }
 
-nb::list run_many(const PyExecutor& self, const nb::list& members, std::size_t at_once, const nb::object& on_event) {
+nb::list run_many(const PyExecutor& self, const nb::list& members, std::size_t at_once, const nb::object& on_event,
+                  const nb::object& tick) {
   BatchObservers observers;
-  observers.tick = signal_tick();
+  observers.tick = signal_tick(tick);
   if (!on_event.is_none()) {
     observers.on_event = [&on_event](std::size_t member, const ExecutionEvent& e) {
       nb::gil_scoped_acquire acquired;
@@ -382,9 +383,10 @@ void bind_exec(nb::module_& m) {
           "check", [](const PyExecutor& self, const nb::list& inputs) { self.executor->check(to_inputs(inputs)); },
           "inputs"_a, "Raises what run does before any work.")
       .def("run_many", &run_many, "members"_a, "at_once"_a, "on_event"_a.none() = nb::none(),
+           "tick"_a.none() = nb::none(),
            "The inputs of several runs in, the outputs of each out. Up to so many go through the plan together where "
            "keys are in their file, and each window of them is read once for all these. on_event(member, ...) as of "
-           "run, on any thread, one at a time.")
+           "run, on any thread, one at a time. tick() now and then, on the thread that waits: what it raises ends all.")
       .def_prop_ro(
           "has_states", [](const PyExecutor& self) { return self.executor->has_states(); },
           "Whether a run can go on in the middle of a loop.")

@@ -163,12 +163,13 @@ nb::object saved(const std::optional<std::string>& path, const std::vector<std::
   return path ? nb::object(nb::none()) : nb::object(to_bytes(bytes));
 }
 
-Tick signal_tick() {
+Tick signal_tick(nb::handle also) {
   using Clock = std::chrono::steady_clock;
-  return [last = Clock::now()]() mutable {
+  return [also, last = Clock::now()]() mutable {
     if (Clock::now() - last < std::chrono::milliseconds(10)) return;
     nb::gil_scoped_acquire acquired;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (!also.is_none()) also();
     last = Clock::now();
   };
 }

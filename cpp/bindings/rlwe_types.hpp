@@ -74,8 +74,8 @@ std::optional<std::string> optional_path(nanobind::handle object);
 /// What saving returns: None for a file, bytes for memory.
 nanobind::object saved(const std::optional<std::string>& path, const std::vector<std::uint8_t>& bytes);
 
-/// Asks Python for pending signals, at most every 10 ms; throws what their handlers raise.
-Tick signal_tick();
+/// Asks Python for pending signals, and calls `also` unless it is None, at most every 10 ms; throws what they raise.
+Tick signal_tick(nanobind::handle also = nanobind::handle(Py_None));
 
 // The parts of bind_rlwe that have files of their own.
 void bind_keys(nanobind::module_& m);

@@ -943,6 +943,7 @@ class Executor:
         members: list[list[Ciphertext | list[Ciphertext] | int]],
         at_once: int,
         on_event: Callable[[int, str, int, int, int, int, int], object] | None = None,
+        tick: Callable[[], object] | None = None,
     ) -> list[list[Ciphertext | list[Ciphertext]]]: ...
     @property
     def has_states(self) -> bool: ...

@@ -34,10 +34,10 @@ class Place:
         return self.device is not None and self.memory is not None
 
     def context(self, chain: ModulusChain, threads: int) -> _core.Context:
-        """For these parameters; errors as of `open_context`."""
+        """For these parameters; errors as of `open_context`. What is capped has no memory for runs to be replayed."""
         if self.device is None or self.memory is None:
             return open_context(chain, self.device, threads)
-        return open_context(chain, replace(self.device, memory=self.memory), threads, is_apart=True)
+        return open_context(chain, replace(self.device, memory=self.memory, graphs=False), threads, is_apart=True)
 
 
 def places_of(device: Places, memory: str | int | None) -> tuple[Place, ...]:

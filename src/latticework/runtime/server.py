@@ -299,20 +299,17 @@ class Server:
         ):
 
             def listen(first: int, run: int, *words: Any) -> None:
-                if check is not None:
-                    check()
                 if told is not None and progress is not None:
                     told(progress.event(group[first + run][0], *words))
 
             for _, values, member in group if engine.is_capped else ():
                 _checked(engine, values, member)
-            is_heard = told is not None or check is not None
             at_once = together if engine.is_capped else len(group)  # whose inputs are there
             for first in range(0, len(group), at_once):
                 part = group[first : first + at_once]
                 here = [engine.here(values) for _, values, _ in part]
-                listener = partial(listen, first) if is_heard else None
-                found = engine.executor.run_many(here, together, listener)
+                listener = None if told is None else partial(listen, first)
+                found = engine.executor.run_many(here, together, listener, check)
                 for (number, _, _), of_one in zip(part, found, strict=True):
                     outputs[number] = engine.returned(of_one, devices[number])
 

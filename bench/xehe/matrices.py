@@ -14,7 +14,6 @@ from bench.reports import Row
 from bench.xehe.place import HOST, Place, counted, host_seconds
 from bench.xehe.published import SOURCE, TABLES
 from latticework import _core, ckks
-from latticework.devices.device import Device
 
 Shape = tuple[int, int, int]  # rows and columns of the result, and terms of an element
 SHAPES: dict[str, Shape] = {"100x10x1": (100, 10, 1), "10x9x8": (10, 9, 8)}
@@ -84,7 +83,7 @@ def shape_rows(place: Place, name: str, shape: Shape) -> Iterator[Row]:
     whole, alone = [], []
     host = host_seconds(partial(at_home.run, True), repeats=1) if place.is_timed else 0.0
     for way, (is_fused, keeps) in WAYS.items():
-        there = Place(Device(place.device.name, arithmetic=place.device.arithmetic, cache=keeps))
+        there = Place.of(place.device.name, place.device.arithmetic, cache=keeps)
         product = replace(at_home, parameters=parameters.on(device=there.device))
         checked, case = product.is_right(is_fused), f"matMul_{name}, {way}"
         multiply = partial(product.multiplied, product.encrypted(), is_fused)

@@ -20,14 +20,16 @@ COUNTS = ("launches", "bytes_up", "bytes_down", "host_waits", "allocations", "re
 
 @dataclass(frozen=True)
 class Place:
-    """device: the first of its kind."""
+    """device: the first of its kind; failures: that there were on it before."""
 
     device: Device
+    failures: int
 
     @classmethod
     def of(cls, kind: str, arithmetic: str = "auto", *, cache: bool = True) -> Place:
         """raises  DeviceError for a GPU that cannot be used"""
-        return cls(Device(kind, arithmetic=arithmetic, cache=cache))
+        device = Device(kind, arithmetic=arithmetic, cache=cache)
+        return cls(device, _core.settle_device(device.name.partition(":")[0], 0)[1])
 
     @property
     def kind(self) -> str:
@@ -46,8 +48,8 @@ class Place:
 
     def wait(self) -> None:
         """For all that was called, on any queue."""
-        _core.settle_device(self.kind, 0)
-        _core.check_device(self.kind, 0)
+        if _core.settle_device(self.kind, 0)[1] > self.failures:
+            _core.check_device(self.kind, 0)
 
     def seconds(self, run: Callable[[], Any], calls: int = 1, repeats: int = 5) -> float:
         """Median of stretches of so many calls, each waited for at its end; one before them is not counted."""

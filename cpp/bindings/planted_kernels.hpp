@@ -191,7 +191,7 @@ struct Exchange {
     Word bits, wrong;
   };
   struct Registers {
-    gpu::Lanes lanes;
+    gpu::WarpLanes lanes;
   };
   static std::uint32_t phases(const Args&) { return 2; }
   static bool is_exchange(std::uint32_t phase, const Args& a) { return phase == 1 && a.wrong != 1; }

@@ -110,13 +110,13 @@ CODE = [
 BUILDS = re.compile(r"build/|bench/results/|__pycache__|\.so$")  # what is there only after a command
 FILE = re.compile(r"[\w<>*.-]+(/[\w<>*.-]+)*\.(py|hpp|cpp|def|pyi|md|toml)|([\w<>*-]+/)+[\w<>*.-]*")
 NAME = re.compile(r"([a-z_]+\.)+\w+")
-MADE_UP = {"N/2", "something.py"}  # a number of slots, and what a message asks users to write
+MADE_UP = {"N/2", "something.py", "sycl/sycl.hpp"}  # slots, what a message asks users to write, and Intel's header
 
 
 @cache
 def tree():
     """Every file and folder of the tree, below its root."""
-    tops = [ROOT / name for name in ("src", "cpp", "cuda", "tests", "tools", "docs", "bench", "examples")]
+    tops = [ROOT / name for name in ("src", "cpp", "cuda", "sycl", "tests", "tools", "docs", "bench", "examples")]
     below = [path for top in tops for path in (top, *top.rglob("*"))]
     return ["/" + path.relative_to(ROOT).as_posix() for path in (*below, *ROOT.glob("*.*"), ROOT / "Makefile")]
 

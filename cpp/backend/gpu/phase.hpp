@@ -9,7 +9,7 @@
 //   struct Registers;                          what a thread keeps from phase to phase
 //   static std::uint32_t phases(const Args&);
 //   static void run(std::uint32_t phase, const Args&, const Place&, Shared, Registers&);
-// Only if some phases begin without a barrier, as the lanes of warps exchange words there (Lanes) and nothing
+// Only if some phases begin without a barrier, as the lanes of warps exchange words there (WarpLanes) and nothing
 // else,
 //   static bool is_exchange(std::uint32_t phase, const Args&);
 // only if it is the same for all arguments, so that device compilers unroll the phases,
@@ -150,7 +150,7 @@ inline constexpr std::uint32_t kWarp = 32;  // threads with neighbouring numbers
 
 /// A thread's side of an exchange, which is kept in its Registers: in one phase a word is given, and in the next one,
 /// which has no barrier before it, all threads of the block take another thread's.
-class Lanes {
+class WarpLanes {
  public:
   LW_GPU void give(std::uint64_t word) noexcept {
 #if defined(__CUDA_ARCH__)

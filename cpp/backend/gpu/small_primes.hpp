@@ -28,7 +28,7 @@ struct Fp64Below : Fp64 {
 
 /// Each for the primes that those before it do not take.
 template <class... B>
-struct Butterflies {};
+struct ButterflyKinds {};
 
 /// The butterflies of an arithmetic, where it is known at compile time which words those of a stage span, or not.
 template <class A, bool kSpansAreKnown>
@@ -36,15 +36,15 @@ struct ButterfliesOf;
 template <>
 struct ButterfliesOf<Fp64, true> {
   static_assert(std::size(kNttRanges) == 3);
-  using List = Butterflies<Fp64Below<0>, Fp64Below<1>, Fp64Below<2>>;
+  using List = ButterflyKinds<Fp64Below<0>, Fp64Below<1>, Fp64Below<2>>;
 };
 template <>
 struct ButterfliesOf<Fp64, false> {
-  using List = Butterflies<Fp64>;
+  using List = ButterflyKinds<Fp64>;
 };
 template <bool kSpansAreKnown>
 struct ButterfliesOf<U64, kSpansAreKnown> {
-  using List = Butterflies<U64Lazy, U64>;
+  using List = ButterflyKinds<U64Lazy, U64>;
 };
 
 }  // namespace lw::gpu

@@ -20,7 +20,7 @@ from latticework.plan.code import encode_code
 from latticework.plan.schema import Plan
 from latticework.runtime.admission import Admission
 from latticework.runtime.memory_use import KeyTraffic, MemoryUse
-from latticework.runtime.options import Place
+from latticework.runtime.options import ServerPlace
 from latticework.runtime.shares import Shares
 
 AnyKeys = _core.EvaluationKeys | _core.MappedKeys
@@ -34,7 +34,7 @@ class Engine:
     outstanding  runs that were given to it and have not ended
     """
 
-    def __init__(self, place: Place, plan: Plan, keys: AnyKeys, context: _core.Context, shares: Shares) -> None:
+    def __init__(self, place: ServerPlace, plan: Plan, keys: AnyKeys, context: _core.Context, shares: Shares) -> None:
         """context: of the place;  keys: of this context where they stay in their file, else of any."""
         self.name, self.is_capped, self.context = name_of(place.device), place.is_capped, context
         self._device = place.device

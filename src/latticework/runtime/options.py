@@ -18,7 +18,7 @@ MAX_THREADS = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServerPlace:
     """Where a server computes.
 
     device  None: on the host
@@ -40,13 +40,13 @@ class Place:
         return open_context(chain, replace(self.device, memory=self.memory, graphs=False), threads, is_apart=True)
 
 
-def places_of(device: Places, memory: str | int | None) -> tuple[Place, ...]:
+def places_of(device: Places, memory: str | int | None) -> tuple[ServerPlace, ...]:
     """The places of a server, each with its budget, at most what a `Device` says; errors as of `as_devices`."""
     budget = None if memory is None else parse_bytes(memory)
     found = []
     for one in as_devices(device):
         bounds = [budget, *([] if one is None or one.memory is None else [int(one.memory)])]
-        found.append(Place(one, None if budget is None else min(bound for bound in bounds if bound is not None)))
+        found.append(ServerPlace(one, None if budget is None else min(bound for bound in bounds if bound is not None)))
     return tuple(found)
 
 

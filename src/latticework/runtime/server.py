@@ -31,7 +31,7 @@ from latticework.runtime.key_reading import KeyWaits, telling_reads
 from latticework.runtime.keys import EVALUATION_FILE, Keys, PublicKeys, file_in, refuse_secret_keys
 from latticework.runtime.members import MembersProgress, check_members, members_at_once, naming
 from latticework.runtime.memory_use import KeyTraffic, MemoryUse, in_all
-from latticework.runtime.options import Place, check_readers, machine_bytes, places_of
+from latticework.runtime.options import ServerPlace, check_readers, machine_bytes, places_of
 from latticework.runtime.parts import check_complete, join
 from latticework.runtime.run_progress import RunProgress
 from latticework.runtime.shares import Shares, shares_of_files, shares_of_memory
@@ -81,7 +81,7 @@ class Server:
     def _open(
         self,
         plan: Plan,
-        places: Sequence[Place],
+        places: Sequence[ServerPlace],
         shares: Sequence[Shares],
         threads: int,
         keys_for: Callable[[_core.Context, Shares], AnyKeys],
@@ -458,7 +458,7 @@ def _bytes_of(plan: Plan, keys: AnyKeys) -> int:
     return min(int(keys.traffic["budget_bytes"]), most)
 
 
-def _check_room(plan: Plan, place: Place) -> None:
+def _check_room(plan: Plan, place: ServerPlace) -> None:
     """UserError for keys that the machine, or the device, has no memory for, all at once."""
     needed = plan.client.manifest.total_resident_bytes
     had = machine_bytes() if place.device is None else memory_of(place.device)

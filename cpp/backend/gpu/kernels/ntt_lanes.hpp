@@ -23,7 +23,7 @@ struct LaneArgs {
 template <class A>
 struct LaneRegisters : RowPrime<A> {
   typename A::Value a, b;
-  Lanes lanes;
+  WarpLanes lanes;
 };
 
 /// Words that lie together, with the last stages of a transform.

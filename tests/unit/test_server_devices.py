@@ -103,17 +103,21 @@ def test_later_runs_go_to_the_devices_that_are_left(deployed, devices):
     devices[0].fail_launches(1, 1)
     with pytest.raises(DeviceError, match=r"test_server_devices\.py:\d+: sim:0: .*simulated GPU 0 \(device 0\)"):
         server(x)
-    devices[1].reset_counters()
+    for device in devices:
+        device.reset_counters()
     for _ in range(2):
         assert server(x).to_bytes() == deployed.expected[0]
-    assert num_launches(devices[1]) > 0
-    with pytest.raises(DeviceError, match=r"sim:0: .*simulated GPU 0"):
-        server(x.gpu("sim:0"))  # asked for by name
-    devices[1].fail_launches(1, 1)
-    for _ in range(2):
-        with pytest.raises(DeviceError, match=r"sim:[01]: .*simulated GPU [01]"):
-            server(x)
-    assert deployed.model.server(deployed.public, device="sim:0,1")(x).to_bytes() == deployed.expected[0]
+    assert num_launches(devices[0]) == 0 < num_launches(devices[1])
+    assert server(x.gpu("sim:0")).to_bytes() == deployed.expected[0]  # asked for by name, it is started anew
+    assert num_launches(devices[0]) > 0
+    for number in (1, 0):
+        devices[number].fail_launches(1, 1)
+        with pytest.raises(DeviceError, match=rf"sim:{number}: .*simulated GPU {number}"):
+            server(x.gpu(f"sim:{number}"))
+    for device in devices:
+        device.reset_counters()
+    assert server(x).to_bytes() == deployed.expected[0]  # as no other is left
+    assert num_launches(devices[0]) > 0 == num_launches(devices[1])
 
 
 def test_one_failure_ends_the_runs_of_a_call(deployed, devices):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from latticework.runtime.options import ServerPlace
 from latticework.runtime.shares import Shares
 
 AnyKeys = _core.EvaluationKeys | _core.MappedKeys
+Opened = Callable[[ServerPlace, Shares], tuple[_core.Context, AnyKeys]]
 
 
 class Engine:
@@ -34,22 +35,49 @@ class Engine:
     outstanding  runs that were given to it and have not ended
     """
 
-    def __init__(self, place: ServerPlace, plan: Plan, keys: AnyKeys, context: _core.Context, shares: Shares) -> None:
-        """context: of the place;  keys: of this context where they stay in their file, else of any."""
-        self.name, self.is_capped, self.context = name_of(place.device), place.is_capped, context
-        self._device = place.device
-        self.keys = keys if isinstance(keys, _core.MappedKeys) else _core.move(keys, context)
-        is_bounded = shares.runs is not None or isinstance(keys, _core.MappedKeys)
-        self.admission = Admission(plan.client.name, shares.runs, is_bounded=is_bounded)
+    context: _core.Context
+    keys: AnyKeys | None
+
+    def __init__(self, place: ServerPlace, plan: Plan, shares: Shares, opened: Opened) -> None:
+        """opened: a context of the place, and keys: of this context where they stay in their file, else of any."""
+        self.name, self.is_capped = name_of(place.device), place.is_capped
+        self._place, self._plan, self._shares, self._opened = place, plan, shares, opened
+        self._opening = threading.Lock()
         self.outstanding = 0
-        self.executor = _core.Executor(
-            context,
-            _core.Plan(core_parameters(plan.chain), encode_code(plan)),
+        self._start()
+        is_bounded = shares.runs is not None or isinstance(self.keys, _core.MappedKeys)
+        self.admission = Admission(plan.client.name, shares.runs, is_bounded=is_bounded)
+
+    def _start(self) -> None:
+        """Bring keys to a new context."""
+        self.context, keys = self._opened(self._place, self._shares)
+        self.keys = keys if isinstance(keys, _core.MappedKeys) else _core.move(keys, self.context)
+        self._executor: _core.Executor | None = _core.Executor(
+            self.context,
+            _core.Plan(core_parameters(self._plan.chain), encode_code(self._plan)),
             self.keys,
-            partial(_constant, plan),  # not of self, so that keys leave memory when the last reference to it goes
-            constant_budget_bytes=shares.constants,
-            products=partial(_products, plan),
+            partial(_constant, self._plan),  # not of self, so that keys leave memory with the last reference to it
+            constant_budget_bytes=self._shares.constants,
+            products=partial(_products, self._plan),
         )
+
+    def ready(self) -> None:
+        """Starts it anew, with keys brought there again, where its device failed."""
+        if not self.context.has_failed:
+            return
+        with self._opening:
+            if self.context.has_failed:
+                self.keys = self._executor = None  # first: there may not be room for both
+                self._start()
+
+    @property
+    def executor(self) -> _core.Executor:
+        """What runs the program; DeviceError where its device failed and it was not started again."""
+        found = self._executor
+        if found is None:
+            self.context.synchronise()  # says what failed
+            raise DeviceError(f"{self.name} failed, and was not started again")
+        return found
 
     def here(self, arguments: Sequence[Any]) -> list[Any]:
         """The inputs of a run in its memory."""
@@ -70,7 +98,7 @@ class Engine:
 
     def free_bytes(self) -> int | None:
         """Of its device, that are not in use; None where that is not known, or on the host."""
-        most = None if self._device is None else memory_of(self._device)
+        most = None if self._place.device is None else memory_of(self._place.device)
         return None if most is None else max(0, most - self.context.live_bytes)
 
     def key_traffic(self) -> KeyTraffic | None:
@@ -79,11 +107,11 @@ class Engine:
 
     def memory_use(self) -> MemoryUse:
         """What there is of its memory now."""
-        device = self.context.memory
+        executor, device = self._executor, self.context.memory
         return MemoryUse(
             held=device.held,
             live=self.context.live_bytes,
-            constants=self.executor.cached_constant_bytes,
+            constants=0 if executor is None else executor.cached_constant_bytes,
             idle=device.idle,
             fresh=device.fresh,
             returned=device.returned,
@@ -100,7 +128,10 @@ class Engines:
     @property
     def context(self) -> _core.Context:
         """Where what belongs to no run is read to: of several devices none, as it is not known which will need it."""
-        return self.all[0].context if len(self.all) == 1 else self.all[0].context.host
+        if len(self.all) > 1:
+            return self.all[0].context.host
+        self.all[0].ready()
+        return self.all[0].context
 
     def check_device(self, who: str, device: str) -> None:
         """UserError for inputs that are marked for a device on which this server does not compute."""
@@ -116,22 +147,22 @@ class Engines:
         """Engines for several runs that begin now, each with the numbers of those that go to it.
 
         devices  what the inputs of each run are marked for. A run that may go anywhere goes where the fewest have not
-                 ended, but to no device that failed, as long as another has not
-        raises   DeviceError of a run with the name of its device, where there are several
+                 ended, but to no device that failed, as long as another has not; else that one is started anew
+        raises   DeviceError of a device that cannot be started
         """
-        if len(self.all) == 1:
-            yield [(self.all[0], list(range(len(devices))))]
-            return
         found: dict[Engine, list[int]] = {}
-        with self._lock:
+        with self._lock if len(self.all) > 1 else nullcontext():
             for number, device in enumerate(devices):
                 engine = self._least_busy(device)
                 engine.outstanding += 1
                 found.setdefault(engine, []).append(number)
         try:
+            for engine in found:
+                with self.naming(engine):
+                    engine.ready()
             yield list(found.items())
         finally:
-            with self._lock:
+            with self._lock if len(self.all) > 1 else nullcontext():
                 for engine, runs in found.items():
                     engine.outstanding -= len(runs)
 

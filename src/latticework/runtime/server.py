@@ -87,21 +87,29 @@ class Server:
         keys_for: Callable[[_core.Context, Shares], AnyKeys],
         waits: KeyWaits,
     ) -> None:
+        def opened(place: ServerPlace, share: Shares) -> tuple[_core.Context, AnyKeys]:
+            context = place.context(plan.chain, threads)
+            keys = keys_for(context, share)
+            _check_keys(plan, PublicKeys(keys, None))
+            return context, keys
+
         self.plan, self._waits = plan, waits
         self._interface = interface_id(plan.client)
         self._device = names_of([place.device for place in places])
         engines = []
         for place, share in zip(places, shares, strict=True):
-            context = place.context(plan.chain, threads)
-            keys = keys_for(context, share)
-            _check_keys(plan, PublicKeys(keys, None))
-            engine = Engine(place, plan, keys, context, share)
-            if isinstance(keys, _core.MappedKeys):
-                _check_key_memory(plan, engine.executor.key_need, keys.traffic["budget_bytes"])
+            engine = Engine(place, plan, share, opened)
+            if isinstance(engine.keys, _core.MappedKeys):
+                _check_key_memory(plan, engine.executor.key_need, engine.keys.traffic["budget_bytes"])
+            assert engine.keys is not None
+            self._key_set = engine.keys.key_set
             engines.append(engine)
         self._engines = Engines(engines)
-        self.context = self._engines.context
-        self._key_set = engines[0].keys.key_set
+
+    @property
+    def context(self) -> _core.Context:
+        """Of its device; of several that of the host."""
+        return self._engines.context
 
     @classmethod
     @at_caller
@@ -144,18 +152,18 @@ class Server:
         file, waits = file_in(keys, EVALUATION_FILE), KeyWaits()
 
         def keys_for(context: _core.Context, share: Shares) -> AnyKeys:
-            if share.keys is None:
-                return _core.load_evaluation_keys(file, context)
-            return _core.MappedKeys(file, context, share.keys, readers=readers, on_wait=waits)
+            try:
+                if share.keys is None:
+                    return _core.load_evaluation_keys(file, context)
+                return _core.MappedKeys(file, context, share.keys, readers=readers, on_wait=waits)
+            except SecretKeyError:
+                raise SecretKeyError(
+                    f"{file} is a secret key file; a server must never hold one: delete it from this machine, and give "
+                    f"the server {EVALUATION_FILE}, which keys.public().save(folder) writes"
+                ) from None
 
         server = cls.__new__(cls)
-        try:
-            server._open(program, places, shares, threads, keys_for, waits)
-        except SecretKeyError:
-            raise SecretKeyError(
-                f"{file} is a secret key file; a server must never hold one: delete it from this machine, and give the "
-                f"server {EVALUATION_FILE}, which keys.public().save(folder) writes"
-            ) from None
+        server._open(program, places, shares, threads, keys_for, waits)
         return server
 
     @at_caller

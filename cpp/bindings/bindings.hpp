@@ -18,5 +18,6 @@ void bind_gpu_rates(nanobind::module_& m);        // devices, to be measured
 void bind_matrix_products(nanobind::module_& m);  // of ciphertexts, to be timed
 void bind_transform_loops(nanobind::module_& m);  // many transforms at a time, on several queues
 void bind_simulator(nanobind::module_& m);        // simulated GPUs, with kernels planted for tests
+void bind_profile(nanobind::module_& m);          // profiles of devices
 
 }  // namespace lw

@@ -15,6 +15,7 @@ NB_MODULE(_core, m) {
   lw::bind_matrix_products(m);
   lw::bind_transform_loops(m);
   lw::bind_simulator(m);
+  lw::bind_profile(m);
   nanobind::module_ lanes = m.def_submodule("lanes", "The search for schedules and lanes of scalar circuits.");
   lw::bind_lanes(lanes);
   lw::bind_annealing(lanes);

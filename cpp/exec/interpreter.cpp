@@ -5,6 +5,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "backend/operation_scope.hpp"
 #include "exec/index_values.hpp"
 #include "exec/key_uses.hpp"
 #include "exec/map_sums.hpp"
@@ -137,6 +138,7 @@ Interpreter::RegisterValues Interpreter::run_code(std::uint32_t number, std::uin
 
 void Interpreter::step(std::uint32_t number, std::uint32_t i) {
   const Instruction& instruction = plan_.blocks()[number].code[i];
+  const OperationScope scope(OperationKind::kInstruction, info(instruction.op).name);
   RegisterValues results;
   try {
     results = execute(instruction);

@@ -9,6 +9,7 @@
 #include "backend/cpu/kernels.hpp"
 #include "backend/cpu/queue.hpp"
 #include "backend/host_device.hpp"
+#include "backend/timed_kernels.hpp"
 #include "math/error.hpp"
 
 namespace lw {
@@ -110,7 +111,7 @@ class CpuBackend final : public Backend {
   std::string_view name() const noexcept override { return device_->name(); }
   RowForm form() const noexcept override { return {"balanced float64", "host"}; }
   std::size_t row_stride() const noexcept override { return device_->row_stride(); }
-  const Kernels& kernels() const noexcept override { return kKernels; }
+  const Kernels& kernels() const noexcept override { return profiled<kKernels>(); }
   Device& device() noexcept override { return *device_; }
   unsigned threads() const noexcept override { return device_->threads(); }
 

@@ -27,6 +27,8 @@ struct Known {
   std::map<std::pair<const LwDriver*, DeviceOptions>, std::weak_ptr<Card>> cards;
   std::mutex failures_mutex;
   std::map<std::pair<const LwDriver*, std::int32_t>, Failures> failures;
+  std::mutex profilers_mutex;
+  std::map<std::pair<const LwDriver*, std::int32_t>, Profiler> profilers;
 };
 
 Known* known_here = new Known;              // never destroyed: nothing says who uses it last
@@ -66,6 +68,11 @@ std::vector<std::shared_ptr<Card>> Card::all_of(const LwDriver& driver, std::int
   return found;
 }
 
+Profiler& Card::profiler_of(const LwDriver& driver, std::int32_t device) {
+  const std::lock_guard lock(known_here->profilers_mutex);
+  return known_here->profilers[{&driver, device}];
+}
+
 std::uint64_t Card::failures_of(const LwDriver& driver, std::int32_t device) {
   const std::lock_guard lock(known_here->failures_mutex);
   return known_here->failures[{&driver, device}].count;
@@ -81,7 +88,9 @@ Card::Card(const LwDriver& driver, const DeviceOptions& options)
       options_(options),
       number_(next_number()),
       generation_(generation.load()),
-      memory_(std::make_unique<DeviceMemory>(*this)) {
+      memory_(std::make_unique<DeviceMemory>(*this)),
+      profiler_(profiler_of(driver, options.number)),
+      times_(*this) {
   const std::int32_t device = options.number;
   std::int32_t devices = 0;
   LwStatus status = driver.count(&devices);
@@ -97,6 +106,7 @@ Card::Card(const LwDriver& driver, const DeviceOptions& options)
 }
 
 Card::~Card() {
+  times_.settle();
   paces_.clear();
   memory_.reset();
   for (LwStream* stream : streams_) {

@@ -13,6 +13,7 @@
 
 #include "backend/device.hpp"
 #include "backend/gpu/driver.h"
+#include "backend/gpu/launch_times.hpp"
 #include "backend/gpu/pace.hpp"
 
 namespace lw::gpu {
@@ -49,6 +50,9 @@ class Card {
   /// Throws as `check` of the card that failed last, though it may be gone.
   static void check_latest(const LwDriver& driver, std::int32_t device);
 
+  /// Of all cards of a device.
+  static Profiler& profiler_of(const LwDriver& driver, std::int32_t device);
+
   Card(const LwDriver& driver, const DeviceOptions& options);
   ~Card();
   Card(const Card&) = delete;
@@ -61,6 +65,10 @@ class Card {
   std::uint64_t number() const noexcept { return number_; }
   const LwDeviceInfo& info() const noexcept { return info_; }
   DeviceMemory& memory() noexcept { return *memory_; }
+  Profiler& profiler() noexcept { return profiler_; }
+  /// Whether each kernel is to be launched by itself, so that it can be timed.
+  bool is_profiled() const noexcept { return profiler_.is_on() && !is_forked(); }
+  LaunchTimes& times() noexcept { return times_; }
   /// Calls a function of the driver on the stream of a queue, unless something failed before. Returns whether all is
   /// well; `what` begins the message if it is not.
   template <class... Parameters, class... Given>
@@ -70,6 +78,13 @@ class Card {
     const bool is_well = note(function(to, given...), what);
     issued_[number].fetch_add(1, std::memory_order_release);
     return is_well;
+  }
+  /// The same of a kernel or a copy of so many bytes, timed while the device is profiled unless it goes to a graph.
+  template <class... Parameters, class... Given>
+  bool timed_call(int number, const char* what, std::size_t bytes, LwStatus (*function)(LwStream*, Parameters...),
+                  Given... given) noexcept {
+    const auto make = [&] { return call(number, what, function, given...); };
+    return is_profiled() && recording(number) == nullptr ? times_.take(number, what, bytes, make) : make();
   }
 
   /// Makes what is called next on one queue wait for all that was called on another so far.
@@ -130,6 +145,8 @@ class Card {
   Failure failure_;
   std::unique_ptr<DeviceMemory> memory_;
   std::deque<Pace> paces_;  // of the queues
+  Profiler& profiler_;
+  LaunchTimes times_;
 };
 
 }  // namespace lw::gpu

@@ -22,8 +22,8 @@ GpuDevice::GpuDevice(std::string_view name, std::shared_ptr<Card> card, const Ho
   constants_ = card_->memory().get(constant_bytes_, 0);
   if (constants_ != nullptr) {
     tables_ = host.at(constants_);
-    card_->call(0, "tables", card_->driver().upload, constants_, static_cast<const void*>(host.words().data()),
-                constant_bytes_);
+    card_->timed_call(0, "tables", constant_bytes_, card_->driver().upload, constants_,
+                      static_cast<const void*>(host.words().data()), constant_bytes_);
     card_->wait(0);
   }
   if (constants_ != nullptr && !card_->has_failed()) return;

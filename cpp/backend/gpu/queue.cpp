@@ -29,24 +29,24 @@ void GpuQueue::start(std::uint32_t kernel, const void* args, std::uint32_t args_
                            grid.threads, static_cast<std::uint32_t>(shared_words * sizeof(Word)),
                            args,         args_bytes};
   const char* const name = card_.driver().kernel_names[kernel];
-  const bool is_well = card_.call(number_, name, card_.driver().launch, &launch);
+  const bool is_well = card_.timed_call(number_, name, 0, card_.driver().launch, &launch);
   if (is_well && card_.options().is_synchronous) card_.call(number_, name, card_.driver().stream_wait);
   note_call();
 }
 
 void GpuQueue::upload(void* to, const void* from, std::size_t bytes) noexcept {
-  card_.call(number_, "a copy to the device", card_.driver().upload, to, from, bytes);
+  card_.timed_call(number_, "copy to the device", bytes, card_.driver().upload, to, from, bytes);
   note_call();
 }
 
 void GpuQueue::copy(void* to, const void* from, std::size_t bytes) noexcept {
-  card_.call(number_, "a copy on the device", card_.driver().copy, to, from, bytes);
+  card_.timed_call(number_, "copy on the device", bytes, card_.driver().copy, to, from, bytes);
   note_call();
 }
 
 void GpuQueue::download_later(void* to, const void* from, std::size_t bytes) noexcept {
   give_up_recording();
-  card_.call(number_, "a copy from the device", card_.driver().download, to, from, bytes);
+  card_.timed_call(number_, "copy from the device", bytes, card_.driver().download, to, from, bytes);
 }
 
 void GpuQueue::download(void* to, const void* from, std::size_t bytes) noexcept {

@@ -4,6 +4,7 @@
 #include "backend/host_device.hpp"
 #include "backend/ref/kernels.hpp"
 #include "backend/ref/queue.hpp"
+#include "backend/timed_kernels.hpp"
 
 namespace lw {
 namespace ref {
@@ -67,7 +68,7 @@ class RefBackend final : public Backend {
   std::string_view name() const noexcept override { return "ref"; }
   RowForm form() const noexcept override { return {"canonical integers", "host"}; }
   std::size_t row_stride() const noexcept override { return device_->row_stride(); }
-  const Kernels& kernels() const noexcept override { return kKernels; }
+  const Kernels& kernels() const noexcept override { return profiled<kKernels>(); }
   Device& device() noexcept override { return *device_; }
   unsigned threads() const noexcept override { return device_->threads(); }
 

@@ -1,0 +1,64 @@
+// How long kernels and copies take on a card while its device is profiled: an event before and one after each, on its
+// queue. What they say is read in batches, later, so that the host goes on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "backend/gpu/driver.h"
+#include "backend/profile.hpp"
+
+namespace lw::gpu {
+
+class Card;
+
+/// Of one card. Safe to share between threads.
+class LaunchTimes {
+ public:
+  explicit LaunchTimes(Card& card) noexcept : card_(card) {}
+  ~LaunchTimes() { settle(); }
+  LaunchTimes(const LaunchTimes&) = delete;
+  LaunchTimes& operator=(const LaunchTimes&) = delete;
+
+  /// Makes a call on a queue, which says whether all is well, and takes its time. bytes: of a copy.
+  template <class Call>
+  bool take(int queue, const char* what, std::size_t bytes, const Call& call) noexcept {
+    std::optional<Timed> timed = begin(queue, what, bytes);
+    const bool is_well = call();
+    if (timed) end(*timed, queue, is_well);
+    return is_well;
+  }
+  /// Waits for all that was timed, so that it is in its profile.
+  void settle() noexcept;
+
+ private:
+  struct Timed {
+    std::shared_ptr<Profile> profile;
+    ProfiledCall call;
+    LwEvent *start, *end;  // null: without a time
+  };
+
+  /// Nothing where the profile has just ended.
+  std::optional<Timed> begin(int queue, const char* what, std::size_t bytes) noexcept;
+  void end(Timed& timed, int queue, bool is_well) noexcept;
+  bool has_clock() const noexcept;
+  LwEvent* event();
+  /// An event at a time of the host's clock that is known.
+  void set_base(int queue);
+  /// Reads the first `count` of those under way, after waiting for each.
+  void resolve(std::size_t count);
+
+  Card& card_;
+  std::mutex mutex_;  // guards what follows
+  std::deque<Timed> under_way_;
+  std::vector<LwEvent*> idle_;
+  LwEvent* base_ = nullptr;
+  double base_seconds_ = 0;  // of the host's steady clock
+};
+
+}  // namespace lw::gpu

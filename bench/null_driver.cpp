@@ -1,5 +1,7 @@
 // A driver for GPUs that does nothing: what remains is what the host spends on each call. Its memory is that of the
-// host, so that addresses differ, and nothing reads it.
+// host, so that addresses differ, and nothing reads it. Its clock goes on by a millisecond with each kernel and two
+// with each copy, on all streams.
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -8,14 +10,21 @@
 #include "backend/gpu/host_kernels.hpp"
 
 struct LwStream {};
-struct LwEvent {};
+struct LwEvent {
+  double seconds = 0;  // when it was recorded
+};
 struct LwGraph {};
 
 namespace {
 
 LwStream stream;
-LwEvent event;
 LwGraph graph;
+std::atomic<std::uint64_t> milliseconds = 0;
+
+LwStatus copy(LwStream*, void*, const void*, std::uint64_t) {
+  milliseconds += 2;
+  return LW_OK;
+}
 
 LwStatus get(std::int32_t, std::uint64_t bytes, void** memory) {
   *memory = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
@@ -51,15 +60,19 @@ LwDriver make() {
   driver.memory_free = driver.pinned_free = give_back;
   driver.stream_make = [](std::int32_t, LwStream** made) { return *made = &stream, LW_OK + 0; };
   driver.stream_free = driver.stream_wait = [](LwStream*) { return LW_OK + 0; };
-  driver.event_make = [](std::int32_t, LwEvent** made) { return *made = &event, LW_OK + 0; };
-  driver.event_free = driver.event_wait = [](LwEvent*) { return LW_OK + 0; };
-  driver.event_record = [](LwEvent*, LwStream*) { return LW_OK + 0; };
+  driver.event_make = [](std::int32_t, LwEvent** made) { return *made = new LwEvent, LW_OK + 0; };
+  driver.event_free = [](LwEvent* event) { return delete event, LW_OK + 0; };
+  driver.event_wait = [](LwEvent*) { return LW_OK + 0; };
+  driver.event_record = [](LwEvent* event, LwStream*) {
+    return event->seconds = 1e-3 * static_cast<double>(milliseconds), LW_OK + 0;
+  };
   driver.event_order = [](LwStream*, LwEvent*) { return LW_OK + 0; };
   driver.event_done = [](LwEvent*, std::int32_t* done) { return *done = 1, LW_OK + 0; };
-  driver.event_elapsed = [](LwEvent*, LwEvent*, double* seconds) { return *seconds = 0, LW_OK + 0; };
-  driver.upload = driver.download =
-      driver.copy = [](LwStream*, void*, const void*, std::uint64_t) { return LW_OK + 0; };
-  driver.launch = [](LwStream*, const LwLaunch*) { return LW_OK + 0; };
+  driver.event_elapsed = [](LwEvent* from, LwEvent* to, double* seconds) {
+    return *seconds = to->seconds - from->seconds, LW_OK + 0;
+  };
+  driver.upload = driver.download = driver.copy = copy;
+  driver.launch = [](LwStream*, const LwLaunch*) { return ++milliseconds, LW_OK + 0; };
   driver.capture_begin = [](LwStream*) { return LW_OK + 0; };
   driver.capture_end = [](LwStream*, LwGraph** made) { return *made = &graph, LW_OK + 0; };
   driver.graph_replay = [](LwGraph*, LwStream*) { return LW_OK + 0; };

@@ -21,6 +21,10 @@ const std::string& name_of(const std::shared_ptr<Operation>& operation) {
   return operation == nullptr ? kNone : operation->name;
 }
 
+std::uint64_t number_in(const std::shared_ptr<Operation>& operation) noexcept {
+  return operation == nullptr ? 0 : operation->number;
+}
+
 }  // namespace
 
 double steady_seconds() noexcept {
@@ -43,8 +47,10 @@ ProfiledCall Profile::begin(const char* kernel, std::uint32_t lane, std::uint64_
 }
 
 std::uint32_t Profile::thread_lane() {
+  static std::atomic<std::uint64_t> last = 0;
+  static thread_local const std::uint64_t thread = ++last;  // the system gives its own numbers again
   const std::lock_guard lock(mutex_);
-  return threads_.try_emplace(std::this_thread::get_id(), static_cast<std::uint32_t>(threads_.size())).first->second;
+  return threads_.try_emplace(thread, static_cast<std::uint32_t>(threads_.size())).first->second;
 }
 
 void Profile::add(const ProfiledCall& call, double start, double seconds) {
@@ -64,9 +70,8 @@ void Profile::add(const ProfiledCall& call, double start, double seconds) {
     ++sums_.left_out;
     return;
   }
-  const std::uint64_t number = call.running.operation == nullptr ? 0 : call.running.operation->number;
   events_.push_back({number_of(call.kernel), number_of(operation), number_of(step), call.lane, call.bytes, call.order,
-                     number, start - began_, seconds});
+                     number_in(call.running.operation), number_in(call.running.step), start - began_, seconds});
 }
 
 std::uint32_t Profile::number_of(const std::string& name) {

@@ -9,9 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
-#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -42,8 +40,9 @@ class Profile {
   struct Event {
     std::uint32_t kernel, operation, step;  // numbers of names
     std::uint32_t lane;
-    std::uint64_t bytes, order, number;  // the number of the operation, 0: none
-    double start, seconds;               // since the profile began; kNoTime
+    std::uint64_t bytes, order;
+    std::uint64_t operation_number, step_number;  // 0: none
+    double start, seconds;                        // since the profile began; kNoTime
   };
   struct Sums {
     std::map<std::tuple<std::string, std::string, std::string>, Sum> kernels;  // operation, step, kernel
@@ -74,7 +73,7 @@ class Profile {
   mutable std::mutex mutex_;
   std::uint64_t epoch_;  // that no other profile has; another one after `clear`
   std::uint64_t next_ = 0;
-  std::map<std::thread::id, std::uint32_t> threads_;
+  std::map<std::uint64_t, std::uint32_t> threads_;
   std::map<std::string, std::uint32_t> numbers_;
   std::vector<std::string> names_;
   Sums sums_{};

@@ -75,7 +75,8 @@ nb::list events_of(const Profile& profile) {
   for (const std::string& name : profile.names()) names.append(nb::cast(name));
   for (const Profile::Event& event : events) {
     found.append(nb::make_tuple(names[event.operation], names[event.step], names[event.kernel], event.lane, event.order,
-                                event.bytes, event.number, time_or_none(event.start), time_or_none(event.seconds)));
+                                event.bytes, event.operation_number, event.step_number, time_or_none(event.start),
+                                time_or_none(event.seconds)));
   }
   return found;
 }
@@ -88,10 +89,10 @@ void bind_profile(nb::module_& m) {
       .def("sums", &sums_of,
            "Tuples (operation, step, kernel, calls, bytes, of them timed, seconds, least, most) as \"kernels\"; how "
            "often each operation began as \"times\"; calls that no event is kept of as \"left_out\".")
-      .def(
-          "events", &events_of,
-          "Tuples (operation, step, kernel, lane, order, bytes, number of the operation, start, seconds), in the order "
-          "in which they were done.");
+      .def("events", &events_of,
+           "Tuples (operation, step, kernel, lane, order, bytes, numbers of operation and step, start, seconds), in "
+           "the order "
+           "in which they were done.");
   nb::class_<ProfiledDevice>(m, "ProfiledDevice")
       .def(nb::init<const std::string&, std::int32_t>(), "kind"_a, "number"_a)
       .def("start", &ProfiledDevice::start, "most_events"_a, "ValueError where it is being profiled.")

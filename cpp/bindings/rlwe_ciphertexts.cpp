@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/operation_scope.hpp"
 #include "bindings/buffers.hpp"
 #include "bindings/cbor_objects.hpp"
 #include "bindings/rlwe_types.hpp"
@@ -51,6 +52,7 @@ template <class T>
 Owned<T> move_value(const Owned<T>& x, const SharedContext& to, bool keeps_copy) {
   check_context(x.value.parameters, *x.value.rows, *x.context, "move: the value");
   check_parameters(x.value.parameters, to->parameters(), "move: the value");
+  const OperationScope scope(OperationKind::kCall, "move");
   return {to, unlocked([&] {
             T value = x.value;
             value.rows = moved(*x.context, std::move(value.rows), *to, keeps_copy);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "backend/operation_scope.hpp"
 #include "bindings/buffers.hpp"
 #include "bindings/rlwe_types.hpp"
 #include "rlwe/ciphertext_files.hpp"
@@ -124,6 +125,7 @@ PyEvaluationKeys merged(const PyEvaluationKeys& self, const PyEvaluationKeys& ot
 /// Halves that are expanded from seeds are expanded where they go.
 PyEvaluationKeys move_keys(const PyEvaluationKeys& keys, const std::shared_ptr<const Context>& to) {
   check_parameters(keys.value->parameters(), to->parameters(), "move: the keys");
+  const OperationScope scope(OperationKind::kCall, "move");
   auto there = std::make_shared<EvaluationKeys>(keys.value->id(), keys.value->parameters());
   {
     const nb::gil_scoped_release released;

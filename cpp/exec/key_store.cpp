@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "backend/operation_scope.hpp"
 #include "math/error.hpp"
 
 namespace lw {
@@ -201,6 +202,7 @@ void KeyStore::read(std::unique_lock<std::mutex>& lock, KeyRow& row, bool is_ahe
   lock.unlock();
   std::exception_ptr failure;
   try {
+    const OperationScope scope(OperationKind::kCall, "read keys");
     if (on_read_) on_read_(row.key, is_ahead);
     file_->read_row(row.key, row.digit, row.limb, to, buffer);
   } catch (...) {

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from latticework.compiler.compile import compile
     from latticework.devices.device import Device, devices
     from latticework.devices.frames import frame
+    from latticework.devices.profiles import profile
     from latticework.frontend import (
         Circuit,
         Program,
@@ -65,6 +66,7 @@ _HOMES = {
     "compiler.compile": ("compile",),
     "devices.device": ("Device", "devices"),
     "devices.frames": ("frame",),
+    "devices.profiles": ("profile",),
     "frontend": (
         "Circuit", "Index", "Program", "Secret", "avg_pool2d", "bits", "conv1d", "conv2d", "exp", "for_loop",
         "gelu", "isin", "matrix", "maximum", "minimum", "polynomial", "public", "relu", "scalar", "scan", "select",
@@ -130,6 +132,7 @@ __all__ = [
     "maximum",
     "minimum",
     "polynomial",
+    "profile",
     "program",
     "public",
     "reciprocal",

@@ -22,7 +22,7 @@ GpuDevice::GpuDevice(std::string_view name, std::shared_ptr<Card> card, const Ho
   constants_ = card_->memory().get(constant_bytes_, 0);
   if (constants_ != nullptr) {
     tables_ = host.at(constants_);
-    card_->timed_call(0, "tables", constant_bytes_, card_->driver().upload, constants_,
+    card_->timed_call(0, "copy of tables to the device", constant_bytes_, card_->driver().upload, constants_,
                       static_cast<const void*>(host.words().data()), constant_bytes_);
     card_->wait(0);
   }

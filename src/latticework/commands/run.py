@@ -12,6 +12,7 @@ import typer
 
 from latticework.commands.files import STANDARD, Force, Threads, deliver, name, prepare, prepare_stream, source
 from latticework.commands.key_files import DEFAULT_FOLDER, key_file, key_files
+from latticework.commands.profile_file import ProfileFile
 from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.errors import DtypeError, TraceError, UserError
 from latticework.plan.schema import ClientSpec, IndexInput
@@ -59,6 +60,10 @@ def run(
     ] = None,
     every: Annotated[int, typer.Option(help="Turns of a loop from one checkpoint to the next.")] = 1,
     device: Annotated[str, typer.Option(help="cpu; or GPUs: cuda, cuda:1, cuda:0,1, sim.")] = "cpu",
+    profile: Annotated[
+        Path | None,
+        typer.Option(help="File for what each kernel took: .json for a trace, .csv for a table; printed as well."),
+    ] = None,
     threads: Threads = 0,
 ) -> Outcome:
     """Evaluate a program on encrypted inputs. Needs no secret key, and refuses one."""
@@ -72,6 +77,8 @@ def run(
     until_written = None if checkpoint is None else Checkpoint(checkpoint, every=every, keep=output != STANDARD)
     if checkpoint is not None and checkpoint.resolve() in [file.resolve() for file in (output, *read)]:
         raise UserError(f"--checkpoint {checkpoint}: another file of this command has that name; give one of its own")
+    others = [file for file in (output, checkpoint) if file is not None]
+    kernels = ProfileFile(talk, profile, device, force=force, inputs=read, others=others)
     refuse_secret_keys(keys or DEFAULT_FOLDER)
     with talk.step("load plan and keys"):
         server = Server.load(
@@ -83,9 +90,9 @@ def run(
         results = [] if each is None else results_in(talk, each, files, force=force, inputs=read)
         encrypted = [server.load_encrypted(source(file)) for file in files]
     if each is not None:
-        return _run_each(talk, server, encrypted, integers, results)
+        return _run_each(talk, server, encrypted, integers, results, kernels)
     started = time.perf_counter()
-    with ProgressBar("evaluating") as bar:
+    with ProgressBar("evaluating") as bar, kernels:
         result = server.run(*encrypted, on_event=talk.listener(bar), integers=integers, checkpoint=until_written)
     seconds = time.perf_counter() - started
     with talk.step("write outputs"):
@@ -93,9 +100,10 @@ def run(
         if checkpoint is not None:
             checkpoint.unlink(missing_ok=True)
     return Outcome(
-        {"output": str(output), "bytes": size, "seconds": seconds, "key_traffic": _traffic(server)},
+        {"output": str(output), "bytes": size, "seconds": seconds, "key_traffic": _traffic(server), **kernels.facts},
         (f"wrote {name(output)} ({size / 1e6:.2f} MB) after {seconds:.2f} s",),
-        data=data,
+        kernels.text,
+        data,
     )
 
 
@@ -105,11 +113,16 @@ def _traffic(server: Server) -> dict[str, float] | None:
 
 
 def _run_each(
-    talk: Talk, server: Server, encrypted: list[Encrypted], integers: dict[str, int], results: list[Path]
+    talk: Talk,
+    server: Server,
+    encrypted: list[Encrypted],
+    integers: dict[str, int],
+    results: list[Path],
+    kernels: ProfileFile,
 ) -> Outcome:
     """A run for each of the inputs, all together, and their results written."""
     started = time.perf_counter()
-    with ProgressBar("evaluating") as bar:
+    with ProgressBar("evaluating") as bar, kernels:
         found = server.run_many(encrypted, on_event=talk.listener(bar), integers=integers)
     seconds = time.perf_counter() - started
     with talk.step("write outputs"):
@@ -118,9 +131,10 @@ def _run_each(
     sizes = [path.stat().st_size for path in results]
     return Outcome(
         {"outputs": [str(path) for path in results], "bytes": sizes, "seconds": seconds,
-         "key_traffic": _traffic(server)},
+         "key_traffic": _traffic(server), **kernels.facts},
         (f"wrote {count_noun(len(results), 'result')} ({sum(sizes) / 1e6:.2f} MB) to {results[0].parent} after "
          f"{seconds:.2f} s",),
+        kernels.text,
     )  # fmt: skip
 
 

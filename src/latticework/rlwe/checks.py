@@ -10,6 +10,7 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
+from latticework.devices.operations import during, profiled
 from latticework.errors import DtypeError, RangeError, UserError
 from latticework.user.lines import user_loc
 
@@ -23,12 +24,18 @@ def fail(kind: type[UserError], message: str) -> NoReturn:
 
 
 def locate(function: Callable[P, R]) -> Callable[P, R]:
-    """The function with errors that name the caller's own line; a bare ValueError of the core becomes a RangeError."""
+    """The function with errors that name the caller's own line; a bare ValueError of the core becomes a RangeError.
+
+    In profiles its work has its name.
+    """
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return function(*args, **kwargs)
+            if not profiled:
+                return function(*args, **kwargs)
+            with during(_name_of(function, args)):
+                return function(*args, **kwargs)
         except UserError as error:
             if error.at is not None:
                 raise
@@ -37,6 +44,15 @@ def locate(function: Callable[P, R]) -> Callable[P, R]:
             raise RangeError(str(error), at=user_loc()) from None
 
     return run
+
+
+def _name_of(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
+    """As users know it: of an operator the method that it stands for, of a constructor the class."""
+    if function.__name__ == "_operate":
+        return str(args[1])
+    if function.__name__ == "__init__":
+        return type(args[0]).__name__
+    return {"_at": "move"}.get(function.__name__, function.__name__.strip("_"))
 
 
 def whole(name: str, value: Any) -> int:

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import numpy.typing as npt
 
 from latticework import _core
+from latticework.devices.operations import operation
 from latticework.errors import (
     DtypeError,
     ParameterMismatchError,
@@ -91,6 +92,7 @@ class Client:
     # -- keys --------------------------------------------------------------------------------
 
     @at_caller
+    @operation
     def keygen(self, folder: str | Path | None = None, *, on_event: OnEvent | None = None) -> Keys:
         """Make a secret key and exactly the evaluation keys of the program's manifest; the client holds the secret one.
 
@@ -111,6 +113,7 @@ class Client:
         return keys
 
     @at_caller
+    @operation
     def public_keys(self, *, on_event: OnEvent | None = None) -> PublicKeys:
         """Make the public keys of the program's manifest anew, for the secret key that the client holds."""
         if self._secret is None:
@@ -178,6 +181,7 @@ class Client:
     # -- values ------------------------------------------------------------------------------
 
     @at_caller
+    @operation
     def encrypt(self, *arrays: npt.ArrayLike | int, **named: npt.ArrayLike | int) -> Encrypted:
         """Encrypt the inputs, by position or by name; run-time integers travel in the clear.
 
@@ -189,6 +193,7 @@ class Client:
         return self.encrypt_checked(self.checked(arrays, named))
 
     @at_caller
+    @operation
     def encrypt_part(self, /, **named: npt.ArrayLike | int) -> Encrypted:
         """Encrypt some of the inputs, by name: the server puts parts together, and can keep one for many runs.
 
@@ -216,6 +221,7 @@ class Client:
         return Encrypted(INPUTS, self.spec.name, self._interface, tensors, integers, checked.extent)
 
     @at_caller
+    @operation
     def decrypt(self, encrypted: Encrypted) -> OwnerValue | Any:
         """Decrypt the outputs of a run: one OwnerValue, or a tuple or dictionary of them, as the program returned.
 

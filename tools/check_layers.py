@@ -76,7 +76,7 @@ MAY_IMPORT = {
     "debug": f"analysis ir runtime {PLAN}",
     "progress": "ir runtime",
     "model": f"analysis ir cost debug devices user report runtime {PLAN}",
-    "commands": f"__init__ _core runtime progress {PLAN}",
+    "commands": f"__init__ _core devices runtime progress {PLAN}",
     "commands.compile": "commands compiler frontend interop progress report",
     "commands.explain": f"commands report {PLAN}",
     "commands.keys": "commands interop plan",
@@ -117,7 +117,9 @@ SEAMS = {  # what backend/* may see besides
         "kernels",
         "limb_stream",
         "packing",
+        "profile",
         "thread_pool",
+        "timed_kernels",
     )
 } | {f"backend/gpu/{name}" for name in ("driver.h", "phase.hpp", "host_kernel.hpp")}
 # what backend may see of backend/*

@@ -1,5 +1,6 @@
 """The command line: client and server as separate processes that share nothing but files."""
 
+import csv
 import json
 import os
 import runpy
@@ -126,6 +127,25 @@ def test_anyone_can_encrypt_with_the_public_key(session):
     (want,) = lw.load(folder / "model.lwplan").simulate(data[:1])
     got = np.array([float(v) for v in printed.split("[[")[1].split("]]")[0].split()])
     assert np.abs(got - want[0]).max() < 1e-2
+
+
+@pytest.mark.parametrize("device", ["cpu", "sim"])
+def test_the_kernels_of_a_run_can_be_profiled(session, device):
+    folder, _, _ = session
+    run = ("run", "model.lwplan", "in.lwct", "-k", "keys/evaluation.lwkeys", "--device", device, "--force")
+    said = latticework(folder, *run, "-o", "out3.lwct", "--profile", "kernels.csv")
+    rows = list(csv.DictReader((folder / "kernels.csv").read_text().splitlines()))
+    assert {"operation", "kernel", "seconds"} <= rows[0].keys() and rows[0]["kernel"] in said
+    told = latticework(folder, *run, "-o", "out3.lwct", "--profile", "kernels.json", "--json")
+    assert json.loads(told)["profile"] == "kernels.json"
+    assert json.loads((folder / "kernels.json").read_text())["traceEvents"]
+
+
+@pytest.mark.parametrize(("file", "text"), [("k.txt", "ends in .json"), ("out.json", "another file of this command")])
+def test_files_of_profiles_that_are_refused(session, monkeypatch, file, text):
+    monkeypatch.chdir(session[0])
+    run = ("run", "model.lwplan", "in.lwct", "-k", "keys/evaluation.lwkeys", "-o", "out.json")
+    assert text in fault(*run, "--profile", file)
 
 
 def test_explain_and_report(session):

@@ -2,57 +2,64 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from latticework.words.escaping import plain_text
 from latticework.words.shown import count_noun, size, three_digits
 
-if TYPE_CHECKING:
-    from latticework.devices.profiles import profile
-
+Row = dict[str, Any]
 NAMELESS = "(no name)"
+FUSED = ("key_switch", "diag_sums", "mod_down")  # kernels of the host that carry out transforms themselves
 
 
-def profile_text(found: profile) -> str:
-    """What was called on a device: a line, and two tables."""
-    kernels, operations = found.kernels(), found.operations()
-    facts = [f"{found.device}: {count_noun(found.calls, 'kernel call')}"]
+def profile_text(
+    device: str, rows: list[Row], kernels: list[Row], operations: list[Row], transforms: float | None
+) -> str:
+    """What was called on a device, a line and two tables: `rows`, `kernels` and `operations` of its profile, and the
+    share of transforms in all of it.
+    """
+    calls = sum(row["calls"] for row in kernels if not row["bytes"])
     copied = sum(row["bytes"] for row in kernels)
-    if copied:
-        facts.append(f"{size(copied)} copied")
-    facts.append("no clock" if found.seconds is None and kernels else duration(found.seconds or 0.0))
-    if found.transforms is not None:
-        facts.append(f"transforms {percent(found.transforms)} of the {'calls' if found.seconds is None else 'time'}")
-    lines = [", ".join(facts)]
+    times = [row["seconds"] for row in kernels if row["seconds"] is not None]
+    has_clock = bool(times) or not kernels
+    facts = [f"{device}: {count_noun(calls, 'kernel call')}"]
+    facts += [f"{size(copied)} copied"] if copied else []
+    facts.append(duration(sum(times)) if has_clock else "no clock")
+    if transforms is not None:
+        facts.append(f"transforms {percent(transforms)} of the {'time' if has_clock else 'calls'}")
+    if device == "cpu" and any(row["kernel"] in FUSED for row in kernels):
+        facts[-1] += f", not counting those in {', '.join(FUSED)}"
     if not kernels:
-        return lines[0]
-    has_clock = found.seconds is not None
-    lines += ["", *_table(("kernel", "calls", "bytes", "time", "mean", "share"), [_kernel(row) for row in kernels],
-                          has_clock)]  # fmt: skip
-    steps = _steps(found.rows())
+        return ", ".join(facts)
+    steps = _steps(rows)
     cells = []
     for row in operations:
         cells.append(_operation(row))
         cells += steps.get(row["operation"], [])
-    names = ("operation", "times", "calls", "bytes", "time", "mean", "share", "transforms")
-    return "\n".join([*lines, "", *_table(names, cells, has_clock)])
+    of_kernels = ("kernel", "calls", "bytes", "time", "mean", "share")
+    of_operations = ("operation", "times", "calls", "bytes", "time", "mean", "share", "transforms")
+    tables = [
+        _table(of_kernels, [_kernel(row) for row in kernels], has_clock),
+        _table(of_operations, cells, has_clock),
+    ]
+    return "\n".join([", ".join(facts), *(line for table in tables for line in ("", *table))])
 
 
-def _kernel(row: dict[str, Any]) -> list[str]:
+def _kernel(row: Row) -> list[str]:
     return [row["kernel"], f"{row['calls']:,}", size(row["bytes"]) if row["bytes"] else "", _time(row["seconds"]),
             _time(row["mean"]), percent(row["share"])]  # fmt: skip
 
 
-def _operation(row: dict[str, Any]) -> list[str]:
+def _operation(row: Row) -> list[str]:
     share = "" if row["transforms"] is None else percent(row["transforms"])
     times = f"{row['times']:,}" if row["times"] else ""
     return [row["operation"] or NAMELESS, times, f"{row['calls']:,}", size(row["bytes"]) if row["bytes"] else "",
             _time(row["seconds"]), _time(row["mean"]), percent(row["share"]), share]  # fmt: skip
 
 
-def _steps(rows: list[dict[str, Any]]) -> dict[str, list[list[str]]]:
+def _steps(rows: list[Row]) -> dict[str, list[list[str]]]:
     """Lines of the steps of those operations that have others than themselves."""
-    found: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    found: dict[str, dict[str, list[Row]]] = {}
     for row in rows:
         found.setdefault(row["operation"], {}).setdefault(row["step"], []).append(row)
     lines: dict[str, list[list[str]]] = {}

@@ -137,7 +137,7 @@ class profile:
 
     def table(self) -> str:
         """Kernels and operations as text; `str(p)` is the same."""
-        return profile_text(self)
+        return profile_text(self.device, self.rows(), self.kernels(), self.operations(), self.transforms)
 
     __str__ = table
 

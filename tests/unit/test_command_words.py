@@ -22,6 +22,7 @@ OURS = (
     "report",
     "sets",
     "each",
+    "profile",
 )  # no keywords of Python
 OPTIONS = {
     option.name: option.opts[0]

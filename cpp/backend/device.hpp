@@ -169,6 +169,8 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Whether so much was called on a queue and is not done that whoever calls more should wait first: then what was
   /// called is soon done, and so is a run that is cancelled.
   virtual bool is_behind(Queue&) noexcept { return false; }
+  /// Whether each kernel is to be called by itself, since somebody takes its time.
+  virtual bool is_profiled() const noexcept { return false; }
   /// For a run; nullptr where nothing is gained by it, or queues or memory are scarce.
   virtual std::unique_ptr<Recording> record() { return nullptr; }
   /// Asked to drop what it keeps when memory runs out, and by `trim`.

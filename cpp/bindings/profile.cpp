@@ -62,7 +62,7 @@ nb::dict sums_of(const Profile& profile) {
                                   timed(sum.least), timed(sum.most)));
   }
   nb::dict times, out;
-  for (const auto& [operation, count] : sums.times) times[operation.c_str()] = count;
+  for (const auto& [operation, count] : sums.times) times[nb::cast(operation)] = count;
   out["kernels"] = kernels;
   out["times"] = times;
   out["left_out"] = sums.left_out;

@@ -135,7 +135,8 @@ std::vector<Ciphertexts> Executor::run_checked(std::vector<Input> inputs, const 
   std::unique_ptr<KeyRun> keys = keys_->start(key_uses(inputs, from), observers.tick);
   Observers paced = observers;
   paced.tick = this->paced(observers.tick);
-  const bool is_watched = observers.on_event || observers.on_watch || observers.on_turn || from.has_value();
+  const bool is_watched = observers.on_event || observers.on_watch || observers.on_turn || from.has_value() ||
+                          context_->ring().device().is_profiled();
   if (!is_watched && keys_->budget_bytes() == SIZE_MAX) {
     const auto execute = [&](std::vector<Input> given, RecordedRuns::Run& run) {
       PlanConstants constants(*plaintexts_, &run.constants, [&run] { run.recording->give_up(); });

@@ -99,9 +99,18 @@ def objects(plan, owner, encrypted):
         "ir.location.Loc": loc,
         "frontend.functions.Approximated": named(HOSTILE),
         "accuracy.uses.FunctionUse": use_of(named(HOSTILE)),
+        "devices.profiles.profile": profile_of(HOSTILE),
         "errors.MissingKeyError": errors.MissingKeyError(HOSTILE, at=loc),
         **traced(loc),
     }
+
+
+def profile_of(name):
+    """A profile of an operation with such a name."""
+    ring, rows = _core.Ring(16, [97]), np.ones((1, 1, 16), np.uint64)
+    with lw.profile("cpu") as found, found.operation(name):
+        ring.add(rows, rows, [0])
+    return found
 
 
 def named(name):

@@ -119,6 +119,23 @@ def test_plans_are_grouped_by_instruction(model, device):
     assert {"square", "mul_plain", "relinearize"} <= names <= set(_core.opcodes())
 
 
+def test_replays_are_taken_apart_while_they_are_profiled(model):
+    """A server that replays its first run calls the kernels of each run that begins in a profile."""
+    compiled, data = model
+    client = compiled.client()
+    server = compiled.server(client.keygen().public(), device="sim")
+    inputs = client.encrypt(data[0])
+    want = [server(inputs).to_bytes() for _ in range(2)][1]
+    calls = []
+    for _ in range(2):
+        with lw.profile("sim") as p:
+            result = server(inputs)
+        assert result.to_bytes() == want == server(inputs).to_bytes()
+        calls.append({(row["operation"], row["kernel"]): row["calls"] for row in p.rows() if not row["bytes"]})
+    assert calls[0] == calls[1] and sum(calls[0].values()) == p.calls > 10
+    assert "square" in {operation for operation, _kernel in calls[0]}
+
+
 @DEVICES
 def test_operations_with_plans_have_steps(value, device):
     operation = ckks.Polynomial([0.1, 0.2, 0.3])
@@ -228,8 +245,9 @@ def test_what_is_no_device_is_refused(given, kind, text):
 def test_what_is_no_name_or_number_is_refused():
     with pytest.raises(UserError, match="events=-1"):
         lw.profile("cpu", events=-1)
-    with lw.profile("cpu") as p, pytest.raises(UserError, match="give it a name"):
-        p.operation("")
+    for name in ("", 3, "\ud800"):
+        with lw.profile("cpu") as p, pytest.raises(UserError, match="give it a name"):
+            p.operation(name)
 
 
 def test_what_fails_is_kept(host_value, simulated):

@@ -69,8 +69,8 @@ class profile:
 
     def operation(self, name: str) -> during:
         """`with p.operation("layer 1"):` what this thread does in the block is grouped under that name."""
-        if not isinstance(name, str) or not name:
-            raise UserError(f"profile: operation {name!r:.60}; give it a name")
+        if not isinstance(name, str) or not name or any("\ud800" <= c <= "\udfff" for c in name):
+            raise UserError(f"profile: operation {name!r:.60}; give it a name, a text of Unicode")
         return during(name, is_named=True)
 
     def clear(self) -> None:

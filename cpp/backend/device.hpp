@@ -133,6 +133,20 @@ class Recording {
   virtual std::size_t bytes() const noexcept = 0;
 };
 
+/// Moments on a queue, numbered from 0. One thread at a time.
+class QueueClock {
+ public:
+  virtual ~QueueClock() = default;
+  /// The number of the moment at which all is done that was called on the queue so far.
+  virtual std::size_t mark() = 0;
+  /// How many of them have come; after waiting for all, if `wait`. None more after a failure of the device.
+  virtual std::size_t num_past(bool wait) = 0;
+  /// Whether the device can say when.
+  virtual bool is_timed() const noexcept = 0;
+  /// Of one that has come, by the steady clock of the host.
+  virtual std::uint64_t time_ns(std::size_t moment) const noexcept = 0;
+};
+
 /// What a device can do without: whoever keeps it is asked when memory runs out.
 class Spare {
  public:
@@ -171,6 +185,8 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual bool is_behind(Queue&) noexcept { return false; }
   /// Whether each kernel is to be called by itself, since somebody takes its time.
   virtual bool is_profiled() const noexcept { return false; }
+  /// For a queue; nullptr where calls are done when they return, so that the host's clock says all.
+  virtual std::unique_ptr<QueueClock> clock(Queue&) { return nullptr; }
   /// For a run; nullptr where nothing is gained by it, or queues or memory are scarce.
   virtual std::unique_ptr<Recording> record() { return nullptr; }
   /// Asked to drop what it keeps when memory runs out, and by `trim`.

@@ -13,12 +13,13 @@
 
 namespace lw {
 
-/// One instruction done.
+/// One instruction done: on a device when its kernels are, by the device's clock; the two times are equal where it has
+/// none.
 struct ExecutionEvent {
   const char* op;
   std::uint32_t block, instruction;
   std::int64_t level;              // index of the level of the first result; -1 if it has none
-  std::uint64_t start_ns, end_ns;  // steady clock
+  std::uint64_t start_ns, end_ns;  // the host's steady clock
 };
 
 /// What a run reports, and to whom. All optional.

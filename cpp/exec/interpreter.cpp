@@ -88,9 +88,12 @@ std::vector<Ciphertexts> Interpreter::run(std::vector<Input> inputs, std::option
     std::visit([&args](auto&& value) { args.emplace_back(std::move(value)); }, std::move(input));
   }
   inputs.clear();
+  const Ring& ring = evaluator_.context().ring();
+  if (observers_.on_event) clock_ = ring.device().clock(ring.queue());
   std::vector<Ciphertexts> outputs;
   RegisterValues yielded = from ? resume(std::move(args), *std::move(from)) : run_block(0, std::move(args));
   for (RegisterValue& value : yielded) outputs.push_back(std::get<Ciphertexts>(std::move(value)));
+  if (clock_ != nullptr) report_past(true);
   return outputs;
 }
 
@@ -126,10 +129,17 @@ Interpreter::RegisterValues Interpreter::run_code(std::uint32_t number, std::uin
   const Block& block = plan_.blocks()[number];
   for (std::uint32_t i = first; i + 1 < block.code.size(); ++i) {
     const bool is_reported = observers_.on_event && !is_repeating_;
+    const bool is_late = is_reported && clock_ != nullptr;
     const std::uint64_t start_ns = is_reported ? now_ns() : 0;
+    const std::size_t start = is_late ? clock_->mark() : 0;
     call(observers_.tick);
     step(number, i);
-    if (is_reported) report(number, i, start_ns);
+    if (is_late) {
+      carried_.push_back({number, i, start, clock_->mark()});
+      report_past(false);
+    } else if (is_reported) {
+      report(number, i, start_ns, now_ns());
+    }
   }
   RegisterValues yielded = take(block.code.back(), 0);
   release(block.code.back());
@@ -164,14 +174,26 @@ void Interpreter::release(const Instruction& instruction) {
   for (const std::uint32_t reg : instruction.release) registers_[reg] = std::monostate();
 }
 
-void Interpreter::report(std::uint32_t block, std::uint32_t instruction, std::uint64_t start_ns) const {
+void Interpreter::report_past(bool wait) {
+  const std::size_t past = clock_->num_past(wait);
+  for (; !carried_.empty() && carried_.front().end < past; carried_.pop_front()) {
+    const Carried& done = carried_.front();
+    const std::uint64_t now = now_ns();
+    const bool is_timed = clock_->is_timed();
+    report(done.block, done.instruction, is_timed ? clock_->time_ns(done.start) : now,
+           is_timed ? clock_->time_ns(done.end) : now);
+  }
+}
+
+void Interpreter::report(std::uint32_t block, std::uint32_t instruction, std::uint64_t start_ns,
+                         std::uint64_t end_ns) const {
   const Instruction& done = plan_.blocks()[block].code[instruction];
   std::int64_t level = -1;
   if (!done.out.empty()) {
     const ValueType& type = plan_.type(done.out[0]);
     if (type.kind != TypeKind::kIndex && type.kind != TypeKind::kKey) level = type.level.index;
   }
-  observers_.on_event({info(done.op).name, block, instruction, level, start_ns, now_ns()});
+  observers_.on_event({info(done.op).name, block, instruction, level, start_ns, end_ns});
 }
 
 Interpreter::RegisterValues Interpreter::take(const Instruction& instruction, std::size_t from) {

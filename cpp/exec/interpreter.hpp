@@ -1,6 +1,8 @@
 // The loop that executes checked code: one object per run.
 #pragma once
 
+#include <deque>
+#include <memory>
 #include <variant>
 #include <vector>
 
@@ -47,7 +49,9 @@ class Interpreter {
   RegisterValues take(const Instruction& instruction, std::size_t from);
   void define(std::uint32_t reg, RegisterValue value);
   void release(const Instruction& instruction);
-  void report(std::uint32_t block, std::uint32_t instruction, std::uint64_t start_ns) const;
+  void report(std::uint32_t block, std::uint32_t instruction, std::uint64_t start_ns, std::uint64_t end_ns) const;
+  /// Reports instructions whose calls are done, in their order; all after waiting for them, if `wait`.
+  void report_past(bool wait);
 
   /// An operand, which leaves its register if nothing reads it after this: its rows may then become the result's.
   template <class T = Ciphertext>
@@ -84,8 +88,15 @@ class Interpreter {
   Evaluator evaluator_;
   std::unique_ptr<const Scheme> scheme_;
   std::vector<RegisterValue> registers_;
-  std::optional<RunState> from_;  // until its loop is entered
-  bool is_repeating_ = false;     // what is done again before a state is reached
+  /// An instruction that was carried out, between two moments of the queue.
+  struct Carried {
+    std::uint32_t block, instruction;
+    std::size_t start, end;
+  };
+  std::unique_ptr<QueueClock> clock_;  // if somebody asks for events of a device
+  std::deque<Carried> carried_;        // and not reported yet
+  std::optional<RunState> from_;       // until its loop is entered
+  bool is_repeating_ = false;          // what is done again before a state is reached
   std::vector<bool> is_watched_;
   std::vector<bool> is_read_once_;  // read once and last used there, hence not inside a loop that it is outside of
 };

@@ -297,6 +297,22 @@ def test_threads_are_apart(value, device, tmp_path):
     assert len({event["tid"] for event in events if event["ph"] == "X"}) == (5 if device == "cpu" else 1)
 
 
+def events_of(compiled, data, device):
+    """Steps of a run, as they are told."""
+    client = compiled.client()
+    server = compiled.server(client.keygen().public(), device=device)
+    events = []
+    server.run(client.encrypt(data[0]), on_event=events.append)
+    return [event for event in events if event.stage == "evaluate"]
+
+
+def test_a_simulated_device_tells_steps_in_order_and_no_times(model):
+    host, simulated = (events_of(*model, device) for device in ("cpu", "sim"))
+    assert [(e.op, e.done, e.total, e.level) for e in host] == [(e.op, e.done, e.total, e.level) for e in simulated]
+    assert all(event.start == event.end for event in simulated)
+    assert all(a.end <= b.end for a, b in pairwise(simulated))
+
+
 def test_events_of_a_device_are_its_times(tmp_path):
     """On a driver whose clock goes on by 1 ms with each kernel and 2 ms with each copy, many more than are kept at once."""
     program = f"""
@@ -314,11 +330,24 @@ with lw.profile("cuda") as p:
         loop.run(2000)
 rows = p.rows()
 p.trace({str(tmp_path / "trace.json")!r})
-print(json.dumps([rows, p.operations(), p.seconds, p.transforms, p.device]))
+
+
+@lw.program
+def program(x: lw.Secret[lw.Array, 8]):
+    return (x * 0.5 + 1.0) ** 2
+
+model = lw.compile(program, ring_degree=2048, insecure=True)
+client = model.client()
+server = model.server(client.keygen().public(), device="cuda")
+events = []
+with lw.profile("cuda") as run:
+    server.run(client.encrypt([0.1] * 8), on_event=events.append)
+steps = [[e.op, e.start, e.end] for e in events if e.stage == "evaluate"]
+print(json.dumps([rows, p.operations(), p.seconds, p.transforms, p.device, steps, run.operations()]))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    (row,), (operation,), seconds, transforms, device = json.loads(done.stdout)
+    (row,), (operation,), seconds, transforms, device, steps, of_steps = json.loads(done.stdout)
     assert (row["kernel"], row["calls"], device) == ("fp64_ntt", 4000, "cuda:0")
     for name in ("mean", "least", "most"):
         assert row[name] == pytest.approx(1e-3)
@@ -326,5 +355,10 @@ print(json.dumps([rows, p.operations(), p.seconds, p.transforms, p.device]))
     assert seconds == operation["mean"] == pytest.approx(4.0)
     events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
     kernels = [event for event in events if event.get("cat") == "kernel"]
-    steps = np.diff([event["ts"] for event in kernels])
-    np.testing.assert_allclose(steps, 1000.0, atol=0.01)
+    np.testing.assert_allclose(np.diff([event["ts"] for event in kernels]), 1000.0, atol=0.01)
+    taken = {}
+    for op, start, end in steps:
+        taken[op] = taken.get(op, 0) + end - start
+    profiled_seconds = {row["operation"]: row["seconds"] for row in of_steps if row["operation"] in taken}
+    assert {op: seconds for op, seconds in taken.items() if seconds > 1e-6} == pytest.approx(profiled_seconds, abs=1e-6)
+    assert len(profiled_seconds) > 2 and all(a[2] <= b[1] + 1e-9 for a, b in pairwise(steps))

@@ -5,6 +5,7 @@
 
 #include "backend/embedding.hpp"
 #include "backend/gpu/device_memory.hpp"
+#include "backend/gpu/gpu_queue_clock.hpp"
 #include "backend/gpu/recording.hpp"
 #include "math/error.hpp"
 
@@ -67,6 +68,10 @@ void* GpuDevice::get(std::size_t bytes, int number, Buffer::Uses& uses) noexcept
   void* const memory = arena->get(bytes);
   uses.owner = std::move(arena);
   return memory;
+}
+
+std::unique_ptr<QueueClock> GpuDevice::clock(Queue& queue) {
+  return std::make_unique<GpuQueueClock>(card_, gpu_queue(queue).number());
 }
 
 std::unique_ptr<Recording> GpuDevice::record() {

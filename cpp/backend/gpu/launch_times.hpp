@@ -8,9 +8,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <vector>
 
 #include "backend/gpu/driver.h"
+#include "backend/gpu/event_clock.hpp"
 #include "backend/profile.hpp"
 
 namespace lw::gpu {
@@ -20,7 +20,7 @@ class Card;
 /// Of one card. Safe to share between threads.
 class LaunchTimes {
  public:
-  explicit LaunchTimes(Card& card) noexcept : card_(card) {}
+  explicit LaunchTimes(Card& card) noexcept : card_(card), clock_(card) {}
   ~LaunchTimes() { settle(); }
   LaunchTimes(const LaunchTimes&) = delete;
   LaunchTimes& operator=(const LaunchTimes&) = delete;
@@ -46,19 +46,13 @@ class LaunchTimes {
   /// Nothing where the profile has just ended.
   std::optional<Timed> begin(int queue, const char* what, std::size_t bytes) noexcept;
   void end(Timed& timed, int queue, bool is_well) noexcept;
-  bool has_clock() const noexcept;
-  LwEvent* event();
-  /// An event at a time of the host's clock that is known.
-  void set_base(int queue);
   /// Reads the first `count` of those under way, after waiting for each.
   void resolve(std::size_t count);
 
   Card& card_;
   std::mutex mutex_;  // guards what follows
   std::deque<Timed> under_way_;
-  std::vector<LwEvent*> idle_;
-  LwEvent* base_ = nullptr;
-  double base_seconds_ = 0;  // of the host's steady clock
+  EventClock clock_;
 };
 
 }  // namespace lw::gpu

@@ -18,7 +18,7 @@ def trace_events(device: str, found: list[tuple[Any, ...]]) -> list[Event]:
     number = int(device.partition(":")[2] or 0)
     has_clock = any(one[8] is not None for one in found)
     if has_clock:
-        found = [one for one in found if one[8] is not None]
+        found = [one for one in found if one[7] is not None and one[8] is not None]
     label = device if has_clock or not found else f"{device} (no clock: calls in their order)"
     events: list[Event] = [{"ph": "M", "name": "process_name", "pid": number, "tid": 0, "args": {"name": label}}]
     lane_word = "thread" if device == "cpu" else "queue"

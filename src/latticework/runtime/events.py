@@ -17,7 +17,8 @@ class Event:
                 "read": "waiting" for rows of keys, each second of a wait for a reader; "keys" at the end of the run
     done, total steps done, of how many: instructions, those of loops once for every turn; or keys
     level       level of the step's result, -1 if it has none
-    start, end  seconds of a steady clock; equal where the step was not timed
+    start, end  seconds of a steady clock; equal where the step was not timed. On a GPU its own clock says them, and
+                steps are told when their kernels are done; a simulated device has no clock
     iteration   done of the outermost loop that is under way or next, of `trips`; 0 of 0 where there is none
     bootstraps  ciphertexts that this run has bootstrapped so far
     waited      seconds of the step, of end - start, in which rows of keys were not there; other runs of the server that

@@ -297,6 +297,27 @@ def test_threads_are_apart(value, device, tmp_path):
     assert len({event["tid"] for event in events if event["ph"] == "X"}) == (5 if device == "cpu" else 1)
 
 
+def test_a_process_made_by_fork_is_not_profiled():
+    program = """
+import os
+import numpy as np
+import latticework as lw
+from latticework import _core
+ring, rows = _core.Ring(16, [97]), np.ones((1, 1, 16), np.uint64)
+with lw.profile("cpu") as p:
+    child = os.fork()
+    ring.add(rows, rows, [0])
+    calls = p.calls
+if child == 0:
+    with lw.profile("cpu") as own:
+        ring.add(rows, rows, [0])
+    os._exit(10 * own.calls + calls)
+print(calls, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["4", "40"]
+
+
 def events_of(compiled, data, device):
     """Steps of a run, as they are told."""
     client = compiled.client()

@@ -344,11 +344,11 @@ from pathlib import Path
 from bench.gpu_host import build
 from latticework import _core
 _core.load_driver(str(build(Path({str(tmp_path)!r}))))
-ring = _core.Ring(1 << 14, [65537], backend="cuda")
+ring = _core.Ring(1 << 12, [65537], backend="cuda")
 loop = _core.KernelLoop(ring, "ntt", [0], [])
 with lw.profile("cuda") as p:
     with p.operation("here"):
-        loop.run(2000)
+        loop.run(4000)
 rows = p.rows()
 p.trace({str(tmp_path / "trace.json")!r})
 
@@ -369,7 +369,7 @@ print(json.dumps([rows, p.operations(), p.seconds, p.transforms, p.device, steps
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (row,), (operation,), seconds, transforms, device, steps, of_steps = json.loads(done.stdout)
-    assert (row["kernel"], row["calls"], device) == ("fp64_ntt", 4000, "cuda:0")
+    assert (row["kernel"], row["calls"], device) == ("fp64_ntt_radix8_full", 4000, "cuda:0")
     for name in ("mean", "least", "most"):
         assert row[name] == pytest.approx(1e-3)
     assert (operation["operation"], operation["times"], transforms) == ("here", 1, 1)

@@ -19,7 +19,7 @@ from latticework.words.shown import count_noun, describe
 
 Row = dict[str, Any]
 COLUMNS = ("operation", "step", "kernel", "calls", "bytes", "seconds", "mean", "least", "most", "share")
-TRANSFORMS = ("ntt", "intt")
+TRANSFORMS = {"ntt", "intt"}
 EVENTS = 200_000  # kernels and copies that are kept one by one, 80 bytes each
 
 
@@ -197,8 +197,8 @@ class profile:
 
 
 def is_transform(kernel: str) -> bool:
-    """Whether a kernel is a number-theoretic transform, of whichever arithmetic."""
-    return kernel.rpartition("_")[2] in TRANSFORMS
+    """Whether a kernel is a number-theoretic transform, of whichever arithmetic and form."""
+    return not TRANSFORMS.isdisjoint(kernel.split("_"))
 
 
 def _row(kernel: str, found: list[tuple[Any, ...]]) -> Row:

@@ -1,7 +1,5 @@
 // The driver of NVIDIA GPUs, as a plugin: a library with one C function, which gives the table of backend/gpu/driver.h.
 // The CUDA runtime is linked in; what it needs of the system is the driver of the GPU alone.
-#include "backend/gpu/driver.h"
-
 #include <cstdio>
 #include <cstring>
 #include <mutex>
@@ -9,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/gpu/driver.h"
 #include "kernels.cuh"
 
 struct LwStream {
@@ -109,7 +108,8 @@ LwStatus pinned_free(std::int32_t device, void* memory) {
 LwStatus stream_make(std::int32_t device, LwStream** stream) {
   *stream = new (std::nothrow) LwStream{device, nullptr};
   if (*stream == nullptr) return status(cudaErrorMemoryAllocation);
-  const LwStatus made = on(device, [&] { return cudaStreamCreateWithFlags(&(*stream)->stream, cudaStreamNonBlocking); });
+  const LwStatus made =
+      on(device, [&] { return cudaStreamCreateWithFlags(&(*stream)->stream, cudaStreamNonBlocking); });
   if (made == LW_OK) return LW_OK;
   delete *stream;
   *stream = nullptr;

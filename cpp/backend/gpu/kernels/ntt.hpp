@@ -11,7 +11,8 @@ namespace lw::gpu {
 
 /// Runs Phases<A, B>, where B is the first of the butterflies that takes the prime.
 template <template <class, class> class Phases, class A, class B, class... Others, class... Operands>
-LW_GPU void run_for_prime(ButterflyKinds<B, Others...>, const typename A::Prime& prime, Operands&&... operands) noexcept {
+LW_GPU void run_for_prime(ButterflyKinds<B, Others...>, const typename A::Prime& prime,
+                          Operands&&... operands) noexcept {
   if constexpr (sizeof...(Others) > 0) {
     if (!B::takes(prime)) return run_for_prime<Phases, A>(ButterflyKinds<Others...>(), prime, operands...);
   }

@@ -21,6 +21,7 @@ from typing import Any  # noqa: E402
 
 from bench.gpu import conformance, sanitizer  # noqa: E402
 from bench.reports import Row, report  # noqa: E402
+from bench.xehe import networks  # noqa: E402
 from bench.xehe.parts import PARTS, Part, conditions  # noqa: E402
 from bench.xehe.place import DEVICES, Place  # noqa: E402
 from latticework.errors import DeviceError  # noqa: E402
@@ -63,6 +64,8 @@ def measure(name: str, device: str, output: Path) -> int:
         rows.append(row)
         write(output, report("xehe", rows, said))
         print(line(row.content()), flush=True)
+    if name == "programs":
+        print(networks.profile(place, output.with_name("trace.json")), flush=True)
     said |= {"is complete": True, "seconds": round(time.perf_counter() - start, 1)}
     write(output, report("xehe", rows, said))
     return int(any(row.required and not row.meets for row in rows))

@@ -5,7 +5,8 @@
 #
 # Needs nvcc 13, a C++ compiler, cmake, ninja, Python 3.11 or later (PYTHON) with NumPy, nanobind, scikit-build-core and
 # pytest; no package index, and nothing outside the repository. Each part has a limit of time and a JSON file of its own in
-# OUTPUT (build/gpu/results), which is there before the next part begins; all together take at most nine minutes. --only
+# OUTPUT (build/gpu/results), which is there before the next part begins; all together take at most nine minutes. The last
+# also leaves trace.json there, the kernels of a run for a viewer of Chrome traces. --only
 # goes on where something failed; --patience makes all limits N times as long, for a machine that others use too.
 # --device sim rehearses it all without a GPU: things are counted, nothing is timed.
 set -uo pipefail

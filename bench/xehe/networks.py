@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -70,37 +71,64 @@ SMALL = (
 )
 
 
+@dataclass(frozen=True)
+class Deployed:
+    """A compiled network with its owner's keys and one encrypted image."""
+
+    model: lw.Model
+    client: lw.Client
+    keys: lw.PublicKeys
+    sent: lw.Encrypted
+    expected: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, network: Network) -> Deployed:
+        """With seeded weights."""
+        random = np.random.default_rng(0)
+        weights, image = network.weights(random), random.uniform(0, 1, network.shape)
+        samples = random.uniform(0, 1, (CALIBRATED, *network.shape))
+        if len(network.shape) == 2:  # of one row
+            samples = samples.reshape(-1, network.shape[1])
+        model = lw.compile(
+            network.program, weights=tuple(weights), calibrate=samples, precision_bits=network.precision_bits,
+            progress=False, **network.options,
+        )  # fmt: skip
+        client = model.client()
+        expected = np.asarray(network.program(image, *weights))
+        return cls(model, client, client.keygen().public(), client.encrypt(image), expected)
+
+
 def network_row(place: Place, network: Network) -> Row:
     """The second run of a server on the device, beside that of one on the host."""
-    random = np.random.default_rng(0)
-    weights, image = network.weights(random), random.uniform(0, 1, network.shape)
-    samples = random.uniform(0, 1, (CALIBRATED, *network.shape))
-    if len(network.shape) == 2:  # of one row
-        samples = samples.reshape(-1, network.shape[1])
-    model = lw.compile(
-        network.program, weights=tuple(weights), calibrate=samples, precision_bits=network.precision_bits,
-        progress=False, **network.options,
-    )  # fmt: skip
-    client = model.client()
-    keys = client.keygen().public()
-    sent = client.encrypt(image)
-    server, at_home = model.server(keys, device=place.device), model.server(keys)
-    found = server(sent)
-    expected = np.asarray(network.program(image, *weights))
-    error = np.max(np.abs(np.asarray(client.decrypt(found).reveal()) - expected)) / max(np.max(np.abs(expected)), 1.0)
-    checked = bool(found.to_bytes() == at_home(sent).to_bytes() and error <= 2.0**-network.precision_bits)
-    chain = model.plan.chain
+    made = Deployed.of(network)
+    server, at_home = made.model.server(made.keys, device=place.device), made.model.server(made.keys)
+    found = server(made.sent)
+    error = np.max(np.abs(np.asarray(made.client.decrypt(found).reveal()) - made.expected))
+    error /= max(np.max(np.abs(made.expected)), 1.0)
+    checked = bool(found.to_bytes() == at_home(made.sent).to_bytes() and error <= 2.0**-network.precision_bits)
+    chain = made.model.plan.chain
     details = {"N": chain.ring_degree, "levels": chain.main.top}
 
     def run() -> Any:
-        return server(sent)
+        return server(made.sent)
 
     case = f"{network.name}, one image"
     if not place.is_timed:
         note = f"a network of this kind, N = {chain.ring_degree}"
         return counted(case, place.counts(run, is_first=False), checked=checked, note=note, details=details)
-    seconds, host = place.seconds(run, repeats=5), host_seconds(lambda: at_home(sent))
+    seconds, host = place.seconds(run, repeats=5), host_seconds(lambda: at_home(made.sent))
     return bounded(place, case, seconds, [], "ms", host=host, checked=checked, **details)
+
+
+def profile(place: Place, trace: Path) -> str:
+    """The table of one run of the first network, kernel by kernel; all kernels go to a Chrome trace."""
+    made = Deployed.of((NETWORKS if place.is_timed else SMALL)[0])
+    server = made.model.server(made.keys, device=place.device)
+    server(made.sent)
+    with lw.profile(place.device) as found:
+        server(made.sent)
+    found.trace(trace)
+    return found.table()
 
 
 def rows(place: Place) -> Iterator[Row]:

@@ -136,6 +136,9 @@ struct Kernels {
   void (*neg)(Queue& q, Rows out, ConstRows a) noexcept;
   void (*mul)(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;
   void (*mul_add)(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;  // out += a * b
+  // Products of a0 + a1 X and b0 + b1 X: out (3 polys) = a0 b0, a0 b1 + a1 b0, a1 b1. The operands may be the same
+  // rows; out aliases none.
+  void (*tensor)(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;
   // scalars: one canonical integer per limb of out.
   void (*mul_scalar)(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept;
   void (*add_scalar)(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept;

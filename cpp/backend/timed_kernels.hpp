@@ -55,6 +55,7 @@ struct TimedTable {
     LW_TIMED(neg);
     LW_TIMED(mul);
     LW_TIMED(mul_add);
+    LW_TIMED(tensor);
     LW_TIMED(mul_scalar);
     LW_TIMED(add_scalar);
     LW_TIMED(sub_scale);

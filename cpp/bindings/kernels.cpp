@@ -107,6 +107,14 @@ Result mul_add(const Ring& ring, const ResidueArray& sum, const ResidueArray& a,
   return store(ring, out);
 }
 
+Result tensor(const Ring& ring, const ResidueArray& a, const ResidueArray& b, const LimbList& limbs) {
+  const PolyRows x = load(ring, a, limbs), y = load(ring, b, limbs);
+  require(x.polys() == 2 && y.polys() == 2, ErrorKind::kShape, "tensor: operands have two polys each");
+  return compute(ring, limbs, 3, [&](Queue& queue, Rows out) {
+    ring.kernels().tensor(queue, out, std::as_const(x).rows(), std::as_const(y).rows());
+  });
+}
+
 Result sub_scale(const Ring& ring, const ResidueArray& a, const ResidueArray& b, const std::vector<Word>& scalars,
                  const LimbList& limbs) {
   const PolyRows x = load(ring, a, limbs), y = load(ring, b, limbs);
@@ -307,6 +315,7 @@ void bind_kernels(nb::module_& m) {
       .def("neg", &unary<&Kernels::neg>, "a"_a, "limbs"_a, "in_place"_a = false)
       .def("mul", &binary<&Kernels::mul>, "a"_a, "b"_a, "limbs"_a)
       .def("mul_add", &mul_add, "sum"_a, "a"_a, "b"_a, "limbs"_a)
+      .def("tensor", &tensor, "a"_a, "b"_a, "limbs"_a)
       .def("mul_scalar", &with_scalars<&Kernels::mul_scalar>, "a"_a, "scalars"_a, "limbs"_a)
       .def("add_scalar", &with_scalars<&Kernels::add_scalar>, "a"_a, "scalars"_a, "limbs"_a)
       .def("sub_scale", &sub_scale, "a"_a, "b"_a, "scalars"_a, "limbs"_a)

@@ -16,6 +16,7 @@ void sub(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;
 void neg(Queue& q, Rows out, ConstRows a) noexcept;
 void mul(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;
 void mul_add(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;
+void tensor(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;
 void mul_scalar(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept;
 void add_scalar(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept;
 void sub_scale(Queue& q, Rows out, ConstRows a, ConstRows b, std::span<const Word> scalars) noexcept;

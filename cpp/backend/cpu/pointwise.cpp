@@ -80,6 +80,25 @@ void mul_add(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
   });
 }
 
+/// All of a limb together, so that its rows come from memory once.
+void tensor(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
+  CpuQueue& queue = cpu_queue(q);
+  const bool is_square = a.base == b.base;
+  const std::size_t n = queue.degree;
+  queue.for_rows(Rows{out.base, out.stride, out.poly_stride, out.limbs, 1}, 4 * n, [&](std::size_t, std::size_t j) {
+    const Prime& p = queue.ntt[out.limbs[j]].prime;
+    Word* const middle = out.row(1, j);
+    queue.row.mul(out.row(0, j), a.row(0, j), b.row(0, j), n, p);
+    queue.row.mul(middle, a.row(0, j), b.row(1, j), n, p);
+    if (is_square) {
+      queue.row.add(middle, middle, middle, n, p);
+    } else {
+      queue.row.mul_add(middle, a.row(1, j), b.row(0, j), n, p);
+    }
+    queue.row.mul(out.row(2, j), a.row(1, j), b.row(1, j), n, p);
+  });
+}
+
 void mul_scalar(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept {
   for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime& p) {
     queue.row.mul_scalar(to, operand_row(a, poly, j), centred_scalar(queue, out, j, scalars), queue.degree, p);

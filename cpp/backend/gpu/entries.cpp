@@ -26,6 +26,7 @@ constexpr lw::Kernels kEntries = {
     .neg = RowEntries<A>::neg,
     .mul = RowEntries<A>::mul,
     .mul_add = RowEntries<A>::mul_add,
+    .tensor = RowEntries<A>::tensor,
     .mul_scalar = RowEntries<A>::mul_scalar,
     .add_scalar = RowEntries<A>::add_scalar,
     .sub_scale = RowEntries<A>::sub_scale,

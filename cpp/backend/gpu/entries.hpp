@@ -19,6 +19,7 @@ struct RowEntries {
   static void neg(Queue& q, Rows out, ConstRows a) noexcept;
   static void mul(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;
   static void mul_add(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;
+  static void tensor(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;
   static void mul_scalar(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept;
   static void add_scalar(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept;
   static void sub_scale(Queue& q, Rows out, ConstRows a, ConstRows b, std::span<const Word> scalars) noexcept;
@@ -30,6 +31,8 @@ template <class A>
 struct TransformEntries {
   static void ntt(Queue& q, Rows out, ConstRows x) noexcept;
   static void intt(Queue& q, Rows out, ConstRows x) noexcept;
+  /// (a - transform of x) * scalar for each limb; x is scratch afterwards.
+  static void ntt_sub_scale(Queue& q, Rows out, ConstRows a, Rows x, std::span<const Word> scalars) noexcept;
   static void lift(Queue& q, Rows out, ConstRows in, const LiftTable& table) noexcept;
 };
 

@@ -71,6 +71,13 @@ void RowEntries<A>::mul_add(Queue& q, Rows out, ConstRows a, ConstRows b) noexce
 }
 
 template <class A>
+void RowEntries<A>::tensor(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
+  GpuQueue& queue = gpu_queue(q);
+  queue.launch<Tensor<A>>({queue.tables(), result(out), operand(a), operand(b), numbers_of(out.limbs)},
+                          row_grid(degree_of(queue), out.limbs.size(), 1));
+}
+
+template <class A>
 void RowEntries<A>::mul_scalar(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept {
   apply<A, MulScalarOp>(q, out, a, a, scalars);
 }

@@ -187,8 +187,7 @@ void SwitchEntries<A>::mod_down(Queue& q, Rows out, ConstRows x, ConstRows remov
   const std::size_t stride = degree_of(gpu_queue(q));
   const Rows lifted = {scratch.data(), stride, stride * table.to.size(), table.to, out.polys};
   TransformEntries<A>::lift(q, lifted, removed, table);
-  TransformEntries<A>::ntt(q, lifted, lifted);
-  RowEntries<A>::sub_scale(q, out, x, lifted, inverse);
+  TransformEntries<A>::ntt_sub_scale(q, out, x, lifted, inverse);
 }
 
 template struct SwitchEntries<Fp64>;

@@ -162,6 +162,25 @@ void TransformEntries<A>::ntt(Queue& q, Rows out, ConstRows x) noexcept {
 }
 
 template <class A>
+void TransformEntries<A>::ntt_sub_scale(Queue& q, Rows out, ConstRows a, Rows x,
+                                        std::span<const Word> scalars) noexcept {
+  using Kernel = NttSubScale<A, Radix8>;
+  GpuQueue& queue = gpu_queue(q);
+  const Stages rest = rest_of<Radix8>(queue.tables().log_degree);
+  if (queue.transform() != NttForm::kRadix8 || rest.log_tile < Radix8::kLogTile) {
+    ntt(q, x, x);
+    RowEntries<A>::sub_scale(q, out, a, x, scalars);
+    return;
+  }
+  Staged<A, Radix8>::columns(queue, x, x);
+  typename Kernel::Args args = {ntt_args(queue, out, x, rest), operand(a), {}};
+  for (std::size_t j = 0; j < scalars.size(); ++j) {
+    args.scalars.word[j] = scalar_of<A>(queue, out.limbs[j], scalars[j]);
+  }
+  queue.launch<Kernel>(args, tile_grid(queue, out, rest.log_tile, Kernel::kThreads), ntt_shared_words(rest.log_tile));
+}
+
+template <class A>
 void TransformEntries<A>::intt(Queue& q, Rows out, ConstRows x) noexcept {
   GpuQueue& queue = gpu_queue(q);
   switch (queue.transform()) {

@@ -24,6 +24,7 @@ constexpr Kernels kKernels = {
     .neg = neg,
     .mul = mul,
     .mul_add = mul_add,
+    .tensor = tensor,
     .mul_scalar = mul_scalar,
     .add_scalar = add_scalar,
     .sub_scale = sub_scale,

@@ -82,6 +82,19 @@ void mul_add(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
       [](const Modulus& m, Word z, Word x, Word y) { return m.reduce(static_cast<U128>(x) * y + z); });
 }
 
+void tensor(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
+  const auto of = [](const auto& rows, std::uint32_t poly) {
+    auto one = rows;
+    one.base += poly * rows.poly_stride;
+    one.polys = 1;
+    return one;
+  };
+  mul(q, of(out, 0), of(a, 0), of(b, 0));
+  mul(q, of(out, 1), of(a, 0), of(b, 1));
+  mul_add(q, of(out, 1), of(a, 1), of(b, 0));
+  mul(q, of(out, 2), of(a, 1), of(b, 1));
+}
+
 void mul_scalar(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept {
   RefQueue& queue = ref_queue(q);
   queue.for_rows(out, kMulCycles, [&](std::size_t poly, std::size_t j) {

@@ -36,14 +36,8 @@ Ciphertext mul(const Evaluator& evaluator, const Ciphertext& a, const Ciphertext
   require_factor(a, "mul");
   require_factor(b, "mul");
   const Ring& ring = evaluator.context().ring();
-  const Kernels& kernels = ring.kernels();
-  const std::size_t limbs = a.rows->limbs().size();
-  const auto poly = [limbs](const Ciphertext& x, std::uint32_t i) { return x.rows->rows(i, 1, 0, limbs); };
   PolyRows out(ring, a.rows->limbs(), 3);
-  kernels.mul(ring.queue(), out.rows(0, 1, 0, limbs), poly(a, 0), poly(b, 0));
-  kernels.mul(ring.queue(), out.rows(1, 1, 0, limbs), poly(a, 0), poly(b, 1));
-  kernels.mul_add(ring.queue(), out.rows(1, 1, 0, limbs), poly(a, 1), poly(b, 0));
-  kernels.mul(ring.queue(), out.rows(2, 1, 0, limbs), poly(a, 1), poly(b, 1));
+  ring.kernels().tensor(ring.queue(), out.rows(), a.rows->rows(), b.rows->rows());
   return labelled(a, b, std::move(out));
 }
 
@@ -52,15 +46,8 @@ Ciphertext square(const Evaluator& evaluator, const Ciphertext& x) {
   evaluator.require_own(x, "square");
   require_factor(x, "square");
   const Ring& ring = evaluator.context().ring();
-  const Kernels& kernels = ring.kernels();
-  const std::size_t limbs = x.rows->limbs().size();
-  const ConstRows c0 = x.rows->rows(0, 1, 0, limbs), c1 = x.rows->rows(1, 1, 0, limbs);
   PolyRows out(ring, x.rows->limbs(), 3);
-  const Rows middle = out.rows(1, 1, 0, limbs);
-  kernels.mul(ring.queue(), out.rows(0, 1, 0, limbs), c0, c0);
-  kernels.mul(ring.queue(), middle, c0, c1);
-  kernels.add(ring.queue(), middle, middle, middle);
-  kernels.mul(ring.queue(), out.rows(2, 1, 0, limbs), c1, c1);
+  ring.kernels().tensor(ring.queue(), out.rows(), x.rows->rows(), x.rows->rows());
   return labelled(x, x, std::move(out));
 }
 

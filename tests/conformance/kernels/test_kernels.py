@@ -139,6 +139,23 @@ def test_pointwise_kernels_on_every_pair_of_patterns(make_ring, rng):
                 np.testing.assert_array_equal(result, expected, err_msg=f"{kernel} {x_name} {y_name}")
 
 
+def test_products_of_two_polys(make_ring, rng):
+    ring = make_ring(16)
+    patterns = oracle.residue_patterns(ring.primes, ring.degree, rng)
+    primes = oracle.column(ring.primes)
+    last = patterns["random"]
+    for x_name, x in patterns.items():
+        for y_name, y in patterns.items():
+            a, b = np.concatenate([x, last]), np.concatenate([y, x])
+            (a0, a1), (b0, b1) = oracle.exact(a), oracle.exact(b)
+            for found, exact in [
+                (ring.tensor(a, b, LIMBS), [a0 * b0, a0 * b1 + a1 * b0, a1 * b1]),
+                (ring.tensor(a, a, LIMBS), [a0 * a0, 2 * a0 * a1, a1 * a1]),
+            ]:
+                expected = (np.stack(exact) % primes).astype(np.uint64)
+                np.testing.assert_array_equal(found, expected, err_msg=f"{x_name} {y_name}")
+
+
 @pytest.mark.parametrize("scalar", ["zero", "one", "largest"])
 def test_extreme_scalars(make_ring, rng, scalar):
     ring = make_ring(64)

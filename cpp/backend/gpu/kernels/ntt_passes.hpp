@@ -27,9 +27,17 @@ class TilePasses : public TileRows<A, Tile> {
     for (std::uint32_t i = 0; i < kMoves; ++i) this->shared_.store(move_place(i), row.load(i * Radix::kThreads));
   }
   LW_GPU void store() const noexcept {
-    const Global<Word> row = this->out_ + this->row_place(this->place_.thread);
+    store([](std::uint32_t, Word word) { return word; });
+  }
+  /// finish(place in the row, word) is what becomes of each word.
+  template <class Finish>
+  LW_GPU void store(const Finish& finish) const noexcept {
+    const std::uint32_t first = this->row_place(this->place_.thread);
+    const Global<Word> row = this->out_ + first;
     LW_GPU_UNROLL
-    for (std::uint32_t i = 0; i < kMoves; ++i) row.store(i * Radix::kThreads, this->shared_.load(move_place(i)));
+    for (std::uint32_t i = 0; i < kMoves; ++i) {
+      row.store(i * Radix::kThreads, finish(first + i * Radix::kThreads, this->shared_.load(move_place(i))));
+    }
   }
 
   /// Pass number `pass` of a forward transform. The first one reads rows, and the last one writes them, but for full

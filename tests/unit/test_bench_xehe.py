@@ -21,17 +21,22 @@ from bench.xehe.parts import PARTS, conditions  # noqa: E402
 from bench.xehe.place import Place  # noqa: E402
 from bench.xehe.published import density, of_rung  # noqa: E402
 
-SIM = Place.of("sim")
 RATES = rates.Rates(3e12, 7e12, 3e13, 1e13, 2e-6, 3e-6, 1e-6)
 
 
 @pytest.fixture
-def timed(monkeypatch):
+def sim():
+    """Before it other tests may have made the device fail."""
+    return Place.of("sim")
+
+
+@pytest.fixture
+def timed(monkeypatch, sim):
     """The simulated device as one whose times count, of known rates."""
     monkeypatch.setattr(Place, "is_timed", property(lambda place: True))
     for module in (rates, bounds, ladder):
         monkeypatch.setattr(module, "rates", lambda place: RATES)
-    return SIM
+    return sim
 
 
 def no_times(rows):
@@ -52,8 +57,8 @@ def test_options_that_are_none_are_refused():
         assert CliRunner().invoke(bench_suites.suite("xehe"), words).exit_code == 2
 
 
-def test_every_rate_has_a_row_with_the_kernels_carried_out():
-    found = list(rates.rows(SIM))
+def test_every_rate_has_a_row_with_the_kernels_carried_out(sim):
+    found = list(rates.rows(sim))
     assert len(found) == 7 and all(row.ours is None and row.note for row in found)
 
 
@@ -108,8 +113,8 @@ def test_transforms_on_queues_are_counted(queues):
         _core.TransformLoop(ring, [0], 1, 2)
 
 
-def test_the_ladder_has_every_rung_with_both_arithmetics():
-    found = list(ladder.rows(SIM))
+def test_the_ladder_has_every_rung_with_both_arithmetics(sim):
+    found = list(ladder.rows(sim))
     per_rung = [row for row in found if row.metric == "launches"]
     assert all(row.checked for row in per_rung) and no_times(found)
     names = getattr(_core, "transform_names", lambda: ["as built"])()
@@ -148,10 +153,10 @@ def small_product():
     return replace(product, parameters=parameters.on(device="sim")), product
 
 
-def test_fused_products_take_fewer_launches():
+def test_fused_products_take_fewer_launches(sim):
     product, at_home = small_product()
     factors = product.encrypted()
-    one, two = (SIM.counts(lambda f=f: product.multiplied(factors, f))["launches"] for f in (True, False))
+    one, two = (sim.counts(lambda f=f: product.multiplied(factors, f))["launches"] for f in (True, False))
     assert two > one
     left, right = at_home.encrypted()
     with pytest.raises(ValueError, match="not those of the shape"):
@@ -165,8 +170,8 @@ def test_times_of_products_of_matrices_have_gains(timed, monkeypatch):
     assert [row.reference for row in found if row.metric == "gain of both, whole"] == [2.82]
 
 
-def test_routines_and_operations_are_the_hosts_bytes():
-    found = [*routines.rows(SIM), *operations.rows(SIM)]
+def test_routines_and_operations_are_the_hosts_bytes(sim):
+    found = [*routines.rows(sim), *operations.rows(sim)]
     assert {row.case.split(",")[0] for row in found} >= {*routines.ROUTINES, "rotation", "one more rotation"}
     assert all(row.checked for row in found if not row.case.startswith("upload")) and no_times(found)
 
@@ -188,8 +193,8 @@ def insecure_parameters():
     return Parameters(2048, [45, 40, 40], scale_bits=40, num_special=2, num_digits=2, insecure=True)
 
 
-def test_networks_run_on_the_device_as_on_the_host():
-    found = networks.network_row(SIM, networks.SMALL[1])
+def test_networks_run_on_the_device_as_on_the_host(sim):
+    found = networks.network_row(sim, networks.SMALL[1])
     assert found.checked and found.ours > 50 and found.metric == "launches"
 
 
@@ -207,10 +212,10 @@ def test_parts_of_the_script_have_files_that_count_when_they_end_early(tmp_path,
     assert "-- rates" in capsys.readouterr().out
 
 
-def test_programs_are_equal_on_the_device():
-    assert all(row.meets for row in equal(10, SIM))
+def test_programs_are_equal_on_the_device(sim):
+    assert all(row.meets for row in equal(10, sim))
 
 
-def test_conditions_say_what_was_measured():
-    found = conditions(SIM)
+def test_conditions_say_what_was_measured(sim):
+    found = conditions(sim)
     assert found["second tile"] == "two queues on one device" and "two unnamed GPUs" in found["published"]

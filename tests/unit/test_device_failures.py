@@ -131,7 +131,7 @@ def test_copies_on_a_device_that_failed_are_let_go(x, device):
 def test_a_context_that_cannot_be_made_holds_nothing(x, device):
     before = held(device)
     device.fail_copies(1, 1)
-    with pytest.raises(DeviceError, match="tables: a copy failed on demand"):
+    with pytest.raises(DeviceError, match="copy of tables to the device: a copy failed on demand"):
         x.gpu(lw.Device("sim", memory="1GB")) + x
     assert held(device) == before
 

@@ -105,6 +105,7 @@ ALLOWED = {
     "cost/block_maps.py": "prices of linear maps before there is a plan",
     "cost/weights.py": "prices of layouts before there is a plan",
     "layout_cost/prices.py": "prices of circuits before there is a plan",
+    "devices/profile_tables.py": "kernels, some of which have the same names",
     "machine/operations.py": "what is measured of the core",
     "machine/operations_bfv.py": "what is measured of the core",
     "plan/check.py": "a kind of key",

@@ -13,9 +13,6 @@
 
 namespace lw::cpu {
 
-/// Roots of the canonical embedding: roots[h + j] = zeta_(8h)^(5^j), j < h, for the stage that joins halves of h slots.
-std::vector<std::complex<double>> embedding_roots(std::uint32_t max_slots);
-
 class CpuQueue final : public Queue {
  public:
   CpuQueue(std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes, unsigned threads,

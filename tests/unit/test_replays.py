@@ -170,3 +170,30 @@ def test_a_run_that_is_cancelled_leaves_all_as_it_was(powers):
         while True:
             server(powers.inputs[0])
     assert [server(x).to_bytes() for x in powers.inputs] == powers.expected
+
+
+def test_a_recording_that_is_cancelled_leaves_its_memory_in_order(powers):
+    """Whoever gets it next waits for what its owner before the recording called, as others run all the while."""
+    other, stop, found = powers.server(device="sim"), threading.Event(), []
+
+    def run():
+        while not stop.is_set():
+            found.append(other(powers.inputs[1]).to_bytes())
+
+    runner = threading.Thread(target=run)
+    runner.start()
+    try:
+        for wait in np.linspace(0.001, 0.03, 15):
+            now = threading.Event()
+            server = powers.server(device="sim")
+            timer = threading.Timer(wait, now.set)
+            with interrupted(now):
+                timer.start()
+                while True:
+                    server(powers.inputs[0])
+                    server = powers.server(device="sim")
+    finally:
+        stop.set()
+        runner.join()
+    assert set(found) == {powers.expected[1]}
+    assert server(powers.inputs[0]).to_bytes() == powers.expected[0]

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <utility>
 
 namespace lw::gpu {
 namespace {
@@ -31,6 +32,7 @@ GpuRecording::GpuRecording(std::shared_ptr<Card> card)
 GpuRecording::~GpuRecording() {
   const LwDriver& driver = card_->driver();
   if (LwGraph* const unfinished = card_->end_capture(queue_.value())) driver.graph_free(unfinished);
+  order(awaited_);  // as whoever gets the memory next waits for this queue alone
   card_->memory().set_arena(queue_.value(), nullptr);
   card_->wait(queue_.value());
   for (const Piece& piece : pieces_) driver.graph_free(piece.graph);
@@ -76,15 +78,17 @@ void GpuRecording::begin_piece() noexcept {
 void GpuRecording::end_piece() noexcept {
   LwGraph* const graph = card_->end_capture(queue_.value());
   if (graph == nullptr) return;
-  pieces_.push_back({graph, awaited_, calls_});
+  pieces_.push_back({graph, std::exchange(awaited_, 0), calls_});
   upload_staged();
   call(pieces_.back());
 }
 
+void GpuRecording::order(std::uint64_t& awaited) noexcept {
+  for (; awaited != 0; awaited &= awaited - 1) card_->order(queue_.value(), std::countr_zero(awaited));
+}
+
 void GpuRecording::call(Piece& piece) noexcept {
-  for (std::uint64_t& others = piece.awaited; others != 0; others &= others - 1) {
-    card_->order(queue_.value(), std::countr_zero(others));
-  }
+  order(piece.awaited);
   card_->replay(piece.graph, piece.calls, queue_.value());
 }
 

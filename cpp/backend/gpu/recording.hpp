@@ -56,6 +56,8 @@ class GpuRecording final : public Recording {
   void end_piece() noexcept;
   void upload_staged() noexcept;
   void call(Piece& piece) noexcept;
+  /// Makes the queue wait for others, once.
+  void order(std::uint64_t& awaited) noexcept;
   bool make_block(std::size_t bytes) noexcept;
 
   const std::shared_ptr<Card> card_;

@@ -6,7 +6,8 @@ from array_programs import Deployed, draw, values
 from vec_cases import plan_of, small_chain
 
 import latticework as lw
-from latticework import bfv
+from latticework import bfv, ckks
+from latticework.errors import LevelError
 from latticework.levels import program_depth
 from latticework.runtime import Client, Server
 
@@ -51,3 +52,41 @@ def test_random_integer_programs_give_the_same_bytes(seed):
                 held.append(held[-1] * held[0])
     assert there[-1].device == "sim:0"
     assert [v.to_bytes() for v in there[2:]] == [v.to_bytes() for v in on_host[2:]]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_sequences_that_mix_places_give_the_same_bytes(seed):
+    """Each operand is marked for the device, for the host, or left where its operation was; so is each plaintext."""
+    parameters = ckks.Parameters(1024, [40, 30, 30, 30, 30], scale_bits=30, insecure=True)
+    generator = ckks.KeyGenerator(parameters)
+    keys = generator.evaluation_keys(relin=True, steps=[1, 3], conjugate=True)
+    evaluator = ckks.Evaluator(parameters, keys)
+    encryptor, encoder = (
+        ckks.Encryptor(parameters, generator.secret_key(), evaluator=evaluator),
+        ckks.Encoder(parameters),
+    )
+    rng = np.random.default_rng(seed)
+    on_host = [encryptor.encrypt(rng.uniform(-1, 1, 16)) for _ in range(3)]
+    mixed, places = list(on_host), set()
+    operations = [
+        lambda a, b, p: a + b, lambda a, b, p: a - b, lambda a, b, p: (a * b).settle(), lambda a, b, p: a.rotate(1),
+        lambda a, b, p: a.rotate_many([1, 3])[1], lambda a, b, p: a.conjugate(), lambda a, b, p: (a * p).settle(),
+        lambda a, b, p: a + 0.5, lambda a, b, p: (a * a).settle(), lambda a, b, p: -b + p,
+    ]  # fmt: skip
+
+    def marked(value):
+        return [lambda: value, value.cpu, lambda: value.gpu("sim")][rng.integers(3)]()
+
+    for step in rng.integers(len(operations), size=12):
+        i, j = rng.integers(len(on_host), size=2)
+        vector = rng.uniform(-1, 1, 16)
+        try:
+            plain = encoder.encode(vector, level=on_host[i if step == 6 else j].level)
+            made = operations[step](on_host[i], on_host[j], plain)
+        except LevelError:  # none is left to spend
+            continue
+        on_host.append(made)
+        mixed.append(operations[step](marked(mixed[i]), marked(mixed[j]), marked(plain)))
+        places.add(mixed[-1].device)
+    assert "sim:0" in places and len(on_host) > 6
+    assert [x.to_bytes() for x in mixed] == [x.to_bytes() for x in on_host]

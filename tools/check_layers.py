@@ -61,6 +61,8 @@ MAY_IMPORT = {
     "codegen": f"ir dialects params expand passes keys techniques analysis {PLAN}",
     # programs of other compilers
     "interop": "ir dialects packing frontend",
+    # models of other packages
+    "importers": "ir approx frontend user user.lines",
     "compiler": "_core accuracy analysis approx circuit codegen cost dialects expand frontend interop ir keys layout "
     f"layout_cost levels model ops params passes progress techniques user.lines {PLAN}",
     # what plans cost, and how that is told
@@ -85,10 +87,10 @@ MAY_IMPORT = {
     "commands.benchmarks": "",
     "cli": "__init__ commands",
     "__main__": "cli",
-    "__init__": "bfv ckks compiler devices frontend interop model runtime techniques",
+    "__init__": "bfv ckks compiler devices frontend importers interop model runtime techniques",
 }
 # Not needed by a plain installation, slow to import: only inside the functions that use them.
-OPTIONAL = {"IPython", "torch", "onnx", "ray", "sklearn", "matplotlib", "ortools"}
+OPTIONAL = {"IPython", "torch", "onnx", "ray", "sklearn", "skops", "matplotlib", "ortools"}
 # The only modules that load others by name: public names when they are first used, the command that is called, and
 # the benchmarks, which are not installed. So the compiler is loaded by whoever compiles.
 BY_NAME = {"__init__", "cli", "commands.benchmarks"}

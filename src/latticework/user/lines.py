@@ -8,6 +8,8 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from types import CodeType, FrameType, TracebackType
 
@@ -21,8 +23,24 @@ _PYTHON = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _INSTALLED = tuple(os.sep + name + os.sep for name in ("site-packages", "dist-packages"))
 
 
+_standing: ContextVar[Loc | None] = ContextVar("latticework_standing", default=None)
+
+
+@contextmanager
+def standing_at(loc: Loc) -> Iterator[None]:
+    """What is done inside is at a place of the user's that no frame shows, such as an operator of an imported model."""
+    token = _standing.set(loc)
+    try:
+        yield
+    finally:
+        _standing.reset(token)
+
+
 def user_loc() -> Loc:
-    """The line running in the innermost frame of the user's code."""
+    """The line running in the innermost frame of the user's code, or where it stands (`standing_at`)."""
+    standing = _standing.get()
+    if standing is not None:
+        return standing
     frame = _user_frame()
     return Loc.unknown() if frame is None else _loc(frame.f_code.co_filename, frame.f_lineno, _columns(frame))
 

@@ -1,0 +1,100 @@
+"""Carrying out a graph, on arrays or on secrets: each node by the meaning of its operator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from latticework.errors import UserError
+from latticework.importers.converters import Converter, Converters
+from latticework.importers.graph import Graph, Node, Ref
+from latticework.importers.refusals import Refusal, refuse
+from latticework.user.lines import standing_at
+
+_FAULTS = (TypeError, ValueError, IndexError, KeyError, AttributeError, ArithmeticError, NotImplementedError)
+
+
+def check_operators(graph: Graph, converters: Converters) -> None:
+    """UnsupportedError that names every node whose operator, arguments or options have no meaning here."""
+    refusals = []
+    for node in graph.nodes:
+        found = converters.find(node.operator, node.version)
+        if found is None:
+            version = f" of version {node.version}" if node.version else ""
+            why = f"no such operator is known{version}"
+            refusals.append(Refusal(node.loc, node.operator, why, converters.remedy(node.operator)))
+        elif misfit := found.misfit(node):
+            refusals.append(Refusal(node.loc, node.operator, misfit, converters.remedy(node.operator)))
+    if refusals:
+        raise refuse(graph, refusals)
+
+
+def run(graph: Graph, converters: Converters, inputs: Mapping[str, Any]) -> list[Any]:
+    """The outputs of a graph.
+
+    inputs  a value for each input: arrays, or secrets of a program that is being traced
+    raises  the error of a node, at its place; where several have one, UnsupportedError that names all of them, but for
+            those that read what others did not make
+    """
+    values = {**graph.constants, **inputs}
+    last = _last_reads(graph)
+    faults: list[tuple[Node, UserError]] = []
+    missing: set[str] = set()
+    for number, node in enumerate(graph.nodes):
+        reads = set(node.reads())
+        if reads & missing:
+            missing.update(node.results)
+            continue
+        converter = converters.find(node.operator, node.version)
+        assert converter is not None, "graphs are checked when they are imported"
+        try:
+            made = _carry_out(node, converter, values)
+        except UserError as error:
+            faults.append((node, error))
+            missing.update(node.results)
+            continue
+        values.update((name, value) for name, value in zip(node.results, made, strict=True) if name)
+        for name in reads:
+            if last[name] == number and name not in graph.constants:
+                values.pop(name, None)
+    if len(faults) == 1:
+        raise faults[0][1]
+    if faults:
+        raise refuse(graph, [Refusal(node.loc, node.operator, error.message) for node, error in faults])
+    return [values[output.name] for output in graph.outputs]
+
+
+def _carry_out(node: Node, converter: Converter, values: Mapping[str, Any]) -> tuple[Any, ...]:
+    with standing_at(node.loc):
+        args = [_given(arg, values) for arg in node.args]
+        options = {name: _given(option, values) for name, option in node.options.items()}
+        try:
+            made = converter.meaning(*args, **options)
+        except UserError as error:
+            if error.at is not None:
+                raise
+            raise type(error)(error.message, at=node.loc) from error
+        except _FAULTS as error:
+            raise UserError(f"{node.operator}: {type(error).__name__}: {error}", at=node.loc) from error
+    results: tuple[Any, ...] = made if isinstance(made, tuple) else (made,)
+    if len(results) < len(node.results):
+        raise UserError(f"{node.operator} makes {len(results)} results, {len(node.results)} are wanted", at=node.loc)
+    return results[: len(node.results)]
+
+
+def _given(value: Any, values: Mapping[str, Any]) -> Any:
+    """An argument with values in the place of names; numbers of floating point as float64."""
+    if isinstance(value, Ref):
+        return _given(values[value.name], values)
+    if isinstance(value, tuple | list):
+        return type(value)(_given(part, values) for part in value)
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        return value.astype(np.float64, copy=False)
+    return value
+
+
+def _last_reads(graph: Graph) -> dict[str, int]:
+    last = {name: number for number, node in enumerate(graph.nodes) for name in node.reads()}
+    return last | {output.name: len(graph.nodes) for output in graph.outputs}

@@ -1,0 +1,75 @@
+"""A model as a graph: operators in order, what they read and make, and where the user finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from latticework.ir.location import Loc
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A value of a graph by name, among the arguments of a node."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One use of an operator.
+
+    operator  as the door calls it: "Conv", "ai.onnx.ml.Scaler", "aten.conv2d.default"
+    args      in order: a Ref, a public value, None for one left out, or a tuple or list of these
+    options   by name, public or of Refs
+    results   names of what it makes, in order; "" for what nothing reads
+    loc       where the user finds it: file and line, and in `text` its name or its source
+    version   of the set of operators that gives it its meaning; 0 where there are no versions
+    """
+
+    operator: str
+    args: tuple[Any, ...]
+    options: Mapping[str, Any]
+    results: tuple[str, ...]
+    loc: Loc
+    version: int = 0
+
+    def reads(self) -> Iterator[str]:
+        """Names of the values that it needs."""
+        yield from _names((self.args, tuple(self.options.values())))
+
+
+@dataclass(frozen=True, slots=True)
+class GraphInput:
+    """What is given to a model, and will be encrypted."""
+
+    name: str
+    shape: tuple[int, ...]
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A model: nodes in an order in which each reads what is there.
+
+    constants  public values by name: weights as arrays, also whole numbers
+    outputs    a value each, in order
+    labels     names of the outputs, where a program returns a dictionary; none: an array, or a tuple of several
+    """
+
+    name: str
+    inputs: tuple[GraphInput, ...]
+    constants: Mapping[str, Any]
+    nodes: tuple[Node, ...]
+    outputs: tuple[Ref, ...]
+    loc: Loc
+    labels: tuple[str, ...] = field(default=())
+
+
+def _names(value: Any) -> Iterator[str]:
+    if isinstance(value, Ref):
+        yield value.name
+    elif isinstance(value, tuple | list):
+        for part in value:
+            yield from _names(part)

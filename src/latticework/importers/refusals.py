@@ -1,0 +1,45 @@
+"""All that is wrong with a model, told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from latticework.errors import UnsupportedError
+from latticework.importers.graph import Graph
+from latticework.ir.location import Loc
+
+_SHOWN = 20  # refusals that are told one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why one node cannot be imported, and what to do.
+
+    operator  with its name, where it has one
+    """
+
+    loc: Loc
+    operator: str
+    why: str
+    instead: str = ""
+
+    def told(self) -> str:
+        """One line: where, what, why and what to do."""
+        name = f" ({self.loc.text})" if self.loc.text else ""
+        return f"{self.loc}: {self.operator}{name}: {self.why}" + (f"; {self.instead}" if self.instead else "")
+
+
+def refuse(graph: Graph, refusals: Sequence[Refusal]) -> UnsupportedError:
+    """The error that tells all refusals of a model, equal ones of many nodes once."""
+    told: dict[tuple[str, str, str], list[Refusal]] = {}
+    for refusal in refusals:
+        told.setdefault((refusal.operator, refusal.why, refusal.instead), []).append(refusal)
+    lines = []
+    for alike in list(told.values())[:_SHOWN]:
+        others = "".join(f", {other.loc}" for other in alike[1:4]) + (", ..." if len(alike) > 4 else "")
+        lines.append(alike[0].told() + (f" (also {others[2:]})" if others else ""))
+    if len(told) > _SHOWN:
+        lines.append(f"and {len(told) - _SHOWN} others")
+    count = f"{len(refusals)} operators" if len(refusals) > 1 else "one operator"
+    return UnsupportedError(f"{graph.name}: {count} cannot be computed encrypted: " + " | ".join(lines), at=graph.loc)

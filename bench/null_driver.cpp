@@ -53,6 +53,9 @@ LwDriver make() {
     *info = {};
     std::snprintf(info->name, sizeof info->name, "a GPU that does nothing");
     info->compute_major = 9;
+    info->l2_bytes = 50 << 20;
+    info->multiprocessors = 132;
+    info->shared_bytes = 227 << 10;
     return LW_OK + 0;
   };
   driver.error_text = [](std::int32_t, LwStatus) { return ""; };

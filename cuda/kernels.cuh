@@ -33,7 +33,7 @@ __device__ __forceinline__ void meet() {
 }
 
 template <class K>
-__global__ void __launch_bounds__(K::kThreads) kernel(const __grid_constant__ typename K::Args args) {
+__global__ void __launch_bounds__(K::kThreads, kBlocksOf<K>) kernel(const __grid_constant__ typename K::Args args) {
   extern __shared__ std::uint64_t words[];
   const Place place = {{blockIdx.x, blockIdx.y, blockIdx.z}, threadIdx.x, blockDim.x};
   typename K::Registers registers;

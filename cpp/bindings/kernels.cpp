@@ -295,6 +295,10 @@ void bind_kernels(nb::module_& m) {
           "transform", [](const Ring& ring) { return std::string(gpu::transform_of(ring.device())); },
           [](const Ring& ring, const std::string& name) { gpu::set_transform(ring.device(), name); },
           "The form of the transforms of a ring on a GPU, one of transform_names(); all give the same results.")
+      .def_prop_rw(
+          "cache_bytes", [](const Ring& ring) { return gpu::cache_bytes_of(ring.device()); },
+          [](const Ring& ring, std::size_t bytes) { gpu::set_cache_bytes(ring.device(), bytes); },
+          "The cache that a ring on a GPU makes batches of limbs for: at first the device's. Results are the same.")
       .def(
           "allocate_and_free",
           [](const Ring& ring, std::uint64_t times) {

@@ -19,9 +19,9 @@ OF_FLOATS = {"DADD", "DFMA", "DMUL"}
 OF_MEMORY = ("LD", "ST")
 MOST_INSTRUCTIONS = {  # of the whole transform, for each butterfly
     "fp64_47_forward": 14.0,
-    "fp64_47_inverse": 15.9,
+    "fp64_47_inverse": 15.5,
     "fp64_50_forward": 15.2,
-    "fp64_50_inverse": 16.6,
+    "fp64_50_inverse": 16.1,
     "u64_50_forward": 32,
     "u64_50_inverse": 32,
     "u64_60_forward": 34.1,

@@ -40,9 +40,9 @@ class GpuDevice final : public Device {
   std::unique_ptr<Recording> record() override;
   void add_spare(std::weak_ptr<Spare> spare) override { card_->add_spare(std::move(spare)); }
 
-  /// The form of transforms that are called from now on, on any queue. Results are the same in each.
-  NttForm transform() const noexcept { return transform_; }
-  void set_transform(NttForm transform) noexcept { transform_ = transform; }
+  /// Of what is called from now on, on any queue.
+  RingChoices& choices() noexcept { return choices_; }
+  const RingChoices& choices() const noexcept { return choices_; }
 
   std::size_t live_bytes() const noexcept override { return live_; }
   std::size_t peak_bytes() const noexcept override { return peak_; }
@@ -70,7 +70,7 @@ class GpuDevice final : public Device {
   Tables tables_{};
   const HostRing host_;
   LiftCopies lifts_;
-  std::atomic<NttForm> transform_ = kDefaultTransform;
+  RingChoices choices_;
   std::mutex mutex_;
   std::array<std::atomic<GpuQueue*>, kQueues> queues_{};
   std::atomic<std::size_t> live_ = 0, peak_ = 0;

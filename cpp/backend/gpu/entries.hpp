@@ -31,9 +31,30 @@ template <class A>
 struct TransformEntries {
   static void ntt(Queue& q, Rows out, ConstRows x) noexcept;
   static void intt(Queue& q, Rows out, ConstRows x) noexcept;
-  /// (a - transform of x) * scalar for each limb; x is scratch afterwards.
-  static void ntt_sub_scale(Queue& q, Rows out, ConstRows a, Rows x, std::span<const Word> scalars) noexcept;
+  /// Forward transforms in their place in two steps, which go through memory once each: the first stages, if all are
+  /// too many for one, and the others.
+  static void ntt_begin(Queue& q, Rows x) noexcept;
+  static void ntt_end(Queue& q, Rows x) noexcept;
+  /// The second step, with (a - result) * scalar for each limb; x is scratch afterwards.
+  static void ntt_end_sub_scale(Queue& q, Rows out, ConstRows a, Rows x, std::span<const Word> scalars) noexcept;
+};
+
+/// Some targets of a base conversion that follow each other.
+struct LiftPart {
+  const LiftTable* table;
+  ConstRows in;
+  std::size_t first, count;
+};
+
+template <class A>
+struct LiftEntries {
   static void lift(Queue& q, Rows out, ConstRows in, const LiftTable& table) noexcept;
+  /// Parts, whose rows follow each other in `out`, and what of their transforms can be done at once. Where there are
+  /// several, they have one poly. Returns whether ntt_end is left to be done.
+  static bool lift_ntt_begin(Queue& q, Rows out, std::span<const LiftPart> parts) noexcept;
+  /// (a - transform of the lift) * scalar for each limb of out; scratch: as many rows.
+  static void lift_ntt_sub_scale(Queue& q, Rows out, ConstRows a, const LiftPart& part, std::span<const Word> scalars,
+                                 Word* scratch) noexcept;
 };
 
 template <class A>

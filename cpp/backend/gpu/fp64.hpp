@@ -85,6 +85,7 @@ struct Fp64 {
   /// The sum of `begin` and products, by an aligned accumulator.
   class Sum {
    public:
+    Sum() = default;  // of arrays, to be assigned
     LW_GPU Sum(const SumLimits& limits, Value begin) noexcept : high_(limits.start), low_(begin), left_(limits.terms) {}
 
     LW_GPU void add(Value a, Value b, const SumLimits& limits, const Prime& p) noexcept {

@@ -15,6 +15,11 @@ inline Source operand(const ConstRows& rows) noexcept {
   return {rows.base, rows.stride, rows.polys == 1 ? 0 : rows.poly_stride};
 }
 
+/// Rows from number `first` on, of these limbs.
+inline Rows rows_of(const Rows& rows, std::size_t first, std::span<const std::uint16_t> limbs) noexcept {
+  return {rows.row(0, first), rows.stride, rows.poly_stride, limbs, rows.polys};
+}
+
 inline LimbNumbers numbers_of(std::span<const std::uint16_t> limbs) noexcept {
   LimbNumbers numbers = {};
   std::copy(limbs.begin(), limbs.end(), numbers.number);

@@ -17,6 +17,8 @@
 // and, only if so many blocks that are neighbours in the first direction go through the phases together, as a cluster,
 // and use each other's shared memory (compute capability 9.0 and later),
 //   static constexpr std::uint32_t kCluster;
+// or if so many blocks are to have room for their registers on a multiprocessor,
+//   static constexpr std::uint32_t kBlocks;
 // The functions are LW_GPU. Memory is reached through Global and Shared alone: addresses of a device mean nothing to
 // the host, and the simulator watches every access.
 #pragma once
@@ -106,13 +108,22 @@ class Shared {
 #if defined(LW_ON_DEVICE)
   LW_GPU explicit Shared(std::uint64_t* words) noexcept : words_(words) {}
 #else
-  explicit Shared(std::uint32_t rank) noexcept : rank_(rank) {}
+  explicit Shared(std::uint32_t rank, std::size_t first = 0) noexcept : rank_(rank), first_(first) {}
 #endif
+
+  /// Those from word i on.
+  LW_GPU Shared operator+(std::size_t i) const noexcept {
+#if defined(LW_ON_DEVICE)
+    return Shared(words_ + i);
+#else
+    return Shared(rank_, first_ + i);
+#endif
+  }
 
   /// Those of another block of the cluster, or of this one. They are there from the second phase to the last.
   LW_GPU Shared of(std::uint32_t rank) const noexcept {
 #if !defined(__CUDA_ARCH__)
-    return Shared(rank);
+    return Shared(rank, first_);
 #elif __CUDA_ARCH__ >= 900
     std::uint64_t* words;
     asm("mapa.u64 %0, %1, %2;" : "=l"(words) : "l"(words_), "r"(rank));
@@ -127,14 +138,14 @@ class Shared {
 #if defined(LW_ON_DEVICE)
     return words_[i];
 #else
-    return *memory->shared(rank_, i, Memory::Access::kRead);
+    return *memory->shared(rank_, first_ + i, Memory::Access::kRead);
 #endif
   }
   LW_GPU void store(std::size_t i, std::uint64_t value) const noexcept {
 #if defined(LW_ON_DEVICE)
     words_[i] = value;
 #else
-    *memory->shared(rank_, i, Memory::Access::kWrite) = value;
+    *memory->shared(rank_, first_ + i, Memory::Access::kWrite) = value;
 #endif
   }
 
@@ -143,6 +154,7 @@ class Shared {
   std::uint64_t* words_;
 #else
   std::uint32_t rank_;
+  std::size_t first_;
 #endif
 };
 
@@ -182,6 +194,13 @@ inline constexpr std::uint32_t kClusterOf = 1;
 template <class K>
   requires requires { K::kCluster; }
 inline constexpr std::uint32_t kClusterOf<K> = K::kCluster;
+
+/// Blocks of a multiprocessor; 0: the compiler chooses.
+template <class K>
+inline constexpr std::uint32_t kBlocksOf = 0;
+template <class K>
+  requires requires { K::kBlocks; }
+inline constexpr std::uint32_t kBlocksOf<K> = K::kBlocks;
 
 /// Whether the threads of a block meet before this phase, or those of a cluster.
 template <class K>

@@ -25,20 +25,27 @@ struct HostRing {
   std::vector<std::complex<double>> roots;
 };
 
+/// What may be chosen for a ring while it is used; results are the same.
+struct RingChoices {
+  std::atomic<NttForm> transform = kDefaultTransform;
+  std::atomic<std::size_t> cache_bytes = 0;  // that batches of limbs are made for
+};
+
 /// An in-order queue. After a failure of its card it launches and copies nothing. Safe to share between threads.
 class GpuQueue final : public Queue {
  public:
   GpuQueue(Card& card, int number, const Tables& tables, const HostRing& host, LiftCopies& lifts,
-           const std::atomic<NttForm>& transform) noexcept
+           const RingChoices& choices) noexcept
       : card_(card),
         number_(number),
         tables_(tables),
         host_(host),
         lifts_(lifts),
-        transform_(transform),
+        choices_(choices),
         staging_(card, number) {}
 
   Card& card() noexcept { return card_; }
+  const Card& card() const noexcept { return card_; }
   int number() const noexcept { return number_; }
   StagingBlocks& staging() noexcept { return staging_; }
   /// Of them, or of the recording that captures what is called.
@@ -48,7 +55,9 @@ class GpuQueue final : public Queue {
   /// The ring's constants on the device.
   const Tables& tables() const noexcept { return tables_; }
   /// The form of the ring's transforms.
-  NttForm transform() const noexcept { return transform_; }
+  NttForm transform() const noexcept { return choices_.transform; }
+  /// Of the device, that batches of limbs are made for.
+  std::size_t cache_bytes() const noexcept { return choices_.cache_bytes; }
   /// By limb number, on the host.
   std::span<const Modulus> moduli() const noexcept { return host_.moduli; }
   /// Roots of the canonical embedding, on the host.
@@ -80,7 +89,7 @@ class GpuQueue final : public Queue {
   const Tables& tables_;
   const HostRing& host_;
   LiftCopies& lifts_;
-  const std::atomic<NttForm>& transform_;
+  const RingChoices& choices_;
   StagingBlocks staging_;
 };
 

@@ -1,112 +1,167 @@
-// The fused kernels. What lies outside each digit is lifted and transformed into scratch first; all keys are then one
-// launch, and with the sums of a linear transform a few limbs at a time, so that scratch need not hold all babies.
+// The fused kernels. Limbs go by batches whose rows between kernels stay in the cache of the device: what lies outside
+// each digit is lifted in the first pass of its transform, and the last pass multiplies with all keys, where that pays.
 #include <algorithm>
 #include <array>
+#include <vector>
 
+#include "backend/gpu/batches.hpp"
 #include "backend/gpu/entries.hpp"
-#include "backend/gpu/launch.hpp"
+#include "backend/gpu/tile_stages.hpp"
 
 namespace lw::gpu {
 namespace {
 
-constexpr std::size_t kWordsAtOnce = std::size_t{1} << 18;  // of a row, in the limbs of babies that are there at once
+constexpr std::size_t kShareOfDigits = 2 * kCacheShare, kShareOfBabies = 2 * kCacheShare;  // of the cache, in diag_sums
 
-std::size_t rest_rows(const DigitRows& digit) noexcept {
-  return digit.to_rest == nullptr ? 0 : digit.to_rest->to.size();
+std::size_t num_lifted(const SwitchSource& source) noexcept {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(source.digits, [](const DigitRows& digit) { return digit.to_rest != nullptr; }));
 }
 
-std::size_t extended_words(const GpuQueue& queue, const SwitchSource& source) noexcept {
+/// Limbs of a batch of digits, and of turned copies in it.
+std::size_t digits_at_once(const GpuQueue& queue, const SwitchSource& source, std::size_t share) noexcept {
+  return limbs_at_once(queue, num_lifted(source), share, source.limbs.size());
+}
+std::size_t babies_at_once(const GpuQueue& queue, const SwitchSource& source, std::size_t num_keys) noexcept {
+  return std::min(limbs_at_once(queue, 2 * num_keys, kShareOfBabies, source.limbs.size()),
+                  digits_at_once(queue, source, kShareOfDigits));
+}
+
+/// Words of the lifted rows of a batch. A digit has none at its own limbs.
+std::size_t extended_words(const GpuQueue& queue, const SwitchSource& source, std::size_t limbs) noexcept {
   std::size_t rows = 0;
-  for (const DigitRows& digit : source.digits) rows += rest_rows(digit);
+  for (const DigitRows& digit : source.digits) {
+    if (digit.to_rest != nullptr) rows += std::min(limbs, digit.to_rest->to.size());
+  }
   return rows * degree_of(queue);
 }
 
-/// Limbs of babies that are in scratch together.
-std::size_t limbs_at_once(const GpuQueue& queue, const SwitchSource& source) noexcept {
-  return std::clamp<std::size_t>(kWordsAtOnce / degree_of(queue), 1, std::max<std::size_t>(source.limbs.size(), 1));
+/// Whether products with keys are in the last pass of the transforms of digits. With k keys, d digits go d (2 k + 1)
+/// times between chip and memory then and not d (3 k + 2) times, for any k; but a block has the tiles of all digits in
+/// its shared memory, and transforms them one after the other. So they have to fit, and there have to be blocks for
+/// half of the multiprocessors at least: each is busy with its keys for twice as long as with its transforms.
+bool multiplies_in_transforms(const GpuQueue& queue, const SwitchSource& source, std::size_t limbs) noexcept {
+  const std::size_t bytes = source.digits.size() * NttKeyProduct<Fp64>::kTileWords * sizeof(Word);
+  const std::size_t blocks = limbs * (degree_of(queue) >> Radix8::kLogTile);
+  return ends_in_full_tiles(queue) && bytes <= queue.card().info().shared_bytes && 2 * blocks >= num_processors(queue);
 }
 
-/// The digits of a source on every target limb; what lies outside a digit is kept in scratch.
+/// A ring's word for P at some target limbs.
+template <class A>
+SwitchLimbs limbs_of(const GpuQueue& queue, const SwitchSource& source, LimbWindow part) noexcept {
+  SwitchLimbs where = {};
+  where.first = static_cast<std::uint32_t>(part.first);
+  where.count = static_cast<std::uint32_t>(part.count);
+  where.num_special = static_cast<std::uint32_t>(source.num_special);
+  where.limbs = numbers_of(source.limbs.subspan(part.first, part.count));
+  for (std::size_t j = std::max(part.first, source.num_special); j < part.first + part.count; ++j) {
+    const Word product = source.special_product[j - source.num_special];
+    where.special_product.word[j - part.first] = scalar_of<A>(queue, source.limbs[j], product);
+  }
+  return where;
+}
+
+/// The digits of a source at the limbs of a batch; what lies outside a digit is in scratch.
 template <class A>
 class ExtendedDigits {
  public:
-  ExtendedDigits(Queue& q, const SwitchSource& source, LimbWindow window, Word* scratch) noexcept
-      : queue_(gpu_queue(q)), source_(source), window_(window), scratch_(scratch) {
-    if (window.first > 0) return;  // an earlier window has put them there
-    const std::size_t stride = degree_of(queue_);
-    std::array<std::uint16_t, kMaxLimbs>
-        limbs;  // of rows that are lifted and not transformed, up to those at `scratch`
-    std::size_t count = 0;
-    const auto transform = [&] {
-      const Rows rows = {scratch - count * stride, stride, 0, std::span(limbs).first(count), 1};
-      if (count > 0) TransformEntries<A>::ntt(q, rows, rows);
-      count = 0;
-    };
+  /// is_fused: transforms are to be finished by `multiply`, which is called for the whole batch in parts.
+  ExtendedDigits(Queue& q, const SwitchSource& source, LimbWindow batch, Word* scratch, bool is_fused) noexcept
+      : queue_(gpu_queue(q)), source_(source), batch_(batch), scratch_(scratch) {
+    std::vector<LiftPart> parts;
+    std::vector<std::uint16_t> limbs;  // of the rows in scratch
     for (const DigitRows& digit : source.digits) {
       if (digit.to_rest == nullptr) continue;
-      const Rows rest = {scratch, stride, 0, digit.to_rest->to, 1};
-      TransformEntries<A>::lift(q, rest, digit.coefficients, *digit.to_rest);
-      if (count + rest.limbs.size() > limbs.size()) transform();
-      std::ranges::copy(rest.limbs, limbs.begin() + static_cast<std::ptrdiff_t>(count));
-      count += rest.limbs.size();
-      scratch += rest.limbs.size() * stride;
+      const std::size_t before = limbs.size();
+      for (const std::uint16_t limb : source.limbs.subspan(batch.first, batch.count)) {
+        if (!is_own(digit, limb)) limbs.push_back(limb);
+      }
+      if (limbs.size() == before) continue;
+      const std::vector<std::uint16_t>& to = digit.to_rest->to;
+      const auto first = static_cast<std::size_t>(std::find(to.begin(), to.end(), limbs[before]) - to.begin());
+      parts.push_back({digit.to_rest, digit.coefficients, first, limbs.size() - before});
     }
-    transform();
+    const Rows rows = {scratch, degree_of(queue_), 0, limbs, 1};
+    is_begun_ = LiftEntries<A>::lift_ntt_begin(q, rows, parts);
+    if (!is_begun_ || is_fused) return;
+    is_begun_ = false;
+    for (std::size_t first = 0; first < limbs.size(); first += kMaxLimbs) {
+      const std::size_t count = std::min(kMaxLimbs, limbs.size() - first);
+      TransformEntries<A>::ntt_end(q, rows_of(rows, first, std::span(limbs).subspan(first, count)));
+    }
   }
 
-  SwitchLimbs limbs(LimbWindow part) const noexcept {
-    SwitchLimbs where = {};
-    where.first = static_cast<std::uint32_t>(part.first);
-    where.count = static_cast<std::uint32_t>(part.count);
-    where.num_special = static_cast<std::uint32_t>(source_.num_special);
-    where.limbs = numbers_of(source_.limbs.subspan(part.first, part.count));
-    for (std::size_t j = std::max(part.first, source_.num_special); j < part.first + part.count; ++j) {
-      const Word product = source_.special_product[j - source_.num_special];
-      where.special_product.word[j - part.first] = scalar_of<A>(queue_, source_.limbs[j], product);
-    }
-    return where;
-  }
-
-  /// Digits times keys plus P * rest, turned, at the limbs of a part of the window: for key k to result(k).
+  /// Digits times keys plus P * rest, turned, at the limbs of a part of the batch: for key k to result(k). Keys are
+  /// those of the window.
   template <class Result>
-  void multiply(std::span<const KeyRows> keys, LimbWindow part, const Result& result) const noexcept {
+  void multiply(std::span<const KeyRows> keys, LimbWindow window, LimbWindow part,
+                const Result& result) const noexcept {
     const std::size_t digits = source_.digits.size(), count = part.count;
     Staging staging(queue_);
-    const auto rows = staging.put<DigitRow>(
-        digits * count, [&](std::size_t i) { return DigitRow{digit_row(i / count, part.first + i % count)}; });
+    const Word* lifted = scratch_;  // the row of the next limb outside its digit
+    const auto rows = staging.put<DigitRow>(digits * count, [&](std::size_t i) {
+      const DigitRows& digit = source_.digits[i / count];
+      if (i % count == 0) lifted += lifted_words(digit, batch_.first, part.first);
+      const DigitRow row = digit_row(digit, part.first + i % count, lifted);
+      if (i % count + 1 == count) lifted += lifted_words(digit, part.first + count, batch_.first + batch_.count);
+      return row;
+    });
     const auto pairs = staging.put<KeyPair>(keys.size() * digits * count, [&](std::size_t i) {
       const KeyRows& key = keys[i / count / digits];
-      const std::size_t at = i / count % digits * window_.count + part.first - window_.first + i % count;
+      const std::size_t at = i / count % digits * window.count + part.first - window.first + i % count;
       return KeyPair{key.b[at], key.a[at]};
     });
     const auto results = staging.put<KeyResult>(keys.size(), [&](std::size_t k) {
-      return KeyResult{result(k), static_cast<std::uint32_t>(keys[k].galois_element)};
+      const auto element = static_cast<std::uint32_t>(keys[k].galois_element);
+      return KeyResult{result(k), is_begun_ ? inverse_of(element) : element};
     });
     const bool has_rest = source_.rest != nullptr;
-    queue_.launch<KeyProduct<A>>(
-        {queue_.tables(), static_cast<std::uint32_t>(digits), has_rest ? source_.rest->polys : 0, rows, pairs, results,
-         has_rest ? operand(*source_.rest) : Source{}, limbs(part)},
-        row_grid(degree_of(queue_), keys.size(), count));
+    const KeyProductArgs args = {
+        queue_.tables(), static_cast<std::uint32_t>(digits),           has_rest ? source_.rest->polys : 0, rows, pairs,
+        results,         has_rest ? operand(*source_.rest) : Source{}, limbs_of<A>(queue_, source_, part)};
+    if (!is_begun_) {
+      queue_.launch<KeyProduct<A>>(args, row_grid(degree_of(queue_), keys.size(), count));
+      return;
+    }
+    const Stages rest = rest_of<Radix8>(queue_.tables().log_degree);
+    queue_.launch<NttKeyProduct<A>>({tile_shape(queue_, rest), args, static_cast<std::uint32_t>(keys.size())},
+                                    tile_grid(queue_, count, 1, Radix8::kLogTile, Radix8::kThreads),
+                                    static_cast<std::uint32_t>(digits) * NttKeyProduct<A>::kTileWords);
   }
 
  private:
-  /// Digit d at target limb j.
-  const Word* digit_row(std::size_t d, std::size_t j) const noexcept {
-    const DigitRows& digit = source_.digits[d];
-    const auto place = std::find(digit.ntt.limbs.begin(), digit.ntt.limbs.end(), source_.limbs[j]);
-    if (place != digit.ntt.limbs.end()) {
-      return digit.ntt.row(0, static_cast<std::size_t>(place - digit.ntt.limbs.begin()));
+  static bool is_own(const DigitRows& digit, std::uint16_t limb) noexcept {
+    return std::ranges::find(digit.ntt.limbs, limb) != digit.ntt.limbs.end();
+  }
+  /// Words in scratch of a digit's rows at target limbs [first, end).
+  std::size_t lifted_words(const DigitRows& digit, std::size_t first, std::size_t end) const noexcept {
+    if (digit.to_rest == nullptr) return 0;
+    const auto limbs = source_.limbs.subspan(first, end - first);
+    const auto rows = std::ranges::count_if(limbs, [&](std::uint16_t limb) { return !is_own(digit, limb); });
+    return static_cast<std::size_t>(rows) * degree_of(queue_);
+  }
+  /// A digit's row at target limb j: given, or the next one in scratch.
+  DigitRow digit_row(const DigitRows& digit, std::size_t j, const Word*& lifted) const noexcept {
+    const auto place = std::ranges::find(digit.ntt.limbs, source_.limbs[j]) - digit.ntt.limbs.begin();
+    if (static_cast<std::size_t>(place) < digit.ntt.limbs.size()) {
+      return {digit.ntt.row(0, static_cast<std::size_t>(place)), 0};
     }
-    const std::vector<std::uint16_t>& rest = digit.to_rest->to;
-    const auto at = static_cast<std::size_t>(std::find(rest.begin(), rest.end(), source_.limbs[j]) - rest.begin());
-    const SwitchSource before = {{}, 0, source_.digits.first(d), nullptr, {}};
-    return scratch_ + extended_words(queue_, before) + at * degree_of(queue_);
+    const Word* const row = lifted;
+    lifted += degree_of(queue_);
+    return {row, is_begun_};
+  }
+  /// Of a Galois element, modulo 2N: modulo 8 it is its own inverse, and each step doubles the bits that are right.
+  std::uint32_t inverse_of(std::uint32_t element) const noexcept {
+    std::uint32_t inverse = element;
+    for (int step = 0; step < 4; ++step) inverse *= 2 - element * inverse;
+    return inverse & (2 * queue_.tables().degree() - 1);
   }
 
   GpuQueue& queue_;
   const SwitchSource& source_;
-  const LimbWindow window_;
+  const LimbWindow batch_;
   const Word* const scratch_;
+  bool is_begun_;  // the last pass of transforms is left
 };
 
 /// The terms of a linear transform, those of one giant together, and where they begin.
@@ -135,23 +190,29 @@ struct StagedTerms {
 
 template <class A>
 std::size_t SwitchEntries<A>::key_switch_scratch(Queue& q, const SwitchSource& source, std::size_t) noexcept {
-  return extended_words(gpu_queue(q), source);
+  const GpuQueue& queue = gpu_queue(q);
+  return extended_words(queue, source, digits_at_once(queue, source, kCacheShare));
 }
 
 template <class A>
 void SwitchEntries<A>::key_switch(Queue& q, std::span<const Rows> out, const SwitchSource& source, LimbWindow window,
                                   std::span<const KeyRows> keys, std::span<Word> scratch) noexcept {
-  const ExtendedDigits<A> digits(q, source, window, scratch.data());
-  digits.multiply(keys, window, [&](std::size_t k) {
-    return Target{out[k].row(0, window.first), out[k].stride, out[k].poly_stride};
-  });
+  const GpuQueue& queue = gpu_queue(q);
+  for (const LimbWindow batch : batches_of(window, digits_at_once(queue, source, kCacheShare))) {
+    const bool is_fused = multiplies_in_transforms(queue, source, batch.count);
+    const ExtendedDigits<A> digits(q, source, batch, scratch.data(), is_fused);
+    digits.multiply(keys, window, batch, [&](std::size_t k) {
+      return Target{out[k].row(0, batch.first), out[k].stride, out[k].poly_stride};
+    });
+  }
 }
 
 template <class A>
 std::size_t SwitchEntries<A>::diag_sums_scratch(Queue& q, const SwitchSource& source, std::size_t num_keys,
                                                 std::size_t) noexcept {
   const GpuQueue& queue = gpu_queue(q);
-  return extended_words(queue, source) + 2 * num_keys * limbs_at_once(queue, source) * degree_of(queue);
+  return extended_words(queue, source, digits_at_once(queue, source, kShareOfDigits)) +
+         2 * num_keys * babies_at_once(queue, source, num_keys) * degree_of(queue);
 }
 
 template <class A>
@@ -159,35 +220,42 @@ void SwitchEntries<A>::diag_sums(Queue& q, std::span<const Rows> out, const Swit
                                  ConstRows self, std::span<const KeyRows> keys, std::span<const DiagonalTerm> terms,
                                  std::span<Word> scratch) noexcept {
   GpuQueue& queue = gpu_queue(q);
-  const ExtendedDigits<A> digits(q, source, window, scratch.data());
-  Word* const babies = scratch.data() + extended_words(queue, source);
-  const std::size_t stride = degree_of(queue), at_once = limbs_at_once(queue, source);
+  const std::size_t stride = degree_of(queue), of_digits = digits_at_once(queue, source, kShareOfDigits);
+  const std::size_t of_babies = babies_at_once(queue, source, keys.size());
+  Word* const babies = scratch.data() + extended_words(queue, source, of_digits);
   Staging staging(queue);
   const StagedTerms staged(staging, terms, out.size());
   const auto sums = staging.put<Target>(out.size(), [&](std::size_t g) { return result(out[g]); });
-  const std::size_t end = window.first + window.count;
-  for (std::size_t first = window.first; first < end; first += at_once) {
-    const LimbWindow part = {first, std::min(at_once, end - first)};
-    const std::size_t half = part.count * stride;
-    digits.multiply(keys, part, [&](std::size_t k) { return Target{babies + 2 * k * half, stride, half}; });
-    queue.launch<GiantSums<A>>({queue.tables(), staged.sorted, staged.begins, sums, Source{babies, stride, half},
-                                operand(self), digits.limbs(part)},
-                               row_grid(stride, out.size(), part.count));
+  const bool is_fused = multiplies_in_transforms(queue, source, of_babies);
+  for (const LimbWindow batch : batches_of(window, of_digits)) {
+    const ExtendedDigits<A> digits(q, source, batch, scratch.data(), is_fused);
+    for (const LimbWindow part : batches_of(batch, of_babies)) {
+      const std::size_t half = part.count * stride;
+      digits.multiply(keys, window, part, [&](std::size_t k) { return Target{babies + 2 * k * half, stride, half}; });
+      queue.launch<GiantSums<A>>({queue.tables(), staged.sorted, staged.begins, sums, Source{babies, stride, half},
+                                  operand(self), limbs_of<A>(queue, source, part)},
+                                 row_grid(stride, out.size(), part.count));
+    }
   }
 }
 
 template <class A>
 std::size_t SwitchEntries<A>::mod_down_scratch(Queue& q, std::uint32_t polys, const LiftTable& table) noexcept {
-  return polys * table.to.size() * degree_of(gpu_queue(q));
+  const GpuQueue& queue = gpu_queue(q);
+  return polys * limbs_at_once(queue, polys, kCacheShare, table.to.size()) * degree_of(queue);
 }
 
 template <class A>
 void SwitchEntries<A>::mod_down(Queue& q, Rows out, ConstRows x, ConstRows removed, const LiftTable& table,
                                 std::span<const Word> inverse, std::span<Word> scratch) noexcept {
-  const std::size_t stride = degree_of(gpu_queue(q));
-  const Rows lifted = {scratch.data(), stride, stride * table.to.size(), table.to, out.polys};
-  TransformEntries<A>::lift(q, lifted, removed, table);
-  TransformEntries<A>::ntt_sub_scale(q, out, x, lifted, inverse);
+  const std::size_t at_once = limbs_at_once(gpu_queue(q), out.polys, kCacheShare, table.to.size());
+  for (const LimbWindow batch : batches_of({0, table.to.size()}, at_once)) {
+    const auto limbs = out.limbs.subspan(batch.first, batch.count);
+    const ConstRows of_x = {x.row(0, batch.first), x.stride, x.poly_stride, limbs, x.polys};
+    LiftEntries<A>::lift_ntt_sub_scale(q, rows_of(out, batch.first, limbs), of_x,
+                                       {&table, removed, batch.first, batch.count},
+                                       inverse.subspan(batch.first, batch.count), scratch.data());
+  }
 }
 
 template struct SwitchEntries<Fp64>;

@@ -12,21 +12,22 @@ namespace {
 constexpr std::uint32_t kClusterCompute = 9;  // blocks reach each other's shared memory from this generation on
 
 template <class Gpu, class Any>
-Gpu& gpu_device(Any& device) {
+Gpu& gpu_device(Any& device, const char* what) {
   auto* const found = dynamic_cast<Gpu*>(&device);
   if (found != nullptr) return *found;
-  throw Error(ErrorKind::kValue, "transform: on the device \"" + std::string(device.name()) +
-                                     "\" transforms have one form; use a ring on a GPU, or on a simulated one");
+  throw Error(ErrorKind::kValue, std::string(what) + ": on the device \"" + std::string(device.name()) +
+                                     "\" there is nothing to choose; use a ring on a GPU, or on a simulated one");
 }
 
 }  // namespace
 
 std::string_view transform_of(const Device& device) {
-  return kTransformNames[static_cast<std::size_t>(gpu_device<const GpuDevice>(device).transform())];
+  const RingChoices& choices = gpu_device<const GpuDevice>(device, "transform").choices();
+  return kTransformNames[static_cast<std::size_t>(choices.transform.load())];
 }
 
 void set_transform(Device& device, std::string_view name) {
-  GpuDevice& gpu = gpu_device<GpuDevice>(device);
+  GpuDevice& gpu = gpu_device<GpuDevice>(device, "transform");
   const auto found = std::find(kTransformNames.begin(), kTransformNames.end(), name);
   if (found == kTransformNames.end()) {
     std::string known;
@@ -40,7 +41,15 @@ void set_transform(Device& device, std::string_view name) {
                                        std::to_string(kClusterCompute) + ".0; this one, " + info.name + ", has " +
                                        std::to_string(info.compute_major) + "." + std::to_string(info.compute_minor));
   }
-  gpu.set_transform(transform);
+  gpu.choices().transform = transform;
+}
+
+std::size_t cache_bytes_of(const Device& device) {
+  return gpu_device<const GpuDevice>(device, "cache_bytes").choices().cache_bytes;
+}
+
+void set_cache_bytes(Device& device, std::size_t bytes) {
+  gpu_device<GpuDevice>(device, "cache_bytes").choices().cache_bytes = std::min(bytes, kMostCache);
 }
 
 }  // namespace lw::gpu

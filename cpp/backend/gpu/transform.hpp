@@ -1,5 +1,5 @@
-// The forms in which a GPU's transforms are there: the ladder of the paper on XeHE, from one kernel for each stage to
-// passes in registers.
+// What may be chosen of a ring on a GPU. The forms in which its transforms are there: the ladder of the paper on XeHE,
+// from one kernel for each stage to passes in registers. And the cache that batches are made for.
 #pragma once
 
 #include <array>
@@ -34,5 +34,12 @@ inline constexpr std::array<std::string_view, 9> kTransformNames = {
 /// a form that the GPU cannot run.
 std::string_view transform_of(const Device& device);
 void set_transform(Device& device, std::string_view name);
+
+/// The cache that batches of limbs of a ring on a GPU are made for: at first the device's, at most kMostCache, so that
+/// what scratch there is has a bound that does not depend on the device. Results are the same. It is not set while the
+/// ring computes, for scratch is as large as it says.
+inline constexpr std::size_t kMostCache = std::size_t{64} << 20;
+std::size_t cache_bytes_of(const Device& device);
+void set_cache_bytes(Device& device, std::size_t bytes);
 
 }  // namespace lw::gpu

@@ -85,6 +85,7 @@ struct U64 {
   /// The sum of `begin` and products, in 128 bits.
   class Sum {
    public:
+    Sum() = default;  // of arrays, to be assigned
     LW_GPU Sum(const SumLimits&, Value begin) noexcept : high_(0), low_(begin), left_(kTerms) {}
 
     LW_GPU void add(Value a, Value b, const SumLimits& limits, const Prime& p) noexcept {
@@ -121,7 +122,7 @@ struct U64 {
 
    private:
     double sum_ = 0;
-    std::int64_t num_above_ = 0;
+    std::int32_t num_above_ = 0;
   };
 };
 

@@ -1,8 +1,8 @@
 """What a server takes of the memory of a device beside what it takes of a host's.
 
 Numbers of `cpp/backend/gpu`: pieces of memory are of sizes that are an eighth of their power of two apart, what kernels
-are given goes through blocks of each queue, and turned copies of a linear transform are in scratch a few limbs at a
-time.
+are given goes through blocks of each queue, and turned copies of a linear transform are in scratch as far as they get a
+quarter of a GPU's cache, or of 64 MiB (`gpu/batches.hpp`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from latticework.params import ModulusChain
 from latticework.plan.schema import Plan
 
 BLOCKS, BLOCK_BYTES, RUN_BYTES = 16, 1 << 20, 1 << 24  # of a queue; of one; of rows of keys that are on their way
-WORDS_AT_ONCE = 1 << 18  # of a row, in the limbs of turned copies that are there at once
+COPY_BYTES = 1 << 24  # of turned copies that are there at once, where one limb of all takes no more: on any GPU at most
 CONVERSION_BYTES = 8 << 20  # for tables of base conversions
 
 
@@ -38,8 +38,9 @@ def baby_rows(site: Site) -> int:
     if site.record not in (DIAG_SUMS, MAP_SUMS):
         return 0
     chain = chain_of(site.use)
-    limbs = min(max(1, WORDS_AT_ONCE // chain.ring_degree), len(chain.primes) + len(chain.special))
-    return 2 * len(site.record.keys(site.use)) * limbs
+    rows = 2 * len(site.record.keys(site.use))
+    fitting = COPY_BYTES // max(1, rows * chain.ring_degree * WORD_BYTES)
+    return rows * min(max(1, fitting), len(chain.primes) + len(chain.special))
 
 
 def resident_key_bytes(plan: Plan, key_bytes: int) -> int:

@@ -37,17 +37,17 @@ LW_GPU void butterflies(const Word* words, const typename A::Twiddle* table, con
 
 /// The last stages of a row that has columns before them.
 struct Rest : FullTile<Radix8> {
-  static LW_GPU std::uint32_t first(const NttArgs& args) noexcept {
+  static LW_GPU std::uint32_t first(const TileShape& args) noexcept {
     __builtin_assume(args.first > 0);
     return args.first;
   }
 };
 /// Columns of three stages before others.
 struct Columns : AnyTile<Radix8> {
-  static LW_GPU bool is_end(const NttArgs&) noexcept { return false; }
-  static LW_GPU std::uint32_t log_size(const NttArgs&) noexcept { return Radix8::kLogTile; }
-  static LW_GPU std::uint32_t log_run(const NttArgs& args) noexcept { return Radix8::kLogTile - stages(args); }
-  static LW_GPU std::uint32_t stages(const NttArgs&) noexcept { return 3; }
+  static LW_GPU bool is_end(const TileShape&) noexcept { return false; }
+  static LW_GPU std::uint32_t log_size(const TileShape&) noexcept { return Radix8::kLogTile; }
+  static LW_GPU std::uint32_t log_run(const TileShape& args) noexcept { return Radix8::kLogTile - stages(args); }
+  static LW_GPU std::uint32_t stages(const TileShape&) noexcept { return 3; }
 };
 
 /// A kernel of transforms for primes that B takes.

@@ -19,7 +19,8 @@ struct Lift : OnePhase {
     DeviceLift table;
     Target out;
     Source in;
-    LimbNumbers rows;  // of `in`, for each source limb
+    LimbNumbers rows;            // of `in`, for each source limb
+    std::uint32_t first, count;  // targets, to rows from 0 on
   };
 
   /// In a grid of (parts of a row, groups of targets, polys).
@@ -36,8 +37,9 @@ struct Lift : OnePhase {
     const typename A::Value multiples = parts.multiples();
 
     const std::uint32_t begin = place.block[1] * kLiftTargets;
-    const std::uint32_t end = begin + kLiftTargets < args.table.num_to ? begin + kLiftTargets : args.table.num_to;
-    for (std::uint32_t t = begin; t < end; ++t) {
+    const std::uint32_t end = begin + kLiftTargets < args.count ? begin + kLiftTargets : args.count;
+    for (std::uint32_t row = begin; row < end; ++row) {
+      const std::uint32_t t = args.first + row;
       const LiftTarget<A> target = args.table.template targets<A>().load(t);
       const Global<const Word> weights = args.table.template weights<A>() + t * count;
       const typename A::Prime prime = args.tables.template prime<A>(static_cast<std::uint32_t>(target.limb));
@@ -47,7 +49,7 @@ struct Lift : OnePhase {
         const typename A::Value y = A::from_word(shared.load(j * place.threads + place.thread));
         sum.add(y, A::from_word(weights.load(j)), target.sums, prime);
       }
-      args.out.row(poly, t).store(i, A::to_word(sum.value(target.sums, prime)));
+      args.out.row(poly, row).store(i, A::to_word(sum.value(target.sums, prime)));
     }
   }
 };

@@ -29,15 +29,17 @@ struct RowPrime {
   }
 };
 
+/// begin: as TilePasses::forward takes it, for rows that are nowhere yet.
 template <class Radix, class Tile>
 struct ForwardPhases {
   template <class A, class B>
   struct Of {
+    template <class... Begin>
     static LW_GPU void run(const typename A::Prime& prime, std::uint32_t phase, const NttArgs& args, const Place& place,
-                           Shared shared) noexcept {
+                           Shared shared, const Begin&... begin) noexcept {
       const TilePasses<A, B, Radix, Tile> tile(args, place, shared, prime);
       if (phase < num_passes<Radix, Tile>(args)) {
-        tile.forward(phase);
+        tile.forward(phase, begin...);
       } else {
         tile.store();
       }

@@ -16,22 +16,22 @@ inline constexpr std::uint32_t kClusterStages = RadixOfCluster::kStages;  // tho
 struct ColumnsOfCluster {
   static constexpr bool kIsFull = false, kFitsThreads = false;
   static constexpr Ends kStart = Ends::kRows, kEnd = Ends::kCluster;
-  static LW_GPU std::uint32_t first(const NttArgs&) noexcept { return 0; }
-  static LW_GPU bool is_end(const NttArgs&) noexcept { return false; }
-  static LW_GPU std::uint32_t log_size(const NttArgs& args) noexcept { return args.log_tile; }
-  static LW_GPU std::uint32_t log_run(const NttArgs& args) noexcept { return args.log_tile - kClusterStages; }
-  static LW_GPU std::uint32_t stages(const NttArgs&) noexcept { return kClusterStages; }
+  static LW_GPU std::uint32_t first(const TileShape&) noexcept { return 0; }
+  static LW_GPU bool is_end(const TileShape&) noexcept { return false; }
+  static LW_GPU std::uint32_t log_size(const TileShape& args) noexcept { return args.log_tile; }
+  static LW_GPU std::uint32_t log_run(const TileShape& args) noexcept { return args.log_tile - kClusterStages; }
+  static LW_GPU std::uint32_t stages(const TileShape&) noexcept { return kClusterStages; }
 };
 
 /// The part of a block.
 struct PartOfCluster {
   static constexpr bool kIsFull = false, kFitsThreads = false;
   static constexpr Ends kStart = Ends::kShared, kEnd = Ends::kShared;
-  static LW_GPU std::uint32_t first(const NttArgs&) noexcept { return kClusterStages; }
-  static LW_GPU bool is_end(const NttArgs&) noexcept { return true; }
-  static LW_GPU std::uint32_t log_size(const NttArgs& args) noexcept { return args.log_tile; }
-  static LW_GPU std::uint32_t log_run(const NttArgs& args) noexcept { return args.log_tile; }
-  static LW_GPU std::uint32_t stages(const NttArgs& args) noexcept { return args.log_tile; }
+  static LW_GPU std::uint32_t first(const TileShape&) noexcept { return kClusterStages; }
+  static LW_GPU bool is_end(const TileShape&) noexcept { return true; }
+  static LW_GPU std::uint32_t log_size(const TileShape& args) noexcept { return args.log_tile; }
+  static LW_GPU std::uint32_t log_run(const TileShape& args) noexcept { return args.log_tile; }
+  static LW_GPU std::uint32_t stages(const TileShape& args) noexcept { return args.log_tile; }
 };
 
 LW_GPU std::uint32_t num_part_passes(const NttArgs& args) noexcept {
@@ -88,6 +88,7 @@ struct InverseClusterPhases {
 
 struct ClusterPhases {
   static constexpr std::uint32_t kThreads = RadixOfCluster::kThreads, kCluster = 1 << kClusterStages;
+  static constexpr std::uint32_t kBlocks = 2;  // 128 registers
   using Args = NttArgs;
   static LW_GPU std::uint32_t phases(const Args& args) noexcept { return num_part_passes(args) + 3; }
 };

@@ -28,8 +28,8 @@ struct LaneRegisters : RowPrime<A> {
 
 /// Words that lie together, with the last stages of a transform.
 struct PassOfLanes : AnyTile<Radix2> {
-  static LW_GPU std::uint32_t first(const NttArgs& args) noexcept { return args.first; }
-  static LW_GPU bool is_end(const NttArgs&) noexcept { return true; }
+  static LW_GPU std::uint32_t first(const TileShape& args) noexcept { return args.first; }
+  static LW_GPU bool is_end(const TileShape&) noexcept { return true; }
 };
 
 /// The stages by lanes of a tile. Distances and bits are those of word numbers in the tile.

@@ -6,7 +6,7 @@
 namespace lw::gpu {
 
 template <class Radix, class Tile>
-LW_GPU std::uint32_t num_passes(const NttArgs& args) noexcept {
+LW_GPU std::uint32_t num_passes(const TileShape& args) noexcept {
   return (Tile::stages(args) + Radix::kStages - 1) / Radix::kStages;
 }
 
@@ -19,12 +19,14 @@ class TilePasses : public TileRows<A, Tile> {
 
   LW_GPU TilePasses(const NttArgs& args, const Place& place, Shared shared, const Prime& prime) noexcept
       : TileRows<A, Tile>(args, place, shared), prime_(prime) {}
+  LW_GPU TilePasses(const TileRows<A, Tile>& rows, const Prime& prime) noexcept
+      : TileRows<A, Tile>(rows), prime_(prime) {}
 
   /// A full tile between rows and shared memory, with the threads of a warp side by side.
   LW_GPU void load() const noexcept {
     const Global<const Word> row = this->x_ + this->row_place(this->place_.thread);
     LW_GPU_UNROLL
-    for (std::uint32_t i = 0; i < kMoves; ++i) this->shared_.store(move_place(i), row.load(i * Radix::kThreads));
+    for (std::uint32_t i = 0; i < Radix::kWords; ++i) this->shared_.store(move_place(i), row.load(i * Radix::kThreads));
   }
   LW_GPU void store() const noexcept {
     store([](std::uint32_t, Word word) { return word; });
@@ -35,23 +37,42 @@ class TilePasses : public TileRows<A, Tile> {
     const std::uint32_t first = this->row_place(this->place_.thread);
     const Global<Word> row = this->out_ + first;
     LW_GPU_UNROLL
-    for (std::uint32_t i = 0; i < kMoves; ++i) {
+    for (std::uint32_t i = 0; i < Radix::kWords; ++i) {
       row.store(i * Radix::kThreads, finish(first + i * Radix::kThreads, this->shared_.load(move_place(i))));
     }
   }
 
   /// Pass number `pass` of a forward transform. The first one reads rows, and the last one writes them, but for full
   /// tiles, in whose last pass the words of a thread lie together: it leaves them in shared memory.
-  LW_GPU void forward(std::uint32_t pass) const noexcept { forward_of<Radix::kStages>(range(pass)); }
+  LW_GPU void forward(std::uint32_t pass) const noexcept {
+    forward(pass, [this](auto& v, const auto& group) { load_group<Tile::kStart>(v, group, true); });
+  }
+  /// The same of a row that is nowhere yet: begin(v, group) makes its words, for the first pass.
+  template <class Begin>
+  LW_GPU void forward(std::uint32_t pass, const Begin& begin) const noexcept {
+    forward_of<Radix::kStages>(range(pass), begin);
+  }
   /// The same backwards: pass 0 is the last.
   LW_GPU void inverse(std::uint32_t pass) const noexcept { inverse_of<Radix::kStages>(range(pass)); }
 
- private:
-  static constexpr std::uint32_t kMoves = 1 << Radix::kStages;  // words of a thread
+  /// The words of one butterfly network, and where they are.
+  template <std::uint32_t kStages>
+  struct Group {
+    LW_GPU Group(const TilePasses& tile, std::uint32_t from, std::uint32_t number) noexcept
+        : log_step(tile.log_size() - from - kStages),
+          block(number >> log_step),
+          first((block << (log_step + kStages)) + (number & ((std::uint32_t{1} << log_step) - 1))) {}
+
+    std::uint32_t log_step, block, first;
+  };
+
+  /// Where word i of a thread is in shared memory when threads are side by side: word i * kThreads + thread of the
+  /// tile.
   LW_GPU std::uint32_t move_place(std::uint32_t i) const noexcept {
     return shared_place(this->place_.thread) + shared_place(i * Radix::kThreads);
   }
 
+ private:
   /// Stages of the kernel.
   struct Range {
     std::uint32_t from, stages;
@@ -65,25 +86,14 @@ class TilePasses : public TileRows<A, Tile> {
     return {from, each + (pass < longer), pass + 1 == passes};
   }
 
-  /// The words of one butterfly network, and where they are.
-  template <std::uint32_t kStages>
-  struct Group {
-    LW_GPU Group(const TilePasses& tile, std::uint32_t from, std::uint32_t number) noexcept
-        : log_step(tile.log_size() - from - kStages),
-          block(number >> log_step),
-          first((block << (log_step + kStages)) + (number & ((std::uint32_t{1} << log_step) - 1))) {}
-
-    std::uint32_t log_step, block, first;
-  };
-
-  template <std::uint32_t kStages>
-  LW_GPU void forward_of(const Range& range) const noexcept {
+  template <std::uint32_t kStages, class Begin>
+  LW_GPU void forward_of(const Range& range, const Begin& begin) const noexcept {
     if constexpr (kStages > 1 && !Tile::kIsFull) {
-      if (range.stages != kStages) return forward_of<kStages - 1>(range);
+      if (range.stages != kStages) return forward_of<kStages - 1>(range, begin);
     }
     std::uint32_t number = this->place_.thread;
     do {
-      forward_group<kStages>(range, Group<kStages>(*this, range.from, number));
+      forward_group<kStages>(range, Group<kStages>(*this, range.from, number), begin);
       number += this->place_.threads;
     } while ((kStages < Radix::kStages || !Tile::kFitsThreads) && number >> (this->log_size() - kStages) == 0);
   }
@@ -139,10 +149,14 @@ class TilePasses : public TileRows<A, Tile> {
     }
   }
 
-  template <std::uint32_t kStages>
-  LW_GPU void forward_group(const Range& range, const Group<kStages>& group) const noexcept {
+  template <std::uint32_t kStages, class Begin>
+  LW_GPU void forward_group(const Range& range, const Group<kStages>& group, const Begin& begin) const noexcept {
     Value v[1 << kStages];
-    load_group<Tile::kStart>(v, group, range.from == 0);
+    if (range.from == 0) {
+      begin(v, group);
+    } else {
+      load_group<Ends::kShared>(v, group, false);
+    }
     forward_stages<kStages, 0>(v, range.from, this->twiddle(range.from) + group.block);
     if (range.from + kStages == this->stages() && this->is_end()) {
       LW_GPU_UNROLL
@@ -169,7 +183,7 @@ class TilePasses : public TileRows<A, Tile> {
   LW_GPU void inverse_group(const Range& range, const Group<kStages>& group) const noexcept {
     Value v[1 << kStages];
     load_group<Tile::kEnd>(v, group, range.is_last);
-    const std::uint32_t w = this->inverse_twiddle(range.from, this->twiddle(range.from) + group.block);
+    const std::uint32_t w = this->inverse_twiddle_of(range.from, group.block);
     inverse_stages<kStages, kStages - 1>(v, range.from, w);
     store_group<Tile::kStart>(v, group, range.from == 0);
   }

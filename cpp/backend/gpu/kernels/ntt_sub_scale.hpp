@@ -2,43 +2,73 @@
 // transform are then neither written nor read again.
 #pragma once
 
-#include "backend/gpu/kernels/ntt.hpp"
+#include "backend/gpu/kernels/lift_ntt.hpp"
 #include "backend/gpu/kernels/pointwise.hpp"
 
 namespace lw::gpu {
 
-/// On full tiles.
-template <class A, class Radix>
-struct NttSubScale {
-  static constexpr KernelName kName{A::kName, "ntt_sub_scale", Radix::kName};
-  static constexpr std::uint32_t kThreads = Radix::kThreads;
-  static constexpr std::uint32_t kPhases = UnrolledPhases<Radix>::kPhases;
+struct SubScaleArgs {
+  NttArgs ntt;
+  Source a;
+  Scalars scalars;
+};
+
+/// On full tiles of radix 8: the first passes, and the last one's words on their way to rows.
+template <class A>
+struct SubScaleTile : UnrolledPhases<Radix8> {
   using Registers = RowPrime<A>;
-  using Tile = FullTile<Radix>;
 
-  struct Args {
-    NttArgs ntt;
-    Source a;
-    Scalars scalars;
-  };
-
-  static LW_GPU std::uint32_t phases(const Args& args) noexcept { return UnrolledPhases<Radix>::phases(args.ntt); }
-
-  static LW_GPU void run(std::uint32_t phase, const Args& args, const Place& place, Shared shared,
-                         Registers& registers) noexcept {
-    registers.begin(phase, args.ntt, place);
-    if (phase + 1 < kPhases) {
-      run_for_prime<ForwardPhases<Radix, Tile>::template Of, A>(typename ButterfliesOf<A, true>::List(),
-                                                                registers.prime, phase, args.ntt, place, shared);
+  template <class... Begin>
+  static LW_GPU void run_tile(std::uint32_t phase, const SubScaleArgs& args, const Place& place, Shared shared,
+                              const typename A::Prime& prime, const Begin&... begin) noexcept {
+    using Tile = FullTile<Radix8>;
+    if (phase + 1 < UnrolledPhases<Radix8>::kPhases) {
+      run_for_prime<ForwardPhases<Radix8, Tile>::template Of, A>(typename ButterfliesOf<A, true>::List(), prime, phase,
+                                                                 args.ntt, place, shared, begin...);
       return;
     }
-    const typename A::Prime& prime = registers.prime;
     const Global<const Word> a = args.a.row(place.block[2], place.block[1]);
     const typename A::Value scalar = A::from_word(args.scalars.word[place.block[1]]);
-    TilePasses<A, A, Radix, Tile>(args.ntt, place, shared, prime).store([&](std::uint32_t i, Word word) {
+    TilePasses<A, A, Radix8, Tile>(args.ntt, place, shared, prime).store([&](std::uint32_t i, Word word) {
       const typename A::Value found = A::from_word(word);
       return A::to_word(SubScaleOp::result<A>(A::from_word(a.load(i)), found, A::zero(), scalar, prime));
     });
+  }
+};
+
+/// Of rows whose first stages are done.
+template <class A>
+struct NttSubScale : SubScaleTile<A> {
+  static constexpr KernelName kName{A::kName, "ntt_sub_scale", Radix8::kName};
+  using typename SubScaleTile<A>::Registers;
+  using Args = SubScaleArgs;
+
+  static LW_GPU std::uint32_t phases(const Args& args) noexcept { return UnrolledPhases<Radix8>::phases(args.ntt); }
+  static LW_GPU void run(std::uint32_t phase, const Args& args, const Place& place, Shared shared,
+                         Registers& registers) noexcept {
+    registers.begin(phase, args.ntt, place);
+    SubScaleTile<A>::run_tile(phase, args, place, shared, registers.prime);
+  }
+};
+
+/// Of rows of a full tile that a base conversion makes.
+template <class A>
+struct LiftNttSubScale : SubScaleTile<A> {
+  static constexpr KernelName kName{A::kName, "lift_ntt_sub_scale", Radix8::kName};
+  static constexpr std::uint32_t kBlocks = 2;  // 64 registers
+  using typename SubScaleTile<A>::Registers;
+  struct Args {
+    SubScaleArgs to;
+    LiftJob lift;
+  };
+
+  static LW_GPU std::uint32_t phases(const Args& args) noexcept { return UnrolledPhases<Radix8>::phases(args.to.ntt); }
+  static LW_GPU void run(std::uint32_t phase, const Args& args, const Place& place, Shared shared,
+                         Registers& registers) noexcept {
+    registers.begin(phase, args.to.ntt, place);
+    SubScaleTile<A>::run_tile(phase, args.to, place, shared, registers.prime,
+                              LiftedTile<A>(args.to.ntt.tables, args.lift, place.block[2],
+                                            args.lift.first + place.block[1], registers.prime));
   }
 };
 

@@ -5,14 +5,17 @@
 
 namespace lw::gpu {
 
-/// Some stages of a transform, numbered as those of the forward one.
-struct NttArgs {
+/// Some stages of a transform, numbered as those of the forward one, and the tiles that they go by.
+struct TileShape {
   Tables tables;
-  Target out;
-  Source x;
   std::uint32_t first, stages;
   std::uint32_t log_tile;
   std::uint32_t log_run;  // words of a tile that lie together; the runs of one are evenly spaced in the row
+};
+/// The same of rows, each with its limb.
+struct NttArgs : TileShape {
+  Target out;
+  Source x;
   LimbNumbers limbs;
 };
 
@@ -22,6 +25,7 @@ struct RadixOf {
   static constexpr std::uint32_t kStages = kStagesOfPass;
   static constexpr std::uint32_t kLogTile = kLogWords;
   static constexpr std::uint32_t kThreads = 1 << (kLogTile - kStages);  // of a full tile
+  static constexpr std::uint32_t kWords = 1 << kStages;                 // of a thread
 };
 struct Radix2 : RadixOf<1, 11> {
   static constexpr char kName[] = "radix2";
@@ -47,11 +51,11 @@ struct FullTile {
   static constexpr bool kIsFull = true;
   static constexpr bool kFitsThreads = true;  // a butterfly network of each pass for each thread
   static constexpr Ends kStart = Ends::kRows, kEnd = Ends::kShared;
-  static LW_GPU std::uint32_t first(const NttArgs& args) noexcept { return args.first; }
-  static LW_GPU bool is_end(const NttArgs&) noexcept { return true; }  // its last stage is that of the transform
-  static LW_GPU std::uint32_t log_size(const NttArgs&) noexcept { return Radix::kLogTile; }
-  static LW_GPU std::uint32_t log_run(const NttArgs&) noexcept { return Radix::kLogTile; }
-  static LW_GPU std::uint32_t stages(const NttArgs&) noexcept { return Radix::kLogTile; }
+  static LW_GPU std::uint32_t first(const TileShape& args) noexcept { return args.first; }
+  static LW_GPU bool is_end(const TileShape&) noexcept { return true; }  // its last stage is that of the transform
+  static LW_GPU std::uint32_t log_size(const TileShape&) noexcept { return Radix::kLogTile; }
+  static LW_GPU std::uint32_t log_run(const TileShape&) noexcept { return Radix::kLogTile; }
+  static LW_GPU std::uint32_t stages(const TileShape&) noexcept { return Radix::kLogTile; }
 };
 /// Columns, the first stages of a long row; or a whole row that is shorter than a full tile.
 template <class Radix>
@@ -60,17 +64,17 @@ struct AnyTile {
   static constexpr bool kIsFull = false;
   static constexpr bool kFitsThreads = true;
   static constexpr Ends kStart = Ends::kRows, kEnd = Ends::kRows;
-  static LW_GPU std::uint32_t first(const NttArgs&) noexcept { return 0; }
-  static LW_GPU bool is_end(const NttArgs& args) noexcept { return args.stages == args.tables.log_degree; }
-  static LW_GPU std::uint32_t log_size(const NttArgs& args) noexcept { return args.log_tile; }
-  static LW_GPU std::uint32_t log_run(const NttArgs& args) noexcept { return args.log_run; }
-  static LW_GPU std::uint32_t stages(const NttArgs& args) noexcept { return args.stages; }
+  static LW_GPU std::uint32_t first(const TileShape&) noexcept { return 0; }
+  static LW_GPU bool is_end(const TileShape& args) noexcept { return args.stages == args.tables.log_degree; }
+  static LW_GPU std::uint32_t log_size(const TileShape& args) noexcept { return args.log_tile; }
+  static LW_GPU std::uint32_t log_run(const TileShape& args) noexcept { return args.log_run; }
+  static LW_GPU std::uint32_t stages(const TileShape& args) noexcept { return args.stages; }
 };
 
 /// Where word l of a tile is in shared memory: spread out, so that threads with steps of eight find other banks. That
 /// of a sum whose terms have no bit in common is the sum of theirs.
-LW_GPU std::uint32_t shared_place(std::uint32_t l) noexcept { return l + (l >> 4); }
-inline std::uint32_t ntt_shared_words(std::uint32_t log_tile) noexcept {
+LW_GPU constexpr std::uint32_t shared_place(std::uint32_t l) noexcept { return l + (l >> 4); }
+LW_GPU constexpr std::uint32_t ntt_shared_words(std::uint32_t log_tile) noexcept {
   return shared_place((std::uint32_t{1} << log_tile) - 1) + 1;
 }
 
@@ -83,14 +87,19 @@ struct alignas(2 * sizeof(typename A::Twiddle)) TwiddlePair {
 template <class A, class Tile>
 class TileRows {
  public:
-  LW_GPU TileRows(const NttArgs& args, const Place& place, Shared shared) noexcept
-      : args_(args),
+  LW_GPU TileRows(const TileShape& shape, const Place& place, Shared shared, std::uint32_t limb, Global<const Word> x,
+                  Global<Word> out) noexcept
+      : args_(shape),
         place_(place),
         shared_(shared),
-        twiddles_(args.tables.template twiddles_of<A>(0)),
-        first_twiddle_(std::uint32_t{args.limbs.number[place.block[1]]} << args.tables.log_degree),
-        x_(args.x.row(place.block[2], place.block[1])),
-        out_(args.out.row(place.block[2], place.block[1])) {}
+        twiddles_(shape.tables.template twiddles_of<A>(0)),
+        first_twiddle_(limb << shape.tables.log_degree),
+        x_(x),
+        out_(out) {}
+  /// Of the row that a block has, in a grid of (tiles, rows, polys).
+  LW_GPU TileRows(const NttArgs& args, const Place& place, Shared shared) noexcept
+      : TileRows(args, place, shared, args.limbs.number[place.block[1]], args.x.row(place.block[2], place.block[1]),
+                 args.out.row(place.block[2], place.block[1])) {}
 
   LW_GPU std::uint32_t log_size() const noexcept { return Tile::log_size(args_); }
   LW_GPU std::uint32_t stages() const noexcept { return Tile::stages(args_); }
@@ -134,6 +143,12 @@ class TileRows {
   LW_GPU std::uint32_t inverse_twiddle(std::uint32_t stage, std::uint32_t w) const noexcept {
     return (std::uint32_t{3} << (first_stage() + stage)) - 1 - w;
   }
+  /// The same for a block of the tile: what depends on the tile is the same in all stages.
+  LW_GPU std::uint32_t inverse_twiddle_of(std::uint32_t stage, std::uint32_t block) const noexcept {
+    const bool has_all = !Tile::kIsFull && first_stage() == 0;
+    const std::uint32_t tile = has_all ? 1 : (std::uint32_t{2} << first_stage()) - 1 - place_.block[0];
+    return (tile << stage) + (((std::uint32_t{1} << stage) - 1) ^ block);
+  }
 
  private:
   /// Two to a load, if they are words.
@@ -155,7 +170,7 @@ class TileRows {
   }
 
  protected:
-  const NttArgs& args_;
+  const TileShape& args_;
   const Place& place_;
   const Shared shared_;
   const Global<const typename A::Twiddle> twiddles_;

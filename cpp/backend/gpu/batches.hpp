@@ -1,0 +1,40 @@
+// How many limbs go through several kernels together: as many as have their rows between these kernels in the cache of
+// the device, while keys, operands and results stream past.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "backend/gpu/launch.hpp"
+
+namespace lw::gpu {
+
+/// Of the cache, the rows between kernels get half; the other half is for what streams, and is read again soon.
+inline constexpr std::size_t kCacheShare = 2;
+
+inline std::size_t num_processors(const GpuQueue& queue) noexcept {
+  return std::max<std::size_t>(1, queue.card().info().multiprocessors);
+}
+
+/// At most `limbs`, with so many rows between kernels for each, which get the share-th part of the cache.
+inline std::size_t limbs_at_once(const GpuQueue& queue, std::size_t rows_of_limb, std::size_t share,
+                                 std::size_t limbs) noexcept {
+  const std::size_t bytes = std::max<std::size_t>(1, rows_of_limb * degree_of(queue) * sizeof(Word));
+  return std::clamp<std::size_t>(queue.cache_bytes() / share / bytes, 1, std::max<std::size_t>(1, limbs));
+}
+
+/// A window in batches, as even as they can be.
+inline std::vector<LimbWindow> batches_of(LimbWindow window, std::size_t at_once) {
+  std::vector<LimbWindow> batches((window.count + at_once - 1) / at_once);
+  const std::size_t end = window.first + window.count;
+  std::size_t first = window.first, left = batches.size();
+  for (LimbWindow& batch : batches) {
+    batch = {first, (end - first + left - 1) / left};
+    first += batch.count;
+    --left;
+  }
+  return batches;
+}
+
+}  // namespace lw::gpu

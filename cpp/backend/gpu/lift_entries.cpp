@@ -1,0 +1,201 @@
+// Base conversions, by themselves and in the first pass of the transforms of what they make.
+#include <algorithm>
+#include <bit>
+
+#include "backend/gpu/batches.hpp"
+#include "backend/gpu/entries.hpp"
+#include "backend/gpu/launch.hpp"
+#include "backend/gpu/tile_stages.hpp"
+
+namespace lw::gpu {
+namespace {
+
+/// Source limbs up to which a block that has one row of its own splits for that row alone. It reads as many rows, where
+/// a lift by itself writes one that is read again; a few more are less than a launch.
+constexpr std::size_t kMostSplitAnew = 4;
+/// Blocks for each multiprocessor before a block has several rows of a lift, so that it splits once for all of them.
+constexpr std::size_t kBlocksOfProcessor = 4;
+
+std::size_t place_in(std::span<const std::uint16_t> limbs, std::uint16_t limb) noexcept {
+  return static_cast<std::size_t>(std::find(limbs.begin(), limbs.end(), limb) - limbs.begin());
+}
+
+std::size_t num_rows(std::span<const LiftPart> parts) noexcept {
+  std::size_t rows = 0;
+  for (const LiftPart& part : parts) rows += part.count;
+  return rows;
+}
+std::size_t most_targets(std::span<const LiftPart> parts) noexcept {
+  std::size_t most = 0;
+  for (const LiftPart& part : parts) most = std::max(most, part.count);
+  return most;
+}
+std::size_t most_sources(std::span<const LiftPart> parts) noexcept {
+  std::size_t most = 0;
+  for (const LiftPart& part : parts) most = std::max(most, part.table->from.size());
+  return most;
+}
+
+/// Whether rows of the source limbs follow each other in `in`, as jobs have them.
+bool is_in_order(const LiftPart& part) noexcept {
+  const std::span<const std::uint16_t> from = part.table->from;
+  if (from.empty()) return false;
+  const std::size_t first = place_in(part.in.limbs, from.front());
+  return first + from.size() <= part.in.limbs.size() &&
+         std::ranges::equal(from, part.in.limbs.subspan(first, from.size()));
+}
+
+LiftJob job_of(GpuQueue& queue, Staging& staging, const LiftPart& part, std::size_t row) noexcept {
+  Source in = operand(part.in);
+  in.base = part.in.row(0, place_in(part.in.limbs, part.table->from.front()));
+  return {queue.lift(*part.table, staging), in, static_cast<std::uint32_t>(part.first),
+          static_cast<std::uint32_t>(part.count), static_cast<std::uint32_t>(row)};
+}
+
+/// As many parts as a launch takes, whose rows begin at `row`.
+LiftJobs jobs_of(GpuQueue& queue, Staging& staging, std::span<const LiftPart> parts, std::size_t row) noexcept {
+  LiftJobs jobs = {};
+  for (const LiftPart& part : parts) {
+    jobs.job[jobs.count++] = job_of(queue, staging, part, row);
+    row += part.count;
+  }
+  return jobs;
+}
+
+/// Tiles of the first stages, with shared memory for so many parts; none if there is no room.
+struct LiftTiles {
+  Stages stages;
+  std::uint32_t tile_at, shared_words;
+};
+
+LiftTiles tiles_for(std::uint32_t log_degree, std::size_t parts) noexcept {
+  constexpr std::uint32_t kLogWarp = 5 + Radix8::kStages, kLogLine = 3;  // words of a warp; that lie together at least
+  const bool is_row = log_degree < Radix8::kLogTile;
+  const std::uint32_t count = is_row ? log_degree : log_degree - Radix8::kLogTile;
+  const std::uint32_t least = is_row ? std::max(log_degree, Radix8::kStages) : std::max(kLogWarp, count + kLogLine);
+  for (std::uint32_t log_tile = is_row ? log_degree : Radix8::kLogTile; log_tile >= least; --log_tile) {
+    const std::size_t tile_at = parts << log_tile;
+    const std::size_t words = tile_at + (count > Radix8::kStages ? ntt_shared_words(log_tile) : 0);
+    if (words > kLiftSharedWords) continue;
+    return {{0, count, log_tile, log_tile - (is_row ? 0 : count)},
+            static_cast<std::uint32_t>(tile_at),
+            static_cast<std::uint32_t>(words)};
+  }
+  return {};
+}
+
+template <class A>
+void lift_part(Queue& q, const Rows& out, const LiftPart& part) noexcept {
+  GpuQueue& queue = gpu_queue(q);
+  Staging staging(queue);
+  const LiftTable& table = *part.table;
+  LimbNumbers rows = {};
+  for (std::size_t j = 0; j < table.from.size(); ++j) {
+    rows.number[j] = static_cast<std::uint16_t>(place_in(part.in.limbs, table.from[j]));
+  }
+  const std::size_t terms = table.from.size();
+  const std::size_t fitting = std::bit_floor(kLiftSharedWords / std::max<std::size_t>(terms, 1));
+  const std::size_t groups = (part.count + kLiftTargets - 1) / kLiftTargets;
+  const Grid grid = row_grid(degree_of(queue), groups, out.polys, std::min<std::size_t>(fitting, Lift<A>::kThreads));
+  queue.launch<Lift<A>>({queue.tables(), queue.lift(table, staging), result(out), operand(part.in), rows,
+                         static_cast<std::uint32_t>(part.first), static_cast<std::uint32_t>(part.count)},
+                        grid, static_cast<std::uint32_t>(terms * grid.threads));
+}
+
+/// call(parts, the row of the first one) for as many parts as a launch takes.
+template <class Call>
+void for_each_launch(std::span<const LiftPart> parts, const Call& call) noexcept {
+  std::size_t row = 0;
+  for (std::size_t first = 0; first < parts.size(); first += kMostJobs) {
+    const auto some = parts.subspan(first, std::min(kMostJobs, parts.size() - first));
+    call(some, row);
+    row += num_rows(some);
+  }
+}
+
+/// Rows of a full tile.
+template <class A>
+void lift_rows(GpuQueue& queue, const Rows& out, std::span<const LiftPart> parts) noexcept {
+  Staging staging(queue);
+  for_each_launch(parts, [&](std::span<const LiftPart> some, std::size_t row) {
+    queue.launch<LiftNttRow<A>>(
+        {tile_shape(queue, rest_of<Radix8>(Radix8::kLogTile)), jobs_of(queue, staging, some, row), result(out)},
+        tile_grid(queue, most_targets(some), static_cast<std::uint32_t>(some.size()) * out.polys, Radix8::kLogTile,
+                  Radix8::kThreads),
+        ntt_shared_words(Radix8::kLogTile));
+  });
+}
+
+/// Columns of longer rows, or whole rows that are shorter.
+template <class A>
+void lift_tiles(GpuQueue& queue, const Rows& out, std::span<const LiftPart> parts, const LiftTiles& tiles) noexcept {
+  const std::size_t blocks = (num_rows(parts) * out.polys << queue.tables().log_degree) >> tiles.stages.log_tile;
+  const std::size_t group =
+      std::clamp<std::size_t>(blocks / (kBlocksOfProcessor * num_processors(queue)), 1, kLiftTargets);
+  Staging staging(queue);
+  for_each_launch(parts, [&](std::span<const LiftPart> some, std::size_t row) {
+    queue.launch<LiftNtt<A>>(
+        {tile_shape(queue, tiles.stages), jobs_of(queue, staging, some, row), result(out),
+         static_cast<std::uint32_t>(group), tiles.tile_at},
+        tile_grid(queue, (most_targets(some) + group - 1) / group, static_cast<std::uint32_t>(some.size()) * out.polys,
+                  tiles.stages.log_tile, (1u << tiles.stages.log_tile) >> Radix8::kStages),
+        tiles.shared_words);
+  });
+}
+
+}  // namespace
+
+template <class A>
+void LiftEntries<A>::lift(Queue& q, Rows out, ConstRows in, const LiftTable& table) noexcept {
+  lift_part<A>(q, out, {&table, in, 0, table.to.size()});
+}
+
+template <class A>
+bool LiftEntries<A>::lift_ntt_begin(Queue& q, Rows out, std::span<const LiftPart> parts) noexcept {
+  GpuQueue& queue = gpu_queue(q);
+  if (parts.empty()) return false;
+  const std::uint32_t log_degree = queue.tables().log_degree;
+  if (queue.transform() == NttForm::kRadix8 && std::ranges::all_of(parts, is_in_order)) {
+    if (log_degree == Radix8::kLogTile && most_sources(parts) <= kMostSplitAnew) {
+      lift_rows<A>(queue, out, parts);
+      return false;
+    }
+    const LiftTiles tiles = tiles_for(log_degree, most_sources(parts) + 1);
+    if (log_degree != Radix8::kLogTile && tiles.shared_words > 0) {
+      lift_tiles<A>(queue, out, parts, tiles);
+      return log_degree > Radix8::kLogTile;
+    }
+  }
+  std::size_t row = 0;
+  for (const LiftPart& part : parts) {
+    const Rows rows = rows_of(out, row, std::span(part.table->to).subspan(part.first, part.count));
+    lift_part<A>(q, rows, part);
+    TransformEntries<A>::ntt_begin(q, rows);
+    row += part.count;
+  }
+  return true;
+}
+
+template <class A>
+void LiftEntries<A>::lift_ntt_sub_scale(Queue& q, Rows out, ConstRows a, const LiftPart& part,
+                                        std::span<const Word> scalars, Word* scratch) noexcept {
+  GpuQueue& queue = gpu_queue(q);
+  const std::size_t stride = degree_of(queue);
+  const bool is_tile = ends_in_full_tiles(queue) && queue.tables().log_degree == Radix8::kLogTile;
+  if (is_tile && is_in_order(part) && part.table->from.size() <= kMostSplitAnew) {
+    Staging staging(queue);
+    const NttArgs ntt = ntt_args(queue, out, out, rest_of<Radix8>(Radix8::kLogTile));
+    queue.launch<LiftNttSubScale<A>>({sub_scale_args<A>(queue, out, a, ntt, scalars), job_of(queue, staging, part, 0)},
+                                     tile_grid(queue, out.limbs.size(), out.polys, Radix8::kLogTile, Radix8::kThreads),
+                                     ntt_shared_words(Radix8::kLogTile));
+    return;
+  }
+  const Rows lifted = {scratch, stride, stride * part.count, out.limbs, out.polys};
+  if (lift_ntt_begin(q, lifted, {&part, 1})) return TransformEntries<A>::ntt_end_sub_scale(q, out, a, lifted, scalars);
+  RowEntries<A>::sub_scale(q, out, a, lifted, scalars);
+}
+
+template struct LiftEntries<Fp64>;
+template struct LiftEntries<U64>;
+
+}  // namespace lw::gpu

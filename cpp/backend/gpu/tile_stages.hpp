@@ -1,0 +1,60 @@
+// Which stages of a transform a kernel does, on which tiles.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "backend/gpu/kernels/ntt_sub_scale.hpp"
+#include "backend/gpu/launch.hpp"
+
+namespace lw::gpu {
+
+/// Stages of one kernel, on tiles of 2^log_tile words of which 2^log_run lie together.
+struct Stages {
+  std::uint32_t first, count, log_tile, log_run;
+};
+
+/// The first stages of rows that are longer than a full tile, on columns; none for shorter ones.
+template <class Radix>
+Stages columns_of(std::uint32_t log_degree) noexcept {
+  const std::uint32_t count = log_degree - std::min(log_degree, Radix::kLogTile);
+  return {0, count, Radix::kLogTile, Radix::kLogTile - count};
+}
+/// The others.
+template <class Radix>
+Stages rest_of(std::uint32_t log_degree) noexcept {
+  const std::uint32_t log_tile = std::min(log_degree, Radix::kLogTile);
+  return {log_degree - log_tile, log_tile, log_tile, log_tile};
+}
+
+/// Whether the end of a forward transform is on full tiles of radix 8, where other kernels go on with it.
+inline bool ends_in_full_tiles(const GpuQueue& queue) noexcept {
+  return queue.transform() == NttForm::kRadix8 && queue.tables().log_degree >= Radix8::kLogTile;
+}
+
+inline Grid tile_grid(const GpuQueue& queue, std::size_t rows, std::uint32_t polys, std::uint32_t log_tile,
+                      std::uint32_t threads) noexcept {
+  return {{std::uint32_t{1} << (queue.tables().log_degree - log_tile), static_cast<std::uint32_t>(rows), polys},
+          std::max<std::uint32_t>(1, threads)};
+}
+
+inline TileShape tile_shape(const GpuQueue& queue, const Stages& stages) noexcept {
+  return {queue.tables(), stages.first, stages.count, stages.log_tile, stages.log_run};
+}
+inline NttArgs ntt_args(const GpuQueue& queue, const Rows& out, const ConstRows& x, const Stages& stages) noexcept {
+  return {tile_shape(queue, stages), result(out), operand(x), numbers_of(out.limbs)};
+}
+
+/// Of the transforms that `ntt` is about.
+template <class A>
+SubScaleArgs sub_scale_args(const GpuQueue& queue, const Rows& out, const ConstRows& a, const NttArgs& ntt,
+                            std::span<const Word> scalars) noexcept {
+  SubScaleArgs args = {ntt, operand(a), {}};
+  for (std::size_t j = 0; j < scalars.size(); ++j) {
+    args.scalars.word[j] = scalar_of<A>(queue, out.limbs[j], scalars[j]);
+  }
+  return args;
+}
+
+}  // namespace lw::gpu

@@ -1,0 +1,108 @@
+"""Key switches, diagonal sums and mod_down on GPUs as they go through caches: rows of a tile and of two passes, batches of
+limbs of every size, and what is transformed and multiplied in the same kernel, against `ref`."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import ring_oracles as oracle
+from backends_here import BACKENDS, DEVICES, with_sizes
+
+from latticework import _core
+
+GPUS = [backend for backend in BACKENDS if backend.id in DEVICES]
+STARTS = {"fp64": (2**49, 2**50 - 2**25, 2**47, 2**29, 2**48), "u64": (2**59, 2**50 - 2**25, 2**47, 2**29, 2**58)}
+Q, P = [0, 2, 3], [1, 4]
+TARGET = [*P, *Q]
+DIGITS = {"two": [[0, 2], [3]], "one": [[0, 2, 3]]}
+WORD = 8  # bytes of a word
+PROCESSORS = 8  # of a simulated GPU
+
+
+def rings(backend, degree):
+    starts = STARTS["u64" if "u64" in backend else "fp64"]
+    primes = oracle.find_primes(starts, degree)
+    return [_core.Ring(degree, primes, backend=name, threads=1) for name in (backend, "ref")]
+
+
+def residues(ring, limbs, polys, rng):
+    return oracle.random_residues([ring.primes[limb] for limb in limbs], ring.degree, polys, rng)
+
+
+def made_keys(ring, digits, elements, rng):
+    order = list(range(len(digits)))[::-1]
+    return [(*(residues(ring, TARGET, len(digits), rng) for _ in "ba"), TARGET, order, g) for g in elements]
+
+
+def kernels_of(backend, work):
+    """What work() gives, and launches of each kernel, without the name of the arithmetic; None on a GPU, where nobody
+    counts."""
+    if backend.startswith("cuda"):
+        return work(), None
+    device = _core.SimulatedDevice(backend)
+    device.reset_counters()
+    result = work()
+    return result, Counter({name.split("_", 1)[1]: n for name, n in device.counters()["launches"].items()})
+
+
+@pytest.mark.parametrize(("backend", "degree"), with_sizes(GPUS, [4096, 8192], 8192))
+@pytest.mark.parametrize("digits", DIGITS.values(), ids=DIGITS)
+def test_key_switches_by_batches(backend, degree, digits, rng):
+    """Two keys, one of them turned: all limbs at once, and one after the other."""
+    ring, ref = rings(backend, degree)
+    x, keys = residues(ring, Q, 1, rng), made_keys(ring, digits, [5, 2 * degree - 1], rng)
+    expected = ref.key_switch(x, x, digits, P, Q, keys)
+    tiles, lifts = degree // 4096, f"lift_ntt_radix8_{'full' if degree == 4096 else 'any'}"
+    for limbs, window, batches in ((5, 0, [5]), (2, 3, [2, 1, 2]), (1, 0, [1] * 5)):
+        ring.cache_bytes = 2 * limbs * len(digits) * degree * WORD
+        found, kernels = kernels_of(backend, lambda w=window: ring.key_switch(x, x, digits, P, Q, keys, False, w))
+        np.testing.assert_array_equal(found, expected)
+        if kernels is None:
+            continue
+        # A digit of all limbs is lifted to P alone, whose limbs come first.
+        lifted = batches if len(digits) > 1 else batches[: 2 if limbs == 1 else 1]
+        fused = sum(tiles > 1 and batch * tiles >= PROCESSORS / 2 for batch in lifted)
+        assert (kernels[lifts], kernels["ntt_key_product_radix8"]) == (len(lifted), fused)
+        assert (kernels["key_product"], kernels["lift"]) == (len(batches) - fused, 0)
+
+
+@pytest.mark.parametrize(("backend", "degree"), with_sizes(GPUS, [1 << 16], 0))
+def test_columns_of_two_passes(backend, degree, rng):
+    """One digit of one limb, which is lifted to the limb of P; and the way back."""
+    ring, ref = rings(backend, degree)
+    x, key = residues(ring, [0], 1, rng), [*(residues(ring, [1, 0], 1, rng) for _ in "ba"), [1, 0], [0], 5]
+    switched = ref.key_switch(x, x, [[0]], [1], [0], [key])
+    np.testing.assert_array_equal(ring.key_switch(x, x, [[0]], [1], [0], [key]), switched)
+    operands = (
+        switched[0][:1, 1:].copy(),
+        switched[0][:1, :1].copy(),
+        [pow(ring.primes[1], -1, ring.primes[0])],
+        [1],
+        [0],
+    )
+    np.testing.assert_array_equal(ring.mod_down(*operands), ref.mod_down(*operands))
+
+
+@pytest.mark.parametrize(("backend", "degree"), with_sizes(GPUS, [4096, 1 << 13], 4096))
+def test_diag_sums_by_batches(backend, degree, rng):
+    ring, ref = rings(backend, degree)
+    digits = DIGITS["two"]
+    operand, keys = residues(ring, Q, 2, rng), made_keys(ring, digits, [5, 25], rng)
+    terms = [(baby, giant, residues(ring, TARGET, 1, rng)) for baby, giant in ((0, 0), (1, 0), (2, 1), (1, 1))]
+    expected = ref.diag_sums(operand, digits, P, Q, keys, terms, 2)
+    for rows in (4 * 5, 4 * 2, 1):
+        ring.cache_bytes = 4 * rows * degree * WORD
+        np.testing.assert_array_equal(ring.diag_sums(operand, digits, P, Q, keys, terms, 2), expected)
+
+
+@pytest.mark.parametrize(("backend", "degree"), with_sizes(GPUS, [4096, 1 << 13], 8192))
+@pytest.mark.parametrize("removed", [[4], [1, 4]], ids=str)
+def test_mod_downs_by_batches(backend, degree, removed, rng):
+    ring, ref = rings(backend, degree)
+    x, rest = residues(ring, Q, 2, rng), residues(ring, removed, 2, rng)
+    product = int(np.prod([ring.primes[i] for i in removed], dtype=object))
+    inverse = [pow(product, -1, ring.primes[limb]) for limb in Q]
+    expected = ref.mod_down(x, rest, inverse, removed, Q)
+    for limbs in (3, 2, 1):
+        ring.cache_bytes = 2 * limbs * 2 * degree * WORD
+        np.testing.assert_array_equal(ring.mod_down(x, rest, inverse, removed, Q), expected)

@@ -187,7 +187,9 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual bool is_profiled() const noexcept { return false; }
   /// For a queue; nullptr where calls are done when they return, so that the host's clock says all.
   virtual std::unique_ptr<QueueClock> clock(Queue&) { return nullptr; }
-  /// For a run; nullptr where nothing is gained by it, or queues or memory are scarce.
+  /// Whether something is gained by recording runs.
+  virtual bool can_record() const noexcept { return false; }
+  /// For a run; nullptr where nothing is gained by it, or queues are scarce.
   virtual std::unique_ptr<Recording> record() { return nullptr; }
   /// Asked to drop what it keeps when memory runs out, and by `trim`.
   virtual void add_spare(std::weak_ptr<Spare>) {}

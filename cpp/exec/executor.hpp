@@ -4,9 +4,11 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <variant>
 #include <vector>
 
+#include "exec/plaintexts.hpp"
 #include "exec/providers.hpp"
 #include "exec/run_state.hpp"
 #include "exec/working_memory.hpp"
@@ -104,6 +106,7 @@ class Executor {
   KeyNeed key_need_;
   mutable WorkingMemory memory_;
   std::shared_ptr<RecordedRuns> recorded_;
+  mutable std::once_flag foreseen_;  // what recordings need of constants
 };
 
 }  // namespace lw

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "exec/executor.hpp"
+#include "exec/plan_constants.hpp"
 
 namespace lw {
 
@@ -26,7 +27,7 @@ class RecordedRuns final : public Spare {
   struct Run {
     Integers integers;
     std::unique_ptr<Recording> recording;
-    std::vector<Plaintext> constants;
+    RecordedConstants constants;
     std::vector<std::shared_ptr<PolyRows>> inputs;  // where each ciphertext of the inputs is to be
     std::vector<Ciphertexts> outputs;
   };
@@ -35,6 +36,7 @@ class RecordedRuns final : public Spare {
 
   explicit RecordedRuns(std::shared_ptr<const Context> context) : context_(std::move(context)) {}
 
+  bool are_possible() const noexcept { return context_->ring().device().can_record(); }
   /// The outputs of a run; nothing where it is not to be recorded. tick may throw to cancel it.
   std::optional<std::vector<Ciphertexts>> run(const std::vector<Input>& inputs, const Tick& tick,
                                               const Execute& execute);

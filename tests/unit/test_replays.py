@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from interrupts import interrupted
+from replay_cases import Case, asked_of
 
 import latticework as lw
 from latticework import _core
@@ -40,21 +41,6 @@ def same(x: lw.Secret[8], y: lw.Secret[8]):
     return x, x * y
 
 
-class Case:
-    """A model with its owner, and what the host makes of its inputs."""
-
-    def __init__(self, program, inputs, calibrate, **options):
-        self.model = lw.compile(program, calibrate=calibrate, ring_degree=2048, insecure=True, **options)
-        self.client = self.model.client()
-        self.keys = self.client.keygen().public()
-        self.inputs = [self.client.encrypt(**one) for one in inputs]
-        host = self.model.server(self.keys)
-        self.expected = [host(one).to_bytes() for one in self.inputs]
-
-    def server(self, **options):
-        return self.model.server(self.keys, **options)
-
-
 @pytest.fixture(scope="module")
 def layers():
     return Case(layer, [{"x": x} for x in DATA[:3]], DATA, weights=(W,))
@@ -67,18 +53,14 @@ def powers():
 
 def test_the_second_run_asks_for_nothing_but_a_replay(layers, device):
     server = layers.server(device="sim")
-    results = [server(one) for one in layers.inputs]
+    results = [server(one).to_bytes() for one in layers.inputs]
     for x in layers.inputs:
-        x_again = layers.client.load_encrypted(x.to_bytes())
-        server(x_again)  # its rows are on the device from here on
-        device.reset_counters()
-        again = server(x_again)
-        asked = device.counters()
+        again, asked = asked_of(server, x, layers.client, device)
         assert asked["replays"] >= 1
         assert (asked["allocations"], asked["bytes_down"], asked["host_waits"]) == (0, 0, 1)
         assert asked["bytes_up"] < 1024  # where the inputs and outputs are
         results.append(again)
-    assert [result.to_bytes() for result in results] == [*layers.expected, *layers.expected]
+    assert results == [*layers.expected, *layers.expected]
 
 
 def test_other_integers_take_another_way(powers, device):

@@ -74,11 +74,12 @@ std::unique_ptr<QueueClock> GpuDevice::clock(Queue& queue) {
   return std::make_unique<GpuQueueClock>(card_, gpu_queue(queue).number());
 }
 
-std::unique_ptr<Recording> GpuDevice::record() {
+bool GpuDevice::can_record() const noexcept {
   const DeviceOptions& options = card_->options();
-  if (!options.replays || !options.keeps_memory || options.is_synchronous || card_->has_failed()) return nullptr;
-  return GpuRecording::make(card_);
+  return options.replays && options.keeps_memory && !options.is_synchronous && !card_->has_failed();
 }
+
+std::unique_ptr<Recording> GpuDevice::record() { return can_record() ? GpuRecording::make(card_) : nullptr; }
 
 Queue& GpuDevice::queue(int number) {
   std::atomic<GpuQueue*>& made = queues_[static_cast<std::size_t>(number)];

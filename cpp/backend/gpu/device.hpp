@@ -37,6 +37,7 @@ class GpuDevice final : public Device {
   bool is_behind(Queue& queue) noexcept override { return card_->is_behind(gpu_queue(queue).number()); }
   bool is_profiled() const noexcept override { return card_->is_profiled(); }
   std::unique_ptr<QueueClock> clock(Queue& queue) override;
+  bool can_record() const noexcept override;
   std::unique_ptr<Recording> record() override;
   void add_spare(std::weak_ptr<Spare> spare) override { card_->add_spare(std::move(spare)); }
 

@@ -929,6 +929,7 @@ class Executor:
         constants: Callable[..., npt.ArrayLike] | None = None,
         constant_budget_bytes: int = 2**30,
         products: Callable[[int], npt.ArrayLike] | None = None,
+        recordings: tuple[int, int] | None = None,
     ) -> None: ...
     def run(
         self,

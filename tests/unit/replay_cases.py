@@ -14,7 +14,7 @@ class Case:
     """A model with its owner, and what the host makes of its inputs."""
 
     def __init__(self, program, inputs, calibrate, **options):
-        self.model = lw.compile(program, calibrate=calibrate, ring_degree=2048, insecure=True, **options)
+        self.model = lw.compile(program, calibrate=calibrate, ring_degree=1024, insecure=True, **options)
         self.client = self.model.client()
         self.keys = self.client.keygen().public()
         self.inputs = [self.client.encrypt(**one) for one in inputs]

@@ -48,10 +48,9 @@ def replays(device, server, x):
 
 def test_a_server_with_a_budget_replays_where_it_has_room(case, device):
     least, can = least_memory(case), []
-    for spare in (0, 1 << 20, 1 << 23, 1 << 26):
+    for spare in (0, 1 << 22, 1 << 25):
         server = case.server(device="sim", memory=least + spare)
-        for _ in range(2):
-            assert [server(x).to_bytes() for x in case.inputs] == case.expected
+        assert [server(x).to_bytes() for x in case.inputs] == case.expected
         assert server.memory_use.held <= least + spare
         can.append(replays(device, server, case.inputs[0]) > 0)
     assert not can[0] and can[-1] and can == sorted(can)
@@ -61,18 +60,18 @@ def test_a_server_with_a_budget_replays_where_it_has_room(case, device):
     assert device.counters()["replays"] == 0
 
 
-@pytest.mark.parametrize("spare", [0, 1 << 22, 1 << 24])
+@pytest.mark.parametrize("spare", [0, 1 << 23])
 def test_as_many_runs_as_a_budget_admits_have_room(case, spare):
     """Whatever recordings there are, of runs under way and of others that are kept."""
     least = least_memory(case)
     server = case.server(device="sim", memory=least + spare)
     with ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(lambda i: server(case.inputs[i % 3]).to_bytes(), range(18)))
-    assert found == case.expected * 6
+        found = list(pool.map(lambda i: server(case.inputs[i % 3]).to_bytes(), range(12)))
+    assert found == case.expected * 4
     assert server.memory_use.held <= least + spare
 
 
-@pytest.mark.parametrize("first", [*range(1, 17, 3)])
+@pytest.mark.parametrize("first", [*(1, 4, 9, 16)])
 def test_a_recording_for_which_there_is_no_memory_is_given_up_and_the_run_goes_on(case, device, first):
     """Two requests of the driver fail: one, and the same one once spare memory was given back."""
     server = case.server(device=lw.Device("sim", graphs=True))
@@ -84,8 +83,7 @@ def test_a_recording_for_which_there_is_no_memory_is_given_up_and_the_run_goes_o
     assert server(x).to_bytes() == case.expected[0]
     assert device.counters()["allocations"] > first + 1
     device.fail_allocations(0, 0)
-    for _ in range(2):
-        assert [server(x).to_bytes() for x in case.inputs] == case.expected
+    assert [server(x).to_bytes() for x in case.inputs] == case.expected
 
 
 def test_a_device_option_that_is_no_flag_is_refused():

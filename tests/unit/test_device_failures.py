@@ -124,9 +124,8 @@ def test_wherever_a_run_on_digits_fails_the_next_one_is_right(device):
 
     rng = np.random.default_rng(2)
     weights = rng.normal(size=(64, 32)) / 8, rng.normal(size=32), rng.normal(size=(32, 10)) / 6, rng.normal(size=10)
-    model = lw.compile(
-        score, weights=weights, calibrate=images[:200, None, :], ring_degree=2048, insecure=True, precision_bits=8
-    )
+    with pytest.warns(lw.errors.ApproximationWarning):
+        model = lw.compile(score, weights=weights, calibrate=images[:200, None, :], ring_degree=2048, insecure=True)
     client = model.client()
     keys = client.keygen()
     inputs = client.encrypt(images[0][None, :])
@@ -144,6 +143,25 @@ def test_what_is_lost_is_said_to_be_lost(x, generator, device):
     with pytest.raises(DeviceError, match="a launch failed on demand"):
         ckks.Decryptor(PARAMETERS, generator.secret_key()).decrypt(y)
     assert (x.gpu("sim") + x).to_bytes() == (x + x).to_bytes()
+
+
+@pytest.mark.parametrize("kind", ["launch", "loss"])
+def test_a_result_of_a_server_is_lost_with_its_device(scorer, device, kind):
+    """Unless it was brought to the host before; whoever asks for another is told, on the host as on the device."""
+    model, keys, inputs, expected = scorer
+    server = model.server(keys, device="sim")
+    lost, kept = server(inputs), server(inputs).download()
+    fail(device, kind, 1)
+    with pytest.raises(DeviceError):
+        server(inputs)
+    repair(device)
+    assert kept.to_bytes() == expected
+    for use in (lost.to_bytes, lost.download, lambda: lost.cpu().to_bytes(), lambda: lost.gpu("sim").to_bytes()):
+        with pytest.raises(DeviceError, match="nothing computed on it since|was lost|before it failed"):
+            use()
+    assert server(inputs).to_bytes() == expected
+    with pytest.raises(DeviceError):  # though the device goes on
+        lost.to_bytes()
 
 
 def test_copies_on_a_device_that_failed_are_let_go(x, device):

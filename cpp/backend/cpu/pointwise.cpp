@@ -27,6 +27,14 @@ double centred_scalar(const CpuQueue& queue, const Rows& out, std::size_t j, std
 
 /// All N of them, in memory for so many words.
 void spread(Word* to, const IntegerRow& row, std::size_t degree) noexcept {
+  if (row.is_narrow && row.count == degree) {
+    for (std::size_t i = 0; i < degree / 2; ++i) {
+      const auto both = static_cast<std::int64_t>(row.words[i]);
+      to[2 * i] = static_cast<Word>(std::int64_t{static_cast<std::int32_t>(both)});
+      to[2 * i + 1] = static_cast<Word>(both >> 32);
+    }
+    return;
+  }
   const std::size_t gap = degree / row.count;
   std::fill_n(to, degree, Word{0});
   for (std::size_t i = 0; i < row.count; ++i) to[i * gap] = static_cast<Word>(integer_at(row, i));

@@ -151,7 +151,8 @@ void DeviceMemory::put_back(void* memory, std::size_t bytes, std::uint64_t queue
   if (std::has_single_bit(queues)) mark(memory, size, std::countr_zero(queues), false);
   idle_[size].push_back({memory, queues});
   use_.idle += size;
-  if (!card_.options().keeps_memory) trim_to(0);
+  // A card that failed serves nobody any more, though somebody may hold what was lost with it.
+  if (!card_.options().keeps_memory || card_.has_failed()) trim_to(0);
 }
 
 void DeviceMemory::trim() noexcept {

@@ -123,7 +123,7 @@ class Recording {
   virtual const QueueNumber& queue() const noexcept = 0;
   /// From here to `end` calls on the queue are noted, and carried out a little later.
   virtual void begin() noexcept = 0;
-  /// From here on calls are only carried out: what comes cannot be repeated.
+  /// From here on calls are only carried out, and memory is that of all: what comes cannot be repeated.
   virtual void give_up() noexcept = 0;
   /// Whether all between was noted.
   virtual bool end() noexcept = 0;
@@ -187,8 +187,11 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual bool is_profiled() const noexcept { return false; }
   /// For a queue; nullptr where calls are done when they return, so that the host's clock says all.
   virtual std::unique_ptr<QueueClock> clock(Queue&) { return nullptr; }
-  /// For a run; nullptr where nothing is gained by it, or queues or memory are scarce.
-  virtual std::unique_ptr<Recording> record() { return nullptr; }
+  /// Whether something is gained by recording runs.
+  virtual bool can_record() const noexcept { return false; }
+  /// For a run; nullptr where nothing is gained by it, or queues are scarce. One that would hold more than `most_bytes`
+  /// of the device is given up.
+  virtual std::unique_ptr<Recording> record(std::size_t) { return nullptr; }
   /// Asked to drop what it keeps when memory runs out, and by `trim`.
   virtual void add_spare(std::weak_ptr<Spare>) {}
   /// Bytes of live buffers now, and the most there were since the last reset_peak.

@@ -75,6 +75,14 @@ struct PackedRowsOut {
   std::span<const std::uint8_t> widths;
 };
 
+/// Signed integers of magnitude < 2^62 in memory of the device: the coefficients at the multiples of N / count, where
+/// the others are zero. Narrow ones have 32 bits each, two to a word, the first of them in its low half.
+struct IntegerRow {
+  const Word* words;
+  std::size_t count;  // a power of two up to N
+  bool is_narrow;
+};
+
 /// Names one uniform polynomial: residues are a pure function of this, the limb and the position.
 struct UniformStream {
   std::span<const std::uint8_t, 32> seed;  // public
@@ -183,6 +191,8 @@ struct Kernels {
 
   // Signed integers of magnitude < 2^62 to residues (coefficient domain), one poly.
   void (*import_signed)(Queue& q, Rows out, std::span<const std::int64_t> coefficients) noexcept;
+  // The same of integers that are on the device, in whichever width.
+  void (*import_integers)(Queue& q, Rows out, const IntegerRow& in) noexcept;
   // The only ways in and out of the backend's encoding. import returns false if a residue is not < q.
   bool (*import_residues)(Queue& q, Rows out, const PackedRows& canonical) noexcept;
   void (*export_residues)(Queue& q, const PackedRowsOut& canonical, ConstRows in) noexcept;

@@ -27,6 +27,12 @@ inline void unpack_group(Word* out, const std::byte* from, unsigned width) noexc
   }
 }
 
+/// Number i of a row in memory of the host.
+inline std::int64_t integer_at(const IntegerRow& row, std::size_t i) noexcept {
+  if (!row.is_narrow) return static_cast<std::int64_t>(row.words[i]);
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(row.words[i / 2] >> 32 * (i % 2)));
+}
+
 /// Words below 2^width to packed coefficients; count is a multiple of 8.
 inline void pack_words(std::byte* to, const Word* in, std::size_t count, unsigned width) noexcept {
   Word pending = 0;

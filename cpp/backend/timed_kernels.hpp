@@ -66,6 +66,7 @@ struct TimedTable {
     LW_TIMED(diag_sums);
     LW_TIMED(mod_down);
     LW_TIMED(import_signed);
+    LW_TIMED(import_integers);
     LW_TIMED(import_residues);
     LW_TIMED(export_residues);
     LW_TIMED(expand_uniform);

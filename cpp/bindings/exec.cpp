@@ -1,5 +1,7 @@
 // Plans and the executor in Python.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -84,7 +86,8 @@ std::vector<MapProduct> to_products(nb::handle rows) {
 }
 
 void init_executor(PyExecutor* self, std::shared_ptr<const Context> context, std::shared_ptr<const Plan> plan,
-                   const AnyKeys& keys, nb::object constants, std::size_t budget_bytes, nb::object products) {
+                   const AnyKeys& keys, nb::object constants, std::size_t budget_bytes, nb::object products,
+                   const std::optional<std::pair<std::size_t, std::size_t>>& recordings) {
   std::shared_ptr<KeyProvider> provider = provider_of(keys, *context);
   auto sources = std::make_unique<Sources>(std::move(constants), std::move(products));
   // It stays where it is, and outlives the provider.
@@ -101,7 +104,9 @@ void init_executor(PyExecutor* self, std::shared_ptr<const Context> context, std
   };
   auto plaintexts =
       std::make_shared<PlaintextProvider>(context, std::move(source), std::move(product_source), budget_bytes);
-  auto executor = std::make_unique<Executor>(context, std::move(plan), std::move(provider), plaintexts);
+  const RecordingLimits limits =
+      recordings ? RecordingLimits{recordings->first, recordings->second} : RecordingLimits{};
+  auto executor = std::make_unique<Executor>(context, std::move(plan), std::move(provider), plaintexts, limits);
   new (self) PyExecutor{std::move(context), std::move(sources), std::move(plaintexts), std::move(executor)};
 }
 
@@ -367,6 +372,7 @@ void bind_exec(nb::module_& m) {
   nb::class_<PyExecutor>(m, "Executor", nb::type_slots(kExecutorSlots), "Runs one plan under one key set.")
       .def("__init__", &init_executor, "context"_a, "plan"_a, "keys"_a, "constants"_a.none() = nb::none(),
            "constant_budget_bytes"_a = std::size_t{1} << 30, "products"_a.none() = nb::none(),
+           "recordings"_a.none() = nb::none(),
            "constants(i) gives the slot vector of constant i, or those of an array of plaintexts, one after the other; "
            "encoded ones are cached within the budget. products(i) gives the rows (input, baby, sum) of constant i "
            "that is "

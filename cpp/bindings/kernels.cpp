@@ -23,7 +23,7 @@
 #include "math/double_double.hpp"
 #include "math/error.hpp"
 #include "math/primes.hpp"
-#include "ring/ring.hpp"
+#include "ring/integers.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -173,6 +173,17 @@ Result import_signed(const Ring& ring, const Coefficients& coefficients, const L
   require(std::all_of(values.begin(), values.end(), [](std::int64_t x) { return -kLimit < x && x < kLimit; }),
           ErrorKind::kRange, "a coefficient is not below 2^62 in magnitude");
   return compute(ring, limbs, 1, [&](Queue& queue, Rows out) { ring.kernels().import_signed(queue, out, values); });
+}
+
+/// On the device first; in 32 bits each where all are small enough.
+Result import_integers(const Ring& ring, const Coefficients& coefficients, const LimbList& limbs) {
+  const std::span values(coefficients.data(), coefficients.size());
+  require(std::has_single_bit(values.size()) && values.size() <= ring.degree(), ErrorKind::kShape,
+          std::to_string(values.size()) + " integers for a ring of degree " + std::to_string(ring.degree()) +
+              "; give a power of two of them up to that");
+  const Integers integers(ring, values);
+  return compute(ring, limbs, 1,
+                 [&](Queue& queue, Rows out) { ring.kernels().import_integers(queue, out, integers.row()); });
 }
 
 Result import_residues(const Ring& ring, const nb::bytes& data, const std::vector<std::uint8_t>& widths,
@@ -327,6 +338,7 @@ void bind_kernels(nb::module_& m) {
       .def("automorphism", &automorphism, "a"_a, "galois_element"_a, "limbs"_a)
       .def("lift", &run_lift, "a"_a, "from_limbs"_a, "to_limbs"_a)
       .def("import_signed", &import_signed, "coefficients"_a, "limbs"_a)
+      .def("import_integers", &import_integers, "coefficients"_a, "limbs"_a)
       .def("import_residues", &import_residues, "data"_a, "widths"_a, "limbs"_a, "polys"_a)
       .def("export_residues", &export_residues, "a"_a, "widths"_a, "limbs"_a)
       .def("expand_uniform", &expand_uniform, "seed"_a, "domain"_a, "object"_a, "digit"_a, "limbs"_a)

@@ -26,13 +26,14 @@ void check_cipher(const Ciphertext& x, const ValueType& type, const std::string&
 }  // namespace
 
 Executor::Executor(std::shared_ptr<const Context> context, std::shared_ptr<const Plan> plan,
-                   std::shared_ptr<KeyProvider> keys, std::shared_ptr<PlaintextProvider> plaintexts)
+                   std::shared_ptr<KeyProvider> keys, std::shared_ptr<PlaintextProvider> plaintexts,
+                   RecordingLimits recordings)
     : context_(std::move(context)),
       plan_(std::move(plan)),
       keys_(std::move(keys)),
       plaintexts_(std::move(plaintexts)),
       memory_(context_, plaintexts_),
-      recorded_(std::make_shared<RecordedRuns>(context_)) {
+      recorded_(std::make_shared<RecordedRuns>(context_, recordings.bytes, recordings.count)) {
   check_parameters(plan_->parameters().fingerprint(), context_->parameters(), "Executor: the plan");
   check_parameters(keys_->parameters(), context_->parameters(), "Executor: the key set");
   check_keys();

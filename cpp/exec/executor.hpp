@@ -4,9 +4,11 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <variant>
 #include <vector>
 
+#include "exec/plaintexts.hpp"
 #include "exec/providers.hpp"
 #include "exec/run_state.hpp"
 #include "exec/working_memory.hpp"
@@ -49,12 +51,17 @@ using Input = std::variant<Ciphertexts, std::int64_t>;
 
 class RecordedRuns;
 
+/// Of runs that are recorded: bytes of the device that each may hold, and how many there may be.
+struct RecordingLimits {
+  std::size_t bytes = SIZE_MAX, count = SIZE_MAX;
+};
+
 /// May be shared between threads if its providers may.
 class Executor {
  public:
   /// Throws lw::Error(kParameterMismatch), and kMissingKey naming every key of the plan that the set lacks.
   Executor(std::shared_ptr<const Context> context, std::shared_ptr<const Plan> plan, std::shared_ptr<KeyProvider> keys,
-           std::shared_ptr<PlaintextProvider> plaintexts);
+           std::shared_ptr<PlaintextProvider> plaintexts, RecordingLimits recordings = {});
 
   /// One input per argument of the body. Before any work, throws lw::Error: kShape for another number or kind of
   /// inputs, another number of ciphertexts, slots or degree; kParameterMismatch; kLevel; kScale; kRange for a trip
@@ -104,6 +111,7 @@ class Executor {
   KeyNeed key_need_;
   mutable WorkingMemory memory_;
   std::shared_ptr<RecordedRuns> recorded_;
+  mutable std::once_flag foreseen_;  // what recordings need of constants
 };
 
 }  // namespace lw

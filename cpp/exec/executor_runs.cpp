@@ -137,7 +137,8 @@ std::vector<Ciphertexts> Executor::run_checked(std::vector<Input> inputs, const 
   paced.tick = this->paced(observers.tick);
   const bool is_watched = observers.on_event || observers.on_watch || observers.on_turn || from.has_value() ||
                           context_->ring().device().is_profiled();
-  if (!is_watched && keys_->budget_bytes() == SIZE_MAX) {
+  if (!is_watched && keys_->budget_bytes() == SIZE_MAX && recorded_->are_possible()) {
+    std::call_once(foreseen_, [this] { plaintexts_->foresee(all_coefficient_bytes(*plan_, *plaintexts_)); });
     const auto execute = [&](std::vector<Input> given, RecordedRuns::Run& run) {
       PlanConstants constants(*plaintexts_, &run.constants, [&run] { run.recording->give_up(); });
       return Interpreter(*context_, *plan_, std::move(keys), keys_->id(), constants, paced)

@@ -1,54 +1,53 @@
-// The encoded constants of one run, and those that a recording of it goes on to need.
+// The encoded constants of one run, and what a recording of it goes on to need.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
+#include <optional>
 #include <unordered_set>
-#include <utility>
 #include <vector>
 
-#include "exec/providers.hpp"
+#include "exec/plaintexts.hpp"
 
 namespace lw {
 
-/// Asks the provider; with `held`, each plaintext is kept there as well, as long as all of them are within the budget
-/// of the provider: then `held` is emptied, and `too_many` called once.
+/// What the calls of a recording read of constants.
+struct RecordedConstants {
+  std::vector<Plaintext> whole;
+  Coefficients coefficients;
+};
+
+/// Asks the provider. A run that is recorded reads what stays in memory, within the budget of the provider: plaintexts
+/// that are kept whole, and others it lifts itself from coefficients that are kept, so that a replay does so as well.
+/// Where one is not kept in either way `recorded` is emptied, and `give_up` called once.
 class PlanConstants {
  public:
-  explicit PlanConstants(PlaintextProvider& provider, std::vector<Plaintext>* held = nullptr,
-                         std::function<void()> too_many = {})
-      : provider_(provider), held_(held), too_many_(std::move(too_many)) {}
+  explicit PlanConstants(PlaintextProvider& provider, RecordedConstants* recorded = nullptr,
+                         std::function<void()> give_up = {})
+      : provider_(provider), recorded_(recorded), give_up_(std::move(give_up)) {}
 
   std::vector<Plaintext> acquire(std::uint32_t constant, const ValueType& type) {
-    return kept(provider_.acquire(constant, type));
+    return acquire(constant, std::nullopt, type);
   }
-  Plaintext acquire_product(std::uint32_t constant, std::uint32_t product, const ValueType& type) {
-    return kept({provider_.acquire_product(constant, product, type)})[0];
+  /// The plaintext of one product of a block map, of this type but for its count.
+  Plaintext acquire_product(std::uint32_t constant, std::uint32_t product, ValueType type) {
+    type.count = 1;
+    return acquire(constant, product, type)[0];
   }
   const PlaintextProvider& provider() const noexcept { return provider_; }
 
  private:
-  std::vector<Plaintext> kept(std::vector<Plaintext> plaintexts) {
-    if (held_ == nullptr) return plaintexts;
-    for (const Plaintext& plaintext : plaintexts) {
-      if (!known_.insert(plaintext.rows.get()).second) continue;
-      bytes_ += plaintext.num_bytes();
-      held_->push_back(plaintext);
-    }
-    if (bytes_ > provider_.budget_bytes()) {
-      too_many_();
-      held_->clear();
-      held_ = nullptr;
-    }
-    return plaintexts;
-  }
+  std::vector<Plaintext> acquire(std::uint32_t constant, std::optional<std::uint32_t> product, const ValueType& type);
+  bool hold(const PlaintextProvider::Kept& kept);
 
   PlaintextProvider& provider_;
-  std::vector<Plaintext>* held_;
-  std::function<void()> too_many_;
-  std::unordered_set<const PolyRows*> known_;
-  std::size_t bytes_ = 0;
+  RecordedConstants* recorded_;
+  std::function<void()> give_up_;
+  std::unordered_set<const void*> known_;  // what is recorded
+  std::size_t whole_bytes_ = 0;            // of it
 };
+
+/// Bytes of the coefficients of all constants of a plan, at most.
+std::size_t all_coefficient_bytes(const Plan& plan, const PlaintextProvider& provider);
 
 }  // namespace lw

@@ -6,7 +6,6 @@
 namespace lw {
 namespace {
 
-constexpr std::size_t kMost = 4;        // recordings of an executor: each has memory of its own
 constexpr std::size_t kMostUnfit = 64;  // that are known; then they are found again
 
 /// function(ciphertext) for each of the inputs, in order.
@@ -100,8 +99,8 @@ std::unique_ptr<RecordedRuns::Run> RecordedRuns::start(const Integers& integers)
   std::unique_ptr<Run> oldest;  // which ends without the lock
   {
     const std::lock_guard lock(mutex_);
-    if (unfit_.contains(integers) || num_busy_ >= kMost) return nullptr;
-    if (num_busy_ + idle_.size() >= kMost) {
+    if (unfit_.contains(integers) || num_busy_ >= most_) return nullptr;
+    if (num_busy_ + idle_.size() >= most_) {
       oldest = std::move(idle_.back());
       idle_.pop_back();
     }
@@ -110,7 +109,7 @@ std::unique_ptr<RecordedRuns::Run> RecordedRuns::start(const Integers& integers)
   oldest.reset();
   auto run = std::make_unique<Run>();
   run->integers = integers;
-  run->recording = context_->ring().device().record();
+  run->recording = context_->ring().device().record(most_bytes_);
   if (run->recording != nullptr) return run;
   const std::lock_guard lock(mutex_);
   --num_busy_;

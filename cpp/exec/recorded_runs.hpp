@@ -1,6 +1,7 @@
 // Runs of a plan as recordings of a device.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "exec/executor.hpp"
+#include "exec/plan_constants.hpp"
 
 namespace lw {
 
@@ -26,15 +28,20 @@ class RecordedRuns final : public Spare {
   struct Run {
     Integers integers;
     std::unique_ptr<Recording> recording;
-    std::vector<Plaintext> constants;
+    RecordedConstants constants;
     std::vector<std::shared_ptr<PolyRows>> inputs;  // where each ciphertext of the inputs is to be
     std::vector<Ciphertexts> outputs;
   };
   /// Calls a run on the running queue, and notes the constants that it reads.
   using Execute = std::function<std::vector<Ciphertexts>(std::vector<Input> inputs, Run& run)>;
 
-  explicit RecordedRuns(std::shared_ptr<const Context> context) : context_(std::move(context)) {}
+  static constexpr std::size_t kMost = 4;  // each has memory of its own
 
+  /// most_bytes: of the device, that each may hold, and how many there may be, at most kMost.
+  RecordedRuns(std::shared_ptr<const Context> context, std::size_t most_bytes, std::size_t most)
+      : context_(std::move(context)), most_bytes_(most_bytes), most_(std::min(most, kMost)) {}
+
+  bool are_possible() const noexcept { return context_->ring().device().can_record(); }
   /// The outputs of a run; nothing where it is not to be recorded. tick may throw to cancel it.
   std::optional<std::vector<Ciphertexts>> run(const std::vector<Input>& inputs, const Tick& tick,
                                               const Execute& execute);
@@ -50,6 +57,7 @@ class RecordedRuns final : public Spare {
   std::shared_ptr<PolyRows> copy(const PolyRows& rows) const;
 
   const std::shared_ptr<const Context> context_;
+  const std::size_t most_bytes_, most_;
   std::mutex mutex_;
   std::list<std::unique_ptr<Run>> idle_;  // most recently used first
   std::size_t num_busy_ = 0;

@@ -11,10 +11,10 @@ class Ckks final : public Scheme {
  public:
   Ckks(const Context& context, Tick tick) : encoder_(context), evaluator_(context, std::move(tick)) {}
 
-  Rounded round(std::span<const std::complex<double>> values, const ValueType& type) const override {
+  std::vector<std::int64_t> round(std::span<const std::complex<double>> values, const ValueType& type) const override {
     return encoder_.round(values, type.scale);
   }
-  Plaintext lift(const Rounded& rounded, const ValueType& type) const override {
+  Plaintext lift(const Integers& rounded, const ValueType& type) const override {
     return encoder_.lift(rounded, type.level, type.scale, type.basis);
   }
   Ciphertext mul(const Ciphertext& a, const Ciphertext& b) const override { return ckks::mul(evaluator_, a, b); }
@@ -41,10 +41,10 @@ class Bfv final : public Scheme {
         encoder_(context),
         evaluator_(context, std::move(tick)) {}
 
-  Rounded round(std::span<const std::complex<double>> values, const ValueType&) const override {
+  std::vector<std::int64_t> round(std::span<const std::complex<double>> values, const ValueType&) const override {
     return encoder_.round(values);
   }
-  Plaintext lift(const Rounded& rounded, const ValueType& type) const override {
+  Plaintext lift(const Integers& rounded, const ValueType& type) const override {
     return type.is_addend ? encoder_.addend(rounded, type.level) : encoder_.factor(rounded, type.level, type.basis);
   }
   Ciphertext mul(const Ciphertext& a, const Ciphertext& b) const override { return evaluator_.mul(a, b); }

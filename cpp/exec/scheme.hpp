@@ -6,8 +6,8 @@
 #include <span>
 
 #include "exec/plan.hpp"
+#include "ring/integers.hpp"
 #include "rlwe/evaluator.hpp"
-#include "rlwe/rounded.hpp"
 
 namespace lw {
 
@@ -17,8 +17,10 @@ class Scheme {
   virtual ~Scheme() = default;
 
   /// A slot vector of a constant as integers, for a plaintext of this type.
-  virtual Rounded round(std::span<const std::complex<double>> values, const ValueType& type) const = 0;
-  virtual Plaintext lift(const Rounded& rounded, const ValueType& type) const = 0;
+  virtual std::vector<std::int64_t> round(std::span<const std::complex<double>> values,
+                                          const ValueType& type) const = 0;
+  /// Integers on the device of the context; reads and writes its memory alone.
+  virtual Plaintext lift(const Integers& rounded, const ValueType& type) const = 0;
 
   virtual Ciphertext mul(const Ciphertext& a, const Ciphertext& b) const = 0;
   virtual Ciphertext square(const Ciphertext& x) const = 0;

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "exec/providers.hpp"
+#include "exec/plaintexts.hpp"
 
 namespace lw {
 

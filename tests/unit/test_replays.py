@@ -1,11 +1,14 @@
 """Later runs of a plan on a device are replays of the first: the same bytes, and nothing is asked for but them."""
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 import pytest
 from interrupts import interrupted
+from plan_assembler import Assembler, Last, cipher
+from replay_cases import Case, asked_of
+from rlwe_cases import make_case, plain_parameters
 
 import latticework as lw
 from latticework import _core
@@ -40,21 +43,6 @@ def same(x: lw.Secret[8], y: lw.Secret[8]):
     return x, x * y
 
 
-class Case:
-    """A model with its owner, and what the host makes of its inputs."""
-
-    def __init__(self, program, inputs, calibrate, **options):
-        self.model = lw.compile(program, calibrate=calibrate, ring_degree=2048, insecure=True, **options)
-        self.client = self.model.client()
-        self.keys = self.client.keygen().public()
-        self.inputs = [self.client.encrypt(**one) for one in inputs]
-        host = self.model.server(self.keys)
-        self.expected = [host(one).to_bytes() for one in self.inputs]
-
-    def server(self, **options):
-        return self.model.server(self.keys, **options)
-
-
 @pytest.fixture(scope="module")
 def layers():
     return Case(layer, [{"x": x} for x in DATA[:3]], DATA, weights=(W,))
@@ -67,18 +55,14 @@ def powers():
 
 def test_the_second_run_asks_for_nothing_but_a_replay(layers, device):
     server = layers.server(device="sim")
-    results = [server(one) for one in layers.inputs]
+    results = [server(one).to_bytes() for one in layers.inputs]
     for x in layers.inputs:
-        x_again = layers.client.load_encrypted(x.to_bytes())
-        server(x_again)  # its rows are on the device from here on
-        device.reset_counters()
-        again = server(x_again)
-        asked = device.counters()
+        again, asked = asked_of(server, x, layers.client, device)
         assert asked["replays"] >= 1
         assert (asked["allocations"], asked["bytes_down"], asked["host_waits"]) == (0, 0, 1)
         assert asked["bytes_up"] < 1024  # where the inputs and outputs are
         results.append(again)
-    assert [result.to_bytes() for result in results] == [*layers.expected, *layers.expected]
+    assert results == [*layers.expected, *layers.expected]
 
 
 def test_other_integers_take_another_way(powers, device):
@@ -153,6 +137,22 @@ def test_recordings_make_way_where_memory_is_short(layers, device):
     assert before > 0
 
 
+def test_recordings_may_be_dropped_while_others_run(powers):
+    """Two threads record and replay all the while; what is dropped is not what either of them runs."""
+    server = powers.server(device="sim")
+
+    def run(first):
+        return [server(powers.inputs[(first + i) % 4]).to_bytes() for i in range(12)]
+
+    with ThreadPoolExecutor(2) as pool:
+        found = [pool.submit(run, first) for first in (0, 2)]
+        while wait(found, timeout=0.002).not_done:
+            with lw.frame("sim"):
+                pass
+    for first, one in zip((0, 2), found, strict=True):
+        assert one.result() == [powers.expected[(first + i) % 4] for i in range(12)]
+
+
 def test_a_replay_that_fails_gives_no_result(layers, device):
     server = layers.server(device="sim")
     server(layers.inputs[0])
@@ -197,3 +197,22 @@ def test_a_recording_that_is_cancelled_leaves_its_memory_in_order(powers):
         runner.join()
     assert set(found) == {powers.expected[1]}
     assert server(powers.inputs[0]).to_bytes() == powers.expected[0]
+
+
+@pytest.mark.slow
+def test_a_run_of_many_calls_is_replayed(device):
+    """A loop of 40,001 turns, each of them a call."""
+    case, a = make_case(plain_parameters(), backend="sim"), Assembler()
+    b = a.block(cipher(0), ["index"])
+    body = a.block(["index"], cipher(0))
+    body.yield_(body.op("neg", [Last(body.args[1])], cipher(0)))
+    b.yield_(*b.emit("for", [b.args[1], b.args[0]], [cipher(0)], (body.number, 50_000)))
+    executor = _core.Executor(case.context, a.plan(case.parameters), case.keys)
+    x = case.encrypt(DATA[0].repeat(8), level=0)
+    for _ in range(2):
+        device.reset_counters()
+        y = executor.run([x, 40_001])[0]
+        np.testing.assert_allclose(case.decryptor.decrypt(y), -DATA[0].repeat(8), atol=1e-6)
+    asked = device.counters()
+    assert asked["replays"] > 150 and sum(asked["launches"].values()) > 40_001
+    assert asked["bytes_up"] == 0 and asked["allocations"] <= 1  # for the result, as the one before is still held

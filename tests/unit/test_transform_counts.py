@@ -1,17 +1,8 @@
 """What the transforms by default cost in instructions, as the compiler made them for two generations of GPUs."""
 
-import re
-import shutil
-import subprocess
-from collections import Counter
-from importlib.util import find_spec
-from pathlib import Path
-
 import pytest
+from machine_code import ARCHITECTURES, Code, needs_compiler
 
-ROOT = Path(__file__).resolve().parents[2]
-SOURCE = ROOT / "tests" / "unit" / "cuda" / "transform_counts.cu"
-ARCHITECTURES = ("sm_80", "sm_90")
 BUTTERFLIES_OF_PASS = 12  # of radix 8, by one thread
 PASSES = {"rest": 4, "columns": 1}  # of a row of 2^15 words
 PAPER_WORK = 456  # integer operations of a thread in a pass of radix 8, in the paper on XeHE
@@ -29,45 +20,11 @@ MOST_INSTRUCTIONS = {  # of the whole transform, for each butterfly
 }
 
 
-def find_nvdisasm():
-    packages = find_spec("nvidia")
-    folders = (packages.submodule_search_locations or []) if packages else []
-    places = (None, "/usr/local/cuda/bin", *(f"{folder}/cu13/bin" for folder in folders))
-    return next((found for place in places if (found := shutil.which("nvdisasm", path=place))), None)
+pytestmark = needs_compiler
 
 
-NVDISASM = find_nvdisasm()
-pytestmark = [
-    pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not there: nothing of CUDA is compiled"),
-    pytest.mark.skipif(NVDISASM is None, reason="nvdisasm is not there (nvidia-cuda-nvdisasm): nothing is counted"),
-]
-
-
-class Code:
-    """The instructions of each kernel, and what the assembler said of its stack, spills and registers."""
-
-    def __init__(self, architecture, folder):
-        cubin = folder / f"{architecture}.cubin"
-        options = ["-std=c++20", "-O3", "--fmad=false", f"-arch={architecture}", "-cubin", "-Xptxas", "-v"]
-        includes = ["-I", ROOT / "cpp", "-I", ROOT / "cuda"]
-        said = self.run("nvcc", *options, *includes, "-o", cubin, SOURCE)
-        pattern = (
-            r"Compiling entry function '(\S+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores, "
-            r"(\d+) bytes spill loads.*?Used (\d+) registers"
-        )
-        self.figures = {name: tuple(map(int, rest)) for name, *rest in re.findall(pattern, said, re.DOTALL)}
-        listing = self.run(NVDISASM, "-c", cubin)
-        self.counts = {}
-        for name, body in re.findall(r"\.section\s+\.text\.(\w+),(.*?)(?=\.section\s|\Z)", listing, re.DOTALL):
-            found = re.findall(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z0-9]+)", body, re.MULTILINE)
-            self.counts[name] = Counter(found) - Counter(NOP=body.count(" NOP"))
-        assert self.counts.keys() == self.figures.keys() and len(self.counts) == 8 * 4
-
-    @staticmethod
-    def run(*command):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout + done.stderr
+class TransformCode(Code):
+    """Parts of transforms."""
 
     def butterfly(self, name):
         """Instructions of one butterfly in registers: four more rounds of radix 8."""
@@ -81,7 +38,9 @@ class Code:
 
 @pytest.fixture(scope="module", params=ARCHITECTURES)
 def code(request, tmp_path_factory):
-    return Code(request.param, tmp_path_factory.mktemp("cubins"))
+    found = TransformCode("transform_counts.cu", request.param, tmp_path_factory.mktemp("cubins"))
+    assert len(found.counts) == 8 * 4
+    return found
 
 
 def test_parts_stay_in_registers(code):

@@ -2,6 +2,7 @@
 
 #include "backend/cpu/kernels.hpp"
 #include "backend/cpu/queue.hpp"
+#include "backend/packing.hpp"
 
 namespace lw::cpu {
 namespace {
@@ -22,6 +23,21 @@ void for_each(Queue& q, const Rows& out, const Body& body) noexcept {
 
 double centred_scalar(const CpuQueue& queue, const Rows& out, std::size_t j, std::span<const Word> scalars) noexcept {
   return static_cast<double>(queue.moduli[out.limbs[j]].centred(scalars[j]));
+}
+
+/// All N of them, in memory for so many words.
+void spread(Word* to, const IntegerRow& row, std::size_t degree) noexcept {
+  if (row.is_narrow && row.count == degree) {
+    for (std::size_t i = 0; i < degree / 2; ++i) {
+      const auto both = static_cast<std::int64_t>(row.words[i]);
+      to[2 * i] = static_cast<Word>(std::int64_t{static_cast<std::int32_t>(both)});
+      to[2 * i + 1] = static_cast<Word>(both >> 32);
+    }
+    return;
+  }
+  const std::size_t gap = degree / row.count;
+  std::fill_n(to, degree, Word{0});
+  for (std::size_t i = 0; i < row.count; ++i) to[i * gap] = static_cast<Word>(integer_at(row, i));
 }
 
 }  // namespace
@@ -128,6 +144,17 @@ void automorphism(Queue& q, Rows out, ConstRows a, std::uint64_t galois_element)
 void import_signed(Queue& q, Rows out, std::span<const std::int64_t> coefficients) noexcept {
   for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t, std::size_t, const Prime& p) {
     queue.row.import_signed(to, coefficients.data(), queue.degree, p);
+  });
+}
+
+void import_integers(Queue& q, Rows out, const IntegerRow& in) noexcept {
+  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t, std::size_t, const Prime& p) {
+    const Word* from = in.words;
+    if (in.is_narrow || in.count < queue.degree) {  // in place then
+      spread(to, in, queue.degree);
+      from = to;
+    }
+    queue.row.import_signed(to, reinterpret_cast<const std::int64_t*>(from), queue.degree, p);
   });
 }
 

@@ -203,6 +203,12 @@ LwGraph* Card::end_capture(int number) noexcept {
   return nullptr;
 }
 
+bool Card::give_up_recording(int number) noexcept {
+  GpuRecording* const capturing = recording(number);
+  if (capturing != nullptr) capturing->give_up();
+  return capturing != nullptr;
+}
+
 void Card::replay(LwGraph* graph, std::size_t calls, int number) noexcept {
   LwStream* const to = stream(number);
   if (to == nullptr) return;
@@ -225,6 +231,13 @@ void Card::drop_spares() noexcept {
   for (const auto& weak : known) {
     if (const std::shared_ptr<Spare> spare = weak.lock()) spare->drop();
   }
+}
+
+void* Card::memory_for(std::size_t bytes, int number) noexcept {
+  if (void* const found = memory_->get(bytes, number)) return found;
+  if (has_failed()) return nullptr;
+  drop_spares();
+  return memory_->get(bytes, number);
 }
 
 bool Card::note(LwStatus status, const char* what) noexcept {

@@ -103,6 +103,8 @@ class Card {
   LwGraph* end_capture(int number) noexcept;
   /// Which captures a queue; nullptr: what is called is carried out.
   GpuRecording* recording(int number) const noexcept { return recordings_[number].load(std::memory_order_acquire); }
+  /// Has the recording that captures a queue give up. Whether there is one.
+  bool give_up_recording(int number) noexcept;
   void replay(LwGraph* graph, std::size_t calls, int number) noexcept;
 
   /// How much was called on a queue, and whether enough of it is not done yet.
@@ -112,6 +114,8 @@ class Card {
   void add_spare(std::weak_ptr<Spare> spare);
   /// Has everything dropped that can be done without.
   void drop_spares() noexcept;
+  /// Of `memory`, after that if need be.
+  void* memory_for(std::size_t bytes, int number) noexcept;
 
   bool has_failed() const noexcept { return has_failed_.load(std::memory_order_acquire) || is_forked(); }
   /// Whether this process was made by fork from the one that has the card.

@@ -51,6 +51,10 @@ Buffer GpuDevice::allocate(std::size_t bytes) {
     card_->drop_spares();
     data = get(bytes, number, *uses);
   }
+  if (data == nullptr && !card_->has_failed()) {
+    const std::shared_ptr<Arena> arena = card_->memory().arena_of(number);
+    if (arena != nullptr) data = get_without(*arena, bytes, number);
+  }
   if (data == nullptr) {
     card_->check();
     throw Error(ErrorKind::kOutOfMemory, std::string(name_) + ": no memory for " + std::to_string(bytes) + " bytes, " +
@@ -66,19 +70,30 @@ Buffer GpuDevice::allocate(std::size_t bytes) {
 void* GpuDevice::get(std::size_t bytes, int number, Buffer::Uses& uses) noexcept {
   std::shared_ptr<Arena> arena = card_->memory().arena_of(number);
   if (arena == nullptr) return card_->memory().get(bytes, number);
+  if (!arena->has_room(bytes)) return get_without(*arena, bytes, number);
   void* const memory = arena->get(bytes);
-  uses.owner = std::move(arena);
+  if (memory != nullptr) uses.owner = std::move(arena);
   return memory;
+}
+
+/// The run goes on, but is not recorded.
+void* GpuDevice::get_without(Arena& arena, std::size_t bytes, int number) noexcept {
+  card_->give_up_recording(number);
+  arena.close();
+  return card_->memory().get(bytes, number);
 }
 
 std::unique_ptr<QueueClock> GpuDevice::clock(Queue& queue) {
   return std::make_unique<GpuQueueClock>(card_, gpu_queue(queue).number());
 }
 
-std::unique_ptr<Recording> GpuDevice::record() {
+bool GpuDevice::can_record() const noexcept {
   const DeviceOptions& options = card_->options();
-  if (!options.replays || !options.keeps_memory || options.is_synchronous || card_->has_failed()) return nullptr;
-  return GpuRecording::make(card_);
+  return options.replays && options.keeps_memory && !options.is_synchronous && !card_->has_failed();
+}
+
+std::unique_ptr<Recording> GpuDevice::record(std::size_t most_bytes) {
+  return can_record() ? GpuRecording::make(card_, most_bytes) : nullptr;
 }
 
 Queue& GpuDevice::queue(int number) {
@@ -115,7 +130,7 @@ void GpuDevice::download(Queue& q, const RowCopy& copy) {
 }
 
 void GpuDevice::synchronise(Queue& queue) {
-  gpu_queue(queue).give_up_recording();
+  card_->give_up_recording(gpu_queue(queue).number());
   card_->wait(gpu_queue(queue).number());
   card_->check();
 }
@@ -152,7 +167,7 @@ void GpuDevice::release(void* data, std::size_t bytes, const Buffer::Uses* uses)
   live_.fetch_sub(bytes);
   if (card_->is_forked()) return;
   if (uses->owner != nullptr) {
-    std::static_pointer_cast<Arena>(uses->owner)->put_back(data, bytes);
+    std::static_pointer_cast<Arena>(uses->owner)->put_back(data, bytes, uses->all.load());
     return;
   }
   card_->memory().put_back(data, bytes, uses->all.load());

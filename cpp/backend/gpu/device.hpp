@@ -18,6 +18,8 @@
 
 namespace lw::gpu {
 
+class Arena;
+
 class GpuDevice final : public Device {
  public:
   /// name: a literal. Throws lw::Error(kOutOfMemory) or kDevice.
@@ -37,7 +39,8 @@ class GpuDevice final : public Device {
   bool is_behind(Queue& queue) noexcept override { return card_->is_behind(gpu_queue(queue).number()); }
   bool is_profiled() const noexcept override { return card_->is_profiled(); }
   std::unique_ptr<QueueClock> clock(Queue& queue) override;
-  std::unique_ptr<Recording> record() override;
+  bool can_record() const noexcept override;
+  std::unique_ptr<Recording> record(std::size_t most_bytes) override;
   void add_spare(std::weak_ptr<Spare> spare) override { card_->add_spare(std::move(spare)); }
 
   /// Of what is called from now on, on any queue.
@@ -59,6 +62,7 @@ class GpuDevice final : public Device {
 
   /// Of the arena of a queue, which then owns it, or of the card.
   void* get(std::size_t bytes, int number, Buffer::Uses& uses) noexcept;
+  void* get_without(Arena& arena, std::size_t bytes, int number) noexcept;
   void order_read(Buffer::Uses& uses) noexcept override;
   void order_write(Buffer::Uses& uses) noexcept override;
   void release(void* data, std::size_t bytes, const Buffer::Uses* uses) noexcept override;

@@ -20,29 +20,61 @@ void* Arena::get(std::size_t bytes) noexcept {
   std::vector<void*>& idle = idle_[size];
   void* memory = nullptr;
   if (idle.empty()) {
+    if (size > most_bytes_ - bytes_) return nullptr;
     memory = memory_.get(size, queue_);
-    if (memory != nullptr) pieces_.emplace_back(memory, size);
+    if (memory == nullptr) return nullptr;
+    pieces_.emplace(memory, size);
+    bytes_ += size;
   } else {
     memory = idle.back();
     idle.pop_back();
   }
   // Also of what is new: a replay comes here again after the piece was somebody else's.
-  if (memory != nullptr) memory_.mark(memory, size, queue_, true);
+  memory_.mark(memory, size, queue_, true);
   return memory;
 }
 
-void Arena::put_back(void* memory, std::size_t bytes) noexcept {
+void Arena::put_back(void* memory, std::size_t bytes, std::uint64_t queues) noexcept {
   const std::size_t size = DeviceMemory::size_class(bytes);
   const std::lock_guard lock(mutex_);
+  if (is_closed_) {
+    pieces_.erase(memory);
+    bytes_ -= size;
+    memory_.put_back(memory, size, queues | queue_bit(queue_));
+    return;
+  }
   memory_.mark(memory, size, queue_, false);
   idle_[size].push_back(memory);
 }
 
+void Arena::close() noexcept {
+  const std::lock_guard lock(mutex_);
+  is_closed_ = true;
+  for (const auto& [size, idle] : idle_) {
+    for (void* const memory : idle) {
+      pieces_.erase(memory);
+      bytes_ -= size;
+      memory_.put_back(memory, size, queue_bit(queue_));
+    }
+  }
+  idle_.clear();
+}
+
+bool Arena::has_room(std::size_t bytes) const noexcept {
+  const std::lock_guard lock(mutex_);
+  if (is_closed_) return false;
+  const auto idle = idle_.find(DeviceMemory::size_class(bytes));
+  return (idle != idle_.end() && !idle->second.empty()) || DeviceMemory::size_class(bytes) <= most_bytes_ - bytes_;
+}
+
+bool Arena::is_closed() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return is_closed_;
+}
+
 std::size_t Arena::bytes() const noexcept {
   const std::lock_guard lock(mutex_);
-  std::size_t total = 0;
-  for (const auto& piece : pieces_) total += piece.second;
-  return total;
+  return bytes_;
 }
 
 void DeviceMemory::set_arena(int queue, std::shared_ptr<Arena> arena) {
@@ -119,7 +151,8 @@ void DeviceMemory::put_back(void* memory, std::size_t bytes, std::uint64_t queue
   if (std::has_single_bit(queues)) mark(memory, size, std::countr_zero(queues), false);
   idle_[size].push_back({memory, queues});
   use_.idle += size;
-  if (!card_.options().keeps_memory) trim_to(0);
+  // A card that failed serves nobody any more, though somebody may hold what was lost with it.
+  if (!card_.options().keeps_memory || card_.has_failed()) trim_to(0);
 }
 
 void DeviceMemory::trim() noexcept {

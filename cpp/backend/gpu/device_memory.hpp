@@ -17,25 +17,36 @@ namespace lw::gpu {
 class DeviceMemory;
 
 /// Pieces of a card's memory that serve one queue again and again, and come back to the card with the last who knows of
-/// them. Safe to share between threads.
+/// them, or when it is closed. Safe to share between threads.
 class Arena {
  public:
-  /// Nothing may be under way on the queue when it ends.
-  Arena(DeviceMemory& memory, int queue) noexcept : memory_(memory), queue_(queue) {}
+  /// most_bytes: that it may hold. Nothing may be under way on the queue when it ends.
+  Arena(DeviceMemory& memory, int queue, std::size_t most_bytes) noexcept
+      : memory_(memory), queue_(queue), most_bytes_(most_bytes) {}
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
+  /// nullptr where the card has no more, or it may hold no more.
   void* get(std::size_t bytes) noexcept;
-  void put_back(void* memory, std::size_t bytes) noexcept;
+  /// queues: bit n for each on which something may still use it.
+  void put_back(void* memory, std::size_t bytes, std::uint64_t queues) noexcept;
+  /// From here on nothing is kept: what is not in use goes back to the card, and the rest when it comes.
+  void close() noexcept;
+  bool is_closed() const noexcept;
   std::size_t bytes() const noexcept;
+  /// Whether it may hold so much more.
+  bool has_room(std::size_t bytes) const noexcept;
 
  private:
   DeviceMemory& memory_;
   const int queue_;
+  const std::size_t most_bytes_;
   mutable std::mutex mutex_;
-  std::vector<std::pair<void*, std::size_t>> pieces_;
+  std::map<void*, std::size_t> pieces_;             // and their sizes
   std::map<std::size_t, std::vector<void*>> idle_;  // by size
+  std::size_t bytes_ = 0;
+  bool is_closed_ = false;
 };
 
 /// Sizes are rounded up to classes of an eighth of their power of two at most, so a piece serves all that is about as

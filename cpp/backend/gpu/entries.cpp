@@ -40,6 +40,7 @@ constexpr lw::Kernels kEntries = {
     .diag_sums_scratch = SwitchEntries<A>::diag_sums_scratch,
     .mod_down_scratch = SwitchEntries<A>::mod_down_scratch,
     .import_signed = ResidueEntries<A>::import_signed,
+    .import_integers = ResidueEntries<A>::import_integers,
     .import_residues = ResidueEntries<A>::import_residues,
     .export_residues = ResidueEntries<A>::export_residues,
     .expand_uniform = ResidueEntries<A>::expand_uniform,

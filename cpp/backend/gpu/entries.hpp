@@ -75,6 +75,7 @@ struct SwitchEntries {
 template <class A>
 struct ResidueEntries {
   static void import_signed(Queue& q, Rows out, std::span<const std::int64_t> coefficients) noexcept;
+  static void import_integers(Queue& q, Rows out, const IntegerRow& in) noexcept;
   static bool import_residues(Queue& q, Rows out, const PackedRows& canonical) noexcept;
   static void export_residues(Queue& q, const PackedRowsOut& canonical, ConstRows in) noexcept;
   static void expand_uniform(Queue& q, Rows out, const UniformStream& stream) noexcept;

@@ -15,12 +15,8 @@ StagingBlocks::Place GpuQueue::stage(std::size_t bytes) noexcept {
   return {nullptr, place.pinned, place.memory};
 }
 
-void GpuQueue::give_up_recording() noexcept {
-  if (GpuRecording* const recording = card_.recording(number_)) recording->give_up();
-}
-
-void GpuQueue::note_call() noexcept {
-  if (GpuRecording* const recording = card_.recording(number_)) recording->note_call();
+void GpuQueue::note_call(std::size_t args_bytes) noexcept {
+  if (GpuRecording* const recording = card_.recording(number_)) recording->note_call(args_bytes);
 }
 
 void GpuQueue::start(std::uint32_t kernel, const void* args, std::uint32_t args_bytes, const Grid& grid,
@@ -31,21 +27,21 @@ void GpuQueue::start(std::uint32_t kernel, const void* args, std::uint32_t args_
   const char* const name = card_.driver().kernel_names[kernel];
   const bool is_well = card_.timed_call(number_, name, 0, card_.driver().launch, &launch);
   if (is_well && card_.options().is_synchronous) card_.call(number_, name, card_.driver().stream_wait);
-  note_call();
+  note_call(args_bytes);
 }
 
 void GpuQueue::upload(void* to, const void* from, std::size_t bytes) noexcept {
   card_.timed_call(number_, "copy to the device", bytes, card_.driver().upload, to, from, bytes);
-  note_call();
+  note_call(0);
 }
 
 void GpuQueue::copy(void* to, const void* from, std::size_t bytes) noexcept {
   card_.timed_call(number_, "copy on the device", bytes, card_.driver().copy, to, from, bytes);
-  note_call();
+  note_call(0);
 }
 
 void GpuQueue::download_later(void* to, const void* from, std::size_t bytes) noexcept {
-  give_up_recording();
+  card_.give_up_recording(number_);
   card_.timed_call(number_, "copy from the device", bytes, card_.driver().download, to, from, bytes);
 }
 

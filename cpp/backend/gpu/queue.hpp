@@ -50,7 +50,6 @@ class GpuQueue final : public Queue {
   StagingBlocks& staging() noexcept { return staging_; }
   /// Of them, or of the recording that captures what is called.
   StagingBlocks::Place stage(std::size_t bytes) noexcept;
-  void give_up_recording() noexcept;
 
   /// The ring's constants on the device.
   const Tables& tables() const noexcept { return tables_; }
@@ -82,7 +81,7 @@ class GpuQueue final : public Queue {
  private:
   void start(std::uint32_t kernel, const void* args, std::uint32_t args_bytes, const Grid& grid,
              std::uint32_t shared_words) noexcept;
-  void note_call() noexcept;
+  void note_call(std::size_t args_bytes) noexcept;
 
   Card& card_;
   const int number_;

@@ -8,9 +8,10 @@
 namespace lw::gpu {
 namespace {
 
-constexpr int kMostRecordings = 24;                          // in this process: each has a queue
-constexpr std::size_t kPiece = 256;                          // calls: what a cancelled run still does
-constexpr std::size_t kMostCalls = 1 << 15;                  // of a recording; what is longer gains little by being one
+constexpr int kMostRecordings = 24;                           // in this process: each has a queue
+constexpr std::size_t kPiece = 256;                           // calls: what a cancelled run still does
+constexpr std::size_t kMostHostBytes = std::size_t{1} << 30;  // of a recording, in the driver's graphs: about so much
+constexpr std::size_t kCallBytes = 1 << 10;  // for each call beside its arguments, which are in it twice
 constexpr std::size_t kStagedAtOnce = std::size_t{1} << 18;  // bytes staged at a time, if no more are asked for at once
 constexpr std::size_t kStagedAlignment = 512;
 
@@ -18,13 +19,15 @@ std::atomic<int> recordings = 0;
 
 }  // namespace
 
-std::unique_ptr<GpuRecording> GpuRecording::make(std::shared_ptr<Card> card) {
-  std::unique_ptr<GpuRecording> made(new GpuRecording(std::move(card)));
+std::unique_ptr<GpuRecording> GpuRecording::make(std::shared_ptr<Card> card, std::size_t most_bytes) {
+  std::unique_ptr<GpuRecording> made(new GpuRecording(std::move(card), most_bytes));
   return recordings > kMostRecordings || made->queue_.is_shared() ? nullptr : std::move(made);
 }
 
-GpuRecording::GpuRecording(std::shared_ptr<Card> card)
-    : card_(std::move(card)), arena_(std::make_shared<Arena>(card_->memory(), queue_.value())) {
+GpuRecording::GpuRecording(std::shared_ptr<Card> card, std::size_t most_bytes)
+    : card_(std::move(card)),
+      most_bytes_(most_bytes),
+      arena_(std::make_shared<Arena>(card_->memory(), queue_.value(), most_bytes)) {
   ++recordings;
   card_->memory().set_arena(queue_.value(), arena_);
 }
@@ -43,11 +46,20 @@ GpuRecording::~GpuRecording() {
   --recordings;
 }
 
-void GpuRecording::begin() noexcept { begin_piece(); }
+void GpuRecording::begin() noexcept {
+  if (arena_->is_closed()) {  // too small for the inputs
+    give_up();
+  } else {
+    begin_piece();
+  }
+}
 
+/// What was captured is called, and never again. After that its memory may be anybody's.
 void GpuRecording::give_up() noexcept {
   end_piece();
   is_whole_ = false;
+  card_->memory().set_arena(queue_.value(), nullptr);
+  arena_->close();
 }
 
 bool GpuRecording::end() noexcept {
@@ -92,10 +104,10 @@ void GpuRecording::call(Piece& piece) noexcept {
   card_->replay(piece.graph, piece.calls, queue_.value());
 }
 
-void GpuRecording::note_call() noexcept {
-  ++all_calls_;
+void GpuRecording::note_call(std::size_t args_bytes) noexcept {
+  host_bytes_ += kCallBytes + 2 * args_bytes;
   if (++calls_ < kPiece) return;
-  if (all_calls_ >= kMostCalls) {
+  if (host_bytes_ >= kMostHostBytes) {
     give_up();
     return;
   }
@@ -117,7 +129,7 @@ GpuRecording::Place GpuRecording::stage(std::size_t bytes) noexcept {
 /// Its memory is got on the queue of threads outside of all runs, whose calls are not captured.
 bool GpuRecording::make_block(std::size_t bytes) noexcept {
   void* pinned = nullptr;
-  if (card_->has_failed()) return false;
+  if (card_->has_failed() || bytes > most_bytes_ - std::min(most_bytes_, this->bytes())) return false;
   if (const LwStatus status = card_->driver().pinned_get(card_->device(), bytes, &pinned); status != LW_OK) {
     if (status != LW_OUT_OF_MEMORY) card_->note(status, "pinned memory");
     return false;

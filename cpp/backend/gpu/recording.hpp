@@ -18,7 +18,7 @@ namespace lw::gpu {
 class GpuRecording final : public Recording {
  public:
   /// nullptr where as many queues as may be belong to recordings.
-  static std::unique_ptr<GpuRecording> make(std::shared_ptr<Card> card);
+  static std::unique_ptr<GpuRecording> make(std::shared_ptr<Card> card, std::size_t most_bytes);
   ~GpuRecording() override;
 
   const QueueNumber& queue() const noexcept override { return queue_; }
@@ -34,8 +34,8 @@ class GpuRecording final : public Recording {
   };
   /// Room for what the kernels of this piece are given: pinned memory that is uploaded before them.
   Place stage(std::size_t bytes) noexcept;
-  /// Something was called.
-  void note_call() noexcept;
+  /// Something was called, with so many bytes of arguments.
+  void note_call(std::size_t args_bytes) noexcept;
   /// The piece that is captured is to wait for what was called on a queue.
   void await(int number) noexcept { awaited_ |= queue_bit(number); }
 
@@ -51,7 +51,7 @@ class GpuRecording final : public Recording {
     std::size_t bytes, filled, uploaded;
   };
 
-  explicit GpuRecording(std::shared_ptr<Card> card);
+  GpuRecording(std::shared_ptr<Card> card, std::size_t most_bytes);
   void begin_piece() noexcept;
   void end_piece() noexcept;
   void upload_staged() noexcept;
@@ -62,12 +62,13 @@ class GpuRecording final : public Recording {
 
   const std::shared_ptr<Card> card_;
   const QueueNumber queue_;
+  const std::size_t most_bytes_;
   std::shared_ptr<Arena> arena_;
   std::vector<Piece> pieces_;
   std::vector<Block> staged_;
-  std::uint64_t awaited_ = 0;  // by the piece that is captured
-  std::size_t calls_ = 0;      // in it
-  std::size_t all_calls_ = 0;
+  std::uint64_t awaited_ = 0;   // by the piece that is captured
+  std::size_t calls_ = 0;       // in it
+  std::size_t host_bytes_ = 0;  // of all calls
   bool is_whole_ = true;
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "backend/gpu/entries.hpp"
@@ -63,8 +64,16 @@ template <class A>
 void ResidueEntries<A>::import_signed(Queue& q, Rows out, std::span<const std::int64_t> coefficients) noexcept {
   GpuQueue& queue = gpu_queue(q);
   Staging staging(queue);
+  const auto staged = staging.put(coefficients.first(degree_of(queue)));
+  import_integers(q, out, {reinterpret_cast<const Word*>(staged.address()), degree_of(queue), false});
+}
+
+template <class A>
+void ResidueEntries<A>::import_integers(Queue& q, Rows out, const IntegerRow& in) noexcept {
+  GpuQueue& queue = gpu_queue(q);
+  const auto log_gap = static_cast<std::uint32_t>(std::countr_zero(degree_of(queue) / in.count));
   queue.launch<ImportSigned<A>>(
-      {queue.tables(), result(out), staging.put(coefficients.first(degree_of(queue))), numbers_of(out.limbs)},
+      {queue.tables(), result(out), Global(in.words), log_gap, in.is_narrow ? 1u : 0u, numbers_of(out.limbs)},
       row_grid(queue, out));
 }
 

@@ -81,7 +81,7 @@ StagingBlocks::Block* StagingBlocks::make(std::size_t bytes) noexcept {
   LwStatus status = driver.pinned_get(card_.device(), bytes, &pinned);
   if (status == LW_OK) {
     block.pinned = static_cast<std::byte*>(pinned);
-    block.memory = static_cast<std::byte*>(card_.memory().get(bytes, queue_));
+    block.memory = static_cast<std::byte*>(card_.memory_for(bytes, queue_));
     status = block.memory == nullptr ? LW_OUT_OF_MEMORY : driver.event_make(card_.device(), &block.done);
     if (status == LW_OK) return &blocks_.emplace_back(block);
     driver.pinned_free(card_.device(), pinned);
@@ -112,7 +112,7 @@ StagingBlocks::Place Staging::hold(std::size_t bytes) noexcept {
 }
 
 void Staging::upload_to(void* to, const void* from, std::size_t bytes) noexcept {
-  queue_.give_up_recording();
+  queue_.card().give_up_recording(queue_.number());
   const StagingBlocks::Place place = hold(bytes);
   if (place.pinned == nullptr) return;
   std::memcpy(place.pinned, from, bytes);

@@ -38,6 +38,7 @@ constexpr Kernels kKernels = {
     .diag_sums_scratch = diag_sums_scratch,
     .mod_down_scratch = mod_down_scratch,
     .import_signed = import_signed,
+    .import_integers = import_integers,
     .import_residues = import_residues,
     .export_residues = export_residues,
     .expand_uniform = expand_uniform,

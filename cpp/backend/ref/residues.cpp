@@ -23,6 +23,17 @@ void import_signed(Queue& q, Rows out, std::span<const std::int64_t> coefficient
   });
 }
 
+void import_integers(Queue& q, Rows out, const IntegerRow& in) noexcept {
+  RefQueue& queue = ref_queue(q);
+  const std::size_t gap = queue.degree / in.count;
+  queue.for_rows(out, kCycles, [&](std::size_t poly, std::size_t j) {
+    const Modulus m = queue.moduli[out.limbs[j]];
+    Word* x = out.row(poly, j);
+    std::fill_n(x, queue.degree, Word{0});
+    for (std::size_t i = 0; i < in.count; ++i) x[i * gap] = m.from_signed(integer_at(in, i));
+  });
+}
+
 bool import_residues(Queue& q, Rows out, const PackedRows& canonical) noexcept {
   RefQueue& queue = ref_queue(q);
   std::atomic<bool> all_reduced = true;

@@ -102,7 +102,7 @@ Plaintext Encoder::factor(const Message& message, Level level) const {
   return lifted(context_, message.rows->rows(), level, context_.ring().lift_table(t, context_.limbs(level, Basis::kQ)));
 }
 
-Rounded Encoder::round(std::span<const std::complex<double>> values) const {
+std::vector<std::int64_t> Encoder::round(std::span<const std::complex<double>> values) const {
   const std::size_t row = context_.degree() / 2, n = values.size();
   if (!std::has_single_bit(n) || n > row) {
     throw Error(ErrorKind::kShape, "encode: " + std::to_string(n) + " slots; a power of two up to " +
@@ -125,18 +125,18 @@ Rounded Encoder::round(std::span<const std::complex<double>> values) const {
   context_.ring().export_residues(packed, message.rows->rows());
   std::vector<std::int64_t> coefficients(2 * row);
   for (std::size_t i = 0; i < words.size(); ++i) coefficients[i] = t.centred(words[i]);
-  return Rounded(std::move(coefficients));
+  return coefficients;
 }
 
-Plaintext Encoder::addend(const Rounded& rounded, Level level) const {
+Plaintext Encoder::addend(const Integers& rounded, Level level) const {
   const Ring& ring = home_.ring();
   PolyRows rows(ring, {home_.parameters().plain_limb()}, 1);
-  ring.kernels().import_signed(ring.queue(), rows.rows(), rounded.coefficients());
+  ring.kernels().import_integers(ring.queue(), rows.rows(), rounded.row());
   return addend(home_, std::as_const(rows).rows(), level);
 }
 
-Plaintext Encoder::factor(const Rounded& rounded, Level level, Basis basis) const {
-  return lift_integers(home_, rounded.coefficients(), level, 1.0, basis);
+Plaintext Encoder::factor(const Integers& rounded, Level level, Basis basis) const {
+  return lift_integers(home_, rounded, level, 1.0, basis);
 }
 
 }  // namespace lw::bfv

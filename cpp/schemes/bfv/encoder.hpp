@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "rlwe/rounded.hpp"
+#include "rlwe/integer_plaintexts.hpp"
 
 namespace lw::bfv {
 
@@ -34,9 +34,9 @@ class Encoder {
 
   /// Public values in two steps, the first of which does not depend on the level: n integers (|x| <= 2^53, n a power of
   /// two <= N/2), repeated in both rows, as the centred coefficients of their message.
-  Rounded round(std::span<const std::complex<double>> values) const;
-  Plaintext addend(const Rounded& rounded, Level level) const;
-  Plaintext factor(const Rounded& rounded, Level level, Basis basis) const;
+  std::vector<std::int64_t> round(std::span<const std::complex<double>> values) const;
+  Plaintext addend(const Integers& rounded, Level level) const;
+  Plaintext factor(const Integers& rounded, Level level, Basis basis) const;
 
  private:
   /// Residues in the order of NTT positions.

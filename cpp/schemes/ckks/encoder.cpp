@@ -43,14 +43,14 @@ Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level le
   return message;
 }
 
-Rounded Encoder::round(std::span<const std::complex<double>> values, double scale) const {
+std::vector<std::int64_t> Encoder::round(std::span<const std::complex<double>> values, double scale) const {
   std::vector<std::int64_t> coefficients(2 * values.size());
   round(values, scale, coefficients);
-  return Rounded(std::move(coefficients));
+  return coefficients;
 }
 
-Plaintext Encoder::lift(const Rounded& rounded, Level level, double scale, Basis basis) const {
-  return lift_integers(context_, rounded.coefficients(), level, scale, basis);
+Plaintext Encoder::lift(const Integers& rounded, Level level, double scale, Basis basis) const {
+  return lift_integers(context_, rounded, level, scale, basis);
 }
 
 void Encoder::round(std::span<const std::complex<double>> values, double scale,

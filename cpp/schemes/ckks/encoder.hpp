@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "rlwe/rounded.hpp"
+#include "rlwe/integer_plaintexts.hpp"
 
 namespace lw::ckks {
 
@@ -25,8 +25,8 @@ class Encoder {
   /// The same in two steps, the first of which does not depend on the level. For public values: they are not wiped, and
   /// are lifted where the context is.
   /// n slots are 2n coefficients.
-  Rounded round(std::span<const std::complex<double>> values, double scale) const;
-  Plaintext lift(const Rounded& rounded, Level level, double scale, Basis basis = Basis::kQ) const;
+  std::vector<std::int64_t> round(std::span<const std::complex<double>> values, double scale) const;
+  Plaintext lift(const Integers& rounded, Level level, double scale, Basis basis = Basis::kQ) const;
 
   /// The inverse, from all N centred coefficients: reads the `slots` that a periodic value has.
   std::vector<std::complex<double>> decode(std::span<const double> coefficients, double scale,

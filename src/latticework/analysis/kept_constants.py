@@ -18,6 +18,8 @@ from latticework.instructions.walk import Site
 from latticework.instructions.work import Part
 from latticework.plan.schema import Plan
 
+LEAST_BYTES = 512  # of any piece of memory, in the core's accounts
+
 
 @dataclass(slots=True)
 class Encoding:
@@ -114,7 +116,7 @@ class _Encodings(Once):
         return Encoding(
             (immediate, replace(kind, level=0, track=0, basis=0)),
             pieces,
-            vectors * min(chain.ring_degree, 2 * shape.slots) * WORD_BYTES,
+            vectors * max(LEAST_BYTES, min(chain.ring_degree, 2 * shape.slots) * WORD_BYTES),
             vectors * shape.rows * row_bytes(chain),
             vectors * max(0.0, total - lift),
             vectors * min(lift, total),

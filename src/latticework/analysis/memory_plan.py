@@ -73,7 +73,11 @@ class MemoryPlan:
 
     def runs_beside(self, key_bytes: int) -> int:
         """At the same time, with so much for keys."""
-        return self.of_runs.most(self.budget_bytes - self.tables - self.constants_bytes - key_bytes)
+        return self.of_runs.most(self.left_beside(key_bytes))
+
+    def left_beside(self, key_bytes: int) -> int:
+        """Bytes for the values of all runs, with so much for keys."""
+        return self.budget_bytes - self.tables - self.constants_bytes - key_bytes
 
     @property
     def peak_bytes(self) -> int:
@@ -208,9 +212,9 @@ def plan_memory(
 
 def constants_beside_keys(
     plan: Plan, budget_bytes: int, model: CostModel, key_bytes: int, runs: int = 1, *, on_device: bool = False
-) -> tuple[int, int]:
-    """How much of a budget is left for constants where all keys are in memory, and how many runs there is room for at
-    the same time: no fewer than `runs`.
+) -> tuple[int, int, int]:
+    """How much of a budget is left for constants where all keys are in memory, how many runs there is room for at the
+    same time, no fewer than `runs`, and bytes for the values of all of them.
 
     raises  BudgetError for a budget that is too small, with the smallest that is not
     """
@@ -228,7 +232,7 @@ def constants_beside_keys(
     spare = budget_bytes - key_bytes - server.beside_keys(most)
     constants = most + spare if server.values(most + spare) <= server.values(most) else most
     left = budget_bytes - server.tables - key_bytes - min(constants, server.all_constants)
-    return constants, server.held(constants).most(left)
+    return constants, server.held(constants).most(left), left
 
 
 class MemoryPlanner:

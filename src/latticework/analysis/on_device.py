@@ -7,8 +7,17 @@ quarter of a GPU's cache, or of 64 MiB (`gpu/batches.hpp`).
 
 from __future__ import annotations
 
+from latticework.instructions.kinds import CipherKind
 from latticework.instructions.maps import DIAG_SUMS, MAP_SUMS
-from latticework.instructions.shapes import WORD_BYTES, chain_of, key_digits, key_limbs, packed_row_bytes
+from latticework.instructions.shapes import (
+    WORD_BYTES,
+    chain_of,
+    cipher_rows,
+    key_digits,
+    key_limbs,
+    packed_row_bytes,
+    row_bytes,
+)
 from latticework.instructions.walk import Site
 from latticework.params import ModulusChain
 from latticework.plan.schema import Plan
@@ -31,6 +40,22 @@ def of_pieces(num_bytes: int) -> int:
 def queue_bytes(chain: ModulusChain) -> int:
     """What is on its way to the kernels of one run, or of one thread that reads keys."""
     return BLOCKS * max(BLOCK_BYTES, chain.ring_degree * WORD_BYTES)
+
+
+def recorded_runs(plan: Plan, asked: int, most: int, left: int) -> tuple[int, int]:
+    """How many runs go at the same time where each may be a recording, and what one may hold.
+
+    A recording keeps its memory by size, which is more than the run needs at any moment, so that a run gets twice its
+    part where there is room for two. Inputs and results of a run, and what is on its way, are beside its recording.
+
+    asked  runs that there has to be room for;  most  that there is room for;  left  bytes for the values of all
+    """
+    code = plan.blocks[0].code
+    registers = [*plan.blocks[0].arguments, *(operand.register for operand in code[-1].operands)]
+    kinds = [plan.kind(register) for register in registers]
+    rows = sum(cipher_rows(plan.chain, kind) * kind.count for kind in kinds if isinstance(kind, CipherKind))
+    runs = max(asked, most // 2)
+    return runs, max(0, left // runs - in_pieces(rows * row_bytes(plan.chain)) - queue_bytes(plan.chain))
 
 
 def baby_rows(site: Site) -> int:

@@ -53,7 +53,8 @@ class Device:
             )
         if self.arithmetic not in ARITHMETICS:
             raise UserError(f"Device: arithmetic={self.arithmetic!r:.60}; choose one of {', '.join(ARITHMETICS)}")
-        for option, given in (("cache", self.cache), ("synchronous", self.synchronous)):
+        flags = ("cache", self.cache), ("synchronous", self.synchronous), ("graphs", self.graphs)
+        for option, given in flags:
             if not isinstance(given, bool):
                 raise UserError(f"Device: {option}={given!r:.60}; give True or False")
         object.__setattr__(self, "name", f"{match[1]}:{int(match[2] or 0)}")
@@ -63,6 +64,11 @@ class Device:
         there = SIMULATED if match[1] == "sim" else len(_core.driver_devices())
         if int(match[2] or 0) >= there:
             raise DeviceError(f"device={self.name!r}: there are {there} of this kind, counted from 0")
+
+    @property
+    def records(self) -> bool:
+        """Whether runs are recorded there, to be replayed."""
+        return self.graphs and self.cache and not self.synchronous
 
     @property
     def _kind(self) -> str:

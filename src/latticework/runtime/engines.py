@@ -59,6 +59,7 @@ class Engine:
             partial(_constant, self._plan),  # not of self, so that keys leave memory with the last reference to it
             constant_budget_bytes=self._shares.constants,
             products=partial(_products, self._plan),
+            recordings=self._shares.recordings,
         )
 
     def ready(self) -> None:

@@ -15,7 +15,7 @@ class MemoryUse:
 
     held       got from the system and not given back
     live       of these, in use: keys, ciphertexts, encoded constants
-    constants  encoded constants: whole ones, which are live, and rounded coefficients
+    constants  encoded constants, of which some are whole and others rounded coefficients
     idle       held, not in use: whole pages that are kept for the next run
     fresh      got from the system in all; a run that adds nothing to it meets no page faults
     returned   given back to it in all

@@ -33,11 +33,16 @@ class ServerPlace:
         """Whether it has a part of a device's memory, and no more."""
         return self.device is not None and self.memory is not None
 
+    @property
+    def records(self) -> bool:
+        """Whether runs are recorded there."""
+        return self.device is not None and self.device.records
+
     def context(self, chain: ModulusChain, threads: int) -> _core.Context:
-        """For these parameters; errors as of `open_context`. What is capped has no memory for runs to be replayed."""
+        """For these parameters; errors as of `open_context`."""
         if self.device is None or self.memory is None:
             return open_context(chain, self.device, threads)
-        return open_context(chain, replace(self.device, memory=self.memory, graphs=False), threads, is_apart=True)
+        return open_context(chain, replace(self.device, memory=self.memory), threads, is_apart=True)
 
 
 def places_of(device: Places, memory: str | int | None) -> tuple[ServerPlace, ...]:

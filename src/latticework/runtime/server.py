@@ -72,7 +72,12 @@ class Server:
         places, at_once = places_of(device, memory), checked_runs(runs, memory)
         shares = [
             shares_of_memory(
-                plan, place.memory, _bytes_of(plan, keys.evaluation), at_once, on_device=place.device is not None
+                plan,
+                place.memory,
+                _bytes_of(plan, keys.evaluation),
+                at_once,
+                on_device=place.device is not None,
+                records=place.records,
             )
             for place in places
         ]
@@ -145,7 +150,9 @@ class Server:
         shares = []
         for place in places:
             is_there = place.device is not None
-            found = shares_of_files(program, place.memory, key_memory, readers, at_once, on_device=is_there)
+            found = shares_of_files(
+                program, place.memory, key_memory, readers, at_once, on_device=is_there, records=place.records
+            )
             if found.keys is None:
                 _check_room(program, place)
             shares.append(found)

@@ -220,6 +220,24 @@ def test_import_signed_reduces_both_signs(ring, rng):
     np.testing.assert_array_equal(ring.import_signed(values, LIMBS)[0], expected)
 
 
+@pytest.mark.parametrize("bound", [2**31, 2**62])
+def test_integers_on_the_device_are_reduced_in_either_width(ring, rng, bound):
+    """So many of them are at the multiples of N / count."""
+    for count in (1, 2, ring.degree // 2, ring.degree):
+        integers = rng.integers(-bound + 1, bound, count)
+        integers[: min(4, count)] = [-bound + 1, bound - 1, 0, -1][: min(4, count)]
+        spread = np.zeros(ring.degree, np.int64)
+        spread[:: ring.degree // count] = integers
+        expected = (spread.astype(object) % oracle.column(ring.primes)).astype(np.uint64)
+        np.testing.assert_array_equal(ring.import_integers(integers, LIMBS)[0], expected)
+
+
+def test_as_many_integers_as_no_polynomial_has_are_refused(make_ring):
+    for count in (0, 3, 32):
+        with pytest.raises(ValueError, match="power of two of them up to that"):
+            make_ring(16).import_integers(np.zeros(count, np.int64), [0])
+
+
 def pack(x, widths):
     """Rows of little endian bit strings, one after the other."""
     rows = []

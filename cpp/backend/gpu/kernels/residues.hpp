@@ -5,6 +5,7 @@
 
 namespace lw::gpu {
 
+/// As lw::IntegerRow says.
 template <class A>
 struct ImportSigned : OnePhase {
   static constexpr KernelName kName{A::kName, "import_signed"};
@@ -13,14 +14,22 @@ struct ImportSigned : OnePhase {
   struct Args {
     Tables tables;
     Target out;
-    Global<const std::int64_t> coefficients;
+    Global<const Word> words;
+    std::uint32_t log_gap, is_narrow;  // N / count is 2^log_gap
     LimbNumbers limbs;
   };
 
   static LW_GPU void run(std::uint32_t, const Args& args, const Place& place, Shared, Registers&) noexcept {
     const std::uint32_t i = word_of(place), j = place.block[1];
     const typename A::Prime prime = args.tables.template prime<A>(args.limbs.number[j]);
-    const std::uint64_t residue = prime.from_signed(args.coefficients.load(i));
+    const std::uint32_t k = i >> args.log_gap;
+    std::int64_t integer = 0;
+    if (k << args.log_gap == i) {
+      const Word word = args.words.load(args.is_narrow ? k / 2 : k);
+      const auto half = static_cast<std::int32_t>(static_cast<std::uint32_t>(word >> 32 * (k % 2)));
+      integer = args.is_narrow ? half : static_cast<std::int64_t>(word);
+    }
+    const std::uint64_t residue = prime.from_signed(integer);
     args.out.row(place.block[2], j).store(i, A::to_word(A::from_canonical(residue, prime)));
   }
 };

@@ -1,0 +1,252 @@
+#include "exec/plaintexts.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "math/error.hpp"
+
+namespace lw {
+namespace {
+
+std::size_t num_bytes(const std::vector<Plaintext>& plaintexts) {
+  std::size_t total = 0;
+  for (const Plaintext& plaintext : plaintexts) total += plaintext.num_bytes();
+  return total;
+}
+
+Hash hash_of(const std::vector<std::int64_t>& values) {
+  return blake3({reinterpret_cast<const std::uint8_t*>(values.data()), values.size() * sizeof(values[0])});
+}
+
+}  // namespace
+
+/// Who waits for a constant goes on, however the making of it ends. Begins with the lock, and ends without it.
+class PlaintextProvider::Making {
+ public:
+  Making(PlaintextProvider& provider, const Name& name) : provider_(provider), name_(name) {
+    provider_.making_.insert_or_assign(name_, Work{getpid(), made_.get_future().share()});
+  }
+  ~Making() {
+    const std::lock_guard lock(provider_.mutex_);
+    provider_.making_.erase(name_);
+    made_.set_value();
+  }
+  Making(const Making&) = delete;
+  Making& operator=(const Making&) = delete;
+
+ private:
+  PlaintextProvider& provider_;
+  const Name& name_;
+  std::promise<void> made_;
+};
+
+PlaintextProvider::Name PlaintextProvider::name_of(std::uint32_t constant, std::optional<std::uint32_t> product,
+                                                   const ValueType& type) {
+  return {{constant, product, type.slots, type.count, type.scale},
+          type.level.track,
+          type.level.index,
+          type.basis,
+          type.is_addend};
+}
+
+std::vector<Plaintext> PlaintextProvider::acquire(std::uint32_t constant, std::optional<std::uint32_t> product,
+                                                  const ValueType& type) {
+  const Name name = name_of(constant, product, type);
+  std::unique_lock lock(mutex_);
+  wait_for_others(lock, name);
+  if (std::vector<Plaintext> found = find(name); !found.empty()) return found;
+  const Making making(*this, name);
+  lock.unlock();
+  const QueueScope scope;  // others will read them too
+  std::vector<Plaintext> lifted = lift(rounded(std::get<Values>(name), type).coefficients, type);
+  keep_whole(name, lifted);
+  return lifted;
+}
+
+PlaintextProvider::Kept PlaintextProvider::keep(std::uint32_t constant, std::optional<std::uint32_t> product,
+                                                const ValueType& type) {
+  const Name name = name_of(constant, product, type);
+  std::unique_lock lock(mutex_);
+  wait_for_others(lock, name);
+  if (std::vector<Plaintext> found = find_whole(name); !found.empty()) return {std::move(found), {}};
+  const Making making(*this, name);
+  lock.unlock();
+  const QueueScope scope;  // what is done here is done once, whatever the run calls
+  Rounded made = rounded(std::get<Values>(name), type);
+  if (!made.is_kept) return {};
+  lock.lock();
+  const bool is_worth_a_try = has_room(plaintext_bytes(type));
+  lock.unlock();
+  if (is_worth_a_try) {
+    std::vector<Plaintext> lifted = lift(made.coefficients, type);
+    if (keep_whole(name, lifted)) return {std::move(lifted), {}};
+  }
+  return {{}, std::move(made.coefficients)};
+}
+
+std::vector<Plaintext> PlaintextProvider::lift(const Coefficients& coefficients, const ValueType& type) const {
+  std::vector<Plaintext> lifted;
+  for (const auto& vector : coefficients) {
+    lifted.push_back(scheme_->lift(*vector, type));
+    lifted.back().slots = type.slots;
+  }
+  return lifted;
+}
+
+void PlaintextProvider::foresee(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  foreseen_bytes_ = bytes - std::min(bytes, rounded_bytes_);
+}
+
+std::size_t PlaintextProvider::coefficient_bytes(const ValueType& type) const noexcept {
+  const std::size_t degree = context_->degree();
+  const std::size_t size = context_->parameters().is_bfv() ? degree : std::min<std::size_t>(degree, 2 * type.slots);
+  return type.count * Integers::bytes_of(size * sizeof(Word));
+}
+
+std::size_t PlaintextProvider::cached_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return rounded_bytes_ + whole_bytes_;
+}
+
+std::size_t PlaintextProvider::cached_coefficient_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return rounded_bytes_;
+}
+
+void PlaintextProvider::wait_for_others(std::unique_lock<std::mutex>& lock, const Name& name) {
+  for (auto other = making_.find(name); other != making_.end() && other->second.process == getpid();
+       other = making_.find(name)) {
+    const std::shared_future<void> done = other->second.done;
+    lock.unlock();
+    done.wait();
+    lock.lock();
+  }
+}
+
+std::vector<Plaintext> PlaintextProvider::find(const Name& name) {
+  if (std::vector<Plaintext> found = find_whole(name); !found.empty()) return found;
+  const auto place = held_.find(name);
+  return place == held_.end() ? std::vector<Plaintext>() : place->second.all();
+}
+
+std::vector<Plaintext> PlaintextProvider::find_whole(const Name& name) {
+  const auto place = whole_.find(name);
+  if (place == whole_.end()) return {};
+  recent_.splice(recent_.begin(), recent_, place->second.recency);
+  return place->second.plaintexts;
+}
+
+std::size_t PlaintextProvider::plaintext_bytes(const ValueType& type) const {
+  return type.count * context_->limbs(type.level, type.basis).size() * context_->ring().stride() * sizeof(Word);
+}
+
+bool PlaintextProvider::has_room(std::size_t bytes) const noexcept {
+  return rounded_bytes_ + foreseen_bytes_ + whole_bytes_ + bytes <= budget_bytes_;
+}
+
+/// Those that are known, or made anew.
+PlaintextProvider::Rounded PlaintextProvider::rounded(const Values& values, const ValueType& type) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = rounded_.find(values); found != rounded_.end()) return {found->second, true};
+  }
+  Coefficients made;
+  std::vector<Hash> hashes;
+  for (const std::vector<std::int64_t>& vector : round(values, type)) {
+    hashes.push_back(hash_of(vector));
+    {
+      const std::lock_guard lock(mutex_);
+      const auto same = known_.find(hashes.back());
+      made.push_back(same == known_.end() ? nullptr : same->second);
+    }
+    if (made.back() == nullptr) made.back() = std::make_shared<const Integers>(context_->ring(), vector);
+  }
+  const bool is_kept = keep_rounded(values, type, hashes, made);
+  return {std::move(made), is_kept};
+}
+
+std::vector<std::vector<std::int64_t>> PlaintextProvider::round(const Values& values, const ValueType& type) const {
+  const auto& [constant, product, slots, count, scale] = values;
+  const std::vector<std::complex<double>> slot_values = source_(constant, product);
+  const std::size_t size = slot_values.size(), width = size / count;
+  if (width == 0 || size % count != 0 || slots % width != 0) {
+    throw Error(ErrorKind::kShape, "constant " + std::to_string(constant) + " has " + std::to_string(size) +
+                                       " values, which do not fill " +
+                                       (count == 1 ? "" : std::to_string(count) + " x ") + std::to_string(slots) +
+                                       " slots");
+  }
+  std::vector<std::vector<std::int64_t>> rounded;
+  for (std::size_t first = 0; first < size; first += width) {
+    rounded.push_back(scheme_->round(std::span(slot_values).subspan(first, width), type));
+  }
+  return rounded;
+}
+
+/// Whether there is room for the coefficients of another constant; whole plaintexts make way for them. Equal ones that
+/// are there already take the place of those made.
+bool PlaintextProvider::keep_rounded(const Values& values, const ValueType& type, const std::vector<Hash>& hashes,
+                                     Coefficients& made) {
+  const std::lock_guard lock(mutex_);
+  std::map<Hash, std::shared_ptr<const Integers>> more;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const auto same = known_.find(hashes[i]);
+    if (same == known_.end()) {
+      const auto [place, is_new] = more.try_emplace(hashes[i], made[i]);
+      if (is_new) bytes += made[i]->num_bytes();
+      made[i] = place->second;
+    } else {
+      made[i] = same->second;
+    }
+  }
+  if (rounded_bytes_ + bytes > budget_bytes_) return false;
+  if (rounded_.try_emplace(values, made).second) {
+    foreseen_bytes_ -= std::min(foreseen_bytes_, coefficient_bytes(type));
+    known_.merge(more);
+    rounded_bytes_ += bytes;
+  }
+  while (rounded_bytes_ + whole_bytes_ > budget_bytes_) drop_oldest();
+  return true;
+}
+
+bool PlaintextProvider::keep_whole(const Name& name, const std::vector<Plaintext>& lifted) {
+  const std::lock_guard lock(mutex_);
+  note_held(name, lifted);
+  if (!rounded_.contains(std::get<Values>(name)) || whole_.contains(name) || !has_room(num_bytes(lifted))) return false;
+  recent_.push_front(name);
+  whole_[name] = {lifted, recent_.begin()};
+  whole_bytes_ += num_bytes(lifted);
+  return true;
+}
+
+void PlaintextProvider::drop_oldest() {
+  const auto oldest = whole_.find(recent_.back());
+  whole_bytes_ -= num_bytes(oldest->second.plaintexts);
+  recent_.pop_back();
+  whole_.erase(oldest);
+}
+
+std::vector<Plaintext> PlaintextProvider::HeldConstant::all() const {
+  std::vector<Plaintext> found = plaintexts;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    found[i].rows = rows[i].lock();
+    if (found[i].rows == nullptr) return {};
+  }
+  return found;
+}
+
+void PlaintextProvider::note_held(const Name& name, const std::vector<Plaintext>& lifted) {
+  if (held_.size() >= most_held_) {
+    std::erase_if(held_, [](const auto& entry) { return entry.second.rows[0].expired(); });
+    most_held_ = 2 * held_.size() + 64;
+  }
+  HeldConstant& held = held_[name] = {lifted, {}};
+  for (Plaintext& plaintext : held.plaintexts) {
+    held.rows.emplace_back(plaintext.rows);
+    plaintext.rows.reset();
+  }
+}
+
+}  // namespace lw

@@ -1,0 +1,142 @@
+// Where the executor gets encoded constants from: made when they are first needed, and kept within a budget.
+#pragma once
+
+#include <sys/types.h>
+
+#include <complex>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "exec/scheme.hpp"
+#include "math/blake3.hpp"
+
+namespace lw {
+
+/// The slot vectors of a constant, one after the other: as many values each as the type has slots, or a power of two
+/// fewer that are then repeated.
+/// Those of one product of a block map where `product` is given.
+using ConstantSource =
+    std::function<std::vector<std::complex<double>>(std::uint32_t constant, std::optional<std::uint32_t> product)>;
+
+/// One product of a block map: of the diagonal with this number among the products.
+struct MapProduct {
+  std::uint32_t input;  // number of the ciphertext
+  std::uint32_t baby;   // 0: itself; k: turned by key k - 1
+  std::uint32_t sum;    // that it is added to
+};
+/// All products of a constant that is a block map, those of a sum after each other.
+using ProductSource = std::function<std::vector<MapProduct>(std::uint32_t constant)>;
+
+/// Rounded coefficients, of each plaintext of an array.
+using Coefficients = std::vector<std::shared_ptr<const Integers>>;
+
+/// Encodes constants when they are first needed, and keeps within a byte budget what spares that: first of all their
+/// rounded coefficients, equal ones once, in memory of the device, and with the rest of it whole plaintexts, those most
+/// recently used. One that somebody holds is not made again, kept or not: members of a batch hold the same ones at the
+/// same time. Nor is one that somebody makes: others wait for it. So whatever runs there are, each plaintext is in
+/// memory once, apart from those that runs lift for themselves. Safe to share between threads.
+class PlaintextProvider {
+ public:
+  PlaintextProvider(std::shared_ptr<const Context> context, ConstantSource source, ProductSource products,
+                    std::size_t budget_bytes)
+      : context_(std::move(context)),
+        scheme_(make_scheme(*context_)),
+        source_(std::move(source)),
+        products_(std::move(products)),
+        budget_bytes_(budget_bytes) {}
+
+  /// As many plaintexts as the type counts; of one product of a block map, if it is given.
+  std::vector<Plaintext> acquire(std::uint32_t constant, std::optional<std::uint32_t> product, const ValueType& type);
+
+  /// What is kept of a constant: whole plaintexts, else coefficients, else nothing.
+  struct Kept {
+    std::vector<Plaintext> whole;
+    Coefficients coefficients;
+  };
+  /// Keeps of it what there is room for, and says what. Everything is done on a queue of its own.
+  Kept keep(std::uint32_t constant, std::optional<std::uint32_t> product, const ValueType& type);
+  /// The plaintexts that these are coefficients of, made on the running queue from memory of the device alone. Nobody
+  /// else gets them.
+  std::vector<Plaintext> lift(const Coefficients& coefficients, const ValueType& type) const;
+
+  /// So many bytes of coefficients are to come at most: whole plaintexts leave room for them from the start, and need
+  /// not make way later.
+  void foresee(std::size_t bytes);
+  /// At most, of a constant of this type.
+  std::size_t coefficient_bytes(const ValueType& type) const noexcept;
+
+  std::vector<MapProduct> products(std::uint32_t constant) const { return products_(constant); }
+  std::size_t budget_bytes() const noexcept { return budget_bytes_; }
+  std::size_t cached_bytes() const;
+  /// Of them, those of coefficients.
+  std::size_t cached_coefficient_bytes() const;
+
+ private:
+  /// What coefficients depend on: constant, product, slots, count and scale.
+  using Values = std::tuple<std::uint32_t, std::optional<std::uint32_t>, std::uint32_t, std::uint32_t, double>;
+  /// And plaintexts: track and level, basis, and whether BFV adds them.
+  using Name = std::tuple<Values, std::uint32_t, std::uint32_t, Basis, bool>;
+  struct Whole {
+    std::vector<Plaintext> plaintexts;
+    std::list<Name>::iterator recency;
+  };
+  struct Rounded {
+    Coefficients coefficients;
+    bool is_kept;
+  };
+
+  /// Plaintexts without their rows, and those as long as somebody has them.
+  struct HeldConstant {
+    std::vector<Plaintext> plaintexts;
+    std::vector<std::weak_ptr<const PolyRows>> rows;
+    std::vector<Plaintext> all() const;  // none unless all are there
+  };
+
+  /// One that a thread makes. After a fork those of the parent's threads are nobody's.
+  struct Work {
+    pid_t process;
+    std::shared_future<void> done;
+  };
+  class Making;
+
+  static Name name_of(std::uint32_t constant, std::optional<std::uint32_t> product, const ValueType& type);
+  /// Until nobody makes it.
+  void wait_for_others(std::unique_lock<std::mutex>& lock, const Name& name);
+  std::vector<Plaintext> find(const Name& name);
+  std::vector<Plaintext> find_whole(const Name& name);
+  std::size_t plaintext_bytes(const ValueType& type) const;
+  bool has_room(std::size_t bytes) const noexcept;
+
+  Rounded rounded(const Values& values, const ValueType& type);
+  std::vector<std::vector<std::int64_t>> round(const Values& values, const ValueType& type) const;
+  bool keep_rounded(const Values& values, const ValueType& type, const std::vector<Hash>& hashes, Coefficients& made);
+  /// Whether it stays.
+  bool keep_whole(const Name& name, const std::vector<Plaintext>& lifted);
+  void drop_oldest();
+  void note_held(const Name& name, const std::vector<Plaintext>& lifted);
+
+  std::shared_ptr<const Context> context_;
+  std::unique_ptr<const Scheme> scheme_;
+  ConstantSource source_;
+  ProductSource products_;
+  std::size_t budget_bytes_;
+  mutable std::mutex mutex_;
+  std::map<Values, Coefficients> rounded_;
+  std::map<Hash, std::shared_ptr<const Integers>> known_;  // all of them, by content
+  std::map<Name, Whole> whole_;
+  std::list<Name> recent_;  // most recently used first, of those
+  std::size_t rounded_bytes_ = 0, whole_bytes_ = 0, foreseen_bytes_ = 0;
+  std::map<Name, HeldConstant> held_;
+  std::map<Name, Work> making_;
+  std::size_t most_held_ = 64;  // entries, before those that nobody has leave
+};
+
+}  // namespace lw

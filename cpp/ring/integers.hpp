@@ -1,0 +1,37 @@
+// Signed integers in memory of a device, from which residues modulo any of its primes are made there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "ring/ring.hpp"
+
+namespace lw {
+
+/// Public coefficients, a row at most: all N, or those at the multiples of N / size; of 32 bits each if all are small
+/// enough. Never changed, so that several queues may read them.
+class Integers {
+ public:
+  /// A power of two of them up to N, of magnitude < 2^62; brought to the ring's device on the running queue. Throws
+  /// lw::Error(kOutOfMemory), kDevice.
+  Integers(const Ring& ring, std::span<const std::int64_t> values);
+
+  std::size_t size() const noexcept { return count_; }
+  /// What they take of its memory: no device gives less than kLeastBytes.
+  std::size_t num_bytes() const noexcept { return bytes_of(buffer_.bytes()); }
+  /// For calls on the running queue.
+  IntegerRow row() const noexcept { return {buffer_.to_read(), count_, is_narrow_}; }
+
+  /// What so many bytes take.
+  static std::size_t bytes_of(std::size_t bytes) noexcept { return bytes < kLeastBytes ? kLeastBytes : bytes; }
+
+ private:
+  static constexpr std::size_t kLeastBytes = 512;
+
+  std::size_t count_;
+  bool is_narrow_;
+  Buffer buffer_;
+};
+
+}  // namespace lw

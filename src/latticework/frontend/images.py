@@ -11,6 +11,7 @@ from latticework.frontend.annotations import Result
 from latticework.frontend.plain import plain_array
 from latticework.frontend.tracing import FunctionTracer, Traced, user_line
 from latticework.ops import conv2d as convolution
+from latticework.ops import conv_transpose2d as transposing
 from latticework.ops import sum_pool2d as pooling
 
 
@@ -23,7 +24,8 @@ def conv2d(
     weight    (out channels, channels / groups, kernel rows, kernel columns); x, weight or both may be secret
     bias      (out channels,)
     stride, dilation  a whole number, or (rows, columns)
-    padding   zeros on each side: a number, (rows, columns), "valid" (0) or "same" (with stride 1: as large as x)
+    padding   zeros on each side: a number, (rows, columns), "valid" (0) or "same" (with stride 1: as large as x); for
+              rows or columns also (before, after)
     groups    so many groups of channels are convolved apart
     returns   (out channels, r, s) with r = (rows + 2 padding - dilation * (kernel rows - 1) - 1) // stride + 1, or a
               batch of them
@@ -61,12 +63,46 @@ def conv1d(
             raise type(error)(f"conv1d, as images of one row: {error.message}", at=error.at) from None
 
 
+def conv_transpose2d(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Result:
+    """The transpose of conv2d: every pixel, times a kernel, is added to the result, `stride` apart.
+
+    x         (channels, rows, columns), or (batch, channels, rows, columns)
+    weight    (channels, out channels / groups, kernel rows, kernel columns); x or weight may be secret
+    bias      (out channels,)
+    padding   rows and columns cut off on each side: a number, (rows, columns), for either also (before, after)
+    output_padding  rows and columns more at the end, less than the stride or the dilation
+    returns   (out channels, r, s), or a batch of them, with
+              r = (rows - 1) * stride - 2 padding + dilation * (kernel rows - 1) + output_padding + 1
+    """
+    with user_line():
+        tracer = _tracer(x, weight, bias)
+        options = stride, padding, output_padding, groups, dilation
+        if tracer is not None:
+            return tracer.call(transposing.trace, x, weight, bias, *options)
+        images, kernels = plain_array(x, "conv_transpose2d"), plain_array(weight, "conv_transpose2d")
+        result = transposing.spread(images, kernels, **transposing.attributes(images.shape, kernels.shape, *options))
+        if bias is None:
+            return result
+        shift = plain_array(bias, "conv_transpose2d")
+        transposing.check_bias(shift.shape, result.shape)
+        return result + shift.reshape(-1, 1, 1)
+
+
 def sum_pool2d(x: Any, kernel: Any, stride: Any = None, padding: Any = 0) -> Result:
     """Sums over windows of the last two axes.
 
     kernel   rows and columns of a window: a whole number, or two
     stride   from window to window; as large as the window unless given
-    padding  zeros on each side, at most half of the kernel
+    padding  zeros on each side, at most half of the kernel; or pairs (before, after), each less than the kernel
     """
     return _pool(x, kernel, stride, padding, mean=False)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 PACKAGE = "latticework"
 # Plain values that compiler, plans and runtime share.
-VALUES = "packing plan.arguments plan.batch plan.circuits plan.placing"
+VALUES = "owner packing plan.arguments plan.batch plan.circuits plan.placing"
 PLAN = f"plan instructions {VALUES}"
 EVERYWHERE = ("errors", "words", "user.arrays")  # leaves that all modules may import
 
@@ -35,6 +35,7 @@ MAY_IMPORT = {
     "techniques": "",
     "ir": "",
     "packing": "",
+    "owner": "",
     "params": "_core",
     "devices": "_core params plan",
     "instructions": "_core packing params",

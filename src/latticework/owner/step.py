@@ -1,0 +1,139 @@
+"""What every step of the owner's is: data with a meaning in NumPy, checked, and bounds carried through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Shape = tuple[int, ...]
+Span = tuple[Array, Array]
+
+
+class UnfitValueError(ValueError):
+    """A value that a step is not defined for.
+
+    index  of the element in the array that the step was given
+    """
+
+    def __init__(self, index: tuple[int, ...], why: str) -> None:
+        self.index = index
+        super().__init__(why)
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """What a step of the end is given, and makes.
+
+    value      numbers, or once it is decided, labels
+    low, high  between which the exact numbers lie; None of what is decided
+    certain    of each decision, whether any numbers within the bounds lead to it; None before one is taken
+    names      of the last axis, once numbers are an entry of a dictionary each
+    """
+
+    value: Array
+    low: Array | None
+    high: Array | None
+    certain: Array | None = None
+    names: tuple[Any, ...] = ()
+
+    @classmethod
+    def within(cls, value: Array, error: float) -> Bounded:
+        """Numbers that are each off by at most so much."""
+        return cls(value, value - error, value + error)
+
+    @property
+    def span(self) -> Span:
+        """The bounds of numbers."""
+        if self.low is None or self.high is None:
+            raise ValueError("labels are given to a step that takes numbers")
+        return self.low, self.high
+
+    def each(self, move: Callable[[Array], Array]) -> Bounded:
+        """The same move, which never falls as its arguments grow, or only moves elements, of values and bounds."""
+        low, high = self.span
+        return Bounded(move(self.value), move(low), move(high))
+
+    def moved(self, move: Callable[[Array], Array]) -> Bounded:
+        """What only moves elements, decisions too."""
+        if self.certain is None:
+            return self.each(move)
+        return Bounded(move(self.value), None, None, move(self.certain))
+
+
+class OwnerStep:
+    """One step before encryption or after decryption; its subclasses are all that there are.
+
+    Steps work on the last `depth` axes of an array, whatever axes stand before them: of several rows or runs.
+
+    NAME           in files, and in reports
+    BEFORE, AFTER  whether it may stand before encryption, and after decryption
+    """
+
+    KINDS: ClassVar[dict[str, type[OwnerStep]]] = {}
+    NAME: ClassVar[str] = ""
+    BEFORE: ClassVar[bool] = True
+    AFTER: ClassVar[bool] = True
+
+    def __init_subclass__(cls) -> None:
+        OwnerStep.KINDS[cls.NAME] = cls
+
+    @property
+    def depth(self) -> int:
+        """How many of the last axes it works on; 0: element by element."""
+        return 0
+
+    def result_shape(self, shape: Shape) -> Shape:
+        """Of what it makes of an array; ValueError for one that it does not take."""
+        return shape
+
+    def apply(self, x: Array) -> Array:
+        """Its meaning; UnfitValueError for a value that it does not take."""
+        raise NotImplementedError(self.NAME)
+
+    def bounded(self, x: Bounded) -> Bounded:
+        """Its meaning with bounds."""
+        raise NotImplementedError(self.NAME)
+
+    def preimage(self, low: Array, high: Array) -> Span | None:
+        """Between which numbers an argument lies whose result lies between these; None where that is not one span."""
+        return None
+
+    def words(self) -> str:
+        """What it does, for reports."""
+        raise NotImplementedError(self.NAME)
+
+    def weights(self) -> str:
+        """What of the model's weights it holds, for reports; "" where it holds none."""
+        return ""
+
+
+def as_numbers(x: Array) -> npt.NDArray[np.float64]:
+    """As float64; UnfitValueError for what is no finite number."""
+    array = np.asarray(x)
+    if array.dtype.kind not in "biuf":
+        numeric = np.array([isinstance(value, int | float | np.number | np.bool_) for value in array.reshape(-1)])
+        require(numeric.reshape(array.shape), array, "no number")
+    found = array.astype(np.float64)
+    require(np.isfinite(found), found, "no finite number")
+    return found
+
+
+def require(fits: Array, values: Array, why: str) -> None:
+    """UnfitValueError that names the first value that does not fit, and why."""
+    if not fits.all():
+        index = tuple(int(i) for i in np.argwhere(~fits)[0])
+        value = values[index]
+        shown = f"{value:.9g}" if isinstance(value, int | float | np.number) else repr(value)[:80]
+        raise UnfitValueError(index, f"is {shown}, {why}")
+
+
+def last_axes(shape: Shape, count: int) -> Shape:
+    """The last axes; ValueError where there are fewer."""
+    if len(shape) < count:
+        raise ValueError(f"an array of shape {shape} has fewer than {count} axes")
+    return shape[len(shape) - count :]

@@ -27,7 +27,6 @@ from latticework.compiler.circuits.options import CircuitOptions
 from latticework.compiler.collecting import collect_seldom
 from latticework.compiler.feeding import find_fed, later_samples
 from latticework.compiler.owner_stages import (
-    check_stages,
     find_scalings,
     rescaled,
     scaled_samples,
@@ -44,6 +43,7 @@ from latticework.errors import ApproximationWarning, LevelError, PrecisionError,
 from latticework.frontend import Circuit, Program
 from latticework.frontend.annotations import Secret
 from latticework.frontend.batching import batch_of
+from latticework.frontend.owned import check_stages
 from latticework.frontend.samples import assume_samples, repeated_rows, samples_of
 from latticework.frontend.tracing import user_line
 from latticework.interop.heir import HeirProgram

@@ -17,7 +17,6 @@ from latticework.frontend.annotations import Secret
 from latticework.frontend.program import Program
 from latticework.frontend.samples import Sample
 from latticework.ir import Module
-from latticework.ops.base import shape_of
 from latticework.owner import Affine, OwnerArray, OwnerStages
 from latticework.owner.run import prepare
 from latticework.plan.check import mixes_rows
@@ -119,19 +118,6 @@ def scaled_samples(samples: list[Sample], scalings: list[ColumnScaling]) -> list
     """Calibration data with scaled columns."""
     steps = {each.name: each.step for each in scalings}
     return [{n: steps[n].apply(value) if n in steps else value for n, value in s.items()} for s in samples]
-
-
-def check_stages(program: Program, stages: OwnerStages, module: Module) -> None:
-    """UserError for steps that do not fit the program."""
-    inputs = zip(module.input_names, module.inputs, strict=True)
-    outputs = zip(module.outputs, module.body.terminator.operands, strict=True)
-    try:
-        stages.check(
-            {name: value.type.shape for name, value in inputs if isinstance(value.type, TensorType)},
-            {name: shape_of(value) for name, value in outputs},
-        )
-    except ValueError as error:
-        raise UserError(f"program {program.name}: steps of the owner: {error}", at=program.loc) from None
 
 
 def with_stages(spec: ClientSpec, stages: OwnerStages) -> ClientSpec:

@@ -110,7 +110,7 @@ class Program:
         with suppress(UserError):
             module = trace(self, weights)
             given = {p.name: self._array(p, arguments[p.name]) for p in secrets}
-            return call_in_batches(module, {**arguments, **given}, lambda parts: self(**parts))
+            return call_in_batches(module, {**arguments, **given}, lambda parts: Program.__call__(self, **parts))
         return None
 
     def _interpret(self, arguments: Mapping[str, Any]) -> Any:

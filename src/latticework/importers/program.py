@@ -9,26 +9,36 @@ from typing import Any
 
 from latticework.errors import TraceError
 from latticework.frontend.annotations import Parameter, Secret
+from latticework.frontend.owned import check_stages
 from latticework.frontend.program import Program, trace
 from latticework.frontend.tracing import Traced
 from latticework.importers.converters import Converters
 from latticework.importers.evaluate import check_operators, run
 from latticework.importers.graph import Graph
+from latticework.owner.run import finish, prepare, returned, shown
+from latticework.owner.stages import OwnerStages
 
 
 class ImportedProgram(Program):
     """What a trained model computes; made by `from_torch`, `from_onnx` and `from_sklearn`.
 
-    Called with NumPy arrays it computes in NumPy what the model computes, in float64.
+    Called with NumPy arrays it computes in NumPy what the model computes, in float64, the owner's steps included.
 
     graph       the model
     converters  the meanings of its operators
     notes       what importing changed, for reports: "weights of 8 bits restored to numbers", one line each
+    owner       what the owner computes before encryption and after decryption; inputs of the graph are those that are
+                encrypted, outputs those that are decrypted
     raises      UnsupportedError that names all operators, arguments and options that cannot be computed encrypted, and
                 why, before anything is compiled; TraceError where no output depends on an input
     """
 
-    def __init__(self, graph: Graph, converters: Converters, notes: tuple[str, ...] = ()) -> None:
+    scales_columns = True
+
+    def __init__(
+        self, graph: Graph, converters: Converters, notes: tuple[str, ...] = (), owner: OwnerStages | None = None
+    ) -> None:
+        self.owner = owner or None
         self.graph, self.converters, self.notes = graph, converters, notes
         self.name = self.__name__ = identifier(graph.name)
         self.__doc__ = f"{graph.name}, imported."
@@ -42,7 +52,37 @@ class ImportedProgram(Program):
         self.signature = inspect.Signature([inspect.Parameter(name, kind) for name in names])
         self.function: Callable[..., Any] = self._compute
         check_operators(graph, converters)
-        trace(self)  # what depends on shapes, and on what is encrypted, is refused here as well
+        module = trace(self)  # what depends on shapes, and on what is encrypted, is refused here as well
+        if self.owner is not None:
+            check_stages(self, self.owner, module)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the model computes of what the owner gives, and of secrets while another program is traced.
+
+        raises  TraceError, ShapeError, DtypeError or RangeError for what is no input
+        """
+        owner = self.owner
+        if owner is None or any(isinstance(value, Traced) for value in (*args, *kwargs.values())):
+            return super().__call__(*args, **kwargs)
+        names = owner.given_for(p.name for p in self.parameters)
+        given = dict(zip(names, args, strict=False)) | kwargs
+        if len(args) > len(names) or set(given) != set(names) or len(given) < len(args) + len(kwargs):
+            raise TraceError(f"{self.graph.name} takes the inputs {', '.join(names)}", at=self.loc)
+        found = super().__call__(**prepare(owner, self.name, given))
+        several = found if isinstance(found, tuple) else tuple(found.values()) if isinstance(found, dict) else (found,)
+        if not owner.after:
+            return found
+        by_name = dict(zip(self.output_names, several, strict=True))
+        results = [shown(finish(result, by_name[result.output], 0.0)) for result in owner.after]
+        return returned([result.name for result in owner.after], results)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """What outputs that are decrypted are called in `owner.after`."""
+        count = len(self.graph.outputs)
+        if count == 1:
+            return ("result",)
+        return self.graph.labels or tuple(f"result{i}" for i in range(count))
 
     def _compute(self, *arrays: Any) -> Any:
         given = {i.name: array for i, array in zip(self.graph.inputs, arrays, strict=True)}

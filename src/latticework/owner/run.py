@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -185,3 +185,12 @@ def shown(found: Bounded) -> Any:
         return dict(zip(found.names, row.tolist(), strict=True))
 
     return named(np.asarray(found.value))
+
+
+def returned(names: Sequence[str], values: Sequence[Any]) -> Any:
+    """Results as the program returns them: one by itself, a tuple, or a dictionary where they have names."""
+    if list(names) == ["result"]:
+        return values[0]
+    if list(names) == [f"result{i}" for i in range(len(names))]:
+        return tuple(values)
+    return dict(zip(names, values, strict=True))

@@ -21,6 +21,7 @@ from latticework.errors import (
     ShapeError,
     UserError,
 )
+from latticework.owner.run import returned
 from latticework.packing.arrays import as_vectors
 from latticework.plan.schema import ClientSpec, IndexInput, Output, SecretInput
 from latticework.plan.serialise import interface_id, read_client, write_client
@@ -246,12 +247,8 @@ class Client:
         values = after_rounds(self.spec, self._values(encrypted), encrypted.rounds)
         if self.spec.results:
             return return_values(self.spec, list(values.values()))
-        values, names = finished_values(self.spec, values), self.spec.result_names
-        if names == ["result"]:
-            return values["result"]
-        if names == [f"result{i}" for i in range(len(names))]:
-            return tuple(values.values())
-        return values
+        values = finished_values(self.spec, values)
+        return returned(self.spec.result_names, list(values.values()))
 
     def _check_origin(self, where: str, ciphertext: _core.Ciphertext) -> None:
         assert self._secret is not None

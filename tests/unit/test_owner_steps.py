@@ -1,12 +1,16 @@
 """Steps of the owner: meanings against NumPy and scikit-learn, bounds that hold, and checks that refuse."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, log_softmax, logsumexp, softmax
+from sklearn.multiclass import _ovr_decision_function
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, normalize
 
 from latticework.owner import (
     Affine,
+    Branches,
     ByName,
     Clip,
     CodeOf,
@@ -16,6 +20,7 @@ from latticework.owner import (
     Finished,
     Labels,
     Largest,
+    Linear,
     NamesOf,
     Normalise,
     OneHot,
@@ -25,6 +30,8 @@ from latticework.owner import (
     Softmax,
     TableRows,
     Threshold,
+    Votes,
+    Winner,
 )
 from latticework.owner.run import error_of, finish, shown
 from latticework.owner.step import Bounded, OwnerStep, UnfitValueError
@@ -33,6 +40,7 @@ from latticework.plan.codec import from_data, to_data
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(6, 5))
 NAMES = Labels.of(["a", "b", "c", "d", "e"])
+MATRIX = RNG.normal(size=(5, 2))
 NUMERIC = [
     (Affine(OwnerArray.of(RNG.normal(size=5)), OwnerArray.of(np.arange(5.0))), None),
     (Clip(OwnerArray.of(-0.5), OwnerArray.of(0.25)), lambda x: np.clip(x, -0.5, 0.25)),
@@ -45,6 +53,13 @@ NUMERIC = [
     (Reduce("max", -2, keep=True), lambda x: x.max(-2, keepdims=True)),
     (Normalise("l1"), lambda x: normalize(x, "l1")),
     (Normalise("l2"), lambda x: normalize(x, "l2")),
+    (Normalise("share"), lambda x: normalize(x, "l1")),
+    (Reduce("logsumexp", -1), lambda x: logsumexp(x, -1)),
+    (Linear(OwnerArray.of(MATRIX), OwnerArray.of([1.0, 2.0])), lambda x: x @ MATRIX + [1, 2]),
+    (
+        Branches(((Elementary("sigmoid"), Columns(-1, 5, (1,))), (Softmax(),))),
+        lambda x: np.hstack([expit(x[:, 1:2]), softmax(x, -1)]),
+    ),
     (Reshape((6, 5), (30,)), lambda x: x.reshape(30)),
     (Columns(-1, 5, (4, 0, 0)), lambda x: x[:, [4, 0, 0]]),
 ]
@@ -89,6 +104,34 @@ def test_decisions_are_certain_where_no_error_changes_them(step, meaning):
         seen |= set(found.certain.reshape(-1).tolist())
     assert seen == {True, False}
     assert not finish(result, X, np.inf).certain.any()
+
+
+def pairwise(values, graded):
+    """Votes as scikit-learn counts them."""
+    if graded:
+        return _ovr_decision_function(values < 0, -values, 4)
+    wins = [np.where(values[:, k] > 0, i, j) for k, (i, j) in enumerate(combinations(range(4), 2))]
+    return np.stack([np.sum([w == c for w in wins], 0) for c in range(4)], -1)
+
+
+@pytest.mark.parametrize("graded", [False, True])
+def test_votes_are_certain_where_no_error_changes_the_winner(graded):
+    values = RNG.normal(size=(40, 6))
+    step = Votes(4, graded)
+    np.testing.assert_allclose(finish(Finished("y", "x", (step,)), values, 0.0).value, pairwise(values, graded))
+    result = Finished("y", "x", (step, Extreme()))
+    for error in (0.01, 0.2):
+        found = finish(result, values, error)
+        for _ in range(200):
+            moved = pairwise(values + error * RNG.choice([-1, 1], values.shape), graded).argmax(-1)
+            assert (moved == found.value)[found.certain].all()
+        assert 0 < found.certain.sum() <= 40 - (error == 0.2)
+    chosen = Finished(
+        "y", "x", (Branches(((Columns(-1, 6, (0, 1, 2)), Winner()), (Columns(-1, 6, (3, 4, 5)), Winner())), dim=-1),)
+    )
+    votes = finish(chosen, values, 0.05)
+    moved = finish(chosen, values + 0.05, 0.0)
+    assert votes.value.sum() == 80 and (votes.low <= moved.value).all() and (moved.value <= votes.high).all()
 
 
 def test_the_two_largest_closer_than_their_errors_are_uncertain():
@@ -152,7 +195,7 @@ def test_arguments_of_ranges_are_found_back():
 
 def every_step():
     return [step for step, _ in NUMERIC + DECIDING] + [
-        NamesOf(NAMES), ByName(Labels.of([1, 2, 3])), OneHot(Labels.of([0.5, 1.5])), CodeOf(NAMES, 3),
+        Votes(3), Winner(), NamesOf(NAMES), ByName(Labels.of([1, 2, 3])), OneHot(Labels.of([0.5, 1.5])), CodeOf(NAMES, 3),
         TableRows(OwnerArray.of(np.ones((4, 2)))),
     ]  # fmt: skip
 
@@ -163,6 +206,10 @@ def test_steps_are_data_and_are_told():
         assert data[0] == step.NAME and from_data(OwnerStep, data, "step") == step
         assert step.words() and "\n" not in step.words() + step.weights()
     assert {type(step) for step in every_step()} == set(OwnerStep.KINDS.values())
+
+
+def nested(depth):
+    return Branches(((nested(depth - 1),),)) if depth else Softmax()
 
 
 def test_what_is_no_step_is_refused():
@@ -183,6 +230,11 @@ def test_what_is_no_step_is_refused():
         lambda: Reduce("prod", -1),
         lambda: Normalise("l3"),
         lambda: Softmax(dim=0),
+        lambda: Votes(1),
+        lambda: Linear(OwnerArray.of([[1.0]]), OwnerArray.of([1.0, 2.0])),
+        lambda: Branches(()),
+        lambda: Branches(((Extreme(),),)),
+        lambda: nested(5),
         lambda: Threshold(0.0, NAMES),
     ):
         with pytest.raises(ValueError, match=r"\w"):

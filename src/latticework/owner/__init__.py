@@ -5,6 +5,7 @@ They are data in the client file: a closed list of operations with their paramet
 
 from latticework.owner.arrays import Labels, OwnerArray
 from latticework.owner.axes import Columns, Normalise, Reduce, Reshape
+from latticework.owner.combining import Branches, Linear, Votes, Winner
 from latticework.owner.elementwise import Affine, Clip, Elementary
 from latticework.owner.endings import ByName, Extreme, Largest, NamesOf, Softmax, Threshold
 from latticework.owner.lookups import CodeOf, OneHot, TableRows
@@ -13,6 +14,7 @@ from latticework.owner.step import OwnerStep
 
 __all__ = [
     "Affine",
+    "Branches",
     "ByName",
     "Clip",
     "CodeOf",
@@ -23,6 +25,7 @@ __all__ = [
     "Given",
     "Labels",
     "Largest",
+    "Linear",
     "NamesOf",
     "Normalise",
     "OneHot",
@@ -36,4 +39,6 @@ __all__ = [
     "Softmax",
     "TableRows",
     "Threshold",
+    "Votes",
+    "Winner",
 ]

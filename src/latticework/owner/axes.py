@@ -117,12 +117,20 @@ class Columns(OwnerStep):
         return f"{len(self.places)} of {self.size} columns"
 
 
-_REDUCTIONS: dict[str, Callable[..., Any]] = {"sum": np.sum, "mean": np.mean, "min": np.min, "max": np.max}
+def _logsumexp(x: Array, axis: int, *, keepdims: bool) -> Array:
+    top = x.max(axis, keepdims=True)
+    found = top + np.log(np.exp(x - top).sum(axis, keepdims=True))
+    return np.asarray(found if keepdims else found.squeeze(axis))
+
+
+_REDUCTIONS: dict[str, Callable[..., Any]] = {
+    "sum": np.sum, "mean": np.mean, "min": np.min, "max": np.max, "logsumexp": _logsumexp,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Reduce(OwnerStep):
-    """The sum, mean, min or max along an axis.
+    """The sum, mean, min, max or logarithm of the sum of exponentials along an axis.
 
     dim  the axis, counted from the end;  keep  whether it stays, with one element
     """
@@ -170,7 +178,7 @@ class Reduce(OwnerStep):
 class Normalise(OwnerStep):
     """Divided by the norm along an axis; where that is 0, as it is.
 
-    norm  "l1", "l2" or "max";  dim  the axis, counted from the end
+    norm  "l1", "l2", "max", or "share": "l1", but equal shares where that is 0;  dim  the axis, counted from the end
     """
 
     norm: str
@@ -180,8 +188,8 @@ class Normalise(OwnerStep):
 
     def __post_init__(self) -> None:
         check_dim(self.dim)
-        if self.norm not in ("l1", "l2", "max"):
-            raise ValueError(f"norm {self.norm!r} is none of l1, l2 and max")
+        if self.norm not in ("l1", "l2", "max", "share"):
+            raise ValueError(f"norm {self.norm!r} is none of l1, l2, max and share")
 
     @property
     def depth(self) -> int:
@@ -198,8 +206,10 @@ class Normalise(OwnerStep):
         return self._divided(as_numbers(x))
 
     def _divided(self, x: Array) -> Array:
-        order = {"l1": 1, "l2": 2, "max": np.inf}[self.norm]
+        order = {"l1": 1, "share": 1, "l2": 2, "max": np.inf}[self.norm]
         norms = np.linalg.norm(x, order, axis=self.dim, keepdims=True)
+        if self.norm == "share":
+            return np.where(norms == 0, 1 / x.shape[self.dim], x / np.where(norms == 0, 1.0, norms))
         return np.asarray(x / np.where(norms == 0, 1.0, norms))
 
     def bounded(self, x: Bounded) -> Bounded:
@@ -208,8 +218,8 @@ class Normalise(OwnerStep):
         if self.norm == "max":
             unknown = np.full(np.shape(x.value), np.inf)
             return Bounded(self._divided(x.value), -unknown, unknown)
-        size = np.abs if self.norm == "l1" else np.square
-        length = np.asarray if self.norm == "l1" else np.sqrt
+        size = np.square if self.norm == "l2" else np.abs
+        length = np.sqrt if self.norm == "l2" else np.asarray
         ends = size(low), size(high)
         least = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(*ends))
         most = np.maximum(*ends)

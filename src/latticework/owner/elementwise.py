@@ -110,7 +110,7 @@ class Elementary(OwnerStep):
         return found
 
     def bounded(self, x: Bounded) -> Bounded:
-        """Of bounds, for all but absolute never fall; nothing is known below where one is defined."""
+        """Of bounds, for all but absolute never fall. Exact arguments are none below where one is defined."""
         meaning, _, least, _ = _FUNCTIONS[self.function]
         low, high = x.span
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -118,8 +118,7 @@ class Elementary(OwnerStep):
                 around = (low <= 0) & (high >= 0)
                 ends = np.abs(low), np.abs(high)
                 return Bounded(np.abs(x.value), np.where(around, 0.0, np.minimum(*ends)), np.maximum(*ends))
-            bottom = meaning(low) if least == -_INF else np.where(low < least, -_INF, meaning(low))
-            return Bounded(meaning(x.value), bottom, meaning(high))
+            return Bounded(*(meaning(np.maximum(part, least)) for part in (x.value, low, high)))
 
     def preimage(self, low: Array, high: Array) -> Span | None:
         """By the inverse."""

@@ -73,6 +73,7 @@ class Extreme(OwnerStep):
 
     NAME: ClassVar[str] = "extreme"
     BEFORE: ClassVar[bool] = False
+    DECIDES: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_dim(self.dim)
@@ -127,6 +128,7 @@ class Threshold(OwnerStep):
 
     NAME: ClassVar[str] = "threshold"
     BEFORE: ClassVar[bool] = False
+    DECIDES: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.labels is not None and len(self.labels) != 2:
@@ -165,6 +167,7 @@ class Largest(OwnerStep):
 
     NAME: ClassVar[str] = "largest"
     BEFORE: ClassVar[bool] = False
+    DECIDES: ClassVar[bool] = True
 
     @property
     def depth(self) -> int:
@@ -207,6 +210,7 @@ class NamesOf(OwnerStep):
 
     NAME: ClassVar[str] = "names_of"
     BEFORE: ClassVar[bool] = False
+    DECIDES: ClassVar[bool] = True
 
     def bounded(self, x: Bounded) -> Bounded:
         """As certain as before."""
@@ -233,6 +237,7 @@ class ByName(OwnerStep):
 
     NAME: ClassVar[str] = "by_name"
     BEFORE: ClassVar[bool] = False
+    DECIDES: ClassVar[bool] = True
 
     @property
     def depth(self) -> int:

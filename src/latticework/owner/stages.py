@@ -9,7 +9,7 @@ from latticework.owner.arrays import MAX_AXES, check_shape
 from latticework.owner.axes import Columns, Reshape
 from latticework.owner.endings import ByName, Extreme, Largest, NamesOf, Threshold
 from latticework.owner.lookups import CodeOf, OneHot
-from latticework.owner.step import OwnerStep, Shape
+from latticework.owner.step import OwnerStep, Shape, chain_reaches, chain_shape, joined
 
 MAX_STEPS = 64
 MAX_PIECES = 1 << 12
@@ -139,28 +139,13 @@ class OwnerStages:
             if stage.input not in inputs:
                 continue
             _, axis = inputs[stage.input]
-            along = [_reaches(shapes[piece.given], piece.steps, axis) for piece in stage.pieces]
-            joined = _after_steps(shapes[stage.pieces[0].given], stage.pieces[0].steps)
-            if any(along) or len(joined) + stage.dim == axis or _reaches(joined, stage.steps, axis):
+            along = [chain_reaches(shapes[piece.given], piece.steps, axis) for piece in stage.pieces]
+            first = chain_shape(shapes[stage.pieces[0].given], stage.pieces[0].steps)
+            is_joined = len(stage.pieces) > 1 and len(first) + stage.dim == axis
+            if any(along) or is_joined or chain_reaches(first, stage.steps, axis):
                 return True
         known = [(outputs[each.output], each.steps) for each in self.after if each.output in outputs]
-        return any(_reaches(shape, steps, axis) for (shape, axis), steps in known)
-
-
-def _reaches(shape: Shape, steps: Steps, axis: int) -> bool:
-    """Whether any of the steps works along an axis, counted from the front."""
-    for step in steps:
-        if axis >= len(shape) - step.depth:
-            return True
-        shape = step.result_shape(shape)
-    return False
-
-
-def _after_steps(shape: Shape, steps: Steps) -> Shape:
-    for step in steps:
-        shape = step.result_shape(shape)
-        check_shape(shape)
-    return shape
+        return any(chain_reaches(shape, steps, axis) for (shape, axis), steps in known)
 
 
 def joined_shape(pieces: list[tuple[Shape, Steps]], prepared: Prepared) -> Shape:
@@ -170,15 +155,8 @@ def joined_shape(pieces: list[tuple[Shape, Steps]], prepared: Prepared) -> Shape
             raise ValueError(f"more than {MAX_STEPS} steps before encryption, or one that comes after")
     if any(isinstance(step, CodeOf | OneHot) for step in prepared.steps if len(pieces) > 1):
         raise ValueError("categories of what is joined")
-    found = [_after_steps(shape, steps) for shape, steps in pieces]
-    first = found[0]
-    if len(found) > 1:
-        at = len(first) + prepared.dim
-        if at < 0 or any(len(s) != len(first) or s[:at] + s[at + 1 :] != first[:at] + first[at + 1 :] for s in found):
-            raise ValueError(f"pieces of shapes {', '.join(map(str, found[:4]))} joined along axis {prepared.dim}")
-        first = (*first[:at], sum(shape[at] for shape in found), *first[at + 1 :])
-        check_shape(first)
-    return _after_steps(first, prepared.steps)
+    first = joined([chain_shape(shape, steps) for shape, steps in pieces], prepared.dim)
+    return chain_shape(first, prepared.steps)
 
 
 def _check_after(result: Finished, shape: Shape) -> None:
@@ -187,7 +165,7 @@ def _check_after(result: Finished, shape: Shape) -> None:
         raise ValueError(f"more than {MAX_STEPS} steps after decryption, or one that comes before")
     choices = 0  # of which a decision is a number; 0: no decision yet;  -1: it has a name
     for place, step in enumerate(result.steps):
-        made = _after_steps(shape, (step,))
+        made = chain_shape(shape, (step,))
         if isinstance(step, _DECIDING) and not choices:
             count = 2 if isinstance(step, Threshold) else shape[len(shape) - step.depth]
             choices = count if step.labels is None else -1

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+
+from latticework.owner.arrays import check_shape
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
@@ -72,12 +74,14 @@ class OwnerStep:
 
     NAME           in files, and in reports
     BEFORE, AFTER  whether it may stand before encryption, and after decryption
+    DECIDES        whether it makes something else of numbers than numbers
     """
 
     KINDS: ClassVar[dict[str, type[OwnerStep]]] = {}
     NAME: ClassVar[str] = ""
     BEFORE: ClassVar[bool] = True
     AFTER: ClassVar[bool] = True
+    DECIDES: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         OwnerStep.KINDS[cls.NAME] = cls
@@ -86,6 +90,10 @@ class OwnerStep:
     def depth(self) -> int:
         """How many of the last axes it works on; 0: element by element."""
         return 0
+
+    def reaches(self, shape: Shape, axis: int) -> bool:
+        """Whether it works along an axis, counted from the front, of an array of this shape."""
+        return axis >= len(shape) - self.depth
 
     def result_shape(self, shape: Shape) -> Shape:
         """Of what it makes of an array; ValueError for one that it does not take."""
@@ -110,6 +118,36 @@ class OwnerStep:
     def weights(self) -> str:
         """What of the model's weights it holds, for reports; "" where it holds none."""
         return ""
+
+
+def chain_shape(shape: Shape, steps: Sequence[OwnerStep]) -> Shape:
+    """What steps one after the other make of a shape; ValueError where one does not take it."""
+    for step in steps:
+        shape = step.result_shape(shape)
+        check_shape(shape)
+    return shape
+
+
+def chain_reaches(shape: Shape, steps: Sequence[OwnerStep], axis: int) -> bool:
+    """Whether any of the steps works along an axis, counted from the front."""
+    for step in steps:
+        if step.reaches(shape, axis):
+            return True
+        shape = step.result_shape(shape)
+    return False
+
+
+def joined(shapes: Sequence[Shape], dim: int) -> Shape:
+    """Of arrays joined along an axis, counted from the end; ValueError where they do not go together."""
+    first, at = shapes[0], len(shapes[0]) + dim
+    rest = first[:at] + first[at + 1 :]
+    if len(shapes) == 1:
+        return first
+    if at < 0 or any(len(shape) != len(first) or shape[:at] + shape[at + 1 :] != rest for shape in shapes):
+        raise ValueError(f"arrays of shapes {', '.join(map(str, shapes[:4]))} joined along axis {dim}")
+    made = (*first[:at], sum(shape[at] for shape in shapes), *first[at + 1 :])
+    check_shape(made)
+    return made
 
 
 def as_numbers(x: Array) -> npt.NDArray[np.float64]:

@@ -1,16 +1,19 @@
 """Programs whose owner computes before encryption and after decryption: results, bounds, ranges, files, refusals."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
+from hostile_text import is_harmless_page, is_harmless_text, planted
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from typer.testing import CliRunner
 
 import latticework as lw
-from latticework import _core
+from latticework import _core, cli
 from latticework.errors import DtypeError, FormatError, RangeError, ShapeError, TraceError, UserError
 from latticework.owner import (
     Affine,
@@ -32,6 +35,9 @@ from latticework.owner import (
     Threshold,
 )
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
+from latticework.report import explain_file
+from latticework.report.build import build_client_report
+from latticework.report.explain import file_facts
 
 SMALL = {"ring_degree": 4096, "insecure": True, "progress": False}
 KINDS = Labels.of(["iris", "rose", "tulip"])
@@ -208,6 +214,60 @@ def test_altered_steps_of_a_file_are_refused(flowers):
     ):
         with pytest.raises(FormatError):
             read(put(step))
+
+
+def test_reports_tell_the_stages_and_what_the_client_learns(flowers, tmp_path):
+    model, client, _ = flowers
+    path = tmp_path / "model.lwclient"
+    client.save(path)
+    work = json.loads(model.report().json())["owner"]
+    assert work["before"][1]["steps"] == ["1 of 3 columns", "one-hot of 3 categories", "reshape (1, 3) to (3,)"]
+    assert [r["column"] for r in work["ranges"]] == [0, 2] and work["ranges"][0]["low"] < 50
+    for text in (str(model.report()), explain_file(path), model.report().html()):
+        told = " ".join(text.split())
+        assert "encrypts x from plant" in told and "label of the largest along axis -1" in told
+        assert "categories (dry, moist, wet); names of classes (iris, rose, tulip)." in told and "2 leaves" in told
+    assert file_facts(path)["inputs"] == ["plant"] and file_facts(path)["outputs"] == ["kind", "probability"]
+
+
+def test_names_of_stages_are_shown_harmlessly(flowers):
+    _, client, _ = flowers
+    owner = planted(client.spec.owner, "owner", {name: name for name in ("x", "result")})
+    hostile = read_client(write_client(dataclasses.replace(client.spec, owner=owner)))
+    report = build_client_report(hostile)
+    assert is_harmless_text(report.text()) and is_harmless_page(report.html()) and "FORGED" in report.text()
+
+
+def test_the_command_line_takes_what_the_owner_has(tmp_path):
+    after = (Finished("kind", "result", (Extreme(KINDS),)), Finished("chance", "result", (Softmax(), ByName(KINDS))))
+    x = RNG.normal(size=(40, 5)) * [1, 1e3, 1, 1, 1e-3]
+    model = lw.compile(
+        scores, weights=(WEIGHTS / x.std(0)[:, None],), calibrate=x, owner=OwnerStages(after=after), scale_columns=True,
+        **SMALL,
+    )  # fmt: skip
+    plan, client, keys, given = (tmp_path / n for n in ("m.lwplan", "m.lwclient", "keys", "x.npy"))
+    model.save(plan)
+    model.client().save(client)
+    np.save(given, x[:3])
+    inside = ["-k", keys, "--insecure"]
+
+    def run(*words):
+        done = CliRunner().invoke(cli.app, list(map(str, words)))
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    run("keygen", client, "-o", keys, "--insecure")
+    run("encrypt", client, given, "-o", tmp_path / "in", *inside)
+    run("run", plan, tmp_path / "in", "-k", keys / "evaluation.lwkeys", "-o", tmp_path / "out")
+    wanted = model.plaintext(x[:3])
+    printed = run("decrypt", client, tmp_path / "out", *inside)
+    assert ", ".join(wanted[0]) in printed and printed.count("{'iris': ") == 3
+    told = json.loads(run("decrypt", "--json", client, tmp_path / "out", *inside))["outputs"]
+    assert told["kind"]["values"] == wanted[0].tolist() and told["kind"]["certain"] == [True] * 3
+    assert list(told["chance"]["values"][0]) == ["iris", "rose", "tulip"]
+    run("decrypt", client, tmp_path / "out", "-o", tmp_path / "y.npz", *inside)
+    with np.load(tmp_path / "y.npz") as saved:
+        assert saved["kind"].tolist() == wanted[0].tolist() and saved["chance"].shape == (3, 3)
 
 
 def test_columns_are_scaled_to_their_own_ranges():

@@ -25,7 +25,7 @@ class FinishedValue(OwnerValue):
     error_bound  of numbers; of decisions 0 where all are certain, else infinite
     """
 
-    __slots__ = ("_shown", "is_certain", "numbers")
+    __slots__ = ("_certain", "_shown", "numbers")
 
     def __init__(self, result: Finished, numbers: OwnerValue) -> None:
         raw = numbers.reveal()
@@ -40,15 +40,16 @@ class FinishedValue(OwnerValue):
         self.numbers = numbers
         self._shown = shown(found) if found.names else None
         bounded = np.array(isfinite(self.error_bound))
-        self.is_certain: npt.NDArray[np.bool_] = bounded if found.certain is None else found.certain
+        self._certain = bounded if found.certain is None else found.certain
 
     def reveal(self) -> Any:
         """The finished result, for the owner: an array, or a dictionary for each row where its numbers have names."""
         return self.as_array() if self._shown is None else self._shown
 
-    def as_array(self) -> npt.NDArray[Any]:
-        """The result as an array; of dictionaries their numbers."""
-        return self._array.copy()
+    @property
+    def is_certain(self) -> npt.NDArray[np.bool_]:
+        """Of every decision, in the shape of the result; of numbers one for all."""
+        return self._certain.copy()
 
     def doubt(self) -> str:
         """What a reader has to know before relying on it; nothing if it is certain for every input."""

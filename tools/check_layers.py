@@ -63,7 +63,7 @@ MAY_IMPORT = {
     # programs of other compilers
     "interop": "ir dialects packing frontend",
     # models of other packages
-    "importers": "ir approx frontend owner user user.lines",
+    "importers": "ir approx frontend ops owner user user.lines",
     "compiler": "_core accuracy analysis approx circuit codegen cost dialects expand frontend interop ir keys layout "
     f"layout_cost levels model ops params passes progress techniques user.lines {PLAN}",
     # what plans cost, and how that is told

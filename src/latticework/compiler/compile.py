@@ -43,7 +43,7 @@ from latticework.errors import ApproximationWarning, LevelError, PrecisionError,
 from latticework.frontend import Circuit, Program
 from latticework.frontend.annotations import Secret
 from latticework.frontend.batching import batch_of
-from latticework.frontend.owned import check_stages
+from latticework.frontend.owned import check_traced
 from latticework.frontend.samples import assume_samples, repeated_rows, samples_of
 from latticework.frontend.tracing import user_line
 from latticework.interop.heir import HeirProgram
@@ -203,7 +203,7 @@ def compile(
     stages = stages_of(program, owner)
     example, calibrate = (through_stages(program, stages, data) for data in (example, calibrate))
     module = to_tensors(program, weights, example)
-    check_stages(program, stages, module)
+    check_traced(program, stages, module)
     fed = find_fed(program, module, feed)
     data = calibrate if calibrate is not None else example
     batch = batch_of(module)

@@ -50,7 +50,7 @@ def run(graph: Graph, converters: Converters, inputs: Mapping[str, Any]) -> list
         converter = converters.find(node.operator, node.version)
         assert converter is not None, "graphs are checked when they are imported"
         try:
-            made = _carry_out(node, converter, values)
+            made = carry_out(node, converter, values)
         except UserError as error:
             faults.append((node, error))
             missing.update(node.results)
@@ -66,7 +66,8 @@ def run(graph: Graph, converters: Converters, inputs: Mapping[str, Any]) -> list
     return [values[output.name] for output in graph.outputs]
 
 
-def _carry_out(node: Node, converter: Converter, values: Mapping[str, Any]) -> tuple[Any, ...]:
+def carry_out(node: Node, converter: Converter, values: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The results of a node; its errors are at its place."""
     with standing_at(node.loc):
         args = [_given(arg, values) for arg in node.args]
         options = {name: _given(option, values) for name, option in node.options.items()}

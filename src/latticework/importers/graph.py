@@ -39,6 +39,11 @@ class Node:
         """Names of the values that it needs."""
         yield from _names((self.args, tuple(self.options.values())))
 
+    def names(self) -> set[str]:
+        """What users may call it: by its name, with or without its operator, or by what it makes."""
+        text = self.loc.text
+        return {name for name in (text, text.rpartition(" ")[2], *self.results) if name}
+
 
 @dataclass(frozen=True, slots=True)
 class GraphInput:

@@ -15,6 +15,7 @@ from latticework.frontend.tracing import Traced
 from latticework.importers.converters import Converters
 from latticework.importers.evaluate import check_operators, run
 from latticework.importers.graph import Graph
+from latticework.ops.base import shape_of
 from latticework.owner.run import finish, prepare, returned, shown
 from latticework.owner.stages import OwnerStages
 
@@ -38,12 +39,11 @@ class ImportedProgram(Program):
     def __init__(
         self, graph: Graph, converters: Converters, notes: tuple[str, ...] = (), owner: OwnerStages | None = None
     ) -> None:
-        self.owner = owner or None
         self.graph, self.converters, self.notes = graph, converters, notes
         self.name = self.__name__ = identifier(graph.name)
         self.__doc__ = f"{graph.name}, imported."
         self.loc = graph.loc
-        names = _distinct([identifier(given.name) for given in graph.inputs])
+        names = distinct([identifier(given.name) for given in graph.inputs])
         self.parameters = tuple(
             Parameter(name, Secret(given.shape), inspect.Parameter.empty, given.loc)
             for name, given in zip(names, graph.inputs, strict=True)
@@ -53,8 +53,19 @@ class ImportedProgram(Program):
         self.function: Callable[..., Any] = self._compute
         check_operators(graph, converters)
         module = trace(self)  # what depends on shapes, and on what is encrypted, is refused here as well
-        if self.owner is not None:
-            check_stages(self, self.owner, module)
+        made = zip(module.outputs, module.body.terminator.operands, strict=True)
+        self.output_shapes: dict[str, tuple[int, ...]] = {name: shape_of(value) for name, value in made}
+        if owner:
+            self.take_owner(owner)
+
+    def take_owner(self, owner: OwnerStages, notes: tuple[str, ...] = ()) -> None:
+        """Let the owner compute these steps.
+
+        notes   what there is to say of it
+        raises  UserError for steps that do not fit the program
+        """
+        check_stages(self, owner, {p.name: p.kind.shape or () for p in self.parameters}, self.output_shapes)
+        self.owner, self.notes = owner or None, (*self.notes, *notes)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the model computes of what the owner gives, and of secrets while another program is traced.
@@ -72,17 +83,9 @@ class ImportedProgram(Program):
         several = found if isinstance(found, tuple) else tuple(found.values()) if isinstance(found, dict) else (found,)
         if not owner.after:
             return found
-        by_name = dict(zip(self.output_names, several, strict=True))
+        by_name = dict(zip(self.output_shapes, several, strict=True))
         results = [shown(finish(result, by_name[result.output], 0.0)) for result in owner.after]
         return returned([result.name for result in owner.after], results)
-
-    @property
-    def output_names(self) -> tuple[str, ...]:
-        """What outputs that are decrypted are called in `owner.after`."""
-        count = len(self.graph.outputs)
-        if count == 1:
-            return ("result",)
-        return self.graph.labels or tuple(f"result{i}" for i in range(count))
 
     def _compute(self, *arrays: Any) -> Any:
         given = {i.name: array for i, array in zip(self.graph.inputs, arrays, strict=True)}
@@ -106,7 +109,8 @@ def identifier(name: str) -> str:
     return cleaned if not cleaned[0].isdigit() else f"x{cleaned}"
 
 
-def _distinct(names: list[str]) -> list[str]:
+def distinct(names: list[str]) -> list[str]:
+    """The same names, later ones of equal ones numbered."""
     found: list[str] = []
     for name in names:
         made, number = name, 2

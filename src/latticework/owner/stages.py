@@ -130,7 +130,7 @@ class OwnerStages:
         for result in self.after:
             if result.output not in outputs:
                 raise ValueError(f"result {result.name!r} is of no output")
-            _check_after(result, outputs[result.output])
+            check_after(result, outputs[result.output])
 
     def works_along(self, inputs: Mapping[str, tuple[Shape, int]], outputs: Mapping[str, tuple[Shape, int]]) -> bool:
         """Whether a step works along these axes, of inputs and outputs with their shapes: those of rows."""
@@ -159,8 +159,11 @@ def joined_shape(pieces: list[tuple[Shape, Steps]], prepared: Prepared) -> Shape
     return chain_shape(first, prepared.steps)
 
 
-def _check_after(result: Finished, shape: Shape) -> None:
-    """ValueError unless numbers become decisions once, and then only names, and dictionaries at the end."""
+def check_after(result: Finished, shape: Shape) -> Shape:
+    """The shape of a result; ValueError unless numbers become decisions once, then names, and dictionaries at the end.
+
+    shape  of the output that it is made of
+    """
     if len(result.steps) > MAX_STEPS or not all(step.AFTER for step in result.steps):
         raise ValueError(f"more than {MAX_STEPS} steps after decryption, or one that comes before")
     choices = 0  # of which a decision is a number; 0: no decision yet;  -1: it has a name
@@ -180,3 +183,4 @@ def _check_after(result: Finished, shape: Shape) -> None:
         elif isinstance(step, NamesOf):
             raise ValueError("names of numbers that are no decisions")
         shape = made
+    return shape

@@ -9,7 +9,7 @@ from latticework.importers.program import ImportedProgram
 from latticework.importers.refusals import refuse
 from latticework.importers.torch_door.checks import check_exported, check_module
 from latticework.importers.torch_door.example import example_of
-from latticework.importers.torch_door.export import export, functional, import_torch, told_as_ours
+from latticework.importers.torch_door.export import export, functional, import_torch
 from latticework.importers.torch_door.operators import CONVERTERS
 from latticework.importers.torch_door.places import SourcePlaces
 from latticework.importers.torch_door.read import GraphReader
@@ -44,8 +44,7 @@ def from_torch(module: Any, example: Any = None) -> ImportedProgram:
     exported = functional(exported, name, at)
     signature = Signature(torch, exported, name, loc)
     reader = GraphReader(torch, SourcePlaces(torch_folder(torch), at))
-    with told_as_ours(name, at):
-        graph = reader.read(exported.graph_module, signature.public, name, loc, signature.labels)
+    graph = reader.read(exported.graph_module, signature.public, name, loc, signature.labels)
     refusals = [*signature.refusals, *reader.refusals]
     if refusals:
         raise refuse(graph, refusals)

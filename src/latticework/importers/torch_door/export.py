@@ -49,9 +49,7 @@ def functional(exported: Any, name: str, at: Loc) -> Any:
 def told_as_ours(name: str, at: Loc) -> Iterator[None]:
     """PyTorch at work: what it raises becomes an error of ours; what it logs and warns of its own is left out."""
     try:
-        with warnings.catch_warnings(), _without_logs():
-            warnings.simplefilter("ignore", FutureWarning)
-            warnings.simplefilter("ignore", DeprecationWarning)
+        with own_warnings_only():
             yield
     except UserError:
         raise
@@ -82,6 +80,14 @@ def first_sentence(text: str) -> str:
     """Of a message of PyTorch's: its first line, without what follows a full stop."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "no reason is given")
     return line.partition(". ")[0].rstrip(".:; ")
+
+
+@contextmanager
+def own_warnings_only() -> Iterator[None]:
+    """Without what PyTorch warns and logs of its own doing."""
+    with warnings.catch_warnings(), _without_logs():
+        warnings.filterwarnings("ignore", module=r"(torch|copyreg)(\.|$)")
+        yield
 
 
 @contextmanager

@@ -10,15 +10,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from latticework.errors import TraceError
+from latticework.importers.torch_door.export import first_sentence
+from latticework.ir.location import Loc
 
-def fold(torch: Any, node: Any, values: dict[Any, Any]) -> Any:
-    """The value of a node of an exported graph whose operands are all in `values`."""
+
+def fold(torch: Any, node: Any, values: dict[Any, Any], at: Loc) -> Any:
+    """The value of a node of an exported graph whose operands are all in `values`.
+
+    raises  TraceError where PyTorch cannot compute it
+    """
 
     def given(argument: Any) -> Any:
         return torch.fx.node.map_arg(argument, lambda operand: values[operand])
 
-    with torch.no_grad():
-        return node.target(*given(node.args), **given(node.kwargs))
+    try:
+        with torch.no_grad():
+            return node.target(*given(node.args), **given(node.kwargs))
+    except (RuntimeError, TypeError, ValueError, NotImplementedError) as error:
+        raise TraceError(
+            f"{node.target} of public numbers fails in PyTorch ({first_sentence(str(error))}); compute them beforehand "
+            "and register them as a buffer",
+            at=at,
+        ) from error
 
 
 def is_random(torch: Any, node: Any) -> bool:

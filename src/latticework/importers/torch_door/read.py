@@ -14,7 +14,7 @@ from latticework.importers.torch_door.folding import fold, is_random, to_numpy
 from latticework.importers.torch_door.places import SourcePlaces
 from latticework.ir.location import Loc
 
-_CHECKS = ("_assert_", "sym_constrain_range")  # operators that make nothing
+_RANDOM_IN_TRAINING = ("dropout", "rrelu")
 
 
 class GraphReader:
@@ -42,19 +42,20 @@ class GraphReader:
         labels  of those of its outputs that are kept, by their numbers; None: all of them, without names
         """
         inputs = []
+        made = graph_module.graph.output_node().args[0]
+        made = made if isinstance(made, tuple | list) else (made,)
+        kept = range(len(made)) if labels is None else labels
+        needed = _needed([made[i] for i in kept])
         for node in graph_module.graph.nodes:
             if node.op == "placeholder" and node.name in public:
                 self.values[node] = public[node.name]
             elif node.op == "placeholder":
                 inputs.append(GraphInput(node.name, tuple(node.meta["val"].shape), loc))
                 self._refs[node] = Ref(node.name)
-            elif node.op == "get_attr":
+            elif node.op == "get_attr" and node in needed:
                 self.values[node] = self._attribute(graph_module, node, loc)
-            elif node.op == "call_function":
+            elif node.op == "call_function" and node in needed:
                 self._call(node)
-            elif node.op == "output":
-                made = node.args[0]
-        kept = range(len(made)) if labels is None else labels
         outputs = tuple(self._output(made[i]) for i in kept)
         names = () if labels is None or not any(labels.values()) else tuple(labels.values())
         return Graph(name, tuple(inputs), self._constants, tuple(self._nodes), outputs, loc, names)
@@ -72,18 +73,15 @@ class GraphReader:
         return graph
 
     def _call(self, node: Any) -> None:
-        target = str(node.target)
-        if any(check in target for check in _CHECKS):
-            return
         loc = self._places.of(node.meta)
-        if is_random(self._torch, node) and not _is_dropout(target):
+        if is_random(self._torch, node) and not any(name in str(node.target) for name in _RANDOM_IN_TRAINING):
             why, instead = "it draws random numbers", "leave it out, or give them as an input"
             self.refusals.append(Refusal(loc, operator_name(node), why, instead))
             self._refs[node] = Ref(node.name)
         elif node.target is operator.getitem and isinstance(self._refs.get(node.args[0]), list):
             self._refs[node] = self._refs[node.args[0]][node.args[1]]  # type: ignore[index]
         elif all(operand in self.values for operand in node.all_input_nodes) and not _holds_graph(node, self.values):
-            self.values[node] = fold(self._torch, node, self.values)
+            self.values[node] = fold(self._torch, node, self.values, loc)
         else:
             self._nodes.append(self._node(node, loc))
 
@@ -149,8 +147,16 @@ def flat_labels(made: Any, path: str = "") -> Iterator[tuple[int, str]]:
         yield from flat_labels(part, f"{path}.{key}" if path else key)
 
 
-def _is_dropout(target: str) -> bool:
-    return "dropout" in target
+def _needed(outputs: Sequence[Any]) -> set[Any]:
+    """The nodes that outputs are computed of; checks of PyTorch's, of which nothing is, are not among them."""
+    found: set[Any] = set()
+    ahead = [output for output in outputs if hasattr(output, "all_input_nodes")]
+    while ahead:
+        node = ahead.pop()
+        if node not in found:
+            found.add(node)
+            ahead += node.all_input_nodes
+    return found
 
 
 def _holds_graph(node: Any, values: Mapping[Any, Any]) -> bool:

@@ -1,6 +1,19 @@
 """What overloads of ATen's operators mean, by the meanings of all doors."""
 
 from latticework.importers.converters import Converters
-from latticework.importers.torch_door.operators import basic
+from latticework.importers.torch_door.operators import (
+    activations,
+    arithmetic,
+    convolution,
+    copies,
+    joining,
+    linear,
+    loops,
+    reductions,
+    shaping,
+)
+from latticework.importers.torch_door.operators.remedies import REMEDIES
 
-CONVERTERS = Converters([*basic.CONVERTERS])
+_FAMILIES = (arithmetic, linear, convolution, activations, shaping, joining, reductions, copies, loops)
+
+CONVERTERS = Converters([converter for family in _FAMILIES for converter in family.CONVERTERS], REMEDIES)

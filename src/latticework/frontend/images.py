@@ -23,7 +23,8 @@ def conv2d(
     weight    (out channels, channels / groups, kernel rows, kernel columns); x, weight or both may be secret
     bias      (out channels,)
     stride, dilation  a whole number, or (rows, columns)
-    padding   zeros on each side: a number, (rows, columns), "valid" (0) or "same" (with stride 1: as large as x)
+    padding   zeros on each side: a number, (rows, columns), "valid" (0) or "same" (with stride 1: as large as x); for
+              rows or columns also (before, after)
     groups    so many groups of channels are convolved apart
     returns   (out channels, r, s) with r = (rows + 2 padding - dilation * (kernel rows - 1) - 1) // stride + 1, or a
               batch of them
@@ -66,7 +67,7 @@ def sum_pool2d(x: Any, kernel: Any, stride: Any = None, padding: Any = 0) -> Res
 
     kernel   rows and columns of a window: a whole number, or two
     stride   from window to window; as large as the window unless given
-    padding  zeros on each side, at most half of the kernel
+    padding  zeros on each side, at most half of the kernel; or pairs (before, after), each less than the kernel
     """
     return _pool(x, kernel, stride, padding, mean=False)
 

@@ -23,8 +23,8 @@ def shape(a: Shape, *, kernel: Pair, stride: Pair, padding: Padding) -> Shape:
 def _shape(name: str, a: Shape, kernel: Pair, stride: Pair, padding: Padding) -> Shape:
     if len(a) < 2:
         raise ShapeError(f"{name}: shape {a} has no two axes to slide over; the last two are rows and columns")
-    if any(2 * max(around) > k for around, k in zip(padding, kernel, strict=True)):
-        raise ShapeError(f"{name}: padding {padding} is more than half of the kernel {kernel}; use less")
+    if any(max(around) >= k for around, k in zip(padding, kernel, strict=True)):
+        raise ShapeError(f"{name}: padding {padding} is as long as the kernel {kernel}, or longer; use less")
     return (*a[:-2], *num_windows(name, a, kernel, stride, padding))
 
 
@@ -44,6 +44,8 @@ def attributes(x: Shape, kernel: Any, stride: Any, padding: Any, name: str = "su
     size = pair(name, "kernel", kernel, 1)
     steps = size if stride is None else pair(name, "stride", stride, 1)
     around = padding_of(name, padding, size, steps, (1, 1))
+    if any(2 * n > k for (n, after), k in zip(around, size, strict=True) if n == after):
+        raise ShapeError(f"{name}: padding {around} is more than half of the kernel {size}; use less")
     _shape(name, x, size, steps, around)
     return {"kernel": size, "stride": steps, "padding": around}
 

@@ -27,7 +27,10 @@ def pair(name: str, what: str, given: Any, least: int) -> Pair:
 
 
 def padding_of(name: str, given: Any, kernel: Pair, stride: Pair, dilation: Pair) -> Padding:
-    """Zeros around the image: a number, (rows, columns), "valid" (none) or "same" (the result is as large)."""
+    """Zeros around the image: a number, (rows, columns), "valid" (none) or "same" (the result is as large).
+
+    In place of a number of rows or columns: (before, after).
+    """
     if isinstance(given, str):
         if given == "valid":
             return (0, 0), (0, 0)
@@ -37,8 +40,9 @@ def padding_of(name: str, given: Any, kernel: Pair, stride: Pair, dilation: Pair
             raise ShapeError(f"{name}: padding='same' goes with stride=1, not {stride}; give the padding as a number")
         total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
         return (total[0] // 2, total[0] - total[0] // 2), (total[1] // 2, total[1] - total[1] // 2)
-    rows, columns = pair(name, "padding", given, 0)
-    return (rows, rows), (columns, columns)
+    pairs = isinstance(given, (tuple, list)) and len(given) == 2 and not all(isinstance(n, int) for n in given)
+    rows, columns = given if pairs else pair(name, "padding", given, 0)
+    return pair(name, "padding", rows, 0), pair(name, "padding", columns, 0)
 
 
 def num_windows(name: str, a: Shape, kernel: Pair, stride: Pair, padding: Padding, dilation: Pair = (1, 1)) -> Pair:

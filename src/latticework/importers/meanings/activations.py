@@ -1,0 +1,246 @@
+"""Activations: each one function of one number, exact on arrays and one polynomial of secrets.
+
+Functions with a kink, or with a jump in a derivative, say so (`smooth=False`).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from latticework.approx.functions import FUNCTIONS, Function
+from latticework.approx.functions import sigmoid as sigmoid_of
+from latticework.errors import ShapeError, UnsupportedError
+from latticework.frontend.comparing import greater
+from latticework.frontend.functions import softmax as softmax_of
+from latticework.importers.meanings.arithmetic import clamp
+from latticework.importers.meanings.reductions import logsumexp
+from latticework.importers.meanings.values import applied, axis_of, is_secret, number, values
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+def relu(x: Any) -> Any:
+    """max(x, 0)."""
+    return applied(FUNCTIONS["relu"], x) if is_secret(x) else np.maximum(x, 0)
+
+
+def leaky_relu(x: Any, negative_slope: float = 0.01) -> Any:
+    """x where it is positive, negative_slope * x elsewhere."""
+    return applied(_leaky(number("leaky_relu", "negative_slope", negative_slope)), x)
+
+
+@lru_cache(maxsize=64)
+def _leaky(slope: float) -> Function:
+    return Function("leaky_relu", lambda x: np.where(np.asarray(x) > 0, x, slope * np.asarray(x)), smooth=slope == 1)
+
+
+def prelu(x: Any, weight: Any) -> Any:
+    """x where it is positive, weight * x elsewhere.
+
+    weight  one number; a vector: one for every channel, axis 1 of x; with more axes it is broadcast as by NumPy
+    """
+    if is_secret(weight):
+        return np.multiply(weight, x) + (1.0 - weight) * relu(x)
+    slopes = np.asarray(weight, dtype=np.float64)
+    if slopes.size == 1 and slopes.ndim <= max(np.ndim(x), 1):
+        return leaky_relu(x, float(slopes.reshape(())))
+    if slopes.ndim == 1:
+        if np.ndim(x) < 2 or np.shape(x)[1] != slopes.size:
+            raise ShapeError(f"prelu: {slopes.size} slopes, and x of shape {np.shape(x)} has other channels")
+        slopes = slopes.reshape(-1, *(1,) * (np.ndim(x) - 2))
+    if is_secret(x):
+        return slopes * x + (1.0 - slopes) * relu(x)
+    return np.where(np.asarray(x) > 0, x, slopes * np.asarray(x))
+
+
+def elu(x: Any, alpha: float = 1.0) -> Any:
+    """x where it is positive, alpha * (exp(x) - 1) elsewhere."""
+    return applied(_elu(number("elu", "alpha", alpha), 1.0, 1.0), x)
+
+
+def celu(x: Any, alpha: float = 1.0) -> Any:
+    """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere."""
+    a = number("celu", "alpha", alpha)
+    return applied(_elu(a, 1.0, 1.0 / a), x)
+
+
+def selu(x: Any, alpha: float = SELU_ALPHA, gamma: float = SELU_SCALE) -> Any:
+    """gamma * elu(x, alpha)."""
+    return applied(_elu(number("selu", "alpha", alpha), number("selu", "gamma", gamma), 1.0), x)
+
+
+@lru_cache(maxsize=64)
+def _elu(alpha: float, scale: float, inner: float) -> Function:
+    def reference(x: Any) -> Any:
+        x = np.asarray(x, dtype=np.float64)
+        return scale * np.where(x > 0, x, alpha * np.expm1(inner * np.minimum(x, 0.0)))
+
+    return Function("elu", reference, smooth=False)
+
+
+def silu(x: Any) -> Any:
+    """x * sigmoid(x)."""
+    return applied(SILU, x)
+
+
+def mish(x: Any) -> Any:
+    """x * tanh(softplus(x))."""
+    return applied(MISH, x)
+
+
+def _softplus(x: Any) -> Any:
+    return np.logaddexp(0.0, x)
+
+
+SILU = Function("silu", lambda x: np.asarray(x) * sigmoid_of(x))
+MISH = Function("mish", lambda x: np.asarray(x) * np.tanh(_softplus(x)))
+
+
+def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+    """log(1 + exp(beta * x)) / beta; x itself where beta * x is above the threshold."""
+    return applied(_softplus_of(number("softplus", "beta", beta), number("softplus", "threshold", threshold)), x)
+
+
+@lru_cache(maxsize=64)
+def _softplus_of(beta: float, threshold: float) -> Function:
+    def reference(x: Any) -> Any:
+        x = np.asarray(x, dtype=np.float64)
+        return np.where(beta * x > threshold, x, _softplus(beta * x) / beta)
+
+    return Function("softplus", reference, smooth=threshold >= 15.0)  # a step of exp(-threshold)
+
+
+def gelu(x: Any, approximate: str = "none") -> Any:
+    """x times the normal distribution function of x, or what GPT-2 takes for that ("tanh")."""
+    if approximate not in ("none", "tanh"):
+        raise UnsupportedError(f"gelu: approximate={approximate!r}; there are 'none' and 'tanh'")
+    return applied(FUNCTIONS["gelu"] if approximate == "none" else GELU_TANH, x)
+
+
+def _gelu_tanh(x: Any) -> Any:
+    x = np.asarray(x, dtype=np.float64)
+    return 0.5 * x * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)))
+
+
+GELU_TANH = Function("gelu_tanh", _gelu_tanh)
+
+
+def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
+    """x, but at least min_val and at most max_val."""
+    return clamp(x, min_val, max_val)
+
+
+def relu6(x: Any) -> Any:
+    """x, but at least 0 and at most 6."""
+    return clamp(x, 0, 6)
+
+
+def hardsigmoid(x: Any, alpha: float = 1.0 / 6.0, beta: float = 0.5) -> Any:
+    """alpha * x + beta, but at least 0 and at most 1; PyTorch's alpha unless given (ONNX has 0.2)."""
+    return applied(_hard_sigmoid(number("hardsigmoid", "alpha", alpha), number("hardsigmoid", "beta", beta)), x)
+
+
+@lru_cache(maxsize=64)
+def _hard_sigmoid(alpha: float, beta: float) -> Function:
+    return Function("hardsigmoid", lambda x: np.clip(alpha * np.asarray(x) + beta, 0.0, 1.0), smooth=False)
+
+
+def hardswish(x: Any) -> Any:
+    """x * hardsigmoid(x)."""
+    return applied(HARDSWISH, x)
+
+
+def _hardswish(x: Any) -> Any:
+    x = np.asarray(x, dtype=np.float64)
+    return x * np.clip(x + 3.0, 0.0, 6.0) / 6.0
+
+
+HARDSWISH = Function("hardswish", _hardswish, smooth=False)
+
+
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x))."""
+    return applied(FUNCTIONS["sigmoid"], x)
+
+
+def tanh(x: Any) -> Any:
+    """The hyperbolic tangent."""
+    return np.tanh(x)
+
+
+def softsign(x: Any) -> Any:
+    """x / (1 + |x|)."""
+    return applied(SOFTSIGN, x)
+
+
+SOFTSIGN = Function("softsign", lambda x: np.asarray(x) / (1.0 + np.abs(x)), smooth=False)
+
+
+def log_sigmoid(x: Any) -> Any:
+    """log(sigmoid(x))."""
+    return applied(LOG_SIGMOID, x)
+
+
+LOG_SIGMOID = Function("log_sigmoid", lambda x: -_softplus(-np.asarray(x)))
+
+
+def tanhshrink(x: Any) -> Any:
+    """x - tanh(x)."""
+    return applied(TANHSHRINK, x)
+
+
+TANHSHRINK = Function("tanhshrink", lambda x: np.asarray(x) - np.tanh(x))
+
+
+def softshrink(x: Any, lambd: float = 0.5) -> Any:
+    """x moved towards 0 by `lambd`, and 0 closer to it than that."""
+    return applied(_soft_shrink(number("softshrink", "lambd", lambd)), x)
+
+
+@lru_cache(maxsize=64)
+def _soft_shrink(by: float) -> Function:
+    return Function("softshrink", lambda x: np.asarray(x) - np.clip(x, -by, by), smooth=False)
+
+
+def thresholded_relu(x: Any, alpha: float = 1.0, gap: float | None = None) -> Any:
+    """x where it is above alpha, 0 elsewhere: a step, which of secrets takes a gap, unless alpha is 0."""
+    bound = number("thresholded_relu", "alpha", alpha)
+    if bound == 0:
+        return relu(x)
+    if not is_secret(x):
+        return np.where(np.asarray(x) > bound, x, 0.0)
+    if gap is None:
+        raise UnsupportedError(
+            f"thresholded_relu: it jumps from 0 to {bound:g} at {bound:g}, and no polynomial follows a step; train "
+            "with alpha=0, or write x * lw.greater(x, alpha, gap=...) in a program"
+        )
+    return x * greater(x, bound, gap=number("thresholded_relu", "gap", gap))
+
+
+def glu(x: Any, dim: int = -1) -> Any:
+    """The first half along an axis times the sigmoid of the second."""
+    axis = axis_of("glu", dim, np.ndim(x))
+    n = np.shape(x)[axis]
+    if n % 2:
+        raise ShapeError(f"glu: axis {axis} of shape {np.shape(x)} is {n} long, which has no halves")
+    first, second = (values(x)[(*(np.s_[:],) * axis, half)] for half in (np.s_[: n // 2], np.s_[n // 2 :]))
+    return first * sigmoid(second)
+
+
+def softmax(x: Any, dim: int = -1) -> Any:
+    """exp(x) over its sum along an axis."""
+    return softmax_of(x, axis_of("softmax", dim, np.ndim(x)))
+
+
+def softmin(x: Any, dim: int = -1) -> Any:
+    """The softmax of -x."""
+    return softmax(np.negative(x), dim)
+
+
+def log_softmax(x: Any, dim: int = -1) -> Any:
+    """The logarithm of the softmax: x less its logsumexp."""
+    return x - logsumexp(x, axis_of("log_softmax", dim, np.ndim(x)), keepdim=True)

@@ -1,0 +1,180 @@
+"""Arithmetic, element by element: quotients, powers, bounds, choices, and functions of one number."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from latticework.approx.functions import FUNCTIONS, Function
+from latticework.errors import UnsupportedError
+from latticework.frontend.comparing import sign as sign_of
+from latticework.importers.meanings.values import applied, is_secret, number, public, values
+
+UNBOUNDED = float(np.finfo(np.float32).max)
+"""Bounds from here on bound nothing: models write infinity so."""
+
+
+def add(a: Any, b: Any, alpha: float = 1) -> Any:
+    """a + alpha * b."""
+    return np.add(a, b if alpha == 1 else np.multiply(b, alpha))
+
+
+def sub(a: Any, b: Any, alpha: float = 1) -> Any:
+    """a - alpha * b."""
+    return np.subtract(a, b if alpha == 1 else np.multiply(b, alpha))
+
+
+def div(a: Any, b: Any, rounding_mode: str | None = None) -> Any:
+    """a / b; of whole numbers too, unless `rounding_mode` is "floor" or "trunc" (of public numbers only)."""
+    if rounding_mode is None:
+        return np.true_divide(a, b)
+    if rounding_mode not in ("floor", "trunc"):
+        raise UnsupportedError(f"div: rounding_mode={rounding_mode!r}; there are None, 'floor' and 'trunc'")
+    if is_secret(a, b):
+        raise UnsupportedError(
+            f"div: rounding_mode={rounding_mode!r} of what is secret; rounding is a step at every whole number, which "
+            "no polynomial follows: divide without rounding, and round after decryption"
+        )
+    a, b = np.asarray(a), np.asarray(b)
+    floor = np.floor_divide(a, b)
+    if rounding_mode == "floor":
+        return floor
+    if a.dtype.kind in "biu" and b.dtype.kind in "biu":
+        return floor + ((floor < 0) & (floor * b != a))
+    return np.trunc(np.true_divide(a, b))
+
+
+def power(x: Any, exponent: Any) -> Any:
+    """x ** exponent; of secrets where one of the two is public, and the exponent then one number."""
+    if is_secret(x) and not is_secret(exponent):
+        exponents = np.asarray(exponent)
+        if exponents.size and (exponents == exponents.flat[0]).all():
+            result = np.power(x, float(exponents.flat[0]))
+            return (
+                result
+                if exponents.ndim == 0
+                else np.broadcast_to(result, np.broadcast_shapes(x.shape, exponents.shape))
+            )
+    return np.power(x, exponent)
+
+
+def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
+    """x, but at least `min` and at most `max`: `max` everywhere where `min` is larger."""
+    low, high = (_bound(bound, side) for bound, side in ((min, -1), (max, 1)))
+    if not is_secret(x):
+        x = np.asarray(x) if low is None else np.maximum(x, low)
+        return x if high is None else np.minimum(x, high)
+    if all(bound is None or (not is_secret(bound) and np.ndim(bound) == 0) for bound in (low, high)):
+        return x if low is None and high is None else applied(_clamp(low, high), x)
+    x = x if low is None else np.maximum(x, low)
+    return x if high is None else np.minimum(x, high)
+
+
+def _bound(bound: Any, side: int) -> Any:
+    if bound is None or is_secret(bound):
+        return bound
+    array = np.asarray(bound)
+    found = array.reshape(()) if array.size == 1 and array.ndim <= 1 else array
+    return None if array.dtype.kind == "f" and (side * found >= UNBOUNDED).all() else found
+
+
+def _clamp(low: Any, high: Any) -> Function:
+    if low is not None and high is None and low == 0:
+        return FUNCTIONS["relu"]
+    return _clamped(None if low is None else float(low), None if high is None else float(high))
+
+
+@lru_cache(maxsize=64)
+def _clamped(low: float | None, high: float | None) -> Function:
+    def between(x: Any) -> Any:
+        x = np.asarray(x, dtype=np.float64) if low is None else np.maximum(x, low)
+        return x if high is None else np.minimum(x, high)
+
+    return Function("clamp", between, smooth=False)
+
+
+def absolute(x: Any) -> Any:
+    """The magnitude."""
+    return np.absolute(x)
+
+
+def sqrt(x: Any) -> Any:
+    """The square root of numbers from 0 on."""
+    return np.sqrt(x)
+
+
+def rsqrt(x: Any) -> Any:
+    """1 / sqrt(x) of numbers above 0."""
+    return applied(FUNCTIONS["rsqrt"], x)
+
+
+def reciprocal(x: Any) -> Any:
+    """1 / x, of whole numbers too."""
+    return applied(FUNCTIONS["reciprocal"], x)
+
+
+def exp(x: Any) -> Any:
+    """The exponential function."""
+    return np.exp(x)
+
+
+def log(x: Any) -> Any:
+    """The natural logarithm of numbers above 0."""
+    return np.log(x)
+
+
+def erf(x: Any) -> Any:
+    """The error function."""
+    return applied(ERF, x)
+
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+ERF = Function("erf", _erf)
+
+
+def maximum(a: Any, b: Any) -> Any:
+    """The larger of two."""
+    return _extreme(np.maximum, a, b)
+
+
+def minimum(a: Any, b: Any) -> Any:
+    """The smaller of two."""
+    return _extreme(np.minimum, a, b)
+
+
+def _extreme(pick: Any, a: Any, b: Any) -> Any:
+    """Beside one public number it is a bound."""
+    for x, bound in ((a, b), (b, a)):
+        if is_secret(x) and not is_secret(bound) and np.size(bound) == 1 and np.ndim(bound) <= len(x.shape):
+            return clamp(x, min=bound) if pick is np.maximum else clamp(x, max=bound)
+    return pick(a, b)
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """a where a public condition is true, b elsewhere."""
+    chosen = public(
+        "where", "the condition", condition,
+        "choose by lw.where(lw.greater(x, y, gap=...), a, b), or by a step that is soft, lw.sigmoid(k * (x - y))",
+    )  # fmt: skip
+    return np.where(chosen, a, b)
+
+
+def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    """x with `value` in the places where a public mask is true."""
+    chosen = public("masked_fill", "the mask", mask, "multiply by bits that are 0 or 1 instead").astype(bool)
+    return np.where(chosen, value, values(x))
+
+
+def sign(x: Any, gap: float | None = None) -> Any:
+    """-1, 0 or 1; of secrets with the distance from 0 from which on it has to be right."""
+    if not is_secret(x):
+        return np.sign(x)
+    if gap is None:
+        raise UnsupportedError(
+            "sign: no polynomial follows a step; say how far from 0 its argument stays: lw.sign(x, gap=...) in a "
+            "program, or leave the sign to who decrypts"
+        )
+    return sign_of(x, gap=number("sign", "gap", gap))

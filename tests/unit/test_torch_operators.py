@@ -62,7 +62,9 @@ def test_overloads_that_exporting_decomposes(overload: str) -> None:
     converter = CONVERTERS.find(f"aten.{overload}")
     assert converter is not None
     parts = [exact] if isinstance(exact, torch.Tensor) else list(exact)
-    names = tuple(f"y{i}" for i in range(1 if "pool" in name or "log_sigmoid" in name or "dropout" in name else len(parts)))
+    names = tuple(
+        f"y{i}" for i in range(1 if "pool" in name or "log_sigmoid" in name or "dropout" in name else len(parts))
+    )
     given = tuple(np.dtype(np.float64) if isinstance(arg, torch.dtype) else arg for arg in args)
     secret = overload in overloads.OVERLOADS
     first = GraphInput("x", np.shape(given[0]), AT)
@@ -84,7 +86,7 @@ def as_tensor(value: object) -> object:
 
 @pytest.mark.parametrize("family", [family for family in cases.FAMILIES if family not in ("copies", "shapes")])
 def test_programs_decomposed_to_core_operators(family: str) -> None:
-    known, shapes = cases.FAMILIES[family]
+    known, _ = cases.FAMILIES[family]
     chosen = {name: case for name, case in known.items() if name not in cases.NOT_OF_CORE}
     inputs = cases.inputs_of(family, seed=3)
     with own_warnings_only():
@@ -92,7 +94,9 @@ def test_programs_decomposed_to_core_operators(family: str) -> None:
     program = lw.from_torch(exported)
     wanted = expected(family, inputs)
     for name, found in program(*(x.numpy() for x in inputs)).items():
-        np.testing.assert_allclose(found, wanted[name], rtol=0, atol=1e-10 * max(1.0, float(np.abs(wanted[name]).max())))
+        np.testing.assert_allclose(
+            found, wanted[name], rtol=0, atol=1e-10 * max(1.0, float(np.abs(wanted[name]).max()))
+        )
 
 
 def test_all_operators_have_cases() -> None:

@@ -121,7 +121,9 @@ JOINING: dict[str, Case] = {
     "stack": lambda x, y: torch.stack([x, y], -1),
     "pad": lambda x, y: F.pad(x, (1, 2)) + F.pad(y, (1, 2), value=0.5) + F.pad(x, (2, 2, 0, 0))[:, :7],
     "reflect": lambda x, y: F.pad(x, (1, 2), mode="reflect") + F.pad(x, (2, 1), mode="replicate"),
-    "reflect images": lambda x, y: F.pad(x[None], (1, 1, 2, 1), mode="reflect") + F.pad(y[None], (1, 1, 2, 1), mode="replicate"),
+    "reflect images": lambda x, y: (
+        F.pad(x[None], (1, 1, 2, 1), mode="reflect") + F.pad(y[None], (1, 1, 2, 1), mode="replicate")
+    ),
     "circular": lambda x, y: F.pad(x, (1, 2), mode="circular") + F.pad(y[None], (1, 2, 0, 0), mode="circular")[0],
     "pixel_shuffle": lambda x, y: F.pixel_shuffle(x.view(4, 2, 2), 2),
     "pixel_unshuffle": lambda x, y: F.pixel_unshuffle(x[None], 2),
@@ -158,14 +160,18 @@ COPIES["assignment"] = _assigned
 
 IMAGE = (2, 4, 6, 6)
 IMAGES: dict[str, Case] = {
-    "conv2d": lambda x: F.conv2d(x, weight(3, 4, 3, 3), weight(3), 2, 1) + F.conv2d(x, weight(3, 4, 2, 2), stride=(2, 2)),
+    "conv2d": lambda x: (
+        F.conv2d(x, weight(3, 4, 3, 3), weight(3), 2, 1) + F.conv2d(x, weight(3, 4, 2, 2), stride=(2, 2))
+    ),
     "conv2d padding": lambda x: F.conv2d(x, weight(2, 4, 3, 2), padding="same"),
     "conv2d valid": lambda x: F.conv2d(x, weight(4, 2, 3, 3), padding="valid", dilation=2, groups=2),
     "conv1d": lambda x: F.conv1d(x[:, 0], weight(4, 3, 3), weight(4), 1, 1, 1, 2),
     "conv_transpose2d": lambda x: F.conv_transpose2d(x, weight(4, 2, 3, 3), weight(2), 2, 1, 1),
     "conv_transpose1d": lambda x: F.conv_transpose1d(x[:, 0], weight(6, 2, 3), None, 2),
     "avg_pool2d": lambda x: F.avg_pool2d(x, 2) + F.avg_pool2d(x, 3, 2, 1, count_include_pad=False),
-    "avg_pool2d sizes": lambda x: F.avg_pool2d(x, (3, 2), (2, 1), 1, True) + F.avg_pool2d(x, (2, 2), divisor_override=3)[..., :1, :1],
+    "avg_pool2d sizes": lambda x: (
+        F.avg_pool2d(x, (3, 2), (2, 1), 1, True) + F.avg_pool2d(x, (2, 2), divisor_override=3)[..., :1, :1]
+    ),
     "avg_pool1d": lambda x: F.avg_pool1d(x[:, 0], 3, 1, 1),
     "max_pool2d": lambda x: F.max_pool2d(x, 2) + F.max_pool2d(x, 3, 2, 1),
     "max_pool1d": lambda x: F.max_pool1d(x[:, 0], 2),
@@ -186,7 +192,23 @@ FAMILIES: dict[str, tuple[dict[str, Case], tuple[tuple[int, ...], ...]]] = {
     "copies": (COPIES, ((4, 4), (4, 4))),
     "images": (IMAGES, (IMAGE,)),
 }
-NOT_OF_CORE = {"bilinear", "leaky_relu", "logsumexp"}  # PyTorch takes them apart into steps
+NORMS: dict[str, Case] = {
+    "batch_norm": lambda x: (
+        F.batch_norm(x, weight(4), weight(4).abs() + 1, weight(4), weight(4, seed=2)) + F.batch_norm(x, B, B.abs())
+    ),
+}
+FAMILIES["norms"] = (NORMS, ((2, 4, 3, 3),))
+
+NOT_OF_CORE = {
+    "bilinear",
+    "leaky_relu",
+    "prelu",
+    "elu",
+    "silu",
+    "softplus",
+    "threshold",
+    "logsumexp",
+}  # PyTorch takes them apart into steps
 
 
 class Family(nn.Module):

@@ -12,7 +12,10 @@ MASK = np.array([True, False, True, False])
 OVERLOADS: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
     "_adaptive_avg_pool2d.default": ((IMAGE, [3, 4]), {}),
     "_cdist_forward.default": ((X, W, 2.0, None), {}),
-    "_convolution.default": ((IMAGE, W.reshape(2, 4, 2, 2), None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, False, False, False, False), {}),
+    "_convolution.default": (
+        (IMAGE, W.reshape(2, 4, 2, 2), None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, False, False, False, False),
+        {},
+    ),
     "convolution.default": ((IMAGE, W.reshape(4, 2, 2, 2), None, [2, 1], [0, 0], [1, 1], True, [1, 0], 1), {}),
     "_log_softmax.default": ((X, 1, False), {}),
     "_softmax.default": ((X, 1, False), {}),

@@ -60,17 +60,15 @@ def run(graph: Graph, converters: Converters, inputs: Mapping[str, Any]) -> list
             if last[name] == number and name not in graph.constants:
                 values.pop(name, None)
     if len(faults) == 1:
-        node, error = faults[0]
+        node, only = faults[0]
         name = f"{node.operator} ({node.loc.text})" if node.loc.text else node.operator
-        raise type(error)(f"{name}: {error.message}", at=error.at) from error
+        raise type(only)(f"{name}: {only.message}", at=only.at) from only
     if faults:
         raise refuse(graph, [Refusal(node.loc, node.operator, error.message) for node, error in faults])
     return [values[output.name] for output in graph.outputs]
 
 
-def _carry_out(
-    node: Node, converter: Converter, values: Mapping[str, Any], converters: Converters
-) -> tuple[Any, ...]:
+def _carry_out(node: Node, converter: Converter, values: Mapping[str, Any], converters: Converters) -> tuple[Any, ...]:
     with standing_at(node.loc):
         args = [_given(arg, values, converters) for arg in node.args]
         options = {name: _given(option, values, converters) for name, option in node.options.items()}

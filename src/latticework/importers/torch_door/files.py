@@ -20,8 +20,8 @@ def load_exported(path: str | os.PathLike[str], trust: bool = False) -> Any:
     name = os.fspath(path)
     if not trust:
         raise SecurityError(
-            f"{name}: reading an exported program executes code that the file holds (pickled example inputs and weights); "
-            "with trust=True it is read, if you know who made it. Models in ONNX files execute nothing: lw.from_onnx",
+            f"{name}: reading an exported program executes code that the file holds (pickled example inputs and "
+            "weights); with trust=True it is read, if you know who made it. ONNX files execute nothing: lw.from_onnx",
             at=user_loc(),
         )
     torch = import_torch()

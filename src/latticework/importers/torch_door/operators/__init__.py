@@ -9,11 +9,14 @@ from latticework.importers.torch_door.operators import (
     joining,
     linear,
     loops,
+    normalisation,
     reductions,
     shaping,
 )
 from latticework.importers.torch_door.operators.remedies import REMEDIES
 
-_FAMILIES = (arithmetic, linear, convolution, activations, shaping, joining, reductions, copies, loops)
+_FAMILIES = (
+    arithmetic, linear, convolution, activations, normalisation, shaping, joining, reductions, copies, loops
+)  # fmt: skip
 
 CONVERTERS = Converters([converter for family in _FAMILIES for converter in family.CONVERTERS], REMEDIES)

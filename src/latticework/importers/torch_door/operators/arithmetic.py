@@ -6,10 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from latticework.errors import UnsupportedError
+from latticework.importers.converters import Meaning
 from latticework.importers.meanings import arithmetic as meant
+from latticework.importers.meanings.values import is_secret
 from latticework.importers.torch_door.operators.table import each
 
 _PUBLIC = "the condition is public"
+_COMPARED = "of public numbers, as those of a loop"
 
 
 def _rsub(x: Any, other: Any, alpha: float = 1) -> Any:
@@ -24,6 +28,19 @@ def _addcdiv(x: Any, a: Any, b: Any, *, value: float = 1) -> Any:
     return meant.add(x, meant.div(a, b), value)
 
 
+def _compared(compare: np.ufunc) -> Meaning:
+    def compared(x: Any, other: Any) -> Any:
+        if is_secret(x, other):
+            raise UnsupportedError(
+                f"{compare.__name__} of secrets is a step, which no polynomial follows: use lw.greater(a, b, gap=...) "
+                "in a program, or compare after decryption. In a program of core operators it may be a part of an "
+                "activation that was taken apart: export it without run_decompositions()"
+            )
+        return compare(x, other)
+
+    return compared
+
+
 def _lerp(x: Any, end: Any, weight: Any) -> Any:
     return x + weight * (end - x)
 
@@ -32,11 +49,11 @@ CONVERTERS = [
     *each("add.Tensor add.Scalar", meant.add),
     *each("sub.Tensor sub.Scalar", meant.sub),
     *each("rsub.Tensor rsub.Scalar", _rsub),
-    *each("mul.Tensor mul.Scalar", lambda x, other: np.multiply(x, other)),
-    *each("div.Tensor div.Scalar", lambda x, other: meant.div(x, other), "a secret divisor keeps apart from 0"),
+    *each("mul.Tensor mul.Scalar", np.multiply),
+    *each("div.Tensor div.Scalar", meant.div, "a secret divisor keeps apart from 0"),
     *each("div.Tensor_mode div.Scalar_mode", meant.div, "rounding_mode of public numbers only"),
-    *each("neg.default", lambda x: np.negative(x)),
-    *each("square.default", lambda x: np.square(x)),
+    *each("neg.default", np.negative),
+    *each("square.default", np.square),
     *each("pow.Tensor_Scalar pow.Tensor_Tensor pow.Scalar", meant.power, "base or exponent is public"),
     *each("addcmul.default", _addcmul),
     *each("addcdiv.default", _addcdiv),
@@ -47,15 +64,15 @@ CONVERTERS = [
     *each("reciprocal.default", meant.reciprocal),
     *each("exp.default", meant.exp),
     *each("log.default", meant.log),
-    *each("log2.default", lambda x: np.log2(x)),
-    *each("log10.default", lambda x: np.log10(x)),
-    *each("log1p.default", lambda x: np.log1p(x)),
-    *each("expm1.default", lambda x: np.expm1(x)),
-    *each("sin.default", lambda x: np.sin(x)),
-    *each("cos.default", lambda x: np.cos(x)),
-    *each("atan.default", lambda x: np.arctan(x)),
-    *each("sinh.default", lambda x: np.sinh(x)),
-    *each("cosh.default", lambda x: np.cosh(x)),
+    *each("log2.default", np.log2),
+    *each("log10.default", np.log10),
+    *each("log1p.default", np.log1p),
+    *each("expm1.default", np.expm1),
+    *each("sin.default", np.sin),
+    *each("cos.default", np.cos),
+    *each("atan.default", np.arctan),
+    *each("sinh.default", np.sinh),
+    *each("cosh.default", np.cosh),
     *each("erf.default", meant.erf),
     *each("clamp.default clamp.Tensor", meant.clamp),
     *each("clamp_min.default clamp_min.Tensor", lambda x, min: meant.clamp(x, min=min)),
@@ -64,13 +81,13 @@ CONVERTERS = [
     *each("minimum.default min.other", meant.minimum),
     *each("where.self where.ScalarSelf where.ScalarOther where.Scalar", meant.where, _PUBLIC),
     *each("masked_fill.Scalar masked_fill.Tensor", meant.masked_fill, _PUBLIC),
-    *each("eq.Scalar eq.Tensor", lambda x, other: np.equal(x, other), "of public numbers, as those of a loop"),
-    *each("ne.Scalar ne.Tensor", lambda x, other: np.not_equal(x, other), "of public numbers"),
-    *each("lt.Scalar lt.Tensor", lambda x, other: np.less(x, other), "of public numbers"),
-    *each("le.Scalar le.Tensor", lambda x, other: np.less_equal(x, other), "of public numbers"),
-    *each("gt.Scalar gt.Tensor", lambda x, other: np.greater(x, other), "of public numbers"),
-    *each("ge.Scalar ge.Tensor", lambda x, other: np.greater_equal(x, other), "of public numbers"),
-    *each("logical_and.default", lambda x, other: np.logical_and(x, other), "of public numbers"),
-    *each("logical_or.default", lambda x, other: np.logical_or(x, other), "of public numbers"),
-    *each("logical_not.default", lambda x: np.logical_not(x), "of public numbers"),
+    *each("eq.Scalar eq.Tensor", _compared(np.equal), _COMPARED),
+    *each("ne.Scalar ne.Tensor", _compared(np.not_equal), _COMPARED),
+    *each("lt.Scalar lt.Tensor", _compared(np.less), _COMPARED),
+    *each("le.Scalar le.Tensor", _compared(np.less_equal), _COMPARED),
+    *each("gt.Scalar gt.Tensor", _compared(np.greater), _COMPARED),
+    *each("ge.Scalar ge.Tensor", _compared(np.greater_equal), _COMPARED),
+    *each("logical_and.default", np.logical_and, _COMPARED),
+    *each("logical_or.default", np.logical_or, _COMPARED),
+    *each("logical_not.default", np.logical_not, _COMPARED),
 ]

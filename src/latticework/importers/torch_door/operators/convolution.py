@@ -73,7 +73,7 @@ def _largest_alone(*args: Any) -> Any:
 def _window(kernel: Any, stride: Any, padding: Any, rank: int) -> tuple[list[int], Any, Any]:
     axes = len(kernel)
     if axes > 2 or axes >= rank:
-        raise UnsupportedError(f"a pool by windows {kernel} of an array of {rank} axes; windows slide along one axis or two")
+        raise UnsupportedError(f"windows {kernel} in an array of {rank} axes; pools slide along one axis or two")
     return list(kernel), stride or None, pairs(padding, axes)
 
 

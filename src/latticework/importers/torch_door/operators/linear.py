@@ -39,6 +39,6 @@ CONVERTERS = [
     *each("bilinear.default", meant.bilinear),
     *each("outer.default", meant.outer),
     *each("tensordot.default", _tensordot),
-    *each("kron.default", lambda x, other: np.kron(x, other)),
+    *each("kron.default", np.kron),
     *each("linalg_matrix_power.default", _matrix_power, "n of 0 and more"),
 ]

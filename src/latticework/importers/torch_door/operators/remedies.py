@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 _COMPARE = (
     "secrets cannot be compared without a gap: return the numbers and compare after decryption, or write "
     "lw.greater(a, b, gap=...) in a program"
@@ -35,4 +34,3 @@ REMEDIES = {
     **_each("max_pool3d.default avg_pool3d.default conv3d.default adaptive_avg_pool3d.default",
             "convolutions and pools slide along one axis or two: fold the third into channels"),
 }  # fmt: skip
-

@@ -17,12 +17,20 @@ _PUBLIC = "numbers of an index are public"
 
 def _index(x: Any, indices: Any) -> Any:
     """x[indices], None where an axis is taken whole; indices far from each other bring their axes to the front."""
-    chosen = [np.s_[:] if i is None else public("index", "the index", i) for i in indices]
+    chosen: list[Any] = [np.s_[:] if i is None else public("index", "the index", i) for i in indices]
     if sum(i is not None for i in indices) == 1 and not any(np.ndim(i) == 0 for i in indices if i is not None):
         axis = next(a for a, i in enumerate(indices) if i is not None)
         if chosen[axis].dtype.kind != "b":
             return meant.index_select(x, axis, chosen[axis])
     return values(x)[tuple(chosen)]
+
+
+def _gather(x: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+    return meant.gather(x, dim, index)
+
+
+def _expand(x: Any, size: Any, *, implicit: bool = False) -> Any:
+    return meant.expand(x, size)
 
 
 def _tensor_split(x: Any, by: Any, dim: int = 0) -> tuple[Any, ...]:
@@ -101,13 +109,13 @@ CONVERTERS = [
     *each("movedim.int movedim.intlist", _movedim),
     *each("squeeze.default squeeze.dim squeeze.dims", meant.squeeze),
     *each("unsqueeze.default", meant.unsqueeze),
-    *each("expand.default", lambda x, size, *, implicit=False: meant.expand(x, size)),
+    *each("expand.default", _expand),
     *each("select.int", meant.select),
     *each("slice.Tensor", meant.slice),
     *each("narrow.default", meant.narrow),
     *each("index_select.default", meant.index_select, _PUBLIC),
     *each("index.Tensor", _index, _PUBLIC),
-    *each("gather.default", lambda x, dim, index, *, sparse_grad=False: meant.gather(x, dim, index), _PUBLIC),
+    *each("gather.default", _gather, _PUBLIC),
     *each("embedding.default", lambda weight, indices, *unused: meant.index_select(weight, 0, indices), _PUBLIC),
     *each("unbind.int", meant.unbind),
     *each("split.Tensor split_with_sizes.default split.sizes", meant.split),

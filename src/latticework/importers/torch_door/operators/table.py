@@ -24,8 +24,8 @@ def converted(x: Any, dtype: Any) -> Any:
         return np.asarray(x).astype(dtype)
     if np.dtype(dtype).kind != "f":
         raise UnsupportedError(
-            f"a secret as {np.dtype(dtype)}: rounding is a step at every whole number, which no polynomial follows; keep "
-            "real numbers, and round after decryption"
+            f"a secret as {np.dtype(dtype)}: rounding is a step at every whole number, which no polynomial follows; "
+            "keep real numbers, and round after decryption"
         )
     return x
 

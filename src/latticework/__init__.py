@@ -55,6 +55,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from latticework.frontend.functions import abs, approximate, divide, log, reciprocal, rsqrt, softmax, sqrt
     from latticework.frontend.program import program
     from latticework.importers.onnx_door import from_onnx
+    from latticework.importers.torch_door.door import from_torch
     from latticework.interop.heir import from_heir
     from latticework.model import Model, load
     from latticework.runtime import Checkpoint, Client, Encrypted, Keys, OwnerValue, PublicKeys, Server
@@ -79,6 +80,7 @@ _HOMES = {
     "frontend.functions": ("abs", "approximate", "divide", "log", "reciprocal", "rsqrt", "softmax", "sqrt"),
     "frontend.program": ("program",),
     "importers.onnx_door": ("from_onnx",),
+    "importers.torch_door.door": ("from_torch",),
     "interop.heir": ("from_heir",),
     "model": ("Model", "load"),
     "runtime": ("Checkpoint", "Client", "Encrypted", "Keys", "OwnerValue", "PublicKeys", "Server"),
@@ -126,6 +128,7 @@ __all__ = [
     "frame",
     "from_heir",
     "from_onnx",
+    "from_torch",
     "gelu",
     "greater",
     "isin",

@@ -21,7 +21,8 @@ class Node:
     """One use of an operator.
 
     operator  as the door calls it: "Conv", "ai.onnx.ml.Scaler", "aten.conv2d.default"
-    args      in order: a Ref, a public value, None for one left out, or a tuple or list of these
+    args      in order: a Ref, a public value, None for one left out, or a tuple or list of these; a Graph is the body
+              of a loop, which the meaning calls as a function of its inputs that returns a list of its outputs
     options   by name, public or of Refs
     results   names of what it makes, in order; "" for what nothing reads
     loc       where the user finds it: file and line, and in `text` its name or its source
@@ -70,6 +71,14 @@ class Graph:
     outputs: tuple[Ref, ...]
     loc: Loc
     labels: tuple[str, ...] = field(default=())
+
+    def all_nodes(self) -> Iterator[Node]:
+        """Its nodes, and those of graphs among their arguments."""
+        for node in self.nodes:
+            yield node
+            for given in (*node.args, *node.options.values()):
+                if isinstance(given, Graph):
+                    yield from given.all_nodes()
 
 
 def _names(value: Any) -> Iterator[str]:

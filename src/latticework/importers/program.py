@@ -98,7 +98,7 @@ class ImportedProgram(Program):
                 raise TraceError(
                     f"{self.graph.name}: output {', '.join(public)} depends on no input; leave it out", at=self.loc
                 )
-        if self.graph.labels and len(found) > 1:
+        if self.graph.labels:
             return dict(zip(self.graph.labels, found, strict=True))
         return found[0] if len(found) == 1 else tuple(found)
 

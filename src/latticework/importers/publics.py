@@ -40,7 +40,7 @@ class PublicValues:
             converter = self._converters.find(node.operator, node.version)
             if converter is None:
                 raise CannotMoveError(f"{node.operator}, which it reads, is not known")
-            made = carry_out(node, converter, self._values)
+            made = carry_out(node, converter, self._values, self._converters)
             self._values.update((result, value) for result, value in zip(node.results, made, strict=False) if result)
         return self._values[name]
 

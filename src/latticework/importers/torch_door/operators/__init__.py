@@ -1,0 +1,22 @@
+"""What overloads of ATen's operators mean, by the meanings of all doors."""
+
+from latticework.importers.converters import Converters
+from latticework.importers.torch_door.operators import (
+    activations,
+    arithmetic,
+    convolution,
+    copies,
+    joining,
+    linear,
+    loops,
+    normalisation,
+    reductions,
+    shaping,
+)
+from latticework.importers.torch_door.operators.remedies import REMEDIES
+
+_FAMILIES = (
+    arithmetic, linear, convolution, activations, normalisation, shaping, joining, reductions, copies, loops
+)  # fmt: skip
+
+CONVERTERS = Converters([converter for family in _FAMILIES for converter in family.CONVERTERS], REMEDIES)

@@ -1,0 +1,87 @@
+"""Overloads that programs exported in other ways hold: operands and options of one call each."""
+
+import numpy as np
+import torch
+
+X = np.random.default_rng(0).normal(size=(2, 4, 4))
+W = np.random.default_rng(1).normal(size=(2, 4, 4))
+IMAGE = np.random.default_rng(2).normal(size=(2, 4, 6, 6))
+LINE = IMAGE[:, 0]
+MASK = np.array([True, False, True, False])
+
+OVERLOADS: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
+    "_adaptive_avg_pool2d.default": ((IMAGE, [3, 4]), {}),
+    "_cdist_forward.default": ((X, W, 2.0, None), {}),
+    "_convolution.default": (
+        (IMAGE, W.reshape(2, 4, 2, 2), None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, False, False, False, False),
+        {},
+    ),
+    "convolution.default": ((IMAGE, W.reshape(4, 2, 2, 2), None, [2, 1], [0, 0], [1, 1], True, [1, 0], 1), {}),
+    "_log_softmax.default": ((X, 1, False), {}),
+    "_softmax.default": ((X, 1, False), {}),
+    "_pad_circular.default": ((IMAGE, [1, 1, 2, 0]), {}),
+    "_prelu_kernel.default": ((X, W), {}),
+    "_to_copy.default": ((X,), {"dtype": torch.float64}),
+    "_unsafe_view.default": ((X, [4, 8]), {}),
+    "adaptive_max_pool1d.default": ((LINE, [4]), {}),
+    "add.Scalar": ((X, 2.5, 3), {}),
+    "alias.default": ((X,), {}),
+    "alpha_dropout.default": ((X, 0.5, False), {}),
+    "chunk.default": ((X, 3, 1), {}),
+    "clamp_max.Tensor": ((X, W), {}),
+    "clamp_min.Tensor": ((X, W), {}),
+    "constant_pad_nd.default": ((X, [1, 2], 0.5), {}),
+    "contiguous.default": ((X,), {}),
+    "conv1d.padding": ((LINE, W[:, :, :3].reshape(4, 6, 1), None, [1], "same"), {}),
+    "detach.default": ((X,), {}),
+    "div.Scalar": ((X, 3.0), {}),
+    "dropout.default": ((X, 0.5, False), {}),
+    "feature_dropout.default": ((X, 0.5, False), {}),
+    "fill.Scalar": ((X, 2.0), {}),
+    "fill.Tensor": ((X, W[0, 0, 0]), {}),
+    "flatten.using_ints": ((X, 1), {}),
+    "lift_fresh_copy.default": ((X,), {}),
+    "log_sigmoid_forward.default": ((X,), {}),
+    "mT.default": ((X,), {}),
+    "masked_fill.Tensor": ((X, MASK, np.array(2.0)), {}),
+    "max.other": ((X, W), {}),
+    "max_pool1d_with_indices.default": ((LINE, [2]), {}),
+    "max_pool2d_with_indices.default": ((IMAGE, [2, 2], [], [1, 1]), {}),
+    "min.default": ((X,), {}),
+    "mm.default": ((X[0], W[0]), {}),
+    "movedim.int": ((X, 0, 2), {}),
+    "movedim.intlist": ((X, [0, 1], [2, 0]), {}),
+    "mul.Scalar": ((X, 2.5), {}),
+    "narrow.default": ((X, 1, 1, 2), {}),
+    "native_channel_shuffle.default": ((IMAGE, 2), {}),
+    "native_dropout.default": ((X, 0.5, False), {}),
+    "norm.Scalar": ((X,), {}),
+    "norm.ScalarOpt_dim": ((X, 2, [1]), {}),
+    "numpy_T.default": ((X[0],), {}),
+    "pow.Tensor_Tensor": ((X, np.array(2.0)), {}),
+    "reflection_pad1d.default": ((X, [1, 2]), {}),
+    "reflection_pad2d.default": ((X, [1, 2, 0, 3]), {}),
+    "replication_pad1d.default": ((X, [1, 2]), {}),
+    "replication_pad2d.default": ((X, [1, 2, 0, 3]), {}),
+    "reshape.default": ((X, [8, -1]), {}),
+    "split.sizes": ((X, [1, 3], 1), {}),
+    "std.default": ((X,), {}),
+    "std.dim": ((X, [1], False), {}),
+    "sub.Scalar": ((X, 2.5, 3), {}),
+    "swapaxes.default": ((X, 0, 2), {}),
+    "tensor_split.indices": ((X, [1, 3], 2), {}),
+    "tensor_split.sections": ((X, 3, 2), {}),
+    "to.dtype": ((X, torch.float64), {}),
+    "unflatten.int": ((X, 1, [2, 2]), {}),
+    "var.default": ((X, False), {}),
+}
+PUBLIC: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
+    "div.Scalar_mode": ((X, 0.3), {"rounding_mode": "floor"}),
+    "div.Tensor_mode": ((X, W), {"rounding_mode": "trunc"}),
+    "where.Scalar": ((MASK, 1.0, 2.0), {}),
+    "logical_and.default": ((MASK, ~MASK), {}),
+    "logical_or.default": ((MASK, ~MASK), {}),
+    "logical_not.default": ((MASK,), {}),
+    **{f"{name}.Scalar": ((X, 0.1), {}) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{f"{name}.Tensor": ((X, W), {}) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+}

@@ -54,6 +54,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from latticework.frontend.comparing import argmax, greater, sign, where
     from latticework.frontend.functions import abs, approximate, divide, log, reciprocal, rsqrt, softmax, sqrt
     from latticework.frontend.program import program
+    from latticework.importers.sklearn_door import from_sklearn
     from latticework.interop.heir import from_heir
     from latticework.model import Model, load
     from latticework.runtime import Checkpoint, Client, Encrypted, Keys, OwnerValue, PublicKeys, Server
@@ -77,6 +78,7 @@ _HOMES = {
     "frontend.comparing": ("argmax", "greater", "sign", "where"),
     "frontend.functions": ("abs", "approximate", "divide", "log", "reciprocal", "rsqrt", "softmax", "sqrt"),
     "frontend.program": ("program",),
+    "importers.sklearn_door": ("from_sklearn",),
     "interop.heir": ("from_heir",),
     "model": ("Model", "load"),
     "runtime": ("Checkpoint", "Client", "Encrypted", "Keys", "OwnerValue", "PublicKeys", "Server"),
@@ -123,6 +125,7 @@ __all__ = [
     "for_loop",
     "frame",
     "from_heir",
+    "from_sklearn",
     "gelu",
     "greater",
     "isin",

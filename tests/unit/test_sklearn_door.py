@@ -1,0 +1,44 @@
+"""Fitted estimators of scikit-learn as programs: what they compute, and what is refused."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import latticework as lw
+from latticework.importers.sklearn_door.table import methods
+
+pytest.importorskip("sklearn")
+from sklearn_cases import CASES, data, fitted
+
+
+def of_sklearn(estimator: Any, method: str, x: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.asarray(getattr(estimator, method)(x))
+
+
+def offered(name: str) -> list[str]:
+    return [m for m in methods(fitted(name)) if hasattr(fitted(name), m)]
+
+
+def check(program: Any, estimator: Any, x: npt.NDArray[np.float64]) -> None:
+    expected = of_sklearn(estimator, program.method, x)
+    found = program.finished(program(x))
+    assert found.shape == expected.shape
+    if program.method == "predict_log_proba":  # where 1 - p loses digits, its logarithm has none
+        found, expected = np.exp(found), np.exp(expected)
+    if expected.dtype.kind in "OUSib":
+        assert np.array_equal(found, expected)
+    else:
+        assert np.abs(found - expected).max() <= 1e-9 * max(1, np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_method_computes_what_the_estimator_does(name: str) -> None:
+    x, _ = data(CASES[name][1])
+    assert offered(name)
+    for method in offered(name):
+        check(lw.from_sklearn(fitted(name), method), fitted(name), x[::5])

@@ -80,6 +80,8 @@ def feature_union(step: FittedStep, x: Ref, method: str) -> StepResult:
         if isinstance(part, str) and part == "drop":
             continue
         value = x if isinstance(part, str) else encrypted(step, step.inner(part, name, number, x, "transform"))
+        if value == x:  # as a map, so that it is joined with the others
+            value = step.emit("columns", x, indices=np.arange(step.width), width=step.width)
         if name in weights:
             value = step.emit("scale", value, factor=np.float64(weights[name]), offset=np.float64(0))
         made.append(value)

@@ -35,26 +35,36 @@ def fold(nodes: Sequence[Node], outputs: Sequence[Ref]) -> list[Node]:
 
 def _beside(node: Node, made: dict[str, Node]) -> Node:
     """Affine maps of one value beside each other as one map."""
-    parts = [made.get(part.name) for part in node.args[0]]
-    dense = [_dense(part) for part in parts if part is not None and part.operator in _AFFINE]
-    found = [both for both in dense if both is not None]
-    inputs = {part.args[0] for part in parts if part is not None}
-    if len(found) < len(parts) or len(inputs) > 1:
+    maps = [_dense(part, made) for part in node.args[0]]
+    sources = {found[0] for found in maps if found is not None}
+    if None in maps or len(sources) > 1:
         return node
-    options = {"weight": np.concatenate([w for w, _ in found]), "bias": np.concatenate([b for _, b in found])}
-    return Node("linear", (inputs.pop(),), options, node.results, node.loc)
+    weights, biases = ([found[k] for found in maps if found is not None] for k in (1, 2))
+    options = {"weight": np.concatenate(weights), "bias": np.concatenate(biases)}
+    return Node("linear", (sources.pop(),), options, node.results, node.loc)
 
 
-def _dense(node: Node) -> tuple[Reals, Reals] | None:
-    """Weight (out, features) and bias (out,) of an affine map; None where its width is not known."""
-    options = node.options
-    if node.operator == "scale":
-        factor = np.asarray(options["factor"])
-        return (np.diag(factor), np.broadcast_to(options["offset"], factor.shape)) if factor.ndim else None
+def _dense(value: Ref, made: dict[str, Node]) -> tuple[Ref, Reals, Reals] | None:
+    """What a value is an affine map of, its weight (out, features) and bias (out,); None where it is none."""
+    node = made.get(value.name)
+    if node is None or node.operator not in _AFFINE:
+        return None
+    options, source = node.options, node.args[0]
+    before = _dense(source, made)
     if node.operator == "columns":
         indices = np.atleast_1d(options["indices"])
-        return np.eye(options["width"])[indices], np.zeros(len(indices))
-    return np.atleast_2d(options["weight"]), np.atleast_1d(options["bias"])
+        weight, bias = np.eye(options["width"])[indices], np.zeros(len(indices))
+    elif node.operator == "linear":
+        weight, bias = np.atleast_2d(options["weight"]), np.atleast_1d(options["bias"])
+    elif np.ndim(options["factor"]):
+        weight = np.diag(options["factor"])
+        bias = np.broadcast_to(options["offset"], weight.shape[:1])
+    elif before is not None:
+        weight = options["factor"] * np.eye(len(before[2]))
+        bias = np.broadcast_to(options["offset"], weight.shape[:1])
+    else:
+        return None
+    return (source, weight, bias) if before is None else (before[0], weight @ before[1], weight @ before[2] + bias)
 
 
 def _before(node: Node, made: dict[str, Node]) -> Node | None:

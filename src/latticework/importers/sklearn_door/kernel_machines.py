@@ -15,7 +15,7 @@ _OTHER_KERNELS = "use one of these, or compute the features of the kernel before
 
 def expansion(step: FittedStep, x: Ref, vectors: Reals, weight: Reals, bias: Reals | float, gamma: float) -> Ref:
     """Kernels of x with vectors, times weights; one linear map where the kernel is linear."""
-    name = step.setting("kernel", *KERNELS, instead=_OTHER_KERNELS)
+    name = _check_kernel(step)
     if name == "linear":
         return step.emit("linear", x, weight=weight @ vectors, bias=bias)
     degree = getattr(step.estimator, "degree", 3)
@@ -27,6 +27,10 @@ def expansion(step: FittedStep, x: Ref, vectors: Reals, weight: Reals, bias: Rea
         degree=int(degree or 3),
     )  # fmt: skip
     return step.emit("linear", values, weight=weight, bias=bias)
+
+
+def _check_kernel(step: FittedStep) -> str:
+    return str(step.setting("kernel", *KERNELS, instead=_OTHER_KERNELS))
 
 
 def regressor(step: FittedStep, x: Ref, method: str) -> StepResult:
@@ -41,6 +45,7 @@ def one_class(step: FittedStep, x: Ref, method: str) -> StepResult:
 
 
 def _one_sum(step: FittedStep, x: Ref, extra: float = 0.0) -> Ref:
+    _check_kernel(step)
     vectors = step.array("support_vectors_", None, step.width)
     weight = step.array("dual_coef_", 1, len(vectors))[0]
     bias = step.number("intercept_") + extra
@@ -49,6 +54,7 @@ def _one_sum(step: FittedStep, x: Ref, extra: float = 0.0) -> Ref:
 
 def classifier(step: FittedStep, x: Ref, method: str) -> StepResult:
     """Comparisons of classes in pairs, each a sum over support vectors; votes are the owner's."""
+    _check_kernel(step)
     classes = len(step.classes)
     if classes == 2:
         return of_scores(step, _one_sum(step, x), method)

@@ -17,8 +17,18 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA, FactorAnalysis, FastICA, IncrementalPCA, TruncatedSVD
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.ensemble import (
+    AdaBoostClassifier,
     BaggingClassifier,
     BaggingRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    IsolationForest,
+    RandomForestClassifier,
+    RandomForestRegressor,
     StackingClassifier,
     StackingRegressor,
     VotingClassifier,
@@ -65,6 +75,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
 
 Data = tuple[npt.NDArray[np.float64], npt.NDArray[Any]]
 
@@ -219,10 +230,34 @@ CASES: dict[str, tuple[Any, str]] = {
 }  # fmt: skip
 
 
+_SEED: dict[str, Any] = {"random_state": 0}
+TREES: dict[str, tuple[Any, str]] = {
+    "tree": (DecisionTreeClassifier(max_depth=3, **_SEED), "named"),
+    "tree-scaled": (scaled(DecisionTreeClassifier(max_depth=4, **_SEED)), "wine"),
+    "tree-regressor": (DecisionTreeRegressor(max_depth=4, **_SEED), "diabetes"),
+    "extra-tree": (ExtraTreeClassifier(max_depth=5, **_SEED), "iris"),
+    "forest": (RandomForestClassifier(8, max_depth=4, **_SEED), "tumours"),
+    "forest-regressor": (RandomForestRegressor(5, max_depth=3, **_SEED), "diabetes"),
+    "extra-trees": (ExtraTreesClassifier(6, max_depth=4, **_SEED), "named"),
+    "extra-trees-regressor": (ExtraTreesRegressor(5, max_depth=4, **_SEED), "diabetes"),
+    "boosting": (GradientBoostingClassifier(n_estimators=6, max_depth=2, **_SEED), "wine"),
+    "boosting-two": (GradientBoostingClassifier(n_estimators=8, max_depth=2, **_SEED), "tumours"),
+    "boosting-regressor": (GradientBoostingRegressor(n_estimators=10, max_depth=2, **_SEED), "diabetes"),
+    "histogram": (HistGradientBoostingClassifier(max_iter=4, max_leaf_nodes=5), "iris"),
+    "histogram-two": (HistGradientBoostingClassifier(max_iter=6, max_leaf_nodes=5), "tumours"),
+    "histogram-regressor": (HistGradientBoostingRegressor(max_iter=8, max_leaf_nodes=6), "diabetes"),
+    "histogram-poisson": (HistGradientBoostingRegressor(loss="poisson", max_iter=5, max_leaf_nodes=6), "counts"),
+    "ada": (AdaBoostClassifier(n_estimators=6, **_SEED), "iris"),
+    "ada-two": (AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=4, **_SEED), "tumours"),
+    "isolation": (IsolationForest(n_estimators=4, max_samples=32, max_features=3, **_SEED), "iris"),
+    "bagged-trees": (BaggingClassifier(DecisionTreeClassifier(max_depth=2), 3, max_features=3, **_SEED), "iris"),
+}
+
+
 @cache
 def fitted(name: str) -> Any:
     """An estimator of CASES, fitted."""
-    estimator, of = CASES[name]
+    estimator, of = (CASES | TREES)[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return clone(estimator).fit(*data(of))

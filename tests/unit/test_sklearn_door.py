@@ -11,7 +11,7 @@ import latticework as lw
 from latticework.importers.sklearn_door.table import methods
 
 pytest.importorskip("sklearn")
-from sklearn_cases import CASES, data, fitted
+from sklearn_cases import CASES, TREES, data, fitted
 
 
 def of_sklearn(estimator: Any, method: str, x: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
@@ -42,3 +42,10 @@ def test_every_method_computes_what_the_estimator_does(name: str) -> None:
     assert offered(name)
     for method in offered(name):
         check(lw.from_sklearn(fitted(name), method), fitted(name), x[::5])
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_trees_by_signs_compute_what_the_estimator_does(name: str) -> None:
+    x, _ = data(TREES[name][1])
+    for method in offered(name):
+        check(lw.from_sklearn(fitted(name), method, trees="sign", samples=x, gap=2**-10), fitted(name), x[::5])

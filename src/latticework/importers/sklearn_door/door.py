@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import UnsupportedError, UserError
+from latticework.frontend.plain import plain_array
+from latticework.importers.evaluate import run
 from latticework.importers.graph import Graph, GraphInput, Node, Ref
 from latticework.importers.program import ImportedProgram
 from latticework.importers.refusals import refuse
 from latticework.importers.sklearn_door.finishing import FinishStep, finish
 from latticework.importers.sklearn_door.fold import fold
 from latticework.importers.sklearn_door.meanings import CONVERTERS
-from latticework.importers.sklearn_door.steps import Assembly, FittedStep, StepRefusedError, StepResult
+from latticework.importers.sklearn_door.steps import Assembly, FittedStep, Reals, StepRefusedError, StepResult
 from latticework.importers.sklearn_door.table import build, methods
+from latticework.importers.sklearn_door.tree_signs import MARGIN_OPTIONS, margins
 from latticework.ir.location import Loc
 
 
@@ -41,14 +44,48 @@ class SklearnProgram(ImportedProgram):
         found: npt.NDArray[Any] = finish(values, self.finish)
         return found
 
+    def keeps_apart(self, x: Any, *, everywhere: bool = True) -> npt.NDArray[np.bool_]:
+        """Which rows (n, features) keep the gap of signs from thresholds of trees; all where there are no trees.
 
-def from_sklearn(fitted: Any, method: str | None = None, *, rows: int = 1) -> SklearnProgram:
+        everywhere  from all thresholds, as data to calibrate with have to; or else from those on their own paths: then
+                    results of these rows are right
+        """
+        given = plain_array(x, "keeps_apart")
+        kept = np.ones(len(given), bool)
+        nodes = self.graph.nodes
+        for number, node in enumerate(nodes):
+            if node.operator == "trees":
+                source = GraphInput(self.graph.inputs[0].name, given.shape, self.loc)
+                before = Graph("x", (source,), self.graph.constants, nodes[:number], (node.args[0],), self.loc)
+                (values,) = run(before, CONVERTERS, {source.name: given})
+                own, all_of_them = margins(values, *(self._option(node, name) for name in MARGIN_OPTIONS))
+                kept &= (all_of_them if everywhere else own) >= self._option(node, "gap")
+        return kept
+
+    def _option(self, node: Node, name: str) -> Any:
+        value = node.options[name]
+        return self.graph.constants[value.name] if isinstance(value, Ref) else value
+
+
+def from_sklearn(
+    fitted: Any,
+    method: str | None = None,
+    *,
+    rows: int = 1,
+    trees: str | None = None,
+    samples: Any = None,
+    gap: float | None = None,
+) -> SklearnProgram:
     """A method of a fitted estimator of scikit-learn as a program, with its weights.
 
     fitted  an estimator or a Pipeline; what it holds is read, scikit-learn is not run
     method  "predict", "predict_proba", "decision_function", "transform", ...; "predict" if not given, of transformers
             "transform"
     rows    how many are encrypted together; clients take any number, in runs of as many
+    trees   "sign": trees compare by composite signs, approximately, with gaps that `samples` tell;
+    samples (n, features) like those of training: signs are right for rows that keep as far from thresholds as these
+    gap     of trees="sign", the distance from thresholds, as a part of a feature's range, from which on signs are
+            right; as far as all samples keep if not given. `keeps_apart` tells the rows to calibrate with
     returns a program on (rows, features), whose steps after decryption are `finish`; docs/models.md lists estimators
     raises  UnsupportedError that names every step that cannot be computed encrypted, why, and what to do; UserError
             for what is no estimator
@@ -60,7 +97,11 @@ def from_sklearn(fitted: Any, method: str | None = None, *, rows: int = 1) -> Sk
         raise UserError(f"from_sklearn: rows={rows!r}; give how many rows are encrypted together, 1 or more")
     loc = Loc(kind, 1)
     width = _width(fitted)
-    assembly = Assembly(build, methods, {"x": width})
+    if gap is not None and not 0 < gap < 1:
+        raise UserError(f"from_sklearn: gap={gap!r}; give a part of the range of features, such as 2**-10")
+    if trees not in (None, "sign"):
+        raise UserError(f'from_sklearn: trees={trees!r}; give "sign"')
+    assembly = Assembly(build, methods, {"x": width}, _samples_of(samples, width, loc), trees=trees, gap=gap)
     offered = methods(fitted)
     chosen = method or (offered[0] if offered else "predict")
     result = _read(fitted, loc, assembly, chosen)
@@ -94,6 +135,22 @@ def _width(fitted: Any) -> int | None:
         return int(fitted.n_features_in_)
     except (AttributeError, TypeError, ValueError):
         return None
+
+
+def _samples_of(samples: Any, width: int | None, loc: Loc) -> Callable[[Ref, Sequence[Node]], Reals | None]:
+    """What samples are at a value of a graph."""
+    if samples is None:
+        return lambda value, nodes: None
+    given = plain_array(samples, "from_sklearn")
+    if given.ndim != 2 or given.shape[1] != width or not len(given):
+        raise UserError(f"from_sklearn: samples of shape {given.shape}; give (n, {width})")
+
+    def at(value: Ref, nodes: Sequence[Node]) -> Reals:
+        graph = Graph("samples", (GraphInput("x", given.shape, loc),), {}, tuple(nodes), (value,), loc)
+        found: Reals = run(graph, CONVERTERS, {"x": given})[0]
+        return found
+
+    return at
 
 
 def _with_names(nodes: Sequence[Node]) -> tuple[list[Node], dict[str, Any]]:

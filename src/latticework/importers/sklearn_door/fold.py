@@ -39,8 +39,8 @@ def _beside(node: Node, made: dict[str, Node]) -> Node:
     sources = {found[0] for found in maps if found is not None}
     if None in maps or len(sources) > 1:
         return node
-    weights, biases = ([found[k] for found in maps if found is not None] for k in (1, 2))
-    options = {"weight": np.concatenate(weights), "bias": np.concatenate(biases)}
+    known = [found for found in maps if found is not None]
+    options = {"weight": np.concatenate([k[1] for k in known]), "bias": np.concatenate([k[2] for k in known])}
     return Node("linear", (sources.pop(),), options, node.results, node.loc)
 
 

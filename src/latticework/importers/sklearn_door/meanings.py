@@ -11,6 +11,7 @@ from latticework.frontend.functions import abs as absolute
 from latticework.frontend.functions import reciprocal, rsqrt, softmax
 from latticework.frontend.tracing import Traced
 from latticework.importers.converters import Converter, Converters
+from latticework.importers.sklearn_door.tree_signs import sum_of_trees
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
 
@@ -118,6 +119,7 @@ CONVERTERS = Converters(
         Converter("kernel", kernel),
         Converter("monomials", monomials),
         Converter("normalize", normalize),
+        Converter("trees", sum_of_trees),
         Converter("square", np.square),
         Converter("cos", np.cos),
         Converter("relu", relu),

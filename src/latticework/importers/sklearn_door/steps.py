@@ -42,6 +42,8 @@ class Assembly:
     build     reads an estimator: of a step, its input and a method
     methods   those of an estimator that can be imported
     widths    of values, by name: how many numbers a row has, None where it is one and no axis of its own
+    samples_of  samples, where they are given, as they are at a value of some nodes
+    trees     the way in which trees are computed;  gap  of their signs, where it is given
     refusals  of all steps
     notes     for reports
     """
@@ -49,6 +51,9 @@ class Assembly:
     build: Callable[[FittedStep, Ref, str], StepResult]
     methods: Callable[[Any], tuple[str, ...]]
     widths: dict[str, int | None]
+    samples_of: Callable[[Ref, Sequence[Node]], Reals | None] = lambda value, nodes: None
+    trees: str | None = None
+    gap: float | None = None
     nodes: list[Node] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -60,9 +65,19 @@ class Assembly:
         self.widths[result] = self._width(operator, args, options)
         return Ref(result)
 
+    def samples_at(self, value: Ref) -> Reals | None:
+        """Samples, where they are given, as they are at a value of the graph."""
+        return self.samples_of(value, self.nodes)
+
     def _width(self, operator: str, args: tuple[Any, ...], options: dict[str, Any]) -> int | None:
         """Of what a node makes."""
-        shaping = {"linear": "weight", "quadratic": "weight", "kernel": "vectors", "monomials": "powers"}
+        shaping = {
+            "linear": "weight",
+            "quadratic": "weight",
+            "kernel": "vectors",
+            "monomials": "powers",
+            "trees": "weight",
+        }
         if operator == "columns":
             return None if np.ndim(options["indices"]) == 0 else len(options["indices"])
         if operator in shaping:

@@ -14,6 +14,7 @@ from latticework.importers.sklearn_door import (
     linear_models,
     networks,
     transforms,
+    tree_ensembles,
 )
 from latticework.importers.sklearn_door.entries import EstimatorEntry
 from latticework.importers.sklearn_door.steps import FittedStep, StepResult
@@ -24,6 +25,7 @@ FAMILIES: dict[str, list[EstimatorEntry]] = {
     "support vectors and kernels": kernel_machines.ENTRIES,
     "networks": networks.ENTRIES,
     "centres": clusters.ENTRIES,
+    "trees": tree_ensembles.ENTRIES,
     "transformers": transforms.ENTRIES,
     "compositions": composites.ENTRIES,
     "ensembles": ensembles.ENTRIES,
@@ -49,7 +51,7 @@ REASONS = {
     **dict.fromkeys(("QuantileTransformer", "KBinsDiscretizer", "SplineTransformer", "Binarizer"), _RANKS),
     "CategoricalNB": "its features are categories; encode them before encryption (OneHotEncoder) and fit MultinomialNB",
     "PowerTransformer": "its powers differ between columns and signs; apply it before encryption",
-    "IsolationForest": "the lengths of its paths depend on comparisons; a OneClassSVM can be imported",
+    "AdaBoostRegressor": "it takes a weighted median of its parts; GradientBoostingRegressor can be imported",
     "GaussianProcessClassifier": "its latent mean needs all training samples; fit an SVC",
     "GaussianProcessRegressor": "its mean needs all training samples; fit an SVR",
     "NMF": "it solves an optimisation for every row; PCA and TruncatedSVD can be imported",

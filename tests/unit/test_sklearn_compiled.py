@@ -7,7 +7,7 @@ import latticework as lw
 
 pytest.importorskip("sklearn")
 from sklearn.linear_model import LogisticRegression
-from sklearn_cases import CASES, data, fitted
+from sklearn_cases import CASES, TREES, data, fitted
 
 QUICK = ("logistic-named", "svc-rbf-many", "qda", "gaussian-nb", "polynomial-ridge", "columns", "voting", "calibrated")
 ENCRYPTED = ("logistic-raw", "gaussian-nb", "mixture-full", "svc-poly")
@@ -72,3 +72,31 @@ def test_places_are_steps() -> None:
     x, _ = data("tumours")
     report = lw.compile(lw.from_sklearn(fitted("svc-rbf")), calibrate=x).report()
     assert {line.where for line in report.execution.lines} == {"Pipeline:1", "Pipeline:2"}
+
+
+GAPS = {"forest": 2**-8, "forest-regressor": 2**-8, "histogram-two": 2**-8, "histogram-regressor": 2**-7}
+
+
+def check_trees(name: str, bits: int = 8) -> None:
+    """Rows that keep the gap on their own paths are right, whatever other thresholds they come close to."""
+    x, _ = data(TREES[name][1])
+    program = lw.from_sklearn(fitted(name), trees="sign", samples=x, gap=GAPS.get(name))
+    assert "right for rows whose features keep" in program.notes[0]
+    model = lw.compile(program, calibrate=x[program.keeps_apart(x)], precision_bits=bits)
+    right = x[program.keeps_apart(x, everywhere=False)][::10]
+    found, exact = model.simulate(right, noise=np.random.default_rng(0))[0], program(right)
+    assert len(right) > 5 and np.abs(found - exact).max() <= 2.0**-bits * np.abs(program(x)).max()
+    if exact.ndim == 2:  # scores of several classes: equal ones may be told apart either way
+        two = np.sort(exact, axis=1)[:, -2:]
+        clear = two[:, 1] - two[:, 0] > 2.0 ** (1 - bits)
+        assert np.array_equal(program.finished(found)[clear], fitted(name).predict(right)[clear])
+
+
+def test_trees_by_signs() -> None:
+    check_trees("tree")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(TREES) - {"tree"}))
+def test_trees_by_signs_all(name: str) -> None:
+    check_trees(name)

@@ -49,3 +49,19 @@ def test_trees_by_signs_compute_what_the_estimator_does(name: str) -> None:
     x, _ = data(TREES[name][1])
     for method in offered(name):
         check(lw.from_sklearn(fitted(name), method, trees="sign", samples=x, gap=2**-10), fitted(name), x[::5])
+
+
+@pytest.mark.parametrize("name", sorted(set(TREES) - {"tree-scaled", "bagged-trees"}))
+def test_trees_on_digits_compute_what_the_estimator_does(name: str) -> None:
+    """On rows that digits bring to the same leaves, up to the rounding of leaves."""
+    x, _ = data(TREES[name][1])
+    circuit = lw.from_sklearn(fitted(name), trees="exact", samples=x, digits=12)
+    some = x[circuit.keeps_apart(x)][::40]
+    assert circuit.keeps_apart(x).mean() > 0.9
+    expected = of_sklearn(fitted(name), "predict", some)
+    found = circuit.finished([circuit(row) for row in circuit.encoded(some)])
+    assert found.shape == expected.shape
+    if expected.dtype.kind in "OUSib":
+        assert np.array_equal(found, expected)
+    else:
+        assert np.abs(found - expected).max() <= 1e-3 * np.abs(expected).max()

@@ -44,7 +44,7 @@ def _mean(step: FittedStep, trees: list[Any]) -> TreeSum:
     for tree in trees:
         values = _values(step, tree, is_classifier) / len(trees)
         leaves += leaves_of_tree(step, tree.tree_, values)
-    return TreeSum(tuple(leaves), np.zeros(len(leaves[0].value)))
+    return TreeSum(tuple(leaves), np.zeros(len(leaves[0].value)), len(trees))
 
 
 def one_tree(step: FittedStep) -> TreeSum:
@@ -72,7 +72,7 @@ def gradient_boosting(step: FittedStep) -> TreeSum:
             values = np.zeros((tree.tree_.node_count, trees.shape[1]))
             values[:, output] = rate * _values(step, tree, False)[:, 0]
             leaves += leaves_of_tree(step, tree.tree_, values)
-    return TreeSum(tuple(leaves), constant)
+    return TreeSum(tuple(leaves), constant, len(trees))
 
 
 def histogram_boosting(step: FittedStep) -> TreeSum:
@@ -86,7 +86,7 @@ def histogram_boosting(step: FittedStep) -> TreeSum:
             share = np.eye(outputs)[output]
             found = leaves_of_predictor(step, predictor.nodes)
             leaves += [replace(leaf, value=leaf.value[0] * share) for leaf in found]
-    return TreeSum(tuple(leaves), constant, is_single=False)
+    return TreeSum(tuple(leaves), constant, len(predictors), is_single=False)
 
 
 def adaptive_boosting(step: FittedStep) -> TreeSum:
@@ -102,7 +102,7 @@ def adaptive_boosting(step: FittedStep) -> TreeSum:
         votes = np.where(chosen[:, None] == np.arange(count), weight, -weight / (count - 1))
         values = votes[:, 1:] - votes[:, :1] if count == 2 else votes
         leaves += leaves_of_tree(step, tree.tree_, values)
-    return TreeSum(tuple(leaves), np.zeros(1 if count == 2 else count))
+    return TreeSum(tuple(leaves), np.zeros(1 if count == 2 else count), len(trees))
 
 
 def isolation(step: FittedStep) -> TreeSum:
@@ -114,8 +114,8 @@ def isolation(step: FittedStep) -> TreeSum:
     for tree, seen, (decisions, rest) in zip(trees, step.get("estimators_features_"), lengths, strict=True):
         values = (np.asarray(decisions, np.float64) + np.asarray(rest, np.float64) - 1)[:, None] / whole
         for leaf in leaves_of_tree(step, tree.tree_, values):
-            leaves.append(replace(leaf, splits=tuple(replace(s, feature=int(seen[s.feature])) for s in leaf.splits)))
-    return TreeSum(tuple(leaves), np.zeros(1))
+            leaves.append(replace(leaf, path=tuple(replace(s, feature=int(seen[s.feature])) for s in leaf.path)))
+    return TreeSum(tuple(leaves), np.zeros(1), len(trees))
 
 
 def _average_path(samples: float) -> float:
@@ -187,7 +187,7 @@ def build(step: FittedStep, x: Ref, method: str) -> StepResult:
     if step.assembly.trees != "sign":
         step.refuse(
             "trees compare, and there are two ways to",
-            'choose trees="sign" (approximate, with samples= of training) or trees="exact" (on digits)',
+            'choose trees="sign" (approximate), or of trees alone trees="exact" (on digits), with samples= of training',
         )
     return finish(step, by_signs(step, x, read(step)), method)
 

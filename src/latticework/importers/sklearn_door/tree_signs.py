@@ -40,8 +40,8 @@ def by_signs(step: FittedStep, x: Ref, trees: TreeSum) -> Ref:
     gap = step.assembly.gap or KEPT * min(1.0, float(own.min()))
     if gap < LEAST_GAP:
         step.refuse(
-            f"{int(np.sum(own < LEAST_GAP))} of the samples have a feature closer than 2^-16 of its range to a threshold"
-            f" that decides about them (the first is row {int(own.argmin())})",
+            f"{int(np.sum(own < LEAST_GAP))} of the samples have a feature closer than 2^-16 of its range to a "
+            f"threshold that decides about them (the first is row {int(own.argmin())})",
             'take trees="exact", leave these samples out, or give the gap from which on results are to be right: '
             f"{np.mean(own >= 2.0**-10):.1%} of the samples keep gap=2**-10",
         )

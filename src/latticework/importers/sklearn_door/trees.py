@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,28 +25,41 @@ class Split:
 class Leaf:
     """The end of a path, whose comparisons all hold for the rows that come there.
 
-    value  (outputs,)
+    path    its comparisons from the root on
+    value   (outputs,)
     """
 
-    splits: tuple[Split, ...]
+    path: tuple[Split, ...]
     value: Reals
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        """Those that imply the others: of one feature on one side only one."""
+        kept: dict[tuple[int, bool], Split] = {}
+        for split in self.path:
+            key = split.feature, split.is_above
+            choose = max if split.is_above else min
+            kept[key] = choose(split, kept.get(key, split), key=lambda s: s.threshold)
+        return tuple(kept.values())
 
 
 @dataclass(frozen=True)
 class TreeSum:
     """A sum of trees: constant plus the values of the leaves that a row comes to.
 
+    count      of trees that add to one output
     is_single  features are rounded to float32 before they are compared
     """
 
     leaves: tuple[Leaf, ...]
     constant: Reals
+    count: int
     is_single: bool = True
 
     @property
     def splits(self) -> list[Split]:
         """All comparisons, each once, as `above`."""
-        found = {Split(s.feature, s.threshold, True) for leaf in self.leaves for s in leaf.splits}
+        found = {Split(s.feature, s.threshold, True) for leaf in self.leaves for s in leaf.path}
         return sorted(found, key=lambda s: (s.feature, s.threshold))
 
 
@@ -92,7 +104,7 @@ def _leaves(
         if visited > len(left) or not 0 <= node < len(left) or len(found) > MAX_LEAVES:
             step.refuse("a tree of it is none: its nodes refer to each other", "fit it again")
         if is_leaf[node]:
-            found.append(Leaf(_tightest(path), values[node]))
+            found.append(Leaf(path, values[node]))
             continue
         if not 0 <= feature[node] < step.width or not np.isfinite(threshold[node]):
             step.refuse("a tree of it compares a feature that is not there, or with no number", "fit it again")
@@ -100,14 +112,3 @@ def _leaves(
         open_paths.append((int(right[node]), (*path, split)))
         open_paths.append((int(left[node]), (*path, replace(split, is_above=False))))
     return found
-
-
-def _tightest(path: Sequence[Split]) -> tuple[Split, ...]:
-    """Of comparisons of one feature on one side only the one that implies the others."""
-    kept: dict[tuple[int, bool], Split] = {}
-    for split in path:
-        key = split.feature, split.is_above
-        other = kept.get(key, split)
-        choose = max if split.is_above else min
-        kept[key] = choose(split, other, key=lambda s: s.threshold)
-    return tuple(kept.values())

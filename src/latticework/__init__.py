@@ -55,6 +55,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from latticework.frontend.functions import abs, approximate, divide, log, reciprocal, rsqrt, softmax, sqrt
     from latticework.frontend.program import program
     from latticework.importers.onnx_door import from_onnx
+    from latticework.importers.sklearn_door import from_sklearn
     from latticework.importers.torch_door.door import from_torch
     from latticework.interop.heir import from_heir
     from latticework.model import Model, load
@@ -80,6 +81,7 @@ _HOMES = {
     "frontend.functions": ("abs", "approximate", "divide", "log", "reciprocal", "rsqrt", "softmax", "sqrt"),
     "frontend.program": ("program",),
     "importers.onnx_door": ("from_onnx",),
+    "importers.sklearn_door": ("from_sklearn",),
     "importers.torch_door.door": ("from_torch",),
     "interop.heir": ("from_heir",),
     "model": ("Model", "load"),
@@ -128,6 +130,7 @@ __all__ = [
     "frame",
     "from_heir",
     "from_onnx",
+    "from_sklearn",
     "from_torch",
     "gelu",
     "greater",

@@ -69,7 +69,9 @@ def finished(
     for number, output in enumerate(graph.outputs):
         cut, path = path_to(output.name, graph, publics, tail)
         name, shape = outputs[cut]
-        called = "result" if len(graph.outputs) == 1 else (graph.labels or {number: f"result{number}"})[number]
+        called = "result" if len(graph.outputs) == 1 else f"result{number}"
+        if graph.labels:
+            called = graph.labels[number]
         steps: tuple[OwnerStep, ...] = ()
         for node in path:
             try:

@@ -40,6 +40,8 @@ def cut_program(
     asked, kept_back, reasons = set(client), set(server), dict[str, str]()
     _check_names(graph, asked, kept_back)
     publics = PublicValues(graph, converters)
+    if not asked and all(node.operator in rules.by_operator for node in graph.nodes):
+        kept_back |= {name for node in graph.nodes for name in node.names()}  # nothing would be left to encrypt for
     front = OwnerFront.of(graph, rules, publics, asked, kept_back)
     reasons.update(front.reasons)
     while True:

@@ -61,6 +61,8 @@ def run(graph: Graph, converters: Converters, inputs: Mapping[str, Any]) -> list
                 values.pop(name, None)
     if len(faults) == 1:
         node, only = faults[0]
+        if only.message.startswith(node.operator.rpartition(".")[2]):  # it says whose it is
+            raise only
         name = f"{node.operator} ({node.loc.text})" if node.loc.text else node.operator
         raise type(only)(f"{name}: {only.message}", at=only.at) from only
     if faults:
@@ -72,7 +74,10 @@ def carry_out(node: Node, converter: Converter, values: Mapping[str, Any], conve
     """The results of a node; its errors are at its place."""
     with standing_at(node.loc):
         args = [_given(arg, values, converters) for arg in node.args]
-        options = {name: _given(option, values, converters) for name, option in node.options.items()}
+        options = {
+            name: option if isinstance(option, Graph) else _given(option, values, converters)
+            for name, option in node.options.items()
+        }
         try:
             made = converter.meaning(*args, **options)
         except UserError as error:

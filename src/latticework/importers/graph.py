@@ -23,7 +23,7 @@ class Node:
     operator  as the door calls it: "Conv", "ai.onnx.ml.Scaler", "aten.conv2d.default"
     args      in order: a Ref, a public value, None for one left out, or a tuple or list of these; a Graph is the body
               of a loop, which the meaning calls as a function of its inputs that returns a list of its outputs
-    options   by name, public or of Refs
+    options   by name, public or of Refs; a Graph among them is for the meaning to carry out, or not
     results   names of what it makes, in order; "" for what nothing reads
     loc       where the user finds it: file and line, and in `text` its name or its source
     version   of the set of operators that gives it its meaning; 0 where there are no versions
@@ -76,7 +76,7 @@ class Graph:
         """Its nodes, and those of graphs among their arguments."""
         for node in self.nodes:
             yield node
-            for given in (*node.args, *node.options.values()):
+            for given in node.args:
                 if isinstance(given, Graph):
                     yield from given.all_nodes()
 

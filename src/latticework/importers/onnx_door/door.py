@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import DtypeError, FormatError, UserError
+from latticework.importers.cuts import cut_program
 from latticework.importers.graph import Graph, GraphInput, Ref
 from latticework.importers.onnx_door import shapes as binding
 from latticework.importers.onnx_door.building import OnnxBuilder, Scope
@@ -19,6 +20,7 @@ from latticework.importers.onnx_door.parts import check_values, needed
 from latticework.importers.onnx_door.reading import OnnxFile, read
 from latticework.importers.onnx_door.tensors import REAL, TensorReader
 from latticework.importers.onnx_door.wholes import check_wholes
+from latticework.importers.owner_rules.onnx import ONNX_RULES
 from latticework.importers.program import ImportedProgram
 
 _SPARE_BYTES = 200 << 20
@@ -32,6 +34,8 @@ def from_onnx(
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
     public: Mapping[str, Any] | None = None,
+    client: Sequence[str] = (),
+    server: Sequence[str] = (),
     memory_bytes: int = _SPARE_BYTES,
 ) -> ImportedProgram:
     """What an ONNX model computes, as a program; its inputs are encrypted, and its weights are public.
@@ -41,6 +45,8 @@ def from_onnx(
     inputs   names of values to be encrypted, wherever in the graph; those of the model, unless given
     outputs  names of values to be computed, wherever in the graph; those of the model, unless given
     public   arrays for inputs that are not encrypted, such as masks and whole numbers, by name
+    client, server  nodes, by name, that the owner of the data or the server has to compute, whatever would be chosen:
+             what is cheap in the clear or impossible encrypted at both ends is the owner's, as `notes` say
     memory_bytes  that public values may take while the model is imported, beyond twice the file
     returns  a program of as many arrays as there are inputs, which returns an array, or a tuple of several; called with
              NumPy arrays it computes in NumPy, in float64. Its `notes` say what importing changed
@@ -52,7 +58,7 @@ def from_onnx(
         with allowing(memory_bytes + 2 * file.size):
             graph, notes = _graph(file, shapes or {}, inputs, outputs, public or {})
             del file
-            return ImportedProgram(graph, CONVERTERS, notes)
+            return cut_program(graph, CONVERTERS, ONNX_RULES, notes, client=client, server=server)
     except _DAMAGE as error:
         name = Path(model).name if isinstance(model, str) else "the model"
         raise FormatError(

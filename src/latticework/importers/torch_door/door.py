@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from latticework.importers.evaluate import check_operators
+from latticework.importers.cuts import cut_program
+from latticework.importers.owner_rules.aten import ATEN_RULES
 from latticework.importers.program import ImportedProgram
 from latticework.importers.refusals import refuse
 from latticework.importers.torch_door.checks import check_exported, check_module
@@ -18,12 +20,17 @@ from latticework.ir.location import Loc
 from latticework.user.lines import definition_loc, user_loc
 
 
-def from_torch(module: Any, example: Any = None) -> ImportedProgram:
+def from_torch(
+    module: Any, example: Any = None, *, client: Sequence[str] = (), server: Sequence[str] = ()
+) -> ImportedProgram:
     """What a module of PyTorch computes, as a program: called on arrays in NumPy, compiled as any other.
 
     module   an nn.Module in evaluation mode, or a torch.export.ExportedProgram. Its weights are copied, once
     example  a tensor or array of the shape that will be encrypted, a tuple of them in the order of forward's
              parameters, or a dictionary by name; their values do not matter. An ExportedProgram needs none
+    client, server  operators, by their line of source or what they make, that the owner of the data or the server has
+             to compute, whatever would be chosen: what is cheap in the clear or impossible encrypted at both ends is
+             the owner's, as `notes` say
     returns  a program whose inputs have the names of forward's parameters. Several outputs are a flat tuple; of a
              dictionary, a dictionary
     raises   UnsupportedError that names every operator that cannot be computed encrypted, with the module, its line and
@@ -48,8 +55,7 @@ def from_torch(module: Any, example: Any = None) -> ImportedProgram:
     refusals = [*signature.refusals, *reader.refusals]
     if refusals:
         raise refuse(graph, refusals)
-    check_operators(graph, CONVERTERS)
-    return ImportedProgram(graph, CONVERTERS, tuple(signature.notes))
+    return cut_program(graph, CONVERTERS, ATEN_RULES, tuple(signature.notes), client=client, server=server)
 
 
 def torch_folder(torch: Any) -> str:

@@ -92,6 +92,10 @@ def test_a_classifier_is_its_scores_and_a_class():
     x = RNG.normal(size=(5, 4))
     assert program(x).tolist() == np.array(NAMES)[(x @ W).argmax(1)].tolist()
     assert steps_of(program) == ({}, {"result": ["extreme"]})
+    both = node(f"{ML}.LinearClassifier", Ref("x"), to=("label", "p"), post_transform="SOFTMAX", **options)
+    program = cut_program(graph(both, outputs=("label", "p"), labels=("label", "p")), KNOWN, ONNX_RULES)
+    np.testing.assert_allclose(program(x)["p"], softmax(x @ W, 1), rtol=1e-9)
+    assert steps_of(program) == ({}, {"label": ["extreme"], "p": ["softmax"]}) and len(program.graph.nodes) == 1
     votes = node(f"{ML}.SVMClassifier", Ref("x"), to=("label", "s"), vectors_per_class=[1, 1, 1], **options)
     (_, label) = ONNX_RULES.split(votes)
     assert label.options["votes"] and label.args == (Ref("s"),)

@@ -6,7 +6,7 @@ encrypted, with whatever lies between them and the ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from latticework.errors import UserError
@@ -56,7 +56,10 @@ def cut_program(
             kept_back |= error.node.names()
             reasons.update(dict.fromkeys(error.node.names(), str(error)))
             continue
-        program.take_owner(front.stages(made, columns or {}, after), tuple(_notes(graph.nodes, front.moved, tail)))
+        program.at_owner_before, program.at_owner_after = (
+            tuple(graph.nodes[number].operator for number in sorted(moved)) for moved in (front.moved, tail)
+        )
+        program.take_owner(front.stages(made, columns or {}, after), _notes(graph.nodes, front.moved, tail))
         return program
 
 
@@ -103,9 +106,12 @@ def _server_part(
     return Graph(graph.name, inputs, constants, tuple(kept), outputs, graph.loc, labels), ends
 
 
-def _notes(nodes: Sequence[Node], front: set[int], tail: set[int]) -> Iterator[str]:
-    """What moved, for reports."""
+def _notes(nodes: Sequence[Node], front: set[int], tail: set[int]) -> tuple[str, ...]:
+    """What moved, for reports: each operator with its name once."""
+    found = []
     for what, numbers in (("before encryption", front), ("after decryption", tail)):
         for number in sorted(numbers):
-            node = nodes[number]
-            yield f"the owner of the data computes {node.loc.text or node.operator} {what}"
+            operator, text = nodes[number].operator, nodes[number].loc.text
+            name = text.removeprefix(operator.rpartition(".")[2]).strip()
+            found.append(f"the owner of the data computes {operator}{f' ({name})' if name else ''} {what}")
+    return tuple(dict.fromkeys(found))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from latticework.importers.refusals import Refusal, refuse
 from latticework.user.lines import standing_at
 
 _FAULTS = (TypeError, ValueError, IndexError, KeyError, AttributeError, ArithmeticError, NotImplementedError)
+
+OnNode = Callable[[Node, Mapping[str, Any]], None]
 
 
 def check_operators(graph: Graph, converters: Converters) -> None:
@@ -31,10 +33,11 @@ def check_operators(graph: Graph, converters: Converters) -> None:
         raise refuse(graph, refusals)
 
 
-def run(graph: Graph, converters: Converters, inputs: Mapping[str, Any]) -> list[Any]:
+def run(graph: Graph, converters: Converters, inputs: Mapping[str, Any], *, on_node: OnNode | None = None) -> list[Any]:
     """The outputs of a graph.
 
     inputs  a value for each input: arrays, or secrets of a program that is being traced
+    on_node told of every node when it was carried out, with the values that are there
     raises  the error of a node, at its place; where several have one, UnsupportedError that names all of them, but for
             those that read what others did not make
     """
@@ -56,15 +59,18 @@ def run(graph: Graph, converters: Converters, inputs: Mapping[str, Any]) -> list
             missing.update(node.results)
             continue
         values.update((name, value) for name, value in zip(node.results, made, strict=True) if name)
+        if on_node is not None:
+            on_node(node, values)
         for name in reads:
             if last[name] == number and name not in graph.constants:
                 values.pop(name, None)
     if len(faults) == 1:
         node, only = faults[0]
-        if only.message.startswith(node.operator.rpartition(".")[2]):  # it says whose it is
-            raise only
-        name = f"{node.operator} ({node.loc.text})" if node.loc.text else node.operator
-        raise type(only)(f"{name}: {only.message}", at=only.at) from only
+        if not only.message.startswith(node.operator.rpartition(".")[2]):  # else it says whose it is
+            name = f"{node.operator} ({node.loc.text})" if node.loc.text else node.operator
+            only = type(only)(f"{name}: {only.message}", at=only.at)
+        only.refused = graph, (Refusal(node.loc, node.operator, faults[0][1].message),)
+        raise only
     if faults:
         raise refuse(graph, [Refusal(node.loc, node.operator, error.message) for node, error in faults])
     return [values[output.name] for output in graph.outputs]

@@ -35,6 +35,8 @@ class ImportedProgram(Program):
     """
 
     scales_columns = True
+    at_owner_before: tuple[str, ...] = ()  # operators of the model that became steps of the owner's
+    at_owner_after: tuple[str, ...] = ()
 
     def __init__(
         self, graph: Graph, converters: Converters, notes: tuple[str, ...] = (), owner: OwnerStages | None = None

@@ -43,4 +43,6 @@ def refuse(graph: Graph, refusals: Sequence[Refusal]) -> UnsupportedError:
     if len(told) > _SHOWN:
         lines.append(f"and {len(told) - _SHOWN} others")
     count = f"{len(refusals)} operators" if len(refusals) > 1 else "one operator"
-    return UnsupportedError(f"{graph.name}: {count} cannot be computed encrypted: " + " | ".join(lines), at=graph.loc)
+    error = UnsupportedError(f"{graph.name}: {count} cannot be computed encrypted: " + " | ".join(lines), at=graph.loc)
+    error.refused = graph, tuple(refusals)
+    return error

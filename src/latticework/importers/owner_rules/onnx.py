@@ -25,7 +25,8 @@ from latticework.importers.owner_rules.rules import (
 from latticework.owner import ByName, CodeOf, Extreme, Labels, Largest, NamesOf, Normalise, OneHot, Softmax, Votes
 
 ML = "ai.onnx.ml"
-CLASS = "lw.class"  # the first result of classifiers: the class with the largest of the scores, its second result
+CLASS = "class of the largest score"  # the first result of classifiers
+_POST: dict[Any, tuple[str, dict[str, Any]]] = {"SOFTMAX": ("Softmax", {"axis": 1}), "LOGISTIC": ("Sigmoid", {})}
 _CLASSIFIERS = ("LinearClassifier", "SVMClassifier", "TreeEnsembleClassifier")
 
 
@@ -192,17 +193,28 @@ def _side(*, inclusive: bool, below: bool) -> StepMaker:
 
 
 def _split(node: Node) -> tuple[Node, ...]:
-    """A classifier as its scores, and the class with the largest of them."""
-    if node.operator not in {f"{ML}.{name}" for name in _CLASSIFIERS} or not node.results or not node.results[0]:
+    """A classifier as its scores, what is made of them, and the class with the largest of them."""
+    if node.operator not in {f"{ML}.{name}" for name in _CLASSIFIERS} or not node.results:
         return (node,)
-    label, scores = node.results[0], (*node.results[1:], "")[0] or f"{node.results[0]}/scores"
+    label, made = node.results[0], (*node.results[1:], "")[0]
     options = dict(node.options)
+    raw = made or f"{label}/scores"
+    after: list[Node] = []
+    post = options.get("post_transform", "NONE")
+    if made and post in _POST:
+        options["post_transform"] = "NONE"
+        operator, given = _POST[post]
+        raw = f"{made}/raw"
+        after.append(Node(operator, (Ref(raw),), given, (made,), node.loc, version=13))
+    if label:
+        named = {name: value for name, value in options.items() if name.startswith("classlabels")}
+        votes = node.operator == f"{ML}.SVMClassifier" and bool(options.get("vectors_per_class")) and _count(named) > 2
+        after.append(Node(CLASS, (Ref(raw),), {**named, "votes": votes}, (label,), node.loc))
+    if not after:
+        return (node,)
     if "wanted" in options:
         options["wanted"] = (False, True)
-    named = {name: value for name, value in options.items() if name.startswith("classlabels")}
-    votes = node.operator == f"{ML}.SVMClassifier" and bool(options.get("vectors_per_class")) and _count(named) > 2
-    inner = replace(node, results=("", scores), options=options)
-    return inner, Node(CLASS, (Ref(scores),), {**named, "votes": votes}, (label,), node.loc)
+    return replace(node, results=("", raw), options=options), *after
 
 
 def _count(named: dict[str, Any]) -> int:

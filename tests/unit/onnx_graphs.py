@@ -43,7 +43,7 @@ def perceptron(rng, batch="N"):
     )  # fmt: skip
 
 
-def convolutional(rng):
+def convolutional(rng, batch="N"):
     """A convolution with uneven borders, a square, an average pool and a linear layer, on pictures of 8 x 8."""
     node = helper.make_node
     return model(
@@ -52,7 +52,7 @@ def convolutional(rng):
          node("Shape", ["p"], ["shape"]), node("Gather", ["shape", "first"], ["n"]),
          node("Concat", ["n", "rest"], ["to"], axis=0), node("Reshape", ["p", "to"], ["f"]),
          node("Gemm", ["f", "W", "B"], ["y"])],
-        {"x": ["N", 2, 8, 8]}, ["y"],
+        {"x": [batch, 2, 8, 8]}, ["y"],
         [array("w", rng.normal(size=(3, 2, 3, 3)) / 4), array("b", rng.normal(size=3)), array("first", np.array([0])),
          array("rest", np.array([-1])), array("W", rng.normal(size=(18, 4)) / 4), array("B", rng.normal(size=4))],
     )  # fmt: skip

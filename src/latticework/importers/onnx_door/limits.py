@@ -15,8 +15,8 @@ from math import prod
 from latticework.errors import ShapeError
 
 MOST_SECRET = 1 << 26  # elements of an array that is encrypted: thousands of ciphertexts
-MOST_NODES = 100_000  # after functions and loops were unfolded
-MOST_STEPS = 100_000  # of nodes within loops, all iterations counted
+MOST_NODES = 50_000  # after functions and loops were unfolded
+MOST_STEPS = 20_000  # of nodes within loops, all iterations counted
 BYTES_OF_ELEMENT = 24  # of float64, with the copies that a step makes of it
 
 

@@ -62,6 +62,8 @@ def read(given: Any) -> OnnxFile:
         raise FormatError(f"{name}: no ONNX model, or a damaged one: {error}; export it again") from error
     if not model.HasField("graph") or not (model.graph.node or model.graph.output):
         raise FormatError(f"{name}: no ONNX model, for it has no graph; give what an exporter wrote")
+    for part in (model.graph, *model.functions):
+        _check_texts(part, name)
     return OnnxFile(model, name, folder, len(data), _versions(onnx, model, name))
 
 
@@ -72,6 +74,22 @@ def _contents(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UserError(f"from_onnx: {path} cannot be read: {error.strerror}") from error
+
+
+def _check_texts(part: Any, name: str) -> None:
+    """FormatError where a name in a graph or function is no text: protobuf then gives bytes."""
+    values = [] if not hasattr(part, "initializer") else [*part.initializer, *part.value_info]
+    texts = [part.name]
+    for value in [*part.input, *part.output, *values]:
+        texts.append(value if isinstance(value, str | bytes) else value.name)
+    for node in part.node:
+        texts += [node.name, node.op_type, node.domain, *node.input, *node.output]
+        for given in node.attribute:
+            texts += [given.name, given.ref_attr_name]
+            for graph in (*([given.g] if given.HasField("g") else []), *given.graphs):
+                _check_texts(graph, name)
+    if not all(isinstance(text, str) for text in texts):
+        raise FormatError(f"{name}: a name in it is no text; the file is damaged")
 
 
 def _versions(onnx: Any, model: Any, name: str) -> dict[str, int]:

@@ -28,6 +28,7 @@ _PLAIN = {
 }  # fmt: skip
 _FIELDS = {1: "float_data", 11: "double_data", 7: "int64_data", 12: "uint64_data", 13: "uint64_data"}
 _SMALL = range(17, 27)  # floats of 8 bits and whole numbers of 4 and 2 bits, which the package unpacks
+_IN_A_BYTE = {21: 2, 22: 2, 23: 2, 25: 4, 26: 4}  # numbers of 4 and of 2 bits
 EXTERNAL = 1
 
 
@@ -76,9 +77,10 @@ class TensorReader:
     def _small(self, tensor: Any, shape: tuple[int, ...], name: str) -> Array:
         if tensor.data_location == EXTERNAL:
             raise FormatError(f"{name} has external data of less than 8 bits; save it within the model")
-        stored = len(tensor.raw_data) or len(tensor.int32_data)
-        if prod(shape) > 4 * max(stored, 1) * (4 if tensor.int32_data else 1):
-            raise _misfit(name, shape, stored, prod(shape), "numbers")
+        stored, count = len(tensor.raw_data) or len(tensor.int32_data), prod(shape)
+        needed = -(-count // _IN_A_BYTE.get(int(tensor.data_type), 1))
+        if stored != needed:
+            raise _misfit(name, shape, stored, needed, "bytes")
         check_size(shape)
         try:
             found = onnx_package().numpy_helper.to_array(tensor)
@@ -136,8 +138,8 @@ class TensorReader:
                 f"{name} lies in a file of its own ({location}); give the path of the model instead of bytes"
             )
         inside = Path(os.path.realpath(self.folder))
-        path = Path(os.path.realpath(inside / location))
-        if not location or os.path.isabs(location) or inside not in path.parents:
+        path = Path(os.path.realpath(inside / location.replace("\0", "")))
+        if not location or "\0" in location or os.path.isabs(location) or inside not in path.parents:
             raise FormatError(
                 f"{name}: its data are said to lie in {location!r}, outside its folder; put them beside the model"
             )

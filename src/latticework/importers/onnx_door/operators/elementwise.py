@@ -71,6 +71,11 @@ def _prelu(x: Any, slope: Any) -> Any:
     return activations.prelu(x, slope if stretched else np.reshape(slope, (*(1,) * (np.ndim(x) - 1), -1)))
 
 
+def _old_prelu(x: Any, slope: Any) -> Any:
+    """Slopes of channels."""
+    return activations.prelu(x, slope)
+
+
 def _gelu(x: Any, *, approximate: str = "none") -> Any:
     return activations.gelu(x, approximate=approximate)
 
@@ -146,7 +151,8 @@ CONVERTERS = (
         ("Relu", activations.relu), ("Sigmoid", activations.sigmoid), ("Softplus", activations.softplus),
         ("Softsign", activations.softsign), ("HardSwish", activations.hardswish), ("Mish", activations.mish))),
     Converter("LeakyRelu", _leaky),
-    Converter("PRelu", bounded(broadcast)(_prelu)),
+    Converter("PRelu", _old_prelu),
+    Converter("PRelu", bounded(broadcast)(_prelu), since=7),
     Converter("Elu", _elu),
     Converter("Celu", _celu, since=12),
     Converter("Selu", _selu),

@@ -193,22 +193,30 @@ FAMILIES: dict[str, tuple[dict[str, Case], tuple[tuple[int, ...], ...]]] = {
     "images": (IMAGES, (IMAGE,)),
 }
 NORMS: dict[str, Case] = {
-    "batch_norm": lambda x: (
-        F.batch_norm(x, weight(4), weight(4).abs() + 1, weight(4), weight(4, seed=2)) + F.batch_norm(x, B, B.abs())
-    ),
+    "batch_norm": lambda x: F.batch_norm(x, B, B.abs() + 1, B, weight(4, seed=2)) + F.batch_norm(x, B, B.abs()),
+    "layer_norm": lambda x: F.layer_norm(x, (3, 3), weight(3, 3), weight(3, 3)) + F.layer_norm(x, (3,), eps=0.1),
+    "group_norm": lambda x: F.group_norm(x, 2, B, B + 1) + F.group_norm(x, 4),
+    "instance_norm": lambda x: F.instance_norm(x, weight=B, bias=B + 1) + F.instance_norm(x),
+    "instance_norm by statistics": lambda x: F.instance_norm(x, B, B.abs() + 1, use_input_stats=False),
+    "rms_norm": lambda x: F.rms_norm(x, (3,), weight(3)) + F.rms_norm(x, (3, 3), eps=0.1),
+    "local_response_norm": lambda x: F.local_response_norm(x, 3, 0.5),
+}
+RESIZING: dict[str, Case] = {
+    "nearest": lambda x: F.interpolate(x, scale_factor=2) + F.interpolate(x, (6, 6)),
+    "nearest factor": lambda x: F.interpolate(x, scale_factor=1.7) + F.interpolate(x, (5, 5)),
+    "nearest-exact": lambda x: F.interpolate(x, scale_factor=1.7, mode="nearest-exact"),
+    "nearest 1d": lambda x: F.interpolate(x[:, 0], 7),
+    "bilinear": lambda x: F.interpolate(x, (5, 7), mode="bilinear") + F.interpolate(x, (5, 7), mode="bilinear", align_corners=True),
+    "bilinear factor": lambda x: F.interpolate(x, scale_factor=2.5, mode="bilinear"),
+    "linear": lambda x: F.interpolate(x[:, 0], scale_factor=2, mode="linear"),
+    "bicubic": lambda x: F.interpolate(x, (5, 7), mode="bicubic"),
 }
 FAMILIES["norms"] = (NORMS, ((2, 4, 3, 3),))
+FAMILIES["resizing"] = (RESIZING, ((2, 4, 3, 3),))
 
 NOT_OF_CORE = {
-    "bilinear",
-    "leaky_relu",
-    "prelu",
-    "elu",
-    "silu",
-    "softplus",
-    "threshold",
-    "logsumexp",
-}  # PyTorch takes them apart into steps
+    "bilinear", "leaky_relu", "prelu", "elu", "silu", "softplus", "threshold", "logsumexp", "instance_norm",
+}  # fmt: skip; PyTorch takes them apart into steps
 
 
 class Family(nn.Module):

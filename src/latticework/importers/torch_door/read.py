@@ -93,7 +93,7 @@ class GraphReader:
             self._refs[node] = [Ref(result) for result in results]
         else:
             self._refs[node] = Ref(node.name)
-        args = tuple(map(self._given, node.args))
+        args = tuple(map(self._given, _with_epsilon(self._torch, node)))
         options = {name: self._given(value) for name, value in node.kwargs.items()}
         return Node(operator_name(node), args, options, results, loc)
 
@@ -145,6 +145,14 @@ def flat_labels(made: Any, path: str = "") -> Iterator[tuple[int, str]]:
         return
     for key, part in parts:
         yield from flat_labels(part, f"{path}.{key}" if path else key)
+
+
+def _with_epsilon(torch: Any, node: Any) -> tuple[Any, ...]:
+    """The arguments of a node; where a root mean square is kept from 0 by what its numbers resolve, with that."""
+    if "rms_norm" not in str(node.target) or (len(node.args) > 3 and node.args[3] is not None):
+        return tuple(node.args)
+    resolved = torch.finfo(node.args[0].meta["val"].dtype).eps
+    return (*node.args[:3], *(None,) * (3 - len(node.args)), resolved)
 
 
 def _needed(outputs: Sequence[Any]) -> set[Any]:

@@ -11,12 +11,14 @@ from latticework.importers.torch_door.operators import (
     loops,
     normalisation,
     reductions,
+    resizing,
     shaping,
 )
 from latticework.importers.torch_door.operators.remedies import REMEDIES
 
 _FAMILIES = (
-    arithmetic, linear, convolution, activations, normalisation, shaping, joining, reductions, copies, loops
+    arithmetic, linear, convolution, activations, normalisation, shaping, joining, resizing, reductions,
+    copies, loops,
 )  # fmt: skip
 
 CONVERTERS = Converters([converter for family in _FAMILIES for converter in family.CONVERTERS], REMEDIES)

@@ -31,6 +31,6 @@ REMEDIES = {
     **_each("_native_batch_norm_legit_functional.default native_batch_norm.default batch_norm.default", _BATCH),
     **_each("nonzero.default masked_select.default unique_consecutive.default _unique2.default", _SHAPE),
     **_each("linalg_inv_ex.default linalg_solve_ex.default linalg_cholesky_ex.default _linalg_svd.default", _INVERT),
-    **_each("max_pool3d.default avg_pool3d.default conv3d.default adaptive_avg_pool3d.default",
+    **_each("max_pool3d.default conv3d.default adaptive_avg_pool3d.default",
             "convolutions and pools slide along one axis or two: fold the third into channels"),
 }  # fmt: skip

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import softmax
 
 import latticework as lw
-from latticework.errors import RangeError, ShapeError
+from latticework.errors import RangeError, ShapeError, UnsupportedError
 from latticework.frontend.program import trace
 from latticework.frontend.samples import samples_of
 from latticework.frontend.softmax import best_way, expand_softmax
@@ -77,3 +77,51 @@ def test_ranges_are_stated_or_calibrated():
     assert caught.value.at.text == "return lw.softmax(x, range=(-2, 2))"
     with pytest.raises(ShapeError, match="axis 2 does not exist"):
         lw.softmax(x, axis=2)
+
+
+CAUSAL = np.tri(3, 4).astype(bool)
+
+
+@lw.program
+def causal(x: lw.Secret[3, 4]):
+    return lw.softmax(x, where=CAUSAL)
+
+
+@pytest.mark.parametrize("spread", [1.0, 12.0])
+def test_masked_elements_are_left_out(spread):
+    data = RNG.normal(size=(40, 3, 4)) * spread + 5
+    module = trace(causal)
+    apart = expand_softmax(module, samples_of(causal, module, data))
+    verify(apart)
+    for x in data[:10]:
+        expected = softmax(np.where(CAUSAL, x, -np.inf), axis=-1)
+        np.testing.assert_allclose(causal(x), expected, rtol=1e-12)
+        np.testing.assert_allclose(interpret(apart, [x])[0], expected, atol=1e-12)
+        assert not interpret(apart, [x])[0][~CAUSAL].any()
+
+
+def test_masked_and_encrypted():
+    data = RNG.normal(size=(60, 3, 4))
+    model = lw.compile(causal, calibrate=data, ring_degree=4096, insecure=True)
+    client = model.client()
+    y = client.decrypt(model.server(client.keygen().public())(client.encrypt(data[7])))
+    assert np.all(np.abs(y.reveal() - causal(data[7])) <= y.error_bound)
+    np.testing.assert_allclose(y.reveal(), softmax(np.where(CAUSAL, data[7], -np.inf), axis=-1), atol=2**-12)
+
+
+def test_masks_keep_one_of_each_row_and_are_public():
+    def left(x: lw.Secret[3, 4], mask: lw.Array):
+        return lw.softmax(x, where=mask)
+
+    def secret(x: lw.Secret[3, 4], mask: lw.Secret[3, 4]):
+        return lw.softmax(x, where=mask)
+
+    empty = np.tri(3, 4, -1)
+    with pytest.raises(RangeError, match="where= leaves no element in 1 of 3 rows"):
+        lw.softmax(np.zeros((3, 4)), where=empty)
+    with pytest.raises(RangeError, match="where= leaves no element in 1 of 3 rows"):
+        trace(lw.program(left), weights=(empty,))
+    with pytest.raises(ShapeError, match="does not broadcast"):
+        lw.softmax(np.zeros((3, 4)), where=np.ones((2, 3, 4)))
+    with pytest.raises(UnsupportedError, match="where= is secret"):
+        trace(lw.program(secret))

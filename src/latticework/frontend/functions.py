@@ -105,17 +105,25 @@ def divide(a: Any, b: Any, *, degree: int | None = None, range: Interval | None 
     return np.divide(a, b)
 
 
-def softmax(x: Any, axis: int = -1, *, degree: int | None = None, range: Interval | None = None) -> Result:
+def softmax(
+    x: Any, axis: int = -1, *, where: Any = None, degree: int | None = None, range: Interval | None = None
+) -> Result:
     """exp(x) / sum(exp(x)) along an axis.
 
+    where   a public mask, broadcast to x: elements where it is false are left out of the sum, and their results are 0
     degree  of each of its polynomials;  range  of the values of x; as for relu
     It spends about 12 levels where x spans 10, and 7 more for each time that it spans twice as much.
     """
     with user_line():
         if isinstance(x, Traced):
-            return x._tracer.call(softmaxes.trace, x, axis, degree, range)
+            return x._tracer.call(softmaxes.trace, x, axis, degree, range, where)
         array = plain_array(x)
-        return softmaxes.softmax(array, normal_axis("softmax", axis, array.ndim))
+        along = normal_axis("softmax", axis, array.ndim)
+        if where is None:
+            return softmaxes.softmax(array, axis=along)
+        kept = plain_array(where)
+        softmaxes.check_mask(kept, array.shape, along)
+        return softmaxes.softmax(array, kept, along)
 
 
 def approximate(function: Callable[..., Any], *, degree: int | None = None, range: Interval | None = None) -> Any:

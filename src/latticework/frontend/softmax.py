@@ -50,8 +50,11 @@ class _SeenLogits:
     hi: float = -inf
     sums: list[Interval] = field(default_factory=lambda: [(inf, -inf)] * (MOST_SQUARINGS + 1))
 
-    def add(self, array: npt.NDArray[np.float64], axis: int) -> None:
+    def add(self, array: npt.NDArray[np.float64], axis: int, kept: npt.NDArray[np.float64] | None) -> None:
+        """Take note of one sample; sums are over what is kept, and ranges of all: exponentials are of all."""
         self.lo, self.hi = min(self.lo, float(array.min())), max(self.hi, float(array.max()))
+        if kept is not None:
+            array = np.where(kept != 0, array, -inf)
         top = array.max(axis=axis, keepdims=True)
         for k, (least, most) in enumerate(self.sums):
             found = np.log(np.exp((array - top) / 2**k).sum(axis=axis, keepdims=True)) + top / 2**k
@@ -65,6 +68,7 @@ class SoftmaxWay:
     squarings  k
     shift      c, so that sums are at most 1
     range      of (x / 2^k) - c;  sums  of the exponentials' sums
+    count      elements along the axis, at most
     levels     that it spends, about
     """
 
@@ -72,6 +76,7 @@ class SoftmaxWay:
     shift: float
     range: Interval
     sums: Interval
+    count: int
     levels: int
 
 
@@ -89,7 +94,7 @@ def expand_softmax(module: Module, samples: Sequence[Sample], *, assumed: bool =
     def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
         if op.spec is not SOFTMAX.spec:
             return False
-        mapping[op.result] = _apart(sources, builder, mapping[op.operands[0]], op, ways[op])
+        mapping[op.result] = _apart(sources, builder, [mapping[value] for value in op.operands], op, ways[op])
         return True
 
     sources = Module(sources=module.sources)
@@ -101,7 +106,7 @@ def expand_softmax(module: Module, samples: Sequence[Sample], *, assumed: bool =
 def best_way(interval: Interval, sums: Sequence[Interval], count: int) -> SoftmaxWay:
     """The way of the fewest levels.
 
-    interval  of the operand;  sums  logarithms of the sums of exp(x / 2^k) of `count` elements, for every k
+    interval  of the operand;  sums  logarithms of the sums of exp(x / 2^k) of up to `count` elements, for every k
     """
     return min((_way(interval, sums[k], count, k) for k in range(len(sums))), key=lambda way: way.levels)
 
@@ -117,7 +122,7 @@ def _way(interval: Interval, sums: Interval, count: int, k: int) -> SoftmaxWay:
         1,
         k * (2 + _depth("reciprocal", (1.0 / count, 1.0), 1.0)),
     ]
-    return SoftmaxWay(k, shift, exponents, range_of_sums, sum(depth))
+    return SoftmaxWay(k, shift, exponents, range_of_sums, count, sum(depth))
 
 
 def _depth(name: str, interval: Interval, size: float) -> int:
@@ -133,17 +138,34 @@ def _ways(module: Module, found: Sequence[Op], samples: Sequence[Sample], assume
         if value in operands and np.isfinite(array).all():
             for op in found:
                 if op.operands[0] is value:
-                    seen[op].add(array, op.attrs["axis"])
+                    seen[op].add(array, op.attrs["axis"], _kept(module, op))
 
     if not assumed:
         with np.errstate(over="ignore", invalid="ignore"):
             for sample in samples:
                 interpret(module, sample, on_value=note)
-    return {op: _choose(op, seen[op], assumed) for op in found}
+    return {op: _choose(op, seen[op], assumed, _counts(module, op)) for op in found}
 
 
-def _choose(op: Op, seen: _SeenLogits, assumed: bool) -> SoftmaxWay:
-    count = shape_of(op.operands[0])[op.attrs["axis"]]
+def _kept(module: Module, op: Op) -> npt.NDArray[np.float64] | None:
+    """The mask of a softmax, not 0 where elements count; None where all do."""
+    if len(op.operands) == 1:
+        return None
+    mask = op.operands[1].owner
+    assert isinstance(mask, Op) and mask.spec is CONSTANT.spec
+    return module.sources[mask.attrs["source"]]
+
+
+def _counts(module: Module, op: Op) -> tuple[int, int]:
+    """How many elements count along the axis: the least and the most."""
+    shape, axis, kept = shape_of(op.operands[0]), op.attrs["axis"], _kept(module, op)
+    if kept is None:
+        return shape[axis], shape[axis]
+    counts = np.count_nonzero(np.broadcast_to(kept, shape), axis=axis)
+    return int(counts.min()), int(counts.max())
+
+
+def _choose(op: Op, seen: _SeenLogits, assumed: bool, counts: tuple[int, int]) -> SoftmaxWay:
     given: Interval | None = op.attrs["interval"]
     if given is None:
         if assumed or seen.lo > seen.hi:
@@ -162,13 +184,14 @@ def _choose(op: Op, seen: _SeenLogits, assumed: bool) -> SoftmaxWay:
         )
     sums = seen.sums
     if assumed:
-        sums = [(given[0] / 2**k + log(count), given[1] / 2**k + log(count)) for k in range(MOST_SQUARINGS + 1)]
-    return best_way(given, sums, count)
+        least, most = map(log, counts)
+        sums = [(given[0] / 2**k + least, given[1] / 2**k + most) for k in range(MOST_SQUARINGS + 1)]
+    return best_way(given, sums, counts[1])
 
 
-def _apart(sources: Module, builder: Builder, x: Value, op: Op, way: SoftmaxWay) -> Value:
-    axis, degree = op.attrs["axis"], op.attrs["degree"]
-    count = shape_of(x)[axis]
+def _apart(sources: Module, builder: Builder, values: Sequence[Value], op: Op, way: SoftmaxWay) -> Value:
+    """The operations of one softmax; elements that do not count become 0 once, and stay so."""
+    (x, *kept), axis, degree = values, op.attrs["axis"], op.attrs["degree"]
 
     def public(value: float) -> Value:
         return builder.build(CONSTANT.spec, [], source=sources.add_source(np.array(value)), shape=())
@@ -184,7 +207,10 @@ def _apart(sources: Module, builder: Builder, x: Value, op: Op, way: SoftmaxWay)
     if way.squarings:
         x = builder.build(MUL.spec, [x, public(2.0**-way.squarings)])
     exponents = builder.build(SUB.spec, [x, public(way.shift)])
-    result = normalised(applied("exp", exponents, way.range), way.sums)
+    parts = applied("exp", exponents, way.range)
+    for mask in kept:
+        parts = builder.build(MUL.spec, [parts, mask])
+    result = normalised(parts, way.sums)
     for _ in range(way.squarings):
-        result = normalised(builder.build(MUL.spec, [result, result]), (1.0 / count, 1.0))
+        result = normalised(builder.build(MUL.spec, [result, result]), (1.0 / way.count, 1.0))
     return result

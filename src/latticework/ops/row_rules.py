@@ -100,8 +100,10 @@ def reduction(use: RowUse) -> Rows | None:
 
 
 def along_one_axis(use: RowUse) -> Rows | None:
-    """What walks `axis`, and leaves the others as they are."""
-    (rows,) = use.operands
+    """What walks `axis`, and leaves the others as they are; operands meet element by element."""
+    rows = use.operands[0] if len(use.operands) == 1 else elementwise(use)
+    if rows is None:
+        return None
     axis = use.attrs["axis"] % len(use.result)
     return None if rows.axis == axis else Rows(rows.axis, rows.same - {axis})
 

@@ -206,16 +206,42 @@ RESIZING: dict[str, Case] = {
     "nearest factor": lambda x: F.interpolate(x, scale_factor=1.7) + F.interpolate(x, (5, 5)),
     "nearest-exact": lambda x: F.interpolate(x, scale_factor=1.7, mode="nearest-exact"),
     "nearest 1d": lambda x: F.interpolate(x[:, 0], 7),
-    "bilinear": lambda x: F.interpolate(x, (5, 7), mode="bilinear") + F.interpolate(x, (5, 7), mode="bilinear", align_corners=True),
+    "bilinear": lambda x: (
+        F.interpolate(x, (5, 7), mode="bilinear") + F.interpolate(x, (5, 7), mode="bilinear", align_corners=True)
+    ),
     "bilinear factor": lambda x: F.interpolate(x, scale_factor=2.5, mode="bilinear"),
     "linear": lambda x: F.interpolate(x[:, 0], scale_factor=2, mode="linear"),
     "bicubic": lambda x: F.interpolate(x, (5, 7), mode="bicubic"),
 }
+HIDDEN = torch.triu(torch.ones(4, 4, dtype=torch.bool), 1)
+ATTENTION: dict[str, Case] = {
+    "plain": lambda q, k, v: F.scaled_dot_product_attention(q, k, v),
+    "causal": lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3),
+    "mask": lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=~HIDDEN),
+    "addends": lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=W.masked_fill(HIDDEN, -torch.inf)),
+    "filled": lambda q, k, v: torch.softmax((q @ k.mT).masked_fill(HIDDEN, -torch.inf), -1) @ v,
+    "filled far": lambda q, k, v: F.softmax((q @ k.mT).masked_fill(HIDDEN, torch.finfo(torch.float64).min), 1) @ v,
+    "added": lambda q, k, v: F.softmax(q @ k.mT + torch.full((4, 4), -torch.inf).triu(1), dim=-1) @ v,
+    "chosen": lambda q, k, v: F.softmax(torch.where(HIDDEN, -1e9, q @ k.mT), dim=-1) @ v,
+}
+FAMILIES["attention"] = (ATTENTION, ((2, 4, 4),) * 3)
 FAMILIES["norms"] = (NORMS, ((2, 4, 3, 3),))
 FAMILIES["resizing"] = (RESIZING, ((2, 4, 3, 3),))
 
 NOT_OF_CORE = {
-    "bilinear", "leaky_relu", "prelu", "elu", "silu", "softplus", "threshold", "logsumexp", "instance_norm",
+    "bilinear",
+    "leaky_relu",
+    "prelu",
+    "elu",
+    "silu",
+    "softplus",
+    "threshold",
+    "logsumexp",
+    "instance_norm",
+    "plain",
+    "causal",
+    "mask",
+    "addends",
 }  # fmt: skip; PyTorch takes them apart into steps
 
 

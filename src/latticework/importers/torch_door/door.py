@@ -43,7 +43,8 @@ def from_torch(module: Any, example: Any = None) -> ImportedProgram:
         check_exported(torch, exported, name, at)
     exported = functional(exported, name, at)
     signature = Signature(torch, exported, name, loc)
-    reader = GraphReader(torch, SourcePlaces(torch_folder(torch), at))
+    known = {converter.operator for converter in CONVERTERS}
+    reader = GraphReader(torch, SourcePlaces(torch_folder(torch), at), known)
     graph = reader.read(exported.graph_module, signature.public, name, loc, signature.labels)
     refusals = [*signature.refusals, *reader.refusals]
     if refusals:

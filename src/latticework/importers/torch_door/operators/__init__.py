@@ -4,6 +4,7 @@ from latticework.importers.converters import Converters
 from latticework.importers.torch_door.operators import (
     activations,
     arithmetic,
+    attention,
     convolution,
     copies,
     joining,
@@ -17,7 +18,7 @@ from latticework.importers.torch_door.operators import (
 from latticework.importers.torch_door.operators.remedies import REMEDIES
 
 _FAMILIES = (
-    arithmetic, linear, convolution, activations, normalisation, shaping, joining, resizing, reductions,
+    arithmetic, linear, convolution, activations, attention, normalisation, shaping, joining, resizing, reductions,
     copies, loops,
 )  # fmt: skip
 

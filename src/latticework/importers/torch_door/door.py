@@ -31,7 +31,7 @@ def from_torch(module: Any, example: Any = None) -> ImportedProgram:
              MissingPackageError without PyTorch
     """
     torch = import_torch()
-    at = user_loc()
+    at, notes = user_loc(), list[str]()
     if isinstance(module, torch.export.ExportedProgram):
         exported, name, loc = module, _root_name(module), at
         check_exported(torch, exported, name, at, example)
@@ -39,7 +39,8 @@ def from_torch(module: Any, example: Any = None) -> ImportedProgram:
         check_module(torch, module, at)
         name, loc = type(module).__name__, _definition(torch, module, at)
         args, kwargs = example_of(torch, module, example, at)
-        exported = export(module, args, kwargs, at)
+        exported, assigned = export(module, args, kwargs, at)
+        notes = [f"forward assigns {name}, which is not kept from run to run" for name in assigned]
         check_exported(torch, exported, name, at)
     exported = functional(exported, name, at)
     signature = Signature(torch, exported, name, loc)
@@ -50,7 +51,7 @@ def from_torch(module: Any, example: Any = None) -> ImportedProgram:
     if refusals:
         raise refuse(graph, refusals)
     check_operators(graph, CONVERTERS)
-    return ImportedProgram(graph, CONVERTERS, tuple(signature.notes))
+    return ImportedProgram(graph, CONVERTERS, (*notes, *signature.notes))
 
 
 def torch_folder(torch: Any) -> str:

@@ -11,6 +11,7 @@ from latticework.importers.torch_door.operators import (
     linear,
     loops,
     normalisation,
+    recurrent,
     reductions,
     resizing,
     shaping,
@@ -19,7 +20,7 @@ from latticework.importers.torch_door.operators.remedies import REMEDIES
 
 _FAMILIES = (
     arithmetic, linear, convolution, activations, attention, normalisation, shaping, joining, resizing, reductions,
-    copies, loops,
+    copies, recurrent, loops,
 )  # fmt: skip
 
 CONVERTERS = Converters([converter for family in _FAMILIES for converter in family.CONVERTERS], REMEDIES)

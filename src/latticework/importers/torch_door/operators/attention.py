@@ -1,4 +1,4 @@
-"""Attention in ATen, and softmaxes under masks as people write them: scores that count for nothing are filled with -inf.
+"""Attention in ATen, and softmaxes under masks as people write them: what counts for nothing is filled with -inf.
 
 Such scores are no numbers that could be encrypted, so what fills them makes `LeftOut`, which only a softmax takes.
 """
@@ -34,8 +34,8 @@ class LeftOut:
 
     def _refuse(self, *args: Any, **options: Any) -> NoReturn:
         raise UnsupportedError(
-            f"numbers of {attention.LEFT_OUT:g} or less, or -inf, were filled in here, which only a softmax takes: fill in "
-            "0 instead, or multiply the result of the softmax by the mask"
+            f"numbers of {attention.LEFT_OUT:g} or less, or -inf, were filled in before, which only a softmax takes: "
+            "fill in 0 instead, or multiply the result of the softmax by the mask"
         )
 
     __array__ = __array_ufunc__ = __array_function__ = _refuse

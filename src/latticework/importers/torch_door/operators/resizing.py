@@ -1,4 +1,4 @@
-"""New sizes of images in ATen: of each operator there is one with all factors in a list (`vec`), one with them apart."""
+"""New sizes of images in ATen: each operator exists with all factors in a list (`vec`), and with them apart."""
 
 from __future__ import annotations
 

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 import latticework as lw
+from latticework.analysis.simulate import simulate
+from latticework.frontend.program import trace
+from latticework.ir.interpret import interpret
 
 torch = pytest.importorskip("torch")
 
@@ -40,6 +43,56 @@ def test_resnet_as_usually_written() -> None:
     x = rng.normal(size=(1, 3, 16, 16)).astype(np.float32)
     assert relative(program(x), module, x) < 1e-5
     assert relative(program(x), module.double(), x.astype(np.float64)) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("LSTM", {"num_layers": 2, "bidirectional": True, "bias": False}),
+        ("GRU", {}),
+        ("RNN", {}),
+        ("RNN", {"nonlinearity": "relu"}),
+        *((f"{cell}Cell", {}) for cell in ("LSTM", "GRU", "RNN")),
+        ("RNNCell", {"nonlinearity": "relu"}),
+    ],
+)
+def test_recurrent_layers_and_cells(kind: str, options: dict[str, object]) -> None:
+    module, x = nets.made(nets.Recurrent, 0, kind, **options).double(), np.random.default_rng(2).normal(size=(4, 1, 3))
+    program = lw.from_torch(module, x)
+    assert relative(program(x), module, x) < 1e-12
+    assert relative(interpret(trace(program), [x])[0], module, x) < 1e-10
+
+
+@pytest.mark.slow
+def test_lstm_encrypted() -> None:
+    module, rng = nets.made(nets.Recurrent), np.random.default_rng(3)
+    program = lw.from_torch(module, np.zeros((3, 1, 3)))
+    model = lw.compile(
+        program, calibrate=rng.normal(size=(20, 3, 1, 3)), precision_bits=6, ring_degree=4096, insecure=True
+    )
+    x = rng.normal(size=(3, 1, 3))
+    assert np.abs(simulate(model.plan, [x])[0] - program(x)).max() < 0.05
+
+
+@pytest.mark.parametrize(("made", "shape"), [(nets.LeNet5, (1, 1, 28, 28)), (nets.bert_block, (1, 5, 16))])
+def test_networks_that_are_known(made: object, shape: tuple[int, ...]) -> None:
+    module = nets.made(made).double()
+    x = np.random.default_rng(4).normal(size=shape)
+    program = lw.from_torch(module, x)
+    assert relative(program(x), module, x) < 1e-12
+    assert relative(interpret(trace(program), [x])[0], module, x) < 1e-10
+
+
+@pytest.mark.slow
+def test_loops_of_pytorch() -> None:
+    x = np.random.default_rng(5).normal(size=(3, 3))
+    for kind in (nets.Whiles, nets.Scans):
+        module = nets.made(kind).double()
+        program = lw.from_torch(module, x)
+        found, exact = program(x), module(torch.from_numpy(x))
+        pairs = zip(found, exact, strict=True) if isinstance(exact, tuple) else [(found, exact)]
+        assert all(np.abs(one - other.detach().numpy()).max() < 1e-12 for one, other in pairs)
+    assert [op.name for op in trace(program).body.ops].count("loop.for") == 1  # a scan stays a loop
 
 
 def test_places_are_modules_and_lines() -> None:

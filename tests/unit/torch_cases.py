@@ -193,11 +193,40 @@ FAMILIES: dict[str, tuple[dict[str, Case], tuple[tuple[int, ...], ...]]] = {
     "images": (IMAGES, (IMAGE,)),
 }
 NORMS: dict[str, Case] = {
-    "batch_norm": lambda x: (
-        F.batch_norm(x, weight(4), weight(4).abs() + 1, weight(4), weight(4, seed=2)) + F.batch_norm(x, B, B.abs())
-    ),
+    "batch_norm": lambda x: F.batch_norm(x, B, B.abs() + 1, B, weight(4, seed=2)) + F.batch_norm(x, B, B.abs()),
+    "layer_norm": lambda x: F.layer_norm(x, (3, 3), weight(3, 3), weight(3, 3)) + F.layer_norm(x, (3,), eps=0.1),
+    "group_norm": lambda x: F.group_norm(x, 2, B, B + 1) + F.group_norm(x, 4),
+    "instance_norm": lambda x: F.instance_norm(x, weight=B, bias=B + 1) + F.instance_norm(x),
+    "instance_norm by statistics": lambda x: F.instance_norm(x, B, B.abs() + 1, use_input_stats=False),
+    "rms_norm": lambda x: F.rms_norm(x, (3,), weight(3)) + F.rms_norm(x, (3, 3), eps=0.1),
+    "local_response_norm": lambda x: F.local_response_norm(x, 3, 0.5),
 }
+RESIZING: dict[str, Case] = {
+    "nearest": lambda x: F.interpolate(x, scale_factor=2) + F.interpolate(x, (6, 6)),
+    "nearest factor": lambda x: F.interpolate(x, scale_factor=1.7) + F.interpolate(x, (5, 5)),
+    "nearest-exact": lambda x: F.interpolate(x, scale_factor=1.7, mode="nearest-exact"),
+    "nearest 1d": lambda x: F.interpolate(x[:, 0], 7),
+    "bilinear": lambda x: (
+        F.interpolate(x, (5, 7), mode="bilinear") + F.interpolate(x, (5, 7), mode="bilinear", align_corners=True)
+    ),
+    "bilinear factor": lambda x: F.interpolate(x, scale_factor=2.5, mode="bilinear"),
+    "linear": lambda x: F.interpolate(x[:, 0], scale_factor=2, mode="linear"),
+    "bicubic": lambda x: F.interpolate(x, (5, 7), mode="bicubic"),
+}
+HIDDEN = torch.triu(torch.ones(4, 4, dtype=torch.bool), 1)
+ATTENTION: dict[str, Case] = {
+    "plain": lambda q, k, v: F.scaled_dot_product_attention(q, k, v),
+    "causal": lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3),
+    "mask": lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=~HIDDEN),
+    "addends": lambda q, k, v: F.scaled_dot_product_attention(q, k, v, attn_mask=W.masked_fill(HIDDEN, -torch.inf)),
+    "filled": lambda q, k, v: torch.softmax((q @ k.mT).masked_fill(HIDDEN, -torch.inf), -1) @ v,
+    "filled far": lambda q, k, v: F.softmax((q @ k.mT).masked_fill(HIDDEN, torch.finfo(torch.float64).min), 1) @ v,
+    "added": lambda q, k, v: F.softmax(q @ k.mT + torch.full((4, 4), -torch.inf).triu(1), dim=-1) @ v,
+    "chosen": lambda q, k, v: F.softmax(torch.where(HIDDEN, -1e9, q @ k.mT), dim=-1) @ v,
+}
+FAMILIES["attention"] = (ATTENTION, ((2, 4, 4),) * 3)
 FAMILIES["norms"] = (NORMS, ((2, 4, 3, 3),))
+FAMILIES["resizing"] = (RESIZING, ((2, 4, 3, 3),))
 
 NOT_OF_CORE = {
     "bilinear",
@@ -208,7 +237,12 @@ NOT_OF_CORE = {
     "softplus",
     "threshold",
     "logsumexp",
-}  # PyTorch takes them apart into steps
+    "instance_norm",
+    "plain",
+    "causal",
+    "mask",
+    "addends",
+}  # fmt: skip; PyTorch takes them apart into steps
 
 
 class Family(nn.Module):

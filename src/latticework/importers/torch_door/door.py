@@ -38,7 +38,7 @@ def from_torch(
              MissingPackageError without PyTorch
     """
     torch = import_torch()
-    at = user_loc()
+    at, notes = user_loc(), list[str]()
     if isinstance(module, torch.export.ExportedProgram):
         exported, name, loc = module, _root_name(module), at
         check_exported(torch, exported, name, at, example)
@@ -46,16 +46,19 @@ def from_torch(
         check_module(torch, module, at)
         name, loc = type(module).__name__, _definition(torch, module, at)
         args, kwargs = example_of(torch, module, example, at)
-        exported = export(module, args, kwargs, at)
+        exported, assigned = export(module, args, kwargs, at)
+        notes = [f"forward assigns {name}, which is not kept from run to run" for name in assigned]
         check_exported(torch, exported, name, at)
     exported = functional(exported, name, at)
     signature = Signature(torch, exported, name, loc)
-    reader = GraphReader(torch, SourcePlaces(torch_folder(torch), at))
+    known = {converter.operator for converter in CONVERTERS}
+    reader = GraphReader(torch, SourcePlaces(torch_folder(torch), at), known)
     graph = reader.read(exported.graph_module, signature.public, name, loc, signature.labels)
     refusals = [*signature.refusals, *reader.refusals]
     if refusals:
         raise refuse(graph, refusals)
-    return cut_program(graph, CONVERTERS, ATEN_RULES, tuple(signature.notes), client=client, server=server)
+    given = (*notes, *signature.notes)
+    return cut_program(graph, CONVERTERS, ATEN_RULES, given, client=client, server=server)
 
 
 def torch_folder(torch: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,8 @@ from latticework.errors import MissingPackageError, TraceError, UserError
 from latticework.ir.location import Loc
 from latticework.user.lines import user_frames
 
+_ATTRIBUTE = re.compile(r"self\.[\w.\[\]]*[\w\]]")
+_OF_TORCH = re.compile(r"[\\/](torch[\\/]|copyreg\.py$)")
 _ON_DATA = ("GuardOnDataDependent", "DataDependentOutput", "DynamicOutputShape", "UserErrorType.DYNAMIC")
 
 
@@ -29,14 +32,15 @@ def import_torch() -> Any:
     return torch
 
 
-def export(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], at: Loc) -> Any:
-    """A module as an ExportedProgram on inputs of the example's shapes.
+def export(module: Any, args: Sequence[Any], kwargs: Mapping[str, Any], at: Loc) -> tuple[Any, list[str]]:
+    """A module as an ExportedProgram on inputs of the example's shapes, and tensors that forward assigns to itself.
 
     raises  TraceError at the user's line for what cannot be exported
     """
     torch = import_torch()
-    with told_as_ours(type(module).__name__, at), torch.enable_grad():
-        return torch.export.export(module, tuple(args), dict(kwargs) or None, strict=False)
+    with told_as_ours(type(module).__name__, at) as assigned, torch.enable_grad():
+        exported = torch.export.export(module, tuple(args), dict(kwargs) or None, strict=False)
+    return exported, [name for name in assigned if "._flat_weights[" not in name]  # those of recurrent layers stay
 
 
 def functional(exported: Any, name: str, at: Loc) -> Any:
@@ -46,12 +50,15 @@ def functional(exported: Any, name: str, at: Loc) -> Any:
 
 
 @contextmanager
-def told_as_ours(name: str, at: Loc) -> Iterator[None]:
-    """PyTorch at work: what it raises becomes an error of ours; what it logs and warns of its own is left out."""
+def told_as_ours(name: str, at: Loc) -> Iterator[list[str]]:
+    """PyTorch at work: what it raises becomes an error of ours; what it logs and warns of its own is left out.
+
+    Yields a list that has, in the end, the tensors that a module assigned to itself.
+    """
     try:
-        with own_warnings_only():
-            yield
-    except UserError:
+        with own_warnings_only() as assigned:
+            yield assigned
+    except (UserError, Warning):
         raise
     except Exception as error:
         loc = user_frames(error.__traceback__)[0]
@@ -83,11 +90,18 @@ def first_sentence(text: str) -> str:
 
 
 @contextmanager
-def own_warnings_only() -> Iterator[None]:
-    """Without what PyTorch warns and logs of its own doing."""
-    with warnings.catch_warnings(), _without_logs():
-        warnings.filterwarnings("ignore", module=r"(torch|copyreg)(\.|$)")
-        yield
+def own_warnings_only() -> Iterator[list[str]]:
+    """Without what PyTorch warns and logs of its own doing; yields a list, as `told_as_ours`."""
+    assigned: list[str] = []
+    with warnings.catch_warnings(record=True) as caught, _without_logs():
+        warnings.simplefilter("always")
+        yield assigned
+    for warning in caught:
+        told = str(warning.message)
+        if "assigned during export" in told:
+            assigned += _ATTRIBUTE.findall(told.partition("assigned during export")[0])
+        elif not _OF_TORCH.search(warning.filename):
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,19 +14,18 @@ from latticework.importers.torch_door.folding import fold, is_random, to_numpy
 from latticework.importers.torch_door.places import SourcePlaces
 from latticework.ir.location import Loc
 
-_RANDOM_IN_TRAINING = ("dropout", "rrelu")
-
 
 class GraphReader:
     """Reads one graph, and those of the bodies of its loops.
 
     places    finds them
+    known     operators that have a meaning, also if they can draw random numbers
     values    of its nodes that are public, as PyTorch has them: weights, and what is computed of them alone
     refusals  what of it cannot be computed encrypted, whatever operators mean
     """
 
-    def __init__(self, torch: Any, places: SourcePlaces) -> None:
-        self._torch, self._places = torch, places
+    def __init__(self, torch: Any, places: SourcePlaces, known: Container[str]) -> None:
+        self._torch, self._places, self._known = torch, places, known
         self.values: dict[Any, Any] = {}
         self.refusals: list[Refusal] = []
         self._refs: dict[Any, Ref | list[Ref]] = {}
@@ -67,23 +66,27 @@ class GraphReader:
             found = getattr(found, part)
         if not isinstance(found, self._torch.fx.GraphModule):
             return found
-        body = GraphReader(self._torch, self._places)
+        body = GraphReader(self._torch, self._places, self._known)
         graph = body.read(found, {}, node.target, loc)
         self.refusals += body.refusals
         return graph
 
     def _call(self, node: Any) -> None:
         loc = self._places.of(node.meta)
-        if is_random(self._torch, node) and not any(name in str(node.target) for name in _RANDOM_IN_TRAINING):
+        if is_random(self._torch, node) and operator_name(node) not in self._known:
             why, instead = "it draws random numbers", "leave it out, or give them as an input"
             self.refusals.append(Refusal(loc, operator_name(node), why, instead))
             self._refs[node] = Ref(node.name)
         elif node.target is operator.getitem and isinstance(self._refs.get(node.args[0]), list):
             self._refs[node] = self._refs[node.args[0]][node.args[1]]  # type: ignore[index]
-        elif all(operand in self.values for operand in node.all_input_nodes) and not _holds_graph(node, self.values):
+        elif not is_random(self._torch, node) and self._is_public(node):
             self.values[node] = fold(self._torch, node, self.values, loc)
         else:
             self._nodes.append(self._node(node, loc))
+
+    def _is_public(self, node: Any) -> bool:
+        operands = node.all_input_nodes
+        return all(o in self.values and not isinstance(self.values[o], Graph) for o in operands)
 
     def _node(self, node: Any, loc: Loc) -> Node:
         results: tuple[str, ...] = (node.name,)
@@ -93,7 +96,7 @@ class GraphReader:
             self._refs[node] = [Ref(result) for result in results]
         else:
             self._refs[node] = Ref(node.name)
-        args = tuple(map(self._given, node.args))
+        args = tuple(map(self._given, _with_epsilon(self._torch, node)))
         options = {name: self._given(value) for name, value in node.kwargs.items()}
         return Node(operator_name(node), args, options, results, loc)
 
@@ -147,6 +150,14 @@ def flat_labels(made: Any, path: str = "") -> Iterator[tuple[int, str]]:
         yield from flat_labels(part, f"{path}.{key}" if path else key)
 
 
+def _with_epsilon(torch: Any, node: Any) -> tuple[Any, ...]:
+    """The arguments of a node; where a root mean square is kept from 0 by what its numbers resolve, with that."""
+    if "rms_norm" not in str(node.target) or (len(node.args) > 3 and node.args[3] is not None):
+        return tuple(node.args)
+    resolved = torch.finfo(node.args[0].meta["val"].dtype).eps
+    return (*node.args[:3], *(None,) * (3 - len(node.args)), resolved)
+
+
 def _needed(outputs: Sequence[Any]) -> set[Any]:
     """The nodes that outputs are computed of; checks of PyTorch's, of which nothing is, are not among them."""
     found: set[Any] = set()
@@ -157,7 +168,3 @@ def _needed(outputs: Sequence[Any]) -> set[Any]:
             found.add(node)
             ahead += node.all_input_nodes
     return found
-
-
-def _holds_graph(node: Any, values: Mapping[Any, Any]) -> bool:
-    return any(isinstance(values.get(operand), Graph) for operand in node.all_input_nodes)

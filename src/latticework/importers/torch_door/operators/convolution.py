@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from latticework.errors import UnsupportedError
 from latticework.importers.meanings import convolution as meant
 from latticework.importers.meanings import pooling
@@ -59,6 +61,23 @@ def _average(
     return pooling.average_pool(x, kernel, steps, around, ceil_mode, count_include_pad, divisor_override)
 
 
+def _average_of_channels(x: Any, kernel_size: Any, stride: Any = (), padding: Any = 0, *options: Any) -> Any:
+    """Windows along one of three axes, as local response normalisation has them."""
+    along = [axis for axis, size in enumerate(kernel_size) if size != 1]
+    borders = [n for n, size in zip(_three(padding), kernel_size, strict=True) if size == 1]
+    if len(along) != 1 or any(step != 1 for step in _three(stride or kernel_size)) or any(borders):
+        raise UnsupportedError(f"windows {kernel_size} along three axes; pools slide along one axis or two")
+    axis = len(x.shape) - 3 + along[0]
+    moved = np.moveaxis(x, axis, -1)
+    found = _average(moved, [kernel_size[along[0]]], [1], [_three(padding)[along[0]]], *options)
+    return np.moveaxis(found, -1, axis)
+
+
+def _three(given: Any) -> list[int]:
+    numbers = list(given) if isinstance(given, list | tuple) else [given]
+    return numbers * 3 if len(numbers) == 1 else numbers
+
+
 def _largest(
     x: Any, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
@@ -82,6 +101,7 @@ CONVERTERS = [
     *each("conv_transpose1d.default conv_transpose2d.input", _transpose),
     *each("convolution.default _convolution.default", _general, _AXES),
     *each("avg_pool1d.default avg_pool2d.default", _average),
+    *each("avg_pool3d.default", _average_of_channels, "along one of the three axes"),
     *each("max_pool1d.default max_pool2d.default", _largest),
     *each("max_pool1d_with_indices.default max_pool2d_with_indices.default", _largest_alone, _VALUES),
     *each("adaptive_avg_pool1d.default adaptive_avg_pool2d.default", pooling.adaptive_average_pool, "any size"),

@@ -55,7 +55,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from latticework.frontend.functions import abs, approximate, divide, log, reciprocal, rsqrt, softmax, sqrt
     from latticework.frontend.program import program
     from latticework.importers.onnx_door import from_onnx
-    from latticework.importers.sklearn_door import from_sklearn
+    from latticework.importers.sklearn_door import from_sklearn, load_skops
     from latticework.importers.torch_door.door import from_torch
     from latticework.interop.heir import from_heir
     from latticework.model import Model, load
@@ -81,7 +81,7 @@ _HOMES = {
     "frontend.functions": ("abs", "approximate", "divide", "log", "reciprocal", "rsqrt", "softmax", "sqrt"),
     "frontend.program": ("program",),
     "importers.onnx_door": ("from_onnx",),
-    "importers.sklearn_door": ("from_sklearn",),
+    "importers.sklearn_door": ("from_sklearn", "load_skops"),
     "importers.torch_door.door": ("from_torch",),
     "interop.heir": ("from_heir",),
     "model": ("Model", "load"),
@@ -136,6 +136,7 @@ __all__ = [
     "greater",
     "isin",
     "load",
+    "load_skops",
     "log",
     "matrix",
     "maximum",

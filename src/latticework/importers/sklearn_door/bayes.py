@@ -13,9 +13,10 @@ from latticework.importers.sklearn_door.entries import (
     EstimatorEntry,
     of_joint,
     of_scores,
-    with_log,
 )
+from latticework.importers.sklearn_door.finishing import SOFTMAX, log_sum_exp
 from latticework.importers.sklearn_door.steps import FittedStep, Reals, StepResult
+from latticework.owner import Extreme
 
 JOINT = (*CHANCES, "predict_joint_log_proba")
 
@@ -119,8 +120,8 @@ def gaussian_mixture(step: FittedStep, x: Ref, method: str) -> StepResult:
         each = np.broadcast_to(roots.reshape(count, -1), (count, width))
         value = diagonal(step, x, means, each**2, constants + np.log(each).sum(axis=1))
     if method == "predict":
-        return StepResult(value, (("argmax",),))
-    return StepResult(value, (("logsumexp",),) if method == "score_samples" else with_log(method, (("softmax",),)))
+        return StepResult(value, (Extreme(),))
+    return StepResult(value, log_sum_exp(count) if method == "score_samples" else (SOFTMAX,))
 
 
 ENTRIES = [

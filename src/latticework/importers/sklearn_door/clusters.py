@@ -6,7 +6,9 @@ import numpy as np
 
 from latticework.importers.graph import Ref
 from latticework.importers.sklearn_door.entries import EstimatorEntry
+from latticework.importers.sklearn_door.finishing import ROOT, labelled
 from latticework.importers.sklearn_door.steps import FittedStep, Reals, StepResult
+from latticework.owner import Extreme
 
 
 def nearness(step: FittedStep, x: Ref, centres: Reals, factor: Reals | float = 1.0, extra: Reals | float = 0.0) -> Ref:
@@ -25,14 +27,14 @@ def k_means(step: FittedStep, x: Ref, method: str) -> StepResult:
     """The nearest centre, or the distances from all."""
     centres = step.array("cluster_centers_", None, step.width)
     if method == "predict":
-        return StepResult(nearness(step, x, centres), (("argmax",),))
+        return StepResult(nearness(step, x, centres), (Extreme(),))
     middle = centres.mean(axis=0)
     moved = centres - middle
     near = step.emit("scale", x, factor=np.float64(1), offset=-middle)
     squares = step.emit(
         "quadratic", near, squares=np.ones_like(moved), weight=-2 * moved, bias=np.sum(moved**2, axis=1)
     )
-    return StepResult(squares, (("sqrt",),))
+    return StepResult(squares, (ROOT,))
 
 
 def nearest_centroid(step: FittedStep, x: Ref, method: str) -> StepResult:
@@ -40,7 +42,7 @@ def nearest_centroid(step: FittedStep, x: Ref, method: str) -> StepResult:
     step.setting("metric", "euclidean", instead='fit it with metric="euclidean"')
     classes = len(step.classes)
     centres = step.array("centroids_", classes, step.width)
-    finish = (("argmax",), ("labels", step.classes))
+    finish = (labelled(step.classes),)
     if not step.has("class_prior_"):  # of versions before 1.6
         return StepResult(nearness(step, x, centres), finish)
     priors = step.array("class_prior_", classes)

@@ -8,12 +8,10 @@ import numpy as np
 
 from latticework.importers.graph import Ref
 from latticework.importers.sklearn_door.entries import EstimatorEntry
-from latticework.importers.sklearn_door.finishing import FinishStep
+from latticework.importers.sklearn_door.finishing import COLUMN, EXP, NO_COLUMN, SHARES, SIGMOID, SOFTMAX, Steps, affine
 from latticework.importers.sklearn_door.steps import FittedStep, StepResult
+from latticework.owner import Affine, Columns, Elementary, Linear, OwnerStep
 
-# Steps of the owner that can be computed encrypted where other steps go on with what they make
-_ENCRYPTED = {"sigmoid": "sigmoid", "softmax": "softmax", "exp": "exp", "pair": "pair", "second": "second",
-              "normalize": "share"}  # fmt: skip
 ANY_METHOD = (
     "predict", "predict_proba", "predict_log_proba", "decision_function", "transform", "score_samples",
     "predict_joint_log_proba",
@@ -23,15 +21,26 @@ ANY_METHOD = (
 def encrypted(step: FittedStep, result: StepResult) -> Ref:
     """What a part makes, finished without its owner, for other steps to go on with."""
     value = result.value
-    for name, *parameters in result.finish:
-        if name == "affine":
-            factor, offset = (np.asarray(p, np.float64) for p in parameters)
-            value = step.emit("scale", value, factor=factor, offset=offset)
-        elif name in _ENCRYPTED:
-            value = step.emit(_ENCRYPTED[name], value)
-        else:
-            step.refuse(f"its parts end in {name}, which cannot be computed encrypted for others to go on with")
+    for each in result.finish:
+        value = _encrypted(step, value, each)
     return value
+
+
+def _encrypted(step: FittedStep, value: Ref, each: OwnerStep) -> Ref:
+    if isinstance(each, Affine):
+        return step.emit("scale", value, factor=each.scale.array, offset=each.offset.array)
+    if isinstance(each, Linear):
+        return step.emit("linear", value, weight=each.weight.array.T, bias=each.offset.array)
+    if isinstance(each, Columns):
+        return step.emit("columns", value, indices=np.array(each.places), width=each.size)
+    if each == COLUMN:
+        return step.emit("combine", (value,))
+    if each == NO_COLUMN:
+        return step.emit("columns", value, indices=0, width=1)
+    known = {SIGMOID: "sigmoid", EXP: "exp", SOFTMAX: "softmax", SHARES: "share"}
+    if each not in known:
+        step.refuse(f"its parts end in a {each.words()}, which cannot be computed encrypted for others to go on with")
+    return step.emit(known[each], value)
 
 
 def combine(step: FittedStep, values: list[Ref]) -> Ref:
@@ -103,17 +112,17 @@ def transformed_target(step: FittedStep, x: Ref, method: str) -> StepResult:
     return StepResult(result.value, (*result.finish, *_inverse(step, step.get("transformer_"))))
 
 
-def _inverse(step: FittedStep, transformer: Any) -> tuple[FinishStep, ...]:
+def _inverse(step: FittedStep, transformer: Any) -> Steps:
     kind = type(transformer).__name__
     if kind == "StandardScaler":
         scale = 1.0 if transformer.scale_ is None else float(transformer.scale_[0])
-        return (("affine", scale, 0.0 if transformer.mean_ is None else float(transformer.mean_[0])),)
+        return (affine(scale, 0.0 if transformer.mean_ is None else float(transformer.mean_[0])),)
     if kind == "MinMaxScaler":
         scale = float(transformer.scale_[0])
-        return (("affine", 1 / scale, -float(transformer.min_[0]) / scale),)
+        return (affine(1 / scale, -float(transformer.min_[0]) / scale),)
     if kind == "FunctionTransformer":
         inverse = transformer.inverse_func
-        known = {None: (), np.exp: (("exp",),), np.expm1: (("exp",), ("affine", 1.0, -1.0))}
+        known: dict[Any, Steps] = {None: (), np.exp: (EXP,), np.expm1: (Elementary("expm1"),)}
         if inverse in known:
             return known[inverse]
     step.refuse(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.importers.graph import Ref
-from latticework.importers.sklearn_door.finishing import FinishStep
+from latticework.importers.sklearn_door.finishing import SIGMOID, SOFTMAX, Steps, above, labelled, pair, with_log
 from latticework.importers.sklearn_door.steps import FittedStep, StepResult
 
 Build = Callable[[FittedStep, Ref, str], StepResult]
@@ -36,7 +36,7 @@ class EstimatorEntry:
 
 def of_scores(
     step: FittedStep, value: Ref, method: str, *, classes: npt.NDArray[np.generic] | None = None,
-    chances: tuple[FinishStep, ...] | None = None, threshold: float = 0.0,
+    chances: Steps | None = None, threshold: float = 0.0,
 ) -> StepResult:  # fmt: skip
     """Scores of classes, or of the second of two, finished as a method asks.
 
@@ -47,22 +47,16 @@ def of_scores(
     if method == "decision_function":
         return StepResult(value)
     if method == "predict":
-        chosen: FinishStep = ("above", threshold) if len(classes) == 2 else ("argmax",)
-        return StepResult(value, (chosen, ("labels", classes)))
+        return StepResult(value, (above(classes, threshold) if len(classes) == 2 else labelled(classes),))
     if chances is None:
-        chances = (("sigmoid",), ("pair",)) if len(classes) == 2 else (("softmax",),)
+        chances = (SIGMOID, *pair()) if len(classes) == 2 else (SOFTMAX,)
     return StepResult(value, with_log(method, chances))
 
 
 def of_joint(step: FittedStep, value: Ref, method: str) -> StepResult:
     """Logarithms of joint probabilities of all classes, (rows, classes), finished as a method asks."""
     if method == "predict":
-        return StepResult(value, (("argmax",), ("labels", step.classes)))
+        return StepResult(value, (labelled(step.classes),))
     if method == "predict_joint_log_proba":
         return StepResult(value)
-    return StepResult(value, with_log(method, (("softmax",),)))
-
-
-def with_log(method: str, chances: tuple[FinishStep, ...]) -> tuple[FinishStep, ...]:
-    """Probabilities, or their logarithms, as the method says."""
-    return (*chances, ("log",)) if method == "predict_log_proba" else chances
+    return StepResult(value, with_log(method, (SOFTMAX,)))

@@ -1,117 +1,114 @@
-"""What the owner of the data does with decrypted values: exact, free, and plain data beside the program.
-
-A step is a tuple: its name, and public numbers or names of classes.
-"""
+"""What the owner of the data does with decrypted values of estimators, as steps of `latticework.owner`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-FinishStep = tuple[Any, ...]
-Values = Any  # an array
+from latticework.owner import (
+    Affine,
+    Branches,
+    Clip,
+    Columns,
+    Elementary,
+    Extreme,
+    Labels,
+    Linear,
+    Normalise,
+    OwnerArray,
+    OwnerStep,
+    Reshape,
+    Softmax,
+    Threshold,
+    Votes,
+)
+from latticework.owner.step import Bounded
+
+Steps = tuple[OwnerStep, ...]
+
+COLUMN = Reshape((), (1,))  # of one number a row
+NO_COLUMN = Reshape((1,), ())
+SIGMOID, EXP, LOG, ROOT = (Elementary(name) for name in ("sigmoid", "exp", "log", "sqrt"))
+SOFTMAX = Softmax()
+SHARES = Normalise("l1")  # of numbers from 0 on: rows that add up to 1
 
 
-def finish(values: Any, steps: Sequence[FinishStep]) -> Values:
-    """Decrypted values, (rows, ...), after all steps."""
-    found = np.asarray(values)
-    for name, *parameters in steps:
-        found = FINISHES[name](found, *parameters)
-    return found
+def finish(values: Any, steps: Sequence[OwnerStep]) -> Any:
+    """Exact values, (rows, ...), after all steps."""
+    found = Bounded.within(np.asarray(values, dtype=np.float64), 0.0)
+    for step in steps:
+        found = step.bounded(found)
+    return found.value
 
 
-def _above(v: Values, threshold: float) -> Values:
-    """1 where a number is larger, else 0."""
-    return (v > threshold).astype(np.intp)
+def labelled(classes: Any) -> OwnerStep:
+    """The class of the largest score in a row."""
+    return Extreme(Labels.of(classes))
 
 
-def _sigmoid(v: Values) -> Values:
-    return 0.5 * (1 + np.tanh(0.5 * v))
+def above(classes: Any, threshold: float = 0.0, *, inclusive: bool = False) -> OwnerStep:
+    """The second of two classes where a score is above a threshold."""
+    return Threshold(threshold, Labels.of(classes), inclusive)
 
 
-def _softmax(v: Values) -> Values:
-    raised = np.exp(v - v.max(axis=-1, keepdims=True))
-    return raised / raised.sum(axis=-1, keepdims=True)
+def renamed(steps: Steps, classes: Any) -> Steps:
+    """The same decision with other names: labels were numbers of these."""
+    last = steps[-1]
+    assert isinstance(last, Extreme | Threshold) and last.labels is not None
+    return (*steps[:-1], replace(last, labels=Labels.of(np.asarray(classes)[last.labels.array])))
 
 
-def _logsumexp(v: Values) -> Values:
-    largest = v.max(axis=-1)
-    return largest + np.log(np.exp(v - largest[..., None]).sum(axis=-1))
+def affine(factor: Any, offset: Any) -> OwnerStep:
+    """v * factor + offset: numbers, or one of each for every column."""
+    both = np.broadcast_arrays(np.asarray(factor, np.float64), np.asarray(offset, np.float64))
+    return Affine(*(OwnerArray.of(part) for part in both))
 
 
-def _log(p: Values) -> Values:
-    with np.errstate(divide="ignore"):
-        return np.log(p)
+def linear(weight: Any, offset: Any) -> OwnerStep:
+    """v @ weight + offset."""
+    return Linear(OwnerArray.of(weight), OwnerArray.of(offset))
 
 
-def _pair(p: Values) -> Values:
+def clip(low: float, high: float) -> OwnerStep:
+    """Between limits."""
+    return Clip(OwnerArray.of(low), OwnerArray.of(high))
+
+
+def pair() -> Steps:
     """Both probabilities, of that of the second class."""
-    return np.stack([1 - p, p], axis=-1)
+    return COLUMN, linear([[-1.0, 1.0]], [1.0, 0.0])
 
 
-def _normalize(v: Values) -> Values:
-    """Rows that add up to 1; rows of zeros become uniform."""
-    total = v.sum(axis=-1, keepdims=True)
-    return np.where(total == 0, 1 / v.shape[-1], v / np.where(total == 0, 1, total))
+def second() -> Steps:
+    """The probability of the second of two classes."""
+    return Columns(-1, 2, (1,)), NO_COLUMN
 
 
-def _votes(v: Values, classes: int, tied_is_first: bool = False) -> Values:
-    """How many of its comparisons each class wins; v holds those of classes (0, 1), (0, 2), ..., above 0: the first."""
-    won = np.zeros((*v.shape[:-1], classes))
-    for k, (i, j) in enumerate(_pairs(classes)):
-        first = v[..., k] >= 0 if tied_is_first else v[..., k] > 0
-        won[..., i] += first
-        won[..., j] += ~first
-    return won
+def log_sum_exp(width: int) -> Steps:
+    """log(sum(exp(v))) of rows: the first number less the first of the logarithm of the softmax, so of any size."""
+    first = Columns(-1, width, (0,))
+    return Branches(((first,), (Softmax(log=True), first))), linear([[1.0], [-1.0]], [0.0]), NO_COLUMN
 
 
-def _one_vs_one(v: Values, classes: int) -> Values:
-    """Votes, and how sure they are, less than a third of a vote: scikit-learn's decision of comparisons in pairs."""
-    sure = np.zeros((*v.shape[:-1], classes))
-    for k, (i, j) in enumerate(_pairs(classes)):
-        sure[..., i] += v[..., k]
-        sure[..., j] -= v[..., k]
-    return _votes(v, classes, tied_is_first=True) + sure / (3 * (np.abs(sure) + 1))
+def with_log(method: str, chances: Steps) -> Steps:
+    """Probabilities, or their logarithms, as the method says."""
+    if method != "predict_log_proba":
+        return chances
+    return (*chances[:-1], Softmax(log=True)) if chances and chances[-1] == SOFTMAX else (*chances, LOG)
 
 
-def _pairs(classes: int) -> list[tuple[int, int]]:
-    return [(i, j) for i in range(classes) for j in range(i + 1, classes)]
+def votes(classes: int, *, graded: bool) -> OwnerStep:
+    """What comparisons of classes in pairs say of each."""
+    return Votes(classes, graded)
 
 
-def _parts(v: Values, parts: Sequence[tuple[int, int, bool, Sequence[FinishStep]]]) -> Values:
-    """Results of several estimators, which lie beside each other, as (estimators, rows, ...).
+def part(start: int, width: int | None, total: int, steps: Steps) -> Steps:
+    """Steps of one estimator among several side by side, and its result as columns.
 
-    parts  first and last column of each, whether it is one number a row, and its own steps
+    width  of its numbers in a row; None: one, and no axis of its own
     """
-    return np.stack([finish(v[..., a] if single else v[..., a:b], steps) for a, b, single, steps in parts])
-
-
-def _columns(v: Values, parts: Sequence[tuple[int, int, bool, Sequence[FinishStep]]]) -> Values:
-    """Results of several estimators beside each other, (rows, estimators, ...)."""
-    return np.moveaxis(_parts(v, parts), 0, 1)
-
-
-FINISHES: dict[str, Callable[..., Values]] = {
-    "above": _above,
-    "argmax": lambda v: v.argmax(axis=-1),
-    "argmin": lambda v: v.argmin(axis=-1),
-    "labels": lambda v, labels: np.asarray(labels)[v],
-    "sigmoid": _sigmoid,
-    "softmax": _softmax,
-    "exp": np.exp,
-    "log": _log,
-    "sqrt": lambda v: np.sqrt(np.maximum(v, 0)),
-    "logsumexp": _logsumexp,
-    "pair": _pair,
-    "second": lambda v: v[..., 1],
-    "normalize": _normalize,
-    "clip": np.clip,
-    "affine": lambda v, factor, offset: v * np.asarray(factor) + np.asarray(offset),
-    "votes": _votes,
-    "one_vs_one": _one_vs_one,
-    "parts": _parts,
-    "columns": _columns,
-    "average": lambda v, weights: np.average(v, axis=0, weights=weights),
-}
+    places = () if total == (width or 1) and width else (Columns(-1, total, tuple(range(start, start + (width or 1)))),)
+    return (*places, *((NO_COLUMN,) if width is None else ()), *steps)

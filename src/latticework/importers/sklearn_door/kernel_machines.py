@@ -6,6 +6,7 @@ import numpy as np
 
 from latticework.importers.graph import Ref
 from latticework.importers.sklearn_door.entries import DECISIONS, EstimatorEntry, of_scores
+from latticework.importers.sklearn_door.finishing import labelled, votes
 from latticework.importers.sklearn_door.linear_models import inliers
 from latticework.importers.sklearn_door.meanings import KERNELS
 from latticework.importers.sklearn_door.steps import FittedStep, Reals, StepResult
@@ -69,12 +70,12 @@ def classifier(step: FittedStep, x: Ref, method: str) -> StepResult:
         row[of_class[i]] = dual[j - 1, of_class[i]]
         row[of_class[j]] = dual[i, of_class[j]]
     value = expansion(step, x, vectors, weight, bias, _gamma(step))
-    as_scores = (("one_vs_one", classes),)
+    as_scores = (votes(classes, graded=True),)
     if method == "decision_function":
         is_pairs = step.setting("decision_function_shape", "ovr", "ovo") == "ovo"
         return StepResult(value, () if is_pairs else as_scores)
-    votes = as_scores if getattr(step.estimator, "break_ties", False) else (("votes", classes),)
-    return StepResult(value, (*votes, ("argmax",), ("labels", step.classes)))
+    is_graded = bool(getattr(step.estimator, "break_ties", False))
+    return StepResult(value, (votes(classes, graded=is_graded), labelled(step.classes)))
 
 
 def _gamma(step: FittedStep) -> float:

@@ -12,7 +12,8 @@ from latticework.importers.sklearn_door.entries import (
     EstimatorEntry,
     of_scores,
 )
-from latticework.importers.sklearn_door.finishing import FinishStep
+from latticework.importers.sklearn_door.finishing import EXP, SHARES, SIGMOID, Steps, above, clip, pair
+from latticework.importers.sklearn_door.finishing import affine as affine_step
 from latticework.importers.sklearn_door.steps import FittedStep, Reals, StepResult
 from latticework.importers.sklearn_door.transforms import axes
 
@@ -62,22 +63,22 @@ def logistic(step: FittedStep, x: Ref, method: str) -> StepResult:
         doubled = step.emit("scale", affine(step, x), factor=np.float64(2), offset=np.float64(0))
         return of_scores(step, doubled, method)
     one_by_one = many and (strategy == "ovr" or getattr(step.estimator, "solver", "") == "liblinear")
-    chances = (("sigmoid",), ("normalize",)) if one_by_one else None
+    chances = (SIGMOID, SHARES) if one_by_one else None
     return of_scores(step, affine(step, x), method, chances=chances)
 
 
 def sgd_classifier(step: FittedStep, x: Ref, method: str) -> StepResult:
     """A classifier by gradient descent, with the probabilities of its loss."""
-    chances: tuple[FinishStep, ...] | None = None
+    chances: Steps | None = None
     if method in CHANCES[1:]:
         many = len(step.classes) > 2
         loss = step.setting(
             "loss", "log_loss", *(() if many else ("modified_huber",)), instead="take decision_function"
         )
         if loss == "modified_huber":
-            chances = (("clip", -1, 1), ("affine", 0.5, 0.5), ("pair",))
+            chances = (clip(-1, 1), affine_step(0.5, 0.5), *pair())
         elif many:
-            chances = (("sigmoid",), ("normalize",))
+            chances = (SIGMOID, SHARES)
     return of_scores(step, affine(step, x), method, chances=chances)
 
 
@@ -93,7 +94,7 @@ def generalized(step: FittedStep, x: Ref, method: str) -> StepResult:
         link = step.setting("link", "auto", "log", "identity")
         if link == "auto":
             link = "log" if step.number("power") > 0 else "identity"
-    return StepResult(affine(step, x), (("exp",),) if link == "log" else ())
+    return StepResult(affine(step, x), (EXP,) if link == "log" else ())
 
 
 def one_class(step: FittedStep, x: Ref, method: str) -> StepResult:
@@ -106,9 +107,8 @@ def one_class(step: FittedStep, x: Ref, method: str) -> StepResult:
 
 def inliers(value: Ref, method: str, is_strict: bool = False) -> StepResult:
     """Decisions as 1 and -1: from 0 on, or above 0, an inlier."""
-    threshold = 0.0 if is_strict else -np.nextafter(0.0, 1.0)
-    labelled: tuple[FinishStep, ...] = (("above", threshold), ("labels", np.array([-1, 1])))
-    return StepResult(value, labelled if method == "predict" else ())
+    named = above(np.array([-1, 1]), inclusive=not is_strict)
+    return StepResult(value, (named,) if method == "predict" else ())
 
 
 def partial_least_squares(step: FittedStep, x: Ref, method: str) -> StepResult:

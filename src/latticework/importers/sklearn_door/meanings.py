@@ -97,11 +97,6 @@ def _is_secret(x: Any) -> bool:
     return isinstance(x, Traced)
 
 
-def pair(p: Any) -> Any:
-    """Both probabilities, of that of the second class: (rows, 2)."""
-    return combine([1 - p, p])
-
-
 def _own_normalize(v: Any) -> Any:
     """Rows that add up to 1."""
     total = np.sum(v, axis=1, keepdims=True)
@@ -129,8 +124,6 @@ CONVERTERS = Converters(
         Converter("sigmoid", sigmoid),
         Converter("softmax", lambda v: softmax(v, axis=1)),
         Converter("exp", exp),
-        Converter("pair", pair),
-        Converter("second", lambda v: v[:, 1]),
         Converter("share", _own_normalize),
     ]
 )

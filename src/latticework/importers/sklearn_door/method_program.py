@@ -12,31 +12,28 @@ from latticework.frontend.plain import plain_array
 from latticework.importers.evaluate import run
 from latticework.importers.graph import Graph, GraphInput, Node, Ref
 from latticework.importers.program import ImportedProgram
-from latticework.importers.sklearn_door.finishing import FinishStep, finish
+from latticework.importers.sklearn_door.finishing import Steps
 from latticework.importers.sklearn_door.meanings import CONVERTERS
 from latticework.importers.sklearn_door.tree_signs import MARGIN_OPTIONS, margins
+from latticework.owner import Finished, OwnerStages
 
 
 class SklearnProgram(ImportedProgram):
     """A method of a fitted estimator as a program.
 
-    Called with arrays (rows, features) it computes what is decrypted: scores, sums, features. `finished` makes of that
-    what the method returns: classes by the largest score, probabilities by a softmax, and so on, which the owner of
-    the data does exactly and for nothing.
+    Called with arrays (rows, features) it computes what the method returns. What is decrypted are scores, sums or
+    features; classes by the largest score, probabilities by a softmax and so on are steps of the owner of the data,
+    exact and for nothing (`owner`). They tell the names of the classes, and of some targets how they are scaled.
 
     method  of the estimator
-    finish  steps after decryption, as plain data: a name and public numbers each. They tell the names of the classes,
-            and of some targets how they are scaled, and no weights
     """
 
-    def __init__(self, graph: Graph, method: str, steps: tuple[FinishStep, ...], notes: Sequence[str]) -> None:
+    def __init__(self, graph: Graph, method: str, steps: Steps, notes: Sequence[str]) -> None:
         super().__init__(graph, CONVERTERS, tuple(notes))
-        self.method, self.finish = method, steps
-
-    def finished(self, values: Any) -> npt.NDArray[Any]:
-        """What the method of the estimator returns, of what this program computes or of what was decrypted."""
-        found: npt.NDArray[Any] = finish(values, self.finish)
-        return found
+        self.method = method
+        if steps:
+            (output,) = self.output_shapes
+            self.take_owner(OwnerStages(after=(Finished(output, output, steps),)))
 
     def keeps_apart(self, x: Any, *, everywhere: bool = True) -> npt.NDArray[np.bool_]:
         """Which rows (n, features) keep the gap of signs from thresholds of trees; all where there are no trees.

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from latticework.importers.graph import Node, Ref
 from latticework.importers.refusals import Refusal
-from latticework.importers.sklearn_door.finishing import FinishStep
+from latticework.importers.sklearn_door.finishing import Steps
 from latticework.ir.location import Loc
 
 Reals = npt.NDArray[np.float64]
@@ -32,7 +32,7 @@ class StepResult:
     """What a step makes: a value of the graph, and what the owner of the data does with it after decryption."""
 
     value: Ref
-    finish: tuple[FinishStep, ...] = ()
+    finish: Steps = ()
 
 
 @dataclass
@@ -83,8 +83,6 @@ class Assembly:
         if operator in shaping:
             shape = np.shape(options[shaping[operator]])
             return shape[0] if operator in ("kernel", "monomials") or len(shape) == 2 else None
-        if operator in ("pair", "second"):
-            return 2 if operator == "pair" else None
         parts = args[0] if isinstance(args[0], tuple) else (args[0],)
         each = [self.widths[part.name] for part in parts]
         return sum(w or 1 for w in each) if operator == "combine" else each[0]

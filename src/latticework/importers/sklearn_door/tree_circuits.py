@@ -11,7 +11,7 @@ import numpy.typing as npt
 from latticework.errors import UserError
 from latticework.frontend import Circuit, bits
 from latticework.frontend.plain import plain_array
-from latticework.importers.sklearn_door.finishing import FinishStep, finish
+from latticework.importers.sklearn_door.finishing import Steps, affine, finish
 from latticework.importers.sklearn_door.steps import Reals
 from latticework.importers.sklearn_door.trees import Split, TreeSum
 from latticework.ir.location import Loc
@@ -55,15 +55,13 @@ class SklearnCircuit(Circuit):
     finish  steps after decryption, as plain data
     """
 
-    def __init__(
-        self, name: str, trees: TreeSum, grid: FeatureGrid, method: str, steps: tuple[FinishStep, ...], loc: Loc
-    ) -> None:
+    def __init__(self, name: str, trees: TreeSum, grid: FeatureGrid, method: str, steps: Steps, loc: Loc) -> None:
         values = np.array([leaf.value for leaf in trees.leaves])
         largest = np.abs(values).max()
         self._unit = float(largest * trees.count) / (1 << LEAF_BITS) or 1.0
         self._values = np.rint(values / self._unit).astype(np.int64)
         self._trees, self.grid, self.method = trees, grid, method
-        self.finish = (("affine", self._unit, trees.constant), *steps)
+        self.finish = (affine(self._unit, trees.constant), *steps)
 
         def function(digits: Any) -> Any:
             with standing_at(loc):

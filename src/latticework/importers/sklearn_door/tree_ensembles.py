@@ -15,9 +15,18 @@ from latticework.importers.sklearn_door.entries import (
     DECISIONS,
     EstimatorEntry,
     of_scores,
+)
+from latticework.importers.sklearn_door.finishing import (
+    EXP,
+    SIGMOID,
+    SOFTMAX,
+    Steps,
+    above,
+    affine,
+    labelled,
+    pair,
     with_log,
 )
-from latticework.importers.sklearn_door.finishing import FinishStep
 from latticework.importers.sklearn_door.steps import FittedStep, Reals, StepResult
 from latticework.importers.sklearn_door.tree_signs import by_signs
 from latticework.importers.sklearn_door.trees import Leaf, TreeSum, leaves_of_predictor, leaves_of_tree
@@ -128,7 +137,7 @@ def _average_path(samples: float) -> float:
 def _shares(step: FittedStep, value: Ref, method: str) -> StepResult:
     """Probabilities as they are."""
     if method == "predict":
-        return StepResult(value, (("argmax",), ("labels", step.classes)))
+        return StepResult(value, (labelled(step.classes),))
     return StepResult(value, with_log(method, ()))
 
 
@@ -145,25 +154,25 @@ def _boosted(step: FittedStep, value: Ref, method: str) -> StepResult:
 
 def _adaptive(step: FittedStep, value: Ref, method: str) -> StepResult:
     count = len(step.classes)
-    chances: tuple[FinishStep, ...] = (("sigmoid",), ("pair",))
+    chances: Steps = (SIGMOID, *pair())
     if count > 2:
-        chances = (("affine", 1 / (count - 1), 0.0), ("softmax",))
+        chances = (affine(1 / (count - 1), 0.0), SOFTMAX)
     return of_scores(step, value, method, chances=chances)
 
 
 def _mean_of_counts(step: FittedStep, value: Ref, method: str) -> StepResult:
     """Exponentials, of losses that have a logarithm between."""
     has_logarithm = getattr(step.estimator, "loss", "") in ("poisson", "gamma")
-    return StepResult(value, (("exp",),) if has_logarithm else ())
+    return StepResult(value, (EXP,) if has_logarithm else ())
 
 
 def _isolated(step: FittedStep, value: Ref, method: str) -> StepResult:
-    scores: tuple[FinishStep, ...] = (("affine", -np.log(2), 0.0), ("exp",), ("affine", -1.0, 0.0))
+    scores: Steps = (affine(-np.log(2), 0.0), EXP, affine(-1.0, 0.0))
     if method == "score_samples":
         return StepResult(value, scores)
-    decision = (*scores, ("affine", 1.0, -step.number("offset_")))
-    labelled: tuple[FinishStep, ...] = (("above", -np.nextafter(0.0, 1.0)), ("labels", np.array([-1, 1])))
-    return StepResult(value, (*decision, *labelled) if method == "predict" else decision)
+    decision = (*scores, affine(1.0, -step.number("offset_")))
+    is_in = above(np.array([-1, 1]), inclusive=True)
+    return StepResult(value, (*decision, is_in) if method == "predict" else decision)
 
 
 # class -> how it is read, how its sum is finished

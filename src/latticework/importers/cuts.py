@@ -112,6 +112,7 @@ def _notes(nodes: Sequence[Node], front: set[int], tail: set[int]) -> tuple[str,
     for what, numbers in (("before encryption", front), ("after decryption", tail)):
         for number in sorted(numbers):
             operator, text = nodes[number].operator, nodes[number].loc.text
-            name = text.removeprefix(operator.rpartition(".")[2]).strip()
+            name = " ".join(dict.fromkeys(text.split(" ")))  # nodes are often named as their operators
+            name = name.removeprefix(operator.rpartition(".")[2]).strip()
             found.append(f"the owner of the data computes {operator}{f' ({name})' if name else ''} {what}")
     return tuple(dict.fromkeys(found))

@@ -101,7 +101,8 @@ def inspect_program(program: Program) -> Inspected:
             if op.name.startswith("tensor.") and op.operands and any(value.is_secret for value in op.operands):
                 tally.add(op.name.removeprefix("tensor."), SERVER, _own(op))
         return Inspected(program.name, inputs, tuple(tally.uses.values()), _deepest(module, depths))
-    for operator in program.at_owner_before:
+    before, after = _at_owner(program)
+    for operator in before:
         tally.add(operator, BEFORE)
     uses: list[tuple[Node, list[Value], list[Value]]] = []
     module = _traced(program, uses)
@@ -115,7 +116,7 @@ def inspect_program(program: Program) -> Inspected:
             max(0, max(d.levels for d in made) - max((d.levels for d in read), default=0)),
             max(0, max(d.functions for d in made) - max((d.functions for d in read), default=0)),
         ))  # fmt: skip
-    for operator in program.at_owner_after:
+    for operator in after:
         tally.add(operator, AFTER)
     given = inputs
     if program.owner is not None:
@@ -123,6 +124,16 @@ def inspect_program(program: Program) -> Inspected:
         own = dict(inputs)
         given = tuple((name, shapes.get(name, own.get(name, ()))) for name in program.owner.given_for(own))
     return Inspected(program.graph.name, given, tuple(tally.uses.values()), _deepest(module, depths), program.notes)
+
+
+def _at_owner(program: ImportedProgram) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Operators of the model that are its owner's; or the steps, where those are of no operator."""
+    stages = program.owner
+    if stages is None or program.at_owner_before or program.at_owner_after:
+        return program.at_owner_before, program.at_owner_after
+    chains = [(*piece.steps, *stage.steps) for stage in stages.before for piece in stage.pieces]
+    before = tuple(step.NAME for chain in chains for step in chain)
+    return before, tuple(step.NAME for result in stages.after for step in result.steps)
 
 
 def inspect_refused(error: UserError) -> Inspected | None:

@@ -210,3 +210,30 @@ def test_a_cut_model_runs_encrypted():
     client = model.client(threads=1)
     y = client.decrypt(model.server(client.keygen().public(), threads=1)(client.encrypt(x[:7])))
     assert y.is_certain.all() and y.reveal().tolist() == (x[:7] @ W + B).argmax(1).tolist()
+
+
+def test_whole_numbers_of_pytorch_are_looked_up_by_the_owner():
+    torch = pytest.importorskip("torch")
+
+    class Text(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table, self.last = torch.nn.Embedding(9, 4), torch.nn.Linear(4, 3)
+
+        def forward(self, ids):
+            return torch.argmax(self.last(self.table(ids)).mean(1), -1)
+
+    torch.manual_seed(0)
+    text = Text().eval()
+    example = torch.zeros(1, 2, dtype=torch.int64)
+    program = lw.from_torch(text, example)
+    ids = RNG.integers(0, 9, (30, 2))
+    assert program(ids).tolist() == text(torch.tensor(ids)).tolist()
+    assert program.at_owner_before == ("aten.embedding.default",) and program.at_owner_after == ("aten.argmax.default",)
+
+    class Twice(torch.nn.Module):
+        def forward(self, ids):
+            return ids * 2.0
+
+    with pytest.raises(lw.errors.DtypeError, match=r"the input ids is of torch.int64; whole numbers are not encrypted"):
+        lw.from_torch(Twice().eval(), example)

@@ -6,7 +6,7 @@ encrypted, with whatever lies between them and the ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from latticework.errors import UserError
@@ -28,11 +28,13 @@ def cut_program(
     client: Iterable[str] = (),
     server: Iterable[str] = (),
     columns: Mapping[str, Sequence[str]] | None = None,
+    check: Callable[[Graph], Iterable[str]] = lambda part: (),
 ) -> ImportedProgram:
     """The program of a graph, with as much of it at the owner as the rules say.
 
     client, server  nodes by name that the owner, or the server, has to compute, whatever the rules prefer
     columns         names of the columns of inputs, by name
+    check           of the server's part before it is traced: raises UserError, or returns more notes
     raises          UserError for names that are none, and for nodes that the owner's steps cannot express, and why;
                     else as ImportedProgram
     """
@@ -48,12 +50,12 @@ def cut_program(
         tail = find_tail(graph, rules, publics, front.moved, asked, kept_back)
         _check_moved(graph, asked, front.moved | tail, reasons)
         made, ends = _server_part(graph, publics, front, tail)
-        program = ImportedProgram(made, converters, notes)
+        program = ImportedProgram(made, converters, (*notes, *check(made)))
         outputs = dict(zip(ends, program.output_shapes.items(), strict=True))
         try:
             after = finished(graph, rules, publics, tail, outputs)
         except UnfitNodeError as error:
-            kept_back |= error.node.names()
+            kept_back.update(filter(None, error.node.results))
             reasons.update(dict.fromkeys(error.node.names(), str(error)))
             continue
         program.at_owner_before, program.at_owner_after = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +57,10 @@ def from_onnx(
     try:
         file = read(model)
         with allowing(memory_bytes + 2 * file.size):
-            graph, notes = _graph(file, shapes or {}, inputs, outputs, public or {})
+            graph, notes, kinds = _graph(file, shapes or {}, inputs, outputs, public or {})
+            check = partial(check_wholes, file.name, kinds)
             del file
-            return cut_program(graph, CONVERTERS, ONNX_RULES, notes, client=client, server=server)
+            return cut_program(graph, CONVERTERS, ONNX_RULES, notes, client=client, server=server, check=check)
     except _DAMAGE as error:
         name = Path(model).name if isinstance(model, str) else "the model"
         raise FormatError(
@@ -72,7 +74,8 @@ def _graph(
     inputs: Sequence[str] | None,
     outputs: Sequence[str] | None,
     public: Mapping[str, Any],
-) -> tuple[Graph, tuple[str, ...]]:
+) -> tuple[Graph, tuple[str, ...], dict[str, int]]:
+    """The model, what there is to say of it, and ONNX's data types of its inputs."""
     graph, notes = file.model.graph, dict[str, None]()
     arrays = {array.name: array for array in graph.initializer}
     for option, names in (("inputs", inputs), ("outputs", outputs), ("public", list(public))):
@@ -110,9 +113,9 @@ def _graph(
     if any(node.operator in quantised.OPERATORS for node in nodes):
         nodes = list(quantised.without_pairs(nodes, builder.constants))
         notes.setdefault(quantised.NOTE)
-    check_wholes(file, {name: _kind(declared.get(name)) for name in given}, nodes, notes)
     title = graph.name if file.name == "model.onnx" and graph.name else file.name.removesuffix(".onnx")
-    return Graph(title or "model", taken, builder.constants, tuple(nodes), refs, file.at()), tuple(notes)
+    kinds = {name: _kind(declared.get(name)) for name in given}
+    return Graph(title or "model", taken, builder.constants, tuple(nodes), refs, file.at()), tuple(notes), kinds
 
 
 def _check_loose(file: OnnxFile, unmade: set[str], of_model: set[str], cut: bool) -> None:

@@ -58,7 +58,9 @@ def from_torch(
     if refusals:
         raise refuse(graph, refusals)
     given = (*notes, *signature.notes)
-    return cut_program(graph, CONVERTERS, ATEN_RULES, given, client=client, server=server)
+    return cut_program(
+        graph, CONVERTERS, ATEN_RULES, given, client=client, server=server, check=signature.check_encrypted
+    )
 
 
 def torch_folder(torch: Any) -> str:

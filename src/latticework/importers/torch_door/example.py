@@ -12,11 +12,6 @@ from latticework.errors import DtypeError, TraceError
 from latticework.ir.location import Loc
 from latticework.user.arrays import as_array, is_tensor
 
-_EMBEDDINGS = (
-    "whole numbers are not encrypted as such: export the part of the model that follows the embedding, and give "
-    "embedding vectors as its input"
-)
-
 
 def example_of(torch: Any, module: Any, example: Any, at: Loc) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Positional and named arguments of forward, arrays as tensors of the kind of the module's weights.
@@ -76,6 +71,6 @@ def _tensors(torch: Any, value: Any, name: str, like: Mapping[str, Any], at: Loc
     if isinstance(value, np.ndarray | np.generic):
         floating = value.dtype.kind == "f"
         value = torch.as_tensor(np.asarray(value), **like) if floating else torch.as_tensor(np.asarray(value))
-    if isinstance(value, torch.Tensor) and not value.is_floating_point():
-        raise DtypeError(f"from_torch: the input {name} is of {value.dtype}; {_EMBEDDINGS}", at=at)
+    if isinstance(value, torch.Tensor) and value.is_complex():
+        raise DtypeError(f"from_torch: the input {name} is of {value.dtype}; give its real and imaginary parts", at=at)
     return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from latticework.errors import DtypeError, RangeError, TraceError
+from latticework.importers.graph import Graph
 from latticework.importers.refusals import Refusal
 from latticework.importers.torch_door.read import flat_labels
 from latticework.ir.location import Loc
@@ -32,6 +33,7 @@ class Signature:
         self.refusals: list[Refusal] = []
         self._copies: dict[tuple[Any, ...], Any] = {}
         self._half: dict[str, int] = {}
+        self._wholes: dict[str, Any] = {}  # inputs of whole numbers, with their types
         used = {node.name for node in exported.graph.nodes if node.op == "placeholder" and node.users}
         values = {node.name: node.meta.get("val") for node in exported.graph.nodes if node.op == "placeholder"}
         for spec in exported.graph_signature.input_specs:
@@ -52,7 +54,15 @@ class Signature:
         if not isinstance(value, self._torch.Tensor):
             raise TraceError(f"{self._name}: the input {key} is no tensor; export it as a number", at=self._at)
         if not value.is_floating_point():
-            raise DtypeError(f"{self._name}: the input {key} is of {value.dtype}; {_INTEGERS}", at=self._at)
+            self._wholes[key] = value.dtype
+
+    def check_encrypted(self, part: Graph) -> tuple[str, ...]:
+        """DtypeError for an input of whole numbers in what is computed encrypted; the owner may compute with them."""
+        for given in part.inputs:
+            if given.name in self._wholes:
+                dtype = self._wholes[given.name]
+                raise DtypeError(f"{self._name}: the input {given.name} is of {dtype}; {_INTEGERS}", at=self._at)
+        return ()
 
     def _weight(self, kind: str, target: str) -> Any:
         """A copy of a parameter, buffer or constant, one for all that share their numbers."""

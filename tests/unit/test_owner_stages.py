@@ -34,6 +34,7 @@ from latticework.owner import (
     TableRows,
     Threshold,
 )
+from latticework.owner.run import accepted_spans
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
 from latticework.report import explain_file
 from latticework.report.build import build_client_report
@@ -323,6 +324,33 @@ def test_constant_columns_and_margins():
             client.encrypt([row])
     plain = lw.compile(total, weights=(w,), calibrate=data, **SMALL)
     assert plain.plan.client.owner is None
+
+
+def test_ranges_of_huge_inputs_are_not_spelled_out():
+    huge = (1 << 13, 1 << 13)
+    stages = OwnerStages((Given("x", huge),), (Prepared("x", (Piece("x", (Elementary("exp"),)),)),))
+    assert accepted_spans(stages, {"x": (0.0, 1.0)}) == {}
+    small = OwnerStages((Given("x", (1, 3)),), (Prepared("x", (Piece("x", (Elementary("exp"),)),)),))
+    low, high = accepted_spans(small, {"x": (1.0, np.e)})["x"]
+    assert low.tolist() == [[0, 0, 0]] and np.allclose(high, 1)
+
+
+def test_what_is_encrypted_as_one_comes_together():
+    pieces = (Piece("a"), Piece("b"))
+    stages = OwnerStages((Given("a", (2, 2)), Given("b", (2, 3))), (Prepared("x", pieces),))
+    model = lw.compile(scores, weights=(WEIGHTS,), owner=stages, calibrate=(np.ones((2, 2)), np.ones((2, 3))), **SMALL)
+    client = model.client(threads=1)
+    server = model.server(client.keygen().public(), threads=1)
+    with pytest.raises(TraceError, match="a, b are encrypted as one; encrypt b in the same part"):
+        client.encrypt_part(a=np.ones((2, 2)))
+    a, b = RNG.uniform(0.9, 1.1, (5, 2)), RNG.uniform(0.9, 1.1, (5, 3))
+    for encrypted in (client.encrypt_part(a=a, b=b), client.encrypt(a, b)):
+        y = client.decrypt(server(encrypted))
+        assert np.abs(y.reveal() - np.hstack([a, b]) @ WEIGHTS).max() <= y.error_bound
+    with pytest.raises(ShapeError, match=r"a of shape \(5, 2\), b of shape \(4, 3\) do not go together"):
+        client.encrypt(a, b[:4])
+    with pytest.raises(RangeError, match=r"input b, row 3, column 1 is 9; accepted there is 0.9 to 1.1"):
+        client.encrypt(a, np.where(np.arange(15).reshape(5, 3) == 10, 9, b))
 
 
 def test_steps_along_rows_leave_no_batch():

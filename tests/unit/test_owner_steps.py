@@ -221,6 +221,7 @@ def test_what_is_no_step_is_refused():
         lambda: Labels((), None),
         lambda: Labels.of(["a", "a"]),
         lambda: Labels(("a\0",)),
+        lambda: Labels(("a" * (1 << 20), *map(str, range(100)))),
         lambda: Affine(OwnerArray.of([1.0]), OwnerArray.of([1.0, 2.0])),
         lambda: Elementary("eval"),
         lambda: Clip(OwnerArray.of(1.0), OwnerArray.of(0.0)),

@@ -13,6 +13,7 @@ Array = npt.NDArray[Any]
 MAX_AXES = 16
 MAX_ELEMENTS = 1 << 26  # of an array on the way: as many as the slots of the largest tensor
 MAX_LABELS = 1 << 20
+MAX_TEXT = 1 << 24  # characters of labels as an array, in which each takes as much as the longest
 
 
 def check_shape(shape: tuple[int, ...]) -> None:
@@ -83,7 +84,9 @@ class Labels:
             raise ValueError("labels that are no integers of 53 bits")
         if any(text.endswith("\0") for text in self.texts):  # NumPy would drop it
             raise ValueError("a label that ends in a zero character")
-        if len(set(self.array.tolist())) < len(self):
+        if len(self.texts) * max(map(len, self.texts), default=0) > MAX_TEXT:
+            raise ValueError(f"{len(self.texts)} labels of up to {max(map(len, self.texts))} characters")
+        if len(set(self.texts if self.numbers is None else self.array.tolist())) < len(self):
             raise ValueError("a label that stands twice")
 
     @classmethod

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from latticework.owner.stages import Finished, Given, OwnerStages, Prepared, Ste
 from latticework.owner.step import Array, Bounded, Shape, Span, UnfitValueError
 from latticework.user.arrays import as_array, find_loss
 
+MAX_SPANNED = 1 << 20
 ROUNDING = 2.0**-44  # of float64 in these steps, relative
 _IN_PLACE = (Affine, Clip, Elementary)  # whose results lie where their arguments do
 
@@ -113,12 +116,17 @@ def place_of(given: Given, index: tuple[int, ...], axes: int, *, with_column: bo
 def accepted_spans(stages: OwnerStages, ranges: Mapping[str, tuple[float, float]]) -> dict[str, Span]:
     """Between which numbers each element of what is given has to lie, where that is one span, by name.
 
+    Nothing is said of inputs with more than 2^20 elements on the way: files may announce any.
     ranges  of the encrypted inputs, by name
     """
     shapes = {each.name: each.shape for each in stages.given}
     found: dict[str, Span] = {}
     for stage in stages.before:
         wanted = stages.shape_of(stage)
+        sizes = [*_sizes(wanted, ()), *_sizes(_unfinished(stage, shapes), stage.steps)]
+        sizes += [n for piece in stage.pieces for n in _sizes(shapes[piece.given], piece.steps)]
+        if max(sizes) > MAX_SPANNED:
+            continue
         low, high = ranges[stage.input]
         span = _back(stage.steps, (np.full(wanted, low), np.full(wanted, high)))
         at = 0
@@ -136,6 +144,20 @@ def accepted_spans(stages: OwnerStages, ranges: Mapping[str, tuple[float, float]
                 here = (np.broadcast_to(part[0], shape), np.broadcast_to(part[1], shape))
                 before = found.get(piece.given, here)
                 found[piece.given] = np.maximum(before[0], here[0]), np.minimum(before[1], here[1])
+    return found
+
+
+def _unfinished(stage: Prepared, shapes: Mapping[str, Shape]) -> Shape:
+    """Of the joined pieces of an encrypted input."""
+    return joined_shape([(shapes[piece.given], piece.steps) for piece in stage.pieces], replace(stage, steps=()))
+
+
+def _sizes(shape: Shape, steps: Steps) -> list[int]:
+    """How many elements there are before and after every step."""
+    found = [prod(shape)]
+    for step in steps:
+        shape = step.result_shape(shape)
+        found.append(prod(shape))
     return found
 
 

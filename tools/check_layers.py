@@ -19,7 +19,7 @@ from pathlib import Path
 
 PACKAGE = "latticework"
 # Plain values that compiler, plans and runtime share.
-VALUES = "packing plan.arguments plan.batch plan.circuits plan.placing"
+VALUES = "owner packing plan.arguments plan.batch plan.circuits plan.placing"
 PLAN = f"plan instructions {VALUES}"
 EVERYWHERE = ("errors", "words", "user.arrays")  # leaves that all modules may import
 
@@ -35,6 +35,7 @@ MAY_IMPORT = {
     "techniques": "",
     "ir": "",
     "packing": "",
+    "owner": "",
     "params": "_core",
     "devices": "_core params plan",
     "instructions": "_core packing params",
@@ -62,7 +63,7 @@ MAY_IMPORT = {
     # programs of other compilers
     "interop": "ir dialects packing frontend",
     # models of other packages
-    "importers": "ir approx frontend user user.lines",
+    "importers": "ir approx frontend ops owner user user.lines",
     "compiler": "_core accuracy analysis approx circuit codegen cost dialects expand frontend interop ir keys layout "
     f"layout_cost levels model ops params passes progress techniques user.lines {PLAN}",
     # what plans cost, and how that is told
@@ -79,7 +80,9 @@ MAY_IMPORT = {
     "progress": "ir runtime",
     "model": f"analysis ir cost debug devices user report runtime {PLAN}",
     "commands": f"__init__ _core devices runtime progress {PLAN}",
-    "commands.compile": "commands compiler frontend interop progress report",
+    "commands.compile": "commands commands.programs compiler progress report",
+    "commands.programs": "commands frontend importers interop",
+    "commands.inspect": "commands commands.programs frontend importers",
     "commands.explain": f"commands report {PLAN}",
     "commands.keys": "commands interop plan",
     "commands.measure": "commands machine params",

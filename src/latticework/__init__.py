@@ -55,6 +55,9 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from latticework.frontend.comparing import argmax, greater, sign, where
     from latticework.frontend.functions import abs, approximate, divide, log, reciprocal, rsqrt, softmax, sqrt
     from latticework.frontend.program import program
+    from latticework.importers.onnx_door import from_onnx
+    from latticework.importers.sklearn_door import from_sklearn, load_skops
+    from latticework.importers.torch_door.door import from_torch
     from latticework.interop.heir import from_heir
     from latticework.model import Model, load
     from latticework.runtime import Checkpoint, Client, Encrypted, Keys, OwnerValue, PublicKeys, Server
@@ -78,6 +81,9 @@ _HOMES = {
     "frontend.comparing": ("argmax", "greater", "sign", "where"),
     "frontend.functions": ("abs", "approximate", "divide", "log", "reciprocal", "rsqrt", "softmax", "sqrt"),
     "frontend.program": ("program",),
+    "importers.onnx_door": ("from_onnx",),
+    "importers.sklearn_door": ("from_sklearn", "load_skops"),
+    "importers.torch_door.door": ("from_torch",),
     "interop.heir": ("from_heir",),
     "model": ("Model", "load"),
     "runtime": ("Checkpoint", "Client", "Encrypted", "Keys", "OwnerValue", "PublicKeys", "Server"),
@@ -125,10 +131,14 @@ __all__ = [
     "for_loop",
     "frame",
     "from_heir",
+    "from_onnx",
+    "from_sklearn",
+    "from_torch",
     "gelu",
     "greater",
     "isin",
     "load",
+    "load_skops",
     "log",
     "matrix",
     "maximum",

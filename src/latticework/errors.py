@@ -16,7 +16,10 @@ class UserError(Exception):
 
     message   what is wrong, with the numbers and the remedy; one line, names from files and programs made printable
     at        source location (anything with a ``file:line`` text form), or None
+    refused   of an imported model that cannot be computed: its graph, and what is refused of it; else None
     """
+
+    refused: Any = None
 
     def __init__(self, message: str, *, at: Any = None) -> None:
         self.message = plain_text(message)

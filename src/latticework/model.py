@@ -28,6 +28,8 @@ from latticework.report.text_table import WIDTH
 from latticework.runtime import Client, Keys, PublicKeys, Server
 from latticework.runtime.arguments import gather_inputs, inputs_by_name
 from latticework.runtime.batches import Extent, extent_of, in_runs, of_run, put_together
+from latticework.runtime.finished import finished_arrays
+from latticework.runtime.prepared import prepared_inputs
 from latticework.user.numbers import real_array
 from latticework.words.escaping import plain_text
 from latticework.words.shown import describe
@@ -148,10 +150,10 @@ class Model:
         return self._returned(put_together(spec, extent, list(zip(*runs, strict=True))))
 
     def _returned(self, outputs: list[npt.NDArray[Any]]) -> Any:
-        """A list of outputs; of a circuit what its function returned."""
+        """A list of outputs, finished as the owner does; of a circuit what its function returned."""
         results = self.plan.client.results
         if not results:
-            return outputs
+            return finished_arrays(self.plan.client, outputs)
         modulus = self.plan.chain.plain_modulus
         if modulus:
             outputs = [((array + modulus // 2) % modulus - modulus // 2).astype(np.int64) for array in outputs]
@@ -230,6 +232,7 @@ def check_inputs(
     if program.arguments:
         values: dict[str, Any] = dict(gather_inputs(program, given))
     else:
+        given = prepared_inputs(program, given, checked=False)
         values = {
             spec.name: _integer(program, spec, given[spec.name])
             if isinstance(spec, IndexInput)

@@ -7,6 +7,7 @@ printed as JSON: the names of our errors, "same" for what was accepted and is wr
 "other" for what was accepted and is written in another form, BAD and a text for what must not be.
 """
 
+import dataclasses
 import json
 import os
 import random
@@ -27,6 +28,27 @@ from vec_cases import SLOTS, Vectors
 
 from latticework import _core
 from latticework.errors import UserError
+from latticework.owner import (
+    Affine,
+    Branches,
+    ByName,
+    Clip,
+    Columns,
+    Elementary,
+    Extreme,
+    Finished,
+    Given,
+    Labels,
+    Normalise,
+    OneHot,
+    OwnerArray,
+    OwnerStages,
+    Piece,
+    Prepared,
+    Reduce,
+    Softmax,
+    TableRows,
+)
 from latticework.packing.constants import slot_vectors
 from latticework.params.fingerprint import core_parameters
 from latticework.plan.code import encode_code
@@ -361,6 +383,28 @@ class Objects:
     def client(self):
         return write_client(PLAN.client), self.use_client
 
+    def owner_client(self):
+        """With steps of every kind before and after."""
+        (pack,) = {output.shape for output in PLAN.client.outputs}
+        (given,) = {i.shape for i in PLAN.client.secret_inputs}
+        count = given[-1]
+        steps = (
+            Columns(-1, count, tuple(range(count))),
+            Clip(OwnerArray.of(-9.0), OwnerArray.of(9.0)),
+            Elementary("exp"),
+        )
+        rows = (TableRows(OwnerArray.of(np.arange(7.0))), OneHot(Labels.of([0, 1])), Reduce("sum", -1))
+        first, *others = PLAN.client.secret_inputs
+        after = (Softmax(), Branches(((Elementary("tanh"),), (Normalise("l1"),)), -1), Extreme())
+        stages = OwnerStages(
+            (Given("raw", given, tuple(f"c{i}" for i in range(count))), *(Given(i.name, given) for i in others)),
+            (Prepared(first.name, (Piece("raw", (*rows, *steps)),)), *(
+                Prepared(i.name, (Piece(i.name, (Affine(OwnerArray.of(2.0), OwnerArray.of(0.1)),)),)) for i in others)),
+            (Finished("label", PLAN.client.outputs[0].name, after),
+             Finished("named", PLAN.client.outputs[0].name, (ByName(Labels.of([f"n{i}" for i in range(pack[-1])])),))),
+        )  # fmt: skip
+        return write_client(dataclasses.replace(PLAN.client, owner=stages)), self.use_client
+
     def use_client(self, data):
         return write_client(read_client(data))
 
@@ -370,7 +414,7 @@ class Objects:
 
 KINDS = (
     *("secret_key", "public_key", "evaluation_keys", "evaluation_key_file", "mapped_keys", "ciphertexts"),
-    *("ciphertext_reader", "plaintexts", "plan", "bfv_plan", "client", "parameters"),
+    *("ciphertext_reader", "plaintexts", "plan", "bfv_plan", "client", "owner_client", "parameters"),
 )
 
 

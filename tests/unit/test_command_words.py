@@ -23,6 +23,8 @@ OURS = (
     "sets",
     "each",
     "profile",
+    "trust_file",
+    "shape",
 )  # no keywords of Python
 OPTIONS = {
     option.name: option.opts[0]

@@ -37,7 +37,7 @@ WITHOUT_TEXT = {
     "devices.frames.frame", "rlwe.ciphertext.Ciphertext", "rlwe.evaluator.Evaluator", "rlwe.keys.EvaluationKeys", "rlwe.keys.KeyGenerator",
     "rlwe.keys.PublicKey", "rlwe.keys.SecretKey", "rlwe.parameters.ChainParameters", "runtime.batches.Extent",
     "runtime.keys.Keys",
-    "runtime.keys.PublicKeys", "runtime.owner.OwnerValue", "techniques.Techniques",
+    "runtime.keys.PublicKeys", "runtime.finished.FinishedValue", "runtime.owner.OwnerValue", "techniques.Techniques",
 }  # fmt: skip
 
 

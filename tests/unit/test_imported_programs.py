@@ -9,6 +9,19 @@ from latticework.importers.converters import Converter, Converters
 from latticework.importers.graph import Graph, GraphInput, Node, Ref
 from latticework.importers.program import ImportedProgram, identifier
 from latticework.ir.location import Loc
+from latticework.owner import (
+    Elementary,
+    Extreme,
+    Finished,
+    Given,
+    Labels,
+    OwnerArray,
+    OwnerStages,
+    Piece,
+    Prepared,
+    Softmax,
+    TableRows,
+)
 
 AT = Loc("model", 1)
 KNOWN = Converters(
@@ -133,3 +146,57 @@ def test_one_fault_is_told_at_its_place() -> None:
 def test_an_output_without_a_secret_is_refused() -> None:
     with pytest.raises(TraceError, match="output s depends on no input"):
         ImportedProgram(graph(node("Shape", Ref("input.1"), results=("s",)), outputs=("s",)), KNOWN)
+
+
+def owned(rng: np.random.Generator) -> ImportedProgram:
+    """Three scores of the logarithms of four numbers: a class and probabilities."""
+    stages = OwnerStages(
+        (Given("age", (1, 4)),),
+        (Prepared("input_1", (Piece("age", (Elementary("log"),)),)),),
+        (
+            Finished("label", "result", (Extreme(Labels.of(["a", "b", "c"])),)),
+            Finished("chance", "result", (Softmax(),)),
+        ),
+    )
+    nodes = (node("Linear", Ref("input.1"), Ref("w"), results=("y",), bias=Ref("b")),)
+    return ImportedProgram(graph(*nodes, w=rng.normal(size=(4, 3)), b=np.arange(3.0)), KNOWN, (), stages)
+
+
+def test_what_the_owner_computes_is_part_of_the_model() -> None:
+    rng = np.random.default_rng(0)
+    program = owned(rng)
+    x = rng.uniform(1, 100, size=(5, 4))
+    exact = np.log(x) @ program.graph.constants["w"] + np.arange(3.0)
+    found = program(x)
+    assert found["label"].tolist() == np.array(list("abc"))[exact.argmax(-1)].tolist()
+    np.testing.assert_allclose(found["chance"], np.exp(exact) / np.exp(exact).sum(-1, keepdims=True), rtol=1e-12)
+    assert program(age=x[:1])["label"].tolist() == found["label"][:1].tolist()
+    for wrong in ((x, x), ()):
+        with pytest.raises(TraceError, match="net 1 takes the inputs age"):
+            program(*wrong)
+    model = lw.compile(program, calibrate=x, ring_degree=4096, insecure=True)
+    client = model.client(threads=1)
+    y = client.decrypt(model.server(client.keygen().public())(client.encrypt(age=x)))
+    assert y["label"].is_certain.all() and y["label"].reveal().tolist() == found["label"].tolist()
+    assert np.abs(y["chance"].reveal() - found["chance"]).max() <= y["chance"].error_bound < 0.01
+
+
+def test_columns_of_imported_models_are_scaled_unless_told_otherwise() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.uniform(0, 1, size=(20, 4)) * [1, 1e3, 1e-2, 1]
+    small = {"ring_degree": 4096, "insecure": True, "calibrate": x}
+    scaled = lw.compile(linear(rng), **small).plan.client
+    assert scaled.owner is not None and scaled.secret_inputs[0].high < 1.21
+    assert lw.compile(linear(rng), scale_columns=False, **small).plan.client.owner is None
+    assert lw.compile(linear(rng), **{**small, "calibrate": x / x.max(0)}).plan.client.owner is None
+    assert (
+        scaled.levels_spent == lw.compile(linear(rng), **{**small, "calibrate": x / x.max(0)}).plan.client.levels_spent
+    )
+
+
+def test_steps_that_do_not_fit_are_refused_when_importing() -> None:
+    wrong = OwnerStages(
+        (Given("x", (1, 4)),), (Prepared("input_1", (Piece("x", (TableRows(OwnerArray.of(np.ones((2, 3)))),)),)),)
+    )
+    with pytest.raises(UserError, match=r"steps of the owner: what is computed for input .* has shape \(1, 4, 3\)"):
+        ImportedProgram(graph(node("Square", Ref("input.1"), results=("y",))), KNOWN, (), wrong)

@@ -19,6 +19,7 @@ from reference import index_text, page_text, pages
 ROOT = Path(__file__).resolve().parents[2]
 FIRST = (
     "programs",
+    "owner",
     "loops",
     "circuits",
     "circuit-programs",

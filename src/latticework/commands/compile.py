@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-import traceback
 from pathlib import Path
 from typing import Annotated
 
@@ -12,11 +9,9 @@ import typer
 
 from latticework.commands.arrays import read_arrays, read_values
 from latticework.commands.files import Force, prepare
+from latticework.commands.programs import ProgramFile, Shapes, TrustFile, load_program
 from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.compiler.compile import compile as compile_program
-from latticework.errors import TraceError, UserError
-from latticework.frontend import Circuit, Program
-from latticework.interop.heir import from_heir
 from latticework.progress import ProgressBar
 from latticework.report import report_ending
 
@@ -24,9 +19,7 @@ from latticework.report import report_ending
 @report_outcome
 def compile(
     talk: Talk,
-    program: Annotated[
-        str, typer.Argument(help="FILE.py, or FILE.py:NAME if it holds several programs; FILE.mlir of HEIR.")
-    ],
+    program: ProgramFile,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Plan to write; the client file beside it ends in .lwclient.")
     ] = Path("model.lwplan"),
@@ -57,6 +50,11 @@ def compile(
     algorithm: Annotated[str, typer.Option(help="Of circuits: search, annealing, scalar or tensors.")] = "search",
     effort: Annotated[str, typer.Option(help="Of the search for lanes: fast, normal or max.")] = "normal",
     seed: Annotated[int, typer.Option(help="Of the search for lanes.")] = 0,
+    scale_columns: Annotated[
+        bool | None, typer.Option(help="Bring columns to their own ranges before encryption; of models by need.")
+    ] = None,
+    trust_file: TrustFile = False,
+    shape: Shapes = None,
     report: Annotated[Path | None, typer.Option(help="Report to write: .html, .txt or .json.")] = None,
 ) -> Outcome:
     """Compile a program or a circuit to the server's plan and, beside it, the client file (no weights)."""
@@ -67,7 +65,7 @@ def compile(
     outputs = [output, client_file, *([report] if report is not None else [])]
     prepare(talk, *outputs, force=force, inputs=[Path(program.partition(":")[0]), *data])
     with talk.step("load the program"):
-        found = load_program(program)
+        found = load_program(program, trust=trust_file, shapes=shape)
     with ProgressBar("compiling") as bar:
         model = compile_program(
             found,
@@ -88,6 +86,7 @@ def compile(
             plain_bits=plain_bits,
             plain_modulus=plain_modulus,
             wraps=wraps,
+            scale_columns=scale_columns,
             bootstrap=bootstrap,
             bootstrap_set=bootstrap_set,
             algorithm=algorithm,
@@ -120,50 +119,3 @@ def read_network(text: str) -> str | float:
         return float(text)
     except ValueError:
         return text
-
-
-def load_program(argument: str) -> Program | Circuit:
-    """The program or circuit of FILE.py[:NAME], or the program of FILE.mlir[:NAME].
-
-    raises  TraceError if there is none of that name, or several and no name, or if the file cannot be executed
-    """
-    file, _, name = argument.partition(":")
-    path = Path(file)
-    if not path.is_file():
-        raise FileNotFoundError(f"no such file: {path}")
-    if path.suffix == ".mlir":
-        return from_heir(path, name or None)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise TraceError(f"{path} is not a Python file; name it something.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.resolve().parent))
-    try:
-        spec.loader.exec_module(module)
-    except UserError as error:
-        raise type(error)(error.message, at=error.at or _place(str(spec.origin), error)) from None
-    except (Exception, SystemExit) as error:
-        what = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise TraceError(
-            f"executing the file raised {type(error).__name__}: {what}; mend it until `python {path}` runs",
-            at=_place(str(spec.origin), error),
-        ) from None
-    finally:
-        sys.path.pop(0)
-    programs = {k: v for k, v in vars(module).items() if isinstance(v, Program | Circuit)}
-    if name and name in programs:
-        return programs[name]
-    if not name and len(programs) == 1:
-        return next(iter(programs.values()))
-    listed = ", ".join(programs) or "none"
-    raise TraceError(
-        f"{path} has these programs: {listed}; name one as {path}:NAME (decorated with @lw.program or @lw.circuit)"
-    )
-
-
-def _place(file: str, error: BaseException) -> str:
-    """The line of a user's file that an exception comes from, as file:line."""
-    if isinstance(error, SyntaxError) and error.filename:
-        return f"{error.filename}:{error.lineno}"
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    return f"{file}:{lines[-1]}" if lines else file

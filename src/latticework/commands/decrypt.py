@@ -14,7 +14,7 @@ from latticework.commands.files import STANDARD, Force, Insecure, Threads, deliv
 from latticework.commands.key_files import ClientKeys, key_files, load_secret_key
 from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.runtime import Client, OwnerValue
-from latticework.runtime.owner import doubt_about
+from latticework.runtime.finished import FinishedValue
 from latticework.words.escaping import plain_text
 
 
@@ -40,16 +40,16 @@ def decrypt(
     load_secret_key(owner, keys)
     with talk.step("decrypt"):
         values = name_values(owner.decrypt(owner.load_encrypted(source(outputs))))
-    arrays = {key: value.reveal() for key, value in values.items()}
+    arrays = {key: value.as_array() for key, value in values.items()}
     facts = {
         "output": None if output is None else str(output),
         "outputs": {key: _facts(value, shown=output is None) for key, value in values.items()},
     }
     for key, value in values.items():
-        if not isfinite(value.error_bound):
-            talk.warn(f"{key}: {doubt_about(value)}")
+        if not isfinite(value.error_bound) or not value.is_certain.all():
+            talk.warn(f"{key}: {value.doubt()}")
     if output is None:
-        shown = (f"{plain_text(key)}{_precision(value)} =\n{_show(arrays[key])}" for key, value in values.items())
+        shown = (f"{plain_text(key)}{_precision(value)} =\n{_show(value)}" for key, value in values.items())
         return Outcome(facts, body="\n".join(shown))
     _, data = deliver(output, lambda: write_arrays(output, arrays), lambda: array_bytes(arrays))
     who = "" if output == STANDARD else ", readable by you only"
@@ -70,8 +70,19 @@ def name_values(values: Any) -> dict[str, OwnerValue]:
     }
 
 
-def _show(array: np.ndarray[Any, Any]) -> str:
-    return np.array2string(array, precision=6, suppress_small=True)
+def _show(value: OwnerValue) -> str:
+    """Numbers as NumPy writes them; dictionaries a line each; a mark at each decision that is not certain."""
+    found, certain = value.reveal(), value.is_certain
+    if not isinstance(found, np.ndarray):
+        return "\n".join(plain_text(str(row)) for row in (found if isinstance(found, list) else [found]))
+    if found.dtype.kind in "iufb" and certain.all():
+        return np.array2string(found, precision=6, suppress_small=True)
+    marked = [f"{label}{'' if sure else ' (NOT CERTAIN)'}" for label, sure in zip(*_flat(found, certain), strict=True)]
+    return plain_text(", ".join(marked))
+
+
+def _flat(found: np.ndarray[Any, Any], certain: np.ndarray[Any, Any]) -> tuple[list[Any], list[Any]]:
+    return found.reshape(-1).tolist(), np.broadcast_to(certain, found.shape).reshape(-1).tolist()
 
 
 def _precision(value: OwnerValue) -> str:
@@ -88,4 +99,7 @@ def _facts(value: OwnerValue, *, shown: bool) -> dict[str, Any]:
     facts = {
         "shape": list(value.shape), "error_bound": bound, "is_proved": value.is_proved, "rounds": value.rounds,
     }  # fmt: skip
-    return facts | ({"values": value.reveal().tolist()} if shown else {})
+    if isinstance(value, FinishedValue):
+        facts["certain"] = value.is_certain.tolist()
+    found = value.reveal()
+    return facts | ({"values": found.tolist() if isinstance(found, np.ndarray) else found} if shown else {})

@@ -60,7 +60,7 @@ def encrypt(
 
 def input_names(owner: Client) -> list[str]:
     """What users call the inputs."""
-    return [i.name for i in owner.spec.arguments or owner.spec.inputs]
+    return owner.spec.given_names
 
 
 def read_inputs(owner: Client, arguments: list[str]) -> tuple[list[Any], dict[str, Any]]:

@@ -17,12 +17,13 @@ VALUES = (
     "boot_levels",
 )  # fmt: skip
 FILES = ("weights", "calibrate", "labels", "example", "cost_table")
-FLAGS = ("insecure", "allow_insecure", "wraps")
+FLAGS = ("insecure", "allow_insecure", "wraps", "scale_columns")
 PYTHON_ONLY = {
     "program": "the first argument of the command",
     "on_event": "progress is shown on a terminal",
     "progress": "progress is shown on a terminal",
     "techniques": "for measuring what parts of the compiler give",
+    "owner": "models bring the steps of their owners",
     "spare_levels": "circuits are put together in Python",
     "like": "circuits are put together in Python",
     "feed": "results become inputs of the next run in Python",
@@ -33,6 +34,7 @@ PHRASES = {
     "allow_insecure=True (--insecure on the command line)": "--insecure",
     "weights=(...) in that order, or by name as weights={...}": "--weights FILE.npz with an array per weight, by name",
     "weights=(...) in that order": "--weights FILE.npz with an array per weight, by name",
+    "with trust=True it is read": "with --trust-file it is read",
     "keys.public().save(folder)": "`latticework keygen`",
     "keys.public()": "evaluation.lwkeys",
     "load_keys(folder) of its keys": "give the folder of its keys with -k",

@@ -26,6 +26,14 @@ from latticework.compiler.circuits.compile import check_lane_options, compile_bf
 from latticework.compiler.circuits.options import CircuitOptions
 from latticework.compiler.collecting import collect_seldom
 from latticework.compiler.feeding import find_fed, later_samples
+from latticework.compiler.owner_stages import (
+    find_scalings,
+    rescaled,
+    scaled_samples,
+    stages_of,
+    through_stages,
+    with_stages,
+)
 from latticework.compiler.packed import compile_packed
 from latticework.compiler.pipeline import OnEvent, to_polynomials, to_tensors, to_vectors
 from latticework.compiler.precision import PrecisionSearch
@@ -33,12 +41,15 @@ from latticework.compiler.stages import Vectors
 from latticework.cost import CostModel
 from latticework.errors import ApproximationWarning, LevelError, PrecisionError, TraceError, UserError
 from latticework.frontend import Circuit, Program
+from latticework.frontend.annotations import Secret
 from latticework.frontend.batching import batch_of
+from latticework.frontend.owned import check_traced
 from latticework.frontend.samples import assume_samples, repeated_rows, samples_of
 from latticework.frontend.tracing import user_line
 from latticework.interop.heir import HeirProgram
 from latticework.layout_cost import NETWORKS
 from latticework.model import Model, Reference
+from latticework.owner import OwnerStages
 from latticework.params import MAX_RING_LOG2, BootstrapSet, Need, levels_held, modulus_limit_bits, security_levels
 from latticework.plan.schema import Plan
 from latticework.progress import shows_progress
@@ -77,6 +88,8 @@ def compile(
     like: Model | None = None,
     feed: Mapping[str, str] | None = None,
     feed_runs: int = 1,
+    owner: OwnerStages | None = None,
+    scale_columns: bool | None = None,
     bootstrap: str = "auto",
     bootstrap_set: BootstrapSet | str | None = None,
     algorithm: str = "search",
@@ -128,6 +141,11 @@ def compile(
     feed_runs       runs one after the other that calibration follows from each of its samples, every one fed with the
                     results of the one before: the ranges of inputs and functions hold what is found, and results of so
                     many runs have an error bound
+    owner           what the owner computes before encryption and after decryption, in place of what an imported model
+                    brings: steps of latticework.owner; `calibrate` and `example` are then what the owner has
+    scale_columns   the client brings each column (element of the last axis) of an input to [-1, 1] by its own range in
+                    calibration, and the program undoes that; accepted ranges are then of single columns. None: inputs
+                    of imported models whose columns differ. It is free where linear operations come first
     algorithm       by which operations of a circuit get their lanes: "search", "annealing" (as Coyote does) or
                     "scalar" (one operation at a time); "tensors": as operations on arrays, which "search" takes too
                     where they are cheaper;  effort  "fast", "normal" or "max";  seed  of its random choices
@@ -164,6 +182,7 @@ def compile(
             plain_bits, plain_modulus, _whole("spare_levels", spare_levels), like, _flag("wraps", wraps),
         )  # fmt: skip
         with user_line(program.loc):
+            _refuse_stages(program, owner, scale_columns)
             return compile_bfv(program, options) if scheme == "bfv" else compile_ckks(program, options)
     chosen = chosen_set(bootstrap_set, ring_degree, security_bits, insecure)
     if isinstance(program, HeirProgram):
@@ -173,6 +192,7 @@ def compile(
                 "HEIR, with its weights in it: leave them out",
                 at=program.loc,
             )
+        _refuse_stages(program, owner, scale_columns)
         packed, plan = compile_packed(
             program, calibrate if calibrate is not None else example, precision_bits=float(precision_bits),
             ring_degree=ring_degree, security_bits=security_bits, insecure=insecure, costs=costs,
@@ -180,11 +200,20 @@ def compile(
         )  # fmt: skip
         reference = Reference(packed.vectors.placed, packed.vectors.positions)
         return Model(plan, reference, costs, allow_insecure=insecure)
+    stages = stages_of(program, owner)
+    example, calibrate = (through_stages(program, stages, data) for data in (example, calibrate))
     module = to_tensors(program, weights, example)
+    check_traced(program, stages, module)
     fed = find_fed(program, module, feed)
     data = calibrate if calibrate is not None else example
     batch = batch_of(module)
     samples = assume_samples(module) if data is None else samples_of(program, module, data, batch)
+    if data is not None and (scalings := find_scalings(program, module, samples, fed, scale_columns)):
+        shapes = {p.name: p.kind.shape for p in program.inputs if isinstance(p.kind, Secret)}
+        for each in scalings:
+            stages = stages.followed_by(each.name, shapes[each.name] or samples[0][each.name].shape, each.step)
+        program, samples = rescaled(program, scalings), scaled_samples(samples, scalings)
+        module = to_tensors(program, weights, example)
     num_given = len(samples)
     samples += later_samples(program, module, samples, fed, _whole("feed_runs", feed_runs))
     largest = Need(0, 1, ceil(precision_bits), 2), ring_degree or 1 << MAX_RING_LOG2, security_bits
@@ -230,7 +259,16 @@ def compile(
     if batch is not None:
         few = 0 if data is None else repeated_rows(program, module, data, batch)
         plan = replace(plan, client=replace(plan.client, batch=replace(batch, calibrated=few)))
+    plan = replace(plan, client=with_stages(plan.client, stages))
     return Model(plan, Reference(vectors.placed, vectors.positions), costs, allow_insecure=insecure)
+
+
+def _refuse_stages(program: Program | Circuit, owner: OwnerStages | None, scale_columns: bool | None) -> None:
+    if owner is not None or scale_columns:
+        raise UserError(
+            f"compile: owner= and scale_columns= are for programs on arrays; {program.name} is none: leave them out",
+            at=program.loc,
+        )
 
 
 def _labels(labels: Any, data: Any) -> Any:

@@ -29,6 +29,7 @@ from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
 from latticework.ir.types import INDEX
 from latticework.ops import trivial
+from latticework.owner.stages import OwnerStages
 from latticework.user.arrays import as_array, find_loss, in_numpy, is_one_array
 from latticework.user.lines import definition_loc, user_loc
 from latticework.words.escaping import plain_text
@@ -42,7 +43,12 @@ class Program:
     function    the user's own
     parameters  in the order of its signature
     loc         its `def` line
+    owner       what the owner of the data computes before encryption and after decryption, where the program says so
+    scales_columns  whether columns of unlike ranges are brought to one range before encryption, unless told otherwise
     """
+
+    owner: OwnerStages | None = None
+    scales_columns: bool = False
 
     def __init__(self, function: Callable[..., Any], local_names: Mapping[str, Any] | None = None) -> None:
         functools.update_wrapper(self, function)
@@ -104,7 +110,7 @@ class Program:
         with suppress(UserError):
             module = trace(self, weights)
             given = {p.name: self._array(p, arguments[p.name]) for p in secrets}
-            return call_in_batches(module, {**arguments, **given}, lambda parts: self(**parts))
+            return call_in_batches(module, {**arguments, **given}, lambda parts: Program.__call__(self, **parts))
         return None
 
     def _interpret(self, arguments: Mapping[str, Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,13 @@ from latticework.user.lines import standing_at
 
 _FAULTS = (TypeError, ValueError, IndexError, KeyError, AttributeError, ArithmeticError, NotImplementedError)
 
+OnNode = Callable[[Node, Mapping[str, Any]], None]
+
 
 def check_operators(graph: Graph, converters: Converters) -> None:
     """UnsupportedError that names every node whose operator, arguments or options have no meaning here."""
     refusals = []
-    for node in graph.nodes:
+    for node in graph.all_nodes():
         found = converters.find(node.operator, node.version)
         if found is None:
             version = f" of version {node.version}" if node.version else ""
@@ -31,10 +33,11 @@ def check_operators(graph: Graph, converters: Converters) -> None:
         raise refuse(graph, refusals)
 
 
-def run(graph: Graph, converters: Converters, inputs: Mapping[str, Any]) -> list[Any]:
+def run(graph: Graph, converters: Converters, inputs: Mapping[str, Any], *, on_node: OnNode | None = None) -> list[Any]:
     """The outputs of a graph.
 
     inputs  a value for each input: arrays, or secrets of a program that is being traced
+    on_node told of every node when it was carried out, with the values that are there
     raises  the error of a node, at its place; where several have one, UnsupportedError that names all of them, but for
             those that read what others did not make
     """
@@ -50,26 +53,37 @@ def run(graph: Graph, converters: Converters, inputs: Mapping[str, Any]) -> list
         converter = converters.find(node.operator, node.version)
         assert converter is not None, "graphs are checked when they are imported"
         try:
-            made = _carry_out(node, converter, values)
+            made = carry_out(node, converter, values, converters)
         except UserError as error:
             faults.append((node, error))
             missing.update(node.results)
             continue
         values.update((name, value) for name, value in zip(node.results, made, strict=True) if name)
+        if on_node is not None:
+            on_node(node, values)
         for name in reads:
             if last[name] == number and name not in graph.constants:
                 values.pop(name, None)
     if len(faults) == 1:
-        raise faults[0][1]
+        node, only = faults[0]
+        if not only.message.startswith(node.operator.rpartition(".")[2]):  # else it says whose it is
+            name = f"{node.operator} ({node.loc.text})" if node.loc.text else node.operator
+            only = type(only)(f"{name}: {only.message}", at=only.at)
+        only.refused = graph, (Refusal(node.loc, node.operator, faults[0][1].message),)
+        raise only
     if faults:
         raise refuse(graph, [Refusal(node.loc, node.operator, error.message) for node, error in faults])
     return [values[output.name] for output in graph.outputs]
 
 
-def _carry_out(node: Node, converter: Converter, values: Mapping[str, Any]) -> tuple[Any, ...]:
+def carry_out(node: Node, converter: Converter, values: Mapping[str, Any], converters: Converters) -> tuple[Any, ...]:
+    """The results of a node; its errors are at its place."""
     with standing_at(node.loc):
-        args = [_given(arg, values) for arg in node.args]
-        options = {name: _given(option, values) for name, option in node.options.items()}
+        args = [_given(arg, values, converters) for arg in node.args]
+        options = {
+            name: option if isinstance(option, Graph) else _given(option, values, converters)
+            for name, option in node.options.items()
+        }
         try:
             made = converter.meaning(*args, **options)
         except UserError as error:
@@ -80,16 +94,20 @@ def _carry_out(node: Node, converter: Converter, values: Mapping[str, Any]) -> t
             raise UserError(f"{node.operator}: {type(error).__name__}: {error}", at=node.loc) from error
     results: tuple[Any, ...] = made if isinstance(made, tuple) else (made,)
     if len(results) < len(node.results):
-        raise UserError(f"{node.operator} makes {len(results)} results, {len(node.results)} are wanted", at=node.loc)
+        message = f"{node.operator} makes {len(results)} results here, {len(node.results)} are wanted"
+        raise UserError(f"{message}: {converter.note}" if converter.note else message, at=node.loc)
     return results[: len(node.results)]
 
 
-def _given(value: Any, values: Mapping[str, Any]) -> Any:
-    """An argument with values in the place of names; numbers of floating point as float64."""
+def _given(value: Any, values: Mapping[str, Any], converters: Converters) -> Any:
+    """An argument with values in the place of names, functions in that of graphs; real numbers as float64."""
     if isinstance(value, Ref):
-        return _given(values[value.name], values)
+        return _given(values[value.name], values, converters)
     if isinstance(value, tuple | list):
-        return type(value)(_given(part, values) for part in value)
+        return type(value)(_given(part, values, converters) for part in value)
+    if isinstance(value, Graph):
+        names = [given.name for given in value.inputs]
+        return lambda *arrays: run(value, converters, dict(zip(names, arrays, strict=True)))
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
         return value.astype(np.float64, copy=False)
     return value

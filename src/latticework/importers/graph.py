@@ -21,8 +21,9 @@ class Node:
     """One use of an operator.
 
     operator  as the door calls it: "Conv", "ai.onnx.ml.Scaler", "aten.conv2d.default"
-    args      in order: a Ref, a public value, None for one left out, or a tuple or list of these
-    options   by name, public or of Refs
+    args      in order: a Ref, a public value, None for one left out, or a tuple or list of these; a Graph is the body
+              of a loop, which the meaning calls as a function of its inputs that returns a list of its outputs
+    options   by name, public or of Refs; a Graph among them is for the meaning to carry out, or not
     results   names of what it makes, in order; "" for what nothing reads
     loc       where the user finds it: file and line, and in `text` its name or its source
     version   of the set of operators that gives it its meaning; 0 where there are no versions
@@ -38,6 +39,11 @@ class Node:
     def reads(self) -> Iterator[str]:
         """Names of the values that it needs."""
         yield from _names((self.args, tuple(self.options.values())))
+
+    def names(self) -> set[str]:
+        """What users may call it: by its name, with or without its operator, or by what it makes."""
+        text = self.loc.text
+        return {name for name in (text, text.rpartition(" ")[2], *self.results) if name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,14 @@ class Graph:
     outputs: tuple[Ref, ...]
     loc: Loc
     labels: tuple[str, ...] = field(default=())
+
+    def all_nodes(self) -> Iterator[Node]:
+        """Its nodes, and those of graphs among their arguments."""
+        for node in self.nodes:
+            yield node
+            for given in node.args:
+                if isinstance(given, Graph):
+                    yield from given.all_nodes()
 
 
 def _names(value: Any) -> Iterator[str]:

@@ -9,31 +9,43 @@ from typing import Any
 
 from latticework.errors import TraceError
 from latticework.frontend.annotations import Parameter, Secret
+from latticework.frontend.owned import check_stages
 from latticework.frontend.program import Program, trace
 from latticework.frontend.tracing import Traced
 from latticework.importers.converters import Converters
 from latticework.importers.evaluate import check_operators, run
 from latticework.importers.graph import Graph
+from latticework.ops.base import shape_of
+from latticework.owner.run import finish, prepare, returned, shown
+from latticework.owner.stages import OwnerStages
 
 
 class ImportedProgram(Program):
     """What a trained model computes; made by `from_torch`, `from_onnx` and `from_sklearn`.
 
-    Called with NumPy arrays it computes in NumPy what the model computes, in float64.
+    Called with NumPy arrays it computes in NumPy what the model computes, in float64, the owner's steps included.
 
     graph       the model
     converters  the meanings of its operators
     notes       what importing changed, for reports: "weights of 8 bits restored to numbers", one line each
+    owner       what the owner computes before encryption and after decryption; inputs of the graph are those that are
+                encrypted, outputs those that are decrypted
     raises      UnsupportedError that names all operators, arguments and options that cannot be computed encrypted, and
                 why, before anything is compiled; TraceError where no output depends on an input
     """
 
-    def __init__(self, graph: Graph, converters: Converters, notes: tuple[str, ...] = ()) -> None:
+    scales_columns = True
+    at_owner_before: tuple[str, ...] = ()  # operators of the model that became steps of the owner's
+    at_owner_after: tuple[str, ...] = ()
+
+    def __init__(
+        self, graph: Graph, converters: Converters, notes: tuple[str, ...] = (), owner: OwnerStages | None = None
+    ) -> None:
         self.graph, self.converters, self.notes = graph, converters, notes
         self.name = self.__name__ = identifier(graph.name)
         self.__doc__ = f"{graph.name}, imported."
         self.loc = graph.loc
-        names = _distinct([identifier(given.name) for given in graph.inputs])
+        names = distinct([identifier(given.name) for given in graph.inputs])
         self.parameters = tuple(
             Parameter(name, Secret(given.shape), inspect.Parameter.empty, given.loc)
             for name, given in zip(names, graph.inputs, strict=True)
@@ -42,7 +54,40 @@ class ImportedProgram(Program):
         self.signature = inspect.Signature([inspect.Parameter(name, kind) for name in names])
         self.function: Callable[..., Any] = self._compute
         check_operators(graph, converters)
-        trace(self)  # what depends on shapes, and on what is encrypted, is refused here as well
+        module = trace(self)  # what depends on shapes, and on what is encrypted, is refused here as well
+        made = zip(module.outputs, module.body.terminator.operands, strict=True)
+        self.output_shapes: dict[str, tuple[int, ...]] = {name: shape_of(value) for name, value in made}
+        if owner:
+            self.take_owner(owner)
+
+    def take_owner(self, owner: OwnerStages, notes: tuple[str, ...] = ()) -> None:
+        """Let the owner compute these steps.
+
+        notes   what there is to say of it
+        raises  UserError for steps that do not fit the program
+        """
+        check_stages(self, owner, {p.name: p.kind.shape or () for p in self.parameters}, self.output_shapes)
+        self.owner, self.notes = owner or None, (*self.notes, *notes)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the model computes of what the owner gives, and of secrets while another program is traced.
+
+        raises  TraceError, ShapeError, DtypeError or RangeError for what is no input
+        """
+        owner = self.owner
+        if owner is None or any(isinstance(value, Traced) for value in (*args, *kwargs.values())):
+            return super().__call__(*args, **kwargs)
+        names = owner.given_for(p.name for p in self.parameters)
+        given = dict(zip(names, args, strict=False)) | kwargs
+        if len(args) > len(names) or set(given) != set(names) or len(given) < len(args) + len(kwargs):
+            raise TraceError(f"{self.graph.name} takes the inputs {', '.join(names)}", at=self.loc)
+        found = super().__call__(**prepare(owner, self.name, given))
+        several = found if isinstance(found, tuple) else tuple(found.values()) if isinstance(found, dict) else (found,)
+        if not owner.after:
+            return found
+        by_name = dict(zip(self.output_shapes, several, strict=True))
+        results = [shown(finish(result, by_name[result.output], 0.0)) for result in owner.after]
+        return returned([result.name for result in owner.after], results)
 
     def _compute(self, *arrays: Any) -> Any:
         given = {i.name: array for i, array in zip(self.graph.inputs, arrays, strict=True)}
@@ -55,7 +100,7 @@ class ImportedProgram(Program):
                 raise TraceError(
                     f"{self.graph.name}: output {', '.join(public)} depends on no input; leave it out", at=self.loc
                 )
-        if self.graph.labels and len(found) > 1:
+        if self.graph.labels:
             return dict(zip(self.graph.labels, found, strict=True))
         return found[0] if len(found) == 1 else tuple(found)
 
@@ -66,7 +111,8 @@ def identifier(name: str) -> str:
     return cleaned if not cleaned[0].isdigit() else f"x{cleaned}"
 
 
-def _distinct(names: list[str]) -> list[str]:
+def distinct(names: list[str]) -> list[str]:
+    """The same names, later ones of equal ones numbered."""
     found: list[str] = []
     for name in names:
         made, number = name, 2

@@ -26,8 +26,9 @@ class Refusal:
 
     def told(self) -> str:
         """One line: where, what, why and what to do."""
-        name = f" ({self.loc.text})" if self.loc.text else ""
-        return f"{self.loc}: {self.operator}{name}: {self.why}" + (f"; {self.instead}" if self.instead else "")
+        text = self.loc.text
+        what = text if text.startswith(self.operator) else self.operator + (f" ({text})" if text else "")
+        return f"{self.loc}: {what}: {self.why}" + (f"; {self.instead}" if self.instead else "")
 
 
 def refuse(graph: Graph, refusals: Sequence[Refusal]) -> UnsupportedError:
@@ -42,4 +43,6 @@ def refuse(graph: Graph, refusals: Sequence[Refusal]) -> UnsupportedError:
     if len(told) > _SHOWN:
         lines.append(f"and {len(told) - _SHOWN} others")
     count = f"{len(refusals)} operators" if len(refusals) > 1 else "one operator"
-    return UnsupportedError(f"{graph.name}: {count} cannot be computed encrypted: " + " | ".join(lines), at=graph.loc)
+    error = UnsupportedError(f"{graph.name}: {count} cannot be computed encrypted: " + " | ".join(lines), at=graph.loc)
+    error.refused = graph, tuple(refusals)
+    return error

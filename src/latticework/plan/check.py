@@ -14,6 +14,7 @@ from latticework.instructions.constant_uses import CONSTANT_USES, NAMES_ALL
 from latticework.instructions.control import CALL
 from latticework.instructions.kinds import CipherKind, IndexKind, Kind
 from latticework.instructions.use import Use, Uses
+from latticework.owner.stages import OwnerStages
 from latticework.packing.butterflies import Butterflies
 from latticework.packing.constants import Access, ConstRef, LoopNest, MapSums
 from latticework.packing.keys import KINDS
@@ -21,6 +22,7 @@ from latticework.packing.loop_nests.sides import open_loops
 from latticework.packing.pack import REPEAT, PackMap, product_within
 from latticework.params import ModulusChain
 from latticework.plan.arguments import MAX_BITS, MAX_NESTING, rebuild_result
+from latticework.plan.batch import Batch
 from latticework.plan.bootstraps import bootstraps_of
 from latticework.plan.schema import ClientSpec, IndexInput, Output, Plan, SecretInput
 
@@ -67,6 +69,7 @@ def check_client(spec: ClientSpec) -> None:
     check_arguments(spec)
     _check_batch(spec)
     _check_feeding(spec)
+    _check_owner(spec)
     manifest = spec.manifest
     for use in manifest.uses:
         key = use.spec
@@ -90,6 +93,28 @@ def _check_feeding(spec: ClientSpec) -> None:
     is_whole = list(feeding.sources) == fed and [len(row) for row in feeding.gains] == [len(fed)] * len(names)
     if feeding.runs < 1 or not is_whole or not all(0.0 <= gain < inf for row in feeding.gains for gain in row):
         raise FormatError("plan: what is said of errors in later runs is not about its inputs; the file was altered")
+
+
+def _check_owner(spec: ClientSpec) -> None:
+    """FormatError unless what the owner computes fits the encrypted inputs and outputs, and keeps rows apart."""
+    stages, batch = spec.owner, spec.batch
+    if stages is None:
+        return
+    if spec.arguments or spec.results or spec.chain.scheme != "ckks" or not stages:
+        raise FormatError("plan: there are steps of the owner where there can be none; the file was altered")
+    try:
+        stages.check({i.name: i.shape for i in spec.secret_inputs}, {o.name: o.shape for o in spec.outputs})
+    except ValueError as error:
+        raise FormatError(f"plan: steps of the owner: {error}; the file was altered") from None
+    if batch is not None and batch.inputs and mixes_rows(stages, spec, batch):
+        raise FormatError("plan: steps of the owner work along the axis of rows; the file was altered")
+
+
+def mixes_rows(stages: OwnerStages, spec: ClientSpec, batch: Batch) -> bool:
+    """Whether a step works along the batch axis, so that there cannot be any number of rows."""
+    inputs = {i.name: (i.shape, 0) for i in spec.secret_inputs if i.name in batch.inputs}
+    outputs = {o.name: (o.shape, axis) for o, axis in zip(spec.outputs, batch.axes, strict=True)}
+    return stages.works_along(inputs, outputs)
 
 
 def _check_batch(spec: ClientSpec) -> None:

@@ -1,9 +1,9 @@
 """Dataclasses to plain data and back, checked field by field: what a plan's metadata is stored as.
 
-Only the listed shapes of types are understood: int, float, bool, str, complex,
-X | None, tuple[X, ...], tuple[X, Y], dataclasses of these, and unions of
-dataclasses that differ in their number of fields. Every mismatch
-names its place.
+Only the listed shapes of types are understood: int, float, bool, str, bytes, complex,
+X | None, tuple[X, ...], tuple[X, Y], dataclasses of these, unions of
+dataclasses that differ in their number of fields, and families of dataclasses, each
+stored with its name (`KINDS`, `NAME`). Every mismatch names its place.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _FLOATS = (float, float | None)
 
 
 def to_data(value: Any) -> Any:
-    """Plain data (None, bool, int, float, str, list) of a value."""
-    if value is None or isinstance(value, bool | int | float | str):
+    """Plain data (None, bool, int, float, str, bytes, list) of a value."""
+    if value is None or isinstance(value, bool | int | float | str | bytes):
         return value
     if isinstance(value, complex):
         return [value.real, value.imag]
@@ -36,7 +36,9 @@ def to_data(value: Any) -> Any:
     while stored and _is_left_out(value, stored[-1][0]):
         stored.pop()
     items = ((hint, getattr(value, name)) for name, hint in stored)
-    return [to_data(float(item) if item is not None and hint in _FLOATS else item) for hint, item in items]
+    fields = [to_data(float(item) if item is not None and hint in _FLOATS else item) for hint, item in items]
+    name = getattr(kind, "NAME", None)  # in a family
+    return fields if name is None else [name, *fields]
 
 
 def _is_left_out(value: Any, name: str) -> bool:
@@ -62,11 +64,21 @@ def from_data(kind: Any, data: Any, path: str) -> Any:
     if kind is complex:
         pair = _tuple((float, float), data, path) if isinstance(data, list) else (from_data(float, data, path), 0.0)
         return complex(*pair) if pair[1] else pair[0]
-    if kind in (int, bool, str):
+    if kind in (int, bool, str, bytes):
         if type(data) is not kind:
             raise _mismatch(path, kind.__name__, data)
         return data
+    if hasattr(kind, "KINDS"):
+        return _member(kind.KINDS, data, path)
     return _dataclass(kind, data, path)
+
+
+def _member(kinds: dict[str, type], data: Any, path: str) -> Any:
+    """One of a family, by the name that comes first."""
+    name = data[0] if isinstance(data, list) and data else None
+    if not isinstance(name, str) or name not in kinds:
+        raise _mismatch(path, f"one of {', '.join(kinds)}", name if isinstance(name, str) else data)
+    return _dataclass(kinds[name], data[1:], f"{path}.{name}")
 
 
 def _union(args: tuple[Any, ...], data: Any, path: str) -> Any:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from latticework.instructions.code import BootstrapBlock, Instruction, PlanBlock
 from latticework.instructions.kinds import Kind
 from latticework.instructions.reason import CallReason
+from latticework.owner.stages import OwnerStages
 from latticework.packing.constants import ConstRef, MapSums
 from latticework.packing.keys import KeyManifest, KeySpec
 from latticework.packing.pack import PackMap
@@ -169,6 +170,7 @@ class ClientSpec:
     batch               the axis along which there may be any number of rows; of circuits there is none
     declared            where users declare what they give, by name: "program.py:7", for messages
     feeding             what is known of runs that go on from encrypted results; None: nothing
+    owner               what the owner computes before encryption and after decryption; None: nothing
     """
 
     name: str
@@ -182,6 +184,19 @@ class ClientSpec:
     batch: Batch | None = field(default=None, metadata={"unstored_default": True})
     declared: tuple[tuple[str, str], ...] = field(default=(), metadata={"unstored_default": True})
     feeding: Feeding | None = field(default=None, metadata={"unstored_default": True})
+    owner: OwnerStages | None = field(default=None, metadata={"unstored_default": True})
+
+    @property
+    def given_names(self) -> list[str]:
+        """What users call the inputs."""
+        names = [i.name for i in self.arguments or self.inputs]
+        return names if self.owner is None else self.owner.given_for(names)
+
+    @property
+    def result_names(self) -> list[str]:
+        """What users call the results."""
+        finished = () if self.owner is None else self.owner.after
+        return [r.name for r in self.results or finished or self.outputs]
 
     @property
     def secret_inputs(self) -> tuple[SecretInput, ...]:

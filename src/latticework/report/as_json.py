@@ -18,6 +18,9 @@ known is null, and so are numbers that are not finite.
   keys             kind, steps (of rotations), level, uses, log2_qp, stored_bytes, resident_bytes
   client           predicted for one thread: keygen_seconds, encrypt_seconds, decrypt_seconds; memory: keygen_bytes,
                    encrypt_bytes, decrypt_bytes; sizes: input_bytes, result_bytes, key_bytes, file_bytes
+  owner            what is computed in the clear; null where nothing is: before (name of what is given, of: the
+                   encrypted input, shape, steps in words), after (name of the result, of: the decrypted output, ...),
+                   ranges (accepted: given, column, name, low, high), learned (weights in the client's file)
   notes            sentences on what the numbers rest on
 and, but for client files, which hold no code:
   time             predicted seconds on one thread: later_runs, encoding, memory (from the system), first_run (the sum

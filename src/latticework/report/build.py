@@ -40,6 +40,7 @@ from latticework.report.data import (
 from latticework.report.layout_words import layout_words
 from latticework.report.lines import lines_of, moments_of, where_text
 from latticework.report.notes import error_note, plan_notes, table_text
+from latticework.report.owner_work import owner_work
 from latticework.report.report import Report
 from latticework.report.under_budget import under_budget
 
@@ -158,6 +159,7 @@ def _report(
         execution,
         notes,
         chain.plain_modulus,
+        owner_work(client),
     )  # fmt: skip
 
 

@@ -114,6 +114,47 @@ class OutputRow:
 
 
 @dataclass(frozen=True, slots=True)
+class StageRow:
+    """What the owner computes for an input or a result.
+
+    name   of what is given, or of the result;  of  the encrypted input, or the decrypted output
+    shape  of what is given, or of the output
+    """
+
+    name: str
+    of: str
+    shape: tuple[int, ...]
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRange:
+    """Between which numbers a column of what is given has to lie.
+
+    name  of the column, where it is known
+    """
+
+    given: str
+    column: int
+    name: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerWork:
+    """What the owner computes in the clear.
+
+    learned  what of the model's weights is in its steps, and so in the client's file
+    """
+
+    before: tuple[StageRow, ...]
+    after: tuple[StageRow, ...]
+    ranges: tuple[ColumnRange, ...]
+    learned: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class KeyRow:
     """One evaluation key. steps: of a rotation; None for relinearisation and conjugation."""
 
@@ -444,6 +485,7 @@ class Contents:
     execution  None for a client file, which holds no code
     notes      what the numbers rest on
     plain_modulus  of exact integers; 0: approximate numbers
+    owner      what the owner computes before encryption and after decryption; None: nothing
     """
 
     name: str
@@ -460,3 +502,4 @@ class Contents:
     execution: Execution | None
     notes: tuple[str, ...]
     plain_modulus: int = 0
+    owner: OwnerWork | None = None

@@ -93,8 +93,8 @@ def file_facts(source: str | Path | bytes, *, with_report: bool = False) -> dict
             "scheme": spec.chain.scheme,
             "ring_degree": spec.chain.ring_degree,
             "insecure": spec.chain.insecure,
-            "inputs": [i.name for i in spec.arguments or spec.inputs],
-            "outputs": [o.name for o in spec.results or spec.outputs],
+            "inputs": spec.given_names,
+            "outputs": spec.result_names,
             "num_evaluation_keys": len(spec.manifest.uses),
         }
     if isinstance(header.get("key_set"), bytes):

@@ -25,6 +25,7 @@ from latticework.report.layout_choice import layout_choice
 from latticework.report.layout_words import LEGEND, layout_words
 from latticework.report.markup import code, facts, fold, layout, section, table, whole
 from latticework.report.memory_html import keys_in_memory
+from latticework.report.owner_work import owner_html
 from latticework.report.quantities import (
     as_digits,
     count,
@@ -79,6 +80,7 @@ def render_page(report: Contents) -> str:
 def render_fragment(report: Contents) -> str:
     """The report for a notebook cell."""
     parts = [_title(report), _figures(report), _interface(report)]
+    parts += [] if report.owner is None else [owner_html(report.owner)]
     if report.execution is not None:
         parts += _execution(report.execution)
     parts += [_client(report), _keys(report), _chain(report)]

@@ -18,6 +18,7 @@ from latticework.report.data import Contents, Execution, InputRow, LayoutChoice,
 from latticework.report.lanes_text import lanes_text
 from latticework.report.layout_words import LEGEND, first_slots, layout_words
 from latticework.report.memory import memory_text
+from latticework.report.owner_work import owner_text
 from latticework.report.quantities import as_digits, count, duration, power_of_two, real, share, size, small
 from latticework.report.quantities import shape as shape_text
 from latticework.report.text_table import WIDTH, clip, columns
@@ -52,7 +53,7 @@ BAR_WIDTH = 12
 
 def render_text(report: Contents) -> str:
     """The whole report; ends with a newline."""
-    parts = [*_head(report), *_interface(report)]
+    parts = [*_head(report), *_interface(report), *([] if report.owner is None else owner_text(report.owner))]
     if report.execution is not None:
         parts += _execution(report.execution)
     parts += ["", "Client, predicted for one thread and one run", *columns(CLIENT_HEADS, client_rows(report.client))]

@@ -27,7 +27,7 @@ def inputs_by_name(
     part    whether others may come from elsewhere: at least one has to be given, and what shares a ciphertext with it
     raises  TraceError for too many, unknown, missing or repeated ones
     """
-    names = [i.name for i in spec.arguments or spec.inputs]
+    names = spec.given_names
     listed = ", ".join(names)
     if len(arrays) > len(names):
         raise TraceError(f"program {spec.name} has the inputs {listed}; got {len(arrays)} values")

@@ -21,6 +21,7 @@ from latticework.errors import (
     ShapeError,
     UserError,
 )
+from latticework.owner.run import returned
 from latticework.packing.arrays import as_vectors
 from latticework.plan.schema import ClientSpec, IndexInput, Output, SecretInput
 from latticework.plan.serialise import interface_id, read_client, write_client
@@ -30,11 +31,13 @@ from latticework.runtime.callers import at_caller
 from latticework.runtime.coding import Coding, PlanDecryptor, coding_of
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
+from latticework.runtime.finished import finished_values
 from latticework.runtime.integers import check_integer
 from latticework.runtime.key_folder import OnKey, write_keys
 from latticework.runtime.keys import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
 from latticework.runtime.options import open_context
 from latticework.runtime.owner import OwnerValue, of_one_run, of_several
+from latticework.runtime.prepared import prepared_inputs
 from latticework.runtime.rounds import after_rounds
 from latticework.user.arrays import as_array, find_loss
 from latticework.words.shown import describe
@@ -185,7 +188,8 @@ class Client:
     def encrypt(self, *arrays: npt.ArrayLike | int, **named: npt.ArrayLike | int) -> Encrypted:
         """Encrypt the inputs, by position or by name; run-time integers travel in the clear.
 
-        arrays  of the shapes that were compiled; any number of rows, where the program computes every row alike and
+        arrays  of the shapes that were compiled, or as the owner has them where the program says what to compute of
+                them first (`spec.owner`); any number of rows, where the program computes every row alike and
                 apart from the others; or stacks (runs, *shape), one input for each run. The server takes all of it in
                 one call, and `decrypt` gives the results of all rows or runs
         raises  ShapeError, DtypeError or RangeError, before anything is encrypted, for inputs that do not fit
@@ -225,6 +229,8 @@ class Client:
     def decrypt(self, encrypted: Encrypted) -> OwnerValue | Any:
         """Decrypt the outputs of a run: one OwnerValue, or a tuple or dictionary of them, as the program returned.
 
+        Where the owner goes on computing after decryption they are FinishedValues, which reveal the finished results.
+
         To type checkers it is an OwnerValue where nothing else is done with it than one can do.
         raises  ParameterMismatchError for ciphertexts of other parameters or another key
         """
@@ -241,12 +247,8 @@ class Client:
         values = after_rounds(self.spec, self._values(encrypted), encrypted.rounds)
         if self.spec.results:
             return return_values(self.spec, list(values.values()))
-        names = [o.name for o in self.spec.outputs]
-        if names == ["result"]:
-            return values["result"]
-        if names == [f"result{i}" for i in range(len(names))]:
-            return tuple(values.values())
-        return values
+        values = finished_values(self.spec, values)
+        return returned(self.spec.result_names, list(values.values()))
 
     def _check_origin(self, where: str, ciphertext: _core.Ciphertext) -> None:
         assert self._secret is not None
@@ -310,6 +312,7 @@ class Client:
         given = inputs_by_name(self.spec, arrays, named, part=part)
         if self.spec.arguments:
             given = gather_inputs(self.spec, given)
+        given = prepared_inputs(self.spec, given)
         sent = [i for i in self.spec.inputs if i.name in given]  # the server has those that another circuit computes
         values = {i.name: self._checked(i, given[i.name]) for i in sent}
         return Inputs(*in_runs(self.spec, values))

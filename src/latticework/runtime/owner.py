@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from math import inf, isfinite
 from typing import Any, NoReturn
 
+import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import SecretKeyError
@@ -59,6 +60,19 @@ class OwnerValue:
     def reveal(self) -> npt.NDArray[Any]:
         """The tensor, for the owner: do not publish or send its low bits."""
         return self._array.copy()
+
+    def as_array(self) -> npt.NDArray[Any]:
+        """The result as an array, for the owner."""
+        return self._array.copy()
+
+    @property
+    def is_certain(self) -> npt.NDArray[np.bool_]:
+        """Whether it has an error bound; of decisions, which of them no error within the bound could change."""
+        return np.array(isfinite(self.error_bound))
+
+    def doubt(self) -> str:
+        """What a reader has to know before relying on it; nothing if its bound is proved."""
+        return doubt_about(self)
 
     def __repr__(self) -> str:
         return describe(

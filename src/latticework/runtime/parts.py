@@ -159,10 +159,20 @@ def check_whole_ciphertexts(spec: ClientSpec, given: Iterable[str]) -> None:
                 f"{', '.join(lacking)} in the same part, or compile the circuit with a group= of their own for inputs "
                 "that come apart"
             )
+    for stage in () if spec.owner is None else spec.owner.before:
+        pieces = list(dict.fromkeys(piece.given for piece in stage.pieces))
+        lacking = [name for name in pieces if name not in names]
+        if lacking and len(lacking) < len(pieces):
+            raise TraceError(
+                f"program {spec.name}: {', '.join(pieces)} are encrypted as one; encrypt {', '.join(lacking)} in the "
+                "same part"
+            )
 
 
 def _users_names(spec: ClientSpec, *inputs: str) -> str:
     """What users call inputs of the plan, which may hold several arguments of a circuit."""
     numbers = {i.name: number for number, i in enumerate(spec.secret_inputs)}
+    if spec.owner is not None:
+        return ", ".join(spec.owner.given_for(inputs))
     found = [[a.name for a in spec.arguments if a.input == numbers.get(name)] or [name] for name in inputs]
     return ", ".join(name for names in found for name in names)

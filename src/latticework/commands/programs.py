@@ -1,0 +1,115 @@
+"""Programs by the names of their files: Python, HEIR's text, and trained models."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from latticework.errors import TraceError, UserError
+from latticework.frontend import Circuit, Program
+from latticework.importers.onnx_door import from_onnx
+from latticework.importers.sklearn_door import from_sklearn
+from latticework.importers.sklearn_door.files import load_skops
+from latticework.importers.torch_door.door import from_torch
+from latticework.importers.torch_door.files import load_exported
+from latticework.interop.heir import from_heir
+
+ProgramFile = Annotated[
+    str,
+    typer.Argument(
+        help="FILE.py, or FILE.py:NAME if it holds several programs; FILE.mlir of HEIR; FILE.onnx, FILE.pt2 of "
+        "PyTorch or FILE.skops of scikit-learn."
+    ),
+]
+TrustFile = Annotated[
+    bool, typer.Option("--trust-file", help="Read a model whose file can execute code (.pt2, some .skops).")
+]
+Shapes = Annotated[
+    list[str] | None, typer.Option("--shape", help="Of an ONNX model: x=1,4 for an input, N=1 for a free dimension.")
+]
+
+
+def load_program(argument: str, *, trust: bool = False, shapes: list[str] | None = None) -> Program | Circuit:
+    """The program or circuit of FILE.py[:NAME], the program of FILE.mlir[:NAME], or that of a trained model.
+
+    trust   whether files of models may execute code
+    shapes  of inputs and free dimensions of an ONNX model
+    raises  TraceError if there is none of that name, or several and no name, or if the file cannot be executed;
+            SecurityError for models that are not trusted; as from_onnx, from_torch and from_sklearn
+    """
+    file, _, name = argument.partition(":")
+    path = Path(file)
+    if not path.is_file():
+        raise FileNotFoundError(f"no such file: {path}")
+    if path.suffix == ".mlir":
+        return from_heir(path, name or None)
+    if path.suffix == ".onnx":
+        return from_onnx(path, read_shapes(shapes or []))
+    if path.suffix == ".pt2":
+        return from_torch(_exported(path, trust=trust))
+    if path.suffix == ".skops":
+        return from_sklearn(load_skops(path, trust), name or None)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise TraceError(f"{path} is not a Python file; name it something.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except UserError as error:
+        raise type(error)(error.message, at=error.at or _place(str(spec.origin), error)) from None
+    except (Exception, SystemExit) as error:
+        what = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise TraceError(
+            f"executing the file raised {type(error).__name__}: {what}; mend it until `python {path}` runs",
+            at=_place(str(spec.origin), error),
+        ) from None
+    finally:
+        sys.path.pop(0)
+    programs = {k: v for k, v in vars(module).items() if isinstance(v, Program | Circuit)}
+    if name and name in programs:
+        return programs[name]
+    if not name and len(programs) == 1:
+        return next(iter(programs.values()))
+    listed = ", ".join(programs) or "none"
+    raise TraceError(
+        f"{path} has these programs: {listed}; name one as {path}:NAME (decorated with @lw.program or @lw.circuit)"
+    )
+
+
+def _exported(path: Path, *, trust: bool) -> Any:
+    try:
+        return load_exported(path, trust)
+    except UserError as error:  # at a line of ours
+        raise type(error)(error.message) from None
+
+
+def _place(file: str, error: BaseException) -> str:
+    """The line of a user's file that an exception comes from, as file:line."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return f"{file}:{lines[-1]}" if lines else file
+
+
+def read_shapes(words: list[str]) -> dict[str, Any]:
+    """Shapes by name from words such as x=1,4 and N=1.
+
+    raises  TraceError for others
+    """
+    found: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        try:
+            extents = tuple(int(part) for part in text.split(","))
+        except ValueError:
+            extents = ()
+        if not name or not equals or not extents:
+            raise TraceError(f"--shape {word}: give NAME=EXTENTS, such as x=1,3,224,224, or N=1 for a free dimension")
+        found[name] = extents[0] if len(extents) == 1 else extents
+    return found

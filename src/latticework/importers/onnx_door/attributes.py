@@ -1,0 +1,56 @@
+"""What a node is given besides its operands, as Python's values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import isnan
+from typing import Any
+
+from latticework.errors import FormatError, RangeError
+from latticework.importers.onnx_door.tensors import TensorReader
+
+_FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS = range(1, 9)
+_NAMES = {
+    9: "several tensors", 10: "several graphs", 11: "a sparse tensor", 12: "sparse tensors", 13: "a type", 14: "types",
+}  # fmt: skip
+
+
+def options_of(
+    node: Any, tensors: TensorReader, graph: Callable[[Any], Any], outer: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The attributes of a node by name.
+
+    graph  makes something of a nested graph
+    outer  attributes of the call of a function, where the node is in the function's body
+    """
+    found: dict[str, Any] = {}
+    for given in node.attribute:
+        if given.ref_attr_name:
+            if outer is None:
+                raise FormatError(f"{given.name} refers to an attribute {given.ref_attr_name} of no function")
+            if given.ref_attr_name in outer:
+                found[given.name] = outer[given.ref_attr_name]
+        elif given.name in found:
+            raise FormatError(f"{given.name} is given twice; the file is damaged")
+        else:
+            found[given.name] = _value(given, tensors, graph)
+    return found
+
+
+def _value(given: Any, tensors: TensorReader, graph: Callable[[Any], Any]) -> Any:
+    kind = given.type
+    if kind == _TENSOR:
+        return tensors.array(given.t, given.name)
+    if kind == _GRAPH:
+        return graph(given.g)
+    if kind in (_STRING, _STRINGS):
+        texts = tuple(text.decode("utf-8", "replace") for text in (given.strings if kind == _STRINGS else [given.s]))
+        return texts if kind == _STRINGS else texts[0]
+    if kind in (_INT, _INTS):
+        return int(given.i) if kind == _INT else tuple(given.ints)
+    if kind in (_FLOAT, _FLOATS):
+        numbers = (float(given.f),) if kind == _FLOAT else tuple(given.floats)
+        if any(map(isnan, numbers)):
+            raise RangeError(f"{given.name} is NaN; repair the model")
+        return numbers if kind == _FLOATS else numbers[0]
+    raise FormatError(f"{given.name} is {_NAMES.get(kind, f'of unknown type {kind}')}, which no operator here takes")

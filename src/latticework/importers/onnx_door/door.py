@@ -1,0 +1,143 @@
+"""lw.from_onnx: an ONNX file as a program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from latticework.errors import DtypeError, FormatError, UserError
+from latticework.importers.cuts import cut_program
+from latticework.importers.graph import Graph, GraphInput, Ref
+from latticework.importers.onnx_door import shapes as binding
+from latticework.importers.onnx_door.building import OnnxBuilder, Scope
+from latticework.importers.onnx_door.limits import allowing
+from latticework.importers.onnx_door.operators import quantised
+from latticework.importers.onnx_door.operators.table import CONVERTERS
+from latticework.importers.onnx_door.parts import check_values, needed
+from latticework.importers.onnx_door.reading import OnnxFile, read
+from latticework.importers.onnx_door.tensors import REAL, TensorReader
+from latticework.importers.onnx_door.wholes import check_wholes
+from latticework.importers.owner_rules.onnx import ONNX_RULES
+from latticework.importers.program import ImportedProgram
+
+_SPARE_BYTES = 200 << 20
+_DAMAGE = (UnicodeDecodeError, RecursionError, OverflowError, MemoryError)
+
+
+def from_onnx(
+    model: Any,
+    shapes: Mapping[str, Any] | None = None,
+    *,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    public: Mapping[str, Any] | None = None,
+    client: Sequence[str] = (),
+    server: Sequence[str] = (),
+    memory_bytes: int = _SPARE_BYTES,
+) -> ImportedProgram:
+    """What an ONNX model computes, as a program; its inputs are encrypted, and its weights are public.
+
+    model    path of a file, its bytes, or an onnx.ModelProto; operators of versions 7 on, and of ai.onnx.ml
+    shapes   of inputs by name, {"x": (1, 3, 224, 224)}, or extents of named dimensions, {"N": 1}
+    inputs   names of values to be encrypted, wherever in the graph; those of the model, unless given
+    outputs  names of values to be computed, wherever in the graph; those of the model, unless given
+    public   arrays for inputs that are not encrypted, such as masks and whole numbers, by name
+    client, server  nodes, by name, that the owner of the data or the server has to compute, whatever would be chosen:
+             what is cheap in the clear or impossible encrypted at both ends is the owner's, as `notes` say
+    memory_bytes  that public values may take while the model is imported, beyond twice the file
+    returns  a program of as many arrays as there are inputs, which returns an array, or a tuple of several; called with
+             NumPy arrays it computes in NumPy, in float64. Its `notes` say what importing changed
+    raises   FormatError for damaged files, ShapeError that names free dimensions, UnsupportedError that names all
+             operators that cannot be computed encrypted, and what to do; MissingPackageError without the package onnx
+    """
+    try:
+        file = read(model)
+        with allowing(memory_bytes + 2 * file.size):
+            graph, notes, kinds = _graph(file, shapes or {}, inputs, outputs, public or {})
+            check = partial(check_wholes, file.name, kinds)
+            del file
+            return cut_program(graph, CONVERTERS, ONNX_RULES, notes, client=client, server=server, check=check)
+    except _DAMAGE as error:
+        name = Path(model).name if isinstance(model, str) else "the model"
+        raise FormatError(
+            f"{name} is damaged, or too large: {type(error).__name__}: {error}; export it again"
+        ) from error
+
+
+def _graph(
+    file: OnnxFile,
+    shapes: Mapping[str, Any],
+    inputs: Sequence[str] | None,
+    outputs: Sequence[str] | None,
+    public: Mapping[str, Any],
+) -> tuple[Graph, tuple[str, ...], dict[str, int]]:
+    """The model, what there is to say of it, and ONNX's data types of its inputs."""
+    graph, notes = file.model.graph, dict[str, None]()
+    arrays = {array.name: array for array in graph.initializer}
+    for option, names in (("inputs", inputs), ("outputs", outputs), ("public", list(public))):
+        check_values(graph, names or [], option, file.name)
+    declared = {value.name: value for value in (*graph.input, *graph.value_info, *graph.output)}
+    of_model = [value.name for value in graph.input if value.name not in arrays and value.name not in public]
+    secret = list(dict.fromkeys(of_model if inputs is None else inputs))
+    wanted = list(outputs) if outputs is not None else [value.name for value in graph.output]
+    if not wanted:
+        raise FormatError(f"{file.name}: the model has no output; give outputs=[...]")
+    kept, loose = needed(graph, wanted, [*secret, *public], file.name)
+    _check_loose(file, loose - set(arrays), set(of_model), inputs is not None)
+
+    tensors = TensorReader(file.folder, notes.setdefault)
+    builder = OnnxBuilder(file, tensors)
+    builder.constants.update((name, _public(name, array, file)) for name, array in public.items())
+    used = {name for name in loose if name in arrays}
+    for name in used:
+        builder.constants[name] = tensors.array(arrays[name], name)
+    scope = Scope({name: name for name in (*secret, *public, *used)}, file.versions)
+    nodes = builder.build(kept, wanted, scope)
+    refs = tuple(Ref(scope.names[name]) for name in wanted)
+    read = {name for node in nodes for name in node.reads()} | {ref.name for ref in refs}
+    given = [name for name in secret if name in read]
+    if not given:
+        raise UserError(f"{file.name}: no output depends on an input; give inputs=[...] or outputs=[...]")
+    if idle := [name for name in secret if name not in read]:
+        notes.setdefault(f"inputs that nothing needs were left out: {', '.join(idle)}")
+    extents = [(name, binding.declared(declared.get(name))) for name in secret]
+    binding.check_names(shapes, extents, file.name)
+    by_name = dict(extents)
+    taken = tuple(
+        GraphInput(name, binding.bind(name, by_name[name], shapes, file.name), file.at(text=name)) for name in given
+    )
+    if any(node.operator in quantised.OPERATORS for node in nodes):
+        nodes = list(quantised.without_pairs(nodes, builder.constants))
+        notes.setdefault(quantised.NOTE)
+    title = graph.name if file.name == "model.onnx" and graph.name else file.name.removesuffix(".onnx")
+    kinds = {name: _kind(declared.get(name)) for name in given}
+    return Graph(title or "model", taken, builder.constants, tuple(nodes), refs, file.at()), tuple(notes), kinds
+
+
+def _check_loose(file: OnnxFile, unmade: set[str], of_model: set[str], cut: bool) -> None:
+    if not unmade:
+        return
+    names = ", ".join(sorted(unmade)[:8])
+    if unmade <= of_model and cut:
+        raise UserError(
+            f"{file.name}: the outputs need {names} too; name it among inputs= or give its array in public="
+        )
+    raise FormatError(f"{file.name}: {names} is read, and nothing makes it; the file is damaged")
+
+
+def _public(name: str, array: Any, file: OnnxFile) -> Any:
+    found = np.asarray(array)
+    if found.dtype.kind not in "fiubUS":
+        raise DtypeError(f"{file.name}: public gives {name} an array of {found.dtype}; give numbers")
+    return found
+
+
+def _kind(value: Any) -> int:
+    """The data type that a ValueInfoProto declares; that of float32 where it says nothing."""
+    if value is None or not value.type.HasField("tensor_type"):
+        return REAL[0]
+    return int(value.type.tensor_type.elem_type) or REAL[0]

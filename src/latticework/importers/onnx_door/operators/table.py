@@ -1,0 +1,76 @@
+"""All operators of ONNX files that have a meaning here, and what to do instead of some that have none."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from latticework.importers.converters import Converter, Converters
+from latticework.importers.meanings.values import is_secret
+from latticework.importers.onnx_door.limits import check_size, spend
+from latticework.importers.onnx_door.operators import (
+    control,
+    elementwise,
+    indexing,
+    learned,
+    linear,
+    normalisation,
+    public,
+    quantised,
+    reductions,
+    resizing,
+    shaping,
+    windows,
+)
+
+_CUT = "cut the graph before it with outputs=[...], and do it after decryption"
+_RANDOM = "export the model for inference, without what draws at random"
+_STRINGS = "work on texts before encryption"
+REMEDIES = {
+    **dict.fromkeys(("Hardmax", "Unique", "NonMaxSuppression"), _CUT),
+    **dict.fromkeys(("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike"), _RANDOM),
+    **dict.fromkeys(("Multinomial", "Bernoulli"), _RANDOM),
+    **dict.fromkeys(("StringNormalizer", "TfIdfVectorizer", "StringConcat", "StringSplit", "RegexFullMatch"), _STRINGS),
+}  # fmt: skip
+
+
+def _counted(converter: Converter) -> Converter:
+    """A converter whose results are counted, and bounded where they are secret."""
+
+    @functools.wraps(converter.meaning)
+    def meaning(*args: Any, **options: Any) -> Any:
+        made = converter.meaning(*args, **options)
+        for result in made if isinstance(made, tuple) else (made,):
+            if is_secret(result):
+                check_size(result.shape, secret=True)
+            else:
+                spend(np.size(result))
+        return made
+
+    return replace(converter, meaning=meaning)
+
+
+def _table(families: Iterable[Iterable[Converter]]) -> Converters:
+    return Converters([_counted(converter) for family in families for converter in family], REMEDIES)
+
+
+CONVERTERS: Converters = _table(
+    (
+        elementwise.CONVERTERS,
+        linear.CONVERTERS,
+        windows.CONVERTERS,
+        reductions.CONVERTERS,
+        shaping.CONVERTERS,
+        indexing.CONVERTERS,
+        normalisation.CONVERTERS,
+        resizing.CONVERTERS,
+        quantised.CONVERTERS,
+        public.CONVERTERS,
+        control.converters(lambda: CONVERTERS),
+        learned.CONVERTERS,
+    )
+)

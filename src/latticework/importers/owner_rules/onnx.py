@@ -1,0 +1,262 @@
+"""Operators of ONNX that the owner of the data can compute."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from latticework.importers.graph import Node, Ref
+from latticework.importers.owner_rules import common
+from latticework.importers.owner_rules.rules import (
+    SECRET,
+    CannotMoveError,
+    Moved,
+    OwnerRule,
+    OwnerRules,
+    StepMaker,
+    Steps,
+    rules,
+    whole,
+    wholes,
+)
+from latticework.owner import ByName, CodeOf, Extreme, Labels, Largest, NamesOf, Normalise, OneHot, Softmax, Votes
+
+ML = "ai.onnx.ml"
+CLASS = "class of the largest score"  # the first result of classifiers
+_POST: dict[Any, tuple[str, dict[str, Any]]] = {"SOFTMAX": ("Softmax", {"axis": 1}), "LOGISTIC": ("Sigmoid", {})}
+_CLASSIFIERS = ("LinearClassifier", "SVMClassifier", "TreeEnsembleClassifier")
+
+
+def _softmax(*, log: bool) -> StepMaker:
+    def make(moved: Moved) -> Steps:
+        rank, old = len(moved.shape), moved.node.version < 13
+        dim = moved.dim(moved.options.get("axis", 1 if old else -1))
+        if old and prod(moved.shape[dim:]) != moved.shape[-1]:
+            raise CannotMoveError(f"a softmax over several axes at once, of {rank}")
+        return (Softmax(-1 if old else dim, log),)
+
+    return make
+
+
+def _extreme(*, smallest: bool) -> StepMaker:
+    def make(moved: Moved) -> Steps:
+        if moved.options.get("select_last_index", 0):
+            raise CannotMoveError("it takes the last of several that are equal")
+        keep = bool(moved.options.get("keepdims", 1))
+        return (Extreme(None, moved.dim(moved.options.get("axis", 0)), keep, smallest),)
+
+    return make
+
+
+def _largest(moved: Moved) -> Steps:
+    sorted_from_top = moved.options.get("largest", 1) and moved.options.get("sorted", 1)
+    if moved.node.results[0] or not sorted_from_top or moved.dim(moved.options.get("axis", -1)) != -1:
+        raise CannotMoveError("only the places of the largest along the last axis are taken, in order")
+    return (Largest(whole(moved.args[1])),)
+
+
+def _labels(options: dict[str, Any]) -> Labels:
+    return common.labels_of(
+        options.get("classlabels_strings"), options.get("classlabels_int64s"), options.get("classlabels_ints")
+    )
+
+
+def _by_name(moved: Moved) -> Steps:
+    return (ByName(_labels(moved.options)),)
+
+
+def _class(moved: Moved) -> Steps:
+    labels, classes = _labels(moved.options), moved.shape[-1]
+    if moved.options["votes"]:
+        return (Votes(len(labels)), Extreme(labels))
+    if len(labels) != classes:
+        raise CannotMoveError(f"{len(labels)} classes of {classes} scores")
+    return (Extreme(labels),)
+
+
+def _pairs(moved: Moved) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Keys and values of a LabelEncoder."""
+    kinds = ("strings", "int64s", "floats", "tensor")
+    keys = next((moved.options[f"keys_{k}"] for k in kinds if moved.options.get(f"keys_{k}") is not None), None)
+    found = next((moved.options[f"values_{k}"] for k in kinds if moved.options.get(f"values_{k}") is not None), None)
+    if keys is None or found is None:
+        raise CannotMoveError("it has no keys, or no values")
+    return np.asarray(keys).reshape(-1), np.asarray(found).reshape(-1)
+
+
+def _names_of(moved: Moved) -> Steps:
+    """Names of numbers 0, 1, 2, ... of classes."""
+    keys, found = _pairs(moved)
+    order = np.argsort(keys)
+    if keys.dtype.kind not in "iuf" or not np.array_equal(keys[order], np.arange(len(keys))):
+        raise CannotMoveError("its keys are not 0, 1, 2, ...")
+    return (NamesOf(common.labels_of(found[order])),)
+
+
+def _code_of(moved: Moved) -> Steps:
+    """Numbers 0, 1, 2, ... of categories."""
+    keys, found = _pairs(moved)
+    order = np.argsort(found)
+    if found.dtype.kind not in "iuf" or not np.array_equal(found[order], np.arange(len(found))):
+        raise CannotMoveError("its values are not 0, 1, 2, ...")
+    default = moved.options.get("default_int64", -1)
+    return (CodeOf(common.labels_of(keys[order]), int(default)),)
+
+
+def _one_hot(moved: Moved) -> Steps:
+    labels = common.labels_of(moved.options.get("cats_strings"), moved.options.get("cats_int64s"))
+    return (OneHot(labels, bool(moved.options.get("zeros", 1))),)
+
+
+def _rows_of(moved: Moved) -> Steps:
+    """Rows of a table of weights by secret numbers: an embedding."""
+    if moved.args[1] is not SECRET or int(moved.options.get("axis", 0)) != 0:
+        raise CannotMoveError("the numbers are public, or of another axis than the first")
+    return common.table_rows(moved.args[0])
+
+
+def _features(moved: Moved) -> Steps:
+    """Some columns, by public numbers."""
+    moved.first_is_secret()
+    return common.columns(moved, -1, wholes(moved.args[1]))
+
+
+def _name_by_number(moved: Moved) -> Steps:
+    """A public list of classes, and the secret number of one."""
+    if moved.args[0] is SECRET:
+        return _features(moved)
+    return (NamesOf(common.labels_of(np.asarray(moved.args[0]).reshape(-1))),)
+
+
+def _scaler(moved: Moved) -> Steps:
+    scale = np.asarray(moved.options.get("scale", 1.0), dtype=np.float64)
+    offset = np.asarray(moved.options.get("offset", 0.0), dtype=np.float64)
+    scale = scale if scale.size else np.ones(1)
+    offset = offset if offset.size else np.zeros(1)
+    return common.scaled(moved, scale, -offset * scale)
+
+
+def _normalizer(moved: Moved) -> Steps:
+    return (Normalise({"MAX": "max", "L1": "l1", "L2": "l2"}[moved.options.get("norm", "MAX")]),)
+
+
+def _clip(moved: Moved) -> Steps:
+    moved.first_is_secret()
+    return common.clipped(moved.given(1, "min"), moved.given(2, "max"))
+
+
+def _reshape(moved: Moved) -> Steps:
+    moved.first_is_secret()
+    sizes = list(wholes(moved.args[1]))
+    if not moved.options.get("allowzero", 0):
+        sizes = [moved.shape[i] if n == 0 else n for i, n in enumerate(sizes)]
+    return common.reshaped(moved, sizes)
+
+
+def _flatten(moved: Moved) -> Steps:
+    axis = int(moved.options.get("axis", 1))
+    axis += len(moved.shape) if axis < 0 else 0
+    return common.reshaped(moved, (prod(moved.shape[:axis]), prod(moved.shape[axis:])))
+
+
+def _axes(moved: Moved) -> tuple[int, ...] | None:
+    axes = moved.given(1, "axes")
+    return None if axes is None else wholes(axes)
+
+
+def _squeeze(moved: Moved) -> Steps:
+    axes, rank = _axes(moved), len(moved.shape)
+    gone = {a % rank for a in axes} if axes is not None else {i for i, n in enumerate(moved.shape) if n == 1}
+    if any(moved.shape[a] != 1 for a in gone):
+        raise CannotMoveError(f"axes {sorted(gone)} of shape {moved.shape} are none of one element")
+    return common.reshaped(moved, [n for i, n in enumerate(moved.shape) if i not in gone])
+
+
+def _unsqueeze(moved: Moved) -> Steps:
+    axes = _axes(moved) or ()
+    rank = len(moved.shape) + len(axes)
+    places, rest = {a % rank for a in axes}, iter(moved.shape)
+    return common.reshaped(moved, [1 if i in places else next(rest) for i in range(rank)])
+
+
+def _side(*, inclusive: bool, below: bool) -> StepMaker:
+    def make(moved: Moved) -> Steps:
+        is_first = moved.args[0] is SECRET
+        other = moved.args[1 if is_first else 0]
+        turned = below == is_first
+        return common.above(moved, other, inclusive=inclusive != turned, turned=turned)
+
+    return make
+
+
+def _split(node: Node) -> tuple[Node, ...]:
+    """A classifier as its scores, what is made of them, and the class with the largest of them."""
+    if node.operator not in {f"{ML}.{name}" for name in _CLASSIFIERS} or not node.results:
+        return (node,)
+    label, made = node.results[0], (*node.results[1:], "")[0]
+    options = dict(node.options)
+    raw = made or f"{label}/scores"
+    after: list[Node] = []
+    post = options.get("post_transform", "NONE")
+    if made and post in _POST:
+        options["post_transform"] = "NONE"
+        operator, given = _POST[post]
+        raw = f"{made}/raw"
+        after.append(Node(operator, (Ref(raw),), given, (made,), node.loc, version=13))
+    if label:
+        named = {name: value for name, value in options.items() if name.startswith("classlabels")}
+        votes = node.operator == f"{ML}.SVMClassifier" and bool(options.get("vectors_per_class")) and _count(named) > 2
+        after.append(Node(CLASS, (Ref(raw),), {**named, "votes": votes}, (label,), node.loc))
+    if not after:
+        return (node,)
+    if "wanted" in options:
+        options["wanted"] = (False, True)
+    return replace(node, results=("", raw), options=options), *after
+
+
+def _count(named: dict[str, Any]) -> int:
+    return max((len(value) for value in named.values() if value is not None), default=0)
+
+
+_POINTS = {"Exp": "exp", "Log": "log", "Sqrt": "sqrt", "Abs": "absolute"}
+_ARITHMETIC = {"Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div"}
+_SAME = ("Identity", "Cast", "CastLike", "Dropout")
+_SHAPING = {"Reshape": _reshape, "Flatten": _flatten, "Squeeze": _squeeze, "Unsqueeze": _unsqueeze}
+
+ONNX_RULES = OwnerRules(
+    rules(
+        (_SAME, OwnerRule(common.nothing, common.nothing, wanted=False)),
+        *(((name,), OwnerRule(make, make, wanted=False)) for name, make in _SHAPING.items()),
+        *(
+            ((name,), OwnerRule(common.affine(kind), common.affine(kind), wanted=False))
+            for name, kind in _ARITHMETIC.items()
+        ),
+        *(((name,), OwnerRule(common.elementary(f), common.elementary(f))) for name, f in _POINTS.items()),
+        (("Sigmoid",), OwnerRule(None, common.elementary("sigmoid"))),
+        (("Tanh",), OwnerRule(None, common.elementary("tanh"))),
+        (("Clip",), OwnerRule(_clip, _clip)),
+        (("Softmax",), OwnerRule(None, _softmax(log=False))),
+        (("LogSoftmax",), OwnerRule(None, _softmax(log=True))),
+        (("ArgMax",), OwnerRule(None, _extreme(smallest=False))),
+        (("ArgMin",), OwnerRule(None, _extreme(smallest=True))),
+        (("TopK",), OwnerRule(None, _largest)),
+        (("Greater",), OwnerRule(None, _side(inclusive=False, below=False))),
+        (("GreaterOrEqual",), OwnerRule(None, _side(inclusive=True, below=False))),
+        (("Less",), OwnerRule(None, _side(inclusive=False, below=True))),
+        (("LessOrEqual",), OwnerRule(None, _side(inclusive=True, below=True))),
+        (("Gather",), OwnerRule(_rows_of, None)),
+        (("Concat",), OwnerRule(joins=lambda m: m.dim(m.options["axis"]))),
+        ((f"{ML}.FeatureVectorizer",), OwnerRule(joins=lambda m: -1)),
+        ((CLASS,), OwnerRule(None, _class)),
+        ((f"{ML}.ZipMap",), OwnerRule(None, _by_name)),
+        ((f"{ML}.LabelEncoder",), OwnerRule(_code_of, _names_of)),
+        ((f"{ML}.OneHotEncoder",), OwnerRule(_one_hot, None)),
+        ((f"{ML}.ArrayFeatureExtractor",), OwnerRule(_features, _name_by_number, wanted=False)),
+        ((f"{ML}.Scaler",), OwnerRule(_scaler, _scaler)),
+        ((f"{ML}.Normalizer",), OwnerRule(_normalizer, _normalizer)),
+    ),
+    _split,
+)

@@ -1,0 +1,168 @@
+"""lw.from_sklearn: a fitted estimator of scikit-learn as a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from latticework.errors import UnsupportedError, UserError
+from latticework.frontend.plain import plain_array
+from latticework.importers.evaluate import run
+from latticework.importers.graph import Graph, GraphInput, Node, Ref
+from latticework.importers.refusals import refuse
+from latticework.importers.sklearn_door.fold import fold
+from latticework.importers.sklearn_door.meanings import CONVERTERS
+from latticework.importers.sklearn_door.method_program import SklearnProgram
+from latticework.importers.sklearn_door.steps import Assembly, FittedStep, Reals, StepRefusedError, StepResult
+from latticework.importers.sklearn_door.table import build, methods
+from latticework.importers.sklearn_door.tree_circuits import MAX_DIGITS, FeatureGrid, SklearnCircuit
+from latticework.importers.sklearn_door.tree_ensembles import SUMS
+from latticework.ir.location import Loc
+
+Ways = Literal["sign", "exact"]
+
+
+@overload
+def from_sklearn(
+    fitted: Any, method: str | None = None, *, rows: int = 1, trees: Literal["sign"] | None = None,
+    samples: Any = None, gap: float | None = None,
+) -> SklearnProgram: ...  # fmt: skip
+@overload
+def from_sklearn(
+    fitted: Any, method: str | None = None, *, trees: Literal["exact"], samples: Any, digits: int = 8
+) -> SklearnCircuit: ...
+def from_sklearn(
+    fitted: Any, method: str | None = None, *, rows: int = 1, trees: Ways | None = None, samples: Any = None,
+    gap: float | None = None, digits: int = 8,
+) -> SklearnProgram | SklearnCircuit:  # fmt: skip
+    """A method of a fitted estimator of scikit-learn as a program, with its weights.
+
+    fitted  an estimator or a Pipeline; what it holds is read, scikit-learn is not run
+    method  "predict", "predict_proba", "decision_function", "transform", ...; "predict" if not given, of transformers
+            "transform"
+    rows    how many are encrypted together; clients take any number, in runs of as many
+    trees   "sign": trees compare by composite signs, approximately; "exact": a circuit for scheme="bfv", on digits of
+            features that the owner encrypts
+    samples (n, features) like those of training, for trees: how far they keep from thresholds, or between which limits
+            they lie, is public
+    gap     of trees="sign", the distance from thresholds, as a part of a feature's range, from which on signs are
+            right; as far as all samples keep if not given. `keeps_apart` tells the rows to calibrate with
+    digits  binary ones of each feature, of trees="exact": 2^digits steps over the range of samples
+    returns a program on (rows, features), or a circuit on their digits, whose steps after decryption are `finish`;
+            docs/models.md lists estimators
+    raises  UnsupportedError that names every step that cannot be computed encrypted, why, and what to do; UserError
+            for what is no estimator
+    """
+    kind = type(fitted).__name__
+    if isinstance(fitted, type) or not hasattr(fitted, "get_params"):
+        raise UserError(f"from_sklearn: {kind} is no fitted estimator; give one of scikit-learn, after fit")
+    _check_options(rows, trees, gap, digits)
+    loc = Loc(kind, 1)
+    width = _width(fitted)
+    given = _samples(samples, width)
+    assembly = Assembly(build, methods, {"x": width}, _at_values(given, loc), trees=trees, gap=gap)
+    offered = methods(fitted)
+    chosen = method or (offered[0] if offered else "predict")
+    if trees == "exact":
+        made = _exact(FittedStep(fitted, loc, assembly), given, digits, chosen)
+        if made is not None:
+            return made
+    result = _read(fitted, loc, assembly, chosen)
+    if assembly.refusals:
+        raise refuse(Graph(kind, (), {}, (), (), loc), assembly.refusals)
+    if not width:
+        raise UnsupportedError(f"from_sklearn: {kind} has no n_features_in_; call fit first")
+    nodes, constants = _with_names(fold(assembly.nodes, [result.value]))
+    graph = Graph(kind, (GraphInput("x", (rows, width), loc),), constants, tuple(nodes), (result.value,), loc)
+    return SklearnProgram(graph, chosen, result.finish, assembly.notes)
+
+
+def _check_options(rows: Any, trees: Any, gap: Any, digits: Any) -> None:
+    if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1:
+        raise UserError(f"from_sklearn: rows={rows!r}; give how many rows are encrypted together, 1 or more")
+    if trees not in (None, "sign", "exact"):
+        raise UserError(f'from_sklearn: trees={trees!r}; give "sign" or "exact"')
+    if gap is not None and not (isinstance(gap, int | float) and 0 < gap < 1):
+        raise UserError(f"from_sklearn: gap={gap!r}; give a part of the range of features, such as 2**-10")
+    if not isinstance(digits, int) or isinstance(digits, bool) or not 1 <= digits <= MAX_DIGITS:
+        raise UserError(f"from_sklearn: digits={digits!r}; give 1 to {MAX_DIGITS}")
+
+
+def _exact(step: FittedStep, samples: Reals | None, digits: int, method: str) -> SklearnCircuit | None:
+    """A circuit of trees; None, with the refusals noted, where an estimator is no sum of trees."""
+    if step.kind not in SUMS:
+        return None
+    try:
+        if samples is None:
+            step.refuse("the range of its features is not known", "give samples=, rows like those of training")
+        if method not in methods(step.estimator):
+            step.refuse(f"its {method} cannot be imported", f"take {' or '.join(methods(step.estimator))}")
+        read, finish = SUMS[step.kind]
+        trees = read(step)
+        steps = finish(step, Ref("x"), method).finish
+        return SklearnCircuit(step.kind, trees, FeatureGrid(samples, digits), method, steps, step.loc)
+    except StepRefusedError as error:
+        step.assembly.refusals.append(error.refusal)
+        raise refuse(Graph(step.kind, (), {}, (), (), step.loc), step.assembly.refusals) from None
+
+
+def _read(fitted: Any, loc: Loc, assembly: Assembly, method: str) -> StepResult:
+    x = Ref("x")
+    try:
+        return build(FittedStep(fitted, loc, assembly), x, method)
+    except StepRefusedError as error:
+        assembly.refusals.append(error.refusal)
+        return StepResult(x)
+
+
+def _width(fitted: Any) -> int | None:
+    """How many features an estimator takes; None where it does not say."""
+    for _ in range(10):  # pipelines in pipelines
+        steps = getattr(fitted, "steps", None)
+        if type(fitted).__name__ != "Pipeline" or not steps:
+            break
+        fitted = next((part for _, part in steps if not (part is None or isinstance(part, str))), None)
+    try:
+        return int(fitted.n_features_in_)
+    except (AttributeError, TypeError, ValueError):
+        return None
+
+
+def _samples(samples: Any, width: int | None) -> Reals | None:
+    """Rows like those of training, checked."""
+    if samples is None:
+        return None
+    given = plain_array(samples, "from_sklearn")
+    if given.ndim != 2 or given.shape[1] != width or not len(given):
+        raise UserError(f"from_sklearn: samples of shape {given.shape}; give (n, {width})")
+    return given
+
+
+def _at_values(samples: Reals | None, loc: Loc) -> Callable[[Ref, Sequence[Node]], Reals | None]:
+    """What samples are at a value of a graph."""
+    if samples is None:
+        return lambda value, nodes: None
+    given = samples
+
+    def at(value: Ref, nodes: Sequence[Node]) -> Reals:
+        graph = Graph("samples", (GraphInput("x", given.shape, loc),), {}, tuple(nodes), (value,), loc)
+        found: Reals = run(graph, CONVERTERS, {"x": given})[0]
+        return found
+
+    return at
+
+
+def _with_names(nodes: Sequence[Node]) -> tuple[list[Node], dict[str, Any]]:
+    """Nodes whose arrays have names: the weights of a model."""
+    constants: dict[str, Any] = {}
+    named = []
+    for node in nodes:
+        options = dict(node.options)
+        for option, value in node.options.items():
+            if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+                name = f"{node.results[0]}.{option}"
+                constants[name], options[option] = value, Ref(name)
+        named.append(Node(node.operator, node.args, options, node.results, node.loc, node.version))
+    return named, constants

@@ -1,0 +1,117 @@
+"""Sums of trees by composite signs: every comparison of every path in one array, then products along the paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from latticework.frontend.comparing import sign
+from latticework.frontend.tracing import Traced
+from latticework.importers.graph import Ref
+from latticework.importers.sklearn_door.steps import FittedStep, Reals
+from latticework.importers.sklearn_door.trees import TreeSum
+
+LEAST_GAP = 2.0**-16  # of a threshold, on the way of a row, by the range of the feature
+KEPT = 0.9  # of the smallest distance of samples: others that come as close are as good
+MARGIN_OPTIONS = ("feature", "threshold", "side", "scale", "is_single")
+_ROWS = 64  # whose distances are in memory at once
+
+
+def by_signs(step: FittedStep, x: Ref, trees: TreeSum) -> Ref:
+    """The sum of trees, (rows, outputs), or (rows,) of one output.
+
+    A row is right where its features keep the gap from the thresholds of its own paths: where it leaves the path to
+    another leaf, that comparison is one of its own, and is 0 there, whatever those further on are.
+    raises  StepRefusedError without samples, and where one of them is so close to a threshold that no sign tells it
+    """
+    samples = step.assembly.samples_at(x)
+    if samples is None:
+        step.refuse("how far features keep from thresholds is not known", "give samples=, rows like those of training")
+    depth = max(1, *(len(leaf.splits) for leaf in trees.leaves))
+    shape = depth, len(trees.leaves)
+    feature, threshold, side, scale = np.zeros(shape, int), np.zeros(shape), np.zeros(shape), np.ones(shape)
+    reach = _reach(trees, samples)
+    for place, leaf in enumerate(trees.leaves):
+        for level, split in enumerate(leaf.splits):
+            feature[level, place], threshold[level, place] = split.feature, split.threshold
+            side[level, place], scale[level, place] = (1 if split.is_above else -1), 1 / reach[split.feature]
+    own, _ = margins(samples, feature, threshold, side, scale, trees.is_single)
+    gap = step.assembly.gap or KEPT * min(1.0, float(own.min()))
+    if gap < LEAST_GAP:
+        step.refuse(
+            f"{int(np.sum(own < LEAST_GAP))} of the samples have a feature closer than 2^-16 of its range to a "
+            f"threshold that decides about them (the first is row {int(own.argmin())})",
+            'take trees="exact", leave these samples out, or give the gap from which on results are to be right: '
+            f"{np.mean(own >= 2.0**-10):.1%} of the samples keep gap=2**-10",
+        )
+    step.note(
+        f"{len(trees.splits)} comparisons, {len(trees.leaves)} leaves, {depth} comparisons on the longest path; right "
+        f"for rows whose features keep {gap:.2g} of their range from the thresholds on their paths, as "
+        f"{np.mean(own >= gap):.1%} of the samples do"
+    )
+    values = np.array([leaf.value for leaf in trees.leaves]).T
+    is_one = len(values) == 1
+    return step.emit(
+        "trees", x, feature=feature, threshold=threshold, side=side, scale=scale,
+        weight=values[0] if is_one else values, bias=trees.constant[0] if is_one else trees.constant,
+        gap=gap, is_single=trees.is_single,
+    )  # fmt: skip
+
+
+def _reach(trees: TreeSum, samples: Reals) -> dict[int, float]:
+    """The largest distance of a sample from a threshold, by feature: so that one further on a path is no closer."""
+    found: dict[int, float] = {}
+    for split in trees.splits:
+        farthest = float(np.abs(samples[:, split.feature] - split.threshold).max())
+        found[split.feature] = max(found.get(split.feature, 0.0), farthest)
+    return {feature: farthest or 1.0 for feature, farthest in found.items()}
+
+
+def margins(x: Reals, feature: Any, threshold: Any, side: Any, scale: Any, is_single: bool) -> tuple[Reals, Reals]:
+    """How close each row comes to a threshold, of its range: on the paths that it takes, and of all there are."""
+    found = []
+    for rows in np.array_split(x, max(1, -(-len(x) // _ROWS))):
+        apart = np.abs(_compared(rows, is_single)[:, feature] - threshold) * scale
+        apart[:, side == 0] = np.inf
+        closest = apart.min(axis=1)
+        comes = _exactly(rows, feature, threshold, side, is_single) > 0
+        found.append((np.where(comes, closest, np.inf).min(axis=1), closest.min(axis=1)))
+    own, everywhere = zip(*found, strict=True)
+    return np.concatenate(own), np.concatenate(everywhere)
+
+
+def sum_of_trees(
+    x: Any, feature: Any, threshold: Any, side: Any, scale: Any, weight: Any, bias: Any, gap: float, is_single: bool
+) -> Any:
+    """The values of leaves, weighted by whether a row comes there.
+
+    feature, threshold, side, scale  (depth, leaves): what is compared on the way to each leaf; side 1: above, -1: not
+                                     above, 0: nothing; differences times scale lie between -1 and 1
+    weight, bias                     (outputs, leaves) and (outputs,), or (leaves,) and a number
+    """
+    comes = _indicators(x, feature, threshold, side, scale, gap) if isinstance(x, Traced) else _exactly(
+        x, feature, threshold, side, is_single)  # fmt: skip
+    return comes @ weight.T + bias
+
+
+def _indicators(x: Any, feature: Any, threshold: Any, side: Any, scale: Any, gap: float) -> Any:
+    """Near 1 where a row comes to a leaf, near 0 elsewhere, (rows, leaves)."""
+    depth, leaves = side.shape
+    numbers = np.arange(side.size)
+    apart = np.zeros((x.shape[1], side.size))
+    apart[feature.reshape(-1), numbers] = (side * scale).reshape(-1)
+    offset = np.where(side == 0, 1.0, -threshold * side * scale).reshape(-1)
+    bits = 0.5 + 0.5 * sign(x @ apart + offset, gap=gap)
+    return np.prod(np.reshape(bits, (x.shape[0], depth, leaves)), axis=1)
+
+
+def _exactly(x: Reals, feature: Any, threshold: Any, side: Any, is_single: bool) -> Reals:
+    """1 where a row comes to a leaf, 0 elsewhere, (rows, leaves)."""
+    above = _compared(x, is_single)[:, feature] > threshold
+    comes: Reals = np.all(np.where(side > 0, above, ~above) | (side == 0), axis=1).astype(np.float64)
+    return comes
+
+
+def _compared(x: Reals, is_single: bool) -> Reals:
+    return x.astype(np.float32).astype(np.float64) if is_single else x

@@ -1,0 +1,114 @@
+"""Decision trees as leaves: what is compared on the way to each, and its value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from latticework.importers.sklearn_door.steps import FittedStep, Reals
+
+MAX_LEAVES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """One comparison: whether a feature is above a threshold, or not."""
+
+    feature: int
+    threshold: float
+    is_above: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The end of a path, whose comparisons all hold for the rows that come there.
+
+    path    its comparisons from the root on
+    value   (outputs,)
+    """
+
+    path: tuple[Split, ...]
+    value: Reals
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        """Those that imply the others: of one feature on one side only one."""
+        kept: dict[tuple[int, bool], Split] = {}
+        for split in self.path:
+            key = split.feature, split.is_above
+            choose = max if split.is_above else min
+            kept[key] = choose(split, kept.get(key, split), key=lambda s: s.threshold)
+        return tuple(kept.values())
+
+
+@dataclass(frozen=True)
+class TreeSum:
+    """A sum of trees: constant plus the values of the leaves that a row comes to.
+
+    count      of trees that add to one output
+    is_single  features are rounded to float32 before they are compared
+    """
+
+    leaves: tuple[Leaf, ...]
+    constant: Reals
+    count: int
+    is_single: bool = True
+
+    @property
+    def splits(self) -> list[Split]:
+        """All comparisons, each once, as `above`."""
+        found = {Split(s.feature, s.threshold, True) for leaf in self.leaves for s in leaf.path}
+        return sorted(found, key=lambda s: (s.feature, s.threshold))
+
+
+def leaves_of_tree(step: FittedStep, tree: Any, values: Reals) -> list[Leaf]:
+    """The leaves of a tree of scikit-learn.
+
+    tree    its `tree_`
+    values  (nodes, outputs): of every node
+    """
+    names = ("children_left", "children_right", "feature", "threshold")
+    if not all(hasattr(tree, name) for name in names):
+        step.refuse("a tree of it has other attributes", "fit it with the version of scikit-learn that is installed")
+    left, right, feature = (np.asarray(getattr(tree, name)) for name in names[:3])
+    threshold = np.asarray(tree.threshold, dtype=np.float64)
+    return _leaves(step, left, right, feature, threshold, left < 0, values)
+
+
+def leaves_of_predictor(step: FittedStep, nodes: Any) -> list[Leaf]:
+    """The leaves of a tree of histograms.
+
+    nodes  a structured array
+    """
+    wanted = ("value", "feature_idx", "num_threshold", "left", "right", "is_leaf", "is_categorical")
+    if not set(wanted) <= set(nodes.dtype.names or ()):
+        step.refuse("a tree of it has other fields", "fit it with the version of scikit-learn that is installed")
+    if nodes["is_categorical"].any():
+        step.refuse("it compares categories", "encode them before encryption, and fit it on numbers")
+    value = step.checked(nodes["value"], "values of leaves", len(nodes))[:, None]
+    left, right, feature = (nodes[name].astype(np.int64) for name in ("left", "right", "feature_idx"))
+    return _leaves(step, left, right, feature, nodes["num_threshold"], nodes["is_leaf"].astype(bool), value)
+
+
+def _leaves(
+    step: FittedStep, left: Any, right: Any, feature: Any, threshold: Any, is_leaf: Any, values: Reals
+) -> list[Leaf]:
+    found: list[Leaf] = []
+    open_paths: list[tuple[int, tuple[Split, ...]]] = [(0, ())]
+    visited = 0
+    while open_paths:
+        node, path = open_paths.pop()
+        visited += 1
+        if visited > len(left) or not 0 <= node < len(left) or len(found) > MAX_LEAVES:
+            step.refuse("a tree of it is none: its nodes refer to each other", "fit it again")
+        if is_leaf[node]:
+            found.append(Leaf(path, values[node]))
+            continue
+        if not 0 <= feature[node] < step.width or not np.isfinite(threshold[node]):
+            step.refuse("a tree of it compares a feature that is not there, or with no number", "fit it again")
+        split = Split(int(feature[node]), float(threshold[node]), True)
+        open_paths.append((int(right[node]), (*path, split)))
+        open_paths.append((int(left[node]), (*path, replace(split, is_above=False))))
+    return found

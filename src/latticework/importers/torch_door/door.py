@@ -1,0 +1,83 @@
+"""`lw.from_torch`: a trained module of PyTorch, or an ExportedProgram, as a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from latticework.importers.cuts import cut_program
+from latticework.importers.owner_rules.aten import ATEN_RULES
+from latticework.importers.program import ImportedProgram
+from latticework.importers.refusals import refuse
+from latticework.importers.torch_door.checks import check_exported, check_module
+from latticework.importers.torch_door.example import example_of
+from latticework.importers.torch_door.export import export, functional, import_torch
+from latticework.importers.torch_door.operators import CONVERTERS
+from latticework.importers.torch_door.places import SourcePlaces
+from latticework.importers.torch_door.read import GraphReader
+from latticework.importers.torch_door.signature import Signature
+from latticework.ir.location import Loc
+from latticework.user.lines import definition_loc, user_loc
+
+
+def from_torch(
+    module: Any, example: Any = None, *, client: Sequence[str] = (), server: Sequence[str] = ()
+) -> ImportedProgram:
+    """What a module of PyTorch computes, as a program: called on arrays in NumPy, compiled as any other.
+
+    module   an nn.Module in evaluation mode, or a torch.export.ExportedProgram. Its weights are copied, once
+    example  a tensor or array of the shape that will be encrypted, a tuple of them in the order of forward's
+             parameters, or a dictionary by name; their values do not matter. An ExportedProgram needs none
+    client, server  operators, by their line of source or what they make, that the owner of the data or the server has
+             to compute, whatever would be chosen: what is cheap in the clear or impossible encrypted at both ends is
+             the owner's, as `notes` say
+    returns  a program whose inputs have the names of forward's parameters. Several outputs are a flat tuple; of a
+             dictionary, a dictionary
+    raises   UnsupportedError that names every operator that cannot be computed encrypted, with the module, its line and
+             what to do; TraceError, ShapeError, DtypeError for modules and examples that cannot be exported;
+             MissingPackageError without PyTorch
+    """
+    torch = import_torch()
+    at, notes = user_loc(), list[str]()
+    if isinstance(module, torch.export.ExportedProgram):
+        exported, name, loc = module, _root_name(module), at
+        check_exported(torch, exported, name, at, example)
+    else:
+        check_module(torch, module, at)
+        name, loc = type(module).__name__, _definition(torch, module, at)
+        args, kwargs = example_of(torch, module, example, at)
+        exported, assigned = export(module, args, kwargs, at)
+        notes = [f"forward assigns {name}, which is not kept from run to run" for name in assigned]
+        check_exported(torch, exported, name, at)
+    exported = functional(exported, name, at)
+    signature = Signature(torch, exported, name, loc)
+    known = {converter.operator for converter in CONVERTERS}
+    reader = GraphReader(torch, SourcePlaces(torch_folder(torch), at), known)
+    graph = reader.read(exported.graph_module, signature.public, name, loc, signature.labels)
+    refusals = [*signature.refusals, *reader.refusals]
+    if refusals:
+        raise refuse(graph, refusals)
+    given = (*notes, *signature.notes)
+    return cut_program(
+        graph, CONVERTERS, ATEN_RULES, given, client=client, server=server, check=signature.check_encrypted
+    )
+
+
+def torch_folder(torch: Any) -> str:
+    """Where PyTorch lies."""
+    return str(torch.__path__[0])
+
+
+def _definition(torch: Any, module: Any, at: Loc) -> Loc:
+    """Where forward is written; for modules of PyTorch's own, the call."""
+    code = getattr(type(module).forward, "__code__", None)
+    if code is None or code.co_filename.startswith(torch_folder(torch)):
+        return at
+    return definition_loc(code)
+
+
+def _root_name(exported: Any) -> str:
+    for node in exported.graph.nodes:
+        for _, kind in (node.meta.get("nn_module_stack") or {}).values():
+            return str(kind).rpartition(".")[2]
+    return "ExportedProgram"

@@ -1,0 +1,26 @@
+"""What overloads of ATen's operators mean, by the meanings of all doors."""
+
+from latticework.importers.converters import Converters
+from latticework.importers.torch_door.operators import (
+    activations,
+    arithmetic,
+    attention,
+    convolution,
+    copies,
+    joining,
+    linear,
+    loops,
+    normalisation,
+    recurrent,
+    reductions,
+    resizing,
+    shaping,
+)
+from latticework.importers.torch_door.operators.remedies import REMEDIES
+
+_FAMILIES = (
+    arithmetic, linear, convolution, activations, attention, normalisation, shaping, joining, resizing, reductions,
+    copies, recurrent, loops,
+)  # fmt: skip
+
+CONVERTERS = Converters([converter for family in _FAMILIES for converter in family.CONVERTERS], REMEDIES)

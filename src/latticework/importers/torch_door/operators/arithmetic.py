@@ -1,0 +1,89 @@
+"""Arithmetic of ATen, element by element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from latticework.errors import UnsupportedError
+from latticework.importers.converters import Meaning
+from latticework.importers.meanings import arithmetic as meant
+from latticework.importers.meanings.values import is_secret
+from latticework.importers.torch_door.operators.table import each
+
+_COMPARED = "of public numbers, as those of a loop"
+
+
+def _rsub(x: Any, other: Any, alpha: float = 1) -> Any:
+    return meant.sub(other, x, alpha)
+
+
+def _addcmul(x: Any, a: Any, b: Any, *, value: float = 1) -> Any:
+    return meant.add(x, np.multiply(a, b), value)
+
+
+def _addcdiv(x: Any, a: Any, b: Any, *, value: float = 1) -> Any:
+    return meant.add(x, meant.div(a, b), value)
+
+
+def _compared(compare: np.ufunc) -> Meaning:
+    def compared(x: Any, other: Any) -> Any:
+        if is_secret(x, other):
+            raise UnsupportedError(
+                f"{compare.__name__} of secrets is a step, which no polynomial follows: use lw.greater(a, b, gap=...) "
+                "in a program, or compare after decryption. In a program of core operators it may be a part of an "
+                "activation that was taken apart: export it without run_decompositions()"
+            )
+        return compare(x, other)
+
+    return compared
+
+
+def _lerp(x: Any, end: Any, weight: Any) -> Any:
+    return x + weight * (end - x)
+
+
+CONVERTERS = [
+    *each("sub.Tensor sub.Scalar", meant.sub),
+    *each("rsub.Tensor rsub.Scalar", _rsub),
+    *each("mul.Tensor mul.Scalar", np.multiply),
+    *each("div.Tensor div.Scalar", meant.div, "a secret divisor keeps apart from 0"),
+    *each("div.Tensor_mode div.Scalar_mode", meant.div, "rounding_mode of public numbers only"),
+    *each("neg.default", np.negative),
+    *each("square.default", np.square),
+    *each("pow.Tensor_Scalar pow.Tensor_Tensor pow.Scalar", meant.power, "base or exponent is public"),
+    *each("addcmul.default", _addcmul),
+    *each("addcdiv.default", _addcdiv),
+    *each("lerp.Scalar lerp.Tensor", _lerp),
+    *each("abs.default", meant.absolute),
+    *each("sqrt.default", meant.sqrt),
+    *each("rsqrt.default", meant.rsqrt),
+    *each("reciprocal.default", meant.reciprocal),
+    *each("exp.default", meant.exp),
+    *each("log.default", meant.log),
+    *each("log2.default", np.log2),
+    *each("log10.default", np.log10),
+    *each("log1p.default", np.log1p),
+    *each("expm1.default", np.expm1),
+    *each("sin.default", np.sin),
+    *each("cos.default", np.cos),
+    *each("atan.default", np.arctan),
+    *each("sinh.default", np.sinh),
+    *each("cosh.default", np.cosh),
+    *each("erf.default", meant.erf),
+    *each("clamp.default clamp.Tensor", meant.clamp),
+    *each("clamp_min.default clamp_min.Tensor", lambda x, min: meant.clamp(x, min=min)),
+    *each("clamp_max.default clamp_max.Tensor", lambda x, max: meant.clamp(x, max=max)),
+    *each("maximum.default max.other", meant.maximum),
+    *each("minimum.default min.other", meant.minimum),
+    *each("eq.Scalar eq.Tensor", _compared(np.equal), _COMPARED),
+    *each("ne.Scalar ne.Tensor", _compared(np.not_equal), _COMPARED),
+    *each("lt.Scalar lt.Tensor", _compared(np.less), _COMPARED),
+    *each("le.Scalar le.Tensor", _compared(np.less_equal), _COMPARED),
+    *each("gt.Scalar gt.Tensor", _compared(np.greater), _COMPARED),
+    *each("ge.Scalar ge.Tensor", _compared(np.greater_equal), _COMPARED),
+    *each("logical_and.default", np.logical_and, _COMPARED),
+    *each("logical_or.default", np.logical_or, _COMPARED),
+    *each("logical_not.default", np.logical_not, _COMPARED),
+]

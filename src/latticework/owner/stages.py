@@ -1,0 +1,186 @@
+"""What the owner computes before encryption and after decryption: steps for every input and output, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from latticework.owner.arrays import MAX_AXES, check_shape
+from latticework.owner.axes import Columns, Reshape
+from latticework.owner.endings import ByName, Extreme, Largest, NamesOf, Threshold
+from latticework.owner.lookups import CodeOf, OneHot
+from latticework.owner.step import OwnerStep, Shape, chain_reaches, chain_shape, joined
+
+MAX_STEPS = 64
+MAX_PIECES = 1 << 12
+_DECIDING = (Extreme, Threshold, Largest)
+_MOVING = (Reshape, Columns)
+
+Steps = tuple[OwnerStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the owner gives, where it is no encrypted input as it is.
+
+    shape    for one run; the first of several axes may have any length where the input is of any number of rows
+    columns  names of the elements of the last axis, where they are known
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of an encrypted input: what is computed of one of the given values."""
+
+    given: str
+    steps: Steps = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """How an encrypted input is computed: pieces, joined along an axis counted from the end, and then steps."""
+
+    input: str
+    pieces: tuple[Piece, ...]
+    steps: Steps = ()
+    dim: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A result: what is computed of a decrypted output. Several results may be of one output."""
+
+    name: str
+    output: str
+    steps: Steps = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerStages:
+    """All that the owner computes for a program.
+
+    given, before  where an input is not encrypted as it is given
+    after          all results, in order; none: the outputs as they are
+    """
+
+    given: tuple[Given, ...] = ()
+    before: tuple[Prepared, ...] = ()
+    after: tuple[Finished, ...] = field(default=())
+
+    def __bool__(self) -> bool:
+        return bool(self.before or self.after)
+
+    def prepared(self, name: str) -> Prepared | None:
+        """How an encrypted input is computed; None: as it is given."""
+        return next((each for each in self.before if each.input == name), None)
+
+    def given_for(self, inputs: Iterable[str]) -> list[str]:
+        """What the owner calls these inputs of the program, each name once."""
+        names: dict[str, None] = {}
+        for name in inputs:
+            prepared = self.prepared(name)
+            names.update(dict.fromkeys([name] if prepared is None else [piece.given for piece in prepared.pieces]))
+        return list(names)
+
+    def shape_of(self, prepared: Prepared) -> Shape:
+        """Of an encrypted input, for one run; ValueError where steps do not fit what is given."""
+        shapes = {each.name: each.shape for each in self.given}
+        return joined_shape([(shapes[piece.given], piece.steps) for piece in prepared.pieces], prepared)
+
+    def followed_by(self, name: str, shape: Shape, step: OwnerStep) -> OwnerStages:
+        """With one more step before an input is encrypted, which has this shape."""
+        found = self.prepared(name)
+        if found is None:
+            given = Given(name, shape)
+            prepared = Prepared(name, (Piece(name, (step,)),))
+            return replace(self, given=(*self.given, given), before=(*self.before, prepared))
+        if len(found.pieces) == 1:
+            piece = found.pieces[0]
+            changed = replace(found, pieces=(replace(piece, steps=(*piece.steps, *found.steps, step)),), steps=())
+        else:
+            changed = replace(found, steps=(*found.steps, step))
+        return replace(self, before=tuple(changed if each is found else each for each in self.before))
+
+    def check(self, inputs: Mapping[str, Shape], outputs: Mapping[str, Shape]) -> None:
+        """ValueError unless all steps fit these encrypted inputs and outputs, by name."""
+        shapes = {each.name: each.shape for each in self.given}
+        used = {piece.given for each in self.before for piece in each.pieces}
+        names = [[each.name for each in self.given], [each.input for each in self.before], [r.name for r in self.after]]
+        if any(len(set(listed)) < len(listed) for listed in names) or used != set(shapes):
+            raise ValueError("a name of a stage stands twice, or is of nothing that is given")
+        prepared = {each.input for each in self.before}
+        if not prepared <= set(inputs) or (set(inputs) - prepared) & set(shapes):
+            raise ValueError("a stage is of no encrypted input, or what is given has the name of another input")
+        for each in self.given:
+            check_shape(each.shape)
+            if each.columns and (len(each.columns),) != each.shape[-1:]:
+                raise ValueError(f"{len(each.columns)} names of columns of what has shape {each.shape}")
+        for stage in self.before:
+            if not 1 <= len(stage.pieces) <= MAX_PIECES or not -MAX_AXES <= stage.dim < 0:
+                raise ValueError(f"{len(stage.pieces)} pieces of input {stage.input!r}, joined along axis {stage.dim}")
+            found = self.shape_of(stage)
+            if found != inputs[stage.input]:
+                raise ValueError(
+                    f"what is computed for input {stage.input!r} has shape {found}, not {inputs[stage.input]}"
+                )
+        for result in self.after:
+            if result.output not in outputs:
+                raise ValueError(f"result {result.name!r} is of no output")
+            check_after(result, outputs[result.output])
+
+    def works_along(self, inputs: Mapping[str, tuple[Shape, int]], outputs: Mapping[str, tuple[Shape, int]]) -> bool:
+        """Whether a step works along these axes, of inputs and outputs with their shapes: those of rows."""
+        shapes = {each.name: each.shape for each in self.given}
+        for stage in self.before:
+            if stage.input not in inputs:
+                continue
+            _, axis = inputs[stage.input]
+            along = [chain_reaches(shapes[piece.given], piece.steps, axis) for piece in stage.pieces]
+            first = chain_shape(shapes[stage.pieces[0].given], stage.pieces[0].steps)
+            is_joined = len(stage.pieces) > 1 and len(first) + stage.dim == axis
+            if any(along) or is_joined or chain_reaches(first, stage.steps, axis):
+                return True
+        known = [(outputs[each.output], each.steps) for each in self.after if each.output in outputs]
+        return any(chain_reaches(shape, steps, axis) for (shape, axis), steps in known)
+
+
+def joined_shape(pieces: list[tuple[Shape, Steps]], prepared: Prepared) -> Shape:
+    """Of pieces that are joined, and of what the steps then make of them."""
+    for steps in (*(steps for _, steps in pieces), prepared.steps):
+        if len(steps) > MAX_STEPS or not all(step.BEFORE for step in steps):
+            raise ValueError(f"more than {MAX_STEPS} steps before encryption, or one that comes after")
+    if any(isinstance(step, CodeOf | OneHot) for step in prepared.steps if len(pieces) > 1):
+        raise ValueError("categories of what is joined")
+    first = joined([chain_shape(shape, steps) for shape, steps in pieces], prepared.dim)
+    return chain_shape(first, prepared.steps)
+
+
+def check_after(result: Finished, shape: Shape) -> Shape:
+    """The shape of a result; ValueError unless numbers become decisions once, then names, and dictionaries at the end.
+
+    shape  of the output that it is made of
+    """
+    if len(result.steps) > MAX_STEPS or not all(step.AFTER for step in result.steps):
+        raise ValueError(f"more than {MAX_STEPS} steps after decryption, or one that comes before")
+    choices = 0  # of which a decision is a number; 0: no decision yet;  -1: it has a name
+    for place, step in enumerate(result.steps):
+        made = chain_shape(shape, (step,))
+        if isinstance(step, _DECIDING) and not choices:
+            count = 2 if isinstance(step, Threshold) else shape[len(shape) - step.depth]
+            choices = count if step.labels is None else -1
+        elif isinstance(step, NamesOf) and choices > 0:
+            if choices > len(step.labels):
+                raise ValueError(f"{len(step.labels)} names of {choices} classes")
+            choices = -1
+        elif isinstance(step, ByName) and (choices or place < len(result.steps) - 1):
+            raise ValueError("a dictionary of what is decided, or before other steps")
+        elif choices and not isinstance(step, _MOVING):
+            raise ValueError(f"step {step.NAME} on what is decided")
+        elif isinstance(step, NamesOf):
+            raise ValueError("names of numbers that are no decisions")
+        shape = made
+    return shape

@@ -22,6 +22,7 @@ FIRST = (
     "loops",
     "circuits",
     "circuit-programs",
+    "models",
     "heir",
     "client-server",
     "command-line",

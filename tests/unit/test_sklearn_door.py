@@ -8,9 +8,11 @@ import numpy.typing as npt
 import pytest
 
 import latticework as lw
-from latticework.importers.sklearn_door.table import methods
+from latticework.importers.sklearn_door.table import ESTIMATORS, methods
 
 pytest.importorskip("sklearn")
+from sklearn.linear_model import Ridge
+from sklearn.utils import all_estimators
 from sklearn_cases import CASES, TREES, data, fitted
 
 
@@ -65,3 +67,55 @@ def test_trees_on_digits_compute_what_the_estimator_does(name: str) -> None:
         assert np.array_equal(found, expected)
     else:
         assert np.abs(found - expected).max() <= 1e-3 * np.abs(expected).max()
+
+
+def rest() -> list[str]:
+    """Estimators of the table that no case has."""
+    used = {type(part).__name__ for name in CASES | TREES for part in parts(fitted(name))}
+    return sorted(set(ESTIMATORS) - used)
+
+
+def parts(estimator: Any) -> list[Any]:
+    """An estimator and those that it is made of."""
+    inner = [estimator]
+    for value in vars(estimator).values():
+        listed = value if isinstance(value, list) else [value]
+        for one in listed:
+            found = next((p for p in one if hasattr(p, "get_params")), one) if isinstance(one, tuple) else one
+            if hasattr(found, "get_params"):
+                inner += parts(found)
+    return inner
+
+
+OPTIONS = {"GaussianRandomProjection": {"n_components": 2}, "PLSCanonical": {"n_components": 1}}
+AROUND_RIDGE = {"MultiOutputRegressor", "RFECV", "SequentialFeatureSelector"}  # others make their parts by themselves
+
+
+def made(name: str) -> Any:
+    """An estimator of scikit-learn by the name of its class, with what it is by default."""
+    kind = dict(all_estimators())[name]
+    if name == "GridSearchCV":
+        return kind(Ridge(), {"alpha": [1, 2]}, cv=2)
+    if name == "RandomizedSearchCV":
+        return kind(Ridge(), {"alpha": [1, 2]}, n_iter=1, cv=2)
+    return kind(Ridge()) if name in AROUND_RIDGE else kind(**OPTIONS.get(name, {}))
+
+
+@pytest.mark.slow
+def test_all_other_estimators_of_the_table() -> None:
+    x, y = data("iris")
+    names = sorted(set(rest()) & set(dict(all_estimators())))  # but experimental ones, that have to be enabled
+    wrong = []
+    for name in names:
+        several = name.startswith("MultiTask") or name == "MultiOutputRegressor"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            estimator = made(name).fit(x, np.stack([y, x[:, 0]], axis=1) if several else y)
+        trees = {"trees": "sign", "samples": x, "gap": 2**-12} if hasattr(estimator, "tree_") else {}
+        for method in methods(estimator):
+            try:
+                if hasattr(estimator, method):
+                    check(lw.from_sklearn(estimator, method, **trees), estimator, x[::3] - 0.1)
+            except (AssertionError, lw.UserError) as error:
+                wrong.append((name, method, str(error)[:200]))
+    assert len(names) > 20 and not wrong

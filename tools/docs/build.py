@@ -23,6 +23,7 @@ FIRST = (
     "loops",
     "circuits",
     "circuit-programs",
+    "models",
     "heir",
     "client-server",
     "command-line",

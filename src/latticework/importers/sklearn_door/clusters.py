@@ -55,8 +55,8 @@ def nearest_centroid(step: FittedStep, x: Ref, method: str) -> StepResult:
 
 ENTRIES = [
     EstimatorEntry(
-        ("KMeans", "MiniBatchKMeans", "BisectingKMeans"), ("predict", "transform"), k_means,
-        "the owner takes the roots of squared distances",
+        ("KMeans", "MiniBatchKMeans"), ("predict", "transform"), k_means, "the owner takes roots of squared distances"
     ),
+    EstimatorEntry(("BisectingKMeans",), ("transform",), k_means, "clusters follow a path of comparisons: not predict"),
     EstimatorEntry(("NearestCentroid",), ("predict",), nearest_centroid, "Euclidean"),
-]  # fmt: skip
+]

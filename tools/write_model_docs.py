@@ -1,0 +1,61 @@
+"""Write what doors for models of other packages know into docs/models.md.
+
+    python tools/write_model_docs.py [--check]
+
+Between `<!-- table of NAME -->` and `<!-- end -->` the page holds what the tables of the code say. With --check nothing
+is written; exit status 1 if the page says something else.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from latticework.importers.sklearn_door.table import FAMILIES, REASONS
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "models.md"
+PART = re.compile(r"(<!-- table of ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+
+def estimators() -> str:
+    """Estimators of scikit-learn, by family."""
+    rows = ["| family | estimators | methods | |", "|---|---|---|---|"]
+    for family, entries in FAMILIES.items():
+        for number, entry in enumerate(entries):
+            names, methods = (" ".join(f"`{name}`" for name in each) for each in (entry.names, entry.methods))
+            rows.append(f"| {family if not number else ''} | {names} | {methods} | {entry.note} |")
+    return "\n".join(rows) + "\n"
+
+
+def refused_estimators() -> str:
+    """Estimators that are refused with a reason of their own."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in REASONS.items():
+        by_reason.setdefault(reason, []).append(f"`{name}`")
+    rows = ["| refused | because |", "|---|---|"]
+    return "\n".join([*rows, *(f"| {' '.join(names)} | {reason} |" for reason, names in by_reason.items())]) + "\n"
+
+
+TABLES: dict[str, Callable[[], str]] = {"estimators": estimators, "refused-estimators": refused_estimators}
+
+
+def written(page: str) -> str:
+    """The page with its tables as they should be."""
+    return PART.sub(lambda found: found[1] + TABLES[found[2]]() + found[4], page)
+
+
+def main() -> int:
+    """Write the page, or compare."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    page = PAGE.read_text()
+    new = written(page)
+    if parser.parse_args().check:
+        return int(new != page)
+    PAGE.write_text(new)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -82,6 +82,8 @@ def test_what_is_no_module() -> None:
         (nn.Linear, "is a class"),
         (torch.relu, "no nn.Module"),
         (nn.DataParallel(linear), "give its .module"),
+        (nn.LazyLinear(3), "weight has no numbers yet"),
+        (nn.Linear(3, 3, device="meta"), "weight has no numbers yet"),
     ):
         with pytest.raises(UserError, match=said):
             lw.from_torch(given, X)

@@ -7,6 +7,7 @@ X = np.random.default_rng(0).normal(size=(2, 4, 4))
 W = np.random.default_rng(1).normal(size=(2, 4, 4))
 IMAGE = np.random.default_rng(2).normal(size=(2, 4, 6, 6))
 LINE = IMAGE[:, 0]
+V = np.random.default_rng(3).normal(size=(16, 4))
 MASK = np.array([True, False, True, False])
 
 OVERLOADS: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
@@ -72,6 +73,15 @@ OVERLOADS: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
     "tensor_split.indices": ((X, [1, 3], 2), {}),
     "tensor_split.sections": ((X, 3, 2), {}),
     "to.dtype": ((X, torch.float64), {}),
+    "_scaled_dot_product_flash_attention_for_cpu.default": ((X[None], W[None], X[None]), {"scale": 0.3}),
+    "lstm_cell.default": ((X[0], [X[1], W[0]], V, V), {}),
+    "gru_cell.default": ((X[0], X[1], V[:12], V[4:], V[:12, 0], V[4:, 0]), {}),
+    "rnn_tanh_cell.default": ((X[0], X[1], W[0], W[1]), {}),
+    "rnn_relu_cell.default": ((X[0], X[1], W[0], W[1], W[0, 0], W[1, 0]), {}),
+    "lstm.input": ((X, [X[:1], W[:1]], [V, V], False, 1, 0.0, False, False, False), {}),
+    "gru.input": ((X, X[:1], [V[:12], V[4:]], False, 1, 0.0, False, False, False), {}),
+    "rnn_tanh.input": ((X, X[:1, :2], [W[0], W[1]], False, 1, 0.0, False, False, True), {}),
+    "rnn_relu.input": ((X, X[:1], [W[0], W[1]], False, 1, 0.0, False, False, False), {}),
     "_fused_rms_norm.default": ((X, [4], None, 0.5), {}),
     "native_group_norm.default": ((IMAGE, None, None, 2, 4, 36, 2, 0.5), {}),
     "native_layer_norm.default": ((X, [4], None, None, 0.5), {}),

@@ -103,7 +103,7 @@ class Fails(nn.Module):
 
 class FillsFar(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
-        return x.masked_fill(torch.eye(3) > 0, -torch.inf) * 2  # here
+        return x.masked_fill(torch.eye(3) > 0, -torch.inf) ** 2  # here
 
 
 REFUSED: dict[type[nn.Module], str] = {

@@ -11,10 +11,10 @@ from latticework.errors import TraceError
 from latticework.frontend.annotations import Parameter, Secret
 from latticework.frontend.owned import check_stages
 from latticework.frontend.program import Program, trace
-from latticework.frontend.tracing import Traced
 from latticework.importers.converters import Converters
 from latticework.importers.evaluate import check_operators, run
 from latticework.importers.graph import Graph
+from latticework.importers.meanings.values import is_secret
 from latticework.ops.base import shape_of
 from latticework.owner.run import finish, prepare, returned, shown
 from latticework.owner.stages import OwnerStages
@@ -92,10 +92,8 @@ class ImportedProgram(Program):
     def _compute(self, *arrays: Any) -> Any:
         given = {i.name: array for i, array in zip(self.graph.inputs, arrays, strict=True)}
         found = run(self.graph, self.converters, given)
-        if any(isinstance(array, Traced) for array in arrays):
-            public = [
-                r.name for r, value in zip(self.graph.outputs, found, strict=True) if not isinstance(value, Traced)
-            ]
+        if is_secret(*arrays):
+            public = [r.name for r, value in zip(self.graph.outputs, found, strict=True) if not is_secret(value)]
             if public:
                 raise TraceError(
                     f"{self.graph.name}: output {', '.join(public)} depends on no input; leave it out", at=self.loc

@@ -72,6 +72,12 @@ def _instead(torch: Any, module: Any) -> str:
         return f"a {type(module).__name__} spreads a module over devices; give its .module"
     if hasattr(module, "_orig_mod"):
         return "a module of torch.compile; give the module that it was made of, which is its ._orig_mod"
+    for path, part in module.named_modules():
+        if ".quantized." in type(part).__module__:
+            return f"{path or 'the module'} is quantised ({type(part).__name__}); give the module before quantisation"
+    for path, weight in module.named_parameters():
+        if isinstance(weight, torch.nn.parameter.UninitializedParameter) or weight.is_meta:
+            return f"{path} has no numbers yet; load the weights of the module first, or call a lazy one once"
     return ""
 
 

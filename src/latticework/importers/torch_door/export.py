@@ -62,7 +62,7 @@ def told_as_ours(name: str, at: Loc) -> Iterator[list[str]]:
         raise
     except Exception as error:
         loc = user_frames(error.__traceback__)[0]
-        place = at if loc is Loc.unknown() or loc.file.startswith("<") else loc
+        place = at if loc is Loc.unknown() or loc.file.startswith("<") or _OF_TORCH.search(loc.file) else loc
         raise TraceError(f"{name}: {_told(error)}", at=place) from error
 
 

@@ -22,6 +22,10 @@ def _elu(x: Any, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> 
     raise UnsupportedError(f"elu: alpha={alpha}, scale={scale}, input_scale={input_scale}; scale and input_scale of 1")
 
 
+def _softmax(x: Any, dim: int, dtype: Any = None) -> Any:
+    return meant.softmax(converted(x, dtype), dim)
+
+
 def _log_softmax(x: Any, dim: int, dtype: Any = None) -> Any:
     return meant.log_softmax(converted(x, dtype), dim)
 
@@ -64,6 +68,8 @@ CONVERTERS = [
     *each("log_sigmoid_forward.default", lambda x: (meant.log_sigmoid(x),)),
     *each("threshold.default", _threshold, "where it has no step: value is threshold"),
     *each("glu.default", meant.glu),
+    *each("softmax.int", _softmax),
+    *each("_softmax.default", lambda x, dim, half_to_float: meant.softmax(x, dim)),
     *each("log_softmax.int", _log_softmax),
     *each("_log_softmax.default", lambda x, dim, half_to_float: meant.log_softmax(x, dim)),
 ]

@@ -12,6 +12,7 @@ from latticework.importers.meanings import arithmetic as meant
 from latticework.importers.meanings.values import is_secret
 from latticework.importers.torch_door.operators.table import each
 
+_PUBLIC = "the condition is public"
 _COMPARED = "of public numbers, as those of a loop"
 
 
@@ -45,6 +46,7 @@ def _lerp(x: Any, end: Any, weight: Any) -> Any:
 
 
 CONVERTERS = [
+    *each("add.Tensor add.Scalar", meant.add),
     *each("sub.Tensor sub.Scalar", meant.sub),
     *each("rsub.Tensor rsub.Scalar", _rsub),
     *each("mul.Tensor mul.Scalar", np.multiply),
@@ -77,6 +79,8 @@ CONVERTERS = [
     *each("clamp_max.default clamp_max.Tensor", lambda x, max: meant.clamp(x, max=max)),
     *each("maximum.default max.other", meant.maximum),
     *each("minimum.default min.other", meant.minimum),
+    *each("where.self where.ScalarSelf where.ScalarOther where.Scalar", meant.where, _PUBLIC),
+    *each("masked_fill.Scalar masked_fill.Tensor", meant.masked_fill, f"{_PUBLIC}; -inf before a softmax too"),
     *each("eq.Scalar eq.Tensor", _compared(np.equal), _COMPARED),
     *each("ne.Scalar ne.Tensor", _compared(np.not_equal), _COMPARED),
     *each("lt.Scalar lt.Tensor", _compared(np.less), _COMPARED),

@@ -30,8 +30,8 @@ def _layers(meaning: Callable[..., Any], **chosen: Any) -> Callable[..., Any]:
 
 
 def _lstm_cell(x: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> tuple[Any, Any]:
-    found: tuple[Any, Any] = _step(meant.lstm, x, tuple(hx), (w_ih, w_hh, b_ih, b_hh))[1:]
-    return found
+    _, h, c = _step(meant.lstm, x, tuple(hx), (w_ih, w_hh, b_ih, b_hh))
+    return h, c
 
 
 def _gru_cell(x: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:

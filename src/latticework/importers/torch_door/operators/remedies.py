@@ -21,6 +21,7 @@ def _each(names: str, advice: str) -> dict[str, str]:
 
 
 REMEDIES = {
+    "cond": "compute both results and choose by arithmetic: lw.where(lw.greater(a, b, gap=...), x, y) in a program",
     **_each("argmax.default argmin.default", _PLACE),
     **_each("sort.default sort.stable argsort.default topk.default kthvalue.default median.default median.dim", _ORDER),
     **_each("round.default round.decimals floor.default ceil.default trunc.default frac.default", _ROUND),

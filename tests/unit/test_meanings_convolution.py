@@ -92,13 +92,12 @@ def test_refused():
     refused("padding=-1", convolution.convolution, (x, weight), padding=-1)
     refused("x must be", convolution.convolution, (x[0], weight))
     refused("must be less than stride", convolution.conv_transpose, (x, normal(2, 1, 2, 2)), output_padding=1)
-    refused("do not fit with groups=1", convolution.conv_transpose, (x, weight))
+    both = x, normal(2, 1, 2, 2)
+    refused("both secret; put zeros between", convolution.conv_transpose, both, secret=(0, 1))
+    check(convolution.conv_transpose, both, F.conv_transpose2d(*tensors(both), stride=2), secret=(1,), stride=2)
+    refused("both must be the same number", convolution.conv_transpose, (x, weight))
 
 
-@pytest.mark.slow
-def test_transposes_simulated():
-    simulated(convolution.conv_transpose, (normal(2, 3, 3), normal(2, 1, 2, 2)), stride=2)
-
-
-def test_encrypted():
+def test_compiled():
+    simulated(convolution.conv_transpose, (normal(2, 3, 3), normal(2, 1, 2, 2)), stride=2, padding=((1, 0), (0, 1)))
     encrypted(convolution.convolution, (normal(1, 5, 5), normal(2, 1, 2, 3)), padding=((1, 0), (0, 2)))

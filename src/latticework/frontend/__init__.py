@@ -6,7 +6,7 @@ from latticework.frontend.calibrate import calibrate, input_ranges
 from latticework.frontend.circuit import Circuit, TracedCircuit, circuit, trace_circuit
 from latticework.frontend.circuit_inputs import Input, bits, matrix, scalar, vector
 from latticework.frontend.functions import exp, gelu, polynomial, relu, sigmoid, square, tanh
-from latticework.frontend.images import avg_pool2d, conv1d, conv2d, sum_pool2d
+from latticework.frontend.images import avg_pool2d, conv1d, conv2d, conv_transpose2d, sum_pool2d
 from latticework.frontend.indices import TracedIndex
 from latticework.frontend.integers.functions import isin, maximum, minimum, select, table
 from latticework.frontend.loops import for_loop
@@ -30,6 +30,7 @@ __all__ = [
     "circuit",
     "conv1d",
     "conv2d",
+    "conv_transpose2d",
     "exp",
     "for_loop",
     "gelu",

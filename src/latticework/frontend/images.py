@@ -11,6 +11,7 @@ from latticework.frontend.annotations import Result
 from latticework.frontend.plain import plain_array
 from latticework.frontend.tracing import FunctionTracer, Traced, user_line
 from latticework.ops import conv2d as convolution
+from latticework.ops import conv_transpose2d as transposing
 from latticework.ops import sum_pool2d as pooling
 
 
@@ -60,6 +61,40 @@ def conv1d(
             return np.squeeze(conv2d(rows, kernels, bias, (1, stride), around, (1, dilation), groups), -2)
         except UserError as error:
             raise type(error)(f"conv1d, as images of one row: {error.message}", at=error.at) from None
+
+
+def conv_transpose2d(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Result:
+    """The transpose of conv2d: every pixel, times a kernel, is added to the result, `stride` apart.
+
+    x         (channels, rows, columns), or (batch, channels, rows, columns)
+    weight    (channels, out channels / groups, kernel rows, kernel columns); x or weight may be secret
+    bias      (out channels,)
+    padding   rows and columns cut off on each side: a number, (rows, columns), for either also (before, after)
+    output_padding  rows and columns more at the end, less than the stride or the dilation
+    returns   (out channels, r, s), or a batch of them, with
+              r = (rows - 1) * stride - 2 padding + dilation * (kernel rows - 1) + output_padding + 1
+    """
+    with user_line():
+        tracer = _tracer(x, weight, bias)
+        options = stride, padding, output_padding, groups, dilation
+        if tracer is not None:
+            return tracer.call(transposing.trace, x, weight, bias, *options)
+        images, kernels = plain_array(x, "conv_transpose2d"), plain_array(weight, "conv_transpose2d")
+        result = transposing.spread(images, kernels, **transposing.attributes(images.shape, kernels.shape, *options))
+        if bias is None:
+            return result
+        shift = plain_array(bias, "conv_transpose2d")
+        transposing.check_bias(shift.shape, result.shape)
+        return result + shift.reshape(-1, 1, 1)
 
 
 def sum_pool2d(x: Any, kernel: Any, stride: Any = None, padding: Any = 0) -> Result:

@@ -7,6 +7,7 @@ from latticework.ops.broadcast_to import BROADCAST_TO
 from latticework.ops.composed import COMPOSED
 from latticework.ops.constant import CONSTANT
 from latticework.ops.conv2d import CONV2D
+from latticework.ops.conv_transpose2d import CONV_TRANSPOSE2D
 from latticework.ops.convert_layout import CONVERT_LAYOUT
 from latticework.ops.cumsum import CUMSUM
 from latticework.ops.indexed import INDEXED_OPS
@@ -45,6 +46,7 @@ ALL_OPS: tuple[TensorOp, ...] = (
     CUMSUM,
     PROD,
     CONV2D,
+    CONV_TRANSPOSE2D,
     SUM_POOL2D,
     POLYNOMIAL,
     APPLY,

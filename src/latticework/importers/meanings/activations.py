@@ -17,6 +17,7 @@ from latticework.errors import ShapeError, UnsupportedError
 from latticework.frontend.comparing import greater
 from latticework.frontend.functions import softmax as softmax_of
 from latticework.importers.meanings.arithmetic import clamp
+from latticework.importers.meanings.masking import MaskedScores
 from latticework.importers.meanings.reductions import logsumexp
 from latticework.importers.meanings.values import applied, axis_of, is_secret, number, values
 
@@ -232,8 +233,17 @@ def glu(x: Any, dim: int = -1) -> Any:
 
 
 def softmax(x: Any, dim: int = -1) -> Any:
-    """exp(x) over its sum along an axis."""
-    return softmax_of(x, axis_of("softmax", dim, np.ndim(x)))
+    """exp(x) over its sum along an axis; where x is -inf, or masked, it counts for nothing.
+
+    raises  RangeError where nothing is left of a row
+    """
+    axis = axis_of("softmax", dim, np.ndim(x))
+    if isinstance(x, MaskedScores):
+        return softmax_of(x.scores, axis, where=x.kept)
+    if is_secret(x) or not np.isneginf(x).any():
+        return softmax_of(x, axis)
+    kept = ~np.isneginf(x)
+    return softmax_of(np.where(kept, x, 0.0), axis, where=kept)
 
 
 def softmin(x: Any, dim: int = -1) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from latticework.approx.functions import FUNCTIONS, Function
 from latticework.errors import UnsupportedError
 from latticework.frontend.comparing import sign as sign_of
+from latticework.importers.meanings.masking import LEFT_OUT, with_addend, without
 from latticework.importers.meanings.values import applied, is_secret, number, public, values
 
 UNBOUNDED = float(np.finfo(np.float32).max)
@@ -18,8 +19,12 @@ UNBOUNDED = float(np.finfo(np.float32).max)
 
 
 def add(a: Any, b: Any, alpha: float = 1) -> Any:
-    """a + alpha * b."""
-    return np.add(a, b if alpha == 1 else np.multiply(b, alpha))
+    """a + alpha * b; where a public one is far below 0 scores for a softmax count for nothing (`masking`)."""
+    b = b if alpha == 1 else np.multiply(b, alpha)
+    for scores, addend in ((a, b), (b, a)):
+        if is_secret(scores) and not is_secret(addend) and np.any(np.asarray(addend) <= LEFT_OUT):
+            return with_addend(scores, addend)
+    return np.add(a, b)
 
 
 def sub(a: Any, b: Any, alpha: float = 1) -> Any:
@@ -159,13 +164,17 @@ def where(condition: Any, a: Any, b: Any) -> Any:
         "where", "the condition", condition,
         "choose by lw.where(lw.greater(x, y, gap=...), a, b), or by a step that is soft, lw.sigmoid(k * (x - y))",
     )  # fmt: skip
+    for scores, filled, gone in ((a, b, chosen == 0), (b, a, chosen != 0)):
+        if is_secret(scores) and not is_secret(filled) and (low := np.asarray(filled) <= LEFT_OUT).any():
+            kept = scores if low.all() else np.where(gone, np.where(low, 0.0, filled), scores)
+            return without(kept, gone & low)
     return np.where(chosen, a, b)
 
 
 def masked_fill(x: Any, mask: Any, value: Any) -> Any:
     """x with `value` in the places where a public mask is true."""
     chosen = public("masked_fill", "the mask", mask, "multiply by bits that are 0 or 1 instead").astype(bool)
-    return np.where(chosen, value, values(x))
+    return where(chosen, value, values(x))
 
 
 def sign(x: Any, gap: float | None = None) -> Any:

@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
-from latticework.frontend.functions import softmax
+from latticework.importers.meanings.activations import softmax
 from latticework.importers.meanings.linear import linear
+from latticework.importers.meanings.masking import LEFT_OUT as LEFT_OUT
+from latticework.importers.meanings.masking import with_addend, without
 from latticework.importers.meanings.shaping import repeat_interleave
 from latticework.importers.meanings.values import is_secret, public, values, whole
-
-LEFT_OUT = -1e4
-"""Addends from here down leave a score out: of scores that differ by less than 9,000 the share that remains, below
-e^-1000, is 0 in float64; and softmaxes of a span of 9,000 cannot be compiled."""
 
 
 def scaled_dot_product_attention(
@@ -69,24 +67,19 @@ def masked_softmax(name: str, scores: Any, mask: Any) -> Any:
         return softmax(scores, -1)
     if is_secret(mask):
         return softmax(np.add(scores, mask), -1)
-    given = np.asarray(mask)
-    if given.dtype.kind == "b":
-        return softmax(scores, -1, where=_broadcast(name, scores, given))
-    kept = given > LEFT_OUT
-    if (shift := np.where(kept, given, 0.0)).any():
-        scores = np.add(scores, shift)
-    return softmax(scores, -1) if kept.all() else softmax(scores, -1, where=_broadcast(name, scores, kept))
+    given = _broadcast(name, scores, np.asarray(mask))
+    return softmax(without(scores, ~given) if given.dtype.kind == "b" else with_addend(scores, given), -1)
 
 
-def _broadcast(name: str, scores: Any, kept: Any) -> Any:
+def _broadcast(name: str, scores: Any, mask: Any) -> Any:
     """A mask without leading axes that it has of length 1."""
-    while kept.ndim > np.ndim(scores) and kept.shape[0] == 1:
-        kept = kept[0]
-    if np.broadcast_shapes(kept.shape, np.shape(scores)) != np.shape(scores):
+    while mask.ndim > np.ndim(scores) and mask.shape[0] == 1:
+        mask = mask[0]
+    if np.broadcast_shapes(mask.shape, np.shape(scores)) != np.shape(scores):
         raise ShapeError(
-            f"{name}: a mask of shape {kept.shape} does not broadcast to scores of shape {np.shape(scores)}"
+            f"{name}: a mask of shape {mask.shape} does not broadcast to scores of shape {np.shape(scores)}"
         )
-    return kept
+    return mask
 
 
 def multi_head_attention(

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
-from latticework.frontend.images import conv2d
-from latticework.importers.meanings.joining import pad
+from latticework.frontend.images import conv2d, conv_transpose2d
 from latticework.importers.meanings.values import public, values, whole, wholes
 
 Pairs = tuple[tuple[int, int], ...]
@@ -41,41 +40,17 @@ def conv_transpose(
     groups: int = 1,
     dilation: Any = 1,
 ) -> Any:
-    """The transpose of a convolution by kernels (in, out / groups, ...): every element adds its kernel to the result.
-
-    It is the convolution, by the kernels reversed, of x with stride - 1 zeros between its elements.
-    """
+    """The transpose of a convolution: every element adds its kernel (in, out / groups, ...) to the result."""
     name, spatial = "conv_transpose", _spatial("conv_transpose", x, weight)
     steps = per_axis(name, "stride", stride, spatial, 1)
     gaps = per_axis(name, "dilation", dilation, spatial, 1)
     more = per_axis(name, "output_padding", output_padding, spatial, 0)
     around, count = pairs(name, padding, spatial), whole(name, "groups", groups, 1)
-    into, out, *kernel = np.shape(weight)
-    if into % count or np.shape(x)[-spatial - 1] != into:
-        raise ShapeError(
-            f"{name}: x of shape {np.shape(x)} and weight {np.shape(weight)} do not fit with groups={groups}"
-        )
-    if any(m >= max(s, d) for m, s, d in zip(more, steps, gaps, strict=True)):
-        raise ShapeError(f"{name}: output_padding={more} must be less than stride {steps} or dilation {gaps}")
-    parts = np.reshape(values(weight), (count, into // count, out, *kernel))
-    turned = np.flip(np.swapaxes(parts, 1, 2), tuple(range(3, 3 + spatial)))
-    kernels = np.reshape(turned, (count * out, into // count, *kernel))
-    reach = [d * (k - 1) for d, k in zip(gaps, kernel, strict=True)]
-    borders = [(r - b, r - a + m) for r, (b, a), m in zip(reach, around, more, strict=True)]
-    spread = values(x)
-    for i, step in enumerate(steps):
-        spread = _spread(spread, np.ndim(x) - spatial + i, step)
-    return convolution(pad(spread, borders), kernels, bias, 1, 0, gaps, count)
-
-
-def _spread(x: Any, axis: int, step: int) -> Any:
-    """step - 1 zeros between the elements of an axis."""
-    if step == 1:
-        return x
-    shape = np.shape(x)
-    wide = np.pad(np.expand_dims(x, axis + 1), [(0, step - 1 if i == axis + 1 else 0) for i in range(len(shape) + 1)])
-    joined = np.reshape(wide, (*shape[:axis], shape[axis] * step, *shape[axis + 1 :]))
-    return joined[(*(np.s_[:],) * axis, np.s_[: (shape[axis] - 1) * step + 1])]
+    if spatial == 2:
+        return conv_transpose2d(x, weight, bias, steps, around, more, count, gaps)
+    x, weight = np.expand_dims(values(x), -2), np.expand_dims(values(weight), -2)
+    options = (1, *steps), ((0, 0), *around), (0, *more), count, (1, *gaps)
+    return np.squeeze(conv_transpose2d(x, weight, bias, *options), -2)
 
 
 def _spatial(name: str, x: Any, weight: Any) -> int:

@@ -12,16 +12,17 @@ from latticework.approx.functions import Function
 from latticework.errors import RangeError, ShapeError, UnsupportedError
 from latticework.frontend.functions import Approximated
 from latticework.frontend.tracing import Traced
+from latticework.importers.meanings.masking import MaskedScores
 
 
 def is_secret(*operands: Any) -> bool:
     """Whether any of them depends on what is encrypted."""
-    return any(isinstance(operand, Traced) for operand in operands)
+    return any(isinstance(operand, (Traced, MaskedScores)) for operand in operands)
 
 
 def values(x: Any) -> Any:
     """A secret as it is, anything public as an array that keeps its type."""
-    return x if isinstance(x, Traced) else np.asarray(x)
+    return x if is_secret(x) else np.asarray(x)
 
 
 def applied(function: Function, x: Any) -> Any:

@@ -1,0 +1,56 @@
+"""Write what doors for models of other packages know into docs/models.md.
+
+    python tools/write_model_docs.py [--check]
+
+Between `<!-- table of NAME -->` and `<!-- end -->` the page holds what the tables of the code say. With --check nothing
+is written; exit status 1 if the page says something else.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from latticework.importers.converters import Converter
+from latticework.importers.onnx_door.operators.table import CONVERTERS as ONNX
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "models.md"
+PART = re.compile(r"(<!-- table of ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+
+def onnx_operators() -> str:
+    """Operators of ONNX files: since which version, and what is not taken."""
+    found: dict[str, list[Converter]] = {}
+    for converter in ONNX:
+        found.setdefault(converter.operator, []).append(converter)
+    rows = ["| operator | from version | |", "|---|---|---|"]
+    for name in sorted(found, key=lambda name: ("." in name, name.lower())):
+        since = ", ".join(str(converter.since) for converter in found[name] if converter.since) or "all"
+        notes = dict.fromkeys(converter.note for converter in found[name] if converter.note)
+        rows.append(f"| `{name}` | {since} | {'; '.join(notes)} |")
+    return "\n".join(rows) + "\n"
+
+
+TABLES: dict[str, Callable[[], str]] = {"onnx-operators": onnx_operators}
+
+
+def written(page: str) -> str:
+    """The page with its tables as they should be."""
+    return PART.sub(lambda found: found[1] + TABLES[found[2]]() + found[4], page)
+
+
+def main() -> int:
+    """Write the page, or compare."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    page = PAGE.read_text()
+    new = written(page)
+    if parser.parse_args().check:
+        return int(new != page)
+    PAGE.write_text(new)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -21,6 +21,7 @@ PLANE = [
     ((1, 1), {"stride": (2, 2)}),
     ((7, 6), {}),
     ((5, 4), {"stride": (1, 1), "padding": (2, 2), "ceil_mode": True}),
+    ((8, 7), {"stride": (3, 2), "ceil_mode": True}),  # longer than all there is
 ]
 ROW = [
     ((2,), {}),

@@ -193,11 +193,11 @@ def _windows(name: str, x: Any, kernel: Any, stride: Any, padding: Any, dilation
     counts = []
     for n, k, s, (before, after), d in zip(lengths, size, steps, around, gaps, strict=True):
         room = n + before + after - d * (k - 1) - 1
-        if room < 0 or max(before, after) > d * (k - 1):
+        count = (-(-room // s) if ceil_mode else room // s) + 1
+        if count < 1 or max(before, after) > d * (k - 1):
             raise ShapeError(
                 f"{name}: a window of {d * (k - 1) + 1} and padding ({before}, {after}) do not fit the {n} elements of "
                 f"an axis of shape {np.shape(x)}"
             )
-        count = (-(-room // s) if ceil_mode else room // s) + 1
         counts.append(count - int((count - 1) * s >= n + before))
     return PoolWindows(size, steps, around, gaps, tuple(counts))

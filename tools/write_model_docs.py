@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from latticework.importers.converters import Converter
+from latticework.importers.onnx_door.operators.table import CONVERTERS as ONNX
 from latticework.importers.sklearn_door.table import FAMILIES, REASONS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "models.md"
@@ -37,7 +39,24 @@ def refused_estimators() -> str:
     return "\n".join([*rows, *(f"| {' '.join(names)} | {reason} |" for reason, names in by_reason.items())]) + "\n"
 
 
-TABLES: dict[str, Callable[[], str]] = {"estimators": estimators, "refused-estimators": refused_estimators}
+def onnx_operators() -> str:
+    """Operators of ONNX files: since which version, and what is not taken."""
+    found: dict[str, list[Converter]] = {}
+    for converter in ONNX:
+        found.setdefault(converter.operator, []).append(converter)
+    rows = ["| operator | from version | |", "|---|---|---|"]
+    for name in sorted(found, key=lambda name: ("." in name, name.lower())):
+        since = ", ".join(str(converter.since) for converter in found[name] if converter.since) or "all"
+        notes = dict.fromkeys(converter.note for converter in found[name] if converter.note)
+        rows.append(f"| `{name}` | {since} | {'; '.join(notes)} |")
+    return "\n".join(rows) + "\n"
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "estimators": estimators,
+    "refused-estimators": refused_estimators,
+    "onnx-operators": onnx_operators,
+}
 
 
 def written(page: str) -> str:

@@ -6,7 +6,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_tables_are_those_of_the_code() -> None:
-    written = runpy.run_path(str(ROOT / "tools" / "write_model_docs.py"))["written"]
+def test_tables_of_the_page_are_current() -> None:
     page = (ROOT / "docs" / "models.md").read_text()
-    assert "`VotingClassifier`" in page and written(page) == page, "run tools/write_model_docs.py"
+    written = runpy.run_path(str(ROOT / "tools" / "write_model_docs.py"))["written"]
+    assert written(page) == page, "run tools/write_model_docs.py"
+    assert "`VotingClassifier`" in page and page.count("| `") > 130

@@ -216,3 +216,59 @@ def test_a_missing_package_is_told(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(lw.errors.MissingPackageError, match=r"pip install latticework\[onnx\]"):
         lw.from_onnx(b"")
+
+
+def quantised_net(rng):
+    """Quantised as runtimes do it: pairs of QuantizeLinear and DequantizeLinear, a relu taken in by a zero point of 0."""
+    w = np.clip(np.round(rng.normal(size=(4, 3)) * 40), -128, 127).astype(np.int8)
+    arrays = [array("w", w), array("ws", np.array(0.01)), array("wz", np.array(0, np.int8)), array("xs", np.array(0.02)),
+              array("xz", np.array(128, np.uint8)), array("hs", np.array(0.03)), array("hz", np.array(0, np.uint8))]  # fmt: skip
+    nodes = [node("QuantizeLinear", ["x", "xs", "xz"], ["xq"]), node("DequantizeLinear", ["xq", "xs", "xz"], ["xr"]),
+             node("DequantizeLinear", ["w", "ws", "wz"], ["wr"]), node("MatMul", ["xr", "wr"], ["m"]),
+             node("QuantizeLinear", ["m", "hs", "hz"], ["mq"]), node("DequantizeLinear", ["mq", "hs", "hz"], ["y"])]  # fmt: skip
+    return model(nodes, {"x": [1, 4]}, ["y"], arrays, opset=19), w * 0.01
+
+
+def test_quantised_models_are_restored_and_say_so() -> None:
+    rng = np.random.default_rng(5)
+    given, weights = quantised_net(rng)
+    program = lw.from_onnx(given)
+    assert "restored to numbers" in program.notes[0]
+    x = rng.uniform(-2, 2, size=(1, 4))
+    np.testing.assert_allclose(program(x), np.maximum(x @ weights, 0))
+    np.testing.assert_allclose(program(x), reference(given, x)[0], atol=0.06)
+    compiled = lw.compile(program, calibrate=rng.uniform(-2, 2, size=(50, 4)), ring_degree=4096, insecure=True)
+    np.testing.assert_allclose(compiled.simulate(x)[0], program(x), atol=0.01)
+
+
+def test_values_quantised_by_what_they_are_stay_as_they_are() -> None:
+    rng = np.random.default_rng(6)
+    w = rng.integers(-100, 100, size=(4, 3)).astype(np.int8)
+    given = model(
+        [node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]), node("MatMulInteger", ["q", "w", "z"], ["m"]),
+         node("Cast", ["m"], ["f"], to=1), node("Mul", ["s", "ws"], ["scale"]), node("Mul", ["f", "scale"], ["y"])],
+        {"x": [2, 4]}, ["y"], [array("w", w), array("ws", np.array(0.01))],
+    )  # fmt: skip
+    x = rng.uniform(-2, 2, size=(2, 4))
+    np.testing.assert_allclose(lw.from_onnx(given)(x), x @ (w * 0.01), rtol=1e-6)
+    np.testing.assert_allclose(lw.from_onnx(given)(x), reference(given, x)[0], atol=0.1)
+
+
+def test_what_of_ai_onnx_ml_is_linear_or_a_kernel_is_taken_and_labels_are_cut_off() -> None:
+    rng = np.random.default_rng(7)
+    w = rng.normal(size=12).astype(np.float32)
+    given = model(
+        [node("Scaler", ["x"], ["s"], domain="ai.onnx.ml", offset=[1.0] * 4, scale=[0.5] * 4),
+         node("LinearClassifier", ["s"], ["label", "p"], domain="ai.onnx.ml", coefficients=w.tolist(), intercepts=[0.1, 0.2, 0.3],
+              classlabels_ints=[0, 1, 2], post_transform="SOFTMAX"),
+         node("ZipMap", ["p"], ["z"], domain="ai.onnx.ml", classlabels_int64s=[0, 1, 2])],
+        {"x": [1, 4]}, ["label", "z"], ml=3,
+    )  # fmt: skip
+    with pytest.raises(UnsupportedError, match=r"LinearClassifier.*outputs="):
+        lw.from_onnx(given)
+    with pytest.raises(UnsupportedError, match=r"ZipMap.*outputs=\['p'\]"):
+        lw.from_onnx(given, outputs=["z"])
+    x = rng.normal(size=(1, 4))
+    found = lw.from_onnx(given, outputs=["p"])(x)
+    scores = (x - 1) * 0.5 @ w.reshape(3, 4).astype(float).T + [0.1, 0.2, 0.3]
+    np.testing.assert_allclose(found, np.exp(scores) / np.exp(scores).sum(), rtol=1e-5)

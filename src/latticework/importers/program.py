@@ -75,7 +75,7 @@ class ImportedProgram(Program):
         raises  TraceError, ShapeError, DtypeError or RangeError for what is no input
         """
         owner = self.owner
-        if owner is None or any(isinstance(value, Traced) for value in (*args, *kwargs.values())):
+        if owner is None or is_secret(*args, *kwargs.values()):
             return super().__call__(*args, **kwargs)
         names = owner.given_for(p.name for p in self.parameters)
         given = dict(zip(names, args, strict=False)) | kwargs

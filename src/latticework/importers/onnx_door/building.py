@@ -14,11 +14,11 @@ from latticework.importers.onnx_door.attributes import options_of
 from latticework.importers.onnx_door.limits import MOST_NODES
 from latticework.importers.onnx_door.parts import captured, needed, nested, reads
 from latticework.importers.onnx_door.reading import ML, OnnxFile
-from latticework.importers.onnx_door.tensors import TensorReader
+from latticework.importers.onnx_door.tensors import NARROW, TensorReader
 from latticework.ir.location import Loc
 
 ASKING = frozenset(
-    {"Split", "LayerNormalization", f"{ML}.LinearClassifier", f"{ML}.SVMClassifier"}
+    {"Attention", "Split", "LayerNormalization", f"{ML}.LinearClassifier", f"{ML}.SVMClassifier"}
 )  # of what is wanted
 NAMING = frozenset({"ArgMax", "ArgMin", "TopK", f"{ML}.ZipMap", f"{ML}.LabelEncoder"})  # where to cut the graph
 _DEEPEST = 24  # calls within calls, graphs within graphs
@@ -48,13 +48,21 @@ class OnnxBuilder:
     """Builds one graph after another out of a file.
 
     constants  arrays by name, of all of them
+    narrow     names of those of numbers of few bits
     """
 
     file: OnnxFile
     tensors: TensorReader
     constants: dict[str, Any] = field(default_factory=dict)
+    narrow: set[str] = field(default_factory=set)
     _nodes: int = 0
     _calls: int = 0
+
+    def keep(self, name: str, tensor: Any, said: str) -> None:
+        """Read an array of the file as a constant."""
+        self.constants[name] = self.tensors.array(tensor, said)
+        if int(tensor.data_type) in NARROW:
+            self.narrow.add(name)
 
     def build(self, nodes: list[tuple[int, Any]], outputs: Sequence[str], scope: Scope) -> list[Node]:
         """Graph nodes of nodes of the file, in order; of their results those have names that something reads."""
@@ -90,6 +98,8 @@ class OnnxBuilder:
         results = tuple(self._made(name, scope) if name in wanted else "" for name in node.output)
         if domain == "" and node.op_type == "Constant" and results and results[0]:
             self.constants[results[0]] = _constant(options)
+            if any(int(given.t.data_type) in NARROW for given in node.attribute if given.HasField("t")):
+                self.narrow.add(results[0])
             return []
         while results and not results[-1]:
             results = results[:-1]

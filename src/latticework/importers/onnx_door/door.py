@@ -94,7 +94,7 @@ def _graph(
     builder.constants.update((name, _public(name, array, file)) for name, array in public.items())
     used = {name for name in loose if name in arrays}
     for name in used:
-        builder.constants[name] = tensors.array(arrays[name], name)
+        builder.keep(name, arrays[name], arrays[name].name)
     scope = Scope({name: name for name in (*secret, *public, *used)}, file.versions)
     nodes = builder.build(kept, wanted, scope)
     refs = tuple(Ref(scope.names[name]) for name in wanted)
@@ -111,6 +111,7 @@ def _graph(
         GraphInput(name, binding.bind(name, by_name[name], shapes, file.name), file.at(text=name)) for name in given
     )
     if any(node.operator in quantised.OPERATORS for node in nodes):
+        nodes = quantised.marked(nodes, given, builder.narrow)
         nodes = list(quantised.without_pairs(nodes, builder.constants))
         notes.setdefault(quantised.NOTE)
     title = graph.name if file.name == "model.onnx" and graph.name else file.name.removesuffix(".onnx")

@@ -27,7 +27,7 @@ _PLAIN = {
     13: "<u8",
 }  # fmt: skip
 _FIELDS = {1: "float_data", 11: "double_data", 7: "int64_data", 12: "uint64_data", 13: "uint64_data"}
-_SMALL = range(17, 27)  # floats of 8 bits and whole numbers of 4 and 2 bits, which the package unpacks
+NARROW = range(17, 27)  # floats of 8 bits and whole numbers of 4 and 2 bits, which the package unpacks
 _IN_A_BYTE = {21: 2, 22: 2, 23: 2, 25: 4, 26: 4}  # numbers of 4 and of 2 bits
 EXTERNAL = 1
 
@@ -59,7 +59,7 @@ class TensorReader:
             raise FormatError(f"{name} is stored in segments, which is not supported; save the model again")
         if kind == STRING:
             return self._strings(tensor, shape, name)
-        if kind in _SMALL:
+        if kind in NARROW:
             found = self._small(tensor, shape, name)
         elif kind in _PLAIN or kind == BFLOAT16:
             found = self._numbers(tensor, kind, shape, name)

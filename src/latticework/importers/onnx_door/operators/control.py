@@ -16,6 +16,7 @@ from latticework.importers.evaluate import check_operators, run
 from latticework.importers.graph import Graph
 from latticework.importers.meanings.values import axis_of, public, values, whole
 from latticework.importers.onnx_door.limits import take_steps
+from latticework.importers.onnx_door.operators.quantised import check_nested
 
 Body = Callable[[Sequence[Any]], list[Any]]
 _SECRET_CONTROL = "compute both outcomes, and choose by lw.where(bit, a, b), with bit = lw.greater(x, y, gap=...)"
@@ -27,6 +28,7 @@ def converters(table: Callable[[], Converters]) -> tuple[Converter, ...]:
     def body_of(graph: Graph, outer: Mapping[str, Any]) -> Body:
         """A nested graph as a function of its own inputs."""
         check_operators(graph, table())
+        check_nested(graph.nodes)
         own = [given.name for given in graph.inputs if given.name not in outer]
 
         def carry_out(given: Sequence[Any]) -> list[Any]:

@@ -7,7 +7,7 @@ Public values, weights above all, are computed as the file says, rounded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -68,9 +68,10 @@ def _dequantize(
 
 def _quantize(
     x: Any, scale: Any, zero: Any = None, *, axis: int = 1, saturate: int = 1, block_size: int = 0,
-    output_dtype: int = 0, precision: int = 0, narrow: bool = False, restored: bool = False,
+    output_dtype: int = 0, precision: int = 0, narrow: bool = False, real: bool = False,
+    restored: bool = False,
 ) -> Any:  # fmt: skip
-    """restored: and back to what it was before."""
+    """real: of what depends on an input;  restored: and back to what it was before;  narrow: to 4 or to 2 bits."""
     dtype = {0: None, 2: np.dtype(np.uint8), 3: np.dtype(np.int8), 4: np.dtype(np.uint16), 5: np.dtype(np.int16)}.get(
         output_dtype, np.dtype(np.float64)
     )
@@ -84,7 +85,7 @@ def _quantize(
     if given is not None:
         shift = _real(_along(given, x, axis, block_size))
     low, high = np.iinfo(kind).min, np.iinfo(kind).max
-    if not is_secret(x):
+    if not real:
         found = np.clip(np.round(_real(x) / step) + shift, low, high)
         return (found - shift) * step if restored else found.astype(kind)
     if np.all(shift == low):
@@ -97,9 +98,9 @@ def _quantize(
     return q + shift if np.any(shift) else q
 
 
-def _dynamic(x: Any) -> tuple[Any, ...]:
-    """Scale 1 and zero point 0, of what is secret: whatever the numbers are, the scale cancels."""
-    if is_secret(x):
+def _dynamic(x: Any, *, real: bool = False) -> tuple[Any, ...]:
+    """Scale 1 and zero point 0, of what is encrypted: whatever the numbers are, the scale cancels."""
+    if real:
         return x, np.float64(1.0), np.uint8(0)
     array = np.asarray(x, np.float64)
     low, high = min(array.min(initial=0), 0.0), max(array.max(initial=0), 0.0)
@@ -128,11 +129,13 @@ def _conv_integer(x: Any, w: Any, x_zero: Any = None, w_zero: Any = None, **opti
     return conv(_less(x, x_zero), weights, **options)
 
 
-@bounded(lambda a, a_scale, a_zero, b, *_: product(a, b))
-def _q_matmul(a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, scale: Any, zero: Any) -> Any:
+@bounded(lambda a, a_scale, a_zero, b, *_, **_marks: product(a, b))
+def _q_matmul(
+    a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, scale: Any, zero: Any, **marks: bool
+) -> Any:
     left = _less(a, a_zero) * _row_scale(a_scale)
     right = _less(b, b_zero, columns=True) * _real(public("QLinearMatMul", "the scale", b_scale))
-    return _quantize(np.matmul(left, right), scale, zero)
+    return _quantize(np.matmul(left, right), scale, zero, **marks)
 
 
 def _row_scale(scale: Any) -> Any:
@@ -144,10 +147,43 @@ def _q_conv(
     x: Any, x_scale: Any, x_zero: Any, w: Any, w_scale: Any, w_zero: Any, scale: Any, zero: Any, b: Any = None,
     **options: Any,
 ) -> Any:  # fmt: skip
+    marks = {name: options.pop(name) for name in ("real", "narrow") if name in options}
     weights = _dequantize(w, w_scale, w_zero, axis=0)
     factor = _real(public("QLinearConv", "the scale", x_scale)).reshape(())
     bias = None if b is None else _real(b) * factor * _real(public("QLinearConv", "the scale", w_scale)).reshape(-1)
-    return _quantize(conv(_less(x, x_zero), weights * factor, bias, **options), scale, zero)
+    return _quantize(conv(_less(x, x_zero), weights * factor, bias, **options), scale, zero, **marks)
+
+
+_ROUNDING = frozenset({"QuantizeLinear", "DynamicQuantizeLinear", "QLinearMatMul", "QLinearConv"})
+
+
+def marked(nodes: Sequence[Node], inputs: Iterable[str], narrow: Container[str]) -> list[Node]:
+    """Nodes of which those that round say whether what they round depends on an input, and is of few bits.
+
+    So an imported model computes the same on arrays as on secrets.
+    narrow  names of arrays of numbers of 4 and of 2 bits, and of floating point of 8
+    """
+    real, found = set(inputs), []
+    for node in nodes:
+        depends = node.operator not in ("Shape", "Size") and not real.isdisjoint(node.reads())
+        if depends:
+            real.update(name for name in node.results if name)
+        if node.operator in _ROUNDING:
+            options = {**node.options, **({"real": True} if depends else {})}
+            if any(name in narrow for name in node.reads()) and node.operator != "DynamicQuantizeLinear":
+                options["narrow"] = True
+            node = replace(node, options=options)
+        found.append(node)
+    return found
+
+
+def check_nested(nodes: Sequence[Node]) -> None:
+    """UnsupportedError where a graph within a node rounds."""
+    for node in nodes:
+        if node.operator in _ROUNDING:
+            raise UnsupportedError(
+                f"{node.operator} within a branch or a loop is not supported; export the model in float32"
+            )
 
 
 def without_pairs(nodes: Sequence[Node], constants: Mapping[str, Any]) -> tuple[Node, ...]:

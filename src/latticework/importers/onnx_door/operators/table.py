@@ -13,6 +13,7 @@ from latticework.importers.converters import Converter, Converters
 from latticework.importers.meanings.values import is_secret
 from latticework.importers.onnx_door.limits import check_size, spend
 from latticework.importers.onnx_door.operators import (
+    attending,
     control,
     elementwise,
     indexing,
@@ -21,6 +22,7 @@ from latticework.importers.onnx_door.operators import (
     normalisation,
     public,
     quantised,
+    recurrent,
     reductions,
     resizing,
     shaping,
@@ -67,6 +69,8 @@ CONVERTERS: Converters = _table(
         shaping.CONVERTERS,
         indexing.CONVERTERS,
         normalisation.CONVERTERS,
+        attending.CONVERTERS,
+        recurrent.CONVERTERS,
         resizing.CONVERTERS,
         quantised.CONVERTERS,
         public.CONVERTERS,

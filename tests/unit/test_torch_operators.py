@@ -85,6 +85,7 @@ def as_tensor(value: object) -> object:
     return torch.from_numpy(np.array(value)) if isinstance(value, np.ndarray | np.generic) else value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [family for family in cases.FAMILIES if family not in ("copies", "shapes")])
 def test_programs_decomposed_to_core_operators(family: str) -> None:
     known, _ = cases.FAMILIES[family]

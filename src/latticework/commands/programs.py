@@ -14,7 +14,7 @@ from latticework.errors import TraceError, UserError
 from latticework.frontend import Circuit, Program
 from latticework.importers.onnx_door import from_onnx
 from latticework.importers.sklearn_door import from_sklearn
-from latticework.importers.sklearn_door.files import load_skops
+from latticework.importers.sklearn_door.skops_files import load_skops
 from latticework.importers.torch_door.door import from_torch
 from latticework.importers.torch_door.files import load_exported
 from latticework.interop.heir import from_heir
@@ -26,9 +26,7 @@ ProgramFile = Annotated[
         "PyTorch or FILE.skops of scikit-learn."
     ),
 ]
-TrustFile = Annotated[
-    bool, typer.Option("--trust-file", help="Read a model whose file can execute code (.pt2, some .skops).")
-]
+TrustFile = Annotated[bool, typer.Option("--trust-file", help="Read a .pt2 file, which can execute code.")]
 Shapes = Annotated[
     list[str] | None, typer.Option("--shape", help="Of an ONNX model: x=1,4 for an input, N=1 for a free dimension.")
 ]
@@ -53,7 +51,7 @@ def load_program(argument: str, *, trust: bool = False, shapes: list[str] | None
     if path.suffix == ".pt2":
         return from_torch(_exported(path, trust=trust))
     if path.suffix == ".skops":
-        return from_sklearn(load_skops(path, trust), name or None)
+        return from_sklearn(load_skops(path), name or None)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise TraceError(f"{path} is not a Python file; name it something.py")

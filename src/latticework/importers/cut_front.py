@@ -15,7 +15,7 @@ from latticework.owner.step import OwnerStep, Shape, chain_shape, joined
 
 
 @dataclass(frozen=True)
-class Origin:
+class ValueOrigin:
     """How a value is computed from what the owner gives."""
 
     pieces: tuple[Piece, ...]
@@ -23,7 +23,7 @@ class Origin:
     steps: tuple[OwnerStep, ...] = ()
     dim: int = -1
 
-    def followed_by(self, steps: tuple[OwnerStep, ...]) -> Origin:
+    def followed_by(self, steps: tuple[OwnerStep, ...]) -> ValueOrigin:
         """With more steps."""
         shape = chain_shape(self.shape, steps)
         if len(self.pieces) > 1:
@@ -48,7 +48,7 @@ class OwnerFront:
 
     inputs: tuple[GraphInput, ...]
     moved: set[int]
-    origins: dict[str, Origin]
+    origins: dict[str, ValueOrigin]
     reasons: dict[str, str]
 
     @classmethod
@@ -56,7 +56,7 @@ class OwnerFront:
         cls, graph: Graph, rules: OwnerRules, publics: PublicValues, asked: set[str], kept_back: set[str]
     ) -> OwnerFront:
         """The longest, trimmed to what the rules want."""
-        origins = {i.name: Origin((Piece(identifier(i.name)),), i.shape) for i in graph.inputs}
+        origins = {i.name: ValueOrigin((Piece(identifier(i.name)),), i.shape) for i in graph.inputs}
         candidates: set[int] = set()
         reasons: dict[str, str] = {}
         for number, node in enumerate(graph.nodes):
@@ -116,7 +116,7 @@ class OwnerFront:
         return OwnerStages(given_ones, tuple(before), after)
 
 
-def _joined(node: Node, origins: list[Origin], joins: Any, publics: PublicValues) -> Origin:
+def _joined(node: Node, origins: list[ValueOrigin], joins: Any, publics: PublicValues) -> ValueOrigin:
     """Several values along an axis; those that are joined so already, piece by piece."""
     moved = publics.moved(node, origins[0].shape)
     parts = moved.args[0] if moved.args and isinstance(moved.args[0], tuple | list) else moved.args
@@ -128,4 +128,4 @@ def _joined(node: Node, origins: list[Origin], joins: Any, publics: PublicValues
         if len(origin.pieces) > 1 and (origin.steps or origin.dim != dim):
             raise CannotMoveError("it joins what is joined otherwise")
         pieces += origin.pieces
-    return Origin(tuple(pieces), joined([origin.shape for origin in origins], dim), (), dim)
+    return ValueOrigin(tuple(pieces), joined([origin.shape for origin in origins], dim), (), dim)

@@ -7,7 +7,7 @@ from typing import Any
 from latticework.importers.converters import Converters
 from latticework.importers.evaluate import carry_out
 from latticework.importers.graph import Graph, Node, Ref
-from latticework.importers.owner_rules.rules import SECRET, CannotMoveError, Moved
+from latticework.importers.owner_rules.rules import SECRET, CannotMoveError, MovedNode
 from latticework.owner.step import Shape
 
 
@@ -56,7 +56,7 @@ class PublicValues:
         """The secret operands, one after the other."""
         return [name for name in node.reads() if name in self.secret]
 
-    def moved(self, node: Node, shape: Shape) -> Moved:
+    def moved(self, node: Node, shape: Shape) -> MovedNode:
         """A node as rules see it."""
         args = tuple(self.resolved(arg) for arg in node.args)
-        return Moved(node, args, {name: self.resolved(option) for name, option in node.options.items()}, shape)
+        return MovedNode(node, args, {name: self.resolved(option) for name, option in node.options.items()}, shape)

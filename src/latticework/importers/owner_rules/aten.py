@@ -8,7 +8,7 @@ from latticework.importers.owner_rules import common
 from latticework.importers.owner_rules.rules import (
     SECRET,
     CannotMoveError,
-    Moved,
+    MovedNode,
     OwnerRule,
     OwnerRules,
     StepMaker,
@@ -26,7 +26,7 @@ def _softmax(*, log: bool) -> StepMaker:
 
 
 def _extreme(*, smallest: bool) -> StepMaker:
-    def make(moved: Moved) -> Steps:
+    def make(moved: MovedNode) -> Steps:
         dim, keep = moved.given(1, "dim"), bool(moved.given(2, "keepdim", False))
         if dim is None:
             flat = common.reshaped(moved, (prod(moved.shape),))
@@ -36,45 +36,45 @@ def _extreme(*, smallest: bool) -> StepMaker:
     return make
 
 
-def _largest(moved: Moved) -> Steps:
+def _largest(moved: MovedNode) -> Steps:
     largest, in_order = moved.given(3, "largest", True), moved.given(4, "sorted", True)
     if moved.node.results[0] or moved.dim(moved.given(2, "dim", -1)) != -1 or not largest or not in_order:
         raise CannotMoveError("only the places of the largest along the last axis are taken, in order")
     return (Largest(whole(moved.given(1, "k"))),)
 
 
-def _embedding(moved: Moved) -> Steps:
+def _embedding(moved: MovedNode) -> Steps:
     if moved.given(1, "indices") is not SECRET:
         raise CannotMoveError("the numbers are public")
     return common.table_rows(moved.given(0, "weight"))
 
 
-def _one_hot(moved: Moved) -> Steps:
+def _one_hot(moved: MovedNode) -> Steps:
     count = whole(moved.given(1, "num_classes", -1))
     return (OneHot(Labels.of(list(range(count)))),)
 
 
-def _reshape(moved: Moved) -> Steps:
+def _reshape(moved: MovedNode) -> Steps:
     return common.reshaped(moved, wholes(moved.given(1, "size", moved.options.get("shape"))))
 
 
-def _squeeze(moved: Moved) -> Steps:
+def _squeeze(moved: MovedNode) -> Steps:
     dim = moved.dim(moved.given(1, "dim")) + len(moved.shape)
     return common.reshaped(moved, [n for i, n in enumerate(moved.shape) if i != dim or n != 1])
 
 
-def _unsqueeze(moved: Moved) -> Steps:
+def _unsqueeze(moved: MovedNode) -> Steps:
     rank = len(moved.shape) + 1
     place = whole(moved.given(1, "dim")) % rank
     return common.reshaped(moved, [*moved.shape[:place], 1, *moved.shape[place:]])
 
 
-def _clamp(moved: Moved) -> Steps:
+def _clamp(moved: MovedNode) -> Steps:
     return common.clipped(moved.given(1, "min"), moved.given(2, "max"))
 
 
 def _affine(kind: str) -> StepMaker:
-    def make(moved: Moved) -> Steps:
+    def make(moved: MovedNode) -> Steps:
         if moved.options.get("alpha", 1) != 1 or moved.options.get("rounding_mode") is not None:
             raise CannotMoveError("it has alpha or a rounding mode")
         return common.affine(kind)(moved)
@@ -83,7 +83,7 @@ def _affine(kind: str) -> StepMaker:
 
 
 def _side(*, inclusive: bool, turned: bool) -> StepMaker:
-    def make(moved: Moved) -> Steps:
+    def make(moved: MovedNode) -> Steps:
         moved.first_is_secret()
         return common.above(moved, moved.given(1, "other"), inclusive=inclusive != turned, turned=turned)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.importers.owner_rules.rules import SECRET, CannotMoveError, Moved, StepMaker, Steps
+from latticework.importers.owner_rules.rules import SECRET, CannotMoveError, MovedNode, StepMaker, Steps
 from latticework.owner import (
     Affine,
     Clip,
@@ -23,7 +23,7 @@ from latticework.owner import (
 _WIDEST = 1e300  # what no number that is encrypted reaches
 
 
-def nothing(moved: Moved) -> Steps:
+def nothing(moved: MovedNode) -> Steps:
     """Of operators that leave numbers as they are."""
     moved.first_is_secret()
     return ()
@@ -32,14 +32,14 @@ def nothing(moved: Moved) -> Steps:
 def elementary(name: str) -> StepMaker:
     """A function of every element."""
 
-    def make(moved: Moved) -> Steps:
+    def make(moved: MovedNode) -> Steps:
         moved.first_is_secret()
         return (Elementary(name),)
 
     return make
 
 
-def reshaped(moved: Moved, sizes: Any) -> Steps:
+def reshaped(moved: MovedNode, sizes: Any) -> Steps:
     """The same elements in other axes; the first axis stays where it does, so that rows stay rows."""
     new = [int(n) for n in sizes]
     if new.count(-1) == 1:
@@ -59,7 +59,7 @@ def reshaped(moved: Moved, sizes: Any) -> Steps:
 def affine(kind: str) -> StepMaker:
     """+, -, * and / with one public operand."""
 
-    def make(moved: Moved) -> Steps:
+    def make(moved: MovedNode) -> Steps:
         first, second = moved.args[:2]
         if (first is SECRET) == (second is SECRET):
             raise CannotMoveError("both operands are secret")
@@ -80,7 +80,7 @@ def affine(kind: str) -> StepMaker:
     return make
 
 
-def scaled(moved: Moved, scale: Any, offset: Any) -> Steps:
+def scaled(moved: MovedNode, scale: Any, offset: Any) -> Steps:
     """x * scale + offset, of parameters without leading axes of one element."""
     scale, offset = (np.asarray(a, dtype=np.float64) for a in np.broadcast_arrays(scale, offset))
     while scale.ndim and scale.shape[0] == 1:
@@ -104,14 +104,14 @@ def table_rows(table: Any) -> Steps:
     return (TableRows(OwnerArray.of(array)),)
 
 
-def columns(moved: Moved, dim: int, places: Any) -> Steps:
+def columns(moved: MovedNode, dim: int, places: Any) -> Steps:
     """Elements of an axis by public numbers."""
     size = moved.shape[dim]
     found = tuple(place + size if place < 0 else place for place in places)
     return (Columns(dim, size, found),)
 
 
-def above(moved: Moved, number: Any, *, inclusive: bool, turned: bool) -> Steps:
+def above(moved: MovedNode, number: Any, *, inclusive: bool, turned: bool) -> Steps:
     """Which side of a public number; `turned`: 1 where it is below."""
     at = np.asarray(number, dtype=np.float64)
     if at.size != 1:

@@ -13,7 +13,7 @@ from latticework.importers.owner_rules import common
 from latticework.importers.owner_rules.rules import (
     SECRET,
     CannotMoveError,
-    Moved,
+    MovedNode,
     OwnerRule,
     OwnerRules,
     StepMaker,
@@ -31,7 +31,7 @@ _CLASSIFIERS = ("LinearClassifier", "SVMClassifier", "TreeEnsembleClassifier")
 
 
 def _softmax(*, log: bool) -> StepMaker:
-    def make(moved: Moved) -> Steps:
+    def make(moved: MovedNode) -> Steps:
         rank, old = len(moved.shape), moved.node.version < 13
         dim = moved.dim(moved.options.get("axis", 1 if old else -1))
         if old and prod(moved.shape[dim:]) != moved.shape[-1]:
@@ -42,7 +42,7 @@ def _softmax(*, log: bool) -> StepMaker:
 
 
 def _extreme(*, smallest: bool) -> StepMaker:
-    def make(moved: Moved) -> Steps:
+    def make(moved: MovedNode) -> Steps:
         if moved.options.get("select_last_index", 0):
             raise CannotMoveError("it takes the last of several that are equal")
         keep = bool(moved.options.get("keepdims", 1))
@@ -51,7 +51,7 @@ def _extreme(*, smallest: bool) -> StepMaker:
     return make
 
 
-def _largest(moved: Moved) -> Steps:
+def _largest(moved: MovedNode) -> Steps:
     sorted_from_top = moved.options.get("largest", 1) and moved.options.get("sorted", 1)
     if moved.node.results[0] or not sorted_from_top or moved.dim(moved.options.get("axis", -1)) != -1:
         raise CannotMoveError("only the places of the largest along the last axis are taken, in order")
@@ -64,11 +64,11 @@ def _labels(options: dict[str, Any]) -> Labels:
     )
 
 
-def _by_name(moved: Moved) -> Steps:
+def _by_name(moved: MovedNode) -> Steps:
     return (ByName(_labels(moved.options)),)
 
 
-def _class(moved: Moved) -> Steps:
+def _class(moved: MovedNode) -> Steps:
     labels, classes = _labels(moved.options), moved.shape[-1]
     if moved.options["votes"]:
         return (Votes(len(labels)), Extreme(labels))
@@ -77,7 +77,7 @@ def _class(moved: Moved) -> Steps:
     return (Extreme(labels),)
 
 
-def _pairs(moved: Moved) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _pairs(moved: MovedNode) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """Keys and values of a LabelEncoder."""
     kinds = ("strings", "int64s", "floats", "tensor")
     keys = next((moved.options[f"keys_{k}"] for k in kinds if moved.options.get(f"keys_{k}") is not None), None)
@@ -87,7 +87,7 @@ def _pairs(moved: Moved) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     return np.asarray(keys).reshape(-1), np.asarray(found).reshape(-1)
 
 
-def _names_of(moved: Moved) -> Steps:
+def _names_of(moved: MovedNode) -> Steps:
     """Names of numbers 0, 1, 2, ... of classes."""
     keys, found = _pairs(moved)
     order = np.argsort(keys)
@@ -96,7 +96,7 @@ def _names_of(moved: Moved) -> Steps:
     return (NamesOf(common.labels_of(found[order])),)
 
 
-def _code_of(moved: Moved) -> Steps:
+def _code_of(moved: MovedNode) -> Steps:
     """Numbers 0, 1, 2, ... of categories."""
     keys, found = _pairs(moved)
     order = np.argsort(found)
@@ -106,32 +106,32 @@ def _code_of(moved: Moved) -> Steps:
     return (CodeOf(common.labels_of(keys[order]), int(default)),)
 
 
-def _one_hot(moved: Moved) -> Steps:
+def _one_hot(moved: MovedNode) -> Steps:
     labels = common.labels_of(moved.options.get("cats_strings"), moved.options.get("cats_int64s"))
     return (OneHot(labels, bool(moved.options.get("zeros", 1))),)
 
 
-def _rows_of(moved: Moved) -> Steps:
+def _rows_of(moved: MovedNode) -> Steps:
     """Rows of a table of weights by secret numbers: an embedding."""
     if moved.args[1] is not SECRET or int(moved.options.get("axis", 0)) != 0:
         raise CannotMoveError("the numbers are public, or of another axis than the first")
     return common.table_rows(moved.args[0])
 
 
-def _features(moved: Moved) -> Steps:
+def _features(moved: MovedNode) -> Steps:
     """Some columns, by public numbers."""
     moved.first_is_secret()
     return common.columns(moved, -1, wholes(moved.args[1]))
 
 
-def _name_by_number(moved: Moved) -> Steps:
+def _name_by_number(moved: MovedNode) -> Steps:
     """A public list of classes, and the secret number of one."""
     if moved.args[0] is SECRET:
         return _features(moved)
     return (NamesOf(common.labels_of(np.asarray(moved.args[0]).reshape(-1))),)
 
 
-def _scaler(moved: Moved) -> Steps:
+def _scaler(moved: MovedNode) -> Steps:
     scale = np.asarray(moved.options.get("scale", 1.0), dtype=np.float64)
     offset = np.asarray(moved.options.get("offset", 0.0), dtype=np.float64)
     scale = scale if scale.size else np.ones(1)
@@ -139,16 +139,16 @@ def _scaler(moved: Moved) -> Steps:
     return common.scaled(moved, scale, -offset * scale)
 
 
-def _normalizer(moved: Moved) -> Steps:
+def _normalizer(moved: MovedNode) -> Steps:
     return (Normalise({"MAX": "max", "L1": "l1", "L2": "l2"}[moved.options.get("norm", "MAX")]),)
 
 
-def _clip(moved: Moved) -> Steps:
+def _clip(moved: MovedNode) -> Steps:
     moved.first_is_secret()
     return common.clipped(moved.given(1, "min"), moved.given(2, "max"))
 
 
-def _reshape(moved: Moved) -> Steps:
+def _reshape(moved: MovedNode) -> Steps:
     moved.first_is_secret()
     sizes = list(wholes(moved.args[1]))
     if not moved.options.get("allowzero", 0):
@@ -156,18 +156,18 @@ def _reshape(moved: Moved) -> Steps:
     return common.reshaped(moved, sizes)
 
 
-def _flatten(moved: Moved) -> Steps:
+def _flatten(moved: MovedNode) -> Steps:
     axis = int(moved.options.get("axis", 1))
     axis += len(moved.shape) if axis < 0 else 0
     return common.reshaped(moved, (prod(moved.shape[:axis]), prod(moved.shape[axis:])))
 
 
-def _axes(moved: Moved) -> tuple[int, ...] | None:
+def _axes(moved: MovedNode) -> tuple[int, ...] | None:
     axes = moved.given(1, "axes")
     return None if axes is None else wholes(axes)
 
 
-def _squeeze(moved: Moved) -> Steps:
+def _squeeze(moved: MovedNode) -> Steps:
     axes, rank = _axes(moved), len(moved.shape)
     gone = {a % rank for a in axes} if axes is not None else {i for i, n in enumerate(moved.shape) if n == 1}
     if any(moved.shape[a] != 1 for a in gone):
@@ -175,7 +175,7 @@ def _squeeze(moved: Moved) -> Steps:
     return common.reshaped(moved, [n for i, n in enumerate(moved.shape) if i not in gone])
 
 
-def _unsqueeze(moved: Moved) -> Steps:
+def _unsqueeze(moved: MovedNode) -> Steps:
     axes = _axes(moved) or ()
     rank = len(moved.shape) + len(axes)
     places, rest = {a % rank for a in axes}, iter(moved.shape)
@@ -183,7 +183,7 @@ def _unsqueeze(moved: Moved) -> Steps:
 
 
 def _side(*, inclusive: bool, below: bool) -> StepMaker:
-    def make(moved: Moved) -> Steps:
+    def make(moved: MovedNode) -> Steps:
         is_first = moved.args[0] is SECRET
         other = moved.args[1 if is_first else 0]
         turned = below == is_first

@@ -20,16 +20,11 @@ class CannotMoveError(Exception):
 UNFIT = (CannotMoveError, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError)
 
 
-class _Secret:
-    def __repr__(self) -> str:
-        return "SECRET"
-
-
-SECRET: Any = _Secret()  # stands for the secret operand among public ones
+SECRET: Any = object()  # stands for the secret operand among public ones
 
 
 @dataclass(frozen=True)
-class Moved:
+class MovedNode:
     """A node that is to become steps.
 
     args, options  public values as arrays or as they are, SECRET for the secret operand
@@ -62,7 +57,7 @@ class Moved:
 
 
 Steps = tuple[OwnerStep, ...]
-StepMaker = Callable[[Moved], Steps]
+StepMaker = Callable[[MovedNode], Steps]
 
 
 @dataclass(frozen=True)
@@ -77,7 +72,7 @@ class OwnerRule:
     before: StepMaker | None = None
     after: StepMaker | None = None
     wanted: bool = True
-    joins: Callable[[Moved], int] | None = None
+    joins: Callable[[MovedNode], int] | None = None
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "user.lines": "ir",
     "techniques": "",
     "ir": "",
-    "packing": "",
+    "packing": "_core",
     "params": "_core",
     "devices": "_core params plan",
     "instructions": "_core packing params",
@@ -97,6 +97,7 @@ BY_NAME = {"__init__", "cli", "commands.benchmarks"}
 MAY_INCLUDE = {
     "math": "",
     "lanes": "math",
+    "maps": "",
     "io": "math",
     "backend": "math",
     "ring": "math io backend",
@@ -104,7 +105,7 @@ MAY_INCLUDE = {
     "schemes/*": "math io backend ring rlwe",
     "circuits": "math io backend ring rlwe schemes/*",
     "exec": "math io backend ring rlwe schemes/* circuits",
-    "bindings": "math lanes io backend ring rlwe schemes/* circuits exec",
+    "bindings": "math lanes maps io backend ring rlwe schemes/* circuits exec",
     "backend/*": "math",
 }
 SEAMS = {  # what backend/* may see besides

@@ -21,6 +21,40 @@ _Level = tuple[int, int]
 _KeySpec = dict[str, Any]
 _Words = npt.NDArray[np.uint64]
 
+_Integers = npt.NDArray[np.int64]
+
+# Where linear maps have diagonals, counted: integers are arrays of one axis
+
+class maps:
+    @staticmethod
+    def key_switches(
+        slots: int,
+        conj: _Integers,
+        out: _Integers,
+        in_: _Integers,
+        steps: _Integers,
+        widths: _Integers,
+        centred: _Integers,
+        orders: _Integers,
+        iterated: bool,
+    ) -> tuple[tuple[int, int, int], list[list[int]]]:
+        """((products, outputs, inputs), rows): for each split hoists, babies, giants, and different keys by each order.
+
+        orders  places in giant_order.ORDERS
+        """
+    @staticmethod
+    def partners(steps: _Integers, slots: int, distances: _Integers) -> _Integers:
+        """For each distance how many of the steps have a partner so much further around."""
+    @staticmethod
+    def pairs(steps: _Integers, slots: int, apart: int) -> list[tuple[int, int]]:
+        """Ascending steps paired along chains: (first, 3), or (single, 1) where a chain ends."""
+    @staticmethod
+    def sums(a: _Integers, b: _Integers, slots: int) -> _Integers:
+        """The different sums of a move of each, ascending."""
+    @staticmethod
+    def settled(totals: _Integers, rows: _Integers, nearest: _Integers, spread: int, pairs: int) -> _Integers:
+        """Of each sum of a total and a row of moves the code of the nearest copy; different ones, ascending."""
+
 # The search for schedules and lanes of scalar circuits
 
 class lanes:

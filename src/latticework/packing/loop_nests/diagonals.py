@@ -24,7 +24,7 @@ alike is a part with the one move 0, however long it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from latticework import _core
 from latticework.packing.loop_nests.copies import nearest
 from latticework.packing.loop_nests.nest import CHUNK, Access, BoolArray, LoopNest, distinct, walk
 from latticework.packing.pack import GAP, REPEAT, IntArray, PackMap, Roll
@@ -372,39 +373,26 @@ def _sum_moves(nest: LoopNest, moved: _Moves) -> tuple[IntArray, IntArray]:
             total = _sums(nest, total, found)
         else:
             vectors = _sums(nest, vectors, found)
-    seen, nearest_copy = _SeenCodes(nest), _nearest_turns(nest.slots, moved.offsets)
+    nearest_copy = _nearest_turns(nest.slots, moved.offsets)
     if chosen is None:
-        seen.add(_settle(nest, total[:, None], nearest_copy))
-        return seen.all(), vectors
+        return _settle(nest, total, np.zeros((1, 1), dtype=np.int64), nearest_copy), vectors
     if total.size == 1 and not total[0]:  # all of the nest is one part
-        for rows in _walked_rows(nest, chosen):
-            seen.add(_settle(nest, rows, nearest_copy))
-        return seen.all(), vectors
-    rows = _rows(nest, chosen)
-    long = max(1, CHUNK // rows.shape[1])
-    wide = max(1, long // max(1, total.size))
-    for i, j in product(range(0, len(rows), wide), range(0, total.size, long)):
-        codes = _plus(nest, total[None, j : j + long, None], rows[i : i + wide, None, :])
-        seen.add(_settle(nest, codes.reshape(-1, rows.shape[1]), nearest_copy))
-    return seen.all(), vectors
+        settled = (_settle(nest, total, rows, nearest_copy) for rows in _walked_rows(nest, chosen))
+        return _joined(nest, settled), vectors
+    return _settle(nest, total, _rows(nest, chosen), nearest_copy), vectors
 
 
-def _plus(nest: LoopNest, a: IntArray, b: IntArray) -> IntArray:
-    """The sums of moves: steps are a vector's, modulo its slots (a power of two)."""
-    low = nest.slots - 1
-    total: IntArray = ((a & ~low) + (b & ~low)) | ((a + b) & low)
-    return total
+def _joined(nest: LoopNest, found: Iterable[IntArray]) -> IntArray:
+    """The different codes of several arrays, ascending."""
+    seen = _SeenCodes(nest)
+    for codes in found:
+        seen.add(codes)
+    return seen.all()
 
 
 def _sums(nest: LoopNest, a: IntArray, b: IntArray) -> IntArray:
-    """All sums of a move of each."""
-    if a.size == 1 and not a[0]:
-        return b
-    seen = _SeenCodes(nest)
-    share = max(1, CHUNK // max(1, b.size))
-    for start in range(0, a.size, share):
-        seen.add(_plus(nest, a[start : start + share, None], b[None, :]).reshape(-1))
-    return seen.all()
+    """All sums of a move of each: steps are a vector's, modulo its slots (a power of two)."""
+    return b if a.size == 1 and not a[0] else _core.maps.sums(a, b, nest.slots)
 
 
 def _copy_offsets(nest: LoopNest, repeats: list[int], offsets: IntArray) -> IntArray:
@@ -426,23 +414,11 @@ def _nearest_turns(slots: int, offsets: IntArray) -> IntArray:
     return np.where(past < offsets.size, nearest_copy, steps)
 
 
-def _settle(nest: LoopNest, codes: IntArray, nearest_copy: IntArray) -> IntArray:
-    """Of the copies in each row, and those around them, the one with the fewest steps."""
-    slots, low = nest.slots, nest.slots - 1
-    bits = low.bit_length()
-    if nest.spread == 1 and codes.shape[1] == 1:
-        only: IntArray = (codes[:, 0] & ~low) | nearest_copy[codes[:, 0] & low]
-        return only
-    pairs = nest.count_in * nest.count_out
-    best: IntArray | None = None
-    for copy in range(nest.spread):
-        steps = nearest_copy[(codes - copy * (slots // nest.spread)) & low]
-        order = ((steps * nest.spread + copy) * pairs + (codes >> bits)).min(axis=1)
-        best = order if best is None else np.minimum(best, order)
-    assert best is not None
-    steps, pair = np.divmod(best, pairs)
-    settled: IntArray = (pair << bits) | (steps // nest.spread)
-    return settled
+def _settle(nest: LoopNest, total: IntArray, rows: IntArray, nearest_copy: IntArray) -> IntArray:
+    """Of the copies in each row, moved by each total, and those around them, the one with the fewest steps."""
+    return _core.maps.settled(
+        total, np.ascontiguousarray(rows), nearest_copy, nest.spread, nest.count_in * nest.count_out
+    )
 
 
 def _moves(nest: LoopNest, part: _Part) -> IntArray:
@@ -450,10 +426,7 @@ def _moves(nest: LoopNest, part: _Part) -> IntArray:
     extents = [nest.domain[j] for j in part.loops] + [nest.out_pack.all_dims[i].extent for i in part.free[0]]
     if prod(extents) > JOINT and (shared := _shared_loops(nest, part)) is not None:
         return _moves_apart(nest, part, shared)
-    seen = _SeenCodes(nest)
-    for rows in _walked_rows(nest, part):
-        seen.add(rows[:, 0])
-    return seen.all()
+    return _joined(nest, (rows[:, 0] for rows in _walked_rows(nest, part)))
 
 
 def _shared_loops(nest: LoopNest, part: _Part) -> list[int] | None:

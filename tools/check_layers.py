@@ -53,7 +53,7 @@ MAY_IMPORT = {
     "ops": "ir dialects approx layout packing",
     "frontend": f"ir dialects approx ops user user.lines {VALUES}",
     "accuracy": f"ir dialects approx ops expand params frontend {PLAN}",
-    "levels": "techniques ir dialects params packing instructions",
+    "levels": "_core techniques ir dialects params packing instructions",
     "layout_cost": f"techniques ir dialects cost layout levels ops params {VALUES}",
     "passes": "ir dialects approx levels packing",
     "expand": "techniques ir dialects params packing instructions",

@@ -1,16 +1,20 @@
 // Counts of diagonals of linear maps in Python, on arrays of 64-bit integers.
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "bindings/bindings.hpp"
 #include "maps/codes.hpp"
 #include "maps/key_switches.hpp"
 #include "maps/pairing.hpp"
+#include "maps/separable.hpp"
 #include "math/error.hpp"
 
 namespace nb = nanobind;
@@ -128,6 +132,86 @@ IntegerResult settled(const Integers& totals, const Table& rows, const Integers&
   return to_array(std::move(found));
 }
 
+using Ends = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Weights = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Places = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Vector = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+using SumTables = std::pair<Ends, Ends>;  // (outputs, slots), and (inputs, 2 slots): the slots twice
+using Bounds = nb::ndarray<const double, nb::shape<maps::kNumBoundRows, -1>, nb::c_contig, nb::device::cpu>;
+using BoundSums = nb::ndarray<double, nb::shape<maps::kNumBoundRows, -1>, nb::c_contig, nb::device::cpu>;
+
+/// A loop nest in separable form, for its diagonals.
+class SeparableNest {
+ public:
+  SeparableNest(SumTables difference, std::optional<Ends> serves,
+                std::vector<std::pair<SumTables, std::int32_t>> bounded, std::optional<SumTables> flat)
+      : difference_(std::move(difference)),
+        serves_(std::move(serves)),
+        bounded_(std::move(bounded)),
+        flat_(std::move(flat)) {
+    check(difference_);
+    for (const auto& [tables, limit] : bounded_) {
+      check(tables);
+      require(limit >= 0, ErrorKind::kValue, "a limit is not negative");
+    }
+    if (flat_) check(*flat_);
+    require(!serves_ || (serves_->shape(0) == inputs() && serves_->shape(1) == 2 * slots()), ErrorKind::kShape,
+            "tables of different shapes");
+  }
+
+  Vector diagonal(std::int64_t out, std::int64_t in, std::int64_t steps, const std::optional<Weights>& weights,
+                  const std::optional<Places>& also, std::int64_t turned, double factor) const {
+    const auto size = static_cast<std::int64_t>(slots());
+    require(out >= 0 && out < static_cast<std::int64_t>(outputs()) && in >= 0 &&
+                in < static_cast<std::int64_t>(inputs()) && steps >= 0 && steps < size && turned >= 0 && turned < size,
+            ErrorKind::kValue, "there is no such diagonal");
+    require(!weights || (flat_ && weights->size() > 0), ErrorKind::kValue, "weights for a nest that reads none");
+    require(!also || also->size() == slots(), ErrorKind::kShape, "one place for each slot");
+    const auto ends = [&](const SumTables& tables) {
+      return maps::EndSum{tables.first.data() + out * size, tables.second.data() + 2 * in * size + steps};
+    };
+    maps::SeparableDiagonal found{size, steps, ends(difference_), nullptr, {}, {}, nullptr, 0};
+    if (serves_) found.serves = serves_->data() + 2 * in * size + steps;
+    for (const auto& [tables, limit] : bounded_) found.bounded.emplace_back(ends(tables), limit);
+    if (weights) {
+      found.flat = ends(*flat_);
+      found.weights = weights->data();
+      found.num_weights = static_cast<std::int64_t>(weights->size());
+    }
+    auto values = std::make_unique_for_overwrite<double[]>(slots());
+    {
+      const nb::gil_scoped_release released;
+      maps::diagonal_of(found, also ? also->data() : nullptr, turned, factor, values.get());
+    }
+    const nb::capsule owner(values.get(), [](void* array) noexcept { delete[] static_cast<double*>(array); });
+    return Vector(values.release(), {slots()}, owner);
+  }
+
+ private:
+  std::size_t outputs() const { return difference_.first.shape(0); }
+  std::size_t inputs() const { return difference_.second.shape(0); }
+  std::size_t slots() const { return difference_.first.shape(1); }
+
+  void check(const SumTables& tables) const {
+    require(tables.first.shape(0) == outputs() && tables.first.shape(1) == slots() &&
+                tables.second.shape(0) == inputs() && tables.second.shape(1) == 2 * slots(),
+            ErrorKind::kShape, "tables of different shapes");
+  }
+
+  SumTables difference_;
+  std::optional<Ends> serves_;
+  std::vector<std::pair<SumTables, std::int32_t>> bounded_;
+  std::optional<SumTables> flat_;
+};
+
+bool add_diagonal(const Weights& weights, const Bounds& bounds, std::int64_t steps, const BoundSums& sums) {
+  const auto slots = static_cast<std::int64_t>(weights.size());
+  require(bounds.shape(1) == weights.size() && sums.shape(1) == weights.size(), ErrorKind::kShape,
+          "rows of different lengths");
+  require(slots > 0 && steps >= 0 && steps < slots, ErrorKind::kValue, "steps from 0 to below the slots");
+  return maps::add_diagonal(weights.data(), bounds.data(), slots, steps, sums.data());
+}
+
 }  // namespace
 
 void bind_maps(nb::module_& m) {
@@ -142,6 +226,14 @@ void bind_maps(nb::module_& m) {
   m.def("sums", &sums, "a"_a, "b"_a, "slots"_a, "The different sums of a move of each, ascending.");
   m.def("settled", &settled, "totals"_a, "rows"_a, "nearest"_a, "spread"_a, "pairs"_a,
         "Of each sum of a total and a row of moves the code of the nearest copy; different ones, ascending.");
+  nb::class_<SeparableNest>(m, "SeparableNest", "A loop nest in separable form, for the values of its diagonals.")
+      .def(nb::init<SumTables, std::optional<Ends>, std::vector<std::pair<SumTables, std::int32_t>>,
+                    std::optional<SumTables>>(),
+           "difference"_a, "serves"_a.none(), "bounded"_a, "flat"_a.none())
+      .def("diagonal", &SeparableNest::diagonal, "out"_a, "in_"_a, "steps"_a, "weights"_a.none(), "also"_a.none(),
+           "turned"_a, "factor"_a, "Diagonal (out, in_, steps), turned left and times a factor; shape (slots,).");
+  m.def("add_diagonal", &add_diagonal, "weights"_a, "bounds"_a, "steps"_a, "sums"_a,
+        "Add what a diagonal makes of bounds of an input vector to those of an output; whether its weights differ.");
 }
 
 }  // namespace lw

@@ -109,3 +109,23 @@ def test_what_is_out_of_range_is_refused():
         maps.key_switches(SLOTS, one, one, one, one, array([0]), one, array([0]), False)
     with pytest.raises(ValueError, match="divide"):
         maps.settled(one, one[None], np.zeros(SLOTS, dtype=np.int64), 3, 6)
+    nest = maps.SeparableNest((np.zeros((1, SLOTS), np.int32), np.zeros((2, 2 * SLOTS), np.int32)), None, [], None)
+    with pytest.raises(ValueError, match="no such diagonal"):
+        nest.diagonal(1, 0, 0, None, None, 0, 1.0)
+    with pytest.raises(ValueError, match="reads none"):
+        nest.diagonal(0, 0, 0, np.ones(1), None, 0, 1.0)
+
+
+def test_bounds_of_a_diagonal():
+    rng = np.random.default_rng(5)
+    weights, bounds, before = rng.normal(size=SLOTS), rng.normal(size=(7, SLOTS)), rng.normal(size=(7, SLOTS))
+    sums = before.copy()
+    assert maps.add_diagonal(weights, bounds, 5, sums)
+    low, high, variance, deviation, bias, size, squared = np.roll(bounds, -5, axis=1)
+    positive, negative, weight = np.maximum(weights, 0.0), np.minimum(weights, 0.0), np.abs(weights)
+    added = [
+        positive * low + negative * high, positive * high + negative * low, weight**2 * variance, weight * deviation,
+        weight * bias, weight * size, squared,
+    ]  # fmt: skip
+    assert np.array_equal(sums, before + added)
+    assert not maps.add_diagonal(np.full(SLOTS, 2.0), bounds, 0, sums)

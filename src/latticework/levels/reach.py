@@ -424,8 +424,7 @@ class _Run:
         rows = (x.low, x.high, baby, np.sqrt(baby), x.bias, x.size, squared)
         bounds = np.stack([np.broadcast_to(v, (len(x.low), kind.slots)) for v in rows], axis=1)
         sums = np.zeros((len(lineages), *bounds.shape[1:]))
-        alike: Counter[tuple[int, float]] = Counter()  # diagonals of a result that are rounded alike
-        marks = np.random.default_rng(0).normal(size=kind.slots)
+        alike: Counter[tuple[int, int]] = Counter()  # diagonals of a result that are rounded alike
         for d in linear_map.diagonals:
             weights = np.ascontiguousarray(np.real(d.values.evaluate(self.module.sources)))
             ends = [(d.in_, d.out)] if is_block else [(n, n) for n in range(len(sums))]
@@ -433,7 +432,7 @@ class _Run:
                 _core.maps.add_diagonal(weights, bounds[read], d.steps % kind.slots, sums[made]) for read, made in ends
             ]
             if differ[0]:  # one number for all slots is one coefficient, whose rounding is small
-                alike[d.out, float(weights @ marks)] += 1
+                alike[d.out, hash((weights + 0.0).tobytes())] += 1  # + 0.0: zeros of both signs are alike
         low, high, squares, linear, bias, partial, encoded = np.moveaxis(sums, 1, 0)
         self.note(float(np.max(partial)) if partial.size else 0.0, kind)
         unit = before.scale / (kind.scale * self.chain.group_product(before.level.index))  # 1 / scale of the constants

@@ -7,10 +7,12 @@
 namespace lw::maps {
 namespace {
 
-/// A set of codes: bits where there are not too many of them, else a list that is sorted now and then.
+/// A set of codes below a size: bits where so many are added that looking through all words takes no longer, else a
+/// list that is sorted now and then.
 class CodeSet {
  public:
-  explicit CodeSet(std::int64_t size) : is_bits_(size <= kMostBits) {
+  CodeSet(std::int64_t size, std::size_t added)
+      : is_bits_(size <= kMostBits && static_cast<std::size_t>(size) / 64 <= kWordsAnElement * added) {
     if (is_bits_) bits_.assign(static_cast<std::size_t>(size + 63) / 64, 0);
   }
 
@@ -40,6 +42,7 @@ class CodeSet {
 
  private:
   static constexpr std::int64_t kMostBits = std::int64_t{1} << 28;
+  static constexpr std::size_t kWordsAnElement = 16;
 
   void tidy() {
     std::sort(list_.begin(), list_.end());
@@ -82,7 +85,7 @@ std::vector<std::int64_t> shared(Codes nearest, std::int64_t spread) {
 
 std::vector<std::int64_t> sum_codes(Codes a, Codes b, std::int64_t slots) {
   const std::int64_t low = slots - 1;
-  CodeSet seen((largest(a) & ~low) + (largest(b) & ~low) + slots);
+  CodeSet seen((largest(a) & ~low) + (largest(b) & ~low) + slots, a.size() * b.size());
   for (const std::int64_t x : a) {
     for (const std::int64_t y : b) seen.add(plus(x, y, low));
   }
@@ -94,7 +97,7 @@ std::vector<std::int64_t> settle_codes(Codes totals, Codes rows, std::int64_t co
   const auto slots = static_cast<std::int64_t>(nearest.size()), low = slots - 1;
   const int bits = std::countr_zero(static_cast<std::uint64_t>(slots));
   const std::vector<std::int64_t> best = shared(nearest, spread);
-  CodeSet seen(pairs * slots);
+  CodeSet seen(pairs * slots, totals.size() * (rows.size() / static_cast<std::size_t>(copies)));
   for (const std::int64_t total : totals) {
     for (std::size_t row = 0; row < rows.size(); row += static_cast<std::size_t>(copies)) {
       std::int64_t least = -1;

@@ -43,6 +43,7 @@ WALKED = 256  # terms of a nest that is not worth taking apart
 TABLE = 1 << 25
 MOST_LISTED = 1 << 16  # diagonals of a map for which it is worth knowing which they are
 UNSORTED = 1 << 22  # codes that are kept before equal ones are dropped
+MOST_ADDED = 1 << 5  # sums a slot that are added one by one; a convolution takes as long as so many
 JOINT = 1 << 18  # iterations of a part beyond which its two ends are looked at one by one
 
 
@@ -334,34 +335,21 @@ def at_most(nest: LoopNest) -> AtMost:
         found = structure(nest)
         return AtMost(distinct(found.moves[:, 2]).size, found.size)
     slots = nest.slots
-    steps = np.arange(slots) == 0
+    steps: IntArray = np.zeros(1, dtype=np.int64)
     pairs = product_of_sizes = 1
     for each in moves.each:
-        steps = _sums_of_steps(steps, _are_there(each & (slots - 1), slots))
+        steps = _sums_of_steps(steps, distinct(each & (slots - 1)), slots)
         pairs *= distinct(each // slots).size
         product_of_sizes *= each.size
-    size = int(np.count_nonzero(steps))
-    return AtMost(size, min(product_of_sizes, pairs * size))
+    return AtMost(steps.size, min(product_of_sizes, pairs * steps.size))
 
 
-def _are_there(numbers: IntArray, size: int) -> BoolArray:
-    """Which of the numbers below a size are there."""
-    found = np.zeros(size, dtype=bool)
-    found[numbers] = True
-    return found
-
-
-def _sums_of_steps(a: BoolArray, b: BoolArray) -> BoolArray:
+def _sums_of_steps(a: IntArray, b: IntArray, slots: int) -> IntArray:
     """Which steps are sums of one of each, modulo the slots: a cyclic convolution where there are many."""
-    few, many = sorted((a, b), key=np.count_nonzero)
-    turns = np.flatnonzero(few)
-    if turns.size == 1:
-        return np.roll(many, int(turns[0]))
-    if turns.size * int(np.count_nonzero(many)) <= CHUNK:
-        return _are_there((turns[:, None] + np.flatnonzero(many)) % a.size, a.size)
-    counts = np.fft.irfft(np.fft.rfft(a.astype(np.float64)) * np.fft.rfft(b.astype(np.float64)), a.size)
-    sums: BoolArray = counts > 0.5
-    return sums
+    if a.size * b.size <= slots * MOST_ADDED:
+        return _core.maps.sums(a, b, slots)
+    (x, y) = (np.bincount(part, minlength=slots).astype(np.float64) for part in (a, b))
+    return np.flatnonzero(np.fft.irfft(np.fft.rfft(x) * np.fft.rfft(y), slots) > 0.5)
 
 
 def _sum_moves(nest: LoopNest, moved: _Moves) -> tuple[IntArray, IntArray]:

@@ -99,35 +99,28 @@ def num_diagonals(nest: LoopNest) -> int:
 
 
 class _SeenCodes:
-    """A set of codes (v * count_in + u) * slots + steps."""
+    """A set of codes (v * count_in + u) * slots + steps: a list, for few of all possible ones are there."""
 
-    def __init__(self, nest: LoopNest) -> None:
-        self.size = nest.count_out * nest.count_in * nest.slots
-        self.table: BoolArray | None = np.zeros(self.size, dtype=bool) if self.size <= TABLE else None
+    def __init__(self) -> None:
         self.chunks: list[IntArray] = []
         self.unsorted = 0
 
     def add(self, codes: IntArray) -> None:
         """Put codes in."""
-        if self.table is not None:
-            self.table[codes] = True
-            return
-        self.chunks.append(codes)
-        self.unsorted += codes.size
+        self.chunks.append(distinct(codes))
+        self.unsorted += self.chunks[-1].size
         if self.unsorted > UNSORTED:
             self.chunks, self.unsorted = [self.all()], 0
 
     def all(self) -> IntArray:
         """Everything that was put in, ascending."""
-        if self.table is not None:
-            return np.flatnonzero(self.table)
         return distinct(np.concatenate(self.chunks)) if self.chunks else np.zeros(0, dtype=np.int64)
 
 
 def _walk(nest: LoopNest) -> IntArray:
     """Diagonals by visiting every term: for small nests, and packings that fit no pattern."""
     assert nest.in_pack is not None and nest.in_access is not None
-    seen, slots = _SeenCodes(nest), nest.slots
+    seen, slots = _SeenCodes(), nest.slots
     places = nest.out_pack.slots_of_element()
     for counters in walk(nest.domain, max(1, CHUNK // places.shape[1])):
         out_element, valid = nest.out_access.flat(counters)
@@ -366,13 +359,13 @@ def _sum_moves(nest: LoopNest, moved: _Moves) -> tuple[IntArray, IntArray]:
         return _settle(nest, total, np.zeros((1, 1), dtype=np.int64), nearest_copy), vectors
     if total.size == 1 and not total[0]:  # all of the nest is one part
         settled = (_settle(nest, total, rows, nearest_copy) for rows in _walked_rows(nest, chosen))
-        return _joined(nest, settled), vectors
+        return _joined(settled), vectors
     return _settle(nest, total, _rows(nest, chosen), nearest_copy), vectors
 
 
-def _joined(nest: LoopNest, found: Iterable[IntArray]) -> IntArray:
+def _joined(found: Iterable[IntArray]) -> IntArray:
     """The different codes of several arrays, ascending."""
-    seen = _SeenCodes(nest)
+    seen = _SeenCodes()
     for codes in found:
         seen.add(codes)
     return seen.all()
@@ -414,7 +407,7 @@ def _moves(nest: LoopNest, part: _Part) -> IntArray:
     extents = [nest.domain[j] for j in part.loops] + [nest.out_pack.all_dims[i].extent for i in part.free[0]]
     if prod(extents) > JOINT and (shared := _shared_loops(nest, part)) is not None:
         return _moves_apart(nest, part, shared)
-    return _joined(nest, (rows[:, 0] for rows in _walked_rows(nest, part)))
+    return _joined(rows[:, 0] for rows in _walked_rows(nest, part))
 
 
 def _shared_loops(nest: LoopNest, part: _Part) -> list[int] | None:
@@ -459,7 +452,7 @@ def _moves_apart(nest: LoopNest, part: _Part, shared: list[int]) -> IntArray:
         rows, kind = np.unique(np.sort(np.where(valid, code, -1), axis=1), axis=0, return_inverse=True)
         sides.append((start, rows, kind.reshape(-1)))
     (start_out, rows_out, kind_out), (start_in, rows_in, kind_in) = sides
-    seen = _SeenCodes(nest)
+    seen = _SeenCodes()
     for pair in distinct(kind_out * len(rows_in) + kind_in).tolist():
         of_out, of_in = divmod(pair, len(rows_in))
         at = (kind_out == of_out) & (kind_in == of_in)

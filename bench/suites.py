@@ -20,6 +20,7 @@ SUITES = {
     "keymemrt": "bench.keymemrt.suite",
     "placement": "bench.placement.suite",
     "scales": "bench.scales",
+    "compile-time": "bench.compile_time",
     "show": "bench.stored",
 }
 

@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "user.lines": "ir",
     "techniques": "",
     "ir": "",
-    "packing": "",
+    "packing": "_core",
     "owner": "",
     "params": "_core",
     "devices": "_core params plan",
@@ -54,7 +54,7 @@ MAY_IMPORT = {
     "ops": "ir dialects approx layout packing",
     "frontend": f"ir dialects approx ops user user.lines {VALUES}",
     "accuracy": f"ir dialects approx ops expand params frontend {PLAN}",
-    "levels": "techniques ir dialects params packing instructions",
+    "levels": "_core techniques ir dialects params packing instructions",
     "layout_cost": f"techniques ir dialects cost layout levels ops params {VALUES}",
     "passes": "ir dialects approx levels packing",
     "expand": "techniques ir dialects params packing instructions",
@@ -102,6 +102,7 @@ BY_NAME = {"__init__", "cli", "commands.benchmarks"}
 MAY_INCLUDE = {
     "math": "",
     "lanes": "math",
+    "maps": "",
     "io": "math",
     "backend": "math",
     "ring": "math io backend",
@@ -109,7 +110,7 @@ MAY_INCLUDE = {
     "schemes/*": "math io backend ring rlwe",
     "circuits": "math io backend ring rlwe schemes/*",
     "exec": "math io backend ring rlwe schemes/* circuits",
-    "bindings": "math lanes io backend ring rlwe schemes/* circuits exec",
+    "bindings": "math lanes maps io backend ring rlwe schemes/* circuits exec",
     "backend/*": "math",
 }
 SEAMS = {  # what backend/* may see besides

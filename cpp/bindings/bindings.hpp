@@ -13,6 +13,7 @@ void bind_rlwe(nanobind::module_& m);             // parameters, keys, encryptor
 void bind_exec(nanobind::module_& m);             // plan decoder, executor
 void bind_lanes(nanobind::module_& m);            // schedules, lanes and data movement of scalar circuits
 void bind_annealing(nanobind::module_& m);        // the search for lanes by annealing
+void bind_maps(nanobind::module_& m);             // diagonals of linear maps, counted
 void bind_gpu(nanobind::module_& m);              // drivers of GPUs, and the simulated one
 void bind_gpu_rates(nanobind::module_& m);        // devices, to be measured
 void bind_matrix_products(nanobind::module_& m);  // of ciphertexts, to be timed

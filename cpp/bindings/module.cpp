@@ -19,4 +19,6 @@ NB_MODULE(_core, m) {
   nanobind::module_ lanes = m.def_submodule("lanes", "The search for schedules and lanes of scalar circuits.");
   lw::bind_lanes(lanes);
   lw::bind_annealing(lanes);
+  nanobind::module_ maps = m.def_submodule("maps", "Where linear maps have diagonals, counted.");
+  lw::bind_maps(maps);
 }

@@ -21,6 +21,76 @@ _Level = tuple[int, int]
 _KeySpec = dict[str, Any]
 _Words = npt.NDArray[np.uint64]
 
+_Integers = npt.NDArray[np.int64]
+_Floats = npt.NDArray[np.float64]
+_SumTables = tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]
+
+# Where linear maps have diagonals, counted: integers are arrays of one axis
+
+class maps:
+    @staticmethod
+    def key_switches(
+        slots: int,
+        conj: _Integers,
+        out: _Integers,
+        in_: _Integers,
+        steps: _Integers,
+        widths: _Integers,
+        centred: _Integers,
+        orders: _Integers,
+        iterated: bool,
+    ) -> tuple[tuple[int, int, int], list[list[int]]]:
+        """((products, outputs, inputs), rows): for each split hoists, babies, giants, and different keys by each order.
+
+        orders  places in giant_order.ORDERS
+        """
+    @staticmethod
+    def partners(steps: _Integers, slots: int, distances: _Integers) -> _Integers:
+        """For each distance how many of the steps have a partner so much further around."""
+    @staticmethod
+    def pairs(steps: _Integers, slots: int, apart: int) -> list[tuple[int, int]]:
+        """Ascending steps paired along chains: (first, 3), or (single, 1) where a chain ends."""
+    @staticmethod
+    def sums(a: _Integers, b: _Integers, slots: int) -> _Integers:
+        """The different sums of a move of each, ascending."""
+    @staticmethod
+    def settled(totals: _Integers, rows: _Integers, nearest: _Integers, spread: int, pairs: int) -> _Integers:
+        """Of each sum of a total and a row of moves the code of the nearest copy; different ones, ascending."""
+
+    class SeparableNest:
+        """A loop nest in separable form, for the values of its diagonals.
+
+        Tables hold a number for each slot: of outputs (outputs, slots); of inputs (inputs, 2 slots), the slots twice.
+        """
+
+        def __init__(
+            self,
+            difference: _SumTables,
+            serves: npt.NDArray[np.int32] | None,
+            bounded: list[tuple[_SumTables, int]],
+            flat: _SumTables | None,
+        ) -> None: ...
+        def diagonal(
+            self,
+            out: int,
+            in_: int,
+            steps: int,
+            weights: _Floats | None,
+            also: npt.NDArray[np.bool_] | None,
+            turned: int,
+            factor: float,
+        ) -> _Floats:
+            """Diagonal (out, in_, steps), turned left and times a factor; shape (slots,)."""
+
+    @staticmethod
+    def add_diagonal(weights: _Floats, bounds: _Floats, steps: int, sums: _Floats) -> bool:
+        """Add what a diagonal makes of bounds of an input vector to those of an output; whether its weights differ.
+
+        bounds  (7, slots): low, high, variance, deviation, bias, size, squared size
+        sums    (7, slots): lowest, highest, sums of squares times variance, of weights times deviation, bias and size,
+                and of squared sizes
+        """
+
 # The search for schedules and lanes of scalar circuits
 
 class lanes:

@@ -58,7 +58,7 @@ def _sum_diagonals(run: Machine, use: Use, value: Slots, *rest: Slots | KeySpec)
         babies.append(turned(run.with_key_noise(value, use.operands[0]), key))
     sums = [np.zeros_like(value) for _ in range(num_giants)]
     for baby, giant, plain in zip(pairs[::2], pairs[1::2], rest[num_keys:], strict=True):
-        sums[giant] = sums[giant] + run.product(np.asarray(plain), babies[baby])
+        sums[giant] = _added(sums[giant], run.product(np.asarray(plain), babies[baby]))
     return sums
 
 
@@ -130,11 +130,19 @@ def _sum_map(run: Machine, use: Use, value: Slots, *keys: KeySpec) -> Slots:
         (in_, baby): turned(run.with_key_noise(value[..., in_, :], source), keys[baby - 1])
         for in_, baby in sums.products.switches()
     }
-    totals: list[Slots] = [np.zeros_like(value[..., 0, :])] * kind.count
+    totals = [np.zeros_like(value[..., 0, :]) for _ in range(kind.count)]
     for (in_, baby, group), constant in zip(sums.products.rows.tolist(), sums.products.values, strict=True):
         copy = babies[in_, baby] if baby else value[..., in_, :]
-        totals[group] = totals[group] + run.product(run.encoded(constant, kind.scale / source.scale), copy)
+        totals[group] = _added(totals[group], run.product(run.encoded(constant, kind.scale / source.scale), copy))
     return np.stack(totals, axis=-2)
+
+
+def _added(total: Slots, product: Slots) -> Slots:
+    """The sum, in the place of the total where that can hold it."""
+    if np.can_cast(product.dtype, total.dtype):
+        total += product
+        return total
+    return total + product
 
 
 def _map_errors(errors: Errors, use: Use, value: Array, *keys: KeySpec) -> Array:

@@ -20,6 +20,7 @@ from math import prod
 from latticework.errors import LayoutError
 from latticework.ir import register_attribute
 from latticework.layout.canonical import canonical, vector_slots
+from latticework.packing.hashed import HashedOnce
 from latticework.packing.pack import GAP, MAX_PLACES, REPEAT, PackDim, PackMap, Roll
 
 Shape = tuple[int, ...]
@@ -41,7 +42,7 @@ def num_bits(extent: int) -> int:
 
 @register_attribute("layout")
 @dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(HashedOnce):
     """Where the elements of a tensor lie, in canonical form.
 
     dims         of the slots, slowest first
@@ -52,6 +53,8 @@ class Layout:
     dims: tuple[PackDim, ...]
     vector_dims: tuple[PackDim, ...] = ()
     rolls: tuple[Roll, ...] = ()
+
+    __hash__ = HashedOnce.__hash__
 
     def __post_init__(self) -> None:
         every = self.all_dims

@@ -190,6 +190,7 @@ class LoweringPrices:
     costs: VectorCosts
     techniques: Techniques = ALL
     _operations: dict[object, tuple[Block, dict[int, Price]]] = field(default_factory=dict)
+    _numbers: dict[str, complex | str] = field(default_factory=dict)
     _ways: Ways = field(init=False)
 
     def __post_init__(self) -> None:
@@ -197,13 +198,24 @@ class LoweringPrices:
 
     def operation(self, op: Op, placement: Placement, layouts: Sequence[Layout | None], spent: int) -> Price:
         """One operation, its operands already where the placement wants them."""
-        key = (kind_key(op), tuple(map(_source, op.operands)), placement, tuple(layouts))
+        key = (kind_key(op), tuple(map(self._public, op.operands)), placement, tuple(layouts))
         if key not in self._operations:
             self._operations[key] = (self._lowered(op, placement, layouts), {})
         block, known = self._operations[key]
         if spent not in known:
             known[spent] = self._price_block(block, spent)
         return known[spent]
+
+    def _public(self, value: Value) -> complex | str | None:
+        """What a price depends on of a public array, besides its shape: the number that it is everywhere, if it is one.
+
+        So layers of the same shape are priced once.
+        """
+        source = _source(value)
+        if source is not None and source not in self._numbers:
+            array = self.module.sources[source].reshape(-1)
+            self._numbers[source] = complex(array[0]) if array.size and (array == array[0]).all() else "array"
+        return None if source is None else self._numbers[source]
 
     def _lowered(self, op: Op, placement: Placement, layouts: Sequence[Layout | None]) -> Block:
         block = Block()

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from latticework import _core
 from latticework.dialects.rlwe import CipherType
 from latticework.dialects.rlwe_types import PlainType
 from latticework.ir import Block, Loc, Module, Op, Value, attribute_key, last_uses
@@ -420,25 +421,19 @@ class _Run:
             baby, squared = (_with_next(v, read_inputs(linear_map)) for v in (baby, squared))
         if choice is not None and packing == "diagonals":
             baby, squared = (_with_turned(v, choice.apart) for v in (baby, squared))
-        size, deviation = x.size, np.sqrt(baby)
-        shape = len(lineages), kind.slots
-        low, high, squares, linear, bias, partial, encoded = (np.zeros(shape) for _ in range(7))
-        alike: Counter[tuple[int, float]] = Counter()  # diagonals of a result that are rounded alike
-        marks = np.random.default_rng(0).normal(size=kind.slots)
+        rows = (x.low, x.high, baby, np.sqrt(baby), x.bias, x.size, squared)
+        bounds = np.stack([np.broadcast_to(v, (len(x.low), kind.slots)) for v in rows], axis=1)
+        sums = np.zeros((len(lineages), *bounds.shape[1:]))
+        alike: Counter[tuple[int, int]] = Counter()  # diagonals of a result that are rounded alike
         for d in linear_map.diagonals:
-            weights = np.real(d.values.evaluate(self.module.sources))
-            read, made = ([d.in_], [d.out]) if is_block else (slice(None), slice(None))
-            positive, negative, weight = np.maximum(weights, 0.0), np.minimum(weights, 0.0), np.abs(weights)
-            lows, highs, sizes = (roll(v[read], d.steps) for v in (x.low, x.high, size))
-            low[made] += positive * lows + negative * highs
-            high[made] += positive * highs + negative * lows
-            squares[made] += weight**2 * roll(baby[read] if len(baby) > 1 else baby, d.steps)
-            linear[made] += weight * roll(deviation[read] if len(baby) > 1 else deviation, d.steps)
-            bias[made] += weight * roll(x.bias[read] if len(x.bias) > 1 else x.bias, d.steps)
-            partial[made] += weight * sizes
-            encoded[made] += roll(squared[read], d.steps)
-            if np.ptp(weights) > 0.0:  # one number for all slots is one coefficient, whose rounding is small
-                alike[d.out, float(weights @ marks)] += 1
+            weights = np.ascontiguousarray(np.real(d.values.evaluate(self.module.sources)))
+            ends = [(d.in_, d.out)] if is_block else [(n, n) for n in range(len(sums))]
+            differ = [
+                _core.maps.add_diagonal(weights, bounds[read], d.steps % kind.slots, sums[made]) for read, made in ends
+            ]
+            if differ[0]:  # one number for all slots is one coefficient, whose rounding is small
+                alike[d.out, hash((weights + 0.0).tobytes())] += 1  # + 0.0: zeros of both signs are alike
+        low, high, squares, linear, bias, partial, encoded = np.moveaxis(sums, 1, 0)
         self.note(float(np.max(partial)) if partial.size else 0.0, kind)
         unit = before.scale / (kind.scale * self.chain.group_product(before.level.index))  # 1 / scale of the constants
         plain = unit * noise.encoding() * np.sqrt(kind.slots)
@@ -452,7 +447,7 @@ class _Run:
             fresh = PACKED * fresh + self.slot_variance(self.switching(kind), kind)
         rounding = self.rounding_of(linear_map, unit)
         joint = tuple(unite((*row, rounding)) for row in lineages)
-        return self.disturbed(Held(low, high, carried + fresh, bias, joint), 0.0)
+        return self.disturbed(Held(low.copy(), high.copy(), carried + fresh, bias.copy(), joint), 0.0)
 
     def polynomial(self, op: Op, x: Held) -> Held | None:
         """A polynomial that is close to a function on [-1, 1]."""

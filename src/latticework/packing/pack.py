@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from latticework.packing.hashed import HashedOnce
+
 REPEAT = -1  # the places along this dimension hold the same element
 GAP = -2  # only index 0 along this dimension is used; the rest is undefined
 
@@ -62,7 +64,7 @@ class PackDim:
 
 
 @dataclass(frozen=True, slots=True)
-class PackMap:
+class PackMap(HashedOnce):
     """Where each element of a tensor of `shape` lies in `count` vectors of `slots` slots.
 
     dims         of the slots; their extents multiply to `slots` or less: what remains at the end of a vector is unused
@@ -80,6 +82,8 @@ class PackMap:
     vector_dims: tuple[PackDim, ...] = ()
     rolls: tuple[Roll, ...] = ()
     table: tuple[tuple[int, int], ...] = field(default=(), metadata={"unstored_default": True})
+
+    __hash__ = HashedOnce.__hash__
 
     @classmethod
     def of_table(cls, size: int, slots: int, places: Iterable[tuple[int, int]], count: int = 1) -> PackMap:

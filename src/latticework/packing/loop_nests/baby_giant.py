@@ -29,6 +29,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from latticework import _core
 from latticework.packing.loop_nests.giant_order import ORDERS, Order, keys_of_turns
 from latticework.packing.loop_nests.linear_map import LinearMap
 from latticework.packing.loop_nests.nest import BoolArray, distinct
@@ -36,7 +37,6 @@ from latticework.packing.pack import IntArray
 
 MAX_APART = 4  # distances between paired diagonals that are tried, of so many that are looked at
 MAX_TRIED = 512
-MOST_AT_ONCE = 1 << 15  # elements of the tables in which operations are counted
 EVERY, THINNED = 64, 16  # of more widths than this, those are tried that are about one part in so many apart
 
 Packing = Literal["none", "outputs", "inputs", "diagonals"]
@@ -316,18 +316,7 @@ def _half_circle(steps: IntArray, split: Split, apart: int, slots: int) -> IntAr
 
 def _along(steps: IntArray, apart: int, slots: int) -> IntArray:
     """Pairs along chains; where a chain is a circle, from its least diagonal."""
-    held = set(steps.tolist())
-    starts = [s for s in sorted(held) if (s - apart) % slots not in held]
-    pairs: list[tuple[int, int]] = []
-    while held:
-        s = starts.pop() if starts else min(held)
-        while s in held:
-            held.discard(s)
-            second = (s + apart) % slots
-            pairs.append((s, 3 if second in held else 1))
-            held.discard(second)
-            s = (second + apart) % slots
-    result = np.array(pairs, dtype=np.int64)
+    result = np.array(_core.maps.pairs(steps, slots, apart % slots), dtype=np.int64)
     result[:, 0] = sign_steps(result[:, 0], slots)
     return result
 
@@ -353,13 +342,6 @@ def _turn(slots: int, line: IntArray, steps: IntArray) -> _Turned:
     return _Turned(line, sign_steps(steps, slots))
 
 
-def _distinct_in_rows(values: IntArray, counted: BoolArray) -> IntArray:
-    """How many different numbers, none of them negative, each row has where it is `counted`."""
-    ordered = np.sort(np.where(counted, values, -1), axis=1)
-    found: IntArray = np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1) + (ordered[:, :1] >= 0).sum(axis=1)
-    return found
-
-
 def _counted(
     where: Places,
     splits: list[Split],
@@ -371,30 +353,28 @@ def _counted(
 ) -> list[tuple[Counts, Order]]:
     """Operations by each split, where `pairs` are those of packed outputs, split by a conjugation, or of packed inputs.
 
-    Splits are the rows of tables: a search counts so many small maps that the number of calls of NumPy is the time.
+    A search counts so many maps by so many splits that it is done in C++ (`cpp/maps/key_switches.cpp`).
     """
-    slots = where.slots
-    inputs = _turn(slots, where.in_ * 2 + where.conj, where.steps)
-    outputs = _turn(slots, where.out, where.steps)
-    products = distinct(_codes(slots, where.conj, where.out, where.in_, where.steps)).size
-    made = distinct(outputs.line).size
-    ahead = distinct(inputs.line).size if packing == "diagonals" else 0
+    orders = ORDERS if horner else ORDERS[:1]
+    widths, centred = np.array([(split.width, split.centred) for split in splits], dtype=np.int64).T.copy()
+    conj, out, in_, steps = map(np.ascontiguousarray, where[1:])
+    (products, made, read), rows = _core.maps.key_switches(
+        where.slots, conj, out, in_, steps, widths, centred, np.arange(len(orders), dtype=np.int64), iterated
+    )
+    ahead = read if packing == "diagonals" else 0
     conjugations = {"none": 0, "outputs": pairs, "inputs": made, "diagonals": made}[packing]
     joined = pairs if packing == "inputs" else ahead
     additions = products - made + joined + conjugations * (2 if packing == "outputs" else 1)
     found = []
-    rows, orders = max(1, MOST_AT_ONCE // max(1, where.steps.size)), ORDERS if horner else ORDERS[:1]
-    for start in range(0, len(splits), rows):
-        of = splits[start : start + rows]
-        for hoists, babies, giants, *keys in _key_switches(inputs, outputs, of, slots, orders, iterated):
-            order = keys.index(min(keys))
-            whole = ahead + babies * iterated
-            mod_downs = giants * bool(order or (babies and not iterated)) + made + whole + conjugations
-            counts = Counts(
-                hoists * (not iterated), babies * (not iterated), giants, whole, conjugations, products, additions,
-                mod_downs, made, keys[order] + bool(ahead) + bool(conjugations),
-            )  # fmt: skip
-            found.append((counts, ORDERS[order]))
+    for hoists, babies, giants, *keys in rows:
+        order = keys.index(min(keys))
+        whole = ahead + babies * iterated
+        mod_downs = giants * bool(order or (babies and not iterated)) + made + whole + conjugations
+        counts = Counts(
+            hoists * (not iterated), babies * (not iterated), giants, whole, conjugations, products, additions,
+            mod_downs, made, keys[order] + bool(ahead) + bool(conjugations),
+        )  # fmt: skip
+        found.append((counts, ORDERS[order]))
     return found
 
 
@@ -406,25 +386,6 @@ def _keys(
     _, giants = _parted(outputs.steps, splits, slots)
     babies = keys_of_turns(inputs.line, turns, slots, "horner") if iterated else inputs.line % 2 * slots + turns
     return babies, keys_of_turns(outputs.line, giants, slots, order)
-
-
-def _key_switches(
-    inputs: _Turned, outputs: _Turned, splits: list[Split], slots: int, orders: Sequence[Order], iterated: bool
-) -> list[list[int]]:
-    """For each split: inputs that are decomposed, babies, giants, and different keys of these by each order."""
-    turns, _ = _parted(inputs.steps, splits, slots)
-    _, giants = _parted(outputs.steps, splits, slots)
-    is_baby, is_giant = (inputs.line % 2 == 1) | (turns != 0), giants != 0
-    columns = [
-        _distinct_in_rows(inputs.line // 2, is_baby),
-        _distinct_in_rows(inputs.line * slots + turns, is_baby),
-        _distinct_in_rows(outputs.line * slots + giants, is_giant),
-    ]
-    for order in orders:
-        keys = np.concatenate(_keys(inputs, outputs, splits, slots, order, iterated), axis=1)
-        columns.append(_distinct_in_rows(keys, keys != 0))
-    rows: list[list[int]] = np.column_stack(columns).tolist()
-    return rows
 
 
 def _parted(steps: IntArray, splits: list[Split], slots: int) -> tuple[IntArray, IntArray]:
@@ -490,9 +451,7 @@ def _distances(where: Places) -> list[int]:
     if steps.size < 2:
         return []
     half = {where.slots // 2} & set(((steps - steps[0]) % where.slots).tolist())
-    held = np.zeros(where.slots, dtype=bool)
-    held[steps] = True
     tried = distinct((steps[1:] - steps[0]) % where.slots)[:MAX_TRIED]
-    partners = [np.count_nonzero(held[(steps + apart) % where.slots]) for apart in tried]
-    common = tried[np.argsort(-np.array(partners), kind="stable")]
+    partners = _core.maps.partners(steps, where.slots, tried)
+    common = tried[np.argsort(-partners, kind="stable")]
     return list(dict.fromkeys([*half, *common[:MAX_APART].tolist()]))

@@ -62,16 +62,19 @@ class ConstRef:
 
     def evaluate(self, sources: Sources) -> SlotArray:
         """(slots,), or (count, slots) for several; complex if a factor or what it is gathered from is."""
+        if isinstance(self.gather, LoopNest) and self.gather.in_pack is not None:
+            place = self.out, self.in_, self.steps or 0
+            vector: SlotArray = diagonal_values(self.gather, *place, sources, self.rotate, self.factor)
+            return self._with_other(vector, sources)
         if isinstance(self.gather, Butterflies):
-            vector: SlotArray = self.gather.diagonal(self.steps or 0)
-        elif self.gather.in_pack is None:
-            vector = pack_values(self.gather, sources)
+            vector = self.gather.diagonal(self.steps or 0)
         else:
-            vector = diagonal_values(self.gather, self.out, self.in_, self.steps or 0, sources)
+            vector = pack_values(self.gather, sources)
         if self.rotate % self.slots:
             vector = np.roll(vector, -(self.rotate % self.slots), axis=-1)
-        if self.factor != 1.0:
-            vector = vector * self.factor
+        return self._with_other(vector if self.factor == 1.0 else vector * self.factor, sources)
+
+    def _with_other(self, vector: SlotArray, sources: Sources) -> SlotArray:
         return vector if self.plus is None else np.asarray(vector + self.plus.evaluate(sources))
 
     def turned(self, steps: int) -> ConstRef:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from latticework import _core
 from latticework.packing.loop_nests.copies import nearest_of_row, service
 from latticework.packing.loop_nests.nest import Access, BoolArray, LoopNest, walk
 from latticework.packing.loop_nests.separable import separable
@@ -45,16 +46,49 @@ def pack_values(nest: LoopNest, sources: Sources) -> SlotArray:
     return vectors if pack.count == 1 else vectors.reshape(pack.count, pack.slots)
 
 
-def diagonal_values(nest: LoopNest, out: int, in_: int, steps: int, sources: Sources) -> SlotArray:
-    """Diagonal (out, in_, steps) of a linear map, shape (slots,): what rotate(x[in_], steps) is multiplied by."""
+def diagonal_values(
+    nest: LoopNest, out: int, in_: int, steps: int, sources: Sources, turned: int = 0, factor: complex = 1.0
+) -> SlotArray:
+    """Diagonal (out, in_, steps) of a linear map, shape (slots,): what rotate(x[in_], steps) is multiplied by.
+
+    turned, factor  the vector is turned left by so many slots, and multiplied by a number
+    """
+    steps, turned = steps % nest.slots, turned % nest.slots
+    weights = None if nest.source is None else _weights(sources[nest.source])
     if (form := separable(nest)) is not None:
-        there, flat = form.at(out, in_, steps % nest.slots)
-        if nest.spread > 1:
-            there &= _serves(nest, out, in_, steps % nest.slots)
-        if nest.source is None or flat is None:
-            return there.astype(np.float64)
-        weights = sources[nest.source].reshape(-1).take(flat, mode="clip")  # where there is none, whatever it is
-        return np.where(there, weights, _dtype(nest, sources)(0.0))
+        also = _serves(nest, out, in_, steps) if nest.spread > 1 else None
+        if isinstance(factor, complex) or (weights is not None and weights.dtype.kind == "c"):
+            return _of_parts(form, (out, in_, steps), weights, also, turned) * factor
+        return form.diagonal(out, in_, steps, weights, also, turned, factor)
+    vector = _walked(nest, out, in_, steps, sources)
+    if turned:
+        vector = np.roll(vector, -turned, axis=-1)
+    return vector if factor == 1.0 else vector * factor
+
+
+def _weights(source: npt.NDArray[Any]) -> SlotArray:
+    """A source, flat."""
+    flat = source.reshape(-1)
+    return flat if flat.dtype.kind == "c" else flat.astype(np.float64, copy=False)
+
+
+def _of_parts(
+    form: _core.maps.SeparableNest,
+    place: tuple[int, int, int],
+    weights: SlotArray | None,
+    also: BoolArray | None,
+    turned: int,
+) -> SlotArray:
+    """A diagonal whose weights, or whose factor, are complex."""
+    if weights is None or weights.dtype.kind != "c":
+        return form.diagonal(*place, weights, also, turned, 1.0)
+    found: SlotArray = form.diagonal(*place, np.ascontiguousarray(weights.real), also, turned, 1.0).astype(complex)
+    found.imag = form.diagonal(*place, np.ascontiguousarray(weights.imag), also, turned, 1.0)
+    return found
+
+
+def _walked(nest: LoopNest, out: int, in_: int, steps: int, sources: Sources) -> SlotArray:
+    """A diagonal, term by term."""
     vector: SlotArray = np.zeros(nest.slots, dtype=_dtype(nest, sources))
     for slot, counters in _terms(nest, out, in_, steps):
         if nest.source is None:

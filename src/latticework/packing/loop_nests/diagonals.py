@@ -24,7 +24,7 @@ alike is a part with the one move 0, however long it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from latticework import _core
 from latticework.packing.loop_nests.copies import nearest
 from latticework.packing.loop_nests.nest import CHUNK, Access, BoolArray, LoopNest, distinct, walk
 from latticework.packing.pack import GAP, REPEAT, IntArray, PackMap, Roll
@@ -42,6 +43,7 @@ WALKED = 256  # terms of a nest that is not worth taking apart
 TABLE = 1 << 25
 MOST_LISTED = 1 << 16  # diagonals of a map for which it is worth knowing which they are
 UNSORTED = 1 << 22  # codes that are kept before equal ones are dropped
+MOST_ADDED = 1 << 5  # sums a slot that are added one by one; a convolution takes as long as so many
 JOINT = 1 << 18  # iterations of a part beyond which its two ends are looked at one by one
 
 
@@ -97,35 +99,28 @@ def num_diagonals(nest: LoopNest) -> int:
 
 
 class _SeenCodes:
-    """A set of codes (v * count_in + u) * slots + steps."""
+    """A set of codes (v * count_in + u) * slots + steps: a list, for few of all possible ones are there."""
 
-    def __init__(self, nest: LoopNest) -> None:
-        self.size = nest.count_out * nest.count_in * nest.slots
-        self.table: BoolArray | None = np.zeros(self.size, dtype=bool) if self.size <= TABLE else None
+    def __init__(self) -> None:
         self.chunks: list[IntArray] = []
         self.unsorted = 0
 
     def add(self, codes: IntArray) -> None:
         """Put codes in."""
-        if self.table is not None:
-            self.table[codes] = True
-            return
-        self.chunks.append(codes)
-        self.unsorted += codes.size
+        self.chunks.append(distinct(codes))
+        self.unsorted += self.chunks[-1].size
         if self.unsorted > UNSORTED:
             self.chunks, self.unsorted = [self.all()], 0
 
     def all(self) -> IntArray:
         """Everything that was put in, ascending."""
-        if self.table is not None:
-            return np.flatnonzero(self.table)
         return distinct(np.concatenate(self.chunks)) if self.chunks else np.zeros(0, dtype=np.int64)
 
 
 def _walk(nest: LoopNest) -> IntArray:
     """Diagonals by visiting every term: for small nests, and packings that fit no pattern."""
     assert nest.in_pack is not None and nest.in_access is not None
-    seen, slots = _SeenCodes(nest), nest.slots
+    seen, slots = _SeenCodes(), nest.slots
     places = nest.out_pack.slots_of_element()
     for counters in walk(nest.domain, max(1, CHUNK // places.shape[1])):
         out_element, valid = nest.out_access.flat(counters)
@@ -333,34 +328,21 @@ def at_most(nest: LoopNest) -> AtMost:
         found = structure(nest)
         return AtMost(distinct(found.moves[:, 2]).size, found.size)
     slots = nest.slots
-    steps = np.arange(slots) == 0
+    steps: IntArray = np.zeros(1, dtype=np.int64)
     pairs = product_of_sizes = 1
     for each in moves.each:
-        steps = _sums_of_steps(steps, _are_there(each & (slots - 1), slots))
+        steps = _sums_of_steps(steps, distinct(each & (slots - 1)), slots)
         pairs *= distinct(each // slots).size
         product_of_sizes *= each.size
-    size = int(np.count_nonzero(steps))
-    return AtMost(size, min(product_of_sizes, pairs * size))
+    return AtMost(steps.size, min(product_of_sizes, pairs * steps.size))
 
 
-def _are_there(numbers: IntArray, size: int) -> BoolArray:
-    """Which of the numbers below a size are there."""
-    found = np.zeros(size, dtype=bool)
-    found[numbers] = True
-    return found
-
-
-def _sums_of_steps(a: BoolArray, b: BoolArray) -> BoolArray:
+def _sums_of_steps(a: IntArray, b: IntArray, slots: int) -> IntArray:
     """Which steps are sums of one of each, modulo the slots: a cyclic convolution where there are many."""
-    few, many = sorted((a, b), key=np.count_nonzero)
-    turns = np.flatnonzero(few)
-    if turns.size == 1:
-        return np.roll(many, int(turns[0]))
-    if turns.size * int(np.count_nonzero(many)) <= CHUNK:
-        return _are_there((turns[:, None] + np.flatnonzero(many)) % a.size, a.size)
-    counts = np.fft.irfft(np.fft.rfft(a.astype(np.float64)) * np.fft.rfft(b.astype(np.float64)), a.size)
-    sums: BoolArray = counts > 0.5
-    return sums
+    if a.size * b.size <= slots * MOST_ADDED:
+        return _core.maps.sums(a, b, slots)
+    (x, y) = (np.bincount(part, minlength=slots).astype(np.float64) for part in (a, b))
+    return np.flatnonzero(np.fft.irfft(np.fft.rfft(x) * np.fft.rfft(y), slots) > 0.5)
 
 
 def _sum_moves(nest: LoopNest, moved: _Moves) -> tuple[IntArray, IntArray]:
@@ -372,39 +354,26 @@ def _sum_moves(nest: LoopNest, moved: _Moves) -> tuple[IntArray, IntArray]:
             total = _sums(nest, total, found)
         else:
             vectors = _sums(nest, vectors, found)
-    seen, nearest_copy = _SeenCodes(nest), _nearest_turns(nest.slots, moved.offsets)
+    nearest_copy = _nearest_turns(nest.slots, moved.offsets)
     if chosen is None:
-        seen.add(_settle(nest, total[:, None], nearest_copy))
-        return seen.all(), vectors
+        return _settle(nest, total, np.zeros((1, 1), dtype=np.int64), nearest_copy), vectors
     if total.size == 1 and not total[0]:  # all of the nest is one part
-        for rows in _walked_rows(nest, chosen):
-            seen.add(_settle(nest, rows, nearest_copy))
-        return seen.all(), vectors
-    rows = _rows(nest, chosen)
-    long = max(1, CHUNK // rows.shape[1])
-    wide = max(1, long // max(1, total.size))
-    for i, j in product(range(0, len(rows), wide), range(0, total.size, long)):
-        codes = _plus(nest, total[None, j : j + long, None], rows[i : i + wide, None, :])
-        seen.add(_settle(nest, codes.reshape(-1, rows.shape[1]), nearest_copy))
-    return seen.all(), vectors
+        settled = (_settle(nest, total, rows, nearest_copy) for rows in _walked_rows(nest, chosen))
+        return _joined(settled), vectors
+    return _settle(nest, total, _rows(nest, chosen), nearest_copy), vectors
 
 
-def _plus(nest: LoopNest, a: IntArray, b: IntArray) -> IntArray:
-    """The sums of moves: steps are a vector's, modulo its slots (a power of two)."""
-    low = nest.slots - 1
-    total: IntArray = ((a & ~low) + (b & ~low)) | ((a + b) & low)
-    return total
+def _joined(found: Iterable[IntArray]) -> IntArray:
+    """The different codes of several arrays, ascending."""
+    seen = _SeenCodes()
+    for codes in found:
+        seen.add(codes)
+    return seen.all()
 
 
 def _sums(nest: LoopNest, a: IntArray, b: IntArray) -> IntArray:
-    """All sums of a move of each."""
-    if a.size == 1 and not a[0]:
-        return b
-    seen = _SeenCodes(nest)
-    share = max(1, CHUNK // max(1, b.size))
-    for start in range(0, a.size, share):
-        seen.add(_plus(nest, a[start : start + share, None], b[None, :]).reshape(-1))
-    return seen.all()
+    """All sums of a move of each: steps are a vector's, modulo its slots (a power of two)."""
+    return b if a.size == 1 and not a[0] else _core.maps.sums(a, b, nest.slots)
 
 
 def _copy_offsets(nest: LoopNest, repeats: list[int], offsets: IntArray) -> IntArray:
@@ -426,23 +395,11 @@ def _nearest_turns(slots: int, offsets: IntArray) -> IntArray:
     return np.where(past < offsets.size, nearest_copy, steps)
 
 
-def _settle(nest: LoopNest, codes: IntArray, nearest_copy: IntArray) -> IntArray:
-    """Of the copies in each row, and those around them, the one with the fewest steps."""
-    slots, low = nest.slots, nest.slots - 1
-    bits = low.bit_length()
-    if nest.spread == 1 and codes.shape[1] == 1:
-        only: IntArray = (codes[:, 0] & ~low) | nearest_copy[codes[:, 0] & low]
-        return only
-    pairs = nest.count_in * nest.count_out
-    best: IntArray | None = None
-    for copy in range(nest.spread):
-        steps = nearest_copy[(codes - copy * (slots // nest.spread)) & low]
-        order = ((steps * nest.spread + copy) * pairs + (codes >> bits)).min(axis=1)
-        best = order if best is None else np.minimum(best, order)
-    assert best is not None
-    steps, pair = np.divmod(best, pairs)
-    settled: IntArray = (pair << bits) | (steps // nest.spread)
-    return settled
+def _settle(nest: LoopNest, total: IntArray, rows: IntArray, nearest_copy: IntArray) -> IntArray:
+    """Of the copies in each row, moved by each total, and those around them, the one with the fewest steps."""
+    return _core.maps.settled(
+        total, np.ascontiguousarray(rows), nearest_copy, nest.spread, nest.count_in * nest.count_out
+    )
 
 
 def _moves(nest: LoopNest, part: _Part) -> IntArray:
@@ -450,10 +407,7 @@ def _moves(nest: LoopNest, part: _Part) -> IntArray:
     extents = [nest.domain[j] for j in part.loops] + [nest.out_pack.all_dims[i].extent for i in part.free[0]]
     if prod(extents) > JOINT and (shared := _shared_loops(nest, part)) is not None:
         return _moves_apart(nest, part, shared)
-    seen = _SeenCodes(nest)
-    for rows in _walked_rows(nest, part):
-        seen.add(rows[:, 0])
-    return seen.all()
+    return _joined(rows[:, 0] for rows in _walked_rows(nest, part))
 
 
 def _shared_loops(nest: LoopNest, part: _Part) -> list[int] | None:
@@ -498,7 +452,7 @@ def _moves_apart(nest: LoopNest, part: _Part, shared: list[int]) -> IntArray:
         rows, kind = np.unique(np.sort(np.where(valid, code, -1), axis=1), axis=0, return_inverse=True)
         sides.append((start, rows, kind.reshape(-1)))
     (start_out, rows_out, kind_out), (start_in, rows_in, kind_in) = sides
-    seen = _SeenCodes(nest)
+    seen = _SeenCodes()
     for pair in distinct(kind_out * len(rows_in) + kind_in).tolist():
         of_out, of_in = divmod(pair, len(rows_in))
         at = (kind_out == of_out) & (kind_in == of_in)

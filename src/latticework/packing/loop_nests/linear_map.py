@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.packing.butterflies import Butterflies
+from latticework.packing.hashed import HashedOnce
 from latticework.packing.loop_nests.const_ref import ConstRef
 from latticework.packing.loop_nests.diagonal_values import SlotArray, Sources
 from latticework.packing.loop_nests.diagonals import find_diagonals, num_diagonals
@@ -48,7 +49,7 @@ class MapPart:
 
 
 @dataclass(frozen=True, slots=True)
-class LinearMap:
+class LinearMap(HashedOnce):
     """y[v] = sum over diagonals (v, u, s) of values * rotate(x[u], s), from `count_in` vectors to `count_out`.
 
     The diagonals are those of the nest `gather` (all times `factor`), then of further `parts`, then the explicit ones.
@@ -61,6 +62,8 @@ class LinearMap:
     count_in: int = 1
     count_out: int = 1
     parts: tuple[MapPart, ...] = ()
+
+    __hash__ = HashedOnce.__hash__
 
     def __post_init__(self) -> None:
         ends = [part.end for part in self.all_parts] + [(d.out + 1, d.in_ + 1) for d in self.explicit]

@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from latticework.packing.hashed import HashedOnce
 from latticework.packing.pack import IntArray, PackMap
 
 CHUNK = 1 << 18  # iterations that are walked at a time
@@ -50,7 +51,7 @@ class Access:
 
 
 @dataclass(frozen=True, slots=True)
-class LoopNest:
+class LoopNest(HashedOnce):
     """Loops that read a source and, for a linear map, an input tensor. Classes that hold a nest call it `gather`.
 
     for t in box(domain):  out[out_access(t)] += source[source_access(t)] * in[in_access(t)]
@@ -72,6 +73,8 @@ class LoopNest:
     in_pack: PackMap | None = None
     in_access: Access | None = None
     spread: int = 1
+
+    __hash__ = HashedOnce.__hash__
 
     @property
     def slots(self) -> int:

@@ -7,15 +7,15 @@ diagonal takes a few passes over the slots. Products of matrices, moves and conv
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
+from latticework import _core
 from latticework.packing.loop_nests.copies import service
-from latticework.packing.loop_nests.nest import BoolArray, LoopNest
+from latticework.packing.loop_nests.nest import LoopNest
 from latticework.packing.loop_nests.sides import Equation, Side, joint, sides
 from latticework.packing.pack import IntArray
 
@@ -24,46 +24,11 @@ MOST = np.iinfo(np.int32).max
 Numbers = npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class Sum:
-    """A number at each pair of ends: `out` at the output's slot plus `in_` at the input's.
+Sum = tuple[Numbers, Numbers]
+"""A number at each pair of ends: that at the output's slot plus that at the input's.
 
-    out  (count_out, slots);  in_  (count_in, 2 slots): the slots twice, so that any turn of them is a slice
-    """
-
-    out: Numbers
-    in_: Numbers
-
-    def at(self, out: int, in_: int, steps: int) -> Numbers:
-        """Along the slots of an output vector."""
-        total: Numbers = self.out[out] + self.in_[in_, steps : steps + self.out.shape[1]]
-        return total
-
-
-@dataclass(frozen=True)
-class Separable:
-    """A gather in this form.
-
-    difference  0 where both ends hold elements and agree on the counters that both determine
-    serves      of each input slot, twice: how far to the left it is the nearest copy;  None: asked elsewhere
-    bounded     numbers that have to be at least 0 and less than a limit
-    flat        index in the source; None if there is none
-    """
-
-    difference: Sum
-    serves: Numbers | None
-    bounded: tuple[tuple[Sum, int], ...]
-    flat: Sum | None
-
-    def at(self, out: int, in_: int, steps: int) -> tuple[BoolArray, Numbers | None]:
-        """At each slot of an output vector whether there is a term, and the index of its weight in the source."""
-        slots = self.difference.out.shape[1]
-        there: BoolArray = self.difference.at(out, in_, steps) == 0
-        if self.serves is not None:
-            there &= self.serves[in_, steps : steps + slots] > steps
-        for number, limit in self.bounded:
-            there &= number.at(out, in_, steps).view(np.uint32) < limit
-        return there, None if self.flat is None else self.flat.at(out, in_, steps)
+(count_out, slots), and (count_in, 2 slots): the slots twice, so that any turn of them is a slice.
+"""
 
 
 class _Affine:
@@ -78,12 +43,17 @@ class _Affine:
 
     def sum(self) -> Sum:
         out, in_ = (part.astype(np.int32) for part in self.parts)
-        return Sum(out, np.concatenate([in_, in_], axis=1))
+        return out, np.concatenate([in_, in_], axis=1)
 
 
 @lru_cache(maxsize=32)
-def separable(nest: LoopNest) -> Separable | None:
-    """The nest in separable form; None if it has none."""
+def separable(nest: LoopNest) -> _core.maps.SeparableNest | None:
+    """The nest in separable form; None if it has none.
+
+    A diagonal has a term where both ends hold elements and agree on the counters that both determine (`difference` 0),
+    the input is the nearest copy (`serves`; if outputs share sums that is asked elsewhere), and all numbers that have a
+    limit are within it (`bounded`). Its weight is that at the `flat` index of the source.
+    """
     assert nest.in_pack is not None
     to, of = sides(nest)
     equations, walked = joint(nest)
@@ -123,10 +93,10 @@ def separable(nest: LoopNest) -> Separable | None:
         total.add(index)
         flat = total
     reach = service(nest.in_pack).astype(np.int32) if nest.spread == 1 else None
-    return Separable(
+    return _core.maps.SeparableNest(
         _difference(nest, to, of).sum(),
         None if reach is None else np.concatenate([reach, reach], axis=1),
-        tuple(bounded),
+        bounded,
         None if nest.source is None else flat.sum(),
     )
 

@@ -1,0 +1,80 @@
+#include "maps/separable.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace lw::maps {
+namespace {
+
+/// Wraps around where there is no term, and nothing reads it.
+std::int32_t at(const EndSum& sum, std::int64_t slot) {
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(sum.out[slot]) +
+                                   static_cast<std::uint32_t>(sum.in[slot]));
+}
+
+}  // namespace
+
+void diagonal_of(const SeparableDiagonal& diagonal, const bool* also, std::int64_t turned, double factor, double* out) {
+  const std::int64_t slots = diagonal.slots;
+  std::vector<std::uint8_t> there(static_cast<std::size_t>(slots));
+  for (std::int64_t p = 0; p < slots; ++p) {
+    there[static_cast<std::size_t>(p)] = static_cast<std::uint8_t>(at(diagonal.difference, p) == 0);
+  }
+  if (diagonal.serves != nullptr) {
+    for (std::int64_t p = 0; p < slots; ++p) {
+      there[static_cast<std::size_t>(p)] &= static_cast<std::uint8_t>(diagonal.serves[p] > diagonal.steps);
+    }
+  }
+  for (const auto& [number, limit] : diagonal.bounded) {
+    for (std::int64_t p = 0; p < slots; ++p) {
+      const auto value = static_cast<std::uint32_t>(at(number, p));
+      there[static_cast<std::size_t>(p)] &= static_cast<std::uint8_t>(value < static_cast<std::uint32_t>(limit));
+    }
+  }
+  if (also != nullptr) {
+    for (std::int64_t p = 0; p < slots; ++p) there[static_cast<std::size_t>(p)] &= static_cast<std::uint8_t>(also[p]);
+  }
+  const auto value_at = [&](std::int64_t p) {
+    if (there[static_cast<std::size_t>(p)] == 0) return 0.0;
+    if (diagonal.weights == nullptr) return 1.0;
+    return diagonal.weights[std::clamp<std::int64_t>(at(diagonal.flat, p), 0, diagonal.num_weights - 1)];
+  };
+  for (std::int64_t p = turned; p < slots; ++p) *out++ = value_at(p) * factor;
+  for (std::int64_t p = 0; p < turned; ++p) *out++ = value_at(p) * factor;
+}
+
+namespace {
+
+/// A stretch of slots, of which the inputs lie side by side too.
+void add_stretch(const double* weights, const double* in, std::int64_t slots, std::int64_t length, double* out) {
+  const auto row = [slots](auto* rows, std::size_t number) { return rows + static_cast<std::int64_t>(number) * slots; };
+  const double *low = row(in, kLow), *high = row(in, kHigh);
+  double *lowest = row(out, kLow), *highest = row(out, kHigh);
+  for (std::int64_t p = 0; p < length; ++p) {
+    const double positive = std::max(weights[p], 0.0), negative = std::min(weights[p], 0.0);
+    lowest[p] += positive * low[p] + negative * high[p];
+    highest[p] += positive * high[p] + negative * low[p];
+  }
+  const double* variance = row(in, kSquares);
+  double* squares = row(out, kSquares);
+  for (std::int64_t p = 0; p < length; ++p) squares[p] += weights[p] * weights[p] * variance[p];
+  for (const std::size_t number : {kLinear, kBias, kSizes}) {
+    const double* value = row(in, number);
+    double* sum = row(out, number);
+    for (std::int64_t p = 0; p < length; ++p) sum[p] += std::abs(weights[p]) * value[p];
+  }
+  const double* squared = row(in, kEncoded);
+  double* encoded = row(out, kEncoded);
+  for (std::int64_t p = 0; p < length; ++p) encoded[p] += squared[p];
+}
+
+}  // namespace
+
+bool add_diagonal(const double* weights, const double* in, std::int64_t slots, std::int64_t steps, double* out) {
+  add_stretch(weights, in + steps, slots, slots - steps, out);
+  add_stretch(weights + (slots - steps), in, slots, steps, out + (slots - steps));
+  return std::any_of(weights, weights + slots, [&](double weight) { return weight != weights[0]; });
+}
+
+}  // namespace lw::maps

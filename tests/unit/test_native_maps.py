@@ -1,0 +1,131 @@
+"""Diagonals counted by the core, against sets of Python's integers."""
+
+import numpy as np
+import pytest
+
+from latticework._core import maps
+from latticework.packing.loop_nests.giant_order import ORDERS, turns
+
+SLOTS = 32
+
+
+def array(values):
+    return np.array(values, dtype=np.int64)
+
+
+def signed(steps):
+    steps %= SLOTS
+    return steps - SLOTS if 2 * steps > SLOTS else steps
+
+
+def switches_one_by_one(rows, width, centred, order, iterated):
+    """(hoists, babies, giants, keys) as their definitions say."""
+
+    def baby(steps):
+        turn = steps % width
+        return turn - width if centred and turn > width // 2 else turn
+
+    babies = {(in_, conj, baby(s) % SLOTS) for conj, _, in_, s in rows}
+    babies = {(in_, conj, turn) for in_, conj, turn in babies if conj or turn}
+    giants = {(out, (s - baby(s)) % SLOTS) for _, out, _, s in rows} - {(out, 0) for _, out, _, _ in rows}
+    keys = {(conj, turn) for _, conj, turn in babies}
+    if iterated:
+        lines = {}
+        for in_, conj, turn in babies:
+            lines.setdefault((in_, conj), set()).add(signed(turn))
+        keys = {(0, t.steps % SLOTS) for line in lines.values() for t in turns(line, SLOTS, "horner")}
+    for number in {out for out, _ in giants}:
+        line = [signed(giant) for out, giant in giants if out == number]
+        keys |= {(0, t.steps % SLOTS) for t in turns(line, SLOTS, order)}
+    return len({in_ for in_, _, _ in babies}), len(babies), len(giants), len(keys - {(0, 0)})
+
+
+@pytest.mark.parametrize("iterated", [False, True])
+def test_key_switches_are_those_of_their_definitions(iterated):
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        size = int(rng.integers(1, 40))
+        conj = np.zeros(size, dtype=np.int64) if iterated else rng.integers(0, 2, size)
+        out, in_ = rng.integers(0, 3, (2, size))
+        steps = array([signed(s) for s in rng.integers(0, SLOTS, size).tolist()])
+        widths, centred = rng.integers(1, SLOTS + 1, 5), rng.integers(0, 2, 5)
+        counts, found = maps.key_switches(SLOTS, conj, out, in_, steps, widths, centred, array([0, 1, 2]), iterated)
+        rows = set(zip(conj.tolist(), out.tolist(), in_.tolist(), steps.tolist(), strict=True))
+        assert counts == (len(rows), len({r[1] for r in rows}), len({(r[0], r[2]) for r in rows}))
+        for row, width, around in zip(found, widths.tolist(), centred.tolist(), strict=True):
+            each = [switches_one_by_one(rows, width, around, order, iterated) for order in ORDERS]
+            assert row == [*each[0][:3], *(of_order[3] for of_order in each)]
+
+
+def test_partners_and_pairs():
+    rng = np.random.default_rng(2)
+    for _ in range(40):
+        steps = np.unique(rng.integers(0, SLOTS, int(rng.integers(1, 30))))
+        held, apart = set(steps.tolist()), int(rng.integers(1, SLOTS))
+        assert maps.partners(steps, SLOTS, array([apart])) == [sum((s + apart) % SLOTS in held for s in held)]
+        pairs = maps.pairs(steps, SLOTS, apart)
+        covered = [s for first, members in pairs for s in (first, (first + apart) % SLOTS)[: 1 + (members == 3)]]
+        assert sorted(covered) == steps.tolist()
+
+
+def test_sums_of_moves():
+    rng = np.random.default_rng(3)
+    a, b = rng.integers(0, 5 * SLOTS, 20), rng.integers(0, 7 * SLOTS, 30)
+    expected = {(x // SLOTS + y // SLOTS) * SLOTS + (x + y) % SLOTS for x in a.tolist() for y in b.tolist()}
+    assert maps.sums(a, b, SLOTS).tolist() == sorted(expected)
+    wide = 1 << 40  # too many codes for a table
+    expected = {(x // SLOTS + y // SLOTS + wide) * SLOTS + (x + y) % SLOTS for x in a.tolist() for y in b.tolist()}
+    assert maps.sums(a, b + wide * SLOTS, SLOTS).tolist() == sorted(expected)
+
+
+@pytest.mark.parametrize(("copies", "spread"), [(1, 1), (3, 1), (1, 8), (2, 4)])
+def test_the_nearest_copy_of_each_move(copies, spread):
+    rng = np.random.default_rng(4)
+    pairs = 6
+    nearest = rng.integers(0, SLOTS, SLOTS)
+    totals, rows = rng.integers(0, 3 * SLOTS, 9), rng.integers(0, 3 * SLOTS, (7, copies))
+    expected = set()
+    for total in totals.tolist():
+        for row in rows.tolist():
+            ways = []
+            for move in row:
+                pair, steps = total // SLOTS + move // SLOTS, (total + move) % SLOTS
+                for place in range(spread):
+                    ways.append((int(nearest[(steps - place * (SLOTS // spread)) % SLOTS]), place, pair))
+            steps, _, pair = min(ways)
+            expected.add(pair * SLOTS + steps)
+    assert maps.settled(totals, rows, nearest, spread, pairs).tolist() == sorted(expected)
+
+
+def test_what_is_out_of_range_is_refused():
+    one = array([1])
+    with pytest.raises(ValueError, match="power of two"):
+        maps.sums(one, one, 24)
+    with pytest.raises(ValueError, match="not from 0 to 31"):
+        maps.partners(array([32]), SLOTS, one)
+    with pytest.raises(ValueError, match="distance"):
+        maps.pairs(one, SLOTS, 0)
+    with pytest.raises(ValueError, match="width"):
+        maps.key_switches(SLOTS, one, one, one, one, array([0]), one, array([0]), False)
+    with pytest.raises(ValueError, match="divide"):
+        maps.settled(one, one[None], np.zeros(SLOTS, dtype=np.int64), 3, 6)
+    nest = maps.SeparableNest((np.zeros((1, SLOTS), np.int32), np.zeros((2, 2 * SLOTS), np.int32)), None, [], None)
+    with pytest.raises(ValueError, match="no such diagonal"):
+        nest.diagonal(1, 0, 0, None, None, 0, 1.0)
+    with pytest.raises(ValueError, match="reads none"):
+        nest.diagonal(0, 0, 0, np.ones(1), None, 0, 1.0)
+
+
+def test_bounds_of_a_diagonal():
+    rng = np.random.default_rng(5)
+    weights, bounds, before = rng.normal(size=SLOTS), rng.normal(size=(7, SLOTS)), rng.normal(size=(7, SLOTS))
+    sums = before.copy()
+    assert maps.add_diagonal(weights, bounds, 5, sums)
+    low, high, variance, deviation, bias, size, squared = np.roll(bounds, -5, axis=1)
+    positive, negative, weight = np.maximum(weights, 0.0), np.minimum(weights, 0.0), np.abs(weights)
+    added = [
+        positive * low + negative * high, positive * high + negative * low, weight**2 * variance, weight * deviation,
+        weight * bias, weight * size, squared,
+    ]  # fmt: skip
+    assert np.array_equal(sums, before + added)
+    assert not maps.add_diagonal(np.full(SLOTS, 2.0), bounds, 0, sums)

@@ -11,7 +11,7 @@ import latticework as lw
 from latticework.errors import UserError
 from latticework.frontend.program import trace
 from latticework.importers.converters import Converter, Converters
-from latticework.importers.graph import Graph, GraphInput, Node, Ref
+from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.importers.program import ImportedProgram
 from latticework.ir.interpret import interpret
 from latticework.ir.location import Loc
@@ -31,8 +31,8 @@ def model_of(meaning: Meaning, args: Sequence[Any], secret: Sequence[int] = (0,)
 
     count = len(flat(meaning(*args, **options)))
     names = tuple(f"y{i}" for i in range(count))
-    node = Node("Op", refs, options, names, Loc("model", 2))
-    graph = Graph("net", inputs, {}, (node,), tuple(map(Ref, names)), AT)
+    node = ModelNode("Op", refs, options, names, Loc("model", 2))
+    graph = ModelGraph("net", inputs, {}, (node,), tuple(map(Ref, names)), AT)
     return ImportedProgram(graph, Converters([Converter("Op", lambda *a, **o: tupled(*a, **o))]))
 
 
@@ -115,7 +115,7 @@ def refused(message: str, meaning: Meaning, args: Sequence[Any], secret: Sequenc
     """Importing is refused, at the place of the node."""
     inputs = tuple(GraphInput(f"x{i}", np.shape(args[i]), AT) for i in secret)
     refs = tuple(Ref(f"x{i}") if i in secret else arg for i, arg in enumerate(args))
-    node = Node("Op", refs, options, ("y",), Loc("model", 2))
+    node = ModelNode("Op", refs, options, ("y",), Loc("model", 2))
     with pytest.raises(UserError, match=message) as caught:
-        ImportedProgram(Graph("net", inputs, {}, (node,), (Ref("y"),), AT), Converters([Converter("Op", meaning)]))
+        ImportedProgram(ModelGraph("net", inputs, {}, (node,), (Ref("y"),), AT), Converters([Converter("Op", meaning)]))
     assert str(caught.value.at) == "model:2"

@@ -8,7 +8,7 @@ import latticework as lw
 from latticework.errors import UnsupportedError, UserError
 from latticework.importers.converters import Converter, Converters
 from latticework.importers.cuts import cut_program
-from latticework.importers.graph import Graph, GraphInput, Node, Ref
+from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.importers.owner_rules.aten import ATEN_RULES
 from latticework.importers.owner_rules.onnx import ML, ONNX_RULES
 from latticework.ir.location import Loc
@@ -39,12 +39,12 @@ KNOWN = Converters(
 
 def node(operator, *args, to="y", name="", version=13, **options):
     results = (to,) if isinstance(to, str) else to
-    return Node(operator, args, options, results, Loc("model", 2, f"{operator} {name}".strip()), version)
+    return ModelNode(operator, args, options, results, Loc("model", 2, f"{operator} {name}".strip()), version)
 
 
 def graph(*nodes, inputs=(("x", (2, 4)),), outputs=("y",), labels=(), **constants):
     given = tuple(GraphInput(name, shape, AT) for name, shape in inputs)
-    return Graph("net", given, constants, nodes, tuple(map(Ref, outputs)), AT, labels)
+    return ModelGraph("net", given, constants, nodes, tuple(map(Ref, outputs)), AT, labels)
 
 
 def steps_of(program):

@@ -6,7 +6,7 @@ import pytest
 import latticework as lw
 from latticework.errors import TraceError, UnsupportedError, UserError
 from latticework.importers.converters import Converter, Converters
-from latticework.importers.graph import Graph, GraphInput, Node, Ref
+from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.importers.program import ImportedProgram, identifier
 from latticework.ir.location import Loc
 from latticework.owner import (
@@ -40,15 +40,19 @@ KNOWN = Converters(
 
 def node(
     operator: str, *args: object, results: tuple[str, ...], line: int = 2, version: int = 0, **options: object
-) -> Node:
-    return Node(operator, args, options, results, Loc("model", line, f"node {line}"), version)
+) -> ModelNode:
+    return ModelNode(operator, args, options, results, Loc("model", line, f"node {line}"), version)
 
 
 def graph(
-    *nodes: Node, outputs: tuple[str, ...] = ("y",), inputs: int = 1, labels: tuple[str, ...] = (), **constants: object
-) -> Graph:
+    *nodes: ModelNode,
+    outputs: tuple[str, ...] = ("y",),
+    inputs: int = 1,
+    labels: tuple[str, ...] = (),
+    **constants: object,
+) -> ModelGraph:
     given = tuple(GraphInput("input.1" if i == 0 else f"input_{i}", (1, 4), AT) for i in range(inputs))
-    return Graph("net 1", given, constants, nodes, tuple(map(Ref, outputs)), AT, labels)
+    return ModelGraph("net 1", given, constants, nodes, tuple(map(Ref, outputs)), AT, labels)
 
 
 def linear(rng: np.random.Generator) -> ImportedProgram:

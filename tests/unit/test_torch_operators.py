@@ -8,7 +8,7 @@ import pytest
 import latticework as lw
 from latticework.frontend.program import trace
 from latticework.importers.evaluate import run
-from latticework.importers.graph import Graph, GraphInput, Node, Ref
+from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.importers.program import ImportedProgram
 from latticework.importers.torch_door.export import own_warnings_only
 from latticework.importers.torch_door.operators import CONVERTERS
@@ -68,8 +68,8 @@ def test_overloads_that_exporting_decomposes(overload: str) -> None:
     secret = overload in overloads.OVERLOADS
     first = GraphInput("x", np.shape(given[0]), AT)
     options = {key: np.dtype(np.float64) if isinstance(value, torch.dtype) else value for key, value in options.items()}
-    node = Node(converter.operator, (Ref("x"), *given[1:]), options, names, AT)
-    graph = Graph("net", (first,), {}, (node,), tuple(map(Ref, names)), AT)
+    node = ModelNode(converter.operator, (Ref("x"), *given[1:]), options, names, AT)
+    graph = ModelGraph("net", (first,), {}, (node,), tuple(map(Ref, names)), AT)
     results = [run(graph, CONVERTERS, {"x": given[0]})]
     if secret and not overload.startswith("fill"):
         results.append(interpret(trace(ImportedProgram(graph, CONVERTERS)), [given[0]]))

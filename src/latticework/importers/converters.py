@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from latticework.importers.graph import Node
+from latticework.importers.graph import ModelNode
 
 Meaning = Callable[..., Any]  # on arrays and secrets alike: operands in order, options by name
 
@@ -33,7 +33,7 @@ class Converter:
         """Of the meaning."""
         return inspect.signature(self.meaning)
 
-    def misfit(self, node: Node) -> str:
+    def misfit(self, node: ModelNode) -> str:
         """Why the arguments and options of a node are none that this takes; "" if they are."""
         try:
             self.signature.bind(*node.args, **node.options)

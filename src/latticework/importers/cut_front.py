@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from latticework.importers.graph import Graph, GraphInput, Node
+from latticework.importers.graph import GraphInput, ModelGraph, ModelNode
 from latticework.importers.owner_rules.rules import SECRET, UNFIT, CannotMoveError, OwnerRules
 from latticework.importers.program import distinct, identifier
 from latticework.importers.publics import PublicValues
@@ -53,7 +53,7 @@ class OwnerFront:
 
     @classmethod
     def of(
-        cls, graph: Graph, rules: OwnerRules, publics: PublicValues, asked: set[str], kept_back: set[str]
+        cls, graph: ModelGraph, rules: OwnerRules, publics: PublicValues, asked: set[str], kept_back: set[str]
     ) -> OwnerFront:
         """The longest, trimmed to what the rules want."""
         origins = {i.name: ValueOrigin((Piece(identifier(i.name)),), i.shape) for i in graph.inputs}
@@ -95,7 +95,9 @@ class OwnerFront:
         names = [name for name in self.origins if name in needed]
         return sorted(names, key=lambda name: order[self.origins[name].pieces[0].given])
 
-    def stages(self, made: Graph, columns: Mapping[str, Sequence[str]], after: tuple[Finished, ...]) -> OwnerStages:
+    def stages(
+        self, made: ModelGraph, columns: Mapping[str, Sequence[str]], after: tuple[Finished, ...]
+    ) -> OwnerStages:
         """Those of the owner, of inputs with the names that they have in the program."""
         names = distinct([identifier(given.name) for given in made.inputs])
         taken = dict(zip(names, (self.origins[given.name] for given in made.inputs), strict=True))
@@ -116,7 +118,7 @@ class OwnerFront:
         return OwnerStages(given_ones, tuple(before), after)
 
 
-def _joined(node: Node, origins: list[ValueOrigin], joins: Any, publics: PublicValues) -> ValueOrigin:
+def _joined(node: ModelNode, origins: list[ValueOrigin], joins: Any, publics: PublicValues) -> ValueOrigin:
     """Several values along an axis; those that are joined so already, piece by piece."""
     moved = publics.moved(node, origins[0].shape)
     parts = moved.args[0] if moved.args and isinstance(moved.args[0], tuple | list) else moved.args

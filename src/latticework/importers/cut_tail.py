@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from latticework.importers.graph import Graph, Node
+from latticework.importers.graph import ModelGraph, ModelNode
 from latticework.importers.owner_rules.rules import UNFIT, OwnerRules
 from latticework.importers.publics import PublicValues
 from latticework.owner.stages import Finished, check_after
@@ -14,13 +14,13 @@ from latticework.owner.step import OwnerStep, Shape
 class UnfitNodeError(Exception):
     """A node that the owner's steps cannot express after decryption."""
 
-    def __init__(self, node: Node, why: str) -> None:
+    def __init__(self, node: ModelNode, why: str) -> None:
         self.node = node
         super().__init__(why)
 
 
 def find_tail(
-    graph: Graph, rules: OwnerRules, publics: PublicValues, front: set[int], asked: set[str], kept_back: set[str]
+    graph: ModelGraph, rules: OwnerRules, publics: PublicValues, front: set[int], asked: set[str], kept_back: set[str]
 ) -> set[int]:
     """Numbers of the nodes: those from which only others lead to the outputs, from the first that is wanted on."""
     readers: dict[str, set[int]] = {}
@@ -45,10 +45,10 @@ def find_tail(
     return moved
 
 
-def path_to(name: str, graph: Graph, publics: PublicValues, tail: set[int]) -> tuple[str, list[Node]]:
+def path_to(name: str, graph: ModelGraph, publics: PublicValues, tail: set[int]) -> tuple[str, list[ModelNode]]:
     """The value at the cut that a value is made of, and the nodes that make it, in order."""
     makers = {made: graph.nodes[number] for number in tail for made in graph.nodes[number].results if made}
-    path: list[Node] = []
+    path: list[ModelNode] = []
     while name in makers:
         path.insert(0, makers[name])
         (name,) = publics.secrets(makers[name])
@@ -56,7 +56,11 @@ def path_to(name: str, graph: Graph, publics: PublicValues, tail: set[int]) -> t
 
 
 def finished(
-    graph: Graph, rules: OwnerRules, publics: PublicValues, tail: set[int], outputs: Mapping[str, tuple[str, Shape]]
+    graph: ModelGraph,
+    rules: OwnerRules,
+    publics: PublicValues,
+    tail: set[int],
+    outputs: Mapping[str, tuple[str, Shape]],
 ) -> tuple[Finished, ...]:
     """Steps of every output; none where all outputs are decrypted as they are.
 

@@ -13,14 +13,14 @@ from latticework.errors import UserError
 from latticework.importers.converters import Converters
 from latticework.importers.cut_front import OwnerFront
 from latticework.importers.cut_tail import UnfitNodeError, find_tail, finished, path_to
-from latticework.importers.graph import Graph, GraphInput, Node, Ref
+from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.importers.owner_rules.rules import OwnerRules
 from latticework.importers.program import ImportedProgram
 from latticework.importers.publics import PublicValues
 
 
 def cut_program(
-    graph: Graph,
+    graph: ModelGraph,
     converters: Converters,
     rules: OwnerRules,
     notes: tuple[str, ...] = (),
@@ -28,7 +28,7 @@ def cut_program(
     client: Iterable[str] = (),
     server: Iterable[str] = (),
     columns: Mapping[str, Sequence[str]] | None = None,
-    check: Callable[[Graph], Iterable[str]] = lambda part: (),
+    check: Callable[[ModelGraph], Iterable[str]] = lambda part: (),
 ) -> ImportedProgram:
     """The program of a graph, with as much of it at the owner as the rules say.
 
@@ -65,7 +65,7 @@ def cut_program(
         return program
 
 
-def _check_names(graph: Graph, asked: set[str], kept_back: set[str]) -> None:
+def _check_names(graph: ModelGraph, asked: set[str], kept_back: set[str]) -> None:
     known = {name for node in graph.nodes for name in node.names()}
     wrong = sorted((asked | kept_back) - known) + sorted(asked & kept_back)
     if wrong:
@@ -76,7 +76,7 @@ def _check_names(graph: Graph, asked: set[str], kept_back: set[str]) -> None:
         )
 
 
-def _check_moved(graph: Graph, asked: set[str], moved: set[int], reasons: Mapping[str, str]) -> None:
+def _check_moved(graph: ModelGraph, asked: set[str], moved: set[int], reasons: Mapping[str, str]) -> None:
     """UserError unless all that the user asked for is at the owner."""
     unmoved = sorted(asked - {name for number in moved for name in graph.nodes[number].names()})
     if unmoved:
@@ -86,11 +86,11 @@ def _check_moved(graph: Graph, asked: set[str], moved: set[int], reasons: Mappin
 
 
 def _server_part(
-    graph: Graph, publics: PublicValues, front: OwnerFront, tail: set[int]
-) -> tuple[Graph, tuple[str, ...]]:
+    graph: ModelGraph, publics: PublicValues, front: OwnerFront, tail: set[int]
+) -> tuple[ModelGraph, tuple[str, ...]]:
     """What is computed encrypted, and the values that it returns, each once."""
     ends = tuple(dict.fromkeys(path_to(output.name, graph, publics, tail)[0] for output in graph.outputs))
-    needed, kept = set(ends), list[Node]()
+    needed, kept = set(ends), list[ModelNode]()
     for number in reversed(range(len(graph.nodes))):
         node = graph.nodes[number]
         if number not in front.moved | tail and needed & set(node.results):
@@ -105,10 +105,10 @@ def _server_part(
     constants = {name: value for name, value in graph.constants.items() if name in needed}
     labels = () if tail else graph.labels
     outputs = tuple(map(Ref, ends))
-    return Graph(graph.name, inputs, constants, tuple(kept), outputs, graph.loc, labels), ends
+    return ModelGraph(graph.name, inputs, constants, tuple(kept), outputs, graph.loc, labels), ends
 
 
-def _notes(nodes: Sequence[Node], front: set[int], tail: set[int]) -> tuple[str, ...]:
+def _notes(nodes: Sequence[ModelNode], front: set[int], tail: set[int]) -> tuple[str, ...]:
     """What moved, for reports: each operator with its name once."""
     found = []
     for what, numbers in (("before encryption", front), ("after decryption", tail)):

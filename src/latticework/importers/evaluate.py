@@ -9,16 +9,16 @@ import numpy as np
 
 from latticework.errors import UserError
 from latticework.importers.converters import Converter, Converters
-from latticework.importers.graph import Graph, Node, Ref
+from latticework.importers.graph import ModelGraph, ModelNode, Ref
 from latticework.importers.refusals import Refusal, refuse
 from latticework.user.lines import standing_at
 
 _FAULTS = (TypeError, ValueError, IndexError, KeyError, AttributeError, ArithmeticError, NotImplementedError)
 
-OnNode = Callable[[Node, Mapping[str, Any]], None]
+OnNode = Callable[[ModelNode, Mapping[str, Any]], None]
 
 
-def check_operators(graph: Graph, converters: Converters) -> None:
+def check_operators(graph: ModelGraph, converters: Converters) -> None:
     """UnsupportedError that names every node whose operator, arguments or options have no meaning here."""
     refusals = []
     for node in graph.all_nodes():
@@ -33,7 +33,9 @@ def check_operators(graph: Graph, converters: Converters) -> None:
         raise refuse(graph, refusals)
 
 
-def run(graph: Graph, converters: Converters, inputs: Mapping[str, Any], *, on_node: OnNode | None = None) -> list[Any]:
+def run(
+    graph: ModelGraph, converters: Converters, inputs: Mapping[str, Any], *, on_node: OnNode | None = None
+) -> list[Any]:
     """The outputs of a graph.
 
     inputs  a value for each input: arrays, or secrets of a program that is being traced
@@ -43,7 +45,7 @@ def run(graph: Graph, converters: Converters, inputs: Mapping[str, Any], *, on_n
     """
     values = {**graph.constants, **inputs}
     last = _last_reads(graph)
-    faults: list[tuple[Node, UserError]] = []
+    faults: list[tuple[ModelNode, UserError]] = []
     missing: set[str] = set()
     for number, node in enumerate(graph.nodes):
         reads = set(node.reads())
@@ -76,12 +78,14 @@ def run(graph: Graph, converters: Converters, inputs: Mapping[str, Any], *, on_n
     return [values[output.name] for output in graph.outputs]
 
 
-def carry_out(node: Node, converter: Converter, values: Mapping[str, Any], converters: Converters) -> tuple[Any, ...]:
+def carry_out(
+    node: ModelNode, converter: Converter, values: Mapping[str, Any], converters: Converters
+) -> tuple[Any, ...]:
     """The results of a node; its errors are at its place."""
     with standing_at(node.loc):
         args = [_given(arg, values, converters) for arg in node.args]
         options = {
-            name: option if isinstance(option, Graph) else _given(option, values, converters)
+            name: option if isinstance(option, ModelGraph) else _given(option, values, converters)
             for name, option in node.options.items()
         }
         try:
@@ -105,7 +109,7 @@ def _given(value: Any, values: Mapping[str, Any], converters: Converters) -> Any
         return _given(values[value.name], values, converters)
     if isinstance(value, tuple | list):
         return type(value)(_given(part, values, converters) for part in value)
-    if isinstance(value, Graph):
+    if isinstance(value, ModelGraph):
         names = [given.name for given in value.inputs]
         return lambda *arrays: run(value, converters, dict(zip(names, arrays, strict=True)))
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
@@ -113,6 +117,6 @@ def _given(value: Any, values: Mapping[str, Any], converters: Converters) -> Any
     return value
 
 
-def _last_reads(graph: Graph) -> dict[str, int]:
+def _last_reads(graph: ModelGraph) -> dict[str, int]:
     last = {name: number for number, node in enumerate(graph.nodes) for name in node.reads()}
     return last | {output.name: len(graph.nodes) for output in graph.outputs}

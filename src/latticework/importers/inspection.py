@@ -12,7 +12,7 @@ from latticework.errors import UserError
 from latticework.frontend.program import Program, trace
 from latticework.frontend.tracing import Traced
 from latticework.importers.evaluate import run
-from latticework.importers.graph import Graph, Node
+from latticework.importers.graph import ModelGraph, ModelNode
 from latticework.importers.program import ImportedProgram
 from latticework.importers.refusals import Refusal
 from latticework.ir.core import Block, Op, Value
@@ -104,7 +104,7 @@ def inspect_program(program: Program) -> Inspected:
     before, after = _at_owner(program)
     for operator in before:
         tally.add(operator, BEFORE)
-    uses: list[tuple[Node, list[Value], list[Value]]] = []
+    uses: list[tuple[ModelNode, list[Value], list[Value]]] = []
     module = _traced(program, uses)
     depths = _depths(module)
     for node, operands, results in uses:
@@ -138,7 +138,7 @@ def _at_owner(program: ImportedProgram) -> tuple[tuple[str, ...], tuple[str, ...
 
 def inspect_refused(error: UserError) -> Inspected | None:
     """Of a model that cannot be imported, by the error that says so; None where that is about no model's operators."""
-    refused: tuple[Graph, Sequence[Refusal]] | None = error.refused
+    refused: tuple[ModelGraph, Sequence[Refusal]] | None = error.refused
     if refused is None:
         return None
     graph, refusals = refused
@@ -156,10 +156,10 @@ def _problem(refusal: Refusal | None) -> str:
     return "" if refusal is None else refusal.why + (f"; {refusal.instead}" if refusal.instead else "")
 
 
-def _traced(program: ImportedProgram, uses: list[tuple[Node, list[Value], list[Value]]]) -> Module:
+def _traced(program: ImportedProgram, uses: list[tuple[ModelNode, list[Value], list[Value]]]) -> Module:
     """The program traced once more, with what every node reads and makes."""
 
-    def note(node: Node, values: Mapping[str, Any]) -> None:
+    def note(node: ModelNode, values: Mapping[str, Any]) -> None:
         read, made = (list(_secrets(values, names)) for names in (node.reads(), node.results))
         uses.append((node, read, made))
 

@@ -13,7 +13,7 @@ from latticework.frontend.owned import check_stages
 from latticework.frontend.program import Program, trace
 from latticework.importers.converters import Converters
 from latticework.importers.evaluate import check_operators, run
-from latticework.importers.graph import Graph
+from latticework.importers.graph import ModelGraph
 from latticework.importers.meanings.values import is_secret
 from latticework.ops.base import shape_of
 from latticework.owner.run import finish, prepare, returned, shown
@@ -39,7 +39,7 @@ class ImportedProgram(Program):
     at_owner_after: tuple[str, ...] = ()
 
     def __init__(
-        self, graph: Graph, converters: Converters, notes: tuple[str, ...] = (), owner: OwnerStages | None = None
+        self, graph: ModelGraph, converters: Converters, notes: tuple[str, ...] = (), owner: OwnerStages | None = None
     ) -> None:
         self.graph, self.converters, self.notes = graph, converters, notes
         self.name = self.__name__ = identifier(graph.name)

@@ -6,7 +6,7 @@ from typing import Any
 
 from latticework.importers.converters import Converters
 from latticework.importers.evaluate import carry_out
-from latticework.importers.graph import Graph, Node, Ref
+from latticework.importers.graph import ModelGraph, ModelNode, Ref
 from latticework.importers.owner_rules.rules import SECRET, CannotMoveError, MovedNode
 from latticework.owner.step import Shape
 
@@ -14,10 +14,10 @@ from latticework.owner.step import Shape
 class PublicValues:
     """What does not depend on an input, computed when it is asked for."""
 
-    def __init__(self, graph: Graph, converters: Converters) -> None:
+    def __init__(self, graph: ModelGraph, converters: Converters) -> None:
         self._values = dict(graph.constants)
         self._converters = converters
-        self._makers: dict[str, Node] = {}
+        self._makers: dict[str, ModelNode] = {}
         self.secret = {given.name for given in graph.inputs}
         for node in graph.nodes:
             if any(name in self.secret for name in node.reads()):
@@ -52,11 +52,11 @@ class PublicValues:
             return type(value)(self.resolved(part) for part in value)
         return value
 
-    def secrets(self, node: Node) -> list[str]:
+    def secrets(self, node: ModelNode) -> list[str]:
         """The secret operands, one after the other."""
         return [name for name in node.reads() if name in self.secret]
 
-    def moved(self, node: Node, shape: Shape) -> MovedNode:
+    def moved(self, node: ModelNode, shape: Shape) -> MovedNode:
         """A node as rules see it."""
         args = tuple(self.resolved(arg) for arg in node.args)
         return MovedNode(node, args, {name: self.resolved(option) for name, option in node.options.items()}, shape)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from latticework.errors import UnsupportedError
-from latticework.importers.graph import Graph
+from latticework.importers.graph import ModelGraph
 from latticework.ir.location import Loc
 
 _SHOWN = 20  # refusals that are told one by one
@@ -31,7 +31,7 @@ class Refusal:
         return f"{self.loc}: {what}: {self.why}" + (f"; {self.instead}" if self.instead else "")
 
 
-def refuse(graph: Graph, refusals: Sequence[Refusal]) -> UnsupportedError:
+def refuse(graph: ModelGraph, refusals: Sequence[Refusal]) -> UnsupportedError:
     """The error that tells all refusals of a model, equal ones of many nodes once."""
     told: dict[tuple[str, str, str], list[Refusal]] = {}
     for refusal in refusals:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import FormatError, UnsupportedError, UserError
-from latticework.importers.graph import Graph, GraphInput, Node, Ref
+from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.importers.onnx_door.attributes import options_of
 from latticework.importers.onnx_door.limits import MOST_NODES
 from latticework.importers.onnx_door.parts import captured, needed, nested, reads
@@ -64,9 +64,9 @@ class OnnxBuilder:
         if int(tensor.data_type) in NARROW:
             self.narrow.add(name)
 
-    def build(self, nodes: list[tuple[int, Any]], outputs: Sequence[str], scope: Scope) -> list[Node]:
+    def build(self, nodes: list[tuple[int, Any]], outputs: Sequence[str], scope: Scope) -> list[ModelNode]:
         """Graph nodes of nodes of the file, in order; of their results those have names that something reads."""
-        found: list[Node] = []
+        found: list[ModelNode] = []
         wanted = {name for _, node in nodes for name in reads(node)} | set(outputs)
         for number, node in nodes:
             loc = self.file.at(scope.number or number, f"{node.op_type} {node.name}".strip())
@@ -79,7 +79,7 @@ class OnnxBuilder:
                 raise (error if error.at is not None else type(error)(error.message, at=loc)) from None
         return found
 
-    def _build(self, node: Any, wanted: set[str], scope: Scope, loc: Loc, number: int) -> list[Node]:
+    def _build(self, node: Any, wanted: set[str], scope: Scope, loc: Loc, number: int) -> list[ModelNode]:
         domain = "" if node.domain == "ai.onnx" else node.domain
         function = self._function(domain, node)
         if scope.depth > _DEEPEST:
@@ -87,7 +87,7 @@ class OnnxBuilder:
         inner: list[str] = []
         has_graph = any(True for _ in nested(node))
 
-        def graph(body: Any) -> Graph:
+        def graph(body: Any) -> ModelGraph:
             inner.extend(name for name in captured(body) if name not in inner)
             return self._nested(body, scope, loc, scope.number or number)
 
@@ -112,7 +112,7 @@ class OnnxBuilder:
             options["wanted"] = tuple(name in wanted for name in node.output)
         if operator in NAMING:
             options["of"] = node.input[0] if node.input else ""
-        return [Node(operator, args, options, results, loc, scope.versions.get(domain, 1))]
+        return [ModelNode(operator, args, options, results, loc, scope.versions.get(domain, 1))]
 
     def _function(self, domain: str, node: Any) -> Any:
         for each in self.file.model.functions:
@@ -123,7 +123,7 @@ class OnnxBuilder:
 
     def _inline(
         self, function: Any, args: tuple[Any, ...], options: dict[str, Any], outputs: Any, scope: Scope, loc: Loc
-    ) -> list[Node]:
+    ) -> list[ModelNode]:
         self._calls += 1
         prefix = f"{scope.prefix}{function.name}/{self._calls}/"
         if len(args) > len(function.input) or len(outputs) > len(function.output):
@@ -146,7 +146,7 @@ class OnnxBuilder:
         kept, _ = needed(function, wanted, function.input, f"function {function.name}")
         return self.build(kept, wanted, body)
 
-    def _nested(self, body: Any, scope: Scope, loc: Loc, number: int) -> Graph:
+    def _nested(self, body: Any, scope: Scope, loc: Loc, number: int) -> ModelGraph:
         """A graph within a node: its inputs by their names, and what it captures as further inputs."""
         self._calls += 1
         prefix = f"{scope.prefix}{body.name}/{self._calls}/"
@@ -168,7 +168,7 @@ class OnnxBuilder:
         inputs = [GraphInput(names[name], (), loc) for name in taken]
         inputs += [GraphInput(self._ref(name, scope).name, (), loc) for name in outer]
         refs = tuple(self._ref(name, inside) for name in outputs)
-        return Graph(body.name or "graph", tuple(inputs), arrays, tuple(nodes), refs, loc)
+        return ModelGraph(body.name or "graph", tuple(inputs), arrays, tuple(nodes), refs, loc)
 
     def _ref(self, name: str, scope: Scope) -> Ref:
         if name not in scope.names:

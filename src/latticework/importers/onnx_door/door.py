@@ -11,7 +11,7 @@ import numpy as np
 
 from latticework.errors import DtypeError, FormatError, UserError
 from latticework.importers.cuts import cut_program
-from latticework.importers.graph import Graph, GraphInput, Ref
+from latticework.importers.graph import GraphInput, ModelGraph, Ref
 from latticework.importers.onnx_door import shapes as binding
 from latticework.importers.onnx_door.building import OnnxBuilder, Scope
 from latticework.importers.onnx_door.limits import allowing
@@ -74,7 +74,7 @@ def _graph(
     inputs: Sequence[str] | None,
     outputs: Sequence[str] | None,
     public: Mapping[str, Any],
-) -> tuple[Graph, tuple[str, ...], dict[str, int]]:
+) -> tuple[ModelGraph, tuple[str, ...], dict[str, int]]:
     """The model, what there is to say of it, and ONNX's data types of its inputs."""
     graph, notes = file.model.graph, dict[str, None]()
     arrays = {array.name: array for array in graph.initializer}
@@ -116,7 +116,7 @@ def _graph(
         notes.setdefault(quantised.NOTE)
     title = graph.name if file.name == "model.onnx" and graph.name else file.name.removesuffix(".onnx")
     kinds = {name: _kind(declared.get(name)) for name in given}
-    return Graph(title or "model", taken, builder.constants, tuple(nodes), refs, file.at()), tuple(notes), kinds
+    return ModelGraph(title or "model", taken, builder.constants, tuple(nodes), refs, file.at()), tuple(notes), kinds
 
 
 def _check_loose(file: OnnxFile, unmade: set[str], of_model: set[str], cut: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from latticework.errors import DtypeError
-from latticework.importers.graph import Graph, Ref
+from latticework.importers.graph import ModelGraph, Ref
 from latticework.importers.onnx_door.tensors import REAL
 
 _AS_REAL = frozenset(
@@ -43,7 +43,7 @@ _NAMES = {2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64"
           13: "uint64", 14: "complex64", 15: "complex128"}  # fmt: skip
 
 
-def check_wholes(file: str, kinds: Mapping[str, int], part: Graph) -> tuple[str, ...]:
+def check_wholes(file: str, kinds: Mapping[str, int], part: ModelGraph) -> tuple[str, ...]:
     """Notes on inputs of whole numbers that are taken as real ones.
 
     kinds   ONNX's data type of each input of the model

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.importers.graph import Node, Ref
+from latticework.importers.graph import ModelNode, Ref
 from latticework.importers.owner_rules import common
 from latticework.importers.owner_rules.rules import (
     SECRET,
@@ -192,24 +192,24 @@ def _side(*, inclusive: bool, below: bool) -> StepMaker:
     return make
 
 
-def _split(node: Node) -> tuple[Node, ...]:
+def _split(node: ModelNode) -> tuple[ModelNode, ...]:
     """A classifier as its scores, what is made of them, and the class with the largest of them."""
     if node.operator not in {f"{ML}.{name}" for name in _CLASSIFIERS} or not node.results:
         return (node,)
     label, made = node.results[0], (*node.results[1:], "")[0]
     options = dict(node.options)
     raw = made or f"{label}/scores"
-    after: list[Node] = []
+    after: list[ModelNode] = []
     post = options.get("post_transform", "NONE")
     if made and post in _POST:
         options["post_transform"] = "NONE"
         operator, given = _POST[post]
         raw = f"{made}/raw"
-        after.append(Node(operator, (Ref(raw),), given, (made,), node.loc, version=13))
+        after.append(ModelNode(operator, (Ref(raw),), given, (made,), node.loc, version=13))
     if label:
         named = {name: value for name, value in options.items() if name.startswith("classlabels")}
         votes = node.operator == f"{ML}.SVMClassifier" and bool(options.get("vectors_per_class")) and _count(named) > 2
-        after.append(Node(CLASS, (Ref(raw),), {**named, "votes": votes}, (label,), node.loc))
+        after.append(ModelNode(CLASS, (Ref(raw),), {**named, "votes": votes}, (label,), node.loc))
     if not after:
         return (node,)
     if "wanted" in options:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.importers.graph import Node
+from latticework.importers.graph import ModelNode
 from latticework.owner.step import OwnerStep
 
 
@@ -31,7 +31,7 @@ class MovedNode:
     shape          of the secret operand
     """
 
-    node: Node
+    node: ModelNode
     args: tuple[Any, ...]
     options: dict[str, Any]
     shape: tuple[int, ...]
@@ -83,7 +83,7 @@ class OwnerRules:
     """
 
     by_operator: dict[str, OwnerRule]
-    split: Callable[[Node], tuple[Node, ...]] = field(default=lambda node: (node,))
+    split: Callable[[ModelNode], tuple[ModelNode, ...]] = field(default=lambda node: (node,))
 
 
 def rules(*entries: tuple[Iterable[str], OwnerRule]) -> dict[str, OwnerRule]:

@@ -10,7 +10,7 @@ import numpy as np
 from latticework.errors import UnsupportedError, UserError
 from latticework.frontend.plain import plain_array
 from latticework.importers.evaluate import run
-from latticework.importers.graph import Graph, GraphInput, Node, Ref
+from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.importers.refusals import refuse
 from latticework.importers.sklearn_door.fold import fold
 from latticework.importers.sklearn_door.meanings import CONVERTERS
@@ -71,11 +71,11 @@ def from_sklearn(
             return made
     result = _read(fitted, loc, assembly, chosen)
     if assembly.refusals:
-        raise refuse(Graph(kind, (), {}, (), (), loc), assembly.refusals)
+        raise refuse(ModelGraph(kind, (), {}, (), (), loc), assembly.refusals)
     if not width:
         raise UnsupportedError(f"from_sklearn: {kind} has no n_features_in_; call fit first")
     nodes, constants = _with_names(fold(assembly.nodes, [result.value]))
-    graph = Graph(kind, (GraphInput("x", (rows, width), loc),), constants, tuple(nodes), (result.value,), loc)
+    graph = ModelGraph(kind, (GraphInput("x", (rows, width), loc),), constants, tuple(nodes), (result.value,), loc)
     return SklearnProgram(graph, chosen, result.finish, assembly.notes)
 
 
@@ -105,7 +105,7 @@ def _exact(step: FittedStep, samples: Reals | None, digits: int, method: str) ->
         return SklearnCircuit(step.kind, trees, FeatureGrid(samples, digits), method, steps, step.loc)
     except StepRefusedError as error:
         step.assembly.refusals.append(error.refusal)
-        raise refuse(Graph(step.kind, (), {}, (), (), step.loc), step.assembly.refusals) from None
+        raise refuse(ModelGraph(step.kind, (), {}, (), (), step.loc), step.assembly.refusals) from None
 
 
 def _read(fitted: Any, loc: Loc, assembly: Assembly, method: str) -> StepResult:
@@ -140,21 +140,21 @@ def _samples(samples: Any, width: int | None) -> Reals | None:
     return given
 
 
-def _at_values(samples: Reals | None, loc: Loc) -> Callable[[Ref, Sequence[Node]], Reals | None]:
+def _at_values(samples: Reals | None, loc: Loc) -> Callable[[Ref, Sequence[ModelNode]], Reals | None]:
     """What samples are at a value of a graph."""
     if samples is None:
         return lambda value, nodes: None
     given = samples
 
-    def at(value: Ref, nodes: Sequence[Node]) -> Reals:
-        graph = Graph("samples", (GraphInput("x", given.shape, loc),), {}, tuple(nodes), (value,), loc)
+    def at(value: Ref, nodes: Sequence[ModelNode]) -> Reals:
+        graph = ModelGraph("samples", (GraphInput("x", given.shape, loc),), {}, tuple(nodes), (value,), loc)
         found: Reals = run(graph, CONVERTERS, {"x": given})[0]
         return found
 
     return at
 
 
-def _with_names(nodes: Sequence[Node]) -> tuple[list[Node], dict[str, Any]]:
+def _with_names(nodes: Sequence[ModelNode]) -> tuple[list[ModelNode], dict[str, Any]]:
     """Nodes whose arrays have names: the weights of a model."""
     constants: dict[str, Any] = {}
     named = []
@@ -164,5 +164,5 @@ def _with_names(nodes: Sequence[Node]) -> tuple[list[Node], dict[str, Any]]:
             if isinstance(value, np.ndarray) and value.dtype.kind == "f":
                 name = f"{node.results[0]}.{option}"
                 constants[name], options[option] = value, Ref(name)
-        named.append(Node(node.operator, node.args, options, node.results, node.loc, node.version))
+        named.append(ModelNode(node.operator, node.args, options, node.results, node.loc, node.version))
     return named, constants

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from latticework.importers.graph import Node, Ref
+from latticework.importers.graph import ModelNode, Ref
 from latticework.importers.sklearn_door.steps import Reals
 
 _AFFINE = ("scale", "columns", "linear")
 
 
-def fold(nodes: Sequence[Node], outputs: Sequence[Ref]) -> list[Node]:
+def fold(nodes: Sequence[ModelNode], outputs: Sequence[Ref]) -> list[ModelNode]:
     """The same graph with affine maps joined, and without what nothing reads.
 
     Constants of a column, such as the inverse of its deviation, so never multiply encrypted numbers by themselves:
     columns whose scales differ much lose no bits, and no level is spent.
     """
-    made: dict[str, Node] = {}
+    made: dict[str, ModelNode] = {}
     for node in nodes:
         joined = _beside(node, made) if node.operator == "combine" else node
         while (before := _before(joined, made)) is not None and (both := _join(before, joined)) is not None:
@@ -33,7 +33,7 @@ def fold(nodes: Sequence[Node], outputs: Sequence[Ref]) -> list[Node]:
     return kept[::-1]
 
 
-def _beside(node: Node, made: dict[str, Node]) -> Node:
+def _beside(node: ModelNode, made: dict[str, ModelNode]) -> ModelNode:
     """Affine maps of one value beside each other as one map."""
     maps = [_dense(part, made) for part in node.args[0]]
     sources = {found[0] for found in maps if found is not None}
@@ -41,10 +41,10 @@ def _beside(node: Node, made: dict[str, Node]) -> Node:
         return node
     known = [found for found in maps if found is not None]
     options = {"weight": np.concatenate([k[1] for k in known]), "bias": np.concatenate([k[2] for k in known])}
-    return Node("linear", (sources.pop(),), options, node.results, node.loc)
+    return ModelNode("linear", (sources.pop(),), options, node.results, node.loc)
 
 
-def _dense(value: Ref, made: dict[str, Node]) -> tuple[Ref, Reals, Reals] | None:
+def _dense(value: Ref, made: dict[str, ModelNode]) -> tuple[Ref, Reals, Reals] | None:
     """What a value is an affine map of, its weight (out, features) and bias (out,); None where it is none."""
     node = made.get(value.name)
     if node is None or node.operator not in _AFFINE:
@@ -67,7 +67,7 @@ def _dense(value: Ref, made: dict[str, Node]) -> tuple[Ref, Reals, Reals] | None
     return (source, weight, bias) if before is None else (before[0], weight @ before[1], weight @ before[2] + bias)
 
 
-def _before(node: Node, made: dict[str, Node]) -> Node | None:
+def _before(node: ModelNode, made: dict[str, ModelNode]) -> ModelNode | None:
     if node.operator not in _AFFINE:
         return None
     assert isinstance(node.args[0], Ref)
@@ -75,16 +75,16 @@ def _before(node: Node, made: dict[str, Node]) -> Node | None:
     return before if before is not None and before.operator in _AFFINE else None
 
 
-def _join(first: Node, then: Node) -> Node | None:
+def _join(first: ModelNode, then: ModelNode) -> ModelNode | None:
     """A node that does what `first` and `then` do; None where that is no single one."""
     a, b = first.options, then.options
     if then.operator == "scale" and first.operator == "scale":
         options = {"factor": a["factor"] * b["factor"], "offset": a["offset"] * b["factor"] + b["offset"]}
-        return Node("scale", first.args, options, then.results, then.loc)
+        return ModelNode("scale", first.args, options, then.results, then.loc)
     if then.operator == "scale" and first.operator == "linear":
         factor = np.asarray(b["factor"])
         weight = a["weight"] * (factor[..., None] if factor.ndim and a["weight"].ndim == 2 else factor)
-        return Node("linear", first.args, {"weight": weight, "bias": a["bias"] * factor + b["offset"]},
+        return ModelNode("linear", first.args, {"weight": weight, "bias": a["bias"] * factor + b["offset"]},
                     then.results, then.loc)  # fmt: skip
     if then.operator == "linear":
         weight, bias = b["weight"], b["bias"]
@@ -99,11 +99,11 @@ def _join(first: Node, then: Node) -> Node | None:
             wide = np.zeros((*weight.shape[:-1], a["width"]))
             np.add.at(wide.T, a["indices"], weight.T)
             options = {"weight": wide, "bias": bias}
-        return Node("linear", first.args, options, then.results, then.loc)
+        return ModelNode("linear", first.args, options, then.results, then.loc)
     if then.operator == "columns" and first.operator == "columns" and np.ndim(a["indices"]):
         options = {"indices": a["indices"][b["indices"]], "width": a["width"]}
-        return Node("columns", first.args, options, then.results, then.loc)
+        return ModelNode("columns", first.args, options, then.results, then.loc)
     if then.operator == "columns" and first.operator == "linear" and a["weight"].ndim == 2:
         options = {"weight": a["weight"][b["indices"]], "bias": a["bias"][b["indices"]]}
-        return Node("linear", first.args, options, then.results, then.loc)
+        return ModelNode("linear", first.args, options, then.results, then.loc)
     return None

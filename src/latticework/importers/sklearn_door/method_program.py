@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from latticework.frontend.plain import plain_array
 from latticework.importers.evaluate import run
-from latticework.importers.graph import Graph, GraphInput, Node, Ref
+from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.importers.program import ImportedProgram
 from latticework.importers.sklearn_door.finishing import Steps
 from latticework.importers.sklearn_door.meanings import CONVERTERS
@@ -28,7 +28,7 @@ class SklearnProgram(ImportedProgram):
     method  of the estimator
     """
 
-    def __init__(self, graph: Graph, method: str, steps: Steps, notes: Sequence[str]) -> None:
+    def __init__(self, graph: ModelGraph, method: str, steps: Steps, notes: Sequence[str]) -> None:
         super().__init__(graph, CONVERTERS, tuple(notes))
         self.method = method
         if steps:
@@ -47,12 +47,12 @@ class SklearnProgram(ImportedProgram):
         for number, node in enumerate(nodes):
             if node.operator == "trees":
                 source = GraphInput(self.graph.inputs[0].name, given.shape, self.loc)
-                before = Graph("x", (source,), self.graph.constants, nodes[:number], (node.args[0],), self.loc)
+                before = ModelGraph("x", (source,), self.graph.constants, nodes[:number], (node.args[0],), self.loc)
                 (values,) = run(before, CONVERTERS, {source.name: given})
                 own, all_of_them = margins(values, *(self._option(node, name) for name in MARGIN_OPTIONS))
                 kept &= (all_of_them if everywhere else own) >= self._option(node, "gap")
         return kept
 
-    def _option(self, node: Node, name: str) -> Any:
+    def _option(self, node: ModelNode, name: str) -> Any:
         value = node.options[name]
         return self.graph.constants[value.name] if isinstance(value, Ref) else value

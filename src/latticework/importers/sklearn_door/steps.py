@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from latticework.importers.graph import Node, Ref
+from latticework.importers.graph import ModelNode, Ref
 from latticework.importers.refusals import Refusal
 from latticework.importers.sklearn_door.finishing import Steps
 from latticework.ir.location import Loc
@@ -51,17 +51,17 @@ class Assembly:
     build: Callable[[FittedStep, Ref, str], StepResult]
     methods: Callable[[Any], tuple[str, ...]]
     widths: dict[str, int | None]
-    samples_of: Callable[[Ref, Sequence[Node]], Reals | None] = lambda value, nodes: None
+    samples_of: Callable[[Ref, Sequence[ModelNode]], Reals | None] = lambda value, nodes: None
     trees: str | None = None
     gap: float | None = None
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[ModelNode] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def add(self, operator: str, loc: Loc, args: tuple[Any, ...], options: dict[str, Any]) -> Ref:
         """A node; its result."""
         result = f"v{len(self.nodes) + 1}"
-        self.nodes.append(Node(operator, args, options, (result,), loc))
+        self.nodes.append(ModelNode(operator, args, options, (result,), loc))
         self.widths[result] = self._width(operator, args, options)
         return Ref(result)
 

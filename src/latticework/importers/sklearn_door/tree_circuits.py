@@ -13,7 +13,7 @@ from latticework.frontend import Circuit, bits
 from latticework.frontend.plain import plain_array
 from latticework.importers.sklearn_door.finishing import Steps, affine, finish
 from latticework.importers.sklearn_door.steps import Reals
-from latticework.importers.sklearn_door.trees import Split, TreeSum
+from latticework.importers.sklearn_door.trees import TreeSplit, TreeSum
 from latticework.ir.location import Loc
 from latticework.user.lines import standing_at
 
@@ -41,7 +41,7 @@ class FeatureGrid:
         )
         return made
 
-    def least(self, split: Split) -> int:
+    def least(self, split: TreeSplit) -> int:
         """The smallest number that is above a threshold."""
         return int(np.floor((split.threshold - self.low[split.feature]) / self.step[split.feature])) + 1
 
@@ -107,13 +107,13 @@ class SklearnCircuit(Circuit):
         comparisons: dict[tuple[int, int], Any] = {}
         sums: list[Any] = [0] * self._values.shape[1]
 
-        def comes(split: Split) -> Any:
+        def comes(split: TreeSplit) -> Any:
             key = split.feature, self.grid.least(split)
             if key not in comparisons:
                 comparisons[key] = self._compare(digits, *key)
             return comparisons[key]
 
-        at: dict[tuple[Split, ...], Any] = {(): 1}
+        at: dict[tuple[TreeSplit, ...], Any] = {(): 1}
         for leaf, values in zip(self._trees.leaves, self._values, strict=True):
             here = _follow(leaf.path, at, comes)
             for output, value in enumerate(values.tolist()):
@@ -127,16 +127,16 @@ class SklearnCircuit(Circuit):
         return 1 * (digits[feature] >= least)
 
 
-def _follow(path: Sequence[Split], at: dict[tuple[Split, ...], Any], comes: Any) -> Any:
+def _follow(path: Sequence[TreeSplit], at: dict[tuple[TreeSplit, ...], Any], comes: Any) -> Any:
     """1 where a row goes along a path, from what is known of paths that begin alike."""
     for length in range(1, len(path) + 1):
         here, before = tuple(path[:length]), tuple(path[: length - 1])
         if here in at:
             continue
         split = here[-1]
-        above = (*before, Split(split.feature, split.threshold, True))
+        above = (*before, TreeSplit(split.feature, split.threshold, True))
         if above not in at:
             bit = comes(split)
             at[above] = bit if isinstance(at[before], int) and at[before] == 1 else at[before] * bit
-        at[*before, Split(split.feature, split.threshold, False)] = at[before] - at[above]
+        at[*before, TreeSplit(split.feature, split.threshold, False)] = at[before] - at[above]
     return at[tuple(path)]

@@ -13,7 +13,7 @@ MAX_LEAVES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class TreeSplit:
     """One comparison: whether a feature is above a threshold, or not."""
 
     feature: int
@@ -29,13 +29,13 @@ class Leaf:
     value   (outputs,)
     """
 
-    path: tuple[Split, ...]
+    path: tuple[TreeSplit, ...]
     value: Reals
 
     @property
-    def splits(self) -> tuple[Split, ...]:
+    def splits(self) -> tuple[TreeSplit, ...]:
         """Those that imply the others: of one feature on one side only one."""
-        kept: dict[tuple[int, bool], Split] = {}
+        kept: dict[tuple[int, bool], TreeSplit] = {}
         for split in self.path:
             key = split.feature, split.is_above
             choose = max if split.is_above else min
@@ -57,9 +57,9 @@ class TreeSum:
     is_single: bool = True
 
     @property
-    def splits(self) -> list[Split]:
+    def splits(self) -> list[TreeSplit]:
         """All comparisons, each once, as `above`."""
-        found = {Split(s.feature, s.threshold, True) for leaf in self.leaves for s in leaf.path}
+        found = {TreeSplit(s.feature, s.threshold, True) for leaf in self.leaves for s in leaf.path}
         return sorted(found, key=lambda s: (s.feature, s.threshold))
 
 
@@ -96,7 +96,7 @@ def _leaves(
     step: FittedStep, left: Any, right: Any, feature: Any, threshold: Any, is_leaf: Any, values: Reals
 ) -> list[Leaf]:
     found: list[Leaf] = []
-    open_paths: list[tuple[int, tuple[Split, ...]]] = [(0, ())]
+    open_paths: list[tuple[int, tuple[TreeSplit, ...]]] = [(0, ())]
     visited = 0
     while open_paths:
         node, path = open_paths.pop()
@@ -108,7 +108,7 @@ def _leaves(
             continue
         if not 0 <= feature[node] < step.width or not np.isfinite(threshold[node]):
             step.refuse("a tree of it compares a feature that is not there, or with no number", "fit it again")
-        split = Split(int(feature[node]), float(threshold[node]), True)
+        split = TreeSplit(int(feature[node]), float(threshold[node]), True)
         open_paths.append((int(right[node]), (*path, split)))
         open_paths.append((int(left[node]), (*path, replace(split, is_above=False))))
     return found

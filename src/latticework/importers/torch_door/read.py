@@ -1,4 +1,4 @@
-"""An exported program as a `Graph`: nodes with the user's places, weights as constants, outputs with their names."""
+"""An exported program as a `ModelGraph`: nodes with the user's places, weights as constants, outputs by name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.importers.graph import Graph, GraphInput, Node, Ref
+from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.importers.refusals import Refusal
 from latticework.importers.torch_door.folding import fold, is_random, to_numpy
 from latticework.importers.torch_door.places import SourcePlaces
@@ -30,11 +30,11 @@ class GraphReader:
         self.refusals: list[Refusal] = []
         self._refs: dict[Any, Ref | list[Ref]] = {}
         self._constants: dict[str, Any] = {}
-        self._nodes: list[Node] = []
+        self._nodes: list[ModelNode] = []
 
     def read(
         self, graph_module: Any, public: Mapping[str, Any], name: str, loc: Loc, labels: Mapping[int, str] | None = None
-    ) -> Graph:
+    ) -> ModelGraph:
         """A graph.
 
         public  values of its placeholders that are no inputs, by their names
@@ -57,7 +57,7 @@ class GraphReader:
                 self._call(node)
         outputs = tuple(self._output(made[i]) for i in kept)
         names = () if labels is None or not any(labels.values()) else tuple(labels.values())
-        return Graph(name, tuple(inputs), self._constants, tuple(self._nodes), outputs, loc, names)
+        return ModelGraph(name, tuple(inputs), self._constants, tuple(self._nodes), outputs, loc, names)
 
     def _attribute(self, graph_module: Any, node: Any, loc: Loc) -> Any:
         """A tensor, or the body of a loop."""
@@ -86,9 +86,9 @@ class GraphReader:
 
     def _is_public(self, node: Any) -> bool:
         operands = node.all_input_nodes
-        return all(o in self.values and not isinstance(self.values[o], Graph) for o in operands)
+        return all(o in self.values and not isinstance(self.values[o], ModelGraph) for o in operands)
 
-    def _node(self, node: Any, loc: Loc) -> Node:
+    def _node(self, node: Any, loc: Loc) -> ModelNode:
         results: tuple[str, ...] = (node.name,)
         if isinstance(node.meta.get("val"), Sequence):
             used = {user.args[1] for user in node.users if user.target is operator.getitem}
@@ -98,7 +98,7 @@ class GraphReader:
             self._refs[node] = Ref(node.name)
         args = tuple(map(self._given, _with_epsilon(self._torch, node)))
         options = {name: self._given(value) for name, value in node.kwargs.items()}
-        return Node(operator_name(node), args, options, results, loc)
+        return ModelNode(operator_name(node), args, options, results, loc)
 
     def _output(self, made: Any) -> Ref:
         ref = self._given(made)

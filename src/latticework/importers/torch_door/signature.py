@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from latticework.errors import DtypeError, RangeError, TraceError
-from latticework.importers.graph import Graph
+from latticework.importers.graph import ModelGraph
 from latticework.importers.refusals import Refusal
 from latticework.importers.torch_door.read import flat_labels
 from latticework.ir.location import Loc
@@ -56,7 +56,7 @@ class Signature:
         if not value.is_floating_point():
             self._wholes[key] = value.dtype
 
-    def check_encrypted(self, part: Graph) -> tuple[str, ...]:
+    def check_encrypted(self, part: ModelGraph) -> tuple[str, ...]:
         """DtypeError for an input of whole numbers in what is computed encrypted; the owner may compute with them."""
         for given in part.inputs:
             if given.name in self._wholes:

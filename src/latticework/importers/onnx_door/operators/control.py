@@ -13,7 +13,7 @@ import numpy as np
 from latticework.errors import ShapeError
 from latticework.importers.converters import Converter, Converters
 from latticework.importers.evaluate import check_operators, run
-from latticework.importers.graph import Graph
+from latticework.importers.graph import ModelGraph
 from latticework.importers.meanings.values import axis_of, public, values, whole
 from latticework.importers.onnx_door.limits import take_steps
 from latticework.importers.onnx_door.operators.quantised import check_nested
@@ -25,7 +25,7 @@ _SECRET_CONTROL = "compute both outcomes, and choose by lw.where(bit, a, b), wit
 def converters(table: Callable[[], Converters]) -> tuple[Converter, ...]:
     """If, Loop and Scan of graphs whose operators are those of a table."""
 
-    def body_of(graph: Graph, outer: Mapping[str, Any]) -> Body:
+    def body_of(graph: ModelGraph, outer: Mapping[str, Any]) -> Body:
         """A nested graph as a function of its own inputs."""
         check_operators(graph, table())
         check_nested(graph.nodes)
@@ -41,7 +41,12 @@ def converters(table: Callable[[], Converters]) -> tuple[Converter, ...]:
         return carry_out
 
     def branch(
-        condition: Any, outer: Sequence[Any], *, then_branch: Graph, else_branch: Graph, captured: Sequence[str]
+        condition: Any,
+        outer: Sequence[Any],
+        *,
+        then_branch: ModelGraph,
+        else_branch: ModelGraph,
+        captured: Sequence[str],
     ) -> tuple[Any, ...]:
         chosen = public("If", "the condition", condition, _SECRET_CONTROL)
         if chosen.size != 1:
@@ -49,7 +54,7 @@ def converters(table: Callable[[], Converters]) -> tuple[Converter, ...]:
         graph = then_branch if chosen.reshape(()) else else_branch
         return tuple(body_of(graph, dict(zip(captured, outer, strict=True)))([]))
 
-    def loop(trips: Any, condition: Any, *given: Any, body: Graph, captured: Sequence[str]) -> tuple[Any, ...]:
+    def loop(trips: Any, condition: Any, *given: Any, body: ModelGraph, captured: Sequence[str]) -> tuple[Any, ...]:
         *carried, outer = given
         once = body_of(body, dict(zip(captured, outer, strict=True)))
         count = None if trips is None else whole("Loop", "the number of iterations", trips)
@@ -70,7 +75,7 @@ def converters(table: Callable[[], Converters]) -> tuple[Converter, ...]:
         return (*carried, *(np.stack([values(part) for part in parts]) for parts in kept))
 
     def scan(
-        *given: Any, body: Graph, captured: Sequence[str], num_scan_inputs: int,
+        *given: Any, body: ModelGraph, captured: Sequence[str], num_scan_inputs: int,
         scan_input_axes: Sequence[int] | None = None, scan_input_directions: Sequence[int] | None = None,
         scan_output_axes: Sequence[int] | None = None, scan_output_directions: Sequence[int] | None = None,
     ) -> tuple[Any, ...]:  # fmt: skip

@@ -15,7 +15,7 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.importers.converters import Converter
-from latticework.importers.graph import Node, Ref
+from latticework.importers.graph import ModelNode, Ref
 from latticework.importers.meanings import activations
 from latticework.importers.meanings.values import is_secret, public
 from latticework.importers.onnx_door.limits import check_size
@@ -157,7 +157,7 @@ def _q_conv(
 _ROUNDING = frozenset({"QuantizeLinear", "DynamicQuantizeLinear", "QLinearMatMul", "QLinearConv"})
 
 
-def marked(nodes: Sequence[Node], inputs: Iterable[str], narrow: Container[str]) -> list[Node]:
+def marked(nodes: Sequence[ModelNode], inputs: Iterable[str], narrow: Container[str]) -> list[ModelNode]:
     """Nodes of which those that round say whether what they round depends on an input, and is of few bits.
 
     So an imported model computes the same on arrays as on secrets.
@@ -177,7 +177,7 @@ def marked(nodes: Sequence[Node], inputs: Iterable[str], narrow: Container[str])
     return found
 
 
-def check_nested(nodes: Sequence[Node]) -> None:
+def check_nested(nodes: Sequence[ModelNode]) -> None:
     """UnsupportedError where a graph within a node rounds."""
     for node in nodes:
         if node.operator in _ROUNDING:
@@ -186,7 +186,7 @@ def check_nested(nodes: Sequence[Node]) -> None:
             )
 
 
-def without_pairs(nodes: Sequence[Node], constants: Mapping[str, Any]) -> tuple[Node, ...]:
+def without_pairs(nodes: Sequence[ModelNode], constants: Mapping[str, Any]) -> tuple[ModelNode, ...]:
     """Nodes in which what is quantised and restored at once is only what that leaves of it."""
     makers = {name: node for node in nodes if node.operator == "QuantizeLinear" for name in node.results}
     found = []
@@ -203,7 +203,7 @@ def without_pairs(nodes: Sequence[Node], constants: Mapping[str, Any]) -> tuple[
                  or node.results[0] not in made)  # fmt: skip
 
 
-def _alike(node: Node, before: Node, constants: Mapping[str, Any]) -> bool:
+def _alike(node: ModelNode, before: ModelNode, constants: Mapping[str, Any]) -> bool:
     """Whether scales and zero points of two nodes are the same."""
     pairs = [(ref, other) for ref, other in zip((*node.args[1:], None), (*before.args[1:], None), strict=False)]
     if len(node.args) != len(before.args) or node.options.get("axis", 1) != before.options.get("axis", 1):

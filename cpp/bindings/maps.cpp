@@ -72,8 +72,8 @@ nb::tuple key_switches(std::int64_t slots, const Integers& conj, const Integers&
     require(widths.data()[i] >= 1, ErrorKind::kValue, "a width of baby steps is at least 1");
     splits.push_back({widths.data()[i], centred.data()[i] != 0});
   }
-  std::vector<maps::Order> in_order;
-  for (const std::int64_t order : numbers(orders)) in_order.push_back(static_cast<maps::Order>(order));
+  std::vector<maps::GiantOrder> in_order;
+  for (const std::int64_t order : numbers(orders)) in_order.push_back(static_cast<maps::GiantOrder>(order));
   const maps::Places where{slots, numbers(conj), numbers(out), numbers(in), numbers(steps)};
   maps::Counted found;
   {

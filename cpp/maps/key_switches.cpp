@@ -12,7 +12,7 @@ struct Line {
   std::size_t begin, end;
 };
 
-struct Turned {
+struct TurnedLines {
   std::vector<Line> lines;
   std::vector<std::int64_t> steps;  // signed
 };
@@ -22,10 +22,10 @@ std::int64_t modulo(std::int64_t value, std::int64_t modulus) {
   return rest < 0 ? rest + modulus : rest;
 }
 
-Turned turned(std::int64_t slots, std::vector<std::int64_t>& codes) {
+TurnedLines turned(std::int64_t slots, std::vector<std::int64_t>& codes) {
   std::sort(codes.begin(), codes.end());
   codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
-  Turned found;
+  TurnedLines found;
   found.steps.reserve(codes.size());
   for (const std::int64_t code : codes) {
     const std::int64_t line = code / slots, steps = code % slots;
@@ -57,14 +57,14 @@ class Marks {
 
 class Counter {
  public:
-  Counter(std::int64_t slots, const Turned& inputs, const Turned& outputs)
+  Counter(std::int64_t slots, const TurnedLines& inputs, const TurnedLines& outputs)
       : slots_(slots),
         inputs_(inputs),
         outputs_(outputs),
         turns_(static_cast<std::size_t>(slots)),
         keys_(static_cast<std::size_t>(2 * slots)) {}
 
-  SwitchCounts count(const Split& split, std::span<const Order> orders, bool iterated) {
+  SwitchCounts count(const Split& split, std::span<const GiantOrder> orders, bool iterated) {
     SwitchCounts found;
     part(split);
     std::int64_t last = -1;
@@ -106,13 +106,13 @@ class Counter {
     return count;
   }
 
-  std::int64_t count_keys(Order order, bool iterated) {
+  std::int64_t count_keys(GiantOrder order, bool iterated) {
     keys_.clear();
     std::int64_t count = 0;
     const auto hold = [&](std::int64_t key) { count += static_cast<std::int64_t>(key != 0 && keys_.add(key)); };
     for (const Line& line : inputs_.lines) {
       if (iterated) {
-        along(line, babies_, Order::kHorner, hold);
+        along(line, babies_, GiantOrder::kHorner, hold);
         continue;
       }
       const std::int64_t conjugated = line.number % 2 * slots_;
@@ -124,8 +124,8 @@ class Counter {
 
   /// The keys of the turns of one line; in the orders one on top of the other, those from each to the next one.
   template <class Hold>
-  void along(const Line& line, const std::vector<std::int64_t>& turns, Order order, const Hold& hold) {
-    if (order == Order::kOwn) {
+  void along(const Line& line, const std::vector<std::int64_t>& turns, GiantOrder order, const Hold& hold) {
+    if (order == GiantOrder::kOwn) {
       for (std::size_t i = line.begin; i < line.end; ++i) hold(turns[i]);
       return;
     }
@@ -134,7 +134,7 @@ class Counter {
     sorted_.assign(1, 0);
     for (std::size_t i = line.begin; i < line.end; ++i) {
       if (!turns_.add(turns[i])) continue;
-      sorted_.push_back(order == Order::kHorner && 2 * turns[i] > slots_ ? turns[i] - slots_ : turns[i]);
+      sorted_.push_back(order == GiantOrder::kHorner && 2 * turns[i] > slots_ ? turns[i] - slots_ : turns[i]);
     }
     std::sort(sorted_.begin(), sorted_.end());
     for (std::size_t i = 1; i < sorted_.size(); ++i) {
@@ -144,15 +144,15 @@ class Counter {
   }
 
   std::int64_t slots_;
-  const Turned& inputs_;
-  const Turned& outputs_;
+  const TurnedLines& inputs_;
+  const TurnedLines& outputs_;
   Marks turns_, keys_;
   std::vector<std::int64_t> babies_, giants_, sorted_;
 };
 
 }  // namespace
 
-Counted count_key_switches(const Places& where, std::span<const Split> splits, std::span<const Order> orders,
+Counted count_key_switches(const Places& where, std::span<const Split> splits, std::span<const GiantOrder> orders,
                            bool iterated) {
   const std::size_t size = where.steps.size();
   const std::int64_t slots = where.slots;
@@ -168,7 +168,7 @@ Counted count_key_switches(const Places& where, std::span<const Split> splits, s
   Counted found;
   std::sort(of_all.begin(), of_all.end());
   found.products = std::unique(of_all.begin(), of_all.end()) - of_all.begin();
-  const Turned read = turned(slots, of_inputs), made = turned(slots, of_outputs);
+  const TurnedLines read = turned(slots, of_inputs), made = turned(slots, of_outputs);
   found.read = static_cast<std::int64_t>(read.lines.size());
   found.made = static_cast<std::int64_t>(made.lines.size());
   Counter counter(slots, read, made);

@@ -24,7 +24,7 @@ struct Split {
 };
 
 /// In which order giant steps are taken, as in packing/loop_nests/giant_order.py.
-enum class Order : std::uint8_t { kOwn, kHorner, kAround };
+enum class GiantOrder : std::uint8_t { kOwn, kHorner, kAround };
 
 struct SwitchCounts {
   std::int64_t hoists = 0;             // inputs that are decomposed
@@ -40,7 +40,7 @@ struct Counted {
 };
 
 /// iterated: baby steps are made one of the other. At most three orders.
-Counted count_key_switches(const Places& where, std::span<const Split> splits, std::span<const Order> orders,
+Counted count_key_switches(const Places& where, std::span<const Split> splits, std::span<const GiantOrder> orders,
                            bool iterated);
 
 }  // namespace lw::maps

@@ -254,7 +254,7 @@ def test_values_quantised_by_what_they_are_stay_as_they_are() -> None:
     np.testing.assert_allclose(lw.from_onnx(given)(x), reference(given, x)[0], atol=0.1)
 
 
-def test_what_of_ai_onnx_ml_is_linear_or_a_kernel_is_taken_and_labels_are_cut_off() -> None:
+def test_a_classifier_of_ai_onnx_ml_ends_at_the_owner() -> None:
     rng = np.random.default_rng(7)
     w = rng.normal(size=12).astype(np.float32)
     given = model(
@@ -264,11 +264,11 @@ def test_what_of_ai_onnx_ml_is_linear_or_a_kernel_is_taken_and_labels_are_cut_of
          node("ZipMap", ["p"], ["z"], domain="ai.onnx.ml", classlabels_int64s=[0, 1, 2])],
         {"x": [1, 4]}, ["label", "z"], ml=3,
     )  # fmt: skip
-    with pytest.raises(UnsupportedError, match=r"LinearClassifier.*outputs="):
-        lw.from_onnx(given)
-    with pytest.raises(UnsupportedError, match=r"ZipMap.*outputs=\['p'\]"):
-        lw.from_onnx(given, outputs=["z"])
     x = rng.normal(size=(1, 4))
     found = lw.from_onnx(given, outputs=["p"])(x)
     scores = (x - 1) * 0.5 @ w.reshape(3, 4).astype(float).T + [0.1, 0.2, 0.3]
-    np.testing.assert_allclose(found, np.exp(scores) / np.exp(scores).sum(), rtol=1e-5)
+    chances = np.exp(scores) / np.exp(scores).sum()
+    np.testing.assert_allclose(found, chances, rtol=1e-5)
+    labels, named = lw.from_onnx(given)(x)
+    assert labels.tolist() == [int(np.argmax(scores))] and list(named[0]) == [0, 1, 2]
+    np.testing.assert_allclose(list(named[0].values()), chances[0], rtol=1e-5)

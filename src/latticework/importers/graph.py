@@ -17,13 +17,13 @@ class Ref:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class ModelNode:
     """One use of an operator.
 
     operator  as the door calls it: "Conv", "ai.onnx.ml.Scaler", "aten.conv2d.default"
-    args      in order: a Ref, a public value, None for one left out, or a tuple or list of these; a Graph is the body
+    args      in order: a Ref, a public value, None for one left out, or a tuple or list of these; a ModelGraph is the body
               of a loop, which the meaning calls as a function of its inputs that returns a list of its outputs
-    options   by name, public or of Refs; a Graph among them is for the meaning to carry out, or not
+    options   by name, public or of Refs; a ModelGraph among them is for the meaning to carry out, or not
     results   names of what it makes, in order; "" for what nothing reads
     loc       where the user finds it: file and line, and in `text` its name or its source
     version   of the set of operators that gives it its meaning; 0 where there are no versions
@@ -56,7 +56,7 @@ class GraphInput:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class ModelGraph:
     """A model: nodes in an order in which each reads what is there.
 
     constants  public values by name: weights as arrays, also whole numbers
@@ -67,17 +67,17 @@ class Graph:
     name: str
     inputs: tuple[GraphInput, ...]
     constants: Mapping[str, Any]
-    nodes: tuple[Node, ...]
+    nodes: tuple[ModelNode, ...]
     outputs: tuple[Ref, ...]
     loc: Loc
     labels: tuple[str, ...] = field(default=())
 
-    def all_nodes(self) -> Iterator[Node]:
+    def all_nodes(self) -> Iterator[ModelNode]:
         """Its nodes, and those of graphs among their arguments."""
         for node in self.nodes:
             yield node
             for given in node.args:
-                if isinstance(given, Graph):
+                if isinstance(given, ModelGraph):
                     yield from given.all_nodes()
 
 

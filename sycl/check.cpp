@@ -31,12 +31,15 @@ class Host : public Memory, public Schedule {
   void* global(const void* address, std::size_t, std::size_t, Access) noexcept override {
     return const_cast<void*>(address);
   }
-  std::uint64_t* shared(std::size_t i, Access) noexcept override { return &shared_[i]; }
+  std::uint64_t* shared(std::uint32_t, std::size_t i, Access) noexcept override { return &shared_[i]; }
+  void give(std::uint64_t) noexcept override {}  // none of these kernels exchanges words in a warp
+  std::uint64_t take(std::uint32_t) noexcept override { return 0; }
   std::uint32_t block(std::uint32_t turn, std::uint32_t) noexcept override { return turn; }
   std::uint32_t thread(std::uint32_t turn, std::uint32_t) noexcept override { return turn; }
   void begin_block(const std::uint32_t (&)[3]) noexcept override {}
-  void begin_phase(std::uint32_t) noexcept override {}
+  void begin_phase(std::uint32_t, bool) noexcept override {}
   void begin_thread(std::uint32_t) noexcept override {}
+  void end_block() noexcept override {}
 
  private:
   std::vector<std::uint64_t> shared_;
@@ -85,10 +88,19 @@ std::vector<Word> made_by_sycl(sycl::queue& queue, const sycl::kernel& kernel, c
   return made;
 }
 
+/// others: its template arguments after the arithmetic.
 template <class A>
-std::string name_of(const char* kernel) {
+std::string name_of(const char* kernel, const char* others) {
   const char* const arithmetic = A::kArithmetic == Arithmetic::kFp64 ? "Fp64" : "U64";
-  return std::string("lw::gpu::kernel<lw::gpu::") + kernel + "<lw::gpu::" + arithmetic + ">>";
+  return std::string("lw::gpu::kernel<lw::gpu::") + kernel + "<lw::gpu::" + arithmetic + others + ">>";
+}
+template <class A>
+std::string name_of_transform() {
+  return name_of<A>("ForwardNtt", ", lw::gpu::Radix8, lw::gpu::FullTile<lw::gpu::Radix8>");
+}
+template <class A>
+std::string name_of_product() {
+  return name_of<A>("KeyProduct", "");
 }
 
 /// Whether both make the same words.
@@ -109,11 +121,11 @@ bool check(sycl::queue& queue, Bundle& bundle, const std::string& name, const Pr
 
 template <class A>
 bool check_all(sycl::queue& queue, Bundle& bundle, std::uint64_t near) {
-  const std::uint32_t degree = 1 << 13;
+  const std::uint32_t degree = 1 << Radix8::kLogTile;
   const HostTables tables(A::kArithmetic, degree, primes_near(near, 2 * degree, 3));
-  const bool ntt = check<ForwardNtt<A>>(queue, bundle, name_of<A>("ForwardNtt"),
-                                        [&](Image& image) { return forward_ntt<A>(tables, image); });
-  const bool product = check<KeyProduct<A>>(queue, bundle, name_of<A>("KeyProduct"),
+  const bool ntt = check<WholeRows<A>>(queue, bundle, name_of_transform<A>(),
+                                       [&](Image& image) { return forward_ntt<A>(tables, image); });
+  const bool product = check<KeyProduct<A>>(queue, bundle, name_of_product<A>(),
                                             [&](Image& image) { return key_product<A>(tables, image); });
   return ntt && product;
 }
@@ -122,8 +134,8 @@ Bundle compile(const sycl::queue& queue, const std::vector<std::string>& folders
   // The translation to SPIR-V fails at reversals of bits in modules whose values have no names.
   std::vector<std::string> options = {"-std=c++20", "-ffp-contract=off", "-fno-discard-value-names"};
   for (const std::string& folder : folders) options.push_back("-I" + folder);
-  const std::vector<std::string> names = {name_of<Fp64>("ForwardNtt"), name_of<U64>("ForwardNtt"),
-                                          name_of<Fp64>("KeyProduct"), name_of<U64>("KeyProduct")};
+  const std::vector<std::string> names = {name_of_transform<Fp64>(), name_of_transform<U64>(), name_of_product<Fp64>(),
+                                          name_of_product<U64>()};
   auto source = syclex::create_kernel_bundle_from_source(queue.get_context(), syclex::source_language::sycl,
                                                          std::string("#include \"kernels.hpp\"\n"));
   return syclex::build(source, syclex::properties(syclex::build_options(options), syclex::registered_names(names)));

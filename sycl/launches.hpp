@@ -29,23 +29,22 @@ inline LimbNumbers all_limbs(const HostTables& tables) noexcept {
   return limbs;
 }
 
-/// Of two polys: columns, then tiles.
+/// Transforms of rows of one full tile.
 template <class A>
-Work<ForwardNtt<A>> forward_ntt(const HostTables& tables, Image& image) {
+using WholeRows = ForwardNtt<A, Radix8, FullTile<Radix8>>;
+
+/// Of two polys.
+template <class A>
+Work<WholeRows<A>> forward_ntt(const HostTables& tables, Image& image) {
+  constexpr std::uint32_t kLogTile = Radix8::kLogTile;
   const std::uint32_t limbs = static_cast<std::uint32_t>(tables.moduli().size()), polys = 2;
   const std::size_t stride = tables.degree(), poly_stride = limbs * stride;
   const Tables at = tables.at(image.put<Word>(tables.words()));
-  const std::uint32_t columns = at.log_degree - kLogNttTile;
   const Source x = {image.put_residues<A>(tables, polys), stride, poly_stride};
   const Target out = {image.put_zeros(polys * poly_stride), stride, poly_stride};
-  const Grid grid = {{std::uint32_t{1} << columns, limbs, polys}, ForwardNtt<A>::kThreads};
-  const auto stages = [&](const Source& from, std::uint32_t first, std::uint32_t count, std::uint32_t log_run) {
-    const NttArgs args = {at, out, from, first, count, kLogNttTile, log_run, all_limbs(tables)};
-    return Launch<ForwardNtt<A>>{args, grid, ntt_shared_words(kLogNttTile)};
-  };
-  const Source between = {out.base, stride, poly_stride};
-  return {{stages(x, 0, columns, kLogNttTile - columns), stages(between, columns, kLogNttTile, kLogNttTile)},
-          {out.base, polys * poly_stride}};
+  const NttArgs args = {{at, 0, kLogTile, kLogTile, kLogTile}, out, x, all_limbs(tables)};
+  const Grid grid = {{1, limbs, polys}, WholeRows<A>::kThreads};
+  return {{{args, grid, ntt_shared_words(kLogTile)}}, {out.base, polys * poly_stride}};
 }
 
 /// Of three digits with two keys, one of them turned; the first limb is a special one.
@@ -61,7 +60,7 @@ Work<KeyProduct<A>> key_product(const HostTables& tables, Image& image) {
   Word* const out = image.put_zeros(keys * 2 * poly_stride);
 
   std::vector<DigitRow> digit_rows;
-  for (std::uint32_t i = 0; i < digits * limbs; ++i) digit_rows.push_back({x + i * stride});
+  for (std::uint32_t i = 0; i < digits * limbs; ++i) digit_rows.push_back({x + i * stride, 0});
   std::vector<KeyPair> pairs;
   for (std::uint32_t i = 0; i < keys * digits * limbs; ++i) pairs.push_back({b + i * stride, a + i * stride});
   const std::vector<KeyResult> results = {{{out, stride, poly_stride}, 1},

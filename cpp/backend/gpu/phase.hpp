@@ -122,9 +122,9 @@ class Shared {
 
   /// Those of another block of the cluster, or of this one. They are there from the second phase to the last.
   LW_GPU Shared of(std::uint32_t rank) const noexcept {
-#if !defined(__CUDA_ARCH__)
+#if !defined(LW_ON_DEVICE)
     return Shared(rank, first_);
-#elif __CUDA_ARCH__ >= 900
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     std::uint64_t* words;
     asm("mapa.u64 %0, %1, %2;" : "=l"(words) : "l"(words_), "r"(rank));
     return Shared(words);
@@ -160,6 +160,8 @@ class Shared {
 
 inline constexpr std::uint32_t kWarp = 32;  // threads with neighbouring numbers that exchange words without a barrier
 
+#if defined(__CUDA_ARCH__) || !defined(LW_ON_DEVICE)  // no kernel that exchanges words is compiled for SYCL
+
 /// A thread's side of an exchange, which is kept in its Registers: in one phase a word is given, and in the next one,
 /// which has no barrier before it, all threads of the block take another thread's.
 class WarpLanes {
@@ -187,6 +189,8 @@ class WarpLanes {
   std::uint64_t word_;
 #endif
 };
+
+#endif
 
 /// Blocks of a cluster; 1: each is by itself.
 template <class K>

@@ -272,3 +272,18 @@ def test_a_classifier_of_ai_onnx_ml_ends_at_the_owner() -> None:
     labels, named = lw.from_onnx(given)(x)
     assert labels.tolist() == [int(np.argmax(scores))] and list(named[0]) == [0, 1, 2]
     np.testing.assert_allclose(list(named[0].values()), chances[0], rtol=1e-5)
+
+
+def test_numbers_far_below_scores_leave_them_out_of_a_softmax() -> None:
+    mask = np.array([[0.0, -3.4e38, 0.0, -1e9]], dtype=np.float32)
+    given = model(
+        [node("Add", ["x", "m"], ["s"]), node("Softmax", ["s"], ["y"], axis=-1)],
+        {"x": [1, 4]},
+        ["y"],
+        [array("m", mask)],
+    )
+    program, x = lw.from_onnx(given), np.array([[0.5, 9.0, -0.25, 9.0]])
+    np.testing.assert_allclose(program(x), reference(given, x)[0], atol=1e-6)
+    compiled = lw.compile(program, calibrate=np.random.default_rng(0).uniform(-1, 1, (50, 4)), precision_bits=6)
+    found = compiled.simulate(x.clip(-1, 1))
+    np.testing.assert_allclose(np.ravel(found), np.ravel(program(x.clip(-1, 1))), atol=2.0**-6)

@@ -130,7 +130,7 @@ def _acosh(x: Any) -> Any:
     return approximate(np.arccosh)(x) if is_secret(x) else np.arccosh(x)
 
 
-_ARITHMETIC = (("Add", np.add), ("Sub", np.subtract), ("Mul", np.multiply))
+_ARITHMETIC = (("Add", arithmetic.add), ("Sub", np.subtract), ("Mul", np.multiply))
 CONVERTERS = (
     *(Converter(name, _both(meaning)) for name, meaning in _ARITHMETIC),
     Converter("Div", _both(_div)),

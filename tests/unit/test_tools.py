@@ -269,7 +269,9 @@ def core_signatures(core):
     """The same of the extension, by the signatures that nanobind writes."""
 
     def parameters(function):
-        text = re.sub(r"\[[^\[\]]*\]", "", re.sub(r"\[[^\[\]]*\]", "", function.__nb_signature__[0][0]))
+        text, innermost = function.__nb_signature__[0][0], re.compile(r"\[[^\[\]]*\]")
+        while innermost.search(text):
+            text = innermost.sub("", text)
         inside = re.sub(r"\([^()]*\)", "", text[text.index("(") + 1 : text.rindex(") ->")])
         return [p.split(":")[0].strip() for p in inside.split(",") if p.strip() not in ("/", "*", "*args", "")]
 

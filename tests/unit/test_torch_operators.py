@@ -1,15 +1,20 @@
 """Every operator of ATen that is known, through PyTorch, in NumPy and traced."""
 
 from functools import cache
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 import latticework as lw
 from latticework.frontend.program import trace
+from latticework.importers.cuts import cut_program
 from latticework.importers.evaluate import run
 from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
+from latticework.importers.owner_rules.aten import ATEN_RULES
+from latticework.importers.owner_rules.rules import OwnerRules
 from latticework.importers.program import ImportedProgram
+from latticework.importers.torch_door import door
 from latticework.importers.torch_door.export import own_warnings_only
 from latticework.importers.torch_door.operators import CONVERTERS
 from latticework.importers.torch_door.read import flat_labels
@@ -25,9 +30,11 @@ AT = Loc("model", 1)
 
 
 @cache
-def imported(family: str) -> lw.Program:
+def imported(family: str) -> ImportedProgram:
+    """All of it at the server, also what the owner would compute."""
     module = cases.Family(cases.FAMILIES[family][0]).eval()
-    return lw.from_torch(module, tuple(cases.inputs_of(family)))
+    with patch.object(door, "ATEN_RULES", OwnerRules({})):
+        return lw.from_torch(module, tuple(cases.inputs_of(family)))
 
 
 def expected(family: str, inputs: list["torch.Tensor"]) -> dict[str, np.ndarray]:
@@ -43,14 +50,15 @@ def expected(family: str, inputs: list["torch.Tensor"]) -> dict[str, np.ndarray]
 def test_operators_compute_what_pytorch_does(family: str) -> None:
     program, inputs = imported(family), cases.inputs_of(family, seed=7)
     arrays, wanted = [x.numpy() for x in inputs], expected(family, inputs)
-    found = program(*arrays)
-    assert list(found) == list(wanted)
+    found, cut = program(*arrays), cut_program(program.graph, CONVERTERS, ATEN_RULES)(*arrays)
+    assert list(found) == list(cut) == list(wanted)
     module = trace(program)
     traced = dict(zip(module.outputs, interpret(module, arrays), strict=True))
     for name, exact in wanted.items():
         size = max(1.0, float(np.abs(exact).max()))
         assert found[name].shape == exact.shape, name
         np.testing.assert_allclose(found[name], exact, rtol=0, atol=1e-12 * size, err_msg=name)
+        np.testing.assert_allclose(cut[name], exact, rtol=0, atol=1e-12 * size, err_msg=name)
         np.testing.assert_allclose(traced[name], exact, rtol=0, atol=1e-10 * size, err_msg=name)
 
 

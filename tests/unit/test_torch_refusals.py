@@ -65,7 +65,7 @@ def test_training_is_refused_where_it_matters() -> None:
         ((X, X), "Linear.forward takes input"),
         ({"x": X}, "missing a required argument"),
         (np.zeros((3, 4)), "must have same reduction dim.*shape that the module takes"),
-        (torch.zeros(3, 3, dtype=torch.int64), "give embedding vectors"),
+        (torch.zeros(3, 3, dtype=torch.int64), "with embedding vectors as its input"),
         ("x", "torch.export stops here"),
     ],
 )
@@ -118,10 +118,23 @@ def test_names_of_inputs_and_outputs() -> None:
     x = torch.ones(2)
     program = lw.from_torch(Several(), {"pair": (x, x), "scale": 3.0})
     assert list(program.signature.parameters) == ["pair_0", "pair_1"]
-    found = program(np.ones(2), np.ones(2))
-    assert {name: part.tolist() for name, part in found.items()} == {"sum": [4, 4], "parts.0": [2, 2]}
+    found = program(np.ones(2), np.arange(2))  # of two inputs, though the example has one tensor for both
+    assert {name: part.tolist() for name, part in found.items()} == {"sum": [1, 4], "parts.0": [2, 2]}
     said = "; ".join(program.notes)
     assert "scale is 3.0, as in the example" in said and "parts.1 is always None" in said and "size is always 3" in said
+
+
+def test_inputs_that_nothing_reads_are_given_all_the_same() -> None:
+    class Ignores(nn.Module):
+        def forward(self, x: torch.Tensor, mask: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return (x.exp() @ x) + y
+
+    program = lw.from_torch(Ignores().eval(), (X, X, X))
+    assert list(program.signature.parameters) == ["x", "exp", "mask", "y"]
+    x, y = np.random.default_rng(0).normal(size=(2, 3, 3))
+    np.testing.assert_allclose(program(x, X, y), np.exp(x) @ x + y)
+    with pytest.raises(DtypeError, match="the input mask is of torch.int64; nothing reads it"):
+        lw.from_torch(Ignores().eval(), (X, X.astype(int), X))
 
 
 def test_what_forward_assigns_and_changes_is_noted() -> None:

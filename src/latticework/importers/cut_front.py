@@ -89,6 +89,11 @@ class OwnerFront:
         made = {graph.nodes[number].results[0] for number in moved} | {i.name for i in graph.inputs}
         return cls(graph.inputs, moved, {n: o for n, o in origins.items() if n in made}, reasons)
 
+    def untouched(self, needed: set[str]) -> set[str]:
+        """Inputs of which none of the values that are needed is made: users give them all the same."""
+        used = {piece.given for name in needed & set(self.origins) for piece in self.origins[name].pieces}
+        return {given.name for given in self.inputs if identifier(given.name) not in used}
+
     def in_order(self, needed: set[str]) -> list[str]:
         """Those of the values that are needed, in the order of what they are made of."""
         order = {identifier(given.name): number for number, given in enumerate(self.inputs)}

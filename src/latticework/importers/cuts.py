@@ -97,6 +97,7 @@ def _server_part(
             kept.insert(0, node)
             needed.update(node.reads())
     locs = {given.name: given.loc for given in graph.inputs}
+    needed |= front.untouched(needed)
     inputs = tuple(
         GraphInput(name, front.origins[name].shape, locs.get(name, graph.loc)) for name in front.in_order(needed)
     )

@@ -63,7 +63,7 @@ def _arguments(example: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 def _tensors(torch: Any, value: Any, name: str, like: Mapping[str, Any], at: Loc) -> Any:
-    """A part of the example, with tensors in the place of arrays."""
+    """A part of the example, tensors in the place of arrays; each its own, since PyTorch takes equal ones for one."""
     if isinstance(value, tuple | list):
         return type(value)(_tensors(torch, part, f"{name}[{i}]", like, at) for i, part in enumerate(value))
     if isinstance(value, Mapping):
@@ -73,4 +73,4 @@ def _tensors(torch: Any, value: Any, name: str, like: Mapping[str, Any], at: Loc
         value = torch.as_tensor(np.asarray(value), **like) if floating else torch.as_tensor(np.asarray(value))
     if isinstance(value, torch.Tensor) and value.is_complex():
         raise DtypeError(f"from_torch: the input {name} is of {value.dtype}; give its real and imaginary parts", at=at)
-    return value
+    return value.detach().clone() if isinstance(value, torch.Tensor) else value

@@ -58,10 +58,12 @@ class Signature:
 
     def check_encrypted(self, part: ModelGraph) -> tuple[str, ...]:
         """DtypeError for an input of whole numbers in what is computed encrypted; the owner may compute with them."""
+        read = {name for node in part.nodes for name in node.reads()} | {output.name for output in part.outputs}
         for given in part.inputs:
             if given.name in self._wholes:
+                told = _INTEGERS if given.name in read else "nothing reads it: leave it out of forward"
                 dtype = self._wholes[given.name]
-                raise DtypeError(f"{self._name}: the input {given.name} is of {dtype}; {_INTEGERS}", at=self._at)
+                raise DtypeError(f"{self._name}: the input {given.name} is of {dtype}; {told}", at=self._at)
         return ()
 
     def _weight(self, kind: str, target: str) -> Any:

@@ -126,6 +126,28 @@ def test_encodings_scales_and_logarithms_are_the_owners():
         asked(age, -pay / 2)
 
 
+@pytest.mark.parametrize("order", [("y", "x", "z"), ("z", "x"), ("x", "z"), ("x", "y", "z")])
+def test_arguments_come_in_the_order_of_the_model_whatever_is_joined(order):
+    """Given one after the other they would else be taken for each other, with no sign of it."""
+    left = next((name for name in "xyz" if name not in order), None)
+    program = cut_program(
+        graph(
+            *(node(f"{ML}.Scaler", Ref(name), to=f"{name}_s", offset=[1.0] * 2, scale=[0.5] * 2) for name in order),
+            node("Concat", *(Ref(f"{name}_s") for name in order), to="joined", axis=1),
+            node("MatMul", Ref("joined"), Ref("m"), to="h"),
+            *([node("Mul", Ref("h"), Ref(left), to="out")] if left else [node("Relu", Ref("h"), to="out")]),
+            inputs=tuple((name, (1, 2)) for name in "xyz"), outputs=("out",), m=np.arange(1.0, 2 * len(order) + 1)[:, None],
+        ),
+        KNOWN, ONNX_RULES,
+    )  # fmt: skip
+    given = {"x": np.array([[5.0, 2.0]]), "y": np.array([[7.0, 3.0]]), "z": np.array([[11.0, 4.0]])}
+    joined = np.hstack([(given[name] - 1) / 2 for name in order]) @ np.arange(1.0, 2 * len(order) + 1)
+    wanted = joined * given[left] if left else joined[None]
+    np.testing.assert_allclose(program(*given.values()), wanted)
+    np.testing.assert_allclose(program(**given), wanted)
+    assert ("Concat" in program.at_owner_before) == (order == ("x", "y", "z"))
+
+
 def program_graph():
     return graph(
         node(f"{ML}.Scaler", Ref("age"), to="a", offset=[10.0, 20.0], scale=[0.1, 0.5]),

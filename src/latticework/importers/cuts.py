@@ -15,7 +15,7 @@ from latticework.importers.cut_front import OwnerFront
 from latticework.importers.cut_tail import UnfitNodeError, find_tail, finished, path_to
 from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.importers.owner_rules.rules import OwnerRules
-from latticework.importers.program import ImportedProgram
+from latticework.importers.program import ImportedProgram, identifier
 from latticework.importers.publics import PublicValues
 
 
@@ -61,7 +61,17 @@ def cut_program(
         program.at_owner_before, program.at_owner_after = (
             tuple(graph.nodes[number].operator for number in sorted(moved)) for moved in (front.moved, tail)
         )
-        program.take_owner(front.stages(made, columns or {}, after), _notes(graph.nodes, front.moved, tail))
+        stages = front.stages(made, columns or {}, after)
+        joining = {n for n in front.moved if rules.by_operator[graph.nodes[n].operator].joins is not None}
+        if joining and stages.given_for(p.name for p in program.parameters) != [
+            identifier(i.name) for i in graph.inputs
+        ]:
+            names = {name for number in joining for name in graph.nodes[number].names()}
+            reasons.update(dict.fromkeys(names, "it joins inputs in another order than the model takes them in"))
+            kept_back |= names
+            front = OwnerFront.of(graph, rules, publics, asked, kept_back)
+            continue
+        program.take_owner(stages, _notes(graph.nodes, front.moved, tail))
         return program
 
 

@@ -9,7 +9,7 @@ from latticework.owner.combining import Branches, Linear, Votes, Winner
 from latticework.owner.elementwise import Affine, Clip, Elementary
 from latticework.owner.endings import ByName, Extreme, Largest, NamesOf, Softmax, Threshold
 from latticework.owner.lookups import CodeOf, OneHot, TableRows
-from latticework.owner.stages import Finished, Given, OwnerStages, Piece, Prepared
+from latticework.owner.stages import Doubt, Finished, Given, OwnerStages, Piece, Prepared
 from latticework.owner.step import OwnerStep
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Clip",
     "CodeOf",
     "Columns",
+    "Doubt",
     "Elementary",
     "Extreme",
     "Finished",

@@ -172,12 +172,20 @@ def _back(steps: Steps, span: Span | None) -> Span | None:
     return span
 
 
-def finish(result: Finished, value: Array, error: float) -> Bounded:
-    """A result of a decrypted output whose numbers are each off by at most `error`; infinite, it bounds nothing."""
-    found = Bounded.within(np.asarray(value, dtype=np.float64), error if np.isfinite(error) else 0.0)
+def finish(result: Finished, value: Array, error: float, told: tuple[Array, float] | None = None) -> Bounded:
+    """A result of a decrypted output whose numbers are each off by at most `error`; infinite, it bounds nothing.
+
+    told  the output that its doubt reads, where it has one, and how far that may be off
+    """
+    value, is_bounded = np.asarray(value, dtype=np.float64), bool(np.isfinite([error, told[1] if told else 0.0]).all())
+    off: float | Array = error if is_bounded else 0.0
+    if is_bounded and told and result.doubt is not None:
+        more = result.doubt.errors(*told)
+        off = error + more.reshape(*more.shape, *(1,) * (value.ndim - more.ndim))
+    found = Bounded.within(value, off)
     for step in result.steps:
         found = step.bounded(found)
-    if np.isfinite(error):
+    if is_bounded:
         return found
     if found.certain is not None:
         return Bounded(found.value, None, None, np.zeros_like(found.certain))
@@ -185,15 +193,30 @@ def finish(result: Finished, value: Array, error: float) -> Bounded:
     return Bounded(found.value, -unknown, unknown, None, found.names)
 
 
-def error_of(found: Bounded) -> float:
-    """The most that a number of a result may be off; 0 for decisions that are certain, else infinite."""
+def finish_of(result: Finished, outputs: Mapping[str, Array], errors: Mapping[str, float]) -> Bounded:
+    """A result of the decrypted outputs that it reads, by name, whose numbers may each be off by so much."""
+    values = [(outputs[name], errors[name]) for name in result.reads()]
+    return finish(result, *values[0], told=values[1] if len(values) > 1 else None)
+
+
+def exactly(results: Sequence[Finished], outputs: Mapping[str, Array]) -> list[Any]:
+    """All results of exact outputs, as the owner gets them."""
+    return [shown(finish_of(result, outputs, dict.fromkeys(outputs, 0.0))) for result in results]
+
+
+def errors_of(found: Bounded) -> Array:
+    """What each number of a result may be off; of decisions 0 where they are certain, else infinite."""
     if found.certain is not None:
-        return 0.0 if found.certain.all() else np.inf
+        return np.where(found.certain, 0.0, np.inf)
     low, high = found.span
     with np.errstate(invalid="ignore"):
         off = np.maximum(found.value - low, high - found.value)
-    worst = float(np.max(off, initial=0.0))
-    return np.inf if np.isnan(off).any() else worst + ROUNDING * float(np.max(np.abs(found.value), initial=0.0))
+    return np.where(np.isnan(off), np.inf, off) + ROUNDING * float(np.max(np.abs(found.value), initial=0.0))
+
+
+def error_of(found: Bounded) -> float:
+    """The most that a number of a result may be off; 0 for decisions that are certain, else infinite."""
+    return float(np.max(errors_of(found), initial=0.0))
 
 
 def shown(found: Bounded) -> Any:

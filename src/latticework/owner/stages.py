@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from latticework.owner.arrays import MAX_AXES, check_shape
+import numpy as np
+
+from latticework.owner.arrays import MAX_AXES, OwnerArray, check_shape
 from latticework.owner.axes import Columns, Reshape
 from latticework.owner.endings import ByName, Extreme, Largest, NamesOf, Threshold
 from latticework.owner.lookups import CodeOf, OneHot
-from latticework.owner.step import OwnerStep, Shape, chain_reaches, chain_shape, joined
+from latticework.owner.step import Array, OwnerStep, Shape, chain_reaches, chain_shape, joined
 
 MAX_STEPS = 64
 MAX_PIECES = 1 << 12
@@ -51,12 +53,55 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
+class Doubt:
+    """An output that tells how much farther off the numbers of another one may be, beside the errors of both.
+
+    output  its axes are the first ones of the other's: a number for each row, say
+    clear   what it is where there is no doubt
+    weight  what numbers may be off for each unit of distance from there: one for every element of the other axes, or
+            one for all
+    small   up to which distance that holds;  beyond  how many times as much it is of larger ones
+    """
+
+    output: str
+    clear: float
+    weight: OwnerArray
+    small: float = 0.0
+    beyond: float = 1.0
+
+    def __post_init__(self) -> None:
+        if (self.weight.array < 0).any() or self.beyond < 1:
+            raise ValueError("a doubt with a negative weight, or a smaller one of larger distances")
+
+    def errors(self, told: Array, error: float) -> Array:
+        """What each number may be off.
+
+        told   the decrypted output, within `error` of the exact one
+        """
+        apart = np.abs(np.asarray(told, dtype=np.float64) - self.clear) + error
+        apart = np.where(apart <= self.small, apart, apart * self.beyond)
+        return np.asarray(np.multiply.outer(apart, self.weight.array))
+
+    def has_none(self, told: Array, error: float) -> Array:
+        """Where nothing is in doubt, as far as errors let that be seen: in the shape of the output."""
+        return np.asarray(np.abs(np.asarray(told, dtype=np.float64) - self.clear) <= error)
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
-    """A result: what is computed of a decrypted output. Several results may be of one output."""
+    """A result: what is computed of a decrypted output. Several results may be of one output.
+
+    doubt   another output that tells how far this one may be off; None: its error bound alone does
+    """
 
     name: str
     output: str
     steps: Steps = ()
+    doubt: Doubt | None = field(default=None, metadata={"unstored_default": True})
+
+    def reads(self) -> tuple[str, ...]:
+        """The outputs that it is made of."""
+        return (self.output,) if self.doubt is None else (self.output, self.doubt.output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +176,8 @@ class OwnerStages:
             if result.output not in outputs:
                 raise ValueError(f"result {result.name!r} is of no output")
             check_after(result, outputs[result.output])
+            if result.doubt is not None:
+                check_doubt(result, outputs)
 
     def works_along(self, inputs: Mapping[str, tuple[Shape, int]], outputs: Mapping[str, tuple[Shape, int]]) -> bool:
         """Whether a step works along these axes, of inputs and outputs with their shapes: those of rows."""
@@ -145,6 +192,9 @@ class OwnerStages:
             if any(along) or is_joined or chain_reaches(first, stage.steps, axis):
                 return True
         known = [(outputs[each.output], each.steps) for each in self.after if each.output in outputs]
+        doubts = [(outputs.get(each.doubt.output), outputs.get(each.output)) for each in self.after if each.doubt]
+        if any((told and told[1]) != (of and of[1]) for told, of in doubts):
+            return True
         return any(chain_reaches(shape, steps, axis) for (shape, axis), steps in known)
 
 
@@ -184,3 +234,11 @@ def check_after(result: Finished, shape: Shape) -> Shape:
             raise ValueError("names of numbers that are no decisions")
         shape = made
     return shape
+
+
+def check_doubt(result: Finished, outputs: Mapping[str, Shape]) -> None:
+    """ValueError unless an output tells of the numbers of another, whose first axes are its own."""
+    assert result.doubt is not None
+    told, shape, weight = outputs.get(result.doubt.output), outputs[result.output], result.doubt.weight.shape
+    if told is None or shape[: len(told)] != told or weight not in ((), shape[len(told) :]):
+        raise ValueError(f"the doubt of result {result.name!r} is of no output, or of one of another shape")

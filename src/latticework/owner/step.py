@@ -44,8 +44,8 @@ class Bounded:
     names: tuple[Any, ...] = ()
 
     @classmethod
-    def within(cls, value: Array, error: float) -> Bounded:
-        """Numbers that are each off by at most so much."""
+    def within(cls, value: Array, error: float | Array) -> Bounded:
+        """Numbers that are each off by at most so much, or by as much as an array says of each."""
         return cls(value, value - error, value + error)
 
     @property

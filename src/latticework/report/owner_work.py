@@ -8,7 +8,7 @@ from textwrap import wrap
 import numpy as np
 
 from latticework.owner.run import accepted_spans
-from latticework.owner.stages import OwnerStages, Steps
+from latticework.owner.stages import Finished, OwnerStages, Steps
 from latticework.owner.step import OwnerStep
 from latticework.plan.schema import ClientSpec
 from latticework.report.data import ColumnRange, OwnerWork, StageRow
@@ -37,12 +37,22 @@ def owner_work(spec: ClientSpec) -> OwnerWork | None:
         for piece in stage.pieces
     ]
     outputs = {output.name: output.shape for output in spec.outputs}
-    after = [StageRow(each.name, each.output, outputs[each.output], _told(each.steps)) for each in stages.after]
+    after = [
+        StageRow(each.name, " and ".join(each.reads()), outputs[each.output], _finished(each)) for each in stages.after
+    ]
     return OwnerWork(tuple(before), tuple(after), tuple(_ranges(spec, stages)), _learned(stages))
 
 
 def _told(steps: Steps) -> tuple[str, ...]:
     return tuple(step.words() for step in steps)
+
+
+def _finished(result: Finished) -> tuple[str, ...]:
+    """Its steps, after what another output does to its bounds."""
+    doubt = (
+        () if result.doubt is None else (f"errors up to how far {result.doubt.output} is from {result.doubt.clear:g}",)
+    )
+    return (*doubt, *_told(result.steps))
 
 
 def _learned(stages: OwnerStages) -> tuple[str, ...]:
@@ -56,7 +66,10 @@ def _learned(stages: OwnerStages) -> tuple[str, ...]:
         for each in stages.after:
             yield from each.steps
 
-    return tuple(dict.fromkeys(weight for step in steps() if (weight := step.weights())))
+    told = [weight for step in steps() if (weight := step.weights())]
+    if any(each.doubt for each in stages.after):
+        told.append("how far results can be apart that a doubt is about")
+    return tuple(dict.fromkeys(told))
 
 
 def _ranges(spec: ClientSpec, stages: OwnerStages) -> Iterator[ColumnRange]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.owner.run import error_of, finish, shown
+from latticework.owner.run import error_of, errors_of, exactly, finish_of, shown
 from latticework.owner.stages import Finished
 from latticework.plan.schema import ClientSpec
 from latticework.runtime.owner import OwnerValue, doubt_about
@@ -21,26 +21,36 @@ class FinishedValue(OwnerValue):
 
     numbers      the decrypted output that it is made of
     is_certain   of every decision (a class, a side of a threshold) whether all numbers within the error bound of the
-                 decrypted ones lead to it; of numbers, whether they have a bound
+                 decrypted ones lead to it; of numbers, whether they have a bound, and where another output tells how
+                 far they may be off, whether it tells nothing of theirs
     error_bound  of numbers; of decisions 0 where all are certain, else infinite
+    error_bounds the same of each element, in the shape of the result
     """
 
-    __slots__ = ("_certain", "_shown", "numbers")
+    __slots__ = ("_are_numbers", "_certain", "_shown", "error_bounds", "numbers")
 
-    def __init__(self, result: Finished, numbers: OwnerValue) -> None:
-        raw = numbers.reveal()
-        found = finish(result, raw, numbers.error_bound)
+    def __init__(self, result: Finished, values: Mapping[str, OwnerValue]) -> None:
+        numbers, doubt = values[result.output], result.doubt
+        raw = {name: values[name].reveal() for name in result.reads()}
+        found = finish_of(result, raw, {name: values[name].error_bound for name in raw})
+        usual = finish_of(result, raw, {name: values[name].usual_error for name in raw})
         super().__init__(
             found.value,
             error_of(found),
-            usual_error=error_of(finish(result, raw, numbers.usual_error)),
-            is_proved=numbers.is_proved,
+            usual_error=error_of(usual),
+            is_proved=all(values[name].is_proved for name in raw),
             rounds=numbers.rounds,
         )
         self.numbers = numbers
+        self.error_bounds, self._are_numbers = errors_of(found), found.certain is None
         self._shown = shown(found) if found.names else None
         bounded = np.array(isfinite(self.error_bound))
         self._certain = bounded if found.certain is None else found.certain
+        if doubt is not None and found.certain is None and bounded:
+            clear = doubt.has_none(raw[doubt.output], values[doubt.output].error_bound)
+            follows = self.shape[: clear.ndim] == clear.shape
+            kept = clear.reshape(*clear.shape, *(1,) * (len(self.shape) - clear.ndim)) if follows else clear.all()
+            self._certain = np.broadcast_to(kept, self.shape)
 
     def reveal(self) -> Any:
         """The finished result, for the owner: an array, or a dictionary for each row where its numbers have names."""
@@ -48,7 +58,7 @@ class FinishedValue(OwnerValue):
 
     @property
     def is_certain(self) -> npt.NDArray[np.bool_]:
-        """Of every decision, in the shape of the result; of numbers one for all."""
+        """Of every decision, in the shape of the result; of numbers one for all, unless an output tells of each."""
         return self._certain.copy()
 
     def doubt(self) -> str:
@@ -57,8 +67,11 @@ class FinishedValue(OwnerValue):
         unsure = int(np.count_nonzero(~self.is_certain))
         if not unsure or not isfinite(self.numbers.error_bound):
             return about
-        count = f"{unsure} of {self.is_certain.size} decisions" if self.is_certain.ndim else "the result"
+        what = "numbers" if self._are_numbers else "decisions"
+        count = f"{unsure} of {self.is_certain.size} {what}" if self.is_certain.ndim else "the result"
         said = f"{count} NOT CERTAIN: errors within the bound could change {'them' if unsure > 1 else 'it'}"
+        if self._are_numbers:
+            said = f"{count} NOT CERTAIN: bounds in error_bounds are larger there"
         return f"{said}; {about}" if about else said
 
     def __repr__(self) -> str:
@@ -73,7 +86,7 @@ def finished_values(spec: ClientSpec, values: Mapping[str, OwnerValue]) -> dict[
     """Decrypted outputs as the results that the owner makes of them, by name."""
     if spec.owner is None or not spec.owner.after:
         return dict(values)
-    return {result.name: FinishedValue(result, values[result.output]) for result in spec.owner.after}
+    return {result.name: FinishedValue(result, values) for result in spec.owner.after}
 
 
 def finished_arrays(spec: ClientSpec, outputs: list[npt.NDArray[Any]]) -> list[Any]:
@@ -81,4 +94,4 @@ def finished_arrays(spec: ClientSpec, outputs: list[npt.NDArray[Any]]) -> list[A
     if spec.owner is None or not spec.owner.after:
         return outputs
     by_name = dict(zip((output.name for output in spec.outputs), outputs, strict=True))
-    return [shown(finish(result, by_name[result.output], 0.0)) for result in spec.owner.after]
+    return exactly(spec.owner.after, by_name)

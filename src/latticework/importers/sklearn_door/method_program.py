@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from latticework.importers.program import ImportedProgram
 from latticework.importers.sklearn_door.finishing import Steps
 from latticework.importers.sklearn_door.meanings import CONVERTERS
 from latticework.importers.sklearn_door.tree_signs import MARGIN_OPTIONS, margins
-from latticework.owner import Finished, OwnerStages
+from latticework.owner import Doubt, Finished, OwnerStages
 
 
 class SklearnProgram(ImportedProgram):
@@ -26,14 +27,18 @@ class SklearnProgram(ImportedProgram):
     exact and for nothing (`owner`). They tell the names of the classes, and of some targets how they are scaled.
 
     method  of the estimator
+    doubt   what the second output of the graph, where it has one, says of the first
     """
 
-    def __init__(self, graph: ModelGraph, method: str, steps: Steps, notes: Sequence[str]) -> None:
+    def __init__(
+        self, graph: ModelGraph, method: str, steps: Steps, notes: Sequence[str], doubt: Doubt | None = None
+    ) -> None:
         super().__init__(graph, CONVERTERS, tuple(notes))
         self.method = method
-        if steps:
-            (output,) = self.output_shapes
-            self.take_owner(OwnerStages(after=(Finished(output, output, steps),)))
+        if steps or doubt:
+            output, *more = self.output_shapes
+            told = replace(doubt, output=more[0]) if doubt else None
+            self.take_owner(OwnerStages(after=(Finished("result", output, steps, told),)))
 
     def keeps_apart(self, x: Any, *, everywhere: bool = True) -> npt.NDArray[np.bool_]:
         """Which rows (n, features) keep the gap of signs from thresholds of trees; all where there are no trees.

@@ -49,11 +49,8 @@ def _mean(step: FittedStep, trees: list[Any]) -> TreeSum:
     is_classifier = step.has("classes_")
     if is_classifier:
         _ = step.classes  # refuses several outputs
-    leaves = []
-    for tree in trees:
-        values = _values(step, tree, is_classifier) / len(trees)
-        leaves += leaves_of_tree(step, tree.tree_, values)
-    return TreeSum(tuple(leaves), np.zeros(len(leaves[0].value)), len(trees))
+    read = [leaves_of_tree(step, tree.tree_, _values(step, tree, is_classifier) / len(trees)) for tree in trees]
+    return TreeSum(tuple(read), np.zeros(len(read[0][0].value)), len(trees))
 
 
 def one_tree(step: FittedStep) -> TreeSum:
@@ -75,13 +72,13 @@ def gradient_boosting(step: FittedStep) -> TreeSum:
         step.refuse(f"it begins with a {type(init).__name__}", "fit it with init=None or init='zero'")
     constant = step.checked(step.estimator._raw_predict_init(np.zeros((1, step.width))), "init_", 1, trees.shape[1])[0]
     rate = step.number("learning_rate")
-    leaves = []
+    read = []
     for row in trees:
         for output, tree in enumerate(row):
             values = np.zeros((tree.tree_.node_count, trees.shape[1]))
             values[:, output] = rate * _values(step, tree, False)[:, 0]
-            leaves += leaves_of_tree(step, tree.tree_, values)
-    return TreeSum(tuple(leaves), constant, len(trees))
+            read.append(leaves_of_tree(step, tree.tree_, values))
+    return TreeSum(tuple(read), constant, len(trees))
 
 
 def histogram_boosting(step: FittedStep) -> TreeSum:
@@ -89,13 +86,13 @@ def histogram_boosting(step: FittedStep) -> TreeSum:
     predictors = step.get("_predictors")
     outputs = len(predictors[0])
     constant = step.checked(np.reshape(step.get("_baseline_prediction"), -1), "_baseline_prediction", outputs)
-    leaves = []
+    read = []
     for row in predictors:
         for output, predictor in enumerate(row):
             share = np.eye(outputs)[output]
             found = leaves_of_predictor(step, predictor.nodes)
-            leaves += [replace(leaf, value=leaf.value[0] * share) for leaf in found]
-    return TreeSum(tuple(leaves), constant, len(predictors), is_single=False)
+            read.append(tuple(replace(leaf, value=leaf.value[0] * share) for leaf in found))
+    return TreeSum(tuple(read), constant, len(predictors), is_single=False)
 
 
 def adaptive_boosting(step: FittedStep) -> TreeSum:
@@ -103,28 +100,32 @@ def adaptive_boosting(step: FittedStep) -> TreeSum:
     count = len(step.classes)
     weights = step.array("estimator_weights_", None)
     trees = step.get("estimators_")
-    leaves: list[Leaf] = []
+    read = []
     for tree, weight in zip(trees, weights[: len(trees)] / weights.sum(), strict=True):
         if not hasattr(tree, "tree_"):
             step.refuse(f"its parts are of {type(tree).__name__}", "fit it on decision trees")
         chosen = np.searchsorted(step.classes, tree.classes_)[_values(step, tree, True).argmax(axis=1)]
         votes = np.where(chosen[:, None] == np.arange(count), weight, -weight / (count - 1))
         values = votes[:, 1:] - votes[:, :1] if count == 2 else votes
-        leaves += leaves_of_tree(step, tree.tree_, values)
-    return TreeSum(tuple(leaves), np.zeros(1 if count == 2 else count), len(trees))
+        read.append(leaves_of_tree(step, tree.tree_, values))
+    return TreeSum(tuple(read), np.zeros(1 if count == 2 else count), len(trees))
 
 
 def isolation(step: FittedStep) -> TreeSum:
     """The mean length of paths, by that of random trees."""
     trees = step.get("estimators_")
     whole = len(trees) * _average_path(float(step.number("_max_samples")))
-    leaves: list[Leaf] = []
+    read = []
     lengths = zip(step.get("_decision_path_lengths"), step.get("_average_path_length_per_tree"), strict=True)
     for tree, seen, (decisions, rest) in zip(trees, step.get("estimators_features_"), lengths, strict=True):
         values = (np.asarray(decisions, np.float64) + np.asarray(rest, np.float64) - 1)[:, None] / whole
-        for leaf in leaves_of_tree(step, tree.tree_, values):
-            leaves.append(replace(leaf, path=tuple(replace(s, feature=int(seen[s.feature])) for s in leaf.path)))
-    return TreeSum(tuple(leaves), np.zeros(1), len(trees))
+        read.append(tuple(_on_all(leaf, seen) for leaf in leaves_of_tree(step, tree.tree_, values)))
+    return TreeSum(tuple(read), np.zeros(1), len(trees))
+
+
+def _on_all(leaf: Leaf, seen: Any) -> Leaf:
+    """The same leaf of a tree that sees some of the features only."""
+    return replace(leaf, path=tuple(replace(s, feature=int(seen[s.feature])) for s in leaf.path))
 
 
 def _average_path(samples: float) -> float:

@@ -13,6 +13,7 @@ from latticework.importers.sklearn_door.steps import FittedStep, Reals
 from latticework.importers.sklearn_door.trees import TreeSum
 
 LEAST_GAP = 2.0**-16  # of a threshold, on the way of a row, by the range of the feature
+CLEAR = 4.0  # for each tree: results are precise to a part of their largest, and doubts need two bits fewer than others
 KEPT = 0.9  # of the smallest distance of samples: others that come as close are as good
 MARGIN_OPTIONS = ("feature", "threshold", "side", "scale", "is_single")
 _ROWS = 64  # whose distances are in memory at once
@@ -50,13 +51,39 @@ def by_signs(step: FittedStep, x: Ref, trees: TreeSum) -> Ref:
         f"for rows whose features keep {gap:.2g} of their range from the thresholds on their paths, as "
         f"{np.mean(own >= gap):.1%} of the samples do"
     )
-    values = np.array([leaf.value for leaf in trees.leaves]).T
+    _refuse_coarse(step, trees, reach, gap)
+    values, constant, spread = _centred(trees)
     is_one = len(values) == 1
     return step.emit(
         "trees", x, feature=feature, threshold=threshold, side=side, scale=scale,
-        weight=values[0] if is_one else values, bias=trees.constant[0] if is_one else trees.constant,
-        gap=gap, is_single=trees.is_single,
+        weight=values[0] if is_one else values, bias=constant[0] if is_one else constant,
+        gap=gap, is_single=trees.is_single, clear=CLEAR * len(trees.trees), spread=spread[0] if is_one else spread,
     )  # fmt: skip
+
+
+def _centred(trees: TreeSum) -> tuple[Reals, Reals, Reals]:
+    """Values of leaves less the middle of those of their tree, (outputs, leaves), with a constant that makes up for it.
+
+    The third is the most that two leaves of one tree differ, (outputs,).
+    """
+    ends = [(np.min([f.value for f in tree], axis=0), np.max([f.value for f in tree], axis=0)) for tree in trees.trees]
+    middles = [np.where(high > low, (high + low) / 2, 0.0) for low, high in ends]
+    values = [leaf.value - middle for tree, middle in zip(trees.trees, middles, strict=True) for leaf in tree]
+    spread = np.max([high - low for low, high in ends], axis=0)
+    return np.array(values).T, trees.constant + np.sum(middles, axis=0), spread
+
+
+def _refuse_coarse(step: FittedStep, trees: TreeSum, reach: dict[int, float], gap: float) -> None:
+    """Where float32, to which features are rounded before they are compared, is coarser than the gap."""
+    if not trees.is_single:
+        return
+    for split in trees.splits:
+        if np.spacing(np.float32(abs(split.threshold))) > gap * reach[split.feature]:
+            step.refuse(
+                f"feature {split.feature} is compared with {split.threshold:.9g} in float32, which is coarser there "
+                f"than the gap, {gap * reach[split.feature]:.2g}",
+                "subtract a constant from the feature before fitting, or give a larger gap=",
+            )
 
 
 def _reach(trees: TreeSum, samples: Reals) -> dict[int, float]:
@@ -82,17 +109,21 @@ def margins(x: Reals, feature: Any, threshold: Any, side: Any, scale: Any, is_si
 
 
 def sum_of_trees(
-    x: Any, feature: Any, threshold: Any, side: Any, scale: Any, weight: Any, bias: Any, gap: float, is_single: bool
-) -> Any:
-    """The values of leaves, weighted by whether a row comes there.
+    x: Any, feature: Any, threshold: Any, side: Any, scale: Any, weight: Any, bias: Any, gap: float, is_single: bool,
+    clear: float, spread: Any,
+) -> tuple[Any, Any]:  # fmt: skip
+    """The values of leaves, weighted by whether a row comes there; and `clear`, less what is undecided.
 
+    A tree is decided where one leaf has indicator 1 and the others 0. What is undecided is the sum of i * (1 - i)
+    of all indicators i, (rows,); `tree_doubts` says what it bounds.
     feature, threshold, side, scale  (depth, leaves): what is compared on the way to each leaf; side 1: above, -1: not
                                      above, 0: nothing; differences times scale lie between -1 and 1
     weight, bias                     (outputs, leaves) and (outputs,), or (leaves,) and a number
+    spread                           the most that two leaves of one tree differ, for each output
     """
     comes = _indicators(x, feature, threshold, side, scale, gap) if isinstance(x, Traced) else _exactly(
         x, feature, threshold, side, is_single)  # fmt: skip
-    return comes @ weight.T + bias
+    return comes @ weight.T + bias, np.sum(np.square(comes) - comes, axis=1) + clear
 
 
 def _indicators(x: Any, feature: Any, threshold: Any, side: Any, scale: Any, gap: float) -> Any:

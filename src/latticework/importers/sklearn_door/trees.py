@@ -47,14 +47,20 @@ class Leaf:
 class TreeSum:
     """A sum of trees: constant plus the values of the leaves that a row comes to.
 
+    trees      the leaves of each
     count      of trees that add to one output
     is_single  features are rounded to float32 before they are compared
     """
 
-    leaves: tuple[Leaf, ...]
+    trees: tuple[tuple[Leaf, ...], ...]
     constant: Reals
     count: int
     is_single: bool = True
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """Of all trees, one after the other."""
+        return tuple(leaf for tree in self.trees for leaf in tree)
 
     @property
     def splits(self) -> list[TreeSplit]:
@@ -63,7 +69,7 @@ class TreeSum:
         return sorted(found, key=lambda s: (s.feature, s.threshold))
 
 
-def leaves_of_tree(step: FittedStep, tree: Any, values: Reals) -> list[Leaf]:
+def leaves_of_tree(step: FittedStep, tree: Any, values: Reals) -> tuple[Leaf, ...]:
     """The leaves of a tree of scikit-learn.
 
     tree    its `tree_`
@@ -77,7 +83,7 @@ def leaves_of_tree(step: FittedStep, tree: Any, values: Reals) -> list[Leaf]:
     return _leaves(step, left, right, feature, threshold, left < 0, values)
 
 
-def leaves_of_predictor(step: FittedStep, nodes: Any) -> list[Leaf]:
+def leaves_of_predictor(step: FittedStep, nodes: Any) -> tuple[Leaf, ...]:
     """The leaves of a tree of histograms.
 
     nodes  a structured array
@@ -94,7 +100,7 @@ def leaves_of_predictor(step: FittedStep, nodes: Any) -> list[Leaf]:
 
 def _leaves(
     step: FittedStep, left: Any, right: Any, feature: Any, threshold: Any, is_leaf: Any, values: Reals
-) -> list[Leaf]:
+) -> tuple[Leaf, ...]:
     found: list[Leaf] = []
     open_paths: list[tuple[int, tuple[TreeSplit, ...]]] = [(0, ())]
     visited = 0
@@ -111,4 +117,4 @@ def _leaves(
         split = TreeSplit(int(feature[node]), float(threshold[node]), True)
         open_paths.append((int(right[node]), (*path, split)))
         open_paths.append((int(left[node]), (*path, replace(split, is_above=False))))
-    return found
+    return tuple(found)

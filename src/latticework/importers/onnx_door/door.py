@@ -16,6 +16,7 @@ from latticework.importers.onnx_door import shapes as binding
 from latticework.importers.onnx_door.building import OnnxBuilder, Scope
 from latticework.importers.onnx_door.limits import allowing
 from latticework.importers.onnx_door.operators import quantised
+from latticework.importers.onnx_door.operators.saturation import without_idle_cuts
 from latticework.importers.onnx_door.operators.table import CONVERTERS
 from latticework.importers.onnx_door.parts import check_values, needed
 from latticework.importers.onnx_door.reading import OnnxFile, read
@@ -112,7 +113,7 @@ def _graph(
     )
     if any(node.operator in quantised.OPERATORS for node in nodes):
         nodes = quantised.marked(nodes, given, builder.narrow)
-        nodes = list(quantised.without_pairs(nodes, builder.constants))
+        nodes = without_idle_cuts(quantised.without_pairs(nodes, builder.constants), builder.constants)
         notes.setdefault(quantised.NOTE)
     title = graph.name if file.name == "model.onnx" and graph.name else file.name.removesuffix(".onnx")
     kinds = {name: _kind(declared.get(name)) for name in given}

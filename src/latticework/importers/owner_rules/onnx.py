@@ -148,6 +148,16 @@ def _clip(moved: MovedNode) -> Steps:
     return common.clipped(moved.given(1, "min"), moved.given(2, "max"))
 
 
+def _quantised(moved: MovedNode) -> Steps:
+    """Cut off at the ends of the type, and restored."""
+    moved.first_is_secret()
+    if not moved.options.get("restored") or len(moved.args) < 3 or np.size(moved.args[1]) * np.size(moved.args[2]) != 1:
+        raise CannotMoveError("it is not restored to numbers of one scale")
+    step, zero = np.reshape(moved.args[1], ()), np.reshape(moved.args[2], ())
+    ends = np.iinfo(zero.dtype).min, np.iinfo(zero.dtype).max
+    return common.clipped(*((end - float(zero)) * float(step) for end in ends))
+
+
 def _reshape(moved: MovedNode) -> Steps:
     moved.first_is_secret()
     sizes = list(wholes(moved.args[1]))
@@ -238,6 +248,7 @@ ONNX_RULES = OwnerRules(
         (("Sigmoid",), OwnerRule(None, common.elementary("sigmoid"))),
         (("Tanh",), OwnerRule(None, common.elementary("tanh"))),
         (("Clip",), OwnerRule(_clip, _clip)),
+        (("QuantizeLinear",), OwnerRule(_quantised, _quantised)),
         (("Softmax",), OwnerRule(None, _softmax(log=False))),
         (("LogSoftmax",), OwnerRule(None, _softmax(log=True))),
         (("ArgMax",), OwnerRule(None, _extreme(smallest=False))),

@@ -1,7 +1,8 @@
 """Numbers of 8 bits restored to real ones.
 
-What is encrypted stays real: q = x / scale + zero_point, neither rounded nor cut off at the ends of the type. Where the
-zero point is an end of the type, cutting off is what a relu did before the model was quantised, and is kept as one.
+What is encrypted stays real: q = x / scale + zero_point, cut off at the ends of the type as the file says, but not
+rounded: half a step of the scale at each node that rounds is all that results differ by, times what later nodes make of
+it. Where numbers cannot reach the ends by more than a step (`saturation.py`) nothing is cut off, and it may be a step.
 Public values, weights above all, are computed as the file says, rounded.
 """
 
@@ -16,13 +17,15 @@ import numpy as np
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.importers.converters import Converter
 from latticework.importers.graph import ModelNode, Ref
-from latticework.importers.meanings import activations
+from latticework.importers.meanings import arithmetic
 from latticework.importers.meanings.values import is_secret, public
 from latticework.importers.onnx_door.limits import check_size
 from latticework.importers.onnx_door.operators.sizes import bounded, product
 from latticework.importers.onnx_door.operators.windows import conv
 
-NOTE = "quantised values are restored to numbers: nothing is rounded, and nothing cut off but by zero points at an end"
+NOTE = (
+    "quantised values are restored to numbers: cut off at the ends of their types, and not rounded, within a step each"
+)
 OPERATORS = frozenset(
     [
         "QuantizeLinear",
@@ -69,9 +72,15 @@ def _dequantize(
 def _quantize(
     x: Any, scale: Any, zero: Any = None, *, axis: int = 1, saturate: int = 1, block_size: int = 0,
     output_dtype: int = 0, precision: int = 0, narrow: bool = False, real: bool = False,
-    restored: bool = False,
+    restored: bool = False, fits: bool = False,
 ) -> Any:  # fmt: skip
-    """real: of what depends on an input;  restored: and back to what it was before;  narrow: to 4 or to 2 bits."""
+    """Numbers as whole ones of few bits.
+
+    real      of what depends on an input
+    restored  and back to what it was before
+    narrow    to 4 or to 2 bits
+    fits      nothing is beyond the ends of the type
+    """
     dtype = {0: None, 2: np.dtype(np.uint8), 3: np.dtype(np.int8), 4: np.dtype(np.uint16), 5: np.dtype(np.int16)}.get(
         output_dtype, np.dtype(np.float64)
     )
@@ -88,14 +97,21 @@ def _quantize(
     if not real:
         found = np.clip(np.round(_real(x) / step) + shift, low, high)
         return (found - shift) * step if restored else found.astype(kind)
-    if np.all(shift == low):
-        x = activations.relu(x)
-    elif np.all(shift == high):
-        x = -activations.relu(-x)
+    if np.ndim(step) or np.ndim(shift):
+        q = x * (1.0 / step)
+        q = q if fits else arithmetic.clamp(q, *(_one(end - shift) for end in (low, high)))
+        return q * step if restored else q + shift if np.any(shift) else q
+    x = x if fits else arithmetic.clamp(x, (low - shift) * step, (high - shift) * step)
     if restored:
         return x
     q = x * (1.0 / step)
     return q + shift if np.any(shift) else q
+
+
+def _one(ends: Any) -> Any:
+    """The same number everywhere as that number."""
+    array = np.asarray(ends, np.float64)
+    return array.flat[0] if (array == array.flat[0]).all() else array
 
 
 def _dynamic(x: Any, *, real: bool = False) -> tuple[Any, ...]:
@@ -147,7 +163,7 @@ def _q_conv(
     x: Any, x_scale: Any, x_zero: Any, w: Any, w_scale: Any, w_zero: Any, scale: Any, zero: Any, b: Any = None,
     **options: Any,
 ) -> Any:  # fmt: skip
-    marks = {name: options.pop(name) for name in ("real", "narrow") if name in options}
+    marks = {name: options.pop(name) for name in ("real", "narrow", "fits") if name in options}
     weights = _dequantize(w, w_scale, w_zero, axis=0)
     factor = _real(public("QLinearConv", "the scale", x_scale)).reshape(())
     bias = None if b is None else _real(b) * factor * _real(public("QLinearConv", "the scale", w_scale)).reshape(-1)
@@ -220,7 +236,7 @@ def _alike(node: ModelNode, before: ModelNode, constants: Mapping[str, Any]) -> 
 
 CONVERTERS = (
     Converter(
-        "QuantizeLinear", _quantize, since=10, note="what is encrypted is not rounded; cut off where a relu does it"
+        "QuantizeLinear", _quantize, since=10, note="what is encrypted is not rounded; cut off at the ends of the type"
     ),
     Converter("DequantizeLinear", _dequantize, since=10),
     Converter("DynamicQuantizeLinear", _dynamic, since=11, note="what is encrypted stays as it is"),

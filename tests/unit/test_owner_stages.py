@@ -19,6 +19,7 @@ from latticework.owner import (
     Affine,
     ByName,
     Columns,
+    Doubt,
     Elementary,
     Extreme,
     Finished,
@@ -173,6 +174,10 @@ def test_stages_of_a_file_have_to_fit(flowers):
         dataclasses.replace(stages, after=(Finished("a", "result", (OneHot(KINDS),)),)),
         dataclasses.replace(stages, after=(Finished("a", "result", (Softmax(dim=-2),)),)),  # of rows
         dataclasses.replace(stages, after=(Finished("a", "result", (Elementary("exp"),) * 65),)),
+        dataclasses.replace(stages, after=(Finished("a", "result", (), Doubt("nothing", 0.0, OwnerArray.of(1.0))),)),
+        dataclasses.replace(
+            stages, after=(Finished("a", "result", (), Doubt("result", 0.0, OwnerArray.of([1.0, 1.0]))),)
+        ),
         OwnerStages(),
     ):
         with pytest.raises(FormatError, match=r"plan: (steps of|there are steps|.* not finite)"):
@@ -366,3 +371,35 @@ def test_stages_that_do_not_fit_the_program_are_refused():
         lw.compile(scores, weights=(WEIGHTS,), owner=wrong, **SMALL)
     with pytest.raises(UserError, match="owner is a list"):
         lw.compile(scores, weights=(WEIGHTS,), owner=[], **SMALL)
+
+
+def joining(pieces, given):
+    """x joined of several given values, and y as it is given."""
+    shapes = {"a": (2,), "b": (2,)}
+    return OwnerStages(
+        tuple(Given(name, shapes[name]) for name in given),
+        (Prepared("x", tuple(Piece(name) for name in pieces)),),
+    )
+
+
+@lw.program
+def weighted(x: lw.Secret[4], y: lw.Secret[1]):
+    return x * np.arange(1.0, 5.0) + y
+
+
+def test_arguments_without_one_order_are_given_by_name():
+    """Pieces in another order than they are declared in: one after the other they could be taken for each other."""
+    a, b, y = np.array([0.1, 0.2]), np.array([0.3, 0.4]), np.array([0.5])
+    expected = np.concatenate([b, a]) * np.arange(1.0, 5.0) + y
+    turned = joining("ba", "ab")
+    with pytest.raises(TraceError, match=r"calibrate: .* read b, a, y in another order than they declare.* dictionary"):
+        lw.compile(weighted, owner=turned, calibrate=(b[None], a[None], y[None]), **SMALL)
+    model = lw.compile(weighted, owner=turned, calibrate={"a": a[None], "b": b[None], "y": y[None]}, **SMALL)
+    with pytest.raises(
+        TraceError, match=r"in another order than they declare them in; give them by name: b=\.\.\., a="
+    ):
+        model.simulate(a, b, y)
+    assert np.allclose(model.simulate(a=a, b=b, y=y)[0], expected, atol=1e-4)
+    straight = lw.compile(weighted, owner=joining("ba", "ba"), scale_columns=True, **SMALL,
+                          calibrate=([b, -b], [a, -a], [y, -y]))  # fmt: skip
+    assert np.allclose(straight.simulate(b, a, y)[0], expected, atol=1e-4)

@@ -66,6 +66,12 @@ def through_stages(program: Program, stages: OwnerStages, data: Any) -> Any:
                 "one for each, as a tuple or a dictionary",
                 at=program.loc,
             )
+        if len(names) > 1 and not stages.is_in_order(p.name for p in program.inputs if isinstance(p.kind, Secret)):
+            raise TraceError(
+                f"calibrate: the owner's steps read {', '.join(names)} in another order than they declare them; give "
+                "a dictionary",
+                at=program.loc,
+            )
         given = dict(zip(names, arrays, strict=True))
     missing = [name for name in names if name not in given]
     if missing:

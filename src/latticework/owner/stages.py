@@ -108,7 +108,8 @@ class Finished:
 class OwnerStages:
     """All that the owner computes for a program.
 
-    given, before  where an input is not encrypted as it is given
+    given, before  where an input is not encrypted as it is given. Where `given` declares names in another order than
+                   inputs and their pieces read them in, there is no order: they are given by name
     after          all results, in order; none: the outputs as they are
     """
 
@@ -130,6 +131,20 @@ class OwnerStages:
             prepared = self.prepared(name)
             names.update(dict.fromkeys([name] if prepared is None else [piece.given for piece in prepared.pieces]))
         return list(names)
+
+    def is_in_order(self, inputs: Iterable[str]) -> bool:
+        """Whether what is given for these inputs comes in one order, by the inputs as well as by how it is declared."""
+        declared = [each.name for each in self.given]
+        found = [name for name in self.given_for(inputs) if name in declared and self._is_renamed(name)]
+        return found == sorted(found, key=declared.index)
+
+    def _is_renamed(self, given: str) -> bool:
+        """Whether it is more, or something else, than the input of the same name."""
+        return not all(
+            each.input == given and len({piece.given for piece in each.pieces}) == 1
+            for each in self.before
+            if any(piece.given == given for piece in each.pieces)
+        )
 
     def shape_of(self, prepared: Prepared) -> Shape:
         """Of an encrypted input, for one run; ValueError where steps do not fit what is given."""

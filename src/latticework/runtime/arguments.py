@@ -25,12 +25,17 @@ def inputs_by_name(
 
     linked  whether those that another circuit computes have to be given too
     part    whether others may come from elsewhere: at least one has to be given, and what shares a ciphertext with it
-    raises  TraceError for too many, unknown, missing or repeated ones
+    raises  TraceError for too many, unknown, missing or repeated ones, and for several that have no order
     """
     names = spec.given_names
     listed = ", ".join(names)
     if len(arrays) > len(names):
         raise TraceError(f"program {spec.name} has the inputs {listed}; got {len(arrays)} values")
+    if len(arrays) > 1 and spec.owner is not None and not spec.owner.is_in_order(i.name for i in spec.inputs):
+        raise TraceError(
+            f"program {spec.name}: its owner's steps read {listed} in another order than they declare them in; give "
+            f"them by name: {names[0]}=..., {names[1]}=..."
+        )
     given = dict(zip(names, arrays, strict=False))
     unknown = [n for n in named if n not in names or n in given]
     given.update(named)

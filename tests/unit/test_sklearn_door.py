@@ -11,7 +11,10 @@ import latticework as lw
 from latticework.importers.sklearn_door.table import ESTIMATORS, methods
 
 pytest.importorskip("sklearn")
-from sklearn.linear_model import Ridge
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import all_estimators
 from sklearn_cases import CASES, TREES, data, fitted
 
@@ -119,3 +122,25 @@ def test_all_other_estimators_of_the_table() -> None:
             except (AssertionError, lw.UserError) as error:
                 wrong.append((name, method, str(error)[:200]))
     assert len(names) > 20 and not wrong
+
+
+def test_columns_are_weighted_and_the_rest_passes() -> None:
+    x, _ = data("iris")
+    parts = [
+        ("some", StandardScaler(), slice(1, 3)),
+        ("one", PCA(1), [True, False, True, False]),
+        ("as", "passthrough", [0]),
+    ]
+    for rest in ("drop", "passthrough", StandardScaler()):
+        fitted = ColumnTransformer(
+            parts, remainder=rest, transformer_weights={"some": 2.0, "as": 3.0, "remainder": 0.5}
+        )
+        fitted.fit(x)
+        np.testing.assert_allclose(lw.from_sklearn(fitted)(x), fitted.transform(x), atol=1e-12)
+
+
+def test_truth_stays_truth() -> None:
+    x, y = data("tumours")
+    fitted = LogisticRegression(solver="newton-cholesky").fit(x, y > 0)
+    found = lw.from_sklearn(fitted)(x)
+    assert found.dtype == bool and np.array_equal(found, fitted.predict(x))

@@ -1,5 +1,6 @@
 """What the door of scikit-learn refuses: where, why and what to do instead, all at once."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ from latticework.errors import UnsupportedError, UserError
 pytest.importorskip("sklearn")
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import VotingClassifier
-from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
+from sklearn.ensemble import RandomForestClassifier, VotingClassifier
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier, SGDClassifier
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, QuantileTransformer, StandardScaler
 from sklearn.svm import SVC
@@ -107,3 +110,19 @@ def test_what_is_no_estimator(given: Any) -> None:
 def test_rows_are_counted() -> None:
     with pytest.raises(UserError, match="rows=0"):
         lw.from_sklearn(Ridge().fit(X, Y), rows=0)
+
+
+def test_classifiers_of_one_class() -> None:
+    """Their results have other shapes than those of several classes, and nothing depends on a row."""
+    ones = np.ones(len(X), int)
+    for estimator in (
+        RidgeClassifier(),
+        MLPClassifier((2,), max_iter=1),
+        OneVsRestClassifier(LogisticRegression()),
+        RandomForestClassifier(1),
+    ):
+        with pytest.warns() if isinstance(estimator, MLPClassifier | OneVsRestClassifier) else nullcontext():
+            estimator.fit(X, ones)
+        trees = {"trees": "sign", "samples": X, "gap": 0.01} if isinstance(estimator, RandomForestClassifier) else {}
+        with pytest.raises(UnsupportedError, match="one class only"):
+            lw.from_sklearn(estimator, **trees)

@@ -69,11 +69,13 @@ class Labels:
     """Names of classes, or of categories: texts, or numbers where there are no texts.
 
     whole  numbers are integers
+    truth  and these integers are False and True
     """
 
     texts: tuple[str, ...] = ()
     numbers: OwnerArray | None = None
     whole: bool = False
+    truth: bool = field(default=False, metadata={"unstored_default": True})
 
     def __post_init__(self) -> None:
         if (self.numbers is None) == (not self.texts) or not 1 <= len(self) <= MAX_LABELS:
@@ -82,6 +84,8 @@ class Labels:
             raise ValueError(f"labels of shape {self.numbers.shape}")
         if self.numbers is not None and self.whole and not (np.abs(self.numbers.array) < 2**53).all():
             raise ValueError("labels that are no integers of 53 bits")
+        if self.truth and (self.numbers is None or not np.isin(self.numbers.array, (0, 1)).all()):
+            raise ValueError("labels that are neither False nor True")
         if any(text.endswith("\0") for text in self.texts):  # NumPy would drop it
             raise ValueError("a label that ends in a zero character")
         if len(self.texts) * max(map(len, self.texts), default=0) > MAX_TEXT:
@@ -99,7 +103,7 @@ class Labels:
             return cls(tuple(map(str, array)))
         if array.dtype.kind not in "biuf":
             raise ValueError(f"labels of dtype {array.dtype}; give texts or numbers")
-        return cls((), OwnerArray.of(array), array.dtype.kind != "f")
+        return cls((), OwnerArray.of(array), array.dtype.kind != "f", array.dtype.kind == "b")
 
     def __len__(self) -> int:
         return len(self.texts) if self.numbers is None else self.numbers.shape[0]
@@ -109,6 +113,8 @@ class Labels:
         """Texts, int64 or float64."""
         if self.numbers is None:
             return np.array(self.texts)
+        if self.truth:
+            return self.numbers.array > 0
         return np.rint(self.numbers.array).astype(np.int64) if self.whole else self.numbers.array
 
     def find(self, values: Array) -> npt.NDArray[np.int64]:

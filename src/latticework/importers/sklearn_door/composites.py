@@ -66,19 +66,22 @@ def pipeline(step: FittedStep, x: Ref, method: str) -> StepResult:
 def column_transformer(step: FittedStep, x: Ref, method: str) -> StepResult:
     """Transformers of some of the columns each."""
     chosen = step.get("_transformer_to_input_indices")
+    weights = getattr(step.estimator, "transformer_weights", None) or {}
     made = []
     for number, (name, part, _) in enumerate(step.get("transformers_"), 1):
         indices = np.asarray(chosen[name], dtype=int)
         if (isinstance(part, str) and part == "drop") or not len(indices):
             continue
         some = step.emit("columns", x, indices=indices, width=step.width)
-        if isinstance(part, str):
-            made.append(some)
-        else:
-            made.append(encrypted(step, step.inner(part, name, number, some, "transform")))
+        value = some if isinstance(part, str) else encrypted(step, step.inner(part, name, number, some, "transform"))
+        made.append(_weighted(step, value, weights.get(name)))
     if not made:
         step.refuse("it drops all columns", "keep some")
     return StepResult(combine(step, made))
+
+
+def _weighted(step: FittedStep, value: Ref, weight: float | None) -> Ref:
+    return value if weight is None else step.emit("scale", value, factor=np.float64(weight), offset=np.float64(0))
 
 
 def feature_union(step: FittedStep, x: Ref, method: str) -> StepResult:
@@ -91,9 +94,7 @@ def feature_union(step: FittedStep, x: Ref, method: str) -> StepResult:
         value = x if isinstance(part, str) else encrypted(step, step.inner(part, name, number, x, "transform"))
         if value == x:  # as a map, so that it is joined with the others
             value = step.emit("columns", x, indices=np.arange(step.width), width=step.width)
-        if name in weights:
-            value = step.emit("scale", value, factor=np.float64(weights[name]), offset=np.float64(0))
-        made.append(value)
+        made.append(_weighted(step, value, weights.get(name)))
     if not made:
         step.refuse("it drops all parts", "keep some")
     return StepResult(combine(step, made))

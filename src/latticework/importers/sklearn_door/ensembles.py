@@ -117,6 +117,7 @@ def one_against_rest(step: FittedStep, x: Ref, method: str) -> StepResult:
     """A classifier for each class."""
     if getattr(step.estimator, "multilabel_", False):
         step.refuse("it has several labels a row", "import one classifier for each label")
+    step.need_classes()
     parts = [("estimators_", one) for one in step.get("estimators_")]
     has_scores = step.can(parts[0][1], "decision_function")
     by = "decision_function" if method in DECISIONS and has_scores else "predict_proba"

@@ -44,6 +44,7 @@ def of_scores(
     chances  how scores become probabilities; softmax, or of two classes the logistic function, if not given
     """
     classes = step.classes if classes is None else classes
+    step.need_classes(classes)
     if method == "decision_function":
         return StepResult(value)
     if method == "predict":

@@ -164,6 +164,11 @@ class FittedStep:
             self.refuse("it has several outputs", "import one classifier for each output")
         return np.asarray(classes)
 
+    def need_classes(self, classes: npt.NDArray[Any] | None = None) -> None:
+        """Refuse a classifier that knows one class only: shapes differ there, and nothing is computed."""
+        if len(self.classes if classes is None else classes) < 2:
+            self.refuse("it was fitted on one class only, so every row is of that class", "fit it on several classes")
+
     @property
     def width(self) -> int:
         """How many features it takes."""

@@ -137,6 +137,7 @@ def _average_path(samples: float) -> float:
 
 def _shares(step: FittedStep, value: Ref, method: str) -> StepResult:
     """Probabilities as they are."""
+    step.need_classes()
     if method == "predict":
         return StepResult(value, (labelled(step.classes),))
     return StepResult(value, with_log(method, ()))

@@ -20,7 +20,8 @@ from latticework.frontend import trace
 from latticework.ir import Loc, Origin
 from latticework.plan.schema import Scores, SourceLocation
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
-from latticework.report import build_report, explain_file
+from latticework.report import AccuracyReport, build_report, explain_file
+from latticework.report.accuracy_data import AccuracyColumn, LineOff, UnlikeData
 from latticework.words.escaping import html_text, plain_text
 
 SOURCE = Path(lw.__file__).parent
@@ -89,6 +90,7 @@ def objects(plan, owner, encrypted):
         "model.Model": model,
         "debug.DebugReport": DebugReport((row, dataclasses.replace(row, error=0.0))),
         "report.report.Report": model.report(),
+        "report.accuracy_report.AccuracyReport": accuracy_report(),
         "runtime.client.Client": client,
         "runtime.server.Server": model.server(keys.public(), threads=1),
         "runtime.encrypted.Encrypted": encrypted,
@@ -103,6 +105,14 @@ def objects(plan, owner, encrypted):
         "errors.MissingKeyError": errors.MissingKeyError(HOSTILE, at=loc),
         **traced(loc),
     }
+
+
+def accuracy_report():
+    """Full of hostile text."""
+    off = LineOff(HOSTILE, HOSTILE, HOSTILE, 1.0, 0.5, 0.1, 3)
+    columns = tuple(AccuracyColumn(name, (0, 3), 0.5, 1.0, 0.5, (3,), 0.1, 0.2, off) for name in (HOSTILE, "encrypted"))
+    unlike = (UnlikeData("refused", (4,), HOSTILE), UnlikeData("argument", (1, 2), HOSTILE))
+    return AccuracyReport(HOSTILE, 12, 5, "row", HOSTILE, HOSTILE, 0.1, columns, unlike, 0)
 
 
 def profile_of(name):

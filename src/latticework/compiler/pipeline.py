@@ -120,8 +120,9 @@ def to_polynomials(
     told = loss(found, precision_bits, SHARE, scores) if found.is_lossy else ""
     tidy = run_passes(made, TENSOR_PASSES, on_event=on_event)
     return TracedProgram(
-        tidy, found.fitted, found.shifts.tolist(), found.effects.tolist(), told, scores, num_given=num_given
-    )
+        tidy, found.fitted, found.shifts.tolist(), found.effects.tolist(), told, scores, num_given=num_given,
+        stand_ins=found.stand_ins,
+    )  # fmt: skip
 
 
 def to_vectors(

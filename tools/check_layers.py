@@ -65,8 +65,7 @@ MAY_IMPORT = {
     # models of other packages
     "importers": "ir approx frontend ops owner user user.lines",
     # what a compiled program is worth
-    "assessment": "accuracy analysis approx cost dialects expand frontend ir model ops params progress report runtime "
-    f"{PLAN}",
+    "assessment": f"accuracy analysis approx cost expand frontend ir model ops params progress report runtime {PLAN}",
     "compiler": "_core accuracy analysis approx assessment circuit codegen cost dialects expand frontend interop ir "
     f"keys layout layout_cost levels model ops params passes progress techniques user.lines {PLAN}",
     # what plans cost, and how that is told

@@ -40,9 +40,20 @@ class Assessable(Protocol):
     """What a compilation keeps to say how accurate its program is."""
 
     def report(
-        self, plan: Plan, client: Client, data: Any, labels: Any, *, named: dict[str, Any], num_encrypted: Any,
-        num_simulated: Any, seed: int, progress: bool, on_event: OnEvent | None,
-    ) -> AccuracyReport:  # fmt: skip
+        self,
+        plan: Plan,
+        costs: CostModel,
+        client: Client,
+        data: Any,
+        labels: Any,
+        *,
+        named: dict[str, Any],
+        num_encrypted: Any,
+        num_simulated: Any,
+        seed: int,
+        progress: bool,
+        on_event: OnEvent | None,
+    ) -> AccuracyReport:
         """As `Model.accuracy`."""
 
 
@@ -231,9 +242,10 @@ class Model:
                 f"accuracy: client is a {type(chosen).__name__}; give a Client that holds keys, or leave it out for "
                 "one with new keys"
             )
+        costs = self._costs or CostModel.load()
         return kept.report(
-            self.plan, chosen, X, y, named=integers, num_encrypted=encrypted, num_simulated=simulated, seed=seed,
-            progress=progress, on_event=on_event,
+            self.plan, costs, chosen, X, y, named=integers, num_encrypted=encrypted, num_simulated=simulated,
+            seed=seed, progress=progress, on_event=on_event,
         )  # fmt: skip
 
     def _why_not_assessed(self) -> str:

@@ -83,6 +83,42 @@ def test_the_layer_that_loses_is_the_first_line_that_is_off(model):
     assert report.columns[0].first_off is None
 
 
+def test_the_planted_layer_takes_the_largest_share(model):
+    report = model.accuracy(DATA, encrypted=2)
+    fourth_line, tanh_line = (line for line in report.lines if line.function is not None)
+    bad, good = fourth_line.function, tanh_line.function
+    h = DATA @ W1
+    assert fourth_line.text.startswith("a = fourth") and bad.share > 0.99 > 0.01 > good.share
+    assert np.isclose(bad.share + good.share + report.noise_share, 1.0)
+    assert np.allclose((bad.low, bad.high), (h.min(), h.max())) and bad.interval == (-HALF, HALF)
+    assert (bad.degree, bad.given, bad.outside) == ((3,), True, 0) and 2 <= bad.max_error < 2.03
+    assert np.isclose(bad.reached_error, np.abs(by_hand(h) - h**4).max())
+    assert list(bad.counts) == np.histogram(h, 40, (-HALF, HALF))[0].tolist()
+    alone = np.abs(np.tanh(by_hand(h)) @ W2 - exact(DATA)).max() / model.plan.client.outputs[0].magnitude
+    assert np.isclose(bad.effect, alone)  # the worst row is among those that are run
+    assert good.effect <= good.max_error * np.abs(W2).sum(axis=0).max() / model.plan.client.outputs[0].magnitude
+    assert np.isclose((tanh_line.low, tanh_line.high), (np.tanh(h**4).min(), np.tanh(h**4).max())).all()
+    approximated_error, simulated_error, encrypted_error = fourth_line.errors
+    assert np.isclose(approximated_error, bad.reached_error) and approximated_error >= encrypted_error > 0
+    assert abs(simulated_error - approximated_error) < 1e-3
+
+
+def test_a_step_more_of_degree_is_what_compiling_with_it_gives(model):
+    (line, _) = (line for line in model.accuracy(DATA[:8], encrypted=0).lines if line.function is not None)
+    step = line.function.step
+    assert (step.degree, step.levels, step.larger_ring) == (7, 1, None) and step.max_error < 1e-9 and step.seconds > 0
+
+    @lw.program
+    def more(x: lw.Secret[1, 6], w1, w2):
+        a = fourth(x @ w1, degree=step.degree, range=(-HALF, HALF))
+        return lw.tanh(a, range=(-3, 6)) @ w2
+
+    better = lw.compile(more, weights=(W1, W2), calibrate=DATA, precision_bits=10, **SMALL)
+    assert better.plan.client.levels_spent == model.plan.client.levels_spent + step.levels
+    products = [m.report().execution.estimate.counts.ciphertext_products for m in (model, better)]
+    assert products[1] - products[0] == step.products
+
+
 def test_precise_programs_have_no_line_that_is_off():
     @lw.program
     def precise(x: lw.Secret[6]):
@@ -182,7 +218,7 @@ def test_forms_and_keys_that_stay(model, tmp_path):
     report = model.accuracy(DATA[:10], encrypted=1)
     report.save(tmp_path / "report.json")
     found = json.loads((tmp_path / "report.json").read_text())
-    assert {"format", "name", "precision_bits", "rows", "unit", "measure", "decision", "tolerance", "columns", "unlike",
+    assert {"format", "name", "precision_bits", "rows", "unit", "measure", "decision", "tolerance", "columns", "unlike", "lines", "noise_share",
             "seed", "refused"} <= set(found)  # fmt: skip
     assert set(found["columns"][1]) == {
         "name", "rows", "score", "float_score", "agreement", "differing", "error", "relative", "first_off"
@@ -208,5 +244,5 @@ def test_models_without_a_program_say_what_is_needed(model, tmp_path):
 def test_progress_is_told(model):
     events = []
     model.accuracy(DATA[:6], encrypted=2, on_event=events.append)
-    assert {e.op for e in events} == {"float", "approximated", "simulated", "encrypted"}
+    assert {e.op for e in events} == {"float", "approximated", "simulated", "encrypted", "effects"}
     assert [e.done for e in events if e.op == "encrypted"] == [1, 2] and events[0].stage == "accuracy, float"

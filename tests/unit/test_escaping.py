@@ -21,7 +21,14 @@ from latticework.ir import Loc, Origin
 from latticework.plan.schema import Scores, SourceLocation
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
 from latticework.report import AccuracyReport, build_report, explain_file
-from latticework.report.accuracy_data import AccuracyColumn, LineOff, UnlikeData
+from latticework.report.accuracy_data import (
+    AccuracyColumn,
+    AccuracyLine,
+    DegreeStep,
+    FunctionAccuracy,
+    LineOff,
+    UnlikeData,
+)
 from latticework.words.escaping import html_text, plain_text
 
 SOURCE = Path(lw.__file__).parent
@@ -112,7 +119,10 @@ def accuracy_report():
     off = LineOff(HOSTILE, HOSTILE, HOSTILE, 1.0, 0.5, 0.1, 3)
     columns = tuple(AccuracyColumn(name, (0, 3), 0.5, 1.0, 0.5, (3,), 0.1, 0.2, off) for name in (HOSTILE, "encrypted"))
     unlike = (UnlikeData("refused", (4,), HOSTILE), UnlikeData("argument", (1, 2), HOSTILE))
-    return AccuracyReport(HOSTILE, 12, 5, "row", HOSTILE, HOSTILE, 0.1, columns, unlike, 0)
+    step = DegreeStep(7, 0.1, 1, 2, 0.5, larger_ring=True)
+    function = FunctionAccuracy(HOSTILE, 0, 1, (-1, 1), (1, 2), 1, (3,), True, 0.1, 0.1, 0.2, 0.9, step)
+    lines = tuple(AccuracyLine(HOSTILE, HOSTILE, HOSTILE, 0, 1, 1, (0.1, None, 0.2), f) for f in (None, function))
+    return AccuracyReport(HOSTILE, 12, 5, "row", HOSTILE, HOSTILE, 0.1, columns, lines, 0.1, 0.1, 3, unlike, 0)
 
 
 def profile_of(name):

@@ -13,12 +13,15 @@ import numpy.typing as npt
 
 from latticework.accuracy import StandIn
 from latticework.assessment.arguments import Arguments
-from latticework.assessment.columns import Compared, first_off, largest_difference
+from latticework.assessment.columns import Compared, differences, first_off, largest_difference
 from latticework.assessment.decisions import RowDecisions, decisions_of
+from latticework.assessment.degree_steps import DegreeSteps
 from latticework.assessment.given_rows import GivenRows
+from latticework.assessment.lines import EFFECT_RUNS, SeenRanges, effects_of, lines_of, relative
 from latticework.assessment.mirror import Mirror
 from latticework.assessment.unlike import calibrated_columns, find_refused, refusals, unlike_columns
 from latticework.assessment.ways import WayRun, encrypted, simulated
+from latticework.cost import CostModel
 from latticework.errors import RangeError, UserError
 from latticework.frontend.samples import Sample, spaced
 from latticework.ir import Module, Value, interpret
@@ -65,6 +68,7 @@ class Assessment:
     def report(
         self,
         plan: Plan,
+        costs: CostModel,
         client: Client,
         data: Any,
         labels: Any,
@@ -81,7 +85,9 @@ class Assessment:
         given = GivenRows(plan.client, data, named)
         refused = find_refused(given, client)
         with ProgressBar(after=PATIENCE) as bar:
-            run = _AssessmentRun(self, plan, client, given, refused, _listeners(bar if progress else None, on_event))
+            run = _AssessmentRun(
+                self, plan, client, given, refused, costs, _listeners(bar if progress else None, on_event)
+            )
             return run.report(labels, *limits, seed)
 
 
@@ -112,10 +118,17 @@ class _AssessmentRun:
     """
 
     def __init__(
-        self, kept: Assessment, plan: Plan, client: Client, given: GivenRows, refused: Mapping[int, str], tell: OnEvent
+        self,
+        kept: Assessment,
+        plan: Plan,
+        client: Client,
+        given: GivenRows,
+        refused: Mapping[int, str],
+        costs: CostModel,
+        tell: OnEvent,
     ) -> None:
         self.kept, self.mirror, self.plan, self.client, self.given = kept, kept.mirror, plan, client, given
-        self.arguments = Arguments(kept.mirror, plan.client)
+        self.arguments, self.ranges, self.costs = Arguments(kept.mirror, plan.client), SeenRanges(), costs
         self.refused, self.tell, self.started = refused, tell, time.monotonic()
         self.unlike: list[UnlikeData] = refusals(refused)
         self.rows, self.whole = self.exact()
@@ -169,25 +182,53 @@ class _AssessmentRun:
         spec, given = self.plan.client, self.given
         decisions = decisions_of(spec, given, self.whole, self.rows, labels)
         columns = [self.column(FLOAT, decisions, self.rows, self.whole, None, None)]
+        seen: list[Compared | None] = []
         for name, runs in (
             (APPROXIMATED, self.approximated()),
             (SIMULATED, self.simulated(self.some(num_simulated), seed)),
             (ENCRYPTED, self.encrypted(self.some(num_encrypted))),
         ):
             compared = self.compared(runs)
+            seen.append(compared if compared.runs else None)
             if compared.runs:
                 rows = [row for each in compared.runs for row in each.run.rows]
                 found = given.joined([each.run for each in compared.runs], [each.outputs for each in compared.runs])
                 off = first_off(compared, self.mirror)
                 columns.append(self.column(name, decisions, rows, found, columns[-1], off))
+        noise = self.noise_effect(columns)
+        effects, effect_runs = self.effects(seen[0])
+        lines = lines_of(
+            self.mirror, self.plan, self.ranges, self.arguments, seen, effects, noise,
+            DegreeSteps(self.plan, self.costs),
+        )  # fmt: skip
+        whole = sum(effects) + noise
         self.unlike += self.arguments.unlike()
         if self.accepted:
             runs_of_all = given.runs(self.accepted, self.client)
             self.unlike += unlike_columns(runs_of_all, self.kept.calibrated, self.accepted)
         return AccuracyReport(
             spec.name, spec.precision_bits, given.count, given.unit, decisions.measure, decisions.words,
-            decisions.tolerance, tuple(columns), tuple(self.unlike), seed,
+            decisions.tolerance, tuple(columns), lines, noise, noise / whole if whole > 0.0 else 0.0, effect_runs,
+            tuple(self.unlike), seed,
         )  # fmt: skip
+
+    def effects(self, approximated: Compared | None) -> tuple[list[float], int]:
+        """What each polynomial does to results, in some runs and in the one that is off most."""
+        if approximated is None or approximated.worst is None:
+            return [0.0] * len(self.mirror.functions), 0
+        runs = [approximated.runs[i].run for i in spaced(len(approximated.runs), EFFECT_RUNS)]
+        worst = approximated.worst[0].run
+        runs += [] if any(run is worst for run in runs) else [worst]
+        return effects_of(self.mirror, self.plan, runs, lambda done: self.note("effects", done, len(runs))), len(runs)
+
+    def noise_effect(self, columns: Sequence[AccuracyColumn]) -> float:
+        """How far modelled noise moves results from those of polynomials without any."""
+        by_name = {column.name: column for column in columns}
+        if SIMULATED not in by_name:
+            return 0.0
+        noisy, clean = by_name[SIMULATED], by_name[APPROXIMATED]
+        places = np.searchsorted(clean.rows, noisy.rows)
+        return relative(self.plan, differences(noisy.results, self.part(clean.results, places)))
 
     def some(self, number: int) -> list[int]:
         """So many of the accepted rows, evenly spaced."""
@@ -197,7 +238,8 @@ class _AssessmentRun:
         """All accepted rows, with polynomials."""
         runs = self.given.runs(self.accepted, self.client)
         for number, run in enumerate(runs):
-            self.mirror.run(run.inputs, on_argument=self.arguments.of(run, exact=True))
+            _, values = self.mirror.run(run.inputs, on_argument=self.arguments.of(run, exact=True))
+            self.ranges.note(values)
             on_argument = self.arguments.of(run, exact=False)
             yield WayRun(run, *self.mirror.run(run.inputs, exact=False, on_argument=on_argument))
             self.note(APPROXIMATED, number + 1, len(runs))

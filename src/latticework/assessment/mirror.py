@@ -52,6 +52,10 @@ class Mirror:
         self.positions = {value: positions[value] for value in (*inputs, *others)}
         self.functions = _placed(module, stand_ins)
 
+    def order(self) -> list[Value]:
+        """All values of the module, inputs first, as they are computed."""
+        return [*self.module.inputs, *(value for op in self.module.walk() for value in op.results)]
+
     def run(
         self,
         inputs: Mapping[str, Any],

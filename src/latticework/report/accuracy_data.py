@@ -60,6 +60,74 @@ class AccuracyColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class DegreeStep:
+    """What a polynomial of more terms would cost and give: of the highest degree for as many levels, or for one more.
+
+    degree     of it;  max_error  its largest distance from the function on the interval
+    levels, products  more than now;  seconds  predicted, that a run takes more on one thread
+    larger_ring  whether the levels do not fit the ring that the program has; None: the parameters are insecure anyhow
+    """
+
+    degree: int
+    max_error: float
+    levels: int
+    products: int
+    seconds: float
+    larger_ring: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionAccuracy:
+    """A function that is a polynomial.
+
+    low, high      between which its arguments lie, in the program itself
+    interval       on which the polynomial is close to it
+    counts         of arguments in equal parts of the interval; those outside are in the first and the last
+    outside        rows in which an argument leaves the interval
+    degree         of the polynomial, or of each in a composition;  given  by the user
+    max_error      largest distance from the function on the interval;  reached_error  of the arguments in these data
+    effect         how far results are moved by this polynomial alone, all other functions exact, to the largest output
+                   in calibration;  share  of the sum of all functions' and the noise's
+    step           None where no higher degree is looked at
+    """
+
+    function: str
+    low: float
+    high: float
+    interval: tuple[float, float]
+    counts: tuple[int, ...]
+    outside: int
+    degree: tuple[int, ...]
+    given: bool
+    max_error: float
+    reached_error: float
+    effect: float
+    share: float
+    step: DegreeStep | None
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracyLine:
+    """A value of the program that can be looked at, and the function that made it, if one did.
+
+    where, text  its line;  name  of the value, or the operation
+    low, high    between which its elements lie, in the program itself on these data
+    calibrated   the largest magnitude in calibration; None if that is not known
+    errors       largest difference from the program itself in the columns approximated, simulated and encrypted; None
+                 where it is not seen
+    """
+
+    where: str
+    text: str
+    name: str
+    low: float
+    high: float
+    calibrated: float | None
+    errors: tuple[float | None, float | None, float | None]
+    function: FunctionAccuracy | None
+
+
+@dataclass(frozen=True, slots=True)
 class UnlikeData:
     """Rows that are unlike the data of calibration.
 
@@ -85,6 +153,8 @@ class AccuracyContents:
     decision   what is compared between columns, in words
     tolerance  within which numbers agree; None where decisions are compared
     columns    in the order float, approximated, simulated, encrypted; only those that have rows
+    lines      values in program order;  noise_effect, noise_share  of encryption, as of a function
+    effect_runs  runs that effects of functions were looked for in
     unlike     rows that are unlike calibration
     seed       of the simulated noise
     """
@@ -97,6 +167,10 @@ class AccuracyContents:
     decision: str
     tolerance: float | None
     columns: tuple[AccuracyColumn, ...]
+    lines: tuple[AccuracyLine, ...]
+    noise_effect: float
+    noise_share: float
+    effect_runs: int
     unlike: tuple[UnlikeData, ...]
     seed: int
 

@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from itertools import groupby
 
 from latticework.report.accuracy_data import AccuracyColumn, AccuracyContents
+from latticework.report.accuracy_lines import (
+    FUNCTION_HEAD,
+    STEP_HEAD,
+    VALUE_HEAD,
+    function_row,
+    functions_of,
+    noise_row,
+    step_row,
+    value_row,
+    values_shown,
+    what_tables_mean,
+)
 from latticework.report.quantities import count, power_of_two, small
 from latticework.report.text_table import WIDTH, clip, columns
 from latticework.words.escaping import plain_text
@@ -27,10 +40,34 @@ def render_accuracy_text(report: AccuracyContents) -> str:
     lines += columns(HEAD, [column_cells(report, c) for c in report.columns])
     lines += [line for note in column_notes(report) for line in _wrapped(note, "  ")]
     lines += ["", *_first_off(report)]
+    lines += _lines(report)
     if report.unlike:
         lines += ["", "rows unlike calibration"]
         lines += [line for words in unlike_words(report) for line in _wrapped(words, "  ")]
     return "\n".join(line.rstrip() for line in map(plain_text, lines))
+
+
+def _lines(report: AccuracyContents) -> list[str]:
+    """Functions, what more of them would give, and values."""
+    functions, found = functions_of(report), []
+    if functions:
+        rows = [_with_place(function_row(*pair)) for pair in functions]
+        found += ["", "functions as polynomials, and what each does to results"]
+        found += columns(_with_place(FUNCTION_HEAD), [*rows, _with_place(noise_row(report))])
+        steps = [_with_place(row) for pair in functions if (row := step_row(*pair))]
+        found += ["", "one step more of degree", *columns(_with_place(STEP_HEAD), steps)] if steps else []
+        found += [line for said in what_tables_mean(report) for line in _wrapped(said, "  ")]
+    shown = values_shown(report)
+    if shown:
+        more = "" if len(shown) == len(report.lines) else f", of {count(len(report.lines))} those that are off most"
+        found += ["", f"largest errors of values{more}"]
+        found += columns(_with_place(VALUE_HEAD), [_with_place(value_row(line)) for line in shown])
+    return found
+
+
+def _with_place(row: Sequence[str]) -> list[str]:
+    """A row whose first two cells, what and where, are one."""
+    return [f"{row[1]} {row[0]}".strip() if row[1] != "where" else row[0], *row[2:]]
 
 
 def title(report: AccuracyContents) -> str:

@@ -232,6 +232,20 @@ def test_forms_and_keys_that_stay(model, tmp_path):
         report.save(tmp_path / "report.pdf")
 
 
+def test_the_page_draws_shares_scores_and_arguments(model, tmp_path):
+    report = model.accuracy(DATA, np.argmax(exact(DATA), axis=1), encrypted=1)
+    report.save(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert page.startswith("<!DOCTYPE html>") and "<script" not in page and "http" not in page
+    polynomials, (bad, _) = report.columns[1], [line.function for line in report.lines if line.function is not None]
+    for colour, part in (("switch", polynomials.score), ("add", polynomials.agreement), ("product", bad.share)):
+        assert f'class="b-{colour}" style="width:{100 * part:.3f}%"' in page
+    assert page.count("<rect") == sum(np.count_nonzero(f.counts) for f in (x.function for x in report.lines) if f)
+    assert (
+        "a = fourth(h, degree=3, range=(-HALF, HALF))" in page and f"{bad.counts[20]} arguments from 0 to 0.1" in page
+    )
+
+
 def test_models_without_a_program_say_what_is_needed(model, tmp_path):
     model.save(tmp_path / "net.lwplan")
     loaded = lw.load(tmp_path / "net.lwplan", allow_insecure=True)

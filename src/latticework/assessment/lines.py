@@ -42,7 +42,8 @@ class SeenRanges:
 
 def relative(plan: Plan, moved: Array) -> float:
     """The largest of these errors of outputs, each to the largest output in calibration."""
-    allowed, part = allowed_errors(plan), 2.0**-plan.client.precision_bits
+    allowed = allowed_errors(plan)
+    part: float = 2.0**-plan.client.precision_bits
     return part * float(np.max(np.where(np.isfinite(allowed), moved / allowed, 0.0)))
 
 

@@ -77,7 +77,7 @@ def unlike_columns(runs: Sequence[OneRun], calibrated: Mapping[str, Columns], ro
             found.append(
                 UnlikeData(
                     "constant", tuple(rows),
-                    f"input {name}: {_listed('column', columns)} of {len(low)} the same number in every row{one}, and "
+                    f"input {name}: {_listed(columns, len(low))} the same number in every row{one}, and "
                     f"not in calibration; were they filled in?",
                 )
             )  # fmt: skip
@@ -93,7 +93,7 @@ def unlike_columns(runs: Sequence[OneRun], calibrated: Mapping[str, Columns], ro
             found.append(
                 UnlikeData(
                     "varies", other,
-                    f"input {name}: {_listed('column', columns)} of {len(low)} other numbers than the one of all of "
+                    f"input {name}: {_listed(columns, len(low))} other numbers than the one of all of "
                     "calibration",
                 )
             )  # fmt: skip
@@ -107,10 +107,10 @@ def _differs(run: OneRun, name: str, columns: Array, value: Array, place: int) -
     return bool(np.any(own[:, columns] != value))
 
 
-def _listed(noun: str, numbers: Sequence[int] | Array) -> str:
-    """`column 3 holds`, `columns 1, 2 and 5 hold`."""
+def _listed(numbers: Sequence[int] | Array, count: int) -> str:
+    """`column 3 of 16 holds`, `columns 1, 2 and 5 of 16 hold`."""
     if len(numbers) == 1:
-        return f"{noun} {numbers[0]} holds"
+        return f"column {numbers[0]} of {count} holds"
     shown = ", ".join(str(n) for n in numbers[:LISTED])
     more = f" and {len(numbers) - LISTED} more" if len(numbers) > LISTED else ""
-    return f"{noun}s {shown}{more} hold"
+    return f"columns {shown}{more} of {count} hold"

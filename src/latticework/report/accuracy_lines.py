@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import isfinite
 
 from latticework.report.accuracy_data import AccuracyContents, AccuracyLine, FunctionAccuracy
-from latticework.report.quantities import count, duration, real, share, small
+from latticework.report.quantities import count, duration, real, small
 from latticework.words.shown import count_noun
 
 FUNCTION_HEAD = ("function", "where", "arguments reach", "interval", "degree", "max error", "reached", "moves", "share")
@@ -28,13 +28,13 @@ def function_row(line: AccuracyLine, function: FunctionAccuracy) -> list[str]:
     return [
         function.function, line.where, span_text(function.low, function.high) + outside, span_text(*function.interval),
         "+".join(map(str, function.degree)) + (", given" if function.given else ""), small(function.max_error),
-        small(function.reached_error), small(function.effect), share(function.share, 1.0),
+        small(function.reached_error), small(function.effect), part_text(function.share),
     ]  # fmt: skip
 
 
 def noise_row(report: AccuracyContents) -> list[str]:
     """The same of encryption."""
-    return [NOISE, *[""] * 6, small(report.noise_effect), share(report.noise_share, 1.0)]
+    return [NOISE, *[""] * 6, small(report.noise_effect), part_text(report.noise_share)]
 
 
 def step_row(line: AccuracyLine, function: FunctionAccuracy) -> list[str]:
@@ -79,6 +79,11 @@ def what_tables_mean(report: AccuracyContents) -> Sequence[str]:
         "a step more: the highest degree for as many levels as now, or if it has that, for one more; its time is an "
         "estimate by the cost table",
     )
+
+
+def part_text(part: float) -> str:
+    """A share of the error."""
+    return "< 0.1 %" if 0 < part < 0.0005 else f"{100 * part:.1f} %"
 
 
 def span_text(low: float, high: float) -> str:

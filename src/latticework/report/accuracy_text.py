@@ -25,7 +25,7 @@ from latticework.words.escaping import plain_text
 from latticework.words.shown import count_noun
 
 LISTED = 12  # numbers of rows
-HEAD = ("", "rows", "score", "itself", "agrees", "largest error", "of the largest")
+HEAD = ("", "rows", "score", "float", "agrees", "largest error", "of the largest")
 MEANINGS = {
     "float": "the program itself",
     "approximated": "its functions as polynomials, no noise",
@@ -100,7 +100,7 @@ def column_notes(report: AccuracyContents) -> list[str]:
     notes = [f"{c.name}: {MEANINGS[c.name]}" for c in report.columns if c.name in MEANINGS]
     notes += ["agrees: share of decisions that are those of the column above, on the rows that both have"]
     if report.measure:
-        notes.append("itself: the score of the program itself on the same rows")
+        notes.append("float, beside a score: that of the program itself on the same rows")
     for column in report.columns:
         if column.differing:
             notes.append(f"{column.name}: {rows_text(report.unit, column.differing)} decided otherwise than above")

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from latticework.accuracy import StandIn
 from latticework.assessment.arguments import Arguments
 from latticework.assessment.columns import Compared, differences, first_off, largest_difference
-from latticework.assessment.decisions import RowDecisions, decisions_of
+from latticework.assessment.decisions import RowDecisions, decisions_of, finished_results
 from latticework.assessment.degree_steps import DegreeSteps
 from latticework.assessment.given_rows import GivenRows
 from latticework.assessment.lines import EFFECT_RUNS, SeenRanges, effects_of, lines_of, relative
@@ -131,6 +131,7 @@ class _AssessmentRun:
         self.arguments, self.ranges, self.costs = Arguments(kept.mirror, plan.client), SeenRanges(), costs
         self.refused, self.tell, self.started = refused, tell, time.monotonic()
         self.unlike: list[UnlikeData] = refusals(refused)
+        self.outputs: dict[str, tuple[Array, ...]] = {}  # of columns, as they are decrypted
         self.rows, self.whole = self.exact()
         known = set(self.rows)
         self.accepted = [row for row in range(given.count) if row in known and row not in refused]
@@ -228,7 +229,7 @@ class _AssessmentRun:
             return 0.0
         noisy, clean = by_name[SIMULATED], by_name[APPROXIMATED]
         places = np.searchsorted(clean.rows, noisy.rows)
-        return relative(self.plan, differences(noisy.results, self.part(clean.results, places)))
+        return relative(self.plan, differences(self.outputs[SIMULATED], self.part(self.outputs[APPROXIMATED], places)))
 
     def some(self, number: int) -> list[int]:
         """So many of the accepted rows, evenly spaced."""
@@ -285,11 +286,13 @@ class _AssessmentRun:
         errors = [largest_difference(a, b) for a, b in zip(found, ours, strict=True)]
         relative = [e / m if m else inf * bool(e) for e, m in zip(errors, magnitudes, strict=True)]
         agreement, differing = self.agreement(decisions, rows, found, before)
-        for array in found:
+        self.outputs[name] = found
+        results = tuple(finished_results(self.plan.client, found))
+        for array in results:
             array.setflags(write=False)
         score, float_score = (decisions.score(rows, decisions.read(outputs)) for outputs in (found, ours))
         return AccuracyColumn(
-            name, tuple(rows), score, float_score, agreement, differing, max(errors), max(relative), off, found
+            name, tuple(rows), score, float_score, agreement, differing, max(errors), max(relative), off, results
         )
 
     def agreement(
@@ -304,7 +307,7 @@ class _AssessmentRun:
             return None, ()
         ours, others = zip(*both, strict=True)
         alike = decisions.alike(
-            decisions.read(self.part(found, ours)), decisions.read(self.part(before.results, others))
+            decisions.read(self.part(found, ours)), decisions.read(self.part(self.outputs[before.name], others))
         )
         off = ~alike.all(axis=1)
         return float(np.mean(alike)), tuple(rows[ours[number]] for number in np.flatnonzero(off))

@@ -116,6 +116,14 @@ def _by_owner(spec: ClientSpec, given: GivenRows, result: Finished, exact: Joine
     return RowDecisions(ACCURACY if has_labels else None, words, None, read, scored if has_labels else None, known)
 
 
+def finished_results(spec: ClientSpec, outputs: Joined) -> list[Array]:
+    """What the owner makes of decrypted outputs: numbers, or classes by their names."""
+    if spec.owner is None or not spec.owner.after:
+        return list(outputs)
+    by_name = dict(zip((o.name for o in spec.outputs), outputs, strict=True))
+    return [np.array(finish(result, by_name[result.output], 0.0).value) for result in spec.owner.after]
+
+
 def _decides(result: Finished) -> bool:
     return any(step.DECIDES for step in result.steps)
 

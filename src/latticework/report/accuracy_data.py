@@ -41,10 +41,11 @@ class AccuracyColumn:
     float_score  of the program itself, on the same rows
     agreement    share of decisions that are those of the column before, on the rows that both have; None of the first
     differing    numbers of rows of which a decision is another one than in the column before
-    error        largest difference of a number of the outputs from the program itself;  relative  to the largest
-                 output in calibration
+    error        largest difference of a number of the outputs, as they are decrypted, from the program itself;
+                 relative  to the largest output in calibration
     first_off    None if results are as precise as was asked
-    results      of every output, (rows, ...), or with its rows along the batch axis; read-only, in no file
+    results      as the owner gets them, one array each: (rows, ...), or with rows along the batch axis; read-only, and
+                 in no file
     """
 
     name: str

@@ -83,6 +83,7 @@ MAY_IMPORT = {
     "model": f"analysis ir cost debug devices user report runtime {PLAN}",
     "commands": f"__init__ _core devices runtime progress {PLAN}",
     "commands.compile": "commands commands.programs compiler progress report",
+    "commands.accuracy": "commands commands.programs compiler frontend progress report",
     "commands.programs": "commands frontend importers interop",
     "commands.inspect": "commands commands.programs frontend importers",
     "commands.explain": f"commands report {PLAN}",

@@ -150,7 +150,7 @@ def main():
     approximated, simulated = report.columns[1:3]
     console.print(
         f"all {len(x_test)} test images: {approximated.float_score:.1%} right by the float network, "
-        f"{simulated.score:.1%} with ReLU approximated and noise; {approximated.agreement:.1%} of the classes are the same"
+        f"{simulated.score:.1%} with ReLU approximated and noise; {approximated.agreement:.1%} of classes are the same"
     )
     report.save(folder / "accuracy.html")
     console.print(f"report: {folder / 'accuracy.html'}")

@@ -194,6 +194,23 @@ def test_arguments_that_leave_their_interval_are_named():
     assert column(report, "approximated").first_off.row in (3, 50)
 
 
+def test_signs_of_several_polynomials_and_numbers_in_their_gap():
+    @lw.program
+    def signs(x: lw.Secret[1, 4]):
+        return lw.sign(x, gap=0.2).sum(axis=1)
+
+    data = RNG.uniform(0.3, 1, size=(20, 4)) * RNG.choice([-1, 1], size=(20, 4))
+    model = lw.compile(signs, calibrate=data, precision_bits=5, **SMALL)
+    data[3, 1] = 0.01
+    report = model.accuracy(data, encrypted=1)
+    assert np.array_equal(report.columns[0].results[0], np.sign(data).sum(axis=1))
+    (line,) = [line for line in report.lines if line.function is not None]
+    assert len(line.function.degree) > 1 and line.function.reached_error < 2.0**-5
+    (said,) = report.unlike
+    assert said.rows == (3,) and "within gap=0.2 of 0" in said.said and report.columns[1].first_off.row == 3
+    assert report.columns[1].differing == (3,)
+
+
 def test_batches_stacks_and_numbers():
     @lw.program
     def batch(x: lw.Secret[8, 6], w1):

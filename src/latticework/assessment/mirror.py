@@ -47,10 +47,11 @@ class Mirror:
 
     def __init__(self, module: Module, positions: Mapping[Value, int], stand_ins: Sequence[StandIn]) -> None:
         self.module = module
-        inputs = [value for value in module.inputs if value in positions]
-        others = [value for value in positions if value not in inputs]
-        self.positions = {value: positions[value] for value in (*inputs, *others)}
         self.functions = _placed(module, stand_ins)
+        inner = {op.result for each in self.functions for op in each.ops[:-1]}  # between polynomials of one function
+        inputs = [value for value in module.inputs if value in positions]
+        others = [value for value in positions if value not in inputs and value not in inner]
+        self.positions = {value: positions[value] for value in (*inputs, *others)}
 
     def order(self) -> list[Value]:
         """All values of the module, inputs first, as they are computed."""

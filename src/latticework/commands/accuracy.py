@@ -51,7 +51,7 @@ def accuracy(
     report: Annotated[Path | None, typer.Option(help="Report to write: .html, .txt or .json.")] = None,
     force: Force = False,
 ) -> Outcome:
-    """Say how accurate a program is on data, with polynomials, with noise and encrypted, and where it loses."""
+    """Say how accurate a program is on data, with polynomials, noise and encryption, and where it loses."""
     files = [file for file in (data, labels, weights, calibrate, example, cost_table) if file is not None]
     if report is not None:
         report_ending(report, program)

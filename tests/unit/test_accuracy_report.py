@@ -183,7 +183,9 @@ def test_arguments_that_leave_their_interval_are_named():
     def summed(x: lw.Secret[1, 6]):
         return lw.sigmoid(4 * x.sum(axis=1), degree=15)
 
-    model = lw.compile(summed, calibrate=DATA[:40] * np.sign(RNG.normal(size=6)), precision_bits=4, **SMALL)
+    model = lw.compile(
+        summed, calibrate=DATA[:40] * np.sign(np.random.default_rng(6).normal(size=6)), precision_bits=4, **SMALL
+    )
     data = DATA.copy()
     data[3], data[50] = 0.95, -0.95
     low, high = model.plan.approximations[0].low, model.plan.approximations[0].high
@@ -197,17 +199,18 @@ def test_arguments_that_leave_their_interval_are_named():
 def test_signs_of_several_polynomials_and_numbers_in_their_gap():
     @lw.program
     def signs(x: lw.Secret[1, 4]):
-        return lw.sign(x, gap=0.2).sum(axis=1)
+        return lw.sign(x, gap=0.05).sum(axis=1)
 
-    data = RNG.uniform(0.3, 1, size=(20, 4)) * RNG.choice([-1, 1], size=(20, 4))
-    model = lw.compile(signs, calibrate=data, precision_bits=5, **SMALL)
+    rng = np.random.default_rng(1)
+    data = rng.uniform(0.1, 1, size=(20, 4)) * rng.choice([-1, 1], size=(20, 4))
+    model = lw.compile(signs, calibrate=data, precision_bits=6, **SMALL)
     data[3, 1] = 0.01
     report = model.accuracy(data, encrypted=1)
     assert np.array_equal(report.columns[0].results[0], np.sign(data).sum(axis=1))
     (line,) = [line for line in report.lines if line.function is not None]
     assert len(line.function.degree) > 1 and line.function.reached_error < 2.0**-5
     (said,) = report.unlike
-    assert said.rows == (3,) and "within gap=0.2 of 0" in said.said and report.columns[1].first_off.row == 3
+    assert said.rows == (3,) and "within gap=0.05 of 0" in said.said and report.columns[1].first_off.row == 3
     assert report.columns[1].differing == (3,)
 
 
@@ -227,6 +230,8 @@ def test_batches_stacks_and_numbers():
     assert (stack.unit, stack.rows, stack.columns[3].rows) == ("run", 2, (0,))
     with pytest.raises(ShapeError, match=r"labels have shape \(5,\), and the data have 21 rows"):
         model.accuracy(DATA[:21], np.zeros(5))
+    with pytest.raises(RangeError, match="labels hold NaN or infinity, first for row 4"):
+        model.accuracy(DATA[:21], np.where(np.arange(21)[:, None] == 4, np.nan, goal[:21]))
     with pytest.raises(ShapeError, match="rows 2 have other shapes"):
         model.accuracy([[0.0] * 6, [0.0] * 6, [0.0] * 5])
 

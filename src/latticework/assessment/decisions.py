@@ -142,6 +142,11 @@ def _by_row(given: GivenRows, labels: Array) -> Array:
             f"labels have shape {labels.shape}, and the data have {count_noun(given.count, given.unit)}: give one "
             "label, or equally many, for each"
         )
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        row = int(np.argwhere(~np.isfinite(labels))[0, 0]) * given.count // len(labels)
+        raise RangeError(
+            f"labels hold NaN or infinity, first for {given.unit} {row}: leave such rows out, of the data too"
+        )
     return labels.reshape(given.count, len(labels) // given.count, *labels.shape[1:])
 
 

@@ -146,6 +146,14 @@ def main():
         target = folder / f"{name}.html"
         model.report().save(target)
         console.print(f"report: {target}")
+    report = single.accuracy(x_test, y_test, encrypted=8)
+    approximated, simulated = report.columns[1:3]
+    console.print(
+        f"all {len(x_test)} test images: {approximated.float_score:.1%} right by the float network, "
+        f"{simulated.score:.1%} with ReLU approximated and noise; {approximated.agreement:.1%} of classes are the same"
+    )
+    report.save(folder / "accuracy.html")
+    console.print(f"report: {folder / 'accuracy.html'}")
     console.print("all agree" if agreed else "DISAGREEMENT: see the table")
     return 0 if agreed else 1
 

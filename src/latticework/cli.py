@@ -24,6 +24,7 @@ PROGRAM = "latticework"
 # Name -> what it does, as its docstring says. The function of that name, in the module of that name, is the command.
 COMMANDS = {
     "compile": "Compile a program or a circuit to the server's plan and, beside it, the client file (no weights).",
+    "accuracy": "Say how accurate a program is on data, with polynomials, noise and encryption, and where it loses.",
     "inspect": "Say what a model consists of, where each operator runs, and what cannot be computed; without data.",
     "keygen": "Make a secret key and exactly the evaluation keys that the program needs.",
     "encrypt": "Encrypt the inputs of one run, with the secret key or, as anybody can, with the public key.",

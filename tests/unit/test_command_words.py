@@ -25,6 +25,7 @@ OURS = (
     "profile",
     "trust_file",
     "shape",
+    "data",
 )  # no keywords of Python
 OPTIONS = {
     option.name: option.opts[0]

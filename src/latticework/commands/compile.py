@@ -8,6 +8,16 @@ from typing import Annotated
 import typer
 
 from latticework.commands.arrays import read_arrays, read_values
+from latticework.commands.compile_options import (
+    AllowInsecure,
+    CalibrateFile,
+    CostTableFile,
+    ExampleFile,
+    PrecisionBits,
+    RingDegree,
+    SecurityBits,
+    WeightsFile,
+)
 from latticework.commands.files import Force, prepare
 from latticework.commands.programs import ProgramFile, Shapes, TrustFile, load_program
 from latticework.commands.talk import Outcome, Talk, report_outcome
@@ -24,19 +34,17 @@ def compile(
         Path, typer.Option("--output", "-o", help="Plan to write; the client file beside it ends in .lwclient.")
     ] = Path("model.lwplan"),
     force: Force = False,
-    weights: Annotated[Path | None, typer.Option(help=".npz with one array per weight, by parameter name.")] = None,
-    calibrate: Annotated[Path | None, typer.Option(help=".npy or .npz with data like the inputs.")] = None,
+    weights: WeightsFile = None,
+    calibrate: CalibrateFile = None,
     labels: Annotated[
         Path | None, typer.Option(help=".npy with a label for each row of calibrate, to score by.")
     ] = None,
-    example: Annotated[Path | None, typer.Option(help=".npy or .npz with inputs that have no shape.")] = None,
-    precision_bits: Annotated[float, typer.Option(help="Bits of every output, relative to the largest.")] = 12,
-    ring_degree: Annotated[int | None, typer.Option(help="N; the smallest that fits if not given.")] = None,
-    security_bits: Annotated[int, typer.Option(help="128, 192 or 256.")] = 128,
-    insecure: Annotated[bool, typer.Option(help="Allow a ring degree below the security asked for.")] = False,
-    cost_table: Annotated[
-        Path | None, typer.Option(help="Table of `measure`; the one that comes with the package if not given.")
-    ] = None,
+    example: ExampleFile = None,
+    precision_bits: PrecisionBits = 12,
+    ring_degree: RingDegree = None,
+    security_bits: SecurityBits = 128,
+    insecure: AllowInsecure = False,
+    cost_table: CostTableFile = None,
     network: Annotated[str, typer.Option(help="lan, wan or bits per second: what sending costs.")] = "lan",
     key_price: Annotated[float, typer.Option(help="Seconds of a run that a gigabyte less of keys is worth.")] = 0.0,
     scheme: Annotated[str, typer.Option(help="ckks, or bfv for circuits on exact integers.")] = "ckks",

@@ -1,0 +1,19 @@
+"""Options of the commands that compile a program: what it is compiled with, and how precisely."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+WeightsFile = Annotated[Path | None, typer.Option(help=".npz with one array per weight, by parameter name.")]
+CalibrateFile = Annotated[Path | None, typer.Option(help=".npy or .npz with data like the inputs.")]
+ExampleFile = Annotated[Path | None, typer.Option(help=".npy or .npz with inputs that have no shape.")]
+PrecisionBits = Annotated[float, typer.Option(help="Bits of every output, relative to the largest.")]
+RingDegree = Annotated[int | None, typer.Option(help="N; the smallest that fits if not given.")]
+SecurityBits = Annotated[int, typer.Option(help="128, 192 or 256.")]
+AllowInsecure = Annotated[bool, typer.Option(help="Allow a ring degree below the security asked for.")]
+CostTableFile = Annotated[
+    Path | None, typer.Option(help="Table of `measure`; the one that comes with the package if not given.")
+]

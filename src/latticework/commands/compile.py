@@ -31,6 +31,10 @@ def compile(
     ] = None,
     example: Annotated[Path | None, typer.Option(help=".npy or .npz with inputs that have no shape.")] = None,
     precision_bits: Annotated[float, typer.Option(help="Bits of every output, relative to the largest.")] = 12,
+    degree: Annotated[int | None, typer.Option(help="Of every function to which the program gives none.")] = None,
+    agreement: Annotated[
+        float | None, typer.Option(help="Share of decisions that are to stay, by which degrees are chosen: 0.995.")
+    ] = None,
     ring_degree: Annotated[int | None, typer.Option(help="N; the smallest that fits if not given.")] = None,
     security_bits: Annotated[int, typer.Option(help="128, 192 or 256.")] = 128,
     insecure: Annotated[bool, typer.Option(help="Allow a ring degree below the security asked for.")] = False,
@@ -74,6 +78,8 @@ def compile(
             labels=read_values(labels) if labels else None,
             example=read_values(example) if example else None,
             precision_bits=precision_bits,
+            degree=degree,
+            agreement=agreement,
             ring_degree=ring_degree,
             security_bits=security_bits,
             insecure=insecure,

@@ -64,8 +64,10 @@ MAY_IMPORT = {
     "interop": "ir dialects packing frontend",
     # models of other packages
     "importers": "ir approx frontend ops owner user user.lines",
-    "compiler": "_core accuracy analysis approx circuit codegen cost dialects expand frontend interop ir keys layout "
-    f"layout_cost levels model ops params passes progress techniques user.lines {PLAN}",
+    # what a compiled program is worth
+    "assessment": f"accuracy analysis approx cost expand frontend ir model ops params progress report runtime {PLAN}",
+    "compiler": "_core accuracy analysis approx assessment circuit codegen cost dialects expand frontend interop ir "
+    f"keys layout layout_cost levels model ops params passes progress techniques user.lines {PLAN}",
     # what plans cost, and how that is told
     "cost": f"params {PLAN}",
     "machine": f"_core analysis codegen cost params {PLAN}",

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +22,13 @@ from latticework.ir import Module, Value, interpret
 from latticework.plan.arguments import OutputLanes, rebuild_result, scatter
 from latticework.plan.schema import ClientSpec, IndexInput, Plan, Scores, SecretInput
 from latticework.plan.serialise import read_plan, write_plan
-from latticework.report import Report, build_report
+from latticework.report import AccuracyReport, Report, build_report
 from latticework.report.lanes_text import lanes_text
 from latticework.report.text_table import WIDTH
 from latticework.runtime import Client, Keys, PublicKeys, Server
 from latticework.runtime.arguments import gather_inputs, inputs_by_name
 from latticework.runtime.batches import Extent, extent_of, in_runs, of_run, put_together
+from latticework.runtime.events import OnEvent
 from latticework.runtime.finished import finished_arrays
 from latticework.runtime.prepared import prepared_inputs
 from latticework.user.numbers import real_array
@@ -35,12 +36,37 @@ from latticework.words.escaping import plain_text
 from latticework.words.shown import describe
 
 
+class Assessable(Protocol):
+    """What a compilation keeps to say how accurate its program is."""
+
+    def report(
+        self,
+        plan: Plan,
+        costs: CostModel,
+        client: Client,
+        data: Any,
+        labels: Any,
+        *,
+        named: dict[str, Any],
+        num_encrypted: Any,
+        num_simulated: Any,
+        seed: int,
+        progress: bool,
+        on_event: OnEvent | None,
+    ) -> AccuracyReport:
+        """As `Model.accuracy`."""
+
+
 @dataclass(frozen=True)
 class Reference:
-    """The program on cleartext tensors, to run beside the plan: tensor IR with layouts, and the values' positions."""
+    """The program on cleartext tensors, to run beside the plan: tensor IR with layouts, and the values' positions.
+
+    assessment  of programs on arrays, whose functions are approximated
+    """
 
     module: Module
     positions: Mapping[Value, int]
+    assessment: Assessable | None = None
 
 
 class Model:
@@ -178,6 +204,62 @@ class Model:
             )
         reference = None if self._reference is None else (self._reference.module, self._reference.positions)
         return debug_run(self.plan, client, inputs, named, reference)
+
+    def accuracy(
+        self,
+        X: Any,
+        y: Any = None,
+        encrypted: int = 8,
+        *,
+        simulated: int = 1024,
+        client: Client | None = None,
+        seed: int = 0,
+        progress: bool = True,
+        on_event: OnEvent | None = None,
+        **integers: int,
+    ) -> AccuracyReport:
+        """How accurate the program is on data, and where it loses.
+
+        Four columns: the program itself, its functions as polynomials, that with modelled noise, and encrypted.
+
+        X          what `Client.encrypt` takes: any number of rows, or a stack (runs, *shape); a tuple, or a dictionary
+                   by name, of several inputs
+        y          a label for each row, as `compile(labels=)` takes them; where the owner's steps give classes, those
+        encrypted  rows that a client and a server compute, evenly spaced; 0: none
+        simulated  rows with modelled noise at most, evenly spaced;  seed  of the noise
+        client     one that holds keys, made anew if not given
+        progress   after two seconds, tell on a terminal or in a notebook how far it is;  on_event  called as it goes
+        integers   run-time integers (lw.Index)
+        raises     TraceError for a model that holds no program; ShapeError, DtypeError or RangeError for data, or
+                   labels, that are not of the program. Rows that clients refuse are left out, and named
+        """
+        kept = self._reference.assessment if self._reference is not None else None
+        if kept is None:
+            raise TraceError(self._why_not_assessed())
+        chosen = self.client() if client is None else client
+        if not isinstance(chosen, Client):
+            raise DtypeError(
+                f"accuracy: client is a {type(chosen).__name__}; give a Client that holds keys, or leave it out for "
+                "one with new keys"
+            )
+        costs = self._costs or CostModel.load()
+        return kept.report(
+            self.plan, costs, chosen, X, y, named=integers, num_encrypted=encrypted, num_simulated=simulated,
+            seed=seed, progress=progress, on_event=on_event,
+        )  # fmt: skip
+
+    def _why_not_assessed(self) -> str:
+        name = self.plan.client.name
+        if self._reference is None:
+            return (
+                f"accuracy: the model of {name} was loaded from a file, which holds no program to compare results "
+                "with; compile the program again, lw.compile(program, weights=..., calibrate=...), with the options of "
+                "the first time, and ask that model"
+            )
+        return (
+            f"accuracy: {name} computes what is written, its functions are not approximated here; debug() compares an "
+            "encrypted run with it, value by value"
+        )
 
     def lanes(self, name: str = "result") -> OutputLanes:
         """Where a result of a circuit lies: `lanes=` of an input of another circuit that goes on with it.

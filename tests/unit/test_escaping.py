@@ -20,7 +20,15 @@ from latticework.frontend import trace
 from latticework.ir import Loc, Origin
 from latticework.plan.schema import Scores, SourceLocation
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
-from latticework.report import build_report, explain_file
+from latticework.report import AccuracyReport, build_report, explain_file
+from latticework.report.accuracy_data import (
+    AccuracyColumn,
+    AccuracyLine,
+    DegreeStep,
+    FunctionAccuracy,
+    LineOff,
+    UnlikeData,
+)
 from latticework.words.escaping import html_text, plain_text
 
 SOURCE = Path(lw.__file__).parent
@@ -90,6 +98,7 @@ def objects(plan, owner, encrypted):
         "model.Model": model,
         "debug.DebugReport": DebugReport((row, dataclasses.replace(row, error=0.0))),
         "report.report.Report": model.report(),
+        "report.accuracy_report.AccuracyReport": accuracy_report(),
         "runtime.client.Client": client,
         "runtime.server.Server": model.server(keys.public(), threads=1),
         "runtime.encrypted.Encrypted": encrypted,
@@ -104,6 +113,17 @@ def objects(plan, owner, encrypted):
         "errors.MissingKeyError": errors.MissingKeyError(HOSTILE, at=loc),
         **traced(loc),
     }
+
+
+def accuracy_report():
+    """Full of hostile text."""
+    off = LineOff(HOSTILE, HOSTILE, HOSTILE, 1.0, 0.5, 0.1, 3)
+    columns = tuple(AccuracyColumn(name, (0, 3), 0.5, 1.0, 0.5, (3,), 0.1, 0.2, off) for name in (HOSTILE, "encrypted"))
+    unlike = (UnlikeData("refused", (4,), HOSTILE), UnlikeData("argument", (1, 2), HOSTILE))
+    step = DegreeStep(7, 0.1, 1, 2, 0.5, larger_ring=True)
+    function = FunctionAccuracy(HOSTILE, 0, 1, (-1, 1), (1, 2), 1, (3,), True, 0.1, 0.1, 0.2, 0.9, step)
+    lines = tuple(AccuracyLine(HOSTILE, HOSTILE, HOSTILE, 0, 1, 1, (0.1, None, 0.2), f) for f in (None, function))
+    return AccuracyReport(HOSTILE, 12, 5, "row", HOSTILE, HOSTILE, 0.1, columns, lines, 0.1, 0.1, 3, unlike, 0)
 
 
 def profile_of(name):

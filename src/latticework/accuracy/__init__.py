@@ -15,10 +15,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from latticework.accuracy.degrees import choose_degrees
-from latticework.accuracy.effects import Effects, with_error, with_polynomials
+from latticework.accuracy.effects import Effects, stages_of, with_error, with_polynomials
 from latticework.accuracy.levels import least_levels
 from latticework.accuracy.scores import scores_of
-from latticework.accuracy.uses import ApproximatedProgram, Fitted, FloatArray, FunctionUse, uses_of
+from latticework.accuracy.uses import ApproximatedProgram, Fitted, FloatArray, FunctionUse, StandIn, uses_of
 from latticework.accuracy.words import FunctionsTooDeepError, loss, refusal, too_deep
 from latticework.frontend.samples import Sample
 from latticework.ir import Module
@@ -28,6 +28,7 @@ __all__ = [
     "ApproximatedProgram",
     "Fitted",
     "FunctionsTooDeepError",
+    "StandIn",
     "approximate_functions",
     "loss",
     "scores_of",
@@ -89,7 +90,11 @@ def approximate_functions(
         Fitted(use.function.name, use.op.loc, use.interval, made_of.degree, error, use.given is not None, least)
         for use, made_of, error, least in zip(uses, polynomials, errors.tolist(), needed, strict=True)
     ]
-    return ApproximatedProgram(made, fitted, shifts, effects, magnitudes, is_lossy)
+    stand_ins = tuple(
+        StandIn(use, stages_of(with_error(polynomial, error)), degree)
+        for use, polynomial, error, degree in zip(uses, polynomials, errors.tolist(), degrees, strict=True)
+    )
+    return ApproximatedProgram(made, fitted, shifts, effects, magnitudes, is_lossy, stand_ins)
 
 
 def _find_needed(uses: Sequence[FunctionUse], parts: FloatArray) -> Sequence[int | None]:

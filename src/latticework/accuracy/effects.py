@@ -186,6 +186,11 @@ def with_error(found: IntervalPolynomial | CompositeSign, error: float) -> Inter
     return replace(found, stages=(*found.stages[:-1], replace(found.stages[-1], error=error)))
 
 
+def stages_of(found: IntervalPolynomial | CompositeSign) -> tuple[IntervalPolynomial, ...]:
+    """The polynomials that are evaluated one after the other."""
+    return found.stages if isinstance(found, CompositeSign) else (found,)
+
+
 def with_polynomials(module: Module, polynomials: Sequence[IntervalPolynomial | CompositeSign | None]) -> Module:
     """A copy of a module whose functions, in order, are these polynomials, composed ones one stage after the other.
 
@@ -198,7 +203,7 @@ def with_polynomials(module: Module, polynomials: Sequence[IntervalPolynomial | 
         if found is None:
             return False
         value = mapping[op.operands[0]]
-        for stage in found.stages if isinstance(found, CompositeSign) else (found,):
+        for stage in stages_of(found):
             value = builder.build(POLYNOMIAL.spec, [value], polynomial=stage)
         if op.result.origin is not None and not op.result.origin.name:
             value.origin = replace(op.result.origin, name=op.attrs["function"].name)

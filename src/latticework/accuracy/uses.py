@@ -97,6 +97,18 @@ class FunctionUse:
 
 
 @dataclass(frozen=True)
+class StandIn:
+    """One function, and the polynomials that stand in for it, one after the other.
+
+    degree  of the polynomial, or that the composition of several counts as (`FunctionUse.polynomial`)
+    """
+
+    use: FunctionUse
+    stages: tuple[IntervalPolynomial, ...]
+    degree: int
+
+
+@dataclass(frozen=True)
 class ApproximatedProgram:
     """A program whose functions are polynomials.
 
@@ -104,6 +116,7 @@ class ApproximatedProgram:
     shifts      of every output, how far the polynomials move an element at most, on calibration data
     effects     the same for inputs like those of calibration: what the largest errors can do
     magnitudes  largest element of every output in calibration
+    stand_ins   the functions themselves, and the polynomials that took their places
     is_lossy    whether degrees that the user gave take more than functions may
     """
 
@@ -113,6 +126,7 @@ class ApproximatedProgram:
     effects: FloatArray
     magnitudes: FloatArray
     is_lossy: bool
+    stand_ins: tuple[StandIn, ...] = ()
 
 
 def uses_of(module: Module) -> list[FunctionUse]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from latticework.accuracy import FunctionsTooDeepError
+from latticework.assessment import Assessment
 from latticework.compiler.bootstrap_options import (
     AUTO,
     check_bootstrap,
@@ -223,7 +224,7 @@ def compile(
             stages = stages.followed_by(each.name, shapes[each.name] or samples[0][each.name].shape, each.step)
         program, samples = rescaled(program, scalings), scaled_samples(samples, scalings)
         module = to_tensors(program, weights, example)
-    num_given = len(samples)
+    num_given, program_itself = len(samples), module
     samples += later_samples(program, module, samples, fed, _whole("feed_runs", feed_runs))
     largest = Need(0, 1, ceil(precision_bits), 2), ring_degree or 1 << MAX_RING_LOG2, security_bits
     is_refreshed = chosen is not None or (bootstrap == AUTO and obstacle(ring_degree, security_bits) is None)
@@ -270,7 +271,10 @@ def compile(
         few = 0 if data is None else repeated_rows(program, module, data, batch)
         plan = replace(plan, client=replace(plan.client, batch=replace(batch, calibrated=few)))
     plan = replace(plan, client=with_stages(plan.client, stages))
-    return Model(plan, Reference(vectors.placed, vectors.positions), costs, allow_insecure=insecure)
+    assessment = Assessment(
+        program_itself, vectors.placed, vectors.positions, traced.stand_ins, [] if data is None else samples[:num_given]
+    )
+    return Model(plan, Reference(vectors.placed, vectors.positions, assessment), costs, allow_insecure=insecure)
 
 
 def _refuse_stages(program: Program | Circuit, owner: OwnerStages | None, scale_columns: bool | None) -> None:

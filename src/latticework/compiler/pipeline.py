@@ -15,6 +15,7 @@ from latticework.compiler.stages import Lowered, TracedProgram, Vectors
 from latticework.compiler.tabulating import tabulate
 from latticework.cost import CostModel
 from latticework.cost.block_maps import block_prices
+from latticework.cost.weights import LEVEL_SHARE
 from latticework.dialects.tensor import TensorType
 from latticework.frontend import Program, calibrate, trace
 from latticework.frontend.samples import Sample
@@ -82,7 +83,6 @@ UNROLLING_PASSES = (unroll.PASS, *_TIDY)
 _LEFT_OUT = {"shared_babies": share_inputs.PASS, "shared_giants": share_outputs.PASS}
 
 SCARCE_LEVEL_SHARE = 100.0
-LEVEL_SHARE = 1.5  # of a program's time over its levels: what one more of them costs, everything having one more limb
 BOOTSTRAP_ROTATIONS = 12  # that take as long as a bootstrap, by the levels that it leaves: 4.5 s by 14, A14
 OnEvent = Callable[[PassEvent], None]
 
@@ -126,8 +126,9 @@ def to_polynomials(
     told = loss(found, precision_bits, SHARE, scores, agreement) if found.is_lossy else ""
     tidy = run_passes(made, TENSOR_PASSES, on_event=on_event)
     return TracedProgram(
-        tidy, found.fitted, found.shifts.tolist(), found.effects.tolist(), told, scores, num_given=num_given
-    )
+        tidy, found.fitted, found.shifts.tolist(), found.effects.tolist(), told, scores, num_given=num_given,
+        stand_ins=found.stand_ins,
+    )  # fmt: skip
 
 
 def to_vectors(

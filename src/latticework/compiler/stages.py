@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from latticework.accuracy import Fitted
+from latticework.accuracy import Fitted, StandIn
 from latticework.codegen.emit import Code
 from latticework.ir import Loc, Module, Op, Value
 from latticework.ops.lower import PlacedTensor
@@ -29,6 +29,7 @@ class TracedProgram:
     loss     what degrees that the user gave lose, in words, where that is more than was asked; then `is_lossy`
     scores   against labels of calibration rows, if there were any
     fed      numbers of outputs that are an input of the next run -> the number of that input
+    stand_ins  the functions themselves, and the polynomials that took their places
     num_given  samples that runs one after the other start from; those after them are what is fed later
     """
 
@@ -40,6 +41,7 @@ class TracedProgram:
     scores: Scores | None = None
     fed: Mapping[int, int] = field(default_factory=dict)
     num_given: int | None = None
+    stand_ins: tuple[StandIn, ...] = ()
 
     @property
     def is_lossy(self) -> bool:

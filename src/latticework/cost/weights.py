@@ -11,6 +11,8 @@ from latticework.instructions.shapes import b_limbs, digit_limbs, q_limbs
 from latticework.instructions.work import Shape
 from latticework.params import ModulusChain
 
+LEVEL_SHARE = 1.5  # of a program's time over its levels: what one more of them costs, everything having one more limb
+
 
 class Weights(NamedTuple):
     """Seconds of operations on ciphertexts of one vector at one level.

@@ -44,6 +44,16 @@ def batch_of(module: Module) -> Batch | None:
     return replace(batch, mixed=found_others) if others else None
 
 
+def row_axes(module: Module, names: Sequence[str]) -> dict[Value, int]:
+    """Of every value that holds the rows of these inputs, along which of its axes they lie.
+
+    Empty where the module does not keep the rows of these inputs apart.
+    """
+    walk = _RowWalk(module)
+    found = walk.known if walk.outputs(names) is not None else {}
+    return {value: rows.axis for value, rows in found.items() if rows.axis is not None}
+
+
 def _reason(module: Module, name: str, batch: Batch) -> str:
     """Why an input does not hold rows although others do."""
     walk = _RowWalk(module)

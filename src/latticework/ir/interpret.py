@@ -15,15 +15,21 @@ from latticework.ir.module import Module
 from latticework.ir.types import INDEX
 
 OnValue = Callable[[Value, Array], None]
+Meaning = Callable[[list[Array]], list[Array]]
 
 
 def interpret(
-    module: Module, inputs: Mapping[str, Any] | Sequence[Any], *, on_value: OnValue | None = None
+    module: Module,
+    inputs: Mapping[str, Any] | Sequence[Any],
+    *,
+    on_value: OnValue | None = None,
+    instead: Mapping[Op, Meaning] = {},
 ) -> list[Array]:
     """Run a module.
 
     inputs    by name, or in order; an input of type index is a Python int
     on_value  called for every value as it gets known: inputs, block arguments and results, in loops each time
+    instead   of some ops what computes their results, from their operands, in the place of their meanings
     returns   the outputs, in order
     raises    ShapeError, RangeError for inputs that do not fit; IrError if an op has no meaning or a source no data
     """
@@ -35,7 +41,7 @@ def interpret(
         for name, value, array in zip(module.input_names, module.inputs, arguments, strict=True)
         if value.type is INDEX
     }
-    return _Interpreter(module.sources, indices, on_value).run(module.body, arguments)
+    return _Interpreter(module.sources, indices, on_value, instead).run(module.body, arguments)
 
 
 def _arguments(module: Module, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Array]:
@@ -58,10 +64,17 @@ def _arguments(module: Module, inputs: Mapping[str, Any] | Sequence[Any]) -> lis
 class _Interpreter:
     """The state of one run; the `Context` of the meanings it calls."""
 
-    def __init__(self, sources: dict[str, Array], index_inputs: dict[str, int], on_value: OnValue | None) -> None:
+    def __init__(
+        self,
+        sources: dict[str, Array],
+        index_inputs: dict[str, int],
+        on_value: OnValue | None,
+        instead: Mapping[Op, Meaning],
+    ) -> None:
         self.sources = sources
         self.index_inputs = index_inputs
         self._on_value = on_value
+        self._instead = instead
         self._arrays: dict[Value, Array] = {}
 
     def run(self, block: Block, arguments: Sequence[Array]) -> list[Array]:
@@ -85,8 +98,10 @@ class _Interpreter:
     def _results(self, op: Op) -> list[Array]:
         if op.spec.meaning is None:
             raise IrError(f"interpret: {op.name} has no meaning on arrays", at=op.loc)
+        operands = [self._arrays[value] for value in op.operands]
         try:
-            results = op.spec.meaning(op, [self._arrays[value] for value in op.operands], self)
+            other = self._instead.get(op)
+            results = op.spec.meaning(op, operands, self) if other is None else other(operands)
         except UserError as error:
             raise locate(error, op.loc) from None
         if len(results) != len(op.results):

@@ -1,5 +1,6 @@
 """Reports on compiled programs, as text, as one self-contained HTML page and as JSON."""
 
+from latticework.report.accuracy_report import AccuracyReport
 from latticework.report.build import build_client_report, build_report
 from latticework.report.explain import explain_file, file_facts
 from latticework.report.memory import memory_data, memory_text
@@ -7,6 +8,7 @@ from latticework.report.report import Report, report_ending
 from latticework.report.under_budget import under_budget
 
 __all__ = [
+    "AccuracyReport",
     "Report",
     "build_client_report",
     "build_report",

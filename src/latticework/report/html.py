@@ -1,11 +1,9 @@
-"""A report as HTML: one page without network or script, light or dark as the reader has it."""
+"""A report as HTML."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import lru_cache
-from importlib.resources import files
 
 from latticework.analysis.estimate import CostEstimate
 from latticework.report.bars import legend, stacked_bar
@@ -26,6 +24,7 @@ from latticework.report.layout_words import LEGEND, layout_words
 from latticework.report.markup import code, facts, fold, layout, section, table, whole
 from latticework.report.memory_html import keys_in_memory
 from latticework.report.owner_work import owner_html
+from latticework.report.page import fragment, page
 from latticework.report.quantities import (
     as_digits,
     count,
@@ -67,14 +66,7 @@ MAX_LISTED_LINES = 24
 
 def render_page(report: Contents) -> str:
     """The whole page."""
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
-        f"<title>{html_text(report.name)} · latticework report</title>"
-        "<style>body{margin:0;background:#fff}@media (prefers-color-scheme:dark){body{background:#15181e}}</style>"
-        f"</head><body>{render_fragment(report)}</body></html>\n"
-    )
+    return page(f"{report.name} · latticework report", render_fragment(report))
 
 
 def render_fragment(report: Contents) -> str:
@@ -86,12 +78,7 @@ def render_fragment(report: Contents) -> str:
     parts += [_client(report), _keys(report), _chain(report)]
     notes = "".join(f"<li>{html_text(note)}</li>" for note in report.notes)
     parts.append(section("Notes", f'<ul class="notes">{notes}</ul>'))
-    return f'<style>{_style()}</style><article class="lw-report">{"".join(parts)}</article>'
-
-
-@lru_cache(maxsize=1)
-def _style() -> str:
-    return files(__package__).joinpath("style.css").read_text(encoding="utf-8")
+    return fragment(parts)
 
 
 def _title(report: Contents) -> str:

@@ -1,0 +1,122 @@
+"""What the functions of a program are applied to: how far it reaches over their intervals, how often, in which rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.assessment.given_rows import OneRun
+from latticework.assessment.mirror import Mirror, OnArgument
+from latticework.frontend.batching import row_axes
+from latticework.ir import Value
+from latticework.plan.schema import ClientSpec, SourceLocation
+from latticework.report.accuracy_data import UnlikeData
+from latticework.report.lines import where_text
+
+Array = npt.NDArray[Any]
+BINS = 40
+BEYOND = 1e-6  # of an interval, that rounding may take arguments out of it
+
+
+@dataclass
+class ArgumentsSeen:
+    """Of one function.
+
+    low, high  the smallest and the largest argument in the program itself
+    counts     of these by equal parts of the interval, those outside in the first and the last
+    off        largest |polynomial - function| of them
+    outside    row -> the argument that is farthest outside of the interval, of the program itself or of polynomials
+    in_gap     rows in which one is so close to 0 that its sign is not said
+    """
+
+    low: float = inf
+    high: float = -inf
+    counts: Array = field(default_factory=lambda: np.zeros(BINS, dtype=np.int64))
+    off: float = 0.0
+    outside: dict[int, float] = field(default_factory=dict)
+    in_gap: set[int] = field(default_factory=set)
+
+
+class Arguments:
+    """Of all functions of a program, run by run."""
+
+    def __init__(self, mirror: Mirror, spec: ClientSpec) -> None:
+        self.functions = mirror.functions
+        self.seen = [ArgumentsSeen() for _ in self.functions]
+        names = () if spec.batch is None else spec.batch.inputs
+        axes: Mapping[Value, int] = row_axes(mirror.module, names) if names else {}
+        self.axes = [axes.get(each.ops[0].operands[0]) for each in self.functions]
+
+    def of(self, run: OneRun, *, exact: bool) -> OnArgument:
+        """What takes note of the arguments of a run.
+
+        exact  functions are: then ranges are noted, and how often an argument lies where
+        """
+
+        def note(number: int, array: Array) -> None:
+            seen, axis = self.seen[number], self.axes[number]
+            rows = [np.ravel(array)] if axis is None or len(run.rows) < 2 else np.moveaxis(array, axis, 0)
+            for row, own in zip(run.rows, rows, strict=False):
+                self._note_row(number, row, np.ravel(own))
+            if not exact or not array.size:
+                return
+            whole = np.concatenate([np.ravel(own) for own in rows[: len(run.rows)]])
+            (low, high), each = self.functions[number].stand_in.use.interval, self.functions[number]
+            seen.low, seen.high = min(seen.low, float(whole.min())), max(seen.high, float(whole.max()))
+            seen.counts += np.histogram(np.clip(whole, low, high), BINS, (low, high))[0]
+            with np.errstate(all="ignore"):
+                off = np.abs(each.approximated(whole) - each.exact(whole))
+            gap = each.stand_in.use.function.gap
+            seen.off = max(seen.off, float(np.max(off[np.abs(whole) >= gap], initial=0.0)))
+
+        return note
+
+    def _note_row(self, number: int, row: int, own: Array) -> None:
+        use, seen = self.functions[number].stand_in.use, self.seen[number]
+        (low, high), room = use.interval, BEYOND * (use.interval[1] - use.interval[0])
+        if not own.size:
+            return
+        least, most = float(own.min()), float(own.max())
+        for value in (least, most):
+            far = max(low - value, value - high)
+            if far > room and far > _far(seen.outside.get(row), low, high):
+                seen.outside[row] = value
+        if use.function.gap and float(np.min(np.abs(own))) < use.function.gap:
+            seen.in_gap.add(row)
+
+    def unlike(self) -> list[UnlikeData]:
+        """Rows in which an argument is where its polynomial says nothing about the function."""
+        found = []
+        for each, seen in zip(self.functions, self.seen, strict=True):
+            use = each.stand_in.use
+            where = where_text(SourceLocation(use.op.loc.file, use.op.loc.line, ""))
+            if seen.outside:
+                rows = tuple(sorted(seen.outside))
+                value = max(seen.outside.values(), key=lambda x: _far(x, *use.interval))
+                row = next(row for row in rows if seen.outside[row] == value)
+                found.append(
+                    UnlikeData(
+                        "argument", rows,
+                        f"{use} at {where}: its argument leaves that interval, {value:.4g} in row {row} at most; "
+                        "the polynomial is no approximation there: calibrate on such data, or give range=",
+                    )
+                )  # fmt: skip
+            if seen.in_gap:
+                found.append(
+                    UnlikeData(
+                        "argument", tuple(sorted(seen.in_gap)),
+                        f"{use} at {where}: its argument is within gap={use.function.gap:g} of 0, where any "
+                        "number between -1 and 1 may come out",
+                    )
+                )  # fmt: skip
+        return found
+
+
+def _far(value: float | None, low: float, high: float) -> float:
+    """How far outside of an interval."""
+    return 0.0 if value is None else max(low - value, value - high)

@@ -1,0 +1,99 @@
+"""Rows of the tables that tell, line by line, where a program loses; text and HTML show the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+
+from latticework.report.accuracy_data import AccuracyContents, AccuracyLine, FunctionAccuracy
+from latticework.report.quantities import count, duration, real, small
+from latticework.words.shown import count_noun
+
+FUNCTION_HEAD = ("function", "where", "arguments reach", "interval", "degree", "max error", "reached", "moves", "share")
+STEP_HEAD = ("function", "where", "degree", "max error", "levels", "products", "time of a run", "ring")
+VALUE_HEAD = ("value", "where", "reaches", "calibrated", "approximated", "simulated", "encrypted")
+MOST_VALUES = 24
+NOISE = "noise"
+
+
+def functions_of(report: AccuracyContents) -> list[tuple[AccuracyLine, FunctionAccuracy]]:
+    """The lines with functions, those that cause most first."""
+    found = [(line, line.function) for line in report.lines if line.function is not None]
+    return sorted(found, key=lambda pair: -pair[1].share)
+
+
+def function_row(line: AccuracyLine, function: FunctionAccuracy) -> list[str]:
+    """What a function's polynomial does to the results."""
+    outside = f", outside in {count_noun(function.outside, 'row')}" if function.outside else ""
+    return [
+        function.function, line.where, span_text(function.low, function.high) + outside, span_text(*function.interval),
+        "+".join(map(str, function.degree)) + (", given" if function.given else ""), small(function.max_error),
+        small(function.reached_error), small(function.effect), part_text(function.share),
+    ]  # fmt: skip
+
+
+def noise_row(report: AccuracyContents) -> list[str]:
+    """The same of encryption."""
+    return [NOISE, *[""] * 6, small(report.noise_effect), part_text(report.noise_share)]
+
+
+def step_row(line: AccuracyLine, function: FunctionAccuracy) -> list[str]:
+    """What one step more of a function's degree costs and gives; nothing where there is none."""
+    step = function.step
+    if step is None:
+        return []
+    ring = "" if step.larger_ring is None else "a larger one" if step.larger_ring else "the same"
+    return [
+        function.function, line.where, f"{'+'.join(map(str, function.degree))} → {step.degree}",
+        f"{small(function.max_error)} → {small(step.max_error)}", _more(step.levels), _more(step.products),
+        f"+{duration(step.seconds)}" if step.seconds >= 0 else f"-{duration(-step.seconds)}", ring,
+    ]  # fmt: skip
+
+
+def values_shown(report: AccuracyContents) -> list[AccuracyLine]:
+    """All values, or of very many those that are off most, in program order."""
+    if len(report.lines) <= MOST_VALUES:
+        return list(report.lines)
+    worst = sorted(range(len(report.lines)), key=lambda n: -worst_error(report.lines[n]))[:MOST_VALUES]
+    return [report.lines[n] for n in sorted(worst)]
+
+
+def worst_error(line: AccuracyLine) -> float:
+    """In any column."""
+    return max((e for e in line.errors if e is not None), default=0.0)
+
+
+def value_row(line: AccuracyLine) -> list[str]:
+    """How far a value is off."""
+    calibrated = "" if line.calibrated is None else f"± {real(line.calibrated)}"
+    errors = ["" if e is None else small(e) for e in line.errors]
+    return [line.name, line.where, span_text(line.low, line.high), calibrated, *errors]
+
+
+def what_tables_mean(report: AccuracyContents) -> Sequence[str]:
+    """What heads of the tables stand for."""
+    return (
+        "max error: largest distance of the polynomial from the function on its interval; reached: of the arguments in "
+        f"these data; moves: how far it alone moves a result, to the largest of calibration, in {report.effect_runs} "
+        "runs; share: of what all functions and the noise do, each by itself",
+        "a step more: the highest degree for as many levels as now, or if it has that, for one more; its time is an "
+        "estimate by the cost table",
+    )
+
+
+def part_text(part: float) -> str:
+    """A share of the error."""
+    return "< 0.1 %" if 0 < part < 0.0005 else f"{100 * part:.1f} %"
+
+
+def span_text(low: float, high: float) -> str:
+    """From a number to another."""
+    return f"{_short(low)} to {_short(high)}" if isfinite(low) and isfinite(high) else ""
+
+
+def _short(value: float) -> str:
+    return real(float(f"{value:.3g}"))
+
+
+def _more(number: int) -> str:
+    return f"+{count(number)}" if number > 0 else count(number) if number < 0 else "0"

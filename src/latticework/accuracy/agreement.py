@@ -68,16 +68,25 @@ class Agreement:
 def same_largest(exact: Outputs, others: Outputs) -> npt.NDArray[np.bool_]:
     """Whether the largest number along the last axis of the first output is at the same place, or at one as large.
 
-    raises  RangeError where that is a single number
+    The last axis is the last one that has several elements.
+    raises  RangeError where there is none
     """
-    if exact[0].ndim == 0 or exact[0].shape[-1] == 1:
+    wanted, found = (_open_ended(outputs[0]) for outputs in (exact, others))
+    if wanted.size == 1:
         raise RangeError(
             "compile: agreement= compares decisions, and the first output is a single number a row, which may be none; "
             "ask for precision_bits=, or import a classifier's predict"
         )
-    places = np.argmax(others[0], axis=-1, keepdims=True)
-    chosen = np.take_along_axis(exact[0], places, axis=-1)
-    return np.asarray(np.ravel(chosen == np.max(exact[0], axis=-1, keepdims=True)))
+    chosen = np.take_along_axis(wanted, np.argmax(found, axis=-1, keepdims=True), axis=-1)
+    return np.asarray(np.ravel(chosen == np.max(wanted, axis=-1, keepdims=True)))
+
+
+def _open_ended(results: FloatArray) -> FloatArray:
+    """Without axes of one element at the end, but for one."""
+    kept = results
+    while kept.ndim > 1 and kept.shape[-1] == 1:
+        kept = kept[..., 0]
+    return kept.reshape(1) if kept.ndim == 0 else kept
 
 
 @dataclass(frozen=True)
@@ -251,8 +260,10 @@ def _polynomial(use: FunctionUse, degree: int | None) -> IntervalPolynomial | Co
 
 def _distance(results: FloatArray) -> FloatArray:
     """Of each row, along the last axis, to another place of the largest number."""
-    size = float(np.max(np.abs(results), initial=0.0)) or 1.0
-    if results.ndim == 0 or results.shape[-1] == 1:
+    rows = _open_ended(results)
+    size = float(np.max(np.abs(rows), initial=0.0)) or 1.0
+    if rows.shape[-1] == 1:
         return np.full(results.shape, size)
-    ordered = np.sort(results, axis=-1)
-    return np.asarray(np.maximum(ordered[..., -1:] - ordered[..., -2:-1], LEAST_DISTANCE * size))
+    ordered = np.sort(rows, axis=-1)
+    found = np.maximum(ordered[..., -1:] - ordered[..., -2:-1], LEAST_DISTANCE * size)
+    return np.asarray(np.broadcast_to(found, rows.shape).reshape(results.shape))

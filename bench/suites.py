@@ -21,6 +21,7 @@ SUITES = {
     "placement": "bench.placement.suite",
     "scales": "bench.scales",
     "compile-time": "bench.compile_time",
+    "zoo": "bench.zoo.suite",
     "show": "bench.stored",
 }
 

@@ -15,6 +15,7 @@ from onnx import numpy_helper
 
 import latticework as lw
 from latticework.errors import UserError
+from latticework.importers.program import identifier
 
 KINDS = ("node", "pytorch-operator", "pytorch-converted", "simple")
 QUANTISED = ("DequantizeLinear", "MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv")
@@ -128,10 +129,9 @@ def carried_out(case):
             public[value.name] = np.asarray(array)
     try:
         program = lw.from_onnx(case.model.SerializeToString(), shapes, public=public)
-        names = {
-            value.name: identifier for value, identifier in zip(program.graph.inputs, program.parameters, strict=True)
-        }
-        arrays = [np.asarray(array, float) for name, array in secret if name in names]
+        taken = [p.name for p in program.parameters]
+        taken = taken if program.owner is None else program.owner.given_for(taken)
+        arrays = [np.asarray(array, float) for name, array in secret if identifier(name) in taken]
         found = program(*arrays)
     except UserError as error:
         return Outcome("refused", str(error))

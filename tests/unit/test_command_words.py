@@ -69,7 +69,7 @@ def test_every_phrase_is_one_of_a_message(phrase):
 
 @pytest.mark.parametrize(
     "text",
-    ["x = 3", "degree=63 restores both", "at_most=5 of its loop", "my.seed=3", "--seed=3", "range=(-8, 8)", "seed==3"],
+    ["x = 3", "ring=63 restores both", "at_most=5 of its loop", "my.seed=3", "--seed=3", "range=(-8, 8)", "seed==3"],
 )
 def test_what_belongs_to_programs_stays(text):
     assert in_words(text) == text

@@ -46,6 +46,7 @@ WITHOUT_TEXT = {
     "rlwe.keys.PublicKey", "rlwe.keys.SecretKey", "rlwe.parameters.ChainParameters", "runtime.batches.Extent",
     "runtime.keys.Keys",
     "runtime.keys.PublicKeys", "runtime.finished.FinishedValue", "runtime.owner.OwnerValue", "techniques.Techniques",
+    "accuracy.agreement.Agreement",
 }  # fmt: skip
 
 

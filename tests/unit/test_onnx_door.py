@@ -80,10 +80,10 @@ def test_several_secrets_go_in_and_weights_that_are_inputs_are_weights() -> None
         (None, r"input x has shape \(N, 6\), of which N is free"),
         ({"N": 0}, "N 0"),
         ({"M": 3}, "'M', which is no input and no dimension of one; there are N, x"),
-        ({"x": (1, 7)}, r"gives x \(1, 7\), the file \(N, 6\)"),
+        ({"x": (1, 7)}, r"shapes \(1, 7\) and \(6, 5\) do not fit"),
         ({"x": (1,)}, "1 axes, the file 2"),
         ({"x": "ab"}, "whole numbers"),
-        ({"N": 2, "x": (1, 6)}, r"gives x \(1, 6\)"),
+        ({"N": 2, "x": (1, 6)}, r"gives x \(1, 6\), and N=2 beside"),
         ({"N": 2**60}, "whole number"),
         ({"x": (2**40, 6)}, "elements"),
     ],
@@ -287,3 +287,29 @@ def test_numbers_far_below_scores_leave_them_out_of_a_softmax() -> None:
     compiled = lw.compile(program, calibrate=np.random.default_rng(0).uniform(-1, 1, (50, 4)), precision_bits=6)
     found = compiled.simulate(x.clip(-1, 1))
     np.testing.assert_allclose(np.ravel(found), np.ravel(program(x.clip(-1, 1))), atol=2.0**-6)
+
+
+def test_shapes_of_the_user_go_before_those_of_the_file() -> None:
+    """Exporters fix extents that a graph does not need; what is done instead is told."""
+    given = perceptron(np.random.default_rng(0), 1)
+    x = np.random.default_rng(1).uniform(-1, 1, (3, 6))
+    program = lw.from_onnx(given, {"x": (3, 6)})
+    np.testing.assert_allclose(program(x), np.concatenate([lw.from_onnx(given)(row[None]) for row in x]), atol=1e-12)
+    assert "x is taken as (3, 6), as shapes= says; the file declares (1, 6)" in program.notes
+    assert not lw.from_onnx(given).notes
+
+
+def linear_classifier(features):
+    return model(
+        [node("LinearClassifier", ["x"], ["", "y"], domain="ai.onnx.ml", classlabels_ints=[0, 1, 2],
+              coefficients=list(np.arange(12.0)), intercepts=[1.0, 2.0, 3.0], post_transform="NONE")],
+        {"x": [1, features]}, ["y"], ml=1,
+    )  # fmt: skip
+
+
+def test_a_file_that_declares_other_features_than_its_weights_have_is_refused_and_can_be_put_right() -> None:
+    with pytest.raises(UserError, match="12 coefficients for 3 scores are of 4 features, and the input has 2"):
+        lw.from_onnx(linear_classifier(2))
+    x = np.array([[1.0, -1.0, 0.5, 2.0]])
+    found = lw.from_onnx(linear_classifier(2), {"x": (1, 4)})(x)
+    np.testing.assert_allclose(found, x @ np.arange(12.0).reshape(3, 4).T + [1, 2, 3])

@@ -191,14 +191,18 @@ def stages_of(found: IntervalPolynomial | CompositeSign) -> tuple[IntervalPolyno
     return found.stages if isinstance(found, CompositeSign) else (found,)
 
 
-def with_polynomials(module: Module, polynomials: Sequence[IntervalPolynomial | CompositeSign]) -> Module:
-    """A copy of a module whose functions, in order, are these polynomials, composed ones one stage after the other."""
+def with_polynomials(module: Module, polynomials: Sequence[IntervalPolynomial | CompositeSign | None]) -> Module:
+    """A copy of a module whose functions, in order, are these polynomials, composed ones one stage after the other.
+
+    Where there is None, the function stays.
+    """
     left = iter(polynomials)
 
     def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
-        if op.spec is not APPLY.spec:
+        found = next(left) if op.spec is APPLY.spec else None
+        if found is None:
             return False
-        found, value = next(left), mapping[op.operands[0]]
+        value = mapping[op.operands[0]]
         for stage in stages_of(found):
             value = builder.build(POLYNOMIAL.spec, [value], polynomial=stage)
         if op.result.origin is not None and not op.result.origin.name:

@@ -8,6 +8,7 @@ from math import floor, log2
 import numpy as np
 import numpy.typing as npt
 
+from latticework.accuracy.agreement import Agreement
 from latticework.accuracy.degrees import part_taken
 from latticework.accuracy.uses import ApproximatedProgram, Fitted, FunctionUse
 from latticework.approx.chebyshev import interpolate
@@ -71,8 +72,8 @@ def _remedy(reached: dict[int, float]) -> str:
     sensible = [(degree, floor(bits)) for degree, bits in reached.items() if bits >= 1.0]
     asked = next((f"precision_bits={bits}" for degree, bits in sensible if degree >= USUAL), "")
     less = f"Ask for {asked} (degree {next(d for d, _ in sensible if d >= USUAL)} or less), " if asked else ""
-    rest = "give degree= to accept the loss, or make the range of the argument narrower: calibrate on data without "
-    return (less or "Either ") + rest + "outliers, or scale the argument down"
+    rest = "give degree= or agreement= to accept the loss, or make the range of the argument narrower: calibrate on "
+    return (less or "Either ") + rest + "data without outliers, or scale the argument down"
 
 
 class FunctionsTooDeepError(PrecisionError):
@@ -93,15 +94,29 @@ def too_deep(
     )
 
 
-def loss(found: ApproximatedProgram, precision_bits: float, share: float, scores: Scores | None) -> str:
+def loss(
+    found: ApproximatedProgram,
+    precision_bits: float,
+    share: float,
+    scores: Scores | None,
+    agreement: Agreement | None = None,
+) -> str:
     """That degrees which the user gave lose more than precision_bits allows, by how much, and what would do.
 
-    share  of the budget for errors, that functions may take
+    share      of the budget for errors, that functions may take
+    agreement  of decisions, where degrees were chosen by it
     """
     fitted, magnitudes = found.fitted, found.magnitudes
     relative = found.effects / np.where(magnitudes > 0.0, magnitudes, np.inf)
     worst = int(np.argmax(relative))
     bits = -log2(float(relative[worst]))
+    if agreement is not None:
+        listed = ", ".join(f"{f.function} of degree {f.degree} at {_where(f)}" for f in fitted if f.given)
+        return (
+            f"{agreement}: {listed}. Results themselves are moved by up to {found.effects[worst]:.3g} on inputs like "
+            f"those of calibration ({found.shifts[worst]:.3g} on the calibration data), which leaves "
+            f"{over(bits, precision_bits)} bits of the largest"
+        ) + ("" if scores is None else f"; {scores}")
     given = [f for f in fitted if f.given]
     parts = [
         f"{_where(f)}: {f.function} of degree {f.degree} is off by up to {f.max_error:.3g} on "

@@ -10,9 +10,11 @@ import typer
 
 from latticework.commands.arrays import read_arrays, read_values
 from latticework.commands.compile_options import (
+    AgreementShare,
     AllowInsecure,
     CalibrateFile,
     CostTableFile,
+    Degree,
     ExampleFile,
     PrecisionBits,
     RingDegree,
@@ -39,6 +41,8 @@ def accuracy(
     calibrate: CalibrateFile = None,
     example: ExampleFile = None,
     precision_bits: PrecisionBits = 12,
+    degree: Degree = None,
+    agreement: AgreementShare = None,
     ring_degree: RingDegree = None,
     security_bits: SecurityBits = 128,
     insecure: AllowInsecure = False,
@@ -68,6 +72,8 @@ def accuracy(
             calibrate=read_values(calibrate) if calibrate else None,
             example=read_values(example) if example else None,
             precision_bits=precision_bits,
+            degree=degree,
+            agreement=agreement,
             ring_degree=ring_degree,
             security_bits=security_bits,
             insecure=insecure,

@@ -9,9 +9,11 @@ import typer
 
 from latticework.commands.arrays import read_arrays, read_values
 from latticework.commands.compile_options import (
+    AgreementShare,
     AllowInsecure,
     CalibrateFile,
     CostTableFile,
+    Degree,
     ExampleFile,
     PrecisionBits,
     RingDegree,
@@ -41,6 +43,8 @@ def compile(
     ] = None,
     example: ExampleFile = None,
     precision_bits: PrecisionBits = 12,
+    degree: Degree = None,
+    agreement: AgreementShare = None,
     ring_degree: RingDegree = None,
     security_bits: SecurityBits = 128,
     insecure: AllowInsecure = False,
@@ -82,6 +86,8 @@ def compile(
             labels=read_values(labels) if labels else None,
             example=read_values(example) if example else None,
             precision_bits=precision_bits,
+            degree=degree,
+            agreement=agreement,
             ring_degree=ring_degree,
             security_bits=security_bits,
             insecure=insecure,

@@ -10,6 +10,10 @@ import typer
 WeightsFile = Annotated[Path | None, typer.Option(help=".npz with one array per weight, by parameter name.")]
 CalibrateFile = Annotated[Path | None, typer.Option(help=".npy or .npz with data like the inputs.")]
 ExampleFile = Annotated[Path | None, typer.Option(help=".npy or .npz with inputs that have no shape.")]
+Degree = Annotated[int | None, typer.Option(help="Of every function to which the program gives none.")]
+AgreementShare = Annotated[
+    float | None, typer.Option(help="Share of decisions that are to stay, by which degrees are chosen: 0.995.")
+]
 PrecisionBits = Annotated[float, typer.Option(help="Bits of every output, relative to the largest.")]
 RingDegree = Annotated[int | None, typer.Option(help="N; the smallest that fits if not given.")]
 SecurityBits = Annotated[int, typer.Option(help="128, 192 or 256.")]

@@ -26,6 +26,7 @@ from latticework.compiler.bootstrapping import BootstrapSearch, quickest
 from latticework.compiler.circuits.compile import check_lane_options, compile_bfv, compile_ckks
 from latticework.compiler.circuits.options import CircuitOptions
 from latticework.compiler.collecting import collect_seldom
+from latticework.compiler.degree_options import asked_degrees, decisions
 from latticework.compiler.feeding import find_fed, later_samples
 from latticework.compiler.owner_stages import (
     find_scalings,
@@ -73,6 +74,8 @@ def compile(
     calibrate: Any = None,
     labels: Any = None,
     precision_bits: float = 12,
+    degree: int | None = None,
+    agreement: float | None = None,
     ring_degree: int | None = None,
     security_bits: int = 128,
     insecure: bool = False,
@@ -116,6 +119,11 @@ def compile(
                     Functions get polynomials of the degrees that this takes; if none of up to 1023 does, or if no ring
                     has the levels, compiling says what degrees give. A degree that the program gives by degree= is
                     taken as it is, with an ApproximationWarning that says what it loses, where it loses more
+    degree          of every function to which the program gives none, as if it did; signs keep their gaps
+    agreement       share of decisions, as 0.995, that are to stay what the program itself decides, on every fourth
+                    sample, which is held back from calibration: a degree for each function, at the least levels and
+                    products. Decisions are what the owner of an imported classifier makes of results, or else the place
+                    of the largest number in the last axis of the first output. `precision_bits` then is of noise alone
     ring_degree     N, a power of two; the smallest that fits if not given
     insecure        allow a ring_degree that is too small for security_bits; every report says so
     cost_table      a file of `latticework measure` to predict times and choose by; the table of the package if not
@@ -159,6 +167,7 @@ def compile(
         )
     _check_options(precision_bits, ring_degree, security_bits, insecure, techniques)
     _check_scheme(program, scheme)
+    asked = asked_degrees(program, degree, agreement, calibrate)
     check_bootstrap(bootstrap, bootstrap_set)
     check_lane_options(algorithm, effort, seed)
     bits_a_second = _bits_a_second(network)
@@ -224,12 +233,13 @@ def compile(
         try:
             traced = to_polynomials(
                 module, samples, precision_bits=float(precision_bits), most_levels=limit, labels=_labels(labels, data),
-                num_given=num_given, assumed=data is None, on_event=on_event,
+                num_given=num_given, assumed=data is None, degrees=replace(asked, compare=decisions(stages, module)),
+                on_event=on_event,
             )  # fmt: skip
         except FunctionsTooDeepError as error:
             raise with_remedy(error, bootstrap, ring_degree, security_bits) from None
     traced = replace(traced, fed=fed)
-    if traced.is_lossy:
+    if traced.is_lossy and agreement is None:
         warnings.warn(traced.loss, ApproximationWarning, stacklevel=4)
 
     def placed(*, scarce_levels: bool) -> tuple[Vectors, PrecisionSearch]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from latticework.accuracy import SHARE, approximate_functions, loss, scores_of
+from latticework.accuracy.agreement import FREE_DEGREES, DegreeOptions
 from latticework.codegen.generate import generate
 from latticework.compiler.assemble import to_exact_plan, to_plan
 from latticework.compiler.noisy_code import NoisyCode
@@ -102,6 +103,7 @@ def to_polynomials(
     labels: Any = None,
     num_given: int | None = None,
     assumed: bool = False,
+    degrees: DegreeOptions = FREE_DEGREES,
     on_event: OnEvent | None = None,
 ) -> TracedProgram:
     """Calibrate a traced program, and put polynomials that are precise enough in the place of its functions.
@@ -110,14 +112,18 @@ def to_polynomials(
     labels       of calibration rows, to be scored by
     num_given    samples that the user gave; those after them are what is fed to later runs
     assumed      the samples are stand-ins, so they say nothing about the ranges of functions
+    degrees      what is asked of functions that have no degree of their own
     raises       as `accuracy.approximate_functions` and `accuracy.scores_of`
     """
     module = expand_softmax(tabulate(module, samples[0]), samples, assumed=assumed)
-    exact = module if assumed else calibrate(module, samples)
+    given = samples[:num_given]
+    samples, held = degrees.parted(samples)
+    calibrated = module if assumed else calibrate(module, samples)
+    exact, agreement = degrees.applied(calibrated, samples, held)
     found = approximate_functions(exact, samples, precision_bits, most_levels)
     made = calibrate(found.module, samples, assumed=True) if assumed else found.module
-    scores = None if labels is None else scores_of(exact, made, samples[:num_given], labels)
-    told = loss(found, precision_bits, SHARE, scores) if found.is_lossy else ""
+    scores = None if labels is None else scores_of(exact, made, given, labels)
+    told = loss(found, precision_bits, SHARE, scores, agreement) if found.is_lossy else ""
     tidy = run_passes(made, TENSOR_PASSES, on_event=on_event)
     return TracedProgram(
         tidy, found.fitted, found.shifts.tolist(), found.effects.tolist(), told, scores, num_given=num_given,

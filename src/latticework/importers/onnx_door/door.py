@@ -43,7 +43,8 @@ def from_onnx(
     """What an ONNX model computes, as a program; its inputs are encrypted, and its weights are public.
 
     model    path of a file, its bytes, or an onnx.ModelProto; operators of versions 7 on, and of ai.onnx.ml
-    shapes   of inputs by name, {"x": (1, 3, 224, 224)}, or extents of named dimensions, {"N": 1}
+    shapes   of inputs by name, {"x": (1, 3, 224, 224)}, whatever the file declares (`notes` say where it declares
+             another one), or extents of named dimensions, {"N": 1}
     inputs   names of values to be encrypted, wherever in the graph; those of the model, unless given
     outputs  names of values to be computed, wherever in the graph; those of the model, unless given
     public   arrays for inputs that are not encrypted, such as masks and whole numbers, by name
@@ -108,9 +109,11 @@ def _graph(
     extents = [(name, binding.declared(declared.get(name))) for name in secret]
     binding.check_names(shapes, extents, file.name)
     by_name = dict(extents)
-    taken = tuple(
-        GraphInput(name, binding.bind(name, by_name[name], shapes, file.name), file.at(text=name)) for name in given
-    )
+    bound = {name: binding.bind(name, by_name[name], shapes, file.name) for name in given}
+    taken = tuple(GraphInput(name, shape, file.at(text=name)) for name, shape in bound.items())
+    for name, shape in bound.items():
+        if said := binding.changed(name, by_name[name], shape):
+            notes.setdefault(said)
     if any(node.operator in quantised.OPERATORS for node in nodes):
         nodes = quantised.marked(nodes, given, builder.narrow)
         nodes = without_idle_cuts(quantised.without_pairs(nodes, builder.constants), builder.constants)

@@ -26,9 +26,10 @@ def bind(name: str, extents: list[Extent] | None, shapes: Mapping[str, Any], sai
     """The shape of a secret input.
 
     extents  as the file declares them
-    shapes   by name of an input a whole shape, by name of a dimension an extent
+    shapes   by name of an input a whole shape, which may be another than the file's: exporters fix extents that the
+             graph does not need, and some declare wrong ones; by name of a dimension an extent
     said     of the model, for messages
-    raises   ShapeError that names what is free, or what contradicts the file
+    raises   ShapeError that names what is free, or dimensions with names that are given twice
     """
     if name in shapes and not isinstance(shapes[name], int):
         given = _whole(name, shapes[name], said)
@@ -37,11 +38,11 @@ def bind(name: str, extents: list[Extent] | None, shapes: Mapping[str, Any], sai
                 f"{said}: shapes gives {name} {len(given)} axes, the file {len(extents)}: {_told(extents)}"
             )
         for have, extent in zip(given, extents or given, strict=True):
-            wanted = shapes.get(extent, have) if isinstance(extent, str) else extent
+            wanted = shapes.get(extent, have) if isinstance(extent, str) else have
             if wanted != have:
                 raise ShapeError(
-                    f"{said}: shapes gives {name} {given}, the file {_told(extents or [])}; extents that have no name "
-                    "are fixed: export the model with others"
+                    f"{said}: shapes gives {name} {given}, and {extent}={wanted} beside; the file has "
+                    f"{_told(extents or [])}: leave one out"
                 )
         found = given
     elif extents is None:
@@ -61,6 +62,14 @@ def bind(name: str, extents: list[Extent] | None, shapes: Mapping[str, Any], sai
     if len(found) > 32:
         raise ShapeError(f"{said}: input {name} has {len(found)} axes; at most 32")
     return found
+
+
+def changed(name: str, extents: list[Extent] | None, found: tuple[int, ...]) -> str:
+    """What there is to say of a shape that is not the file's; "" where it is."""
+    fixed = [(have, wanted) for have, wanted in zip(found, extents or found, strict=True) if isinstance(wanted, int)]
+    if all(have == wanted for have, wanted in fixed):
+        return ""
+    return f"{name} is taken as {found}, as shapes= says; the file declares {_told(extents or [])}"
 
 
 def check_names(shapes: Mapping[str, Any], inputs: Sequence[tuple[str, list[Extent] | None]], said: str) -> None:

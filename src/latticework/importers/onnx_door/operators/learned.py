@@ -60,12 +60,18 @@ def _linear_classifier(
 ) -> tuple[Any, Any]:  # fmt: skip
     _check_label("LinearClassifier", wanted)
     x = _rows("LinearClassifier", x)
-    features = np.shape(x)[1]
-    rows = len(coefficients) // features
+    features, labels = np.shape(x)[1], max(len(classlabels_ints), len(classlabels_strings))
+    rows = len(intercepts or ()) or (1 if labels == 2 and len(coefficients) == features else labels)
+    rows = rows or len(coefficients) // features
+    if rows and len(coefficients) == rows * (len(coefficients) // rows) != rows * features:
+        raise ShapeError(
+            f"LinearClassifier: {len(coefficients)} coefficients for {rows} scores are of {len(coefficients) // rows} "
+            f"features, and the input has {features}; give the model that many by shapes="
+        )
     scores = np.matmul(x, _matrix("LinearClassifier", coefficients, rows, features).T)
     if intercepts:
         scores = scores + _matrix("LinearClassifier", intercepts, 1, rows)
-    if rows == 1 and max(len(classlabels_ints), len(classlabels_strings)) == 2:
+    if rows == 1 and labels == 2:
         scores = np.concatenate([-scores, scores], 1)
     return None, _post("LinearClassifier", scores, post_transform)
 

@@ -1,0 +1,1 @@
+"""Trained models, most of them made by others, imported, compiled and run encrypted."""

@@ -1,0 +1,100 @@
+"""One model of the zoo, in a process of its own: imported, compiled, how accurate it is, and run encrypted."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import asdict
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+import latticework as lw
+from bench.compiling import peak_bytes
+from bench.programs import Stopwatch, layers
+from bench.zoo.cases import ENTRIES, ZooModel
+from latticework.analysis.estimate import estimate
+from latticework.cost import CostModel
+
+LATER_RUNS = 3
+
+
+def stages(name: str, encrypted: int, threads: int, table: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(stage, figures by name) of one model, as they are found: import, compile, run, accuracy.
+
+    encrypted  rows that the accuracy report runs encrypted
+    threads    of the server
+    """
+    entry = ENTRIES[name]
+    prepared = entry.prepare()
+    lw.compile  # noqa: B018  (imports the compiler)
+    started = time.process_time()
+    found = entry.made(prepared)
+    yield "import", {"seconds": time.process_time() - started, "notes": list(getattr(found.program, "notes", ()))}
+    before, started = peak_bytes(), time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = lw.compile(found.program, calibrate=found.calibrate, cost_table=table, **found.options)
+    seconds = time.process_time() - started
+    cost = estimate(model.plan, CostModel.load(table))
+    chain, counts = model.plan.chain, cost.counts
+    yield "compile", {
+        "seconds": seconds, "peak": peak_bytes(), "before": before, "ring": chain.ring_degree,
+        "levels": chain.main.top, "bootstraps": counts.bootstraps, "rotations": counts.rotations,
+        "keys": len(model.plan.keys), "key bytes": model.plan.client.manifest.total_stored_bytes,
+        "predicted": cost.warm_seconds, "memory": cost.memory.total,
+        "functions": [f"{a.function} {a.degree}" for a in model.plan.approximations], "said": model.plan.loss,
+    }  # fmt: skip
+    if encrypted:
+        client = model.client(threads=threads)
+        yield "run", _run(model, found, client, threads, cost)
+    told = model.accuracy(
+        found.rows, found.labels, encrypted, simulated=entry.rows, client=client if encrypted else None, progress=False
+    )
+    yield "accuracy", {
+        "measure": told.measure, "decision": told.decision, "rows": told.rows, "refused": len(told.refused),
+        "columns": [
+            {"name": c.name, "rows": len(c.rows), "score": c.score, "agreement": c.agreement, "error": c.error,
+             "relative": c.relative, "off at": None if c.first_off is None else c.first_off.where}
+            for c in told.columns
+        ],
+    }  # fmt: skip
+
+
+def _run(model: lw.Model, found: ZooModel, client: Any, threads: int, cost: Any) -> dict[str, Any]:
+    """One row, several times on one server: keys made, first and later runs, by processor time on one thread."""
+    clock = time.process_time if threads == 1 else time.perf_counter
+    started = clock()
+    server = model.server(client.keygen().public(), threads=threads)
+    keys = clock() - started
+    row = tuple(each[0] for each in found.rows) if isinstance(found.rows, tuple) else (found.rows[0],)
+    row = tuple(_as_input(model, place, value) for place, value in enumerate(row))
+    runs, around = [], []
+    for _ in range(1 + LATER_RUNS):
+        started = clock()
+        sent = client.encrypt(*row)
+        middle, watch = clock(), Stopwatch()
+        answer = server(sent, on_event=watch)
+        ended = clock()
+        _reveal(client.decrypt(answer))
+        runs.append(ended - middle)
+        around.append(middle - started + clock() - ended)
+    return {
+        "keys": keys, "first": runs[0], "later": median(runs[1:]), "client": median(around[1:]), "peak": peak_bytes(),
+        "lines": [asdict(line) for line in layers(model.plan, cost, watch.seconds)],
+    }  # fmt: skip
+
+
+def _reveal(found: Any) -> None:
+    for each in found if isinstance(found, tuple) else found.values() if isinstance(found, dict) else (found,):
+        each.reveal()
+
+
+def _as_input(model: lw.Model, place: int, value: Any) -> Any:
+    """A row of an input that holds any number of rows is a stack of one."""
+    shapes = list(model.plan.client.inputs)
+    array = np.asarray(value)
+    shape = tuple(shapes[place].shape) if place < len(shapes) else array.shape
+    return array[None] if array.ndim == len(shape) - 1 else array

@@ -1,0 +1,119 @@
+"""Degrees of functions by `degree=` and `agreement=` of a compilation."""
+
+import re
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.neural_network import MLPClassifier
+
+import latticework as lw
+
+RNG = np.random.default_rng(3)
+W1, W2, W3 = RNG.normal(size=(4, 6)), RNG.normal(size=(6, 5)), RNG.normal(size=(5, 3))
+DATA = RNG.uniform(-1, 1, (240, 4))
+
+
+@lw.program
+def scores(x: lw.Secret[4]):
+    """Two layers."""
+    return lw.relu(lw.tanh(x @ W1) @ W2) @ W3
+
+
+@lw.program
+def with_degrees(x: lw.Secret[4]):
+    """The same, degrees written down."""
+    return lw.relu(lw.tanh(x @ W1, degree=7) @ W2, degree=7) @ W3
+
+
+def degrees(model):
+    """By function."""
+    return {a.function: a.degree for a in model.plan.approximations}
+
+
+@pytest.fixture(scope="module")
+def chosen():
+    """By decisions."""
+    return lw.compile(scores, calibrate=DATA, agreement=0.95)
+
+
+def test_one_degree_for_all_is_as_if_it_were_written():
+    with pytest.warns(lw.ApproximationWarning):
+        made = lw.compile(scores, calibrate=DATA, degree=7)
+    with pytest.warns(lw.ApproximationWarning):
+        written = lw.compile(with_degrees, calibrate=DATA)
+    assert degrees(made) == degrees(written) == {"tanh": 7, "relu": 7}
+    assert np.allclose(made.plaintext(DATA[0]), written.plaintext(DATA[0]), rtol=0, atol=1e-12)
+
+
+def test_degrees_of_the_program_stay():
+    with pytest.warns(lw.ApproximationWarning):
+        assert degrees(lw.compile(with_degrees, calibrate=DATA, degree=15)) == {"tanh": 7, "relu": 7}
+
+
+def test_held_back_rows_agree_as_is_said(chosen):
+    """Counted again, by what the plan computes without noise on every fourth row."""
+    held = DATA[3::4]
+    equal = sum(np.argmax(chosen.plaintext(row)) == np.argmax(scores(row)) for row in held)
+    said = re.search(r"of 60 rows held back from calibration (\d+)", chosen.plan.loss)
+    assert said and int(said[1]) == equal >= 0.95 * len(held)
+
+
+def test_degrees_are_lower_than_those_of_precision(chosen):
+    precise = lw.compile(scores, calibrate=DATA, precision_bits=5)
+    assert sum(degrees(chosen).values()) < sum(degrees(precise).values())
+    assert chosen.plan.chain.main.top < precise.plan.chain.main.top
+
+
+def test_bound_of_results_holds_what_functions_lose(chosen):
+    bound = chosen.plan.client.outputs[0].error_bound
+    for row in DATA[:40]:
+        assert np.max(np.abs(chosen.simulate(row, noise=True) - scores(row))) <= bound
+
+
+def test_more_agreement_takes_no_lower_degrees(chosen):
+    all_agree = lw.compile(scores, calibrate=DATA, agreement=1.0)
+    held = DATA[3::4]
+    assert all(np.argmax(all_agree.plaintext(row)) == np.argmax(scores(row)) for row in held)
+    assert sum(degrees(all_agree).values()) >= sum(degrees(chosen).values())
+
+
+def test_classes_of_a_classifier_are_compared():
+    """Its owner decides; of two classes by one number."""
+    x, y = load_iris(return_X_y=True)
+    x, y = x[50:], y[50:]
+    fitted = MLPClassifier((5,), random_state=0, max_iter=2000, solver="lbfgs").fit(x, y)
+    model = lw.compile(lw.from_sklearn(fitted, "predict"), calibrate=x, agreement=1.0)
+    held = x[3::4]
+    found = np.concatenate([np.ravel(model.simulate(row[None], noise=True)) for row in held])
+    assert np.array_equal(found, fitted.predict(held))
+
+
+@lw.program
+def single(x: lw.Secret[4]):
+    """No decision."""
+    return np.sum(lw.tanh(x))
+
+
+@lw.circuit
+def circuit(a, b):
+    """No functions."""
+    return a * b
+
+
+@pytest.mark.parametrize(
+    ("program", "options", "told"),
+    [
+        (scores, {"agreement": 0.99}, "agreement= is measured on calibration samples"),
+        (scores, {"agreement": 0.99, "calibrate": DATA[:5]}, "has 5; give at least 8"),
+        (scores, {"agreement": 1.2, "calibrate": DATA}, "agreement=1.2; give a share from 0.5 to 1"),
+        (scores, {"agreement": 0.9, "degree": 7, "calibrate": DATA}, "leave one of them out"),
+        (scores, {"degree": 0, "calibrate": DATA}, "degree=0; give a whole number from 1 to 1023"),
+        (scores, {"degree": True, "calibrate": DATA}, "degree=True; give a whole number"),
+        (single, {"agreement": 0.9, "calibrate": DATA}, "the first output is a single number a row"),
+        (circuit, {"degree": 7}, "for programs on arrays; circuit is none"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(program, options, told):
+    with pytest.raises(lw.UserError, match=re.escape(told)):
+        lw.compile(program, **options)

@@ -349,11 +349,16 @@ def _sum_moves(nest: LoopNest, moved: _Moves) -> tuple[IntArray, IntArray]:
     """Diagonals as sums of the moves of all parts, of each output place to the nearest input; and moves of vectors."""
     total: IntArray = np.zeros(1, dtype=np.int64)
     vectors, chosen = total, moved.chosen
+    turns = None if chosen is not None else _alike_modulo(nest, moved.offsets)
     for found in moved.each:
-        if (found & (nest.slots - 1)).any():
-            total = _sums(nest, total, found)
+        if not (found & (nest.slots - 1)).any():
+            vectors = _sums(vectors, found, nest.slots)
+        elif turns is not None:
+            total = _sums(total, distinct(found // nest.slots * turns + found % turns), turns)
         else:
-            vectors = _sums(nest, vectors, found)
+            total = _sums(total, found, nest.slots)
+    if turns is not None:
+        return total // turns * nest.slots + total % turns, vectors
     nearest_copy = _nearest_turns(nest.slots, moved.offsets)
     if chosen is None:
         return _settle(nest, total, np.zeros((1, 1), dtype=np.int64), nearest_copy), vectors
@@ -371,9 +376,20 @@ def _joined(found: Iterable[IntArray]) -> IntArray:
     return seen.all()
 
 
-def _sums(nest: LoopNest, a: IntArray, b: IntArray) -> IntArray:
+def _alike_modulo(nest: LoopNest, offsets: IntArray) -> int | None:
+    """The number modulo which steps are one diagonal: copies of the input, or outputs that share a sum, lie evenly.
+
+    Moves may be added up modulo that number, which gives fewer sums. None where copies lie unevenly.
+    """
+    apart, rest = divmod(nest.slots, offsets.size)
+    if rest or not np.array_equal(offsets, np.arange(offsets.size) * apart):
+        return None
+    return min(apart, nest.slots // nest.spread)
+
+
+def _sums(a: IntArray, b: IntArray, slots: int) -> IntArray:
     """All sums of a move of each: steps are a vector's, modulo its slots (a power of two)."""
-    return b if a.size == 1 and not a[0] else _core.maps.sums(a, b, nest.slots)
+    return b if a.size == 1 and not a[0] else _core.maps.sums(a, b, slots)
 
 
 def _copy_offsets(nest: LoopNest, repeats: list[int], offsets: IntArray) -> IntArray:
@@ -459,7 +475,7 @@ def _moves_apart(nest: LoopNest, part: _Part, shared: list[int]) -> IntArray:
         turns = distinct((start_in[at] - start_out[at]) % slots)
         both = [distinct(row[row >= 0]) for row in (rows_out[of_out], rows_in[of_in])]
         if both[0].size and both[1].size:
-            seen.add(_sums(nest, _sums(nest, both[0], both[1]), turns))
+            seen.add(_sums(_sums(both[0], both[1], nest.slots), turns, nest.slots))
     return seen.all()
 
 

@@ -45,7 +45,7 @@ def compile_time(
     if not chosen:
         raise typer.BadParameter(f"no case is {only!r}; there are {', '.join(CASES)}", param_hint="--only")
     conditions = {
-        "compile": "processor time of lw.compile, one thread of BLAS, in a process of its own; peak memory of that process",
+        "compile": "processor time of lw.compile, one thread of BLAS, in a process of its own; its peak memory",
         "limits": f"{limit:g} s of processor time, {memory:g} GB of addresses",
         "checked": "the plan simulated once agrees with NumPy" if check else "not asked for (--check)",
     }

@@ -349,19 +349,19 @@ def _sum_moves(nest: LoopNest, moved: _Moves) -> tuple[IntArray, IntArray]:
     """Diagonals as sums of the moves of all parts, of each output place to the nearest input; and moves of vectors."""
     total: IntArray = np.zeros(1, dtype=np.int64)
     vectors, chosen = total, moved.chosen
-    turns = None if chosen is not None else _alike_modulo(nest, moved.offsets)
+    turns = nest.slots if chosen is not None else min(_period(nest.slots, moved.offsets), nest.slots // nest.spread)
     for found in moved.each:
         if not (found & (nest.slots - 1)).any():
             vectors = _sums(vectors, found, nest.slots)
-        elif turns is not None:
+        elif turns < nest.slots:
             total = _sums(total, distinct(found // nest.slots * turns + found % turns), turns)
         else:
-            total = _sums(total, found, nest.slots)
-    if turns is not None:
-        return total // turns * nest.slots + total % turns, vectors
+            total = _sums(total, found, turns)
     nearest_copy = _nearest_turns(nest.slots, moved.offsets)
     if chosen is None:
-        return _settle(nest, total, np.zeros((1, 1), dtype=np.int64), nearest_copy), vectors
+        fewest = nearest_copy.reshape(nest.spread, -1).min(axis=0)  # to any of the outputs that share a sum
+        codes = total // turns * nest.slots + fewest[total % turns]
+        return codes if (codes[1:] > codes[:-1]).all() else distinct(codes), vectors
     if total.size == 1 and not total[0]:  # all of the nest is one part
         settled = (_settle(nest, total, rows, nearest_copy) for rows in _walked_rows(nest, chosen))
         return _joined(settled), vectors
@@ -376,15 +376,13 @@ def _joined(found: Iterable[IntArray]) -> IntArray:
     return seen.all()
 
 
-def _alike_modulo(nest: LoopNest, offsets: IntArray) -> int | None:
-    """The number modulo which steps are one diagonal: copies of the input, or outputs that share a sum, lie evenly.
-
-    Moves may be added up modulo that number, which gives fewer sums. None where copies lie unevenly.
-    """
-    apart, rest = divmod(nest.slots, offsets.size)
-    if rest or not np.array_equal(offsets, np.arange(offsets.size) * apart):
-        return None
-    return min(apart, nest.slots // nest.spread)
+def _period(slots: int, offsets: IntArray) -> int:
+    """At which distance the copies of an input repeat: steps modulo that number are the same diagonal."""
+    held = np.zeros(slots, dtype=bool)
+    held[offsets] = True
+    while slots > 1 and np.array_equal(held[: slots // 2], held[slots // 2 : slots]):
+        slots //= 2
+    return slots
 
 
 def _sums(a: IntArray, b: IntArray, slots: int) -> IntArray:

@@ -1,6 +1,7 @@
 """Diagonals of loop nests between arrays of vectors, against plain loops."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from latticework.packing.constants import (
 )
 from latticework.packing.loop_nests import diagonal_values as evaluation
 from latticework.packing.loop_nests import diagonals as structure
-from latticework.packing.loop_nests.copies import nearest, nearest_of_row, service
+from latticework.packing.loop_nests.copies import nearest, row_service, service
 from latticework.packing.loop_nests.diagonals import find_diagonals
 from latticework.packing.loop_nests.sides import open_loops
 from latticework.packing.pack import REPEAT, PackDim, PackMap
@@ -102,17 +103,25 @@ def test_the_nearest_copy_and_how_far_each_serves(seed):
                 assert ((q - slot) % 16 < reach[u, q]) == ((u, (q - slot) % 16) == (vector, steps))
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_of_the_places_of_a_row_the_one_that_a_copy_lies_nearest_to(seed):
+@pytest.mark.parametrize("seed", range(40))
+def test_of_the_slots_of_a_row_the_one_that_a_copy_lies_nearest_to_is_served(seed):
     rng = np.random.default_rng(seed)
     pack = random_pack(rng, tuple(int(n) for n in rng.integers(1, 4, 2)), 16)
     width = int(rng.choice([1, 2, 4, 8, 16]))
-    for element in range(pack.size):
-        for residue in range(width):
-            rows = np.arange(16 // width)
-            steps = nearest(pack, np.full(rows.size, element), residue + rows * width)[1]
-            got = nearest_of_row(pack, width, np.array([element]), np.array([residue]))
-            assert [int(n[0]) for n in got] == [steps.min(), steps.argmin()]
+    begin, below = row_service(pack, width)
+    held = pack.element_of_slot().reshape(pack.count, 16)
+    served = set()
+    for element, residue in product(range(pack.size), range(width)):
+        row = residue + np.arange(16 // width) * width
+        vectors, steps = nearest(pack, np.full(row.size, element), row)
+        best = int(np.argmin(steps))
+        served.add((element, int(row[best]), int(vectors[best]), int(steps[best])))
+    found = {
+        (int(held[vector, read]), (read - steps) % 16, vector, steps)
+        for vector, read, steps in product(range(pack.count), range(16), range(16))
+        if begin[vector, read] <= steps < below[vector, read]
+    }
+    assert found == served
 
 
 def test_large_nests_by_counts_known_from_their_shapes():

@@ -2,10 +2,24 @@
 
 import numpy as np
 import pytest
+from gather_cases import matmul
 
 from latticework.dialects import loop, vec
 from latticework.errors import IrError, RangeError, ShapeError
-from latticework.ir import INDEX, Block, Builder, Loc, Module, Region, define, interpret, parse_module, print_module
+from latticework.ir import (
+    INDEX,
+    Block,
+    Builder,
+    Loc,
+    Module,
+    Region,
+    define,
+    interpret,
+    interpret_together,
+    parse_module,
+    print_module,
+)
+from latticework.packing.constants import LinearMap
 
 V = vec.VecType(1, 4, "real", True)
 X = np.array([1.0, 2.0, 3.0, 5.0])
@@ -168,3 +182,27 @@ def test_ops_without_meaning_are_named():
     builder.create(loop.YIELD, [builder.build("test.opaque", [block.add_arg(V)])])
     with pytest.raises(IrError, match=r"^m.py:8: interpret: test.opaque has no meaning"):
         interpret(Module(block, ["x"], ["y"]), [X])
+
+
+def test_runs_together_are_those_one_by_one():
+    """Straight code with a map of several vectors, and a loop, which is run one after the other."""
+    nest = matmul(4, 8, 4, 8)
+    x, y = (vec.VecType(nest.count_in, 8, "real", True), vec.VecType(nest.count_out, 8, "real", True))
+    block = Block()
+    builder = Builder(block)
+    value = builder.build(vec.LINEAR_TRANSFORM, [block.add_arg(x)], map=LinearMap.of(nest))
+    assert value.type == y
+    builder.create(loop.YIELD, [builder.build(vec.MUL, [value, value])])
+    straight = Module(block, ["x"], ["y"], {"w": np.random.default_rng(0).normal(size=(8, 4))})
+    rng = np.random.default_rng(1)
+    for module, runs in (
+        (straight, [{"x": rng.normal(size=(nest.count_in, 8))} for _ in range(3)]),
+        (counted({}, doubled), [{"n": n, "x0": X} for n in (1, 3)]),
+    ):
+        seen = {False: [], True: []}
+        alone = [interpret(module, run, on_value=lambda _, a: seen[False].append(a)) for run in runs]
+        for found, expected in zip(
+            interpret_together(module, runs, on_value=lambda _, a: seen[True].append(a)), alone, strict=True
+        ):
+            np.testing.assert_array_equal(found[0], expected[0])
+        assert sorted(map(np.sum, seen[False])) == sorted(map(np.sum, seen[True]))

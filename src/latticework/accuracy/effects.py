@@ -8,21 +8,22 @@ the samples happen to meet. Half of the samples that are run are those of which 
 An error also moves the arguments of functions that come later, which must not leave the range that those are close on:
 so changes of arguments are measured as those of outputs are, even where no output would show them (what is normalised
 afterwards).
-Cost: as many runs a sample as there are patterns (`_patterns`), for each function and once for all together.
+Cost: as many runs a sample as there are patterns, for each function of what follows it and once for all together; of
+programs that take long a run, on fewer samples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from math import pi, prod
+from math import prod
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from latticework.accuracy.moved_runs import KEPT_ELEMENTS, MovedRuns, patterns, work_of
 from latticework.accuracy.uses import FunctionUse
-from latticework.approx.chebyshev import to_unit
 from latticework.approx.sign import CompositeSign
 from latticework.dialects.tensor import TensorType
 from latticework.frontend.samples import Sample, affordable_samples
@@ -34,13 +35,13 @@ from latticework.packing.constants import IntervalPolynomial
 
 FloatArray = npt.NDArray[np.float64]
 T = TypeVar("T")
-Pattern = Callable[[FloatArray], FloatArray]  # from arguments on [-1, 1] to numbers in [-1, 1]
 
-WAVES = (3, 8, 21)
-RANDOM = 4
 RUN_SAMPLES = 32  # for all functions of a program together, but at least LEAST_SAMPLES for each
 LEAST_SAMPLES = 4
 COMPARED_SAMPLES = 256
+MOST_WORK = 1 << 34  # multiplications of all runs with one function moved, which are some ten seconds
+MOST_SOUGHT = 1 << 32  # the same of finding the samples to run, and of comparing polynomials with their functions
+LEAST_RUN = 2  # samples that are run, whatever that takes
 LEAST_POOLED, MOST_POOLED = 64, 4096
 POOLED_ELEMENTS = 1 << 26  # that finding the samples to run may compute
 POOLED_ELEMENTS_AN_OP = 1024  # which take as long as an operation itself
@@ -59,62 +60,45 @@ class Effects:
 
     def __init__(self, module: Module, uses: Sequence[FunctionUse], samples: Sequence[Sample]) -> None:
         self.module, self.uses, self.all_samples = module, uses, samples
-        self.amplitudes = [0.0] * len(uses)
-        self.pattern: Pattern = np.zeros_like
-        self.arguments: list[list[FloatArray]] = []
-        self.disturbed = self._disturb()
-        pool = space_out(samples, affordable_samples(module, samples[0], _count_pool(module, len(uses))))
-        exact = [self._run(sample) for sample in pool]
+        self.runs = MovedRuns(module, uses)
+        work = sum(self.runs.following)
+        count = min(_count_pool(module, len(uses)), max(LEAST_RUN, MOST_SOUGHT // max(work, 1)))
+        pool = space_out(samples, affordable_samples(module, samples[0], count))
+        exact = [self.runs.exact(sample, keep=False).found for sample in pool]
         most = max(LEAST_SAMPLES, RUN_SAMPLES // max(len(uses), 1))
-        chosen = self._telling(pool, exact, most)
-        self.samples, self.exact = [pool[n] for n in chosen], [exact[n] for n in chosen]
+        affordable = max(LEAST_RUN, MOST_WORK // max(work * len(patterns(np.random.default_rng(0))), 1))
+        chosen = self._telling(pool, most, affordable)
+        keep = len(chosen) * self.runs.size <= KEPT_ELEMENTS
+        self.exact = [self.runs.exact(pool[n], keep=keep) for n in chosen]
         outputs = len(module.outputs)
         sizes = [[np.max(np.abs(y), initial=0.0) for y in run[:outputs]] for run in exact]
         self.magnitudes = np.max(sizes, axis=0)
         self.rooms = np.array([self._room(use, [run[outputs + n] for run in exact]) for n, use in enumerate(uses)])
 
-    def _telling(self, pool: Sequence[Sample], exact: Sequence[list[FloatArray]], most: int) -> list[int]:
-        """For every function the samples whose outputs change most when it is moved, half of all; the others any."""
-        self.pattern, outputs = np.ones_like, len(self.module.outputs)
+    def _telling(self, pool: Sequence[Sample], most: int, affordable: int) -> list[int]:
+        """For every function the samples whose outputs change most when it is moved, half of all; the others any.
+
+        Where that is more than are affordable, those of them that change most over all functions and outputs.
+        """
+        outputs = len(self.module.outputs)
+        changes = np.zeros((len(self.uses), len(pool), outputs))
+        for place, sample in enumerate(pool):
+            run = self.runs.exact(sample, keep=self.runs.size <= KEPT_ELEMENTS)
+            for number, use in enumerate(self.uses):
+                amplitudes = [SMALL * use.curve.size * (k == number) for k in range(len(self.uses))]
+                moved = self.runs.moved(run, amplitudes, np.ones_like)
+                changes[number, place] = distances(run.found[:outputs], moved[:outputs])
+        changes = np.nan_to_num(changes, nan=np.inf)
         found: set[int] = set()
-        for number, use in enumerate(self.uses):
-            self.amplitudes = [SMALL * use.curve.size * (k == number) for k in range(len(self.uses))]
-            pairs = [(run[:outputs], self._run(sample)[:outputs]) for sample, run in zip(pool, exact, strict=True)]
-            changes = np.nan_to_num([distances(*pair) for pair in pairs], nan=np.inf)
-            for change in changes.T:
-                found.update(np.argsort(-change, kind="stable")[: max(1, most // (2 * changes.shape[1]))].tolist())
-        return sorted({*found, *space_out(range(len(pool)), max(1, most // 2))})
-
-    def _disturb(self) -> Module:
-        """The program with functions that are moved by the pattern, and keep their arguments."""
-        numbers = {use.op: number for number, use in enumerate(self.uses)}
-
-        def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
-            if op not in numbers:
-                return False
-            function = replace(self.uses[numbers[op]].function, reference=self._move(numbers[op]))
-            attrs = {**op.attrs, "function": function}
-            mapping[op.result] = builder.build(APPLY.spec, [mapping[op.operands[0]]], **attrs)
-            return True
-
-        return rebuild(self.module, visit)
-
-    def _move(self, number: int) -> Callable[[FloatArray], FloatArray]:
-        use = self.uses[number]
-
-        def moved(x: FloatArray) -> FloatArray:
-            self.arguments[number].append(np.ravel(x))
-            unit = np.clip(to_unit(np.asarray(x), use.interval), -1.0, 1.0)
-            return np.asarray(use.function.reference(x) + self.amplitudes[number] * self.pattern(unit))
-
-        return moved
-
-    def _run(self, sample: Sample) -> list[FloatArray]:
-        """The outputs, and the arguments of every function."""
-        self.arguments = [[np.zeros(0)] for _ in self.uses]
-        with np.errstate(all="ignore"):
-            outputs = interpret(self.disturbed, sample)
-        return [*outputs, *(np.concatenate(seen) for seen in self.arguments)]
+        for each in changes:
+            for change in each.T:
+                found.update(np.argsort(-change, kind="stable")[: max(1, most // (2 * outputs))].tolist())
+        found.update(space_out(range(len(pool)), max(1, most // 2)))
+        if len(found) <= affordable:
+            return sorted(found)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.nan_to_num(changes / np.max(changes, axis=1, keepdims=True), nan=1.0)
+        return sorted(sorted(found, key=lambda n: -float(np.sum(share[:, n])))[:affordable])
 
     def _room(self, use: FunctionUse, arguments: Sequence[FloatArray]) -> float:
         lo, hi = use.interval
@@ -128,13 +112,10 @@ class Effects:
 
     def _changes(self, amplitudes: Sequence[float]) -> FloatArray:
         """The same of every sample: (samples, outputs and arguments)."""
-        self.amplitudes = list(amplitudes)
-        rng = np.random.default_rng(0)
-        most = np.zeros((len(self.samples), len(self.magnitudes) + len(self.uses)))
-        for pattern in _patterns(rng):
-            self.pattern = pattern
-            runs = [distances(exact, self._run(x)) for x, exact in zip(self.samples, self.exact, strict=True)]
-            most = np.maximum(most, runs)
+        most = np.zeros((len(self.exact), len(self.magnitudes) + len(self.uses)))
+        for pattern in patterns(np.random.default_rng(0)):
+            moved = [distances(run.found, self.runs.moved(run, amplitudes, pattern)) for run in self.exact]
+            most = np.maximum(most, moved)
         return np.nan_to_num(most, nan=np.inf)
 
     def slopes(self) -> tuple[FloatArray, FloatArray]:
@@ -155,9 +136,8 @@ class Effects:
     def shifts(self, approximated: Module) -> FloatArray:
         """Largest change of every output by the polynomials themselves, on calibration samples outside of gaps."""
         most = np.zeros(len(self.magnitudes))
-        for sample in space_out(
-            self.all_samples, affordable_samples(self.module, self.all_samples[0], COMPARED_SAMPLES)
-        ):
+        count = min(COMPARED_SAMPLES, max(LEAST_RUN, MOST_SOUGHT // (work_of(self.module) + work_of(approximated))))
+        for sample in space_out(self.all_samples, affordable_samples(self.module, self.all_samples[0], count)):
             if not self._has_in_gap(sample):
                 most = np.maximum(most, distances(interpret(self.module, sample), interpret(approximated, sample)))
         return most
@@ -166,9 +146,9 @@ class Effects:
         """Whether a sign is taken of numbers so close to 0 that nothing is said about it."""
         if not any(use.function.gap for use in self.uses):
             return False
-        self._run(sample)
-        pairs = zip(self.uses, self.arguments, strict=True)
-        return any(np.any(np.abs(x) < use.function.gap) for use, seen in pairs for x in seen[1:])
+        arguments = self.runs.exact(sample, keep=False).found[len(self.module.outputs) :]
+        pairs = zip(self.uses, arguments, strict=True)
+        return any(bool(np.any(np.abs(x) < use.function.gap)) for use, x in pairs)
 
 
 def _count_pool(module: Module, uses: int) -> int:
@@ -222,12 +202,3 @@ def space_out(samples: Sequence[T], count: int) -> list[T]:
 def distances(a: Sequence[npt.NDArray[np.float64]], b: Sequence[npt.NDArray[np.float64]]) -> FloatArray:
     """Largest difference of every output."""
     return np.array([np.max(np.abs(x - y), initial=0.0) for x, y in zip(a, b, strict=True)])
-
-
-def _patterns(rng: np.random.Generator) -> list[Pattern]:
-    def wave(turns: int, phase: float) -> Pattern:
-        return lambda unit: np.sign(np.cos(turns * np.arccos(unit) + phase))
-
-    waves = [wave(turns, phase) for turns in WAVES for phase in (0.0, pi / 2)]
-    random: Pattern = lambda unit: rng.choice([-1.0, 1.0], np.shape(unit))  # noqa: E731
-    return [np.ones_like, lambda unit: -np.ones_like(unit), *waves, *[random] * RANDOM]

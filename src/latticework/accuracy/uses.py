@@ -83,9 +83,9 @@ class FunctionUse:
         return self._curve.estimate(degree)
 
     def free(self) -> FunctionUse:
-        """The same as if no degree were given."""
-        made = replace(self, given=None)
-        made.__dict__["curve"] = self.curve  # with the polynomials that are known
+        """The same as if no degree were given, for degrees to speak of."""
+        made, curve = replace(self, given=None), self.curve
+        made.__dict__["curve"] = curve.rough() if isinstance(curve, Curve) else curve  # with what is known
         return made
 
     @property

@@ -42,6 +42,12 @@ class Curve:
         self._made = given or (lambda degree: minimax(function, interval, degree))
         self._polynomials: dict[int, tuple[IntervalPolynomial, float]] = {}
 
+    def rough(self) -> Curve:
+        """The same, with errors of high degrees told from those of lower ones whatever the function: to speak of."""
+        made = Curve(self.function, self.interval, self._made, smooth=False)
+        made._polynomials = self._polynomials
+        return made
+
     def polynomial(self, degree: int) -> IntervalPolynomial:
         """The polynomial of a degree; its `error` is the largest on the interval and a hair beyond."""
         return self._at(degree)[0]

@@ -37,7 +37,7 @@ def sigmoid(x: FloatArray) -> FloatArray:
 def gelu(x: FloatArray) -> FloatArray:
     """x * (1 + erf(x / sqrt 2)) / 2."""
     x = np.asarray(x, dtype=np.float64)
-    return np.asarray(0.5 * x * (1.0 + _erf(x / math.sqrt(2.0))))
+    return np.asarray(0.5 * x * (1.0 + error_function(x / math.sqrt(2.0))))
 
 
 def reciprocal(x: FloatArray) -> FloatArray:
@@ -52,7 +52,10 @@ def rsqrt(x: FloatArray) -> FloatArray:
         return np.asarray(1.0 / np.sqrt(x))
 
 
-_erf = np.vectorize(math.erf, otypes=[np.float64])
+def error_function(x: FloatArray) -> FloatArray:
+    """erf(x), number by number."""
+    array = np.asarray(x, dtype=np.float64)
+    return np.fromiter(map(math.erf, array.reshape(-1).tolist()), np.float64, array.size).reshape(array.shape)
 
 
 @dataclass(frozen=True, slots=True)

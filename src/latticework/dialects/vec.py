@@ -155,10 +155,15 @@ def _infer_linear(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Re
     return [type_.replace(count=count, elem=type_.elem if linear_map.is_real else "complex")]
 
 
+def _map_together(op: Op, runs: list[list[Array]], context: Context) -> list[list[Array]]:
+    return [[y] for y in op.attrs["map"].apply_to_each([inputs[0] for inputs in runs], context.sources)]
+
+
 LINEAR_TRANSFORM = define(
     "vec.linear_transform",
     infer=_infer_linear,
     meaning=lambda op, inputs, context: [op.attrs["map"].apply(inputs[0], context.sources)],
+    together=_map_together,
 )
 
 

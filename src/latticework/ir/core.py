@@ -67,6 +67,7 @@ class Context(Protocol):
 
 Infer = Callable[[Sequence[Value], Attrs, Sequence["Region"]], list[Type]]
 Meaning = Callable[["Op", list[Array], Context], list[Array]]
+MeaningTogether = Callable[["Op", list[list[Array]], Context], list[list[Array]]]
 RegionTypes = Callable[[Sequence[Type], Attrs], list[Type]]
 
 
@@ -78,6 +79,7 @@ class OpSpec:
     verify        further checks of a finished op; raises a UserError
     pure          no effect but its results, so unused ones are removed and equal ones shared
     meaning       NumPy semantics: arrays of the operands to arrays of the results
+    together      the same for several runs at once, where that is quicker: a list of results for a list of operands
     num_regions   regions the op has
     region_types  argument types of the blocks of its regions, from operand types and attributes
     terminator    ends a block; its operands are what the block yields
@@ -93,6 +95,7 @@ class OpSpec:
     region_types: RegionTypes | None = None
     terminator: bool = False
     isolated: bool = False
+    together: MeaningTogether | None = None
 
 
 _specs: dict[str, OpSpec] = {}
@@ -109,10 +112,11 @@ def define(
     region_types: RegionTypes | None = None,
     terminator: bool = False,
     isolated: bool = False,
+    together: MeaningTogether | None = None,
 ) -> OpSpec:
     """Register a kind of op under its dialect-qualified name; see `OpSpec`."""
     assert name not in _specs, f"op {name} is already defined"
-    _specs[name] = OpSpec(name, infer, verify, pure, meaning, num_regions, region_types, terminator, isolated)
+    _specs[name] = OpSpec(name, infer, verify, pure, meaning, num_regions, region_types, terminator, isolated, together)
     return _specs[name]
 
 

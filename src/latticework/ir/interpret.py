@@ -10,12 +10,13 @@ from typing import Any
 
 from latticework.errors import IrError, ShapeError, UserError
 from latticework.ir.builder import locate
-from latticework.ir.core import Array, Block, Op, Value
+from latticework.ir.core import Array, Block, Op, Value, last_uses
 from latticework.ir.module import Module
 from latticework.ir.types import INDEX
 
 OnValue = Callable[[Value, Array], None]
 Meaning = Callable[[list[Array]], list[Array]]
+Known = Callable[[Op], Sequence[Array] | None]
 
 
 def interpret(
@@ -24,27 +25,65 @@ def interpret(
     *,
     on_value: OnValue | None = None,
     instead: Mapping[Op, Meaning] = {},
+    known: Known | None = None,
 ) -> list[Array]:
     """Run a module.
 
     inputs    by name, or in order; an input of type index is a Python int
     on_value  called for every value as it gets known: inputs, block arguments and results, in loops each time
     instead   of some ops what computes their results, from their operands, in the place of their meanings
+    known     gives the results of an op that need not be computed, or None; asked before every op
     returns   the outputs, in order
     raises    ShapeError, RangeError for inputs that do not fit; IrError if an op has no meaning or a source no data
     """
-    if module.absent:
-        raise IrError(f"interpret: {len(module.absent)} sources have no data; parse the module with sources=...")
     arguments = _arguments(module, inputs)
     indices = {
         name: int(array)
         for name, value, array in zip(module.input_names, module.inputs, arguments, strict=True)
         if value.type is INDEX
     }
-    return _Interpreter(module.sources, indices, on_value, instead).run(module.body, arguments)
+    return _Interpreter(module.sources, indices, on_value, instead, known).run(module.body, arguments)
+
+
+def interpret_together(
+    module: Module, runs: Sequence[Mapping[str, Any] | Sequence[Any]], *, on_value: OnValue | None = None
+) -> list[list[Array]]:
+    """Run a module on several inputs, op by op where it has no regions: what an op needs for all of them is made once.
+
+    on_value  as of `interpret`, called for a value of every run
+    returns   the outputs of every run
+    raises    as `interpret`
+    """
+    if any(op.regions for op in module.body.ops) or any(value.type is INDEX for value in module.inputs):
+        return [interpret(module, inputs, on_value=on_value) for inputs in runs]
+    each = [_Interpreter(module.sources, {}, on_value) for _ in runs]
+    for one, inputs in zip(each, runs, strict=True):
+        one.bind(module.body.args, _arguments(module, inputs))
+    ending: dict[int, list[Value]] = {}
+    for value, place in last_uses(module.body).items():
+        ending.setdefault(place, []).append(value)
+    for place, op in enumerate(module.body.ops):
+        if op.spec.terminator:
+            break
+        _step_together(op, each)
+        for one in each:
+            one.forget(ending.get(place, ()))
+    return [one.values(op.operands) for one in each]
+
+
+def _step_together(op: Op, each: Sequence[_Interpreter]) -> None:
+    if op.spec.together is None:
+        for one in each:
+            one.step(op)
+        return
+    results = op.spec.together(op, [one.values(op.operands) for one in each], each[0])
+    for one, found in zip(each, results, strict=True):
+        one.bind(op.results, found)
 
 
 def _arguments(module: Module, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Array]:
+    if module.absent:
+        raise IrError(f"interpret: {len(module.absent)} sources have no data; parse the module with sources=...")
     names = module.input_names
     if isinstance(inputs, Mapping):
         if set(inputs) != set(names):
@@ -69,33 +108,46 @@ class _Interpreter:
         sources: dict[str, Array],
         index_inputs: dict[str, int],
         on_value: OnValue | None,
-        instead: Mapping[Op, Meaning],
+        instead: Mapping[Op, Meaning] = {},
+        known: Known | None = None,
     ) -> None:
         self.sources = sources
         self.index_inputs = index_inputs
-        self._on_value = on_value
-        self._instead = instead
+        self._on_value, self._instead, self._known = on_value, instead, known
         self._arrays: dict[Value, Array] = {}
 
     def run(self, block: Block, arguments: Sequence[Array]) -> list[Array]:
         """Run a block; its values are forgotten at the end, those of enclosing blocks are visible."""
-        arrays = self._arrays
-        self._bind(block.args, arguments)
+        self.bind(block.args, arguments)
         for op in block.ops:
             if op.spec.terminator:
                 break
-            self._bind(op.results, self._results(op))
+            self.step(op)
         else:
             raise IrError("interpret: a block does not end in a terminator")
-        yielded = [arrays[value] for value in op.operands]
-        for value in block.args:
-            del arrays[value]
+        yielded = self.values(op.operands)
+        self.forget(block.args)
         for done in block.ops:
-            for value in done.results:
-                del arrays[value]
+            self.forget(done.results)
         return yielded
 
-    def _results(self, op: Op) -> list[Array]:
+    def step(self, op: Op) -> None:
+        """Compute one op."""
+        self.bind(op.results, self._results(op))
+
+    def values(self, values: Sequence[Value]) -> list[Array]:
+        """What they are."""
+        return [self._arrays[value] for value in values]
+
+    def forget(self, values: Sequence[Value]) -> None:
+        """Values that nothing reads any more."""
+        for value in values:
+            del self._arrays[value]
+
+    def _results(self, op: Op) -> Sequence[Array]:
+        found = None if self._known is None else self._known(op)
+        if found is not None:
+            return found
         if op.spec.meaning is None:
             raise IrError(f"interpret: {op.name} has no meaning on arrays", at=op.loc)
         operands = [self._arrays[value] for value in op.operands]
@@ -108,7 +160,8 @@ class _Interpreter:
             raise IrError(f"{op.name}: its meaning gave {len(results)} arrays for {len(op.results)} results", at=op.loc)
         return results
 
-    def _bind(self, values: Sequence[Value], arrays: Sequence[Array]) -> None:
+    def bind(self, values: Sequence[Value], arrays: Sequence[Array]) -> None:
+        """Values become known."""
         for value, array in zip(values, arrays, strict=True):
             self._arrays[value] = array
             if self._on_value is not None:

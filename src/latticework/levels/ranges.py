@@ -21,7 +21,7 @@ import numpy.typing as npt
 from latticework.dialects.bootstrap import MAX_EXPONENT
 from latticework.dialects.vec import VecType
 from latticework.errors import RangeError
-from latticework.ir import INDEX, Block, Loc, Module, Op, Value, interpret
+from latticework.ir import INDEX, Block, Loc, Module, Op, Value, interpret_together
 
 MARGIN = 2.0  # over the largest value in calibration
 Held = Mapping[int, npt.NDArray[np.bool_]]
@@ -78,8 +78,7 @@ def find_ranges(module: Module, runs: Sequence[Mapping[str, Any]], held: Held = 
                 found.outgrown[value] = turns.get(_block(value))
 
     with np.errstate(over="ignore", invalid="ignore"):
-        for inputs in runs:
-            interpret(module, inputs, on_value=note)
+        interpret_together(module, runs, on_value=note)
     return found
 
 

@@ -106,7 +106,7 @@ def linear(
         return target.emit.turned(x.vector, turns)
     copies = target.layout.outer_copies if target.spread else 1
     shared = replace(gather, spread=copies)
-    if num_diagonals(shared) + FOLD_COST * (copies.bit_length() - 1) >= num_diagonals(gather):
+    if copies == 1 or num_diagonals(shared) + FOLD_COST * (copies.bit_length() - 1) >= num_diagonals(gather):
         return target.build("vec.linear_transform", x.vector, map=LinearMap.of(gather))
     total = target.build("vec.linear_transform", x.vector, map=LinearMap.of(shared))
     return target.emit.copied(total, -(target.layout.slots // copies), copies)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from latticework.approx.functions import FUNCTIONS, Function
+from latticework.approx.functions import FUNCTIONS, Function, error_function
 from latticework.errors import UnsupportedError
 from latticework.frontend.comparing import sign as sign_of
 from latticework.importers.meanings.masking import LEFT_OUT, with_addend, without
@@ -136,8 +135,7 @@ def erf(x: Any) -> Any:
     return applied(ERF, x)
 
 
-_erf = np.vectorize(math.erf, otypes=[np.float64])
-ERF = Function("erf", _erf)
+ERF = Function("erf", error_function)
 
 
 def maximum(a: Any, b: Any) -> Any:

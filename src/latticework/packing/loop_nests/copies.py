@@ -47,38 +47,40 @@ def nearest(pack: PackMap, element: IntArray, slot: IntArray) -> tuple[IntArray,
 
 
 @lru_cache(maxsize=64)
-def _folded(pack: PackMap, width: int) -> Copies:
-    """The slots that hold each element, ordered by element, then slot modulo a width, then slot.
+def row_service(pack: PackMap, width: int) -> tuple[IntArray, IntArray]:
+    """(from, below): rotations by which each place serves where the slots `width` apart share the sums of one output.
 
-    key     element * width + slot % width, ascending
-    vector  the slot, not the vector
+    Of the slots residue, residue + width, ... only that is served which has a copy the nearest to its right, of equally
+    near ones the lowest. Of a row one slot lies less than `width` to the left of any copy, so only what the copies are
+    modulo the width tells how near they are. Where several are the same modulo the width, the first of them serves
+    slots of its own row; those of the row before are served by the first that lies not in the lowest row.
+
+    shape (count, slots); 0 and 0 where nothing is served
     """
-    table = copies(pack)
-    element, slot = np.divmod(np.unique(table.key), pack.slots)
-    key = element * width + slot % width
-    order = np.argsort(key, kind="stable")  # slots of an element ascend
-    key = key[order]
-    first = np.searchsorted(key, np.arange(pack.size + 1, dtype=np.int64) * width)
-    return Copies(key, slot[order], first)
-
-
-def nearest_of_row(pack: PackMap, width: int, element: IntArray, residue: IntArray) -> tuple[IntArray, IntArray]:
-    """(steps, place) of the slots `residue + place * width`: which has a copy of an element the nearest to its right.
-
-    Of equally near ones the lowest place. A rotation by `steps` brings the copy there. Of the slots of a row one lies
-    less than `width` to the left of any copy, so only what the copies are modulo the width tells how near they are.
-    """
-    key, slot, first = _folded(pack, width)
-    begin = np.searchsorted(key, element * width + residue)
-    begin = np.where(begin < first[element + 1], begin, first[element])  # past the last one: around
-    steps = (key[begin] - residue) % width
-    rows = pack.slots // width
-    around = residue + steps >= width  # the slot served lies in the row before that of the copy
-    after = np.minimum(begin + 1, key.size - 1)
-    is_more = (after > begin) & (key[after] == key[begin])
-    skips = around & (slot[begin] < width) & is_more  # the first copy serves the last row, the second a lower one
-    place = slot[np.where(skips, after, begin)] // width
-    return steps, (place - around) % rows
+    table, slots = copies(pack), pack.slots
+    (distinct,) = np.nonzero(np.diff(table.key, prepend=-1))
+    element, slot = np.divmod(table.key[distinct], slots)
+    order = np.lexsort((slot, slot % width, element))
+    element, slot, vector = element[order], slot[order], table.vector[distinct[order]]
+    residue = slot % width
+    is_first = np.diff(element * width + residue, prepend=-1) != 0  # of those that are the same modulo the width
+    is_second = np.roll(is_first, 1) & ~is_first
+    is_last = np.roll(is_first, -1)
+    lowest = slot < width
+    of_before = (is_first & (~lowest | is_last)) | (is_second & np.roll(lowest, 1))
+    groups = np.flatnonzero(is_first)
+    residues, begins = residue[groups], np.diff(element[groups], prepend=-1) != 0
+    before = np.roll(residues, 1)
+    before[begins] = residues[np.roll(begins, -1)]  # the last one of the same element: around
+    gap = (residues - before) % width
+    gap = np.repeat(np.where(gap == 0, width, gap), np.diff(np.append(groups, slot.size)))
+    begin, end = np.zeros((2, pack.count, slots), dtype=np.int64)
+    own = np.minimum(residue + 1, gap)  # rotations that do not leave the row
+    begin[vector, slot] = np.where(is_first, 0, own)
+    end[vector, slot] = np.where(of_before, gap, np.where(is_first, own, 0))
+    begin.setflags(write=False)
+    end.setflags(write=False)
+    return begin, end
 
 
 @lru_cache(maxsize=64)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework import _core
-from latticework.packing.loop_nests.copies import nearest_of_row, service
+from latticework.packing.loop_nests.copies import row_service, service
 from latticework.packing.loop_nests.nest import Access, BoolArray, LoopNest, walk
 from latticework.packing.loop_nests.separable import separable
 from latticework.packing.loop_nests.sides import Counters, decode, joint, sides
@@ -56,7 +56,7 @@ def diagonal_values(
     steps, turned = steps % nest.slots, turned % nest.slots
     weights = None if nest.source is None else _weights(sources[nest.source])
     if (form := separable(nest)) is not None:
-        also = _serves(nest, out, in_, steps) if nest.spread > 1 else None
+        also = _serves(nest, in_, steps) if nest.spread > 1 else None
         if isinstance(factor, complex) or (weights is not None and weights.dtype.kind == "c"):
             return _of_parts(form, (out, in_, steps), weights, also, turned) * factor
         return form.diagonal(out, in_, steps, weights, also, turned, factor)
@@ -124,7 +124,7 @@ def _terms(nest: LoopNest, out: int, in_: int, steps: int) -> Iterator[tuple[Int
     slots = nest.slots
     steps %= slots
     read = (np.arange(slots) + steps) % slots
-    ok = to.valid[out] & of.valid[in_][read] & _serves(nest, out, in_, steps)
+    ok = to.valid[out] & of.valid[in_][read] & _serves(nest, in_, steps)
     for j in set(to.counters) & set(of.counters):
         ok &= to.counters[j][out] == of.counters[j][in_][read]
     slot = np.flatnonzero(ok)
@@ -147,20 +147,10 @@ def _terms(nest: LoopNest, out: int, in_: int, steps: int) -> Iterator[tuple[Int
             yield here, at
 
 
-def _serves(nest: LoopNest, out: int, in_: int, steps: int) -> BoolArray:
+def _serves(nest: LoopNest, in_: int, steps: int) -> BoolArray:
     """At each out slot, whether what lies `steps` further in a vector is the copy that is read."""
     assert nest.in_pack is not None
-    slots, pack = nest.slots, nest.in_pack
-    slot = np.arange(slots)
-    read = (slot + steps) % slots
-    serves: BoolArray = steps < service(pack)[in_][read]
     if nest.spread == 1:
-        return serves
-    element = pack.element_of_slot()[in_ * slots + read]
-    at = np.flatnonzero(serves & (element >= 0))
-    width = slots // nest.spread
-    fewest, copy = nearest_of_row(pack, width, element[at], at % width)
-    best = (fewest == steps) & (copy == at // width)
-    result = np.zeros(slots, dtype=bool)
-    result[at[best]] = True
-    return result
+        return np.roll(steps < service(nest.in_pack)[in_], -steps)
+    begin, below = row_service(nest.in_pack, nest.slots // nest.spread)
+    return np.roll((begin[in_] <= steps) & (steps < below[in_]), -steps)

@@ -349,14 +349,19 @@ def _sum_moves(nest: LoopNest, moved: _Moves) -> tuple[IntArray, IntArray]:
     """Diagonals as sums of the moves of all parts, of each output place to the nearest input; and moves of vectors."""
     total: IntArray = np.zeros(1, dtype=np.int64)
     vectors, chosen = total, moved.chosen
+    turns = nest.slots if chosen is not None else min(_period(nest.slots, moved.offsets), nest.slots // nest.spread)
     for found in moved.each:
-        if (found & (nest.slots - 1)).any():
-            total = _sums(nest, total, found)
+        if not (found & (nest.slots - 1)).any():
+            vectors = _sums(vectors, found, nest.slots)
+        elif turns < nest.slots:
+            total = _sums(total, distinct(found // nest.slots * turns + found % turns), turns)
         else:
-            vectors = _sums(nest, vectors, found)
+            total = _sums(total, found, turns)
     nearest_copy = _nearest_turns(nest.slots, moved.offsets)
     if chosen is None:
-        return _settle(nest, total, np.zeros((1, 1), dtype=np.int64), nearest_copy), vectors
+        fewest = nearest_copy.reshape(nest.spread, -1).min(axis=0)  # to any of the outputs that share a sum
+        codes = total // turns * nest.slots + fewest[total % turns]
+        return codes if (codes[1:] > codes[:-1]).all() else distinct(codes), vectors
     if total.size == 1 and not total[0]:  # all of the nest is one part
         settled = (_settle(nest, total, rows, nearest_copy) for rows in _walked_rows(nest, chosen))
         return _joined(settled), vectors
@@ -371,9 +376,18 @@ def _joined(found: Iterable[IntArray]) -> IntArray:
     return seen.all()
 
 
-def _sums(nest: LoopNest, a: IntArray, b: IntArray) -> IntArray:
+def _period(slots: int, offsets: IntArray) -> int:
+    """At which distance the copies of an input repeat: steps modulo that number are the same diagonal."""
+    held = np.zeros(slots, dtype=bool)
+    held[offsets] = True
+    while slots > 1 and np.array_equal(held[: slots // 2], held[slots // 2 : slots]):
+        slots //= 2
+    return slots
+
+
+def _sums(a: IntArray, b: IntArray, slots: int) -> IntArray:
     """All sums of a move of each: steps are a vector's, modulo its slots (a power of two)."""
-    return b if a.size == 1 and not a[0] else _core.maps.sums(a, b, nest.slots)
+    return b if a.size == 1 and not a[0] else _core.maps.sums(a, b, slots)
 
 
 def _copy_offsets(nest: LoopNest, repeats: list[int], offsets: IntArray) -> IntArray:
@@ -459,7 +473,7 @@ def _moves_apart(nest: LoopNest, part: _Part, shared: list[int]) -> IntArray:
         turns = distinct((start_in[at] - start_out[at]) % slots)
         both = [distinct(row[row >= 0]) for row in (rows_out[of_out], rows_in[of_in])]
         if both[0].size and both[1].size:
-            seen.add(_sums(nest, _sums(nest, both[0], both[1]), turns))
+            seen.add(_sums(_sums(both[0], both[1], nest.slots), turns, nest.slots))
     return seen.all()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -115,12 +115,30 @@ class LinearMap(HashedOnce):
         """
         single = (self.count_in, self.count_out) == (1, 1)
         x = vectors[None] if single else vectors.reshape(self.count_in, self.slots)
+        total = self._sums(x, sources)
+        return total[0] if self.count_out == 1 else total
+
+    def _sums(self, x: npt.NDArray[Any], sources: Sources) -> SlotArray:
+        """The map on (count_in, ..., slots), giving (count_out, ..., slots)."""
         is_complex = any(d.values.is_complex for d in self.diagonals)
         total: SlotArray = np.zeros((self.count_out, *x.shape[1:]), dtype=np.complex128 if is_complex else x.dtype)
+        flat, sums = (y.reshape(len(y), -1, self.slots) for y in (x, total))
+        product = np.empty(self.slots, dtype=total.dtype)
         for d in self.diagonals:
-            operand = np.conj(x[d.in_]) if d.conj else x[d.in_]
-            total[d.out] = total[d.out] + d.values.evaluate(sources) * np.roll(operand, -d.steps, axis=-1)
-        return total[0] if self.count_out == 1 else total
+            weights, steps = d.values.evaluate(sources), d.steps % self.slots
+            left = self.slots - steps
+            for row, made in zip(flat[d.in_], sums[d.out], strict=True):
+                operand = np.conj(row) if d.conj else row
+                np.multiply(weights[:left], operand[steps:], out=product[:left], casting="unsafe")
+                np.multiply(weights[left:], operand[:steps], out=product[left:], casting="unsafe")
+                made += product
+        return total
+
+    def apply_to_each(self, arrays: Sequence[npt.NDArray[Any]], sources: Sources) -> list[npt.NDArray[Any]]:
+        """The map on each of several inputs, arrays as those of `apply`: diagonals are made once for all of them."""
+        stacked = np.stack([x.reshape(self.count_in, self.slots) for x in arrays], axis=1)  # (count_in, runs, slots)
+        total = self._sums(stacked, sources)
+        return [total[0, n] if self.count_out == 1 else total[:, n] for n in range(len(arrays))]
 
 
 @lru_cache(maxsize=256)

@@ -99,7 +99,7 @@ MAY_IMPORT = {
 OPTIONAL = {"IPython", "torch", "onnx", "ray", "sklearn", "skops", "matplotlib", "ortools"}
 # The only modules that load others by name: public names when they are first used, the command that is called, and
 # the benchmarks, which are not installed. So the compiler is loaded by whoever compiles.
-BY_NAME = {"__init__", "cli", "commands.benchmarks"}
+BY_NAME = {"__init__", "cli", "commands.benchmarks", "owner"}
 
 # C++ folder -> the folders it may include, apart from itself.
 MAY_INCLUDE = {

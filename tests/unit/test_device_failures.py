@@ -109,8 +109,10 @@ def fail_anywhere(scorer, device, most, points):
     return failed
 
 
-def test_wherever_a_run_fails_the_next_one_is_right(scorer, device):
-    assert fail_anywhere(scorer, device, {"allocation": 20, "launch": 100, "copy": 80, "loss": 600}, 200) >= 100
+@pytest.mark.parametrize("points", [40, pytest.param(200, marks=pytest.mark.slow)])
+def test_wherever_a_run_fails_the_next_one_is_right(scorer, device, points):
+    most = {"allocation": 20, "launch": 100, "copy": 80, "loss": 600}
+    assert fail_anywhere(scorer, device, most, points) >= points // 2
 
 
 @pytest.mark.slow

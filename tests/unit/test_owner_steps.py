@@ -205,7 +205,21 @@ def test_steps_are_data_and_are_told():
         data = to_data(step)
         assert data[0] == step.NAME and from_data(OwnerStep, data, "step") == step
         assert step.words() and "\n" not in step.words() + step.weights()
-    assert {type(step) for step in every_step()} == set(OwnerStep.KINDS.values())
+    assert {type(step) for step in every_step()} == set(OwnerStep.kinds().values())
+
+
+def test_a_process_loads_steps_when_it_meets_one(start_python):
+    """Reading a plan loads none of them, reading a step all."""
+    done = start_python("""
+import sys
+import latticework.runtime
+print([name for name in ("axes", "combining", "elementwise", "endings", "lookups")
+       if f"latticework.owner.{name}" in sys.modules])
+from latticework.owner.step import OwnerStep
+from latticework.plan.codec import from_data
+print(type(from_data(OwnerStep, ["softmax", -1, False], "step")).__name__)
+""")
+    assert done.communicate() == ("[]\nSoftmax\n", "")
 
 
 def nested(depth):

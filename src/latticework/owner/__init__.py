@@ -1,16 +1,33 @@
 """Steps that the owner of the data computes in the clear: before encryption, and after decryption.
 
-They are data in the client file: a closed list of operations with their parameters, never code.
+They are data in the client file: a closed list of operations with their parameters, never code. Each is imported when
+it is first used, as most programs have none.
 """
 
-from latticework.owner.arrays import Labels, OwnerArray
-from latticework.owner.axes import Columns, Normalise, Reduce, Reshape
-from latticework.owner.combining import Branches, Linear, Votes, Winner
-from latticework.owner.elementwise import Affine, Clip, Elementary
-from latticework.owner.endings import ByName, Extreme, Largest, NamesOf, Softmax, Threshold
-from latticework.owner.lookups import CodeOf, OneHot, TableRows
-from latticework.owner.stages import Doubt, Finished, Given, OwnerStages, Piece, Prepared
-from latticework.owner.step import OwnerStep
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
+    from latticework.owner.arrays import Labels, OwnerArray
+    from latticework.owner.axes import Columns, Normalise, Reduce, Reshape
+    from latticework.owner.combining import Branches, Linear, Votes, Winner
+    from latticework.owner.elementwise import Affine, Clip, Elementary
+    from latticework.owner.endings import ByName, Extreme, Largest, NamesOf, Softmax, Threshold
+    from latticework.owner.lookups import CodeOf, OneHot, TableRows
+    from latticework.owner.stages import Doubt, Finished, Given, OwnerStages, Piece, Prepared
+    from latticework.owner.step import OwnerStep
+
+_HOMES = {
+    "arrays": ("Labels", "OwnerArray"),
+    "axes": ("Columns", "Normalise", "Reduce", "Reshape"),
+    "combining": ("Branches", "Linear", "Votes", "Winner"),
+    "elementwise": ("Affine", "Clip", "Elementary"),
+    "endings": ("ByName", "Extreme", "Largest", "NamesOf", "Softmax", "Threshold"),
+    "lookups": ("CodeOf", "OneHot", "TableRows"),
+    "stages": ("Doubt", "Finished", "Given", "OwnerStages", "Piece", "Prepared"),
+    "step": ("OwnerStep",),
+}
+_HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Affine",
@@ -43,3 +60,11 @@ __all__ = [
     "Votes",
     "Winner",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value

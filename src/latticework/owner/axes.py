@@ -45,6 +45,10 @@ class Reshape(OwnerStep):
             raise ValueError(f"an array of shape {shape} does not end in axes {self.old}")
         return (*shape[: len(shape) - self.depth], *self.new)
 
+    def decided(self, shape: Shape, choices: int) -> int:
+        """Moves."""
+        return choices
+
     def apply(self, x: Array) -> Array:
         """Labels too."""
         return np.asarray(x).reshape(self.result_shape(np.shape(x)))
@@ -94,6 +98,14 @@ class Columns(OwnerStep):
             raise ValueError(f"axis {self.dim} of an array of shape {shape} has not {self.size} elements")
         at = len(shape) + self.dim
         return (*shape[:at], len(self.places), *shape[at + 1 :])
+
+    def decided(self, shape: Shape, choices: int) -> int:
+        """Moves."""
+        return choices
+
+    def columns_of(self, columns: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Those that are left, of the last axis."""
+        return tuple(columns[place] for place in self.places) if self.dim == -1 else None
 
     def apply(self, x: Array) -> Array:
         """Labels too."""

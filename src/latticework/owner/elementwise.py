@@ -43,6 +43,10 @@ class Affine(OwnerStep):
             raise ValueError(f"a scale of shape {self.scale.shape} on an array of shape {shape}")
         return shape
 
+    def columns_of(self, columns: tuple[int, ...]) -> tuple[int, ...]:
+        """The same."""
+        return columns
+
     def apply(self, x: Array) -> Array:
         """In float64."""
         return as_numbers(x) * self.scale.array + self.offset.array
@@ -97,6 +101,10 @@ class Elementary(OwnerStep):
     def __post_init__(self) -> None:
         if self.function not in _FUNCTIONS:
             raise ValueError(f"no function is called {self.function!r}; there are {', '.join(_FUNCTIONS)}")
+
+    def columns_of(self, columns: tuple[int, ...]) -> tuple[int, ...]:
+        """The same."""
+        return columns
 
     def apply(self, x: Array) -> Array:
         """In float64."""
@@ -163,6 +171,10 @@ class Clip(OwnerStep):
 
     def _clipped(self, x: Array) -> Array:
         return np.clip(x, self.low.array, self.high.array)
+
+    def columns_of(self, columns: tuple[int, ...]) -> tuple[int, ...]:
+        """The same."""
+        return columns
 
     def apply(self, x: Array) -> Array:
         """In float64."""

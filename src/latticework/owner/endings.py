@@ -91,6 +91,11 @@ class Extreme(OwnerStep):
         at = len(shape) + self.dim
         return (*shape[:at], *((1,) if self.keep else ()), *shape[at + 1 :])
 
+    def decided(self, shape: Shape, choices: int) -> int:
+        """One along the axis."""
+        super().decided(shape, choices)
+        return last_axes(shape, self.depth)[0] if self.labels is None else -1
+
     def bounded(self, x: Bounded) -> Bounded:
         """Certain where the one that is chosen is beyond every other, whatever the errors."""
         low, high = x.span
@@ -133,6 +138,11 @@ class Threshold(OwnerStep):
     def __post_init__(self) -> None:
         if self.labels is not None and len(self.labels) != 2:
             raise ValueError(f"{len(self.labels)} labels on two sides of a threshold")
+
+    def decided(self, shape: Shape, choices: int) -> int:
+        """One of two."""
+        super().decided(shape, choices)
+        return 2 if self.labels is None else -1
 
     def bounded(self, x: Bounded) -> Bounded:
         """Certain where both bounds are on one side."""
@@ -181,6 +191,11 @@ class Largest(OwnerStep):
             raise ValueError(f"the largest {self.count} of {size}, or labels of another number")
         return (*shape[:-1], self.count)
 
+    def decided(self, shape: Shape, choices: int) -> int:
+        """Each is one along the axis."""
+        super().decided(shape, choices)
+        return last_axes(shape, 1)[0] if self.labels is None else -1
+
     def bounded(self, x: Bounded) -> Bounded:
         """Each is certain if it is above all that follow and below all before, whatever the errors."""
         low, high = x.span
@@ -212,6 +227,16 @@ class NamesOf(OwnerStep):
     BEFORE: ClassVar[bool] = False
     DECIDES: ClassVar[bool] = True
 
+    def decided(self, shape: Shape, choices: int) -> int:
+        """They have names then, of which there have to be enough."""
+        if not choices:
+            raise ValueError("names of numbers that are no decisions")
+        if choices > len(self.labels):
+            raise ValueError(f"{len(self.labels)} names of {choices} classes")
+        if choices < 0:
+            super().decided(shape, choices)
+        return -1
+
     def bounded(self, x: Bounded) -> Bounded:
         """As certain as before."""
         if x.certain is None or x.value.dtype.kind not in "iu":
@@ -238,6 +263,7 @@ class ByName(OwnerStep):
     NAME: ClassVar[str] = "by_name"
     BEFORE: ClassVar[bool] = False
     DECIDES: ClassVar[bool] = True
+    ENDS: ClassVar[bool] = True
 
     @property
     def depth(self) -> int:

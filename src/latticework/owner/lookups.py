@@ -24,6 +24,7 @@ class CodeOf(OwnerStep):
 
     NAME: ClassVar[str] = "code_of"
     AFTER: ClassVar[bool] = False
+    OF_CATEGORIES: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not -1 <= self.unknown < 1 << 31:
@@ -55,6 +56,7 @@ class OneHot(OwnerStep):
 
     NAME: ClassVar[str] = "one_hot"
     AFTER: ClassVar[bool] = False
+    OF_CATEGORIES: ClassVar[bool] = True
 
     def result_shape(self, shape: Shape) -> Shape:
         """One more axis."""

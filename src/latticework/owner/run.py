@@ -10,15 +10,12 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import DtypeError, RangeError, ShapeError
-from latticework.owner.axes import Columns
-from latticework.owner.elementwise import Affine, Clip, Elementary
 from latticework.owner.stages import Finished, Given, OwnerStages, Prepared, Steps, joined_shape
 from latticework.owner.step import Array, Bounded, Shape, Span, UnfitValueError
 from latticework.user.arrays import as_array, find_loss
 
 MAX_SPANNED = 1 << 20
 ROUNDING = 2.0**-44  # of float64 in these steps, relative
-_IN_PLACE = (Affine, Clip, Elementary)  # whose results lie where their arguments do
 
 
 def prepare(stages: OwnerStages, program: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,10 +85,7 @@ def _through(steps: Steps, array: Array, program: str, given: Given | None) -> A
             index = error.index if columns is None else (*error.index[:-1], columns[error.index[-1]])
             place = place_of(named, index, array.ndim, with_column=columns is not None)
             raise RangeError(f"program {program}, {place} {error} ({step.words()})") from None
-        if isinstance(step, Columns) and step.dim == -1 and columns is not None:
-            columns = tuple(columns[place] for place in step.places)
-        elif not isinstance(step, _IN_PLACE):
-            columns = None
+        columns = None if columns is None else step.columns_of(columns)
     return array
 
 

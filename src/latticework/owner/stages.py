@@ -8,15 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from latticework.owner.arrays import MAX_AXES, OwnerArray, check_shape
-from latticework.owner.axes import Columns, Reshape
-from latticework.owner.endings import ByName, Extreme, Largest, NamesOf, Threshold
-from latticework.owner.lookups import CodeOf, OneHot
 from latticework.owner.step import Array, OwnerStep, Shape, chain_reaches, chain_shape, joined
 
 MAX_STEPS = 64
 MAX_PIECES = 1 << 12
-_DECIDING = (Extreme, Threshold, Largest)
-_MOVING = (Reshape, Columns)
 
 Steps = tuple[OwnerStep, ...]
 
@@ -218,7 +213,7 @@ def joined_shape(pieces: list[tuple[Shape, Steps]], prepared: Prepared) -> Shape
     for steps in (*(steps for _, steps in pieces), prepared.steps):
         if len(steps) > MAX_STEPS or not all(step.BEFORE for step in steps):
             raise ValueError(f"more than {MAX_STEPS} steps before encryption, or one that comes after")
-    if any(isinstance(step, CodeOf | OneHot) for step in prepared.steps if len(pieces) > 1):
+    if any(step.OF_CATEGORIES for step in prepared.steps if len(pieces) > 1):
         raise ValueError("categories of what is joined")
     first = joined([chain_shape(shape, steps) for shape, steps in pieces], prepared.dim)
     return chain_shape(first, prepared.steps)
@@ -231,22 +226,12 @@ def check_after(result: Finished, shape: Shape) -> Shape:
     """
     if len(result.steps) > MAX_STEPS or not all(step.AFTER for step in result.steps):
         raise ValueError(f"more than {MAX_STEPS} steps after decryption, or one that comes before")
-    choices = 0  # of which a decision is a number; 0: no decision yet;  -1: it has a name
+    choices = 0
     for place, step in enumerate(result.steps):
         made = chain_shape(shape, (step,))
-        if isinstance(step, _DECIDING) and not choices:
-            count = 2 if isinstance(step, Threshold) else shape[len(shape) - step.depth]
-            choices = count if step.labels is None else -1
-        elif isinstance(step, NamesOf) and choices > 0:
-            if choices > len(step.labels):
-                raise ValueError(f"{len(step.labels)} names of {choices} classes")
-            choices = -1
-        elif isinstance(step, ByName) and (choices or place < len(result.steps) - 1):
-            raise ValueError("a dictionary of what is decided, or before other steps")
-        elif choices and not isinstance(step, _MOVING):
-            raise ValueError(f"step {step.NAME} on what is decided")
-        elif isinstance(step, NamesOf):
-            raise ValueError("names of numbers that are no decisions")
+        choices = step.decided(shape, choices)
+        if step.ENDS and place < len(result.steps) - 1:
+            raise ValueError(f"step {step.NAME} before other steps")
         shape = made
     return shape
 

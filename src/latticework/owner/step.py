@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -75,16 +76,27 @@ class OwnerStep:
     NAME           in files, and in reports
     BEFORE, AFTER  whether it may stand before encryption, and after decryption
     DECIDES        whether it makes something else of numbers than numbers
+    ENDS           whether no other step may come after it
+    OF_CATEGORIES  whether it takes values of one input alone, by what they may be
     """
 
-    KINDS: ClassVar[dict[str, type[OwnerStep]]] = {}
+    _KINDS: ClassVar[dict[str, type[OwnerStep]]] = {}
     NAME: ClassVar[str] = ""
     BEFORE: ClassVar[bool] = True
     AFTER: ClassVar[bool] = True
     DECIDES: ClassVar[bool] = False
+    ENDS: ClassVar[bool] = False
+    OF_CATEGORIES: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
-        OwnerStep.KINDS[cls.NAME] = cls
+        OwnerStep._KINDS[cls.NAME] = cls
+
+    @staticmethod
+    def kinds() -> Mapping[str, type[OwnerStep]]:
+        """All of them, by name."""
+        for module in ("axes", "combining", "elementwise", "endings", "lookups"):  # not before somebody asks
+            import_module(f"latticework.owner.{module}")
+        return OwnerStep._KINDS
 
     @property
     def depth(self) -> int:
@@ -98,6 +110,19 @@ class OwnerStep:
     def result_shape(self, shape: Shape) -> Shape:
         """Of what it makes of an array; ValueError for one that it does not take."""
         return shape
+
+    def decided(self, shape: Shape, choices: int) -> int:
+        """Of how many choices its results are the numbers; 0: they are numbers as any, -1: the choices have names.
+
+        choices  the same of what it is given, an array of this shape; ValueError where it does not take that
+        """
+        if choices:
+            raise ValueError(f"step {self.NAME} on what is decided")
+        return 0
+
+    def columns_of(self, columns: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Which ones its results along the last axis are of, given those of its arguments; None: not of one each."""
+        return None
 
     def apply(self, x: Array) -> Array:
         """Its meaning; UnfitValueError for a value that it does not take."""

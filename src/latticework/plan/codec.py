@@ -3,7 +3,7 @@
 Only the listed shapes of types are understood: int, float, bool, str, bytes, complex,
 X | None, tuple[X, ...], tuple[X, Y], dataclasses of these, unions of
 dataclasses that differ in their number of fields, and families of dataclasses, each
-stored with its name (`KINDS`, `NAME`). Every mismatch names its place.
+stored with its name (`kinds`, `NAME`). Every mismatch names its place.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import dataclasses
 import math
 import types
 import typing
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -68,16 +69,16 @@ def from_data(kind: Any, data: Any, path: str) -> Any:
         if type(data) is not kind:
             raise _mismatch(path, kind.__name__, data)
         return data
-    if hasattr(kind, "KINDS"):
-        return _member(kind.KINDS, data, path)
+    if hasattr(kind, "kinds"):
+        return _member(kind.kinds(), data, path)
     return _dataclass(kind, data, path)
 
 
-def _member(kinds: dict[str, type], data: Any, path: str) -> Any:
+def _member(kinds: Mapping[str, type], data: Any, path: str) -> Any:
     """One of a family, by the name that comes first."""
     name = data[0] if isinstance(data, list) and data else None
     if not isinstance(name, str) or name not in kinds:
-        raise _mismatch(path, f"one of {', '.join(kinds)}", name if isinstance(name, str) else data)
+        raise _mismatch(path, f"one of {', '.join(sorted(kinds))}", name if isinstance(name, str) else data)
     return _dataclass(kinds[name], data[1:], f"{path}.{name}")
 
 

@@ -22,11 +22,25 @@ DEVICES = {
 EXCEPT_REF = [backend for backend in BACKENDS if backend.id != "ref"]
 
 
-def with_sizes(backends, sizes, most_in_other_orders):
-    """Each with each, but for `sim` in other orders than forward, which only repeat it, up to a size."""
+def is_other_order(name):
+    """Whether a backend repeats another one, of which only the order of blocks and threads differs."""
+    return name.endswith(("-reversed", "-shuffled"))
+
+
+ONE_ORDER = [backend for backend in BACKENDS if not is_other_order(backend.id)]
+
+
+def with_sizes(backends, sizes, most_in_other_orders, most_quick=1 << 17):
+    """Each with each, but in other orders of `sim` up to a size. Slow are what is simulated of more than `most_quick`,
+    and degrees above 1024 in other orders."""
     return [
-        pytest.param(*backend.values, size, id=f"{backend.id}-{size}", marks=backend.marks)
+        pytest.param(*backend.values, size, id=f"{backend.id}-{size}",
+                     marks=[*backend.marks, *([pytest.mark.slow] if is_slow(backend.id, size, most_quick) else [])])
         for backend in backends
         for size in sizes
-        if size <= most_in_other_orders or not backend.id.endswith(("-reversed", "-shuffled"))
-    ]
+        if size <= most_in_other_orders or not is_other_order(backend.id)
+    ]  # fmt: skip
+
+
+def is_slow(name, size, most_quick):
+    return "sim-" in name and size > (min(most_quick, 1024) if is_other_order(name) else most_quick)

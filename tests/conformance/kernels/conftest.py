@@ -4,17 +4,23 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from backends_here import BACKENDS
+from backends_here import BACKENDS, with_sizes
 from ring_oracles import DEGREES, PRIME_SETS
 
 from latticework import _core
 
 BACKENDS_FOR_WIDE_PRIMES = {"ref", "cuda-u64", "sim-u64-forward", "sim-u64-reversed", "sim-u64-shuffled"}
 CASES = [
-    pytest.param((backend.id, primes), id=f"{backend.id}-{primes}", marks=backend.marks)
+    pytest.param((backend.id, primes), id=f"{primes}-{backend.id}", marks=backend.marks)
     for primes in ("narrow", "wide")
     for backend in BACKENDS
     if primes == "narrow" or backend.id in BACKENDS_FOR_WIDE_PRIMES
+]
+
+
+RINGS = [
+    pytest.param(case.values, id=case.id, marks=case.marks)
+    for case in with_sizes(CASES, DEGREES, most_in_other_orders=64)
 ]
 
 
@@ -34,9 +40,10 @@ def make_ring(request: pytest.FixtureRequest) -> Callable[..., _core.Ring]:
     return make
 
 
-@pytest.fixture(params=DEGREES)
-def ring(request: pytest.FixtureRequest, make_ring: Callable[..., _core.Ring]) -> _core.Ring:
-    return make_ring(request.param)
+@pytest.fixture(params=RINGS)
+def ring(request: pytest.FixtureRequest) -> _core.Ring:
+    (backend, primes), degree = request.param
+    return _core.Ring(degree, PRIME_SETS[primes], backend=backend, threads=1)
 
 
 @pytest.fixture

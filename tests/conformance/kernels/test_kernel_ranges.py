@@ -1,9 +1,11 @@
 """Residues and primes at the limits of every range, at every degree: all backends answer as `ref` does."""
 
+import functools
+
 import numpy as np
 import pytest
 import ring_oracles as oracle
-from backends_here import EXCEPT_REF, with_sizes
+from backends_here import EXCEPT_REF, ONE_ORDER, with_sizes
 
 from latticework import _core
 
@@ -20,6 +22,7 @@ def primes_below(limits, degree):
     ]
 
 
+@functools.cache
 def signs_of_powers(q, degree, exponent):
     """The signs of the centred powers of psi^exponent: a polynomial with these has its largest sum there."""
     root, power, signs = pow(oracle.smallest_root(q, 2 * degree), exponent, q), 1, []
@@ -46,7 +49,7 @@ def patterns(primes, degree, rng):
     return {name: np.array([[row(q) for q in primes]]).astype(np.uint64) for name, row in rows.items()}
 
 
-@pytest.mark.parametrize(("backend", "log_degree"), with_sizes(EXCEPT_REF, LOG_DEGREES, most_in_other_orders=12))
+@pytest.mark.parametrize(("backend", "log_degree"), with_sizes(EXCEPT_REF, LOG_DEGREES, 6, most_quick=13))
 def test_transforms_equal_ref(backend, log_degree, rng):
     degree = 1 << log_degree
     primes = primes_below(LIMITS if degree < 2**16 else LIMITS[2:], degree)
@@ -59,7 +62,7 @@ def test_transforms_equal_ref(backend, log_degree, rng):
         np.testing.assert_array_equal(other.intt(x, limbs), ref.intt(x, limbs), err_msg=name)
 
 
-@pytest.mark.parametrize(("backend", "log_degree"), with_sizes(EXCEPT_REF, [4, 7, 12], most_in_other_orders=7))
+@pytest.mark.parametrize(("backend", "log_degree"), with_sizes(EXCEPT_REF, [4, 7, 10], 7, most_quick=7))
 def test_other_kernels_equal_ref(backend, log_degree, rng):
     degree = 1 << log_degree
     primes = primes_below(LIMITS, degree)
@@ -85,6 +88,21 @@ def test_other_kernels_equal_ref(backend, log_degree, rng):
     for g in (3, 5, degree + 1, 2 * degree - 3, 2 * degree - 1):
         expected, got = (ring.automorphism(extremes[-1], g, limbs) for ring in rings)
         np.testing.assert_array_equal(got, expected, err_msg=str(g))
+
+
+@pytest.mark.parametrize(
+    "backend", [backend for backend in EXCEPT_REF if backend.id.startswith("sim") and backend in ONE_ORDER]
+)
+def test_long_transforms_equal_ref_in_a_simulation(backend, rng):
+    """Of the longest but one, the slow tests have the others: the largest sums, and no pattern."""
+    degree = 1 << 16
+    primes = primes_below(LIMITS[3:], degree)
+    ref, other = (_core.Ring(degree, primes, backend=name, threads=1) for name in ("ref", backend))
+    rows = patterns(primes, degree, rng)
+    for name in ("largest first slot", "random"):
+        values = ref.ntt(rows[name], [0])
+        np.testing.assert_array_equal(other.ntt(rows[name], [0]), values, err_msg=name)
+        np.testing.assert_array_equal(other.intt(values, [0]), rows[name], err_msg=name)
 
 
 @pytest.mark.parametrize("backend", EXCEPT_REF)

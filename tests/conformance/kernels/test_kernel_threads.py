@@ -42,7 +42,9 @@ def all_results(ring, x):
 
 @pytest.fixture
 def x(make_ring, rng):
-    return oracle.random_residues(make_ring(DEGREE).primes, DEGREE, 16, rng)
+    ring = make_ring(DEGREE)
+    polys = 1 if ring.backend in DEVICES else 16  # which have no threads
+    return oracle.random_residues(ring.primes, DEGREE, polys, rng)
 
 
 @pytest.fixture
@@ -54,7 +56,7 @@ def make_host_ring(make_ring):
 
 def test_thread_count_does_not_change_a_bit(make_ring, x):
     expected = all_results(make_ring(DEGREE, threads=1), x)
-    for threads in (2, 3, 0):
+    for threads in (2, 3, 0) if len(x) > 1 else (3,):
         assert all_results(make_ring(DEGREE, threads=threads), x) == expected, threads
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import stream_oracle as oracle
-from backends_here import EXCEPT_REF
+from backends_here import EXCEPT_REF, ONE_ORDER
 from ring_oracles import NUM_LIMBS, PRIME_SETS, find_prime
 
 from latticework import _core
@@ -33,7 +33,7 @@ def test_rejected_words_are_drawn_again_in_place():
     assert rounds >= 2  # so that the case above covers second and third draws
 
 
-@pytest.mark.parametrize("backend", EXCEPT_REF)
+@pytest.mark.parametrize("backend", [backend for backend in EXCEPT_REF if backend in ONE_ORDER])
 def test_long_rows_with_rejected_words_are_those_of_ref(backend):
     """Close to 2^50 one word in 2^14 is drawn again, wherever it is in a row."""
     degree, primes = 1 << 15, []
@@ -62,7 +62,7 @@ def test_seeded_rows_are_those_of_both_kernels(make_ring, rng):
         ring = make_ring(degree)
         x = np.stack([[rng.integers(0, q, degree, dtype=np.uint64) for q in ring.primes]])
         expanded = ring.expand_uniform(SEED, 2, 2**40 + 7, 3, limbs)
-        for extra_bits in range(45):
+        for extra_bits in range(0, 45, 1 if degree < 1024 else 11):
             widths = [min(64, q.bit_length() + extra_bits) for q in ring.primes]
             packed = ring.export_residues(x, widths, limbs)
             found = ring.import_seeded(packed, widths, limbs, SEED, 2, 2**40 + 7, 3)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import ring_oracles as oracle
+from backends_here import BACKENDS, with_sizes
 from ring_oracles import NUM_LIMBS
 
 from latticework import _core
@@ -80,7 +81,8 @@ def test_intt_undoes_ntt(ring, rng):
         np.testing.assert_array_equal(ring.ntt(ring.intt(x, LIMBS), LIMBS), x, err_msg=name)
 
 
-@pytest.mark.parametrize("degree", [*oracle.DEGREES, 2**13])  # the last is more than what stays in the nearest cache
+# The longest is more than what stays in the nearest cache of a host.
+@pytest.mark.parametrize(("backend", "degree"), with_sizes(BACKENDS, [*oracle.DEGREES, 2**13], 64, most_quick=1024))
 def test_results_over_the_operand_are_those_elsewhere(backend, rng, degree):
     ring = _core.Ring(degree, oracle.find_primes(oracle.STARTS["narrow"], degree), backend=backend, threads=1)
     x = np.concatenate([*oracle.residue_patterns(ring.primes, degree, rng).values()])

@@ -151,9 +151,8 @@ def _inputs(vectors: Vectors, lowered: Lowered, samples: list[Sample]) -> tuple[
             found.append(IndexInput(name, max(int(sample[name]) for sample in samples)))
             continue
         kind: Any = value.type
-        found.append(
-            SecretInput(name, pack.shape, pack, kind.level.index, kind.scale, *accepted[name], fed.get(name, ""))
-        )
+        shape = pack.shape[vectors.rows > 1 :]
+        found.append(SecretInput(name, shape, pack, kind.level.index, kind.scale, *accepted[name], fed.get(name, "")))
     return tuple(found)
 
 
@@ -163,5 +162,5 @@ def _outputs(vectors: Vectors, lowered: Lowered) -> tuple[Output, ...]:
     values = lowered.module.body.terminator.operands
     for name, pack, value in zip(names, vectors.outputs, values, strict=True):
         kind: Any = value.type
-        found.append(Output(name, pack.shape, pack, kind.level.index, kind.scale, 0.0, 0.0, 0.0))
+        found.append(Output(name, pack.shape[vectors.rows > 1 :], pack, kind.level.index, kind.scale, 0.0, 0.0, 0.0))
     return tuple(found)

@@ -137,6 +137,7 @@ def to_vectors(
     keep_loops: bool = False,
     residual: int | None = None,
     fed: Mapping[int, int] = {},
+    narrow: bool = False,
 ) -> Vectors:
     """Lay tensors out and lower them to vectors, which passes then improve.
 
@@ -146,6 +147,7 @@ def to_vectors(
     keep_loops     none becomes copies, for bootstraps are to be placed: depth is that of one iteration of each
     residual       levels that bootstraps leave: how high values lie does not follow from the program's depth then
     fed            numbers of outputs that are an input of the next run -> the number of that input
+    narrow         slots that stay empty are for other rows of a batch
     Vectors are as long as the largest tensor needs, up to what a ring of the program's depth has, or the one asked for;
     longer where copies in slots that would be empty make products with matrices cheaper, or where layouts are not
     searched.
@@ -205,7 +207,7 @@ def to_vectors(
     if width < longest:
         seconds, vectors = found(longest)
     free = (ring_degree or least_ring_degree(depth)) // 2
-    if vectors.slots < free and techniques.rolls and may_share_sums(module, free):
+    if not narrow and vectors.slots < free and techniques.rolls and may_share_sums(module, free):
         fewer, wide = found(free)
         vectors = wide if fewer < seconds else vectors
     return vectors

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import log2
+from math import log2, prod
 
 import numpy as np
 
@@ -165,7 +165,7 @@ def _report(
 
 def _output_names(client: ClientSpec) -> list[str]:
     """Outputs by the names of the user's results that they hold; of circuits these may be several."""
-    ends = np.cumsum([output.pack.size for output in client.outputs])
+    ends = np.cumsum([prod(output.shape) for output in client.outputs])
     held: list[list[str]] = [[] for _ in client.outputs]
     for result in client.results:
         for number in np.unique(np.searchsorted(ends, result.elements, side="right")):

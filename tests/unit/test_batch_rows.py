@@ -209,3 +209,31 @@ def test_batches_that_no_run_can_take_are_refused_with_numbers():
 
     with pytest.raises(LevelError, match="batch= is for programs that need no bootstraps"):
         lw.compile(deep, batch=2, ring_degree=8192)
+
+
+@lw.circuit
+def dot(x: lw.vector(4, low=-3, high=3), y: lw.vector(4, low=-3, high=3)):
+    return sum(x[i] * y[i] for i in range(4)), x[0] - y[3]
+
+
+@pytest.mark.parametrize("scheme", ["ckks", "bfv"])
+def test_rows_of_a_circuit_are_stacks(scheme):
+    options = {"ring_degree": 4096, "insecure": True, "effort": "fast", "scheme": scheme}
+    model = lw.compile(dot, batch=100, **options)
+    assert model.plan.client.rows == 128 and model.plan.client.outputs[0].pack.slots == model.plan.chain.slots
+    client = model.client(threads=1)
+    server = model.server(client.keygen().public(), threads=1)
+    x, y = RNG.integers(-3, 4, (2, 150, 4))
+    encrypted = client.encrypt(x, y)
+    assert max(len(array) for array in encrypted.tensors.values()) == 2
+    first, second = client.decrypt(server(encrypted))
+    assert np.abs(first.reveal() - (x * y).sum(axis=1)).max() <= first.error_bound
+    assert np.abs(second.reveal() - (x[:, 0] - y[:, 3])).max() <= second.error_bound
+    shared, _ = client.decrypt(server(client.encrypt(x, y[0])))
+    assert np.abs(shared.reveal() - x @ y[0]).max() <= shared.error_bound
+    one = model.debug(x[0], y[0], client=client)
+    assert one.first_off is None
+    with pytest.raises(LayoutError, match="dot was compiled with batch=128, which interleaves"):
+        model.lanes("result0")
+    with pytest.raises(UserError, match="batch= is given, and circuit dot shares"):
+        lw.compile(dot, batch=2, spare_levels=1, **options)

@@ -66,7 +66,8 @@ def to_exact_plan(name: str, vectors: Vectors, lowered: Lowered, ranges: Mapping
         assert pack is not None
         low, high = ranges.get(input_name, (-reach, reach))
         span = max(float(low), -reach), min(float(high), reach)
-        inputs.append(SecretInput(input_name, pack.shape, pack, kind.level.index, kind.scale, *span))
+        shape = pack.shape[vectors.rows > 1 :]
+        inputs.append(SecretInput(input_name, shape, pack, kind.level.index, kind.scale, *span))
     outputs = tuple(replace(output, magnitude=reach) for output in _outputs(vectors, lowered))
     return _assemble(name, vectors, lowered, tuple(inputs), outputs, log2(modulus))
 

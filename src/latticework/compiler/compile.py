@@ -169,7 +169,6 @@ def compile(
     check_bootstrap(bootstrap, bootstrap_set)
     check_lane_options(algorithm, effort, seed)
     wanted_rows = rows_of(batch, bootstrap_set)
-    bootstrap = bootstrap if wanted_rows is None else NEVER
     bits_a_second = _bits_a_second(network)
     costs = CostModel.load(cost_table).with_key_price(_key_price(key_price))
     if isinstance(program, Circuit):
@@ -186,20 +185,16 @@ def compile(
                 "is written: leave it out",
                 at=program.loc,
             )
-        if wanted_rows is not None:
-            raise UserError(
-                "compile: batch= is for programs on arrays; stacks of inputs of a circuit are computed one after the "
-                "other: leave it out",
-                at=program.loc,
-            )
         options = CircuitOptions(
             weights, calibrate if calibrate is not None else example, float(precision_bits), ring_degree,
             security_bits, insecure, costs, techniques, bits_a_second, on_event, algorithm, effort, int(seed),
             plain_bits, plain_modulus, _whole("spare_levels", spare_levels), like, _flag("wraps", wraps),
+            wanted_rows,
         )  # fmt: skip
         with user_line(program.loc):
             _refuse_stages(program, owner, scale_columns)
             return compile_bfv(program, options) if scheme == "bfv" else compile_ckks(program, options)
+    bootstrap = bootstrap if wanted_rows is None else NEVER
     chosen = chosen_set(bootstrap_set, ring_degree, security_bits, insecure)
     if isinstance(program, HeirProgram):
         if labels is not None or feed is not None or len(weights) or wanted_rows is not None:

@@ -70,16 +70,19 @@ def planned_for_rows(
     name: str,
     at: Loc,
     on_event: OnEvent | None = None,
+    *,
+    least_degree: int | None = None,
 ) -> tuple[Vectors, Plan]:
     """The plan of a program for a batch, and its vectors.
 
     vectors  of one row;  wanted  rows, or "fill": as many as the smallest ring that holds the program has room for
-    plan_of  the best plan of vectors
+    plan_of  the best plan of vectors;  least_degree  of the ring that one row takes in any case, if it is known
     raises   LayoutError where no ring has room for so many; TooDeepError where the program would have to bootstrap
     """
     most = (ring_degree or 1 << MAX_RING_LOG2) // 2
     if wanted == FILL:
-        return _filled(vectors, plan_of, ring_degree or least_ring_degree(vectors.depth), name, at, on_event)
+        least = ring_degree or least_degree or least_ring_degree(vectors.depth)
+        return _filled(vectors, plan_of, least, name, at, on_event)
     assert isinstance(wanted, int)
     if vectors.slots * wanted > most:
         room = most // vectors.slots

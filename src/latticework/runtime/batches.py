@@ -172,7 +172,7 @@ def check_runs(spec: ClientSpec, extent: Extent, counts: Mapping[str, int]) -> N
     rows = set() if spec.batch is None or extent.rows is None else set(spec.batch.inputs)
     if not differing or not rows <= set(differing):
         raise FormatError(
-            f"program {spec.name}: the inputs are said to be {extent} in {extent.runs} runs, but "
+            f"program {spec.name}: the inputs are said to be {extent} in {runs} runs, but "
             f"{', '.join(rows - set(differing)) or 'they'} have no ciphertexts for so many; the file was altered"
         )
 

@@ -10,6 +10,7 @@ from latticework.errors import FormatError, LayoutError, LevelError, ShapeError,
 from latticework.packing.pack import PackDim, PackMap
 from latticework.plan.check import check_client, check_references
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
+from latticework.report.build import build_client_report
 
 SMALL = {"precision_bits": 10, "ring_degree": 2048, "insecure": True}
 RNG = np.random.default_rng(0)
@@ -136,6 +137,19 @@ def test_fill_takes_all_slots_of_a_ring():
     assert [i.op for _, _, i in model.plan.walk()] == [i.op for _, _, i in one.plan.walk()]
 
 
+@pytest.mark.parametrize(("batch", "vectors"), [(64, 1), (128, 2), (1024, 12)])
+def test_many_rows_take_narrower_vectors_before_a_larger_ring(batch, vectors):
+    """12 numbers of a row, on 1024 slots in all, are up to a vector each."""
+    model = lw.compile(centred, batch=batch, **SMALL)
+    spec = model.plan.client
+    assert (spec.rows, spec.inputs[0].pack.slots, spec.inputs[0].pack.count) == (batch, 1024, vectors)
+    client = model.client(threads=1)
+    x, gain = RNG.uniform(-1, 1, (batch + 1, 4, 3)), RNG.uniform(-1, 1, 3)
+    got = client.decrypt(model.server(client.keygen().public(), threads=1)(client.encrypt(x, gain)))
+    want = (x - x.mean(axis=1, keepdims=True)) * gain
+    assert got.shape == want.shape and np.abs(got.reveal() - want).max() <= got.error_bound
+
+
 def test_a_row_that_is_too_large_leaves_none_of_its_run_with_a_bound(model, parties):
     """Its coefficients are shared by all rows of the run."""
     client, _ = parties
@@ -190,9 +204,9 @@ def test_what_is_no_number_of_rows_is_refused(batch):
 
 def test_batches_that_no_run_can_take_are_refused_with_numbers():
     with pytest.raises(
-        LayoutError, match="a row of centred takes 16 slots, 128 rows 2048; ring_degree=2048 has 1024: give batch=64"
+        LayoutError, match="a row of centred takes 16 slots, 2048 rows 32768; ring_degree=2048 has 1024: give batch=64"
     ):
-        lw.compile(centred, batch=100, **SMALL)
+        lw.compile(centred, batch=2000, **SMALL)
     with pytest.raises(UserError, match="bootstraps take the slots of whole vectors"):
         lw.compile(centred, batch=2, bootstrap_set="T11", insecure=True)
 
@@ -237,3 +251,16 @@ def test_rows_of_a_circuit_are_stacks(scheme):
         model.lanes("result0")
     with pytest.raises(UserError, match="batch= is given, and circuit dot shares"):
         lw.compile(dot, batch=2, spare_levels=1, **options)
+
+
+def test_reports_tell_what_a_row_takes(model):
+    report = model.report()
+    costs = model.costs()
+    assert report.row.count == 16 and report.row.seconds == costs.later_run_seconds / 16
+    assert report.row.input_bytes * 16 == costs.client.input_bytes
+    text = str(report)
+    assert "1 of 16 rows" in text and "A run computes up to 4 inputs side by side" in text
+    assert "x may have any number of rows: they are computed 16 in a run" in " ".join(text.split())
+    assert "1 of 16 in a run" in report._repr_html_()
+    assert build_client_report(model.plan.client).row.seconds is None
+    assert build_client_report(one_row()).row is None

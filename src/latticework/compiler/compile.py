@@ -38,7 +38,7 @@ from latticework.compiler.owner_stages import (
 from latticework.compiler.packed import compile_packed
 from latticework.compiler.pipeline import OnEvent, to_polynomials, to_tensors, to_vectors
 from latticework.compiler.precision import PrecisionSearch
-from latticework.compiler.rows import planned_for_rows, rows_of
+from latticework.compiler.rows import least_rows, planned_for_rows, rows_of
 from latticework.compiler.stages import Vectors
 from latticework.cost import CostModel
 from latticework.errors import ApproximationWarning, LevelError, PrecisionError, TraceError, UserError
@@ -245,7 +245,7 @@ def compile(
     def placed(*, scarce_levels: bool) -> Vectors:
         return to_vectors(
             traced.module, on_event, costs=costs, ring_degree=ring_degree, bits_a_second=bits_a_second,
-            techniques=techniques, scarce_levels=scarce_levels, fed=traced.fed, narrow=wanted_rows is not None,
+            techniques=techniques, scarce_levels=scarce_levels, fed=traced.fed, rows=least_rows(wanted_rows),
         )  # fmt: skip
 
     def plan_of(vectors: Vectors) -> Plan:

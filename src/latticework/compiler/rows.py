@@ -44,6 +44,11 @@ def rows_of(batch: Any, bootstrap_set: Any) -> int | str | None:
     return FILL if batch == FILL else 1 << (int(batch) - 1).bit_length()
 
 
+def least_rows(wanted: int | str | None) -> int:
+    """How many rows vectors have to leave room for: 1 where they fill what is left, 0 without a batch."""
+    return wanted if isinstance(wanted, int) else int(wanted is not None)
+
+
 def with_rows(vectors: Vectors, rows: int, on_event: OnEvent | None = None) -> Vectors:
     """The vectors of a program for so many rows, a power of two, in every run."""
     if rows == 1:

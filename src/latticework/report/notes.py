@@ -83,7 +83,7 @@ def _row_notes(spec: ClientSpec) -> list[str]:
     if spec.rows > 1:
         notes.append(
             f"A run computes up to {spec.rows} inputs side by side in the slots, each apart from the others; times and "
-            "sizes are those of one run, however many it holds."
+            "sizes are those of one run, however many it holds. In layouts axis 0 counts them."
         )
     if batch is None or not batch.inputs:
         return notes

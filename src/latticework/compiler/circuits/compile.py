@@ -31,7 +31,7 @@ from latticework.compiler.circuits.rows import check_rows, of_best_width
 from latticework.compiler.circuits.samples import circuit_samples, with_ranges
 from latticework.compiler.pipeline import to_bfv_plan
 from latticework.compiler.precision import PrecisionSearch
-from latticework.compiler.rows import planned_for_rows
+from latticework.compiler.rows import least_rows, planned_for_rows
 from latticework.compiler.stages import TracedProgram, Vectors
 from latticework.errors import LevelError, RangeWarning, UserError
 from latticework.frontend import Circuit
@@ -148,7 +148,7 @@ def _arrays(
     techniques = replace(options.techniques, complex_packing=False) if exact else options.techniques
     found = to_arrays(
         scalars, samples, options.costs, techniques, options.bits_a_second,
-        exact=exact, ring_degree=options.ring_degree, narrow=options.rows is not None, on_event=options.on_event,
+        exact=exact, ring_degree=options.ring_degree, rows=least_rows(options.rows), on_event=options.on_event,
     )  # fmt: skip
     if found is None and options.algorithm == "tensors":
         raise UserError(

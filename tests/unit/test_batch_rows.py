@@ -264,3 +264,35 @@ def test_reports_tell_what_a_row_takes(model):
     assert "1 of 16 in a run" in report._repr_html_()
     assert build_client_report(model.plan.client).row.seconds is None
     assert build_client_report(one_row()).row is None
+
+
+def test_imported_models_take_batches_with_what_their_owner_computes():
+    linear_model, preprocessing, pipeline = (
+        pytest.importorskip(f"sklearn.{name}") for name in ("linear_model", "preprocessing", "pipeline")
+    )
+    x = RNG.normal(size=(60, 5)) * [1, 10, 0.1, 1, 1]
+    y = (x[:, 0] + x[:, 1] / 10 > 0).astype(int)
+    fitted = pipeline.make_pipeline(preprocessing.StandardScaler(), linear_model.LogisticRegression()).fit(x, y)
+    model = lw.compile(lw.from_sklearn(fitted, "predict_proba"), calibrate=x, batch="fill", **SMALL)
+    assert model.plan.client.owner is not None and model.plan.client.rows == 128
+    client = model.client(threads=1)
+    server = model.server(client.keygen().public(), threads=1)
+    encrypted = client.encrypt(x)
+    assert [len(array) for array in encrypted.tensors.values()] == [1]
+    got = client.decrypt(server(encrypted))
+    assert np.abs(got.reveal() - fitted.predict_proba(x)).max() <= got.error_bound < 0.1
+
+
+def test_modules_of_pytorch_take_batches():
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    network = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 2)).double()
+    x = RNG.normal(size=(20, 4))
+    program = lw.from_torch(network, torch.zeros(1, 4, dtype=torch.float64))
+    model = lw.compile(program, calibrate=x, precision_bits=7, batch=16, ring_degree=4096, insecure=True)
+    client = model.client(threads=1)
+    server = model.server(client.keygen().public(), threads=1)
+    encrypted = client.encrypt(x)
+    assert [len(array) for array in encrypted.tensors.values()] == [2]
+    got = client.decrypt(server(encrypted))
+    assert np.abs(got.reveal() - network(torch.tensor(x)).detach().numpy()).max() <= got.error_bound < 0.1

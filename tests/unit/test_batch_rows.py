@@ -214,8 +214,20 @@ def test_batches_that_no_run_can_take_are_refused_with_numbers():
     def wide(x: lw.Secret[1024]):
         return x * x
 
-    with pytest.raises(LayoutError, match="one row of wide takes all 1024 slots of its ring, N=2048: leave batch="):
+    with pytest.raises(
+        LayoutError,
+        match=r"takes all 1024 slots of its ring, N=2048 and [\d.]+ ms a row \(predicted\): leave batch= out$",
+    ):
         lw.compile(wide, batch="fill", **SMALL)
+
+    @lw.program
+    def long(x: lw.Secret[4096]):
+        return x * x + x
+
+    with pytest.raises(
+        LayoutError, match=r"N=8192 and .* ms a row .*: leave batch= out, or give batch=2, which is N=16384"
+    ):
+        lw.compile(long, batch="fill")
 
     @lw.program
     def deep(x: lw.Secret[4]):

@@ -8,8 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from latticework.analysis.estimate import estimate
 from latticework.compiler.pipeline import OnEvent
 from latticework.compiler.stages import Vectors
+from latticework.cost import CostModel
 from latticework.errors import LayoutError, UserError
 from latticework.ir import Loc, run_passes
 from latticework.layout_cost import least_ring_degree
@@ -122,10 +124,23 @@ def _filled(
     if rows == 1:
         raise LayoutError(
             f"compile: batch={FILL!r}: one row of {name} takes all {plan.chain.slots} slots of its ring, "
-            f"N={plan.chain.ring_degree}: leave batch= out, or give batch=2, which takes a larger ring",
+            f"{_time_a_row(plan)}: leave batch= out{_larger(vectors, plan_of)}",
             at=at,
         )
     return wide, plan
+
+
+def _larger(vectors: Vectors, plan_of: Callable[[Vectors], Plan]) -> str:
+    """What two rows of a program would take, whose rows fill the ring; nothing if no ring holds them."""
+    try:
+        return f", or give batch=2, which is {_time_a_row(plan_of(with_rows(vectors, 2)))}"
+    except UserError:
+        return ""
+
+
+def _time_a_row(plan: Plan) -> str:
+    seconds = estimate(plan, CostModel.load()).warm_seconds / plan.client.rows
+    return f"N={plan.chain.ring_degree} and {write_value(float(f'{1e3 * seconds:.3g}'))} ms a row (predicted)"
 
 
 def _without_bootstraps(vectors: Vectors, plan_of: Callable[[Vectors], Plan]) -> Plan:

@@ -123,13 +123,14 @@ def debug_run(
         tensor = plan.tensors[position]
         want = expected[position][occurrence]
         array = value if isinstance(value, list) else [value]
-        got = tensor.pack.unpack(as_value(np.stack([np.real(decryptor.decrypt(c)) for c in array])))
+        vectors = as_value(np.stack([np.real(decryptor.decrypt(c)) for c in array]))
+        got = tensor.unpacked(vectors, plan.client.rows)
         got *= plan.factors.get(register, 1.0)
         rows.append(
             DebugRow(
                 tensor.name,
                 plan.locations[tensor.location],
-                tensor.pack.shape,
+                want.shape,
                 float(np.max(np.abs(got - want))),
                 tensor.bound,
                 float(np.max(np.abs(want))),
@@ -183,7 +184,7 @@ def _of_simulation(plan: Plan, inputs: list[Any]) -> Expected:
     def note(register: int, value: npt.NDArray[Any]) -> None:
         if register in plan.watch:
             position = plan.watch[register]
-            unpacked = plan.tensors[position].pack.unpack(np.real(value))
+            unpacked = plan.tensors[position].unpacked(np.real(value), plan.client.rows)
             found[position].append(unpacked * plan.factors.get(register, 1.0))
 
     simulate(plan, inputs, on_value=note)

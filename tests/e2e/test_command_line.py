@@ -195,6 +195,18 @@ def test_a_folder_without_a_secret_key_encrypts_with_the_public_one(here):
     np.testing.assert_allclose(told["outputs"]["result"]["values"], DATA[0] * WEIGHTS, atol=1e-2)
 
 
+def test_many_rows_go_through_one_run(here):
+    words = ("compile", "f.py", "--weights", "w.npy", "--calibrate", "data.npy", *SMALL, "-o", "b.lwplan")
+    assert json.loads(done(*words, "--batch", "3", "--json").stdout)["rows"] == 4
+    said("keygen", "b.lwclient", "--insecure", "--output", "b")
+    said("encrypt", "b.lwclient", "data.npy", "-k", "b", "-o", "b.lwct", "--insecure")
+    assert "3 inputs (not encrypted)" in said("explain", "b.lwct")
+    said("run", "b.lwplan", "b.lwct", "-k", "b/evaluation.lwkeys", "-o", "c.lwct")
+    said("decrypt", "b.lwclient", "c.lwct", "-k", "b", "-o", "y.npy", "--insecure")
+    np.testing.assert_allclose(np.load("y.npy"), DATA * WEIGHTS, atol=1e-2)
+    assert "give how many rows one run computes" in said(*words, "--batch", "some", "--force", status=1)
+
+
 # Standard streams
 
 
@@ -296,7 +308,7 @@ def test_ctrl_c_ends_a_process_by_its_signal(here, start_python):
 SHARED = {"command", "ok", "warnings"}
 KEYS = {
     "compile f.py --weights w.npy --calibrate data.npy --ring-degree 2048 --insecure -o new.lwplan": {
-        "plan", "client", "report", "program", "scheme", "ring_degree", "num_evaluation_keys", "insecure",
+        "plan", "client", "report", "program", "scheme", "ring_degree", "num_evaluation_keys", "rows", "insecure",
     },
     "keygen m.lwclient -o new --insecure": {
         "folder", "secret_key", "public_key", "evaluation_keys", "num_evaluation_keys", "num_kept",

@@ -49,6 +49,7 @@ from latticework.passes import (
     factor_sums,
     fold_splats,
     hoist_invariants,
+    interleave_rows,
     inverse_products,
     merge_maps,
     merge_matrices,
@@ -107,7 +108,7 @@ PASSES: tuple[Pass[CodeCost], ...] = (
     merge_maps.PASS, merge_matrices.PASS,
     normalize_polynomials.PASS, reassociate.PASS, share_inputs.PASS, share_outputs.PASS, unroll.PASS, constants.placing(),
     peeling(RESIDUAL), flattening(RESIDUAL, 12), matching(RESIDUAL), unrolling(RESIDUAL), packing_all(), tuning(RESIDUAL),
-    placing(RESIDUAL, BootstrapPrices(), magnitudes),
+    placing(RESIDUAL, BootstrapPrices(), magnitudes), interleave_rows.interleaving(2),
 )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ class Program:
             values.append(step(*(values[i] for i in operands)))
         return tuple(values[-2:])
 
-    def compiled(self, ring_degree):
+    def compiled(self, ring_degree, **options):
         """The model of the program as users would write it."""
         kinds = [lw.Secret[s.shape] for s in self.samples]
         if len(kinds) == 1:
@@ -62,7 +62,7 @@ class Program:
             np.stack([s, self.rng.uniform(-1, 1, s.shape), np.ones(s.shape), -np.ones(s.shape)]) for s in self.samples
         )
         return lw.compile(
-            lw.program(function), calibrate=data, precision_bits=BITS, ring_degree=ring_degree, insecure=True
+            lw.program(function), calibrate=data, precision_bits=BITS, ring_degree=ring_degree, insecure=True, **options
         )
 
 

@@ -48,10 +48,14 @@ def test_any_number_of_rows(model, parties, count):
 
 def test_files_say_how_many_rows_they_hold(parties, tmp_path):
     client, _ = parties
-    for given, told in ((5, "x (2 ciphertexts), 5 rows in 2 runs (not encrypted)"), (1, "1 row in 1 run"), (4, None)):
+    for given, told in (
+        (5, "x (2 ciphertexts), 5 rows in 2 inputs (not encrypted)"),
+        (1, "1 row in 1 input"),
+        (4, None),
+    ):
         client.encrypt(RNG.uniform(2, 3, (given, 3))).save(tmp_path / "x.lwct")
         text = explain_file(tmp_path / "x.lwct")
-        assert told in text if told else "run" not in text
+        assert told in text if told else "not encrypted" not in text
 
 
 def test_one_run_is_debugged_at_a_time(model, parties):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import accumulate
+from math import prod
 
 from latticework.analysis.noise import noise_of_outputs
 from latticework.errors import LayoutError, TraceError
@@ -22,7 +23,12 @@ def output_lanes(plan: Plan, name: str) -> OutputLanes:
     if found is None:
         listed = ", ".join(r.name for r in spec.results) or "none: it is no circuit"
         raise TraceError(f"lanes: {spec.name} has no result {name!r}; its results are {listed}")
-    starts = [0, *accumulate(o.pack.size for o in spec.outputs)]
+    if spec.rows > 1:
+        raise LayoutError(
+            f"lanes: {spec.name} was compiled with batch={spec.rows}, which interleaves its results with those of "
+            "other rows; compile it without batch= for circuits that go on with them"
+        )
+    starts = [0, *accumulate(prod(o.shape) for o in spec.outputs)]
     numbers = {next(i for i in range(len(spec.outputs)) if e < starts[i + 1]) for e in found.elements}
     count = sum(spec.outputs[number].pack.count for number in numbers)
     if count > 1:

@@ -34,7 +34,7 @@ def simulate(
     """Packed outputs of a plan, decoded to tensors: float64, or for BFV int64, exact modulo t, nearest to zero.
 
     inputs      a tensor per secret input, an int per index input, in order; or stacks of tensors (runs, ...) that are
-                run side by side, and give stacks of outputs
+                run side by side, and give stacks of outputs; rows of a batch go together
     noise       draw every step's noise from this generator; None: exact arithmetic, which that of BFV always is
     public_key  inputs are encrypted under the public key, which is noisier than under the secret key
     on_value    called with (register, value) for every ciphertext of basis Q, value of shape (slots,) or
@@ -49,16 +49,18 @@ def simulate(
         else Simulation(plan, noise, on_value, into_bootstraps=into_bootstraps)
     )
     fresh = model.public_encryption(plan.chain) if public_key else model.symmetric_encryption()
-    items: list[Item] = []
+    arguments: list[Item] = []
+    items: int | None = None
     for spec, value in zip(plan.client.inputs, inputs, strict=True):
         if isinstance(spec, IndexInput):
-            items.append(int(value))  # type: ignore[arg-type]
+            arguments.append(int(value))  # type: ignore[arg-type]
         else:
-            packed: Slots = spec.pack.pack(value).astype(run.dtype)
-            items.append(run.noisy(packed[..., None, :] if spec.pack.count == 1 else packed, fresh, spec.scale))
-    results = run.run(items)
+            items = items if np.shape(value) == spec.shape else len(value)  # type: ignore[arg-type]
+            packed: Slots = spec.packed(value).astype(run.dtype)
+            arguments.append(run.noisy(packed[..., None, :] if spec.pack.count == 1 else packed, fresh, spec.scale))
+    results = run.run(arguments)
     return [
-        run.decoded(spec.pack.unpack(np.real(as_value(result))))  # type: ignore[arg-type]
+        run.decoded(spec.unpacked(np.real(as_value(result)), items))  # type: ignore[arg-type]
         for spec, result in zip(plan.client.outputs, results, strict=True)
     ]
 

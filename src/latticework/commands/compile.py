@@ -59,6 +59,9 @@ def compile(
     plain_modulus: Annotated[int | None, typer.Option(help="Of BFV itself: a prime.")] = None,
     bootstrap: Annotated[str, typer.Option(help="auto: where levels run out, or to be quicker; never.")] = "auto",
     bootstrap_set: Annotated[str | None, typer.Option(help="The bootstrapping set to compile for, by name.")] = None,
+    batch: Annotated[
+        str | None, typer.Option(help="Rows that one run computes side by side, or fill for all that fit.")
+    ] = None,
     algorithm: Annotated[str, typer.Option(help="Of circuits: search, annealing, scalar or tensors.")] = "search",
     effort: Annotated[str, typer.Option(help="Of the search for lanes: fast, normal or max.")] = "normal",
     seed: Annotated[int, typer.Option(help="Of the search for lanes.")] = 0,
@@ -103,6 +106,7 @@ def compile(
             scale_columns=scale_columns,
             bootstrap=bootstrap,
             bootstrap_set=bootstrap_set,
+            batch=int(batch) if batch is not None and batch.isdecimal() else batch,
             algorithm=algorithm,
             effort=effort,
             seed=seed,
@@ -121,6 +125,7 @@ def compile(
         "scheme": chain.scheme,
         "ring_degree": chain.ring_degree,
         "num_evaluation_keys": len(model.plan.keys),
+        "rows": model.plan.client.rows,
         "insecure": chain.insecure,
     }
     wrote = [f"wrote {output} (for the server) and {client_file} (for the client)"]

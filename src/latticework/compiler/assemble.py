@@ -66,7 +66,8 @@ def to_exact_plan(name: str, vectors: Vectors, lowered: Lowered, ranges: Mapping
         assert pack is not None
         low, high = ranges.get(input_name, (-reach, reach))
         span = max(float(low), -reach), min(float(high), reach)
-        inputs.append(SecretInput(input_name, pack.shape, pack, kind.level.index, kind.scale, *span))
+        shape = pack.shape[vectors.rows > 1 :]
+        inputs.append(SecretInput(input_name, shape, pack, kind.level.index, kind.scale, *span))
     outputs = tuple(replace(output, magnitude=reach) for output in _outputs(vectors, lowered))
     return _assemble(name, vectors, lowered, tuple(inputs), outputs, log2(modulus))
 
@@ -151,9 +152,8 @@ def _inputs(vectors: Vectors, lowered: Lowered, samples: list[Sample]) -> tuple[
             found.append(IndexInput(name, max(int(sample[name]) for sample in samples)))
             continue
         kind: Any = value.type
-        found.append(
-            SecretInput(name, pack.shape, pack, kind.level.index, kind.scale, *accepted[name], fed.get(name, ""))
-        )
+        shape = pack.shape[vectors.rows > 1 :]
+        found.append(SecretInput(name, shape, pack, kind.level.index, kind.scale, *accepted[name], fed.get(name, "")))
     return tuple(found)
 
 
@@ -163,5 +163,5 @@ def _outputs(vectors: Vectors, lowered: Lowered) -> tuple[Output, ...]:
     values = lowered.module.body.terminator.operands
     for name, pack, value in zip(names, vectors.outputs, values, strict=True):
         kind: Any = value.type
-        found.append(Output(name, pack.shape, pack, kind.level.index, kind.scale, 0.0, 0.0, 0.0))
+        found.append(Output(name, pack.shape[vectors.rows > 1 :], pack, kind.level.index, kind.scale, 0.0, 0.0, 0.0))
     return tuple(found)

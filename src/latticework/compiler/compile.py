@@ -16,6 +16,7 @@ from latticework.accuracy import FunctionsTooDeepError
 from latticework.assessment import Assessment
 from latticework.compiler.bootstrap_options import (
     AUTO,
+    NEVER,
     check_bootstrap,
     check_no_bootstrap,
     chosen_set,
@@ -39,6 +40,7 @@ from latticework.compiler.owner_stages import (
 from latticework.compiler.packed import compile_packed
 from latticework.compiler.pipeline import OnEvent, to_polynomials, to_tensors, to_vectors
 from latticework.compiler.precision import PrecisionSearch
+from latticework.compiler.rows import least_rows, planned_for_rows, rows_of
 from latticework.compiler.stages import Vectors
 from latticework.cost import CostModel
 from latticework.errors import ApproximationWarning, LevelError, PrecisionError, TraceError, UserError
@@ -96,6 +98,7 @@ def compile(
     scale_columns: bool | None = None,
     bootstrap: str = "auto",
     bootstrap_set: BootstrapSet | str | None = None,
+    batch: int | str | None = None,
     algorithm: str = "search",
     effort: str = "normal",
     seed: int = 0,
@@ -145,6 +148,11 @@ def compile(
     bootstrap_set   the bootstrapping set to compile for, whatever others would take, by name ("A14": see
                     docs/bootstrapping.md) or one of your own. Those whose names begin with T are for tests, and take
                     insecure=True
+    batch           rows that one run computes side by side in the slots: a number (rounded up to a power of two), or
+                    "fill" for as many as fit. A row is one whole input of the program as declared; where the program
+                    has an axis of rows of its own, a run takes so many times as many. `encrypt` takes any number of
+                    rows; a run takes as long as that of one row, with the same instructions and as many keys, which the
+                    rows share. For programs without bootstraps
     feed            {input: output}: what `server.inputs(w=result)` gives to the next run without decryption, so the
                     output lies where the input does, at its level and scale; "result" is the only output
     feed_runs       runs one after the other that calibration follows from each of its samples, every one fed with the
@@ -170,6 +178,7 @@ def compile(
     asked = asked_degrees(program, degree, agreement, calibrate)
     check_bootstrap(bootstrap, bootstrap_set)
     check_lane_options(algorithm, effort, seed)
+    wanted_rows = rows_of(batch, bootstrap_set)
     bits_a_second = _bits_a_second(network)
     costs = CostModel.load(cost_table).with_key_price(_key_price(key_price))
     if isinstance(program, Circuit):
@@ -190,16 +199,18 @@ def compile(
             weights, calibrate if calibrate is not None else example, float(precision_bits), ring_degree,
             security_bits, insecure, costs, techniques, bits_a_second, on_event, algorithm, effort, int(seed),
             plain_bits, plain_modulus, _whole("spare_levels", spare_levels), like, _flag("wraps", wraps),
+            wanted_rows,
         )  # fmt: skip
         with user_line(program.loc):
             _refuse_stages(program, owner, scale_columns)
             return compile_bfv(program, options) if scheme == "bfv" else compile_ckks(program, options)
+    bootstrap = bootstrap if wanted_rows is None else NEVER
     chosen = chosen_set(bootstrap_set, ring_degree, security_bits, insecure)
     if isinstance(program, HeirProgram):
-        if labels is not None or feed is not None or len(weights):
+        if labels is not None or feed is not None or len(weights) or wanted_rows is not None:
             raise UserError(
-                f"compile: weights=, labels= and feed= are for programs written here; {program.name} was compiled by "
-                "HEIR, with its weights in it: leave them out",
+                f"compile: weights=, labels=, feed= and batch= are for programs written here; {program.name} was "
+                "compiled by HEIR, with its weights and slots in it: leave them out",
                 at=program.loc,
             )
         _refuse_stages(program, owner, scale_columns)
@@ -216,8 +227,8 @@ def compile(
     check_traced(program, stages, module)
     fed = find_fed(program, module, feed)
     data = calibrate if calibrate is not None else example
-    batch = batch_of(module)
-    samples = assume_samples(module) if data is None else samples_of(program, module, data, batch)
+    axis = batch_of(module)
+    samples = assume_samples(module) if data is None else samples_of(program, module, data, axis)
     if data is not None and (scalings := find_scalings(program, module, samples, fed, scale_columns)):
         shapes = {p.name: p.kind.shape for p in program.inputs if isinstance(p.kind, Secret)}
         for each in scalings:
@@ -242,34 +253,39 @@ def compile(
     if traced.is_lossy and agreement is None:
         warnings.warn(traced.loss, ApproximationWarning, stacklevel=4)
 
-    def placed(*, scarce_levels: bool) -> tuple[Vectors, PrecisionSearch]:
-        vectors = to_vectors(
+    def placed(*, scarce_levels: bool) -> Vectors:
+        return to_vectors(
             traced.module, on_event, costs=costs, ring_degree=ring_degree, bits_a_second=bits_a_second,
-            techniques=techniques, scarce_levels=scarce_levels, fed=traced.fed,
+            techniques=techniques, scarce_levels=scarce_levels, fed=traced.fed, rows=least_rows(wanted_rows),
         )  # fmt: skip
-        return vectors, PrecisionSearch(
-            program, traced, vectors, samples, float(precision_bits), on_event, costs, techniques
-        )
+
+    def plan_of(vectors: Vectors) -> Plan:
+        search = PrecisionSearch(program, traced, vectors, samples, float(precision_bits), on_event, costs, techniques)
+        return search.best(ring_degree, security_bits, insecure)
+
+    def planned(vectors: Vectors) -> tuple[Vectors, Plan]:
+        if wanted_rows is None:
+            return vectors, plan_of(vectors)
+        return planned_for_rows(vectors, wanted_rows, plan_of, ring_degree, program.name, program.loc, on_event)
 
     def without_bootstraps() -> tuple[Vectors, Plan]:
-        vectors, search = placed(scarce_levels=False)
+        vectors = placed(scarce_levels=False)
         try:
-            return vectors, search.best(ring_degree, security_bits, insecure)
+            return planned(vectors)
         except LevelError:
-            depth = vectors.depth
-            vectors, search = placed(scarce_levels=True)
-            if vectors.depth >= depth:
+            scarce = placed(scarce_levels=True)
+            if scarce.depth >= vectors.depth:
                 raise
-            return vectors, search.best(ring_degree, security_bits, insecure)
+            return planned(scarce)
 
     refreshed = BootstrapSearch(
         program, traced, samples, float(precision_bits), on_event, costs, techniques, bits_a_second, ring_degree,
         security_bits, chosen,
     )  # fmt: skip
     vectors, plan = refreshed.best() if chosen else quickest(without_bootstraps, refreshed, bootstrap)
-    if batch is not None:
-        few = 0 if data is None else repeated_rows(program, module, data, batch)
-        plan = replace(plan, client=replace(plan.client, batch=replace(batch, calibrated=few)))
+    if axis is not None:
+        few = 0 if data is None else repeated_rows(program, module, data, axis)
+        plan = replace(plan, client=replace(plan.client, batch=replace(axis, calibrated=few)))
     plan = replace(plan, client=with_stages(plan.client, stages))
     assessment = Assessment(
         program_itself, vectors.placed, vectors.positions, traced.stand_ins, [] if data is None else samples[:num_given]

@@ -81,7 +81,8 @@ class _Runs:
         outputs = [interpret(vectors.placed, sample) for sample in seen]
         largest = [max(float(np.max(np.abs(run[i]))) for run in outputs) or 1.0 for i in range(len(outputs[0]))]
         size = [max(np.max(np.abs(y)) / m for y, m in zip(run, largest, strict=True)) for run in outputs]
-        room = max(1, min(MOST_SLOTS // vectors.slots, MOST_PLACES // (vectors.slots * widest(vectors.module))))
+        slots = vectors.slots // vectors.rows
+        room = max(1, min(MOST_SLOTS // slots, MOST_PLACES // (slots * widest(vectors.module))))
         count = min(SIMULATED_SAMPLES, room)
         order = sorted(range(len(seen)), key=lambda i: -size[i])
         self.ranked = [(seen[i], outputs[i]) for i in order[:room]]  # those with the largest outputs first
@@ -152,9 +153,10 @@ class _Runs:
             if position is None or done[position] >= len(exact):
                 return
             # A value that comes from public numbers alone is the same in all runs.
-            pack = plan.tensors[position].pack
-            shape = (runs, pack.slots) if pack.count == 1 else (runs, pack.count, pack.slots)
-            noisy = pack.unpack(np.broadcast_to(np.real(value), shape)) * plan.factors.get(register, 1.0)
+            tensor, groups = plan.tensors[position], plan.client.runs_for(runs)
+            count, slots = tensor.pack.count, tensor.pack.slots
+            vectors = np.broadcast_to(np.real(value), (groups, slots) if count == 1 else (groups, count, slots))
+            noisy = tensor.unpacked(vectors, plan.client.rows, runs) * plan.factors.get(register, 1.0)
             tensors[position] = max(tensors.get(position, 0.0), self.deviation(exact[done[position]], noisy))
             done[position] += 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from latticework.cost import CostModel
 from latticework.cost.block_maps import block_prices
 from latticework.cost.weights import LEVEL_SHARE
 from latticework.dialects.tensor import TensorType
+from latticework.errors import LayoutError
 from latticework.frontend import Program, calibrate, trace
 from latticework.frontend.samples import Sample
 from latticework.frontend.softmax import expand_softmax
@@ -144,6 +146,7 @@ def to_vectors(
     keep_loops: bool = False,
     residual: int | None = None,
     fed: Mapping[int, int] = {},
+    rows: int = 0,
 ) -> Vectors:
     """Lay tensors out and lower them to vectors, which passes then improve.
 
@@ -153,9 +156,10 @@ def to_vectors(
     keep_loops     none becomes copies, for bootstraps are to be placed: depth is that of one iteration of each
     residual       levels that bootstraps leave: how high values lie does not follow from the program's depth then
     fed            numbers of outputs that are an input of the next run -> the number of that input
+    rows           of a batch that go together, if there is one: slots that stay empty are for others of them
     Vectors are as long as the largest tensor needs, up to what a ring of the program's depth has, or the one asked for;
     longer where copies in slots that would be empty make products with matrices cheaper, or where layouts are not
-    searched.
+    searched; shorter where rows of a batch would take a larger ring, and are computed on more vectors in less time.
 
     raises  LayoutError if a tensor fits no ring
     """
@@ -212,9 +216,14 @@ def to_vectors(
     if width < longest:
         seconds, vectors = found(longest)
     free = (ring_degree or least_ring_degree(depth)) // 2
-    if vectors.slots < free and techniques.rolls and may_share_sums(module, free):
+    if not rows and vectors.slots < free and techniques.rolls and may_share_sums(module, free):
         fewer, wide = found(free)
         vectors = wide if fewer < seconds else vectors
+    share = (ring_degree or ring_degree_for(depth)) // 2 // max(rows, 1)
+    if rows and 1 <= share < vectors.slots:
+        with suppress(LayoutError):
+            more, narrow = found(share)
+            vectors = narrow if more * share < seconds * vectors.slots else vectors
     return vectors
 
 

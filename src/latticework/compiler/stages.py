@@ -75,6 +75,7 @@ class Vectors:
                factors stand where they spend the fewest levels
     residual   levels that bootstraps leave on the chain that the bootstraps in `flat` are for, if there are any
     fed        numbers of outputs that are an input of the next run -> the number of that input
+    rows       of a batch that are interleaved in `slots`, and computed in one run; `placed` is of one of them
     """
 
     placed: Module
@@ -92,6 +93,7 @@ class Vectors:
     flat: Module | None = None
     residual: int | None = None
     fed: Mapping[int, int] = field(default_factory=dict)
+    rows: int = 1
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def check_client(spec: ClientSpec) -> None:
     """FormatError unless inputs, outputs and manifest fit the parameters."""
     tensors: tuple[SecretInput | Output, ...] = (*spec.secret_inputs, *spec.outputs)
     for tensor in tensors:
-        _check_tensor(tensor, spec.chain)
+        _check_tensor(tensor, spec.chain, spec.rows)
     for output in spec.outputs:
         _check_read(output)
     for value in spec.inputs:
@@ -285,6 +285,8 @@ def check_references(plan: Plan) -> None:
             raise FormatError(
                 f"plan: tensor {tensor.name!r} is packed to {tensor.pack.slots} slots, the ring has fewer"
             )
+        if plan.client.rows > 1 and tensor.pack.shape[:1] != (plan.client.rows,):
+            raise FormatError(f"plan: tensor {tensor.name!r} is not packed in {plan.client.rows} rows")
         check_pack(tensor.pack, f"tensor {tensor.name!r}")
     for step in () if plan.placing is None else plan.placing.steps:
         if not 0 <= step.location < count or step.pack.slots > plan.chain.slots:
@@ -338,9 +340,11 @@ def _check_use(plan: Plan, op: str, use: Use) -> None:
             raise FormatError(f"plan: constant {number} {error.message}; the file was altered") from None
 
 
-def _check_tensor(tensor: SecretInput | Output, chain: ModulusChain) -> None:
+def _check_tensor(tensor: SecretInput | Output, chain: ModulusChain, rows: int) -> None:
+    if rows > 1 and tensor.pack.shape[:1] != (rows,):
+        raise FormatError(f"plan: {tensor.name!r} is packed as {tensor.pack}, others in {rows} rows")
     path = f"plan: {tensor.name!r}"
-    if tensor.shape != tensor.pack.shape or tensor.pack.slots > chain.slots:
+    if tensor.shape != tensor.pack.shape[rows > 1 :] or tensor.pack.slots > chain.slots:
         raise FormatError(f"{path} of shape {tensor.shape} does not fit its packing {tensor.pack} or the ring")
     if not 0 <= tensor.level <= chain.main.top or not tensor.scale > 0:
         raise FormatError(f"{path} lies at level {tensor.level}, scale {tensor.scale}; the chain has {chain.main.top}")
@@ -349,8 +353,8 @@ def _check_tensor(tensor: SecretInput | Output, chain: ModulusChain) -> None:
 
 def check_arguments(spec: ClientSpec) -> None:
     """FormatError unless a circuit's arguments and results are elements that its inputs and outputs have."""
-    sizes = [i.pack.size for i in spec.secret_inputs]
-    total = sum(o.pack.size for o in spec.outputs)
+    sizes = [prod(i.shape) for i in spec.secret_inputs]
+    total = sum(prod(o.shape) for o in spec.outputs)
     for a in spec.arguments:
         known = a.input == -1 or (0 <= a.input < len(sizes) and all(0 <= e < sizes[a.input] for e in a.elements))
         if not known or not 0 <= a.bits <= MAX_BITS or not _is_of(a.encrypted_shape, len(a.elements)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from latticework.owner.stages import OwnerStages
 from latticework.packing.constants import ConstRef, MapSums
 from latticework.packing.keys import KeyManifest, KeySpec
 from latticework.packing.pack import PackMap
+from latticework.packing.rows import groups_of, pack_rows, unpack_rows
 from latticework.params import ModulusChain
 from latticework.params.bootstrap_noise import BootstrapNoise
 from latticework.plan.arguments import Argument, Result
@@ -42,6 +44,7 @@ class SecretInput:
 
     low, high  the calibrated range, margin included; values outside are refused before encryption
     fed        the output of a run before that it may be, still encrypted
+    pack       of a tensor of this shape; or (rows, *shape), where a run computes rows of them side by side
     """
 
     name: str
@@ -52,6 +55,14 @@ class SecretInput:
     low: float
     high: float
     fed: str = field(default="", metadata={"unstored_default": True})
+
+    def groups(self, tensors: npt.ArrayLike) -> Iterator[npt.NDArray[np.float64]]:
+        """Tensors (items, *shape), or one, as `pack` takes them: `packing.rows`."""
+        return groups_of(self.pack, self.shape, tensors)
+
+    def packed(self, tensors: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """The vectors of tensors (items, *shape), or of one, which is that of all rows: `packing.rows`."""
+        return pack_rows(self.pack, self.shape, tensors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +85,7 @@ class Output:
                  leaves its modulus; None if that is not proved
     usual_error  the bound on the error for inputs like those of calibration, as measured on them
     approximation  part of `usual_error` that approximating functions takes: what their largest errors can do
+    pack         of a tensor of this shape; or (rows, *shape), where a run computes rows of them side by side
     """
 
     name: str
@@ -87,6 +99,10 @@ class Output:
     reach: float | None = field(default=None, metadata={"unstored_default": True})
     usual_error: float = field(default=0.0, metadata={"unstored_default": True})
     approximation: float = field(default=0.0, metadata={"unstored_default": True})
+
+    def unpacked(self, vectors: npt.NDArray[Any], items: int | None = None) -> npt.NDArray[np.float64]:
+        """Tensors (items, *shape) from their vectors, or the first one: `packing.rows`."""
+        return unpack_rows(self.pack, self.shape, vectors, items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +135,10 @@ class TensorValue:
     location: int
     pack: PackMap
     bound: float
+
+    def unpacked(self, vectors: npt.NDArray[Any], rows: int, items: int | None = None) -> npt.NDArray[np.float64]:
+        """As `Output.unpacked`, of a plan that computes so many rows in a run."""
+        return unpack_rows(self.pack, self.pack.shape[rows > 1 :], vectors, items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +217,15 @@ class ClientSpec:
         """What users call the results."""
         finished = () if self.owner is None else self.owner.after
         return [r.name for r in self.results or finished or self.outputs]
+
+    @property
+    def rows(self) -> int:
+        """Inputs that are computed side by side in one run, as many rows of a batch: 1 without `compile(batch=)`."""
+        return next((o.pack.shape[0] for o in self.outputs if len(o.pack.shape) > len(o.shape)), 1)
+
+    def runs_for(self, items: int) -> int:
+        """Runs of the plan that so many inputs take."""
+        return -(-items // self.rows)
 
     @property
     def secret_inputs(self) -> tuple[SecretInput, ...]:

@@ -21,6 +21,8 @@ known is null, and so are numbers that are not finite.
   owner            what is computed in the clear; null where nothing is: before (name of what is given, of: the
                    encrypted input, shape, steps in words), after (name of the result, of: the decrypted output, ...),
                    ranges (accepted: given, column, name, low, high), learned (weights in the client's file)
+  row              of a batch, of a full run; null where a run holds one: count (rows of a run), seconds (of later runs;
+                   null in client files), encrypt_seconds, decrypt_seconds, input_bytes, result_bytes
   notes            sentences on what the numbers rest on
 and, but for client files, which hold no code:
   time             predicted seconds on one thread: later_runs, encoding, memory (from the system), first_run (the sum

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import log2
+from math import log2, prod
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from latticework.analysis.bounds import Magnitude, predict
 from latticework.analysis.estimate import estimate
 from latticework.analysis.noise import output_budgets
 from latticework.analysis.trips import instructions_run
-from latticework.cost import CostModel, client_costs
+from latticework.cost import ClientCosts, CostModel, client_costs
 from latticework.cost.client import stored_bytes
 from latticework.errors import UnsupportedError
 from latticework.packing.keys import KeyUse
@@ -35,6 +35,7 @@ from latticework.report.data import (
     LevelRow,
     LevelUse,
     OutputRow,
+    RowCosts,
     Security,
 )
 from latticework.report.layout_words import layout_words
@@ -129,7 +130,7 @@ def _report(
     worst_cases: Sequence[float | None],
     budgets: Sequence[float | None],
 ) -> Report:
-    chain, manifest = client.chain, client.manifest
+    chain, manifest, taken = client.chain, client.manifest, client_costs(client, model)
     return Report(
         client.name,
         Security(chain.ring_degree, chain.log2_qp, manifest.limit_bits, chain.security_bits, chain.insecure),
@@ -155,17 +156,28 @@ def _report(
             )
             for i, use in sorted(enumerate(manifest.uses), key=lambda item: _key_order(item[1]))
         ),
-        client_costs(client, model),
+        taken,
         execution,
         notes,
         chain.plain_modulus,
         owner_work(client),
+        _row_costs(client, taken, None if execution is None else execution.estimate.warm_seconds),
     )  # fmt: skip
+
+
+def _row_costs(spec: ClientSpec, taken: ClientCosts, run: float | None) -> RowCosts | None:
+    """A run's shares of one row; None where it holds but one input of the program."""
+    if spec.rows == 1:
+        return None
+    count = spec.rows * (spec.batch.rows if spec.batch is not None and spec.batch.inputs else 1)
+    seconds = taken.encrypt_seconds / count, taken.decrypt_seconds / count
+    sizes = taken.input_bytes / count, taken.result_bytes / count
+    return RowCosts(count, None if run is None else run / count, *seconds, *sizes)
 
 
 def _output_names(client: ClientSpec) -> list[str]:
     """Outputs by the names of the user's results that they hold; of circuits these may be several."""
-    ends = np.cumsum([output.pack.size for output in client.outputs])
+    ends = np.cumsum([prod(output.shape) for output in client.outputs])
     held: list[list[str]] = [[] for _ in client.outputs]
     for result in client.results:
         for number in np.unique(np.searchsorted(ends, result.elements, side="right")):

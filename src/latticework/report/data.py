@@ -478,6 +478,23 @@ class Execution:
 
 
 @dataclass(frozen=True)
+class RowCosts:
+    """What a row of a batch takes, of a run that is full.
+
+    count            rows that a run holds
+    seconds          of later runs; None for a client file
+    encrypt_seconds, decrypt_seconds, input_bytes, result_bytes  at the client, predicted
+    """
+
+    count: int
+    seconds: float | None
+    encrypt_seconds: float
+    decrypt_seconds: float
+    input_bytes: float
+    result_bytes: float
+
+
+@dataclass(frozen=True)
 class Contents:
     """A compiled program, described.
 
@@ -486,6 +503,7 @@ class Contents:
     notes      what the numbers rest on
     plain_modulus  of exact integers; 0: approximate numbers
     owner      what the owner computes before encryption and after decryption; None: nothing
+    row        what one row takes, where a run holds several side by side (`compile(batch=)`); else None
     """
 
     name: str
@@ -503,3 +521,4 @@ class Contents:
     notes: tuple[str, ...]
     plain_modulus: int = 0
     owner: OwnerWork | None = None
+    row: RowCosts | None = None

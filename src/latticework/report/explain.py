@@ -144,12 +144,12 @@ def _integers(extras: dict[str, Any]) -> dict[str, int]:
 
 
 def _extent(extras: dict[str, Any]) -> str | None:
-    """How many rows or runs the ciphertexts are, if they are not one run of the program as compiled."""
+    """How many rows or whole inputs the ciphertexts are, if they are not one; several may share a run."""
     extent = extras.get("extent")
     if not isinstance(extent, list) or len(extent) not in (1, 2) or any(type(n) is not int for n in extent):
         return None
-    runs = f"{count(extent[0])} run{'s' * (extent[0] != 1)}"
-    return runs if len(extent) == 1 else f"{count(extent[1])} row{'s' * (extent[1] != 1)} in {runs}"
+    whole = f"{count(extent[0])} input{'s' * (extent[0] != 1)}"
+    return whole if len(extent) == 1 else f"{count(extent[1])} row{'s' * (extent[1] != 1)} in {whole}"
 
 
 def _list(header: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -55,6 +55,7 @@ from latticework.report.wording import (
     levels_of_line,
     operation_rows,
     precision_text,
+    row_text,
     spent_text,
     time_rows,
 )
@@ -111,6 +112,8 @@ def _figures(report: Contents) -> str:
             ),
             ("Predicted peak memory", size(cost.memory.total), f"keys {size(cost.memory.keys)} of it"),
         ]
+    if report.row is not None:
+        items.append(("A row", f"1 of {count(report.row.count)} in a run", row_text(report.row)))
     stored, resident = (sum(k.stored_bytes for k in report.keys), sum(k.resident_bytes for k in report.keys))
     items += [
         ("Evaluation keys", str(len(report.keys)), f"{size(stored)} to send, {size(resident)} in memory"),

@@ -78,14 +78,19 @@ def plan_notes(plan: Plan, cost: CostEstimate, model: CostModel) -> list[str]:
 
 
 def _row_notes(spec: ClientSpec) -> list[str]:
-    """Which inputs may have any number of rows."""
-    batch = spec.batch
+    """Which inputs may have any number of rows, and how many rows go together."""
+    batch, notes = spec.batch, []
+    if spec.rows > 1:
+        notes.append(
+            f"A run computes up to {spec.rows} inputs side by side in the slots, each apart from the others; times and "
+            "sizes are those of one run, however many it holds. In layouts axis 0 counts them."
+        )
     if batch is None or not batch.inputs:
-        return []
-    notes = [
-        f"{' and '.join(batch.inputs)} may have any number of rows: they are computed {batch.rows} in a run, each "
-        "alike and apart from the others. Times and sizes are those of one run."
-    ]
+        return notes
+    notes.append(
+        f"{' and '.join(batch.inputs)} may have any number of rows: they are computed {batch.rows * spec.rows} in a "
+        "run, each alike and apart from the others. Times and sizes are those of one run."
+    )
     if batch.calibrated:
         notes.append(
             f"Calibration had {batch.calibrated} rows, fewer than the {batch.rows} of a run: they were repeated."

@@ -42,6 +42,7 @@ from latticework.report.wording import (
     made_text,
     operation_rows,
     precision_text,
+    row_text,
     security_text,
     spent_text,
     time_rows,
@@ -80,6 +81,8 @@ def _head(report: Contents) -> list[str]:
              "(predicted, one thread)"),
             ("memory", f"{size(cost.memory.total)} at peak (predicted)"),
         ]  # fmt: skip
+    if report.row is not None:
+        facts.append((f"1 of {count(report.row.count)} rows", row_text(report.row)))
     facts.append(("keys", f"{len(report.keys)} keys, {size(sum(k.stored_bytes for k in report.keys))} to send, "
                   f"{size(sum(k.resident_bytes for k in report.keys))} in memory"))  # fmt: skip
     return [*lines, "", *_facts(facts)]

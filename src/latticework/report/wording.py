@@ -17,6 +17,7 @@ from latticework.report.data import (
     LevelUse,
     Line,
     OutputRow,
+    RowCosts,
     Security,
 )
 from latticework.report.families import FAMILIES, LABELS
@@ -234,3 +235,12 @@ def worst_case(output: OutputRow) -> str:
     if not isfinite(output.worst_case) or output.worst_case >= output.magnitude > 0:
         return "no useful bound"
     return f"at most {small(output.worst_case)}"
+
+
+def row_text(row: RowCosts) -> str:
+    """What one row of a batch takes."""
+    run = "" if row.seconds is None else f"{duration(row.seconds)} of a run, "
+    return (
+        f"{run}{duration(row.encrypt_seconds)} to encrypt, {duration(row.decrypt_seconds)} to decrypt, "
+        f"{size(round(row.input_bytes))} there, {size(round(row.result_bytes))} back"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ def gather_inputs(spec: ClientSpec, given: dict[str, Any]) -> dict[str, npt.NDAr
         told = ", ".join(f"{name} is a stack of {runs}" for name, runs in several.items())
         raise ShapeError(f"circuit {spec.name}: {told}; give as many runs of each of these inputs")
     sent = [a for a in present if a.input >= 0]
-    arrays = gather(sent, [i.pack.size for i in spec.secret_inputs], values)
+    arrays = gather(sent, [prod(i.shape) for i in spec.secret_inputs], values)
     numbers = {a.input for a in sent}
     differing = {a.input for a in sent if a.name in several}
     found = {}

@@ -25,7 +25,7 @@ Array = npt.NDArray[Any]
 class Extent:
     """How much is computed at once, where it is not one run of the program as compiled.
 
-    runs  of the program, at least 1
+    runs  of the program, at least 1; a plan for batches carries several out in one of its own (`ClientSpec.runs_for`)
     rows  along its batch axis, in all runs; None: a stack of whole inputs, one for each run
     """
 
@@ -111,6 +111,11 @@ def of_run(value: Any, shape: tuple[int, ...], run: int) -> Any:
     return value[run] if np.ndim(value) > len(shape) else value
 
 
+def of_items(spec: ClientSpec, extent: Extent, arrays: Sequence[Array]) -> Sequence[Array]:
+    """The array of every input of the program, from those of all runs of the plan, which may hold several each."""
+    return arrays if spec.rows == 1 else list(np.concatenate(arrays)[: extent.runs])
+
+
 def put_together(spec: ClientSpec, extent: Extent | None, outputs: Sequence[Sequence[Array]]) -> list[Array]:
     """The results of all runs, by output: one after the other along the batch axis and cut to the rows, or stacked.
 
@@ -162,11 +167,12 @@ def check_runs(spec: ClientSpec, extent: Extent, counts: Mapping[str, int]) -> N
 
     counts  ciphertexts of each input
     """
-    differing = [i.name for i in spec.secret_inputs if counts[i.name] == extent.runs * i.pack.count]
+    runs = spec.runs_for(extent.runs)
+    differing = [i.name for i in spec.secret_inputs if counts[i.name] == runs * i.pack.count]
     rows = set() if spec.batch is None or extent.rows is None else set(spec.batch.inputs)
     if not differing or not rows <= set(differing):
         raise FormatError(
-            f"program {spec.name}: the inputs are said to be {extent} in {extent.runs} runs, but "
+            f"program {spec.name}: the inputs are said to be {extent} in {runs} runs, but "
             f"{', '.join(rows - set(differing)) or 'they'} have no ciphertexts for so many; the file was altered"
         )
 

@@ -62,7 +62,7 @@ class CheckpointFile:
         self._wanted = wanted if isinstance(wanted, Checkpoint) else Checkpoint(wanted)
         self._path = Path(self._wanted.path)
         self._program, self._context = plan.client.name, context
-        if given.extent is not None:
+        if given.extent is not None and (plan.client.rows == 1 or plan.client.runs_for(given.extent.runs) > 1):
             raise UserError(
                 f"program {self._program}: checkpoint= is for one run, these inputs are {given.extent}: run them one "
                 "by one, each with a file of its own"

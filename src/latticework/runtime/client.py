@@ -9,6 +9,7 @@ from math import log2
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
 import numpy.typing as npt
 
 from latticework import _core
@@ -26,7 +27,7 @@ from latticework.packing.arrays import as_vectors
 from latticework.plan.schema import ClientSpec, IndexInput, Output, SecretInput
 from latticework.plan.serialise import interface_id, read_client, write_client
 from latticework.runtime.arguments import gather_inputs, inputs_by_name, locate_declaration, return_values
-from latticework.runtime.batches import Extent, extent_of, in_runs, put_together
+from latticework.runtime.batches import Extent, extent_of, in_runs, of_items, put_together
 from latticework.runtime.callers import at_caller
 from latticework.runtime.coding import Coding, PlanDecryptor, coding_of
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
@@ -218,8 +219,7 @@ class Client:
                 assert isinstance(value, int)
                 integers[spec.name] = value
             else:
-                arrays = value if value.ndim > len(spec.shape) else value[None]
-                vectors = (v for array in arrays for v in as_vectors(spec.pack.pack(array)))
+                vectors = (v for group in spec.groups(value) for v in as_vectors(spec.pack.pack(group)))
                 plains = (self._coding.encode(v, spec) for v in vectors)
                 tensors[spec.name] = tuple(self._encryptor.encrypt(plain) for plain in plains)
         return Encrypted(INPUTS, self.spec.name, self._interface, tensors, integers, checked.extent)
@@ -266,26 +266,32 @@ class Client:
 
     def _values(self, encrypted: Encrypted) -> dict[str, OwnerValue]:
         """The outputs of all runs, put together."""
-        extent, runs = encrypted.extent, 1 if encrypted.extent is None else encrypted.extent.runs
+        extent, items = encrypted.extent, None if encrypted.extent is None else encrypted.extent.runs
+        runs = self.spec.runs_for(items or 1)
         by_output: list[list[OwnerValue]] = []
         for output in self.spec.outputs:
             array, count = encrypted.tensors[output.name], output.pack.count
             if len(array) != runs * count:
                 raise ShapeError(f"output {output.name} has {len(array)} ciphertexts, expected {runs * count}")
             parts = (array[run * count : (run + 1) * count] for run in range(runs))
-            by_output.append([self.decrypted(output, part) for part in parts])
+            by_output.append([self.decrypted(output, part, whole=items is not None) for part in parts])
         found = list(zip(*(of_one_run(values) for values in zip(*by_output, strict=True)), strict=True))
         if extent is None:
             return {o.name: values[0] for o, values in zip(self.spec.outputs, found, strict=True)}
-        whole = put_together(self.spec, extent, [[value.reveal() for value in values] for values in found])
+        arrays = [of_items(self.spec, extent, [value.reveal() for value in values]) for values in found]
+        whole = put_together(self.spec, extent, arrays)
         rows = zip(self.spec.outputs, whole, found, strict=True)
         return {output.name: of_several(array, values) for output, array, values in rows}
 
-    def decrypted(self, output: Output, array: tuple[_core.Ciphertext, ...]) -> OwnerValue:
-        """One output of the plan, of ciphertexts under this client's key; raises as `decrypt`."""
+    def decrypted(self, output: Output, array: tuple[_core.Ciphertext, ...], *, whole: bool = False) -> OwnerValue:
+        """One output of a run of the plan, of ciphertexts under this client's key; raises as `decrypt`.
+
+        whole  of all rows that are computed in the run, (rows, *shape), where there are several
+        """
         if len(array) != output.pack.count:
             raise ShapeError(f"output {output.name} has {len(array)} ciphertexts, expected {output.pack.count}")
-        return self._coding.value(output, [self._decrypt_vector(output, ciphertext) for ciphertext in array])
+        vectors = np.stack([self._decrypt_vector(output, ciphertext) for ciphertext in array])
+        return self._coding.value(output, vectors, self.spec.rows if whole else None)
 
     def _decrypt_vector(self, output: Output, ciphertext: _core.Ciphertext) -> npt.NDArray[Any]:
         assert self._decryptor is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import inf
 from typing import Any, Protocol
 
@@ -36,8 +35,8 @@ class Coding(Protocol):
     def decryptor(self, secret: _core.SecretKey) -> PlanDecryptor:
         """What decrypts under a key."""
 
-    def value(self, output: Output, vectors: Sequence[Slots]) -> OwnerValue:
-        """An output from its slot vectors."""
+    def value(self, output: Output, vectors: Slots, rows: int | None = None) -> OwnerValue:
+        """An output from its slot vectors (count, slots), or so many rows of it that were computed together."""
 
 
 class PlanDecryptor(Protocol):
@@ -88,9 +87,12 @@ class CkksCoding:
         """The core's own."""
         return _core.Decryptor(self._context, secret)
 
-    def value(self, output: Output, vectors: Sequence[Slots]) -> OwnerValue:
-        """With the error bound of the noise model, where the value is no larger than those it was made for."""
-        value = output.pack.unpack(as_value(np.real(np.stack(vectors))))
+    def value(self, output: Output, vectors: Slots, rows: int | None = None) -> OwnerValue:
+        """With the error bound of the noise model, where the value is no larger than those it was made for.
+
+        A row that is too large may wrap around in the coefficients, which all rows of a run share: then none is known.
+        """
+        value = output.unpacked(as_value(np.real(vectors)), rows)
         if output.reach is None:
             is_known = is_usual(value, output, output.error_bound)
         else:
@@ -144,9 +146,9 @@ class BfvCoding:
         """Gives centred integers."""
         return _BfvDecryptor(self._context, secret, self._encoder, self._modulus)
 
-    def value(self, output: Output, vectors: Sequence[Slots]) -> OwnerValue:
+    def value(self, output: Output, vectors: Slots, rows: int | None = None) -> OwnerValue:
         """Exact: int64."""
-        value = output.pack.unpack(as_value(np.stack(vectors)))
+        value = output.unpacked(as_value(vectors), rows)
         return OwnerValue(value.astype(np.int64), 0.0)
 
 

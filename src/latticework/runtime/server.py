@@ -348,7 +348,7 @@ class Server:
         given = self._join(parts, {}, check_integers(spec, integers))
         check_complete(given, spec)
         self._engines.check_device(f"program {spec.name}: the inputs", given.device)
-        runs = 1 if given.extent is None else given.extent.runs
+        runs = 1 if given.extent is None else spec.runs_for(given.extent.runs)
         if given.extent is not None:
             check_runs(spec, given.extent, {name: len(array) for name, array in given.tensors.items()})
         return given, [[self._argument(given, i, run, runs) for i in spec.inputs] for run in range(runs)]

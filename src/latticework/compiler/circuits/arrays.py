@@ -29,6 +29,7 @@ def to_arrays(
     *,
     exact: bool = False,
     ring_degree: int | None = None,
+    rows: int = 0,
     on_event: OnEvent | None = None,
 ) -> Vectors | None:
     """A regular circuit as vectors, laid out by the search for layouts; None if it is not regular.
@@ -36,7 +37,7 @@ def to_arrays(
     Nor is it if its inputs share ciphertexts or lie in fixed lanes, which layouts of arrays cannot express. Elements
     are sent in several copies only where every input may be.
     samples  arrays of all groups by name
-    exact    whether numbers are integers modulo t
+    exact    whether numbers are integers modulo t;  rows  as in `to_vectors`
     """
     traced, groups = scalars.traced, scalars.written.groups
     members = [sum(a.input == number for a in traced.arguments) for number in range(len(groups))]
@@ -55,7 +56,7 @@ def to_arrays(
         module = run_passes(calibrate(program.module, argument_samples(scalars, samples)), TENSOR_PASSES)
     vectors = to_vectors(
         module, on_event, costs=costs, ring_degree=ring_degree, bits_a_second=bits_a_second, techniques=techniques,
-        exact=True,
+        exact=True, rows=rows,
     )  # fmt: skip
     circuit = scalars.written.for_lanes(vectors.slots)
     record = record_tensors(circuit, formulas=program.formulas, written=traced.written)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,9 +27,11 @@ from latticework.compiler.circuits.pipeline import (
     to_lanes,
     to_scalars,
 )
+from latticework.compiler.circuits.rows import check_rows, of_best_width
 from latticework.compiler.circuits.samples import circuit_samples, with_ranges
 from latticework.compiler.pipeline import to_bfv_plan
 from latticework.compiler.precision import PrecisionSearch
+from latticework.compiler.rows import least_rows, planned_for_rows
 from latticework.compiler.stages import TracedProgram, Vectors
 from latticework.errors import LevelError, RangeWarning, UserError
 from latticework.frontend import Circuit
@@ -51,6 +55,7 @@ WEIGHTS = (1.0, 2.6, 0.06, 0.05, 0.05, 0.05)  # of vector operations on BFV ciph
 def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     """A circuit on real numbers."""
     shared = shared_parameters(circuit, options.like, "ckks")
+    check_rows(circuit, shared, options)
     scalars = to_scalars(circuit, options.weights, exact=False)
     given = circuit_samples(circuit, scalars, options.calibrate)
     arrays = _arrays(circuit, scalars, given, options) if shared.chain is None and not options.spare_levels else None
@@ -64,17 +69,20 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
     nothing = [0.0] * len(vectors.placed.outputs)
     traced = TracedProgram(vectors.placed, [], nothing, nothing)
     bits = options.precision_bits + (SPARE_BITS if options.spare_levels else 0)
-    search = PrecisionSearch(
-        circuit, traced, vectors, samples, bits, options.on_event, options.costs, options.techniques,
-        spare_levels=options.spare_levels,
-    )  # fmt: skip
-    if shared.chain is not None:
-        plan = search.on(shared.chain)
-    else:
+
+    def plan_of(vectors: Vectors) -> Plan:
+        search = PrecisionSearch(
+            circuit, traced, vectors, samples, bits, options.on_event, options.costs, options.techniques,
+            spare_levels=options.spare_levels,
+        )  # fmt: skip
+        if shared.chain is not None:
+            return search.on(shared.chain)
         # Where other circuits go on they want the scale of the level.
-        plan = search.best(
+        return search.best(
             options.ring_degree, options.security_bits, options.insecure, enlarging=not options.spare_levels
         )
+
+    vectors, plan = _for_rows(circuit, vectors, plan_of, least_ring_degree(vectors.depth), options)
     plan = replace(plan, client=replace(plan.client, precision_bits=options.precision_bits))
     return Model(
         plan, Reference(vectors.placed, vectors.positions), options.costs, allow_insecure=options.allows_insecure
@@ -89,7 +97,7 @@ def _lanes(
     options: CircuitOptions,
 ) -> Vectors:
     """The circuit on lanes, or as arrays, if that is cheaper."""
-    width = shared.width or _width(WIDTH, options)
+    usual = shared.width or _width(WIDTH, options)
 
     def prices(depth: int) -> VectorCosts:
         degree = options.ring_degree or least_ring_degree(depth)
@@ -100,7 +108,7 @@ def _lanes(
         run = code_seconds(vectors.module, costs, options.techniques)
         return Candidate(vectors, run, sending_seconds(vectors.module, costs))
 
-    def priced(lanes: LaneOptions) -> Candidate:
+    def priced(lanes: LaneOptions, width: int) -> Candidate:
         return predicted(
             to_lanes(scalars, width, lanes, samples=samples, dirty=shared.groups, on_event=options.on_event)
         )
@@ -109,8 +117,12 @@ def _lanes(
     addition = own.addition(0)
     weights = (own.rotations(1, 0), own.product(0), own.plain_product(0), addition, addition, addition, LEVEL)
     lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
-    found = candidates(scalars, lanes, priced, is_alone=_is_alone(shared, options))
-    return choose(found, None if arrays is None else predicted(arrays)).vectors
+
+    def best(width: int) -> Candidate:
+        found = candidates(scalars, lanes, partial(priced, width=width), is_alone=_is_alone(shared, options))
+        return choose(found, None if arrays is None else predicted(arrays))
+
+    return of_best_width(scalars.graph, usual, options.rows, best).vectors
 
 
 def _is_alone(shared: SharedParameters, options: CircuitOptions) -> bool:
@@ -136,7 +148,7 @@ def _arrays(
     techniques = replace(options.techniques, complex_packing=False) if exact else options.techniques
     found = to_arrays(
         scalars, samples, options.costs, techniques, options.bits_a_second,
-        exact=exact, ring_degree=options.ring_degree, on_event=options.on_event,
+        exact=exact, ring_degree=options.ring_degree, rows=least_rows(options.rows), on_event=options.on_event,
     )  # fmt: skip
     if found is None and options.algorithm == "tensors":
         raise UserError(
@@ -152,6 +164,7 @@ def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
     if options.calibrate is not None:
         raise UserError("compile: calibrate= is for CKKS; under BFV declare low= and high= of inputs")
     shared = shared_parameters(circuit, options.like, "bfv")
+    check_rows(circuit, shared, options)
     arithmetic = exact_arithmetic(options, shared.chain)
     scalars = to_scalars(circuit, options.weights, exact=True, arithmetic=arithmetic)
     if scalars.traced.is_modular:
@@ -162,6 +175,8 @@ def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
         vectors, plan = arrays, _bfv_plan(circuit, arrays, shared, options)
     else:
         vectors, plan = _exact_lanes(circuit, scalars, arrays, shared, options)
+    of_rows = partial(_bfv_plan, circuit, shared=shared, options=options)
+    vectors, plan = _for_rows(circuit, vectors, of_rows, plan.chain.ring_degree, options, plan)
     if not options.wraps:
         _warn_of_overflow(circuit, scalars, plan.chain.plain_modulus)
     return Model(
@@ -175,7 +190,7 @@ def _exact_lanes(
     """The circuit on lanes, or as arrays, if that is cheaper or the only one that a ring has room for."""
     depth, is_small = scalars.graph.depth(), len(scalars.graph.nodes) <= SHALLOW_WIDTH
     is_shallow = is_small and scalars.graph.depth((MUL,)) <= 1  # a product with a small public number is next to none
-    width = shared.width or _width(SHALLOW_WIDTH if is_shallow else WIDTH, options)
+    usual = shared.width or _width(SHALLOW_WIDTH if is_shallow else WIDTH, options)
 
     refused: list[LevelError] = []
 
@@ -189,16 +204,40 @@ def _exact_lanes(
         sending = 8 * (cost.bytes.inputs_fresh + cost.bytes.outputs) / options.bits_a_second
         return Candidate(vectors, cost.warm_seconds, sending, plan)
 
-    def priced(lanes: LaneOptions) -> Candidate:
+    def priced(lanes: LaneOptions, width: int) -> Candidate:
         return predicted(to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event))
 
     weights = (*(exact_weights(depth, options, shared.chain) or WEIGHTS), LEVEL)
     lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
-    found = candidates(scalars, lanes, priced, is_alone=_is_alone(shared, options))
-    best = choose(found, None if arrays is None else predicted(arrays))
+
+    def of_width(width: int) -> Candidate:
+        found = candidates(scalars, lanes, partial(priced, width=width), is_alone=_is_alone(shared, options))
+        return choose(found, None if arrays is None else predicted(arrays))
+
+    best = of_best_width(scalars.graph, usual, options.rows, of_width)
     if best.plan is None:
         raise refused[0]
     return best.vectors, best.plan
+
+
+def _for_rows(
+    circuit: Circuit,
+    vectors: Vectors,
+    plan_of: Callable[[Vectors], Plan],
+    ring_degree: int,
+    options: CircuitOptions,
+    plan: Plan | None = None,
+) -> tuple[Vectors, Plan]:
+    """The plan for the rows that are wanted in a run, and its vectors.
+
+    vectors  of one row;  plan  theirs, if it is known;  ring_degree  as `planned_for_rows` takes it
+    """
+    if options.rows is None:
+        return vectors, plan_of(vectors) if plan is None else plan
+    return planned_for_rows(
+        vectors, options.rows, plan_of, options.ring_degree, circuit.name, circuit.loc, options.on_event,
+        least_degree=ring_degree,
+    )  # fmt: skip
 
 
 def _bfv_plan(circuit: Circuit, vectors: Vectors, shared: SharedParameters, options: CircuitOptions) -> Plan:

@@ -13,7 +13,10 @@ from latticework.techniques import Techniques
 
 @dataclass(frozen=True)
 class CircuitOptions:
-    """What `lw.compile` was asked for, beside the circuit; see there."""
+    """What `lw.compile` was asked for, beside the circuit; see there.
+
+    rows  of a batch in a run, or "fill"; None: no batch
+    """
 
     weights: Any
     calibrate: Any
@@ -33,6 +36,7 @@ class CircuitOptions:
     spare_levels: int = 0
     like: Model | None = None
     wraps: bool = False
+    rows: int | str | None = None
 
     @property
     def allows_insecure(self) -> bool:

@@ -10,7 +10,7 @@ from latticework.ir.core import Value
 from latticework.ops import row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
 from latticework.ops.cases import random_shape
-from latticework.ops.clearing import clear, everywhere, is_full
+from latticework.ops.clearing import clear, everywhere, is_full, number_between
 from latticework.ops.lowering import Operand, Target, operand_vector
 
 
@@ -44,8 +44,11 @@ def _by_angles(polynomial: IntervalPolynomial, x: FloatArray) -> FloatArray:
 
 
 def lower(target: Target, a: Operand, polynomial: IntervalPolynomial) -> Value:
-    """Slot by slot; symbolic until levels are known. Slots that no element fills have the middle of the interval."""
-    if a.vector is None or is_full(a.pack):
+    """Slot by slot; symbolic until levels are known.
+
+    Slots that no element fills have the middle of the interval, or a number inside that is known to lie there.
+    """
+    if a.vector is None or is_full(a.pack) or _holds_one_inside(target, a, polynomial.interval):
         return target.build("vec.polynomial", operand_vector(target, a), polynomial=polynomial)
     x = clear(target, a)
     low, high = polynomial.interval
@@ -56,6 +59,13 @@ def lower(target: Target, a: Operand, polynomial: IntervalPolynomial) -> Value:
     return target.build(
         "vec.polynomial", x, polynomial=IntervalPolynomial(coefficients, (-half, half), error=polynomial.error)
     )
+
+
+def _holds_one_inside(target: Target, a: Operand, interval: tuple[float, float]) -> bool:
+    """Whether slots between the elements hold a number of the interval, other than the 0 that needs no more care."""
+    assert a.vector is not None
+    number = number_between(a.vector, a.pack, target.inputs)
+    return bool(number) and interval[0] <= number <= interval[1]  # type: ignore[operator]
 
 
 POLYNOMIAL = tensor_op(

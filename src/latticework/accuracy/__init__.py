@@ -19,7 +19,7 @@ from latticework.accuracy.effects import Effects, with_error, with_polynomials
 from latticework.accuracy.levels import least_levels
 from latticework.accuracy.scores import scores_of
 from latticework.accuracy.uses import ApproximatedProgram, Fitted, FloatArray, FunctionUse, uses_of
-from latticework.accuracy.words import FunctionsTooDeepError, loss, refusal, too_deep
+from latticework.accuracy.words import FunctionsTooDeepError, form_words, loss, refusal, too_deep
 from latticework.frontend.samples import Sample
 from latticework.ir import Module
 
@@ -86,9 +86,12 @@ def approximate_functions(
         raise too_deep(uses, degrees, levels, most_levels, precision_bits)
     needed = _find_needed(uses, parts) if is_lossy else [None] * len(uses)
     fitted = [
-        Fitted(use.function.name, use.op.loc, use.interval, made_of.degree, error, use.given is not None, least)
-        for use, made_of, error, least in zip(uses, polynomials, errors.tolist(), needed, strict=True)
-    ]
+        Fitted(
+            use.function.name, use.op.loc, use.interval, made_of.degree, error, use.given is not None, least,
+            form_words(use, degree),
+        )
+        for use, degree, made_of, error, least in zip(uses, degrees, polynomials, errors.tolist(), needed, strict=True)
+    ]  # fmt: skip
     return ApproximatedProgram(made, fitted, shifts, effects, magnitudes, is_lossy)
 
 

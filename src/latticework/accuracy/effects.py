@@ -30,7 +30,7 @@ from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
 from latticework.ops.apply import APPLY
 from latticework.ops.base import shape_of
 from latticework.ops.polynomial import POLYNOMIAL
-from latticework.packing.constants import IntervalPolynomial
+from latticework.packing.constants import Approximant
 
 FloatArray = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -179,15 +179,15 @@ def _count_pool(module: Module, uses: int) -> int:
     return max(LEAST_POOLED, min(MOST_POOLED, POOLED_ELEMENTS // each))
 
 
-def with_error(found: IntervalPolynomial | CompositeSign, error: float) -> IntervalPolynomial | CompositeSign:
-    """A polynomial that knows how far it is from its function; of composed ones the last."""
-    if isinstance(found, IntervalPolynomial):
-        return replace(found, error=error)
+def with_error(found: Approximant | CompositeSign, error: float) -> Approximant | CompositeSign:
+    """A polynomial that knows how far it is from its function; of composed signs the last."""
+    if isinstance(found, Approximant):
+        return replace(found, error=error)  # type: ignore[type-var]
     return replace(found, stages=(*found.stages[:-1], replace(found.stages[-1], error=error)))
 
 
-def with_polynomials(module: Module, polynomials: Sequence[IntervalPolynomial | CompositeSign]) -> Module:
-    """A copy of a module whose functions, in order, are these polynomials, composed ones one stage after the other."""
+def with_polynomials(module: Module, polynomials: Sequence[Approximant | CompositeSign]) -> Module:
+    """A copy of a module whose functions, in order, are these polynomials, composed signs one stage after the other."""
     left = iter(polynomials)
 
     def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:

@@ -45,7 +45,7 @@ from latticework.levels.held import (
 )
 from latticework.levels.parts import Parts, add_parts, bootstrapped, each, parts_of, sub_parts, turn_parts
 from latticework.packing.arrays import as_vectors, concat_vectors, sum_vectors, take_vectors
-from latticework.packing.constants import ConstRef, IntervalPolynomial, LinearMap, row_of
+from latticework.packing.constants import Approximant, ConstRef, KinkedPolynomial, LinearMap, row_of
 from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.packing.loop_nests.terms import made_outputs, read_inputs
 from latticework.params import ModulusChain, noise
@@ -55,7 +55,7 @@ TOLERANCE = 1e-8  # of arguments outside [-1, 1], which rounding may give; error
 MAX_TURNS = 1 << 14  # of all loops together
 MAX_EXTRAPOLATION = 4.0  # times the interval of a polynomial, beyond which its values are of no use
 PACKED = 4.0  # variance of what is added to a packed linear map, whose halves are added up to the result: 2 Re(e)
-PolynomialNoise = Callable[[IntervalPolynomial, CipherType, CipherType, float], float]
+PolynomialNoise = Callable[[Approximant, CipherType, CipherType, float], float]
 
 
 @dataclass(frozen=True)
@@ -462,12 +462,35 @@ class _Run:
         largest = max(1.0, float(-low.min()), float(high.max()))
         if largest > MAX_EXTRAPOLATION:
             return None
+        if isinstance(polynomial, KinkedPolynomial):
+            return self.kinked(op, polynomial, x, (float(low.min()), float(high.max())))
         values, slopes = extremes(polynomial, largest)
         self.note(largest_terms(polynomial, largest), kind)
         slope = np.maximum(*(np.abs(end) for end in slopes.on(low, high)))
         own = self.polynomial_noise(polynomial, _cipher(op.operands[0]), kind, largest)
         least, most = values.on(x.low, x.high)
         made = Held(least - error, most + error, slope**2 * x.variance, slope * x.bias + error, x.lineage)
+        return self.disturbed(made, own**2)
+
+    def kinked(self, op: Op, polynomial: KinkedPolynomial, x: Held, ends: tuple[float, float]) -> Held | None:
+        """A piecewise linear function by composed signs, of arguments between these ends, noise included.
+
+        At every argument it is within its error of the function, whose slopes are known; its own slopes are far steeper
+        beside the kinks, and say less. So an argument that is off by d moves it by at most the steepest slope times d,
+        and by its error at both ends: from the function at the argument that is meant, by one error.
+        """
+        first, last = polynomial.covered
+        if ends[0] < first - TOLERANCE or ends[1] > last + TOLERANCE:
+            self.found.leaving.update(loc for loc, _ in op.loc.shares)
+            return None
+        kind, error, slope = _cipher(op.result), polynomial.error, polynomial.steepest
+        largest = min(1.0, max(abs(ends[0]), abs(ends[1])))
+        self.note(max(largest_terms(stage, 1.0) for stage in polynomial.stages), kind)
+        self.note(sum(map(abs, (*polynomial.weights, polynomial.slope, polynomial.constant))), kind)
+        own = self.polynomial_noise(polynomial, _cipher(op.operands[0]), kind, largest)
+        low, high = polynomial.bounds(x.low, x.high)
+        off = error if self.with_functions else 2.0 * error
+        made = Held(low - error, high + error, slope**2 * x.variance, slope * x.bias + off, x.lineage)
         return self.disturbed(made, own**2)
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from latticework.ir.core import Op, Value
 from latticework.ops.lowering import Operand, Target, access
-from latticework.packing.constants import ConstRef, IntervalPolynomial, LoopNest
+from latticework.packing.constants import Approximant, ConstRef, LoopNest
 from latticework.packing.pack import REPEAT, PackMap
 
 MOST_LOOKED_AT = 256  # operations before a vector
@@ -94,7 +94,7 @@ def _held_between(
                 product = _of_all(lambda x, y: x * y)
                 return lambda held: 0.0 if 0.0 in held else product(held), op.operands
             case "vec.polynomial":
-                polynomial: IntervalPolynomial = op.attrs["polynomial"]
+                polynomial: Approximant = op.attrs["polynomial"]
                 return _of_all(lambda x: float(polynomial(x))), op.operands
     return lambda _: number, ()
 

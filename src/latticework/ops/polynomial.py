@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from latticework.approx.chebyshev import to_chebyshev
-from latticework.dialects.constants import IntervalPolynomial
+from latticework.dialects.constants import Approximant, IntervalPolynomial
 from latticework.ir.core import Value
 from latticework.ops import row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
@@ -14,12 +14,12 @@ from latticework.ops.clearing import clear, everywhere, is_full, number_between
 from latticework.ops.lowering import Operand, Target, operand_vector
 
 
-def shape(a: Shape, *, polynomial: IntervalPolynomial) -> Shape:
+def shape(a: Shape, *, polynomial: Approximant) -> Shape:
     """Shape of the operand."""
     return a
 
 
-def trace(tracer: Tracer, x: object, polynomial: IntervalPolynomial) -> Value:
+def trace(tracer: Tracer, x: object, polynomial: Approximant) -> Value:
     """polynomial(x)."""
     return tracer.emit(POLYNOMIAL, tracer.lift(x), polynomial=polynomial)
 
@@ -43,7 +43,7 @@ def _by_angles(polynomial: IntervalPolynomial, x: FloatArray) -> FloatArray:
     return np.asarray(sum(c * np.cos(k * angle) for k, c in enumerate(polynomial.coefficients)))
 
 
-def lower(target: Target, a: Operand, polynomial: IntervalPolynomial) -> Value:
+def lower(target: Target, a: Operand, polynomial: Approximant) -> Value:
     """Slot by slot; symbolic until levels are known.
 
     Slots that no element fills have the middle of the interval, or a number inside that is known to lie there.
@@ -55,10 +55,12 @@ def lower(target: Target, a: Operand, polynomial: IntervalPolynomial) -> Value:
     half, middle = (high - low) / 2, (high + low) / 2
     if middle:
         x = target.build("vec.sub", x, everywhere(target, a, middle))
-    coefficients = to_chebyshev(polynomial).coefficients
-    return target.build(
-        "vec.polynomial", x, polynomial=IntervalPolynomial(coefficients, (-half, half), error=polynomial.error)
-    )
+    if isinstance(polynomial, IntervalPolynomial):
+        coefficients = to_chebyshev(polynomial).coefficients
+        moved: Approximant = IntervalPolynomial(coefficients, (-half, half), error=polynomial.error)
+    else:
+        moved = polynomial.over((-half, half))
+    return target.build("vec.polynomial", x, polynomial=moved)
 
 
 def _holds_one_inside(target: Target, a: Operand, interval: tuple[float, float]) -> bool:
@@ -72,7 +74,7 @@ POLYNOMIAL = tensor_op(
     "polynomial",
     shape=shape,
     meaning=lambda a, polynomial: polynomial(a),
-    attributes={"polynomial": IntervalPolynomial},
+    attributes={"polynomial": Approximant},
     random_case=random_case,
     rows=row_rules.elementwise,
     lower=lower,

@@ -47,6 +47,7 @@ POOLED_ELEMENTS_AN_OP = 1024  # which take as long as an operation itself
 LEAST_ROOM = 2.0**-8  # of half a range, by which arguments may be moved though calibration saw the ends of the range
 MARGIN = 1.25  # times what calibration shows, for other inputs like those
 ALIKE = 1.001  # times as large as another is a change that does not depend on the sample
+ROUNDED = 2.0**-50  # how far stages of a composition are from themselves
 SMALL = 2.0**-20  # of a function's values, by which it is moved to see what follows
 
 
@@ -180,10 +181,14 @@ def _count_pool(module: Module, uses: int) -> int:
 
 
 def with_error(found: Approximant | CompositeSign, error: float) -> Approximant | CompositeSign:
-    """A polynomial that knows how far it is from its function; of composed signs the last."""
+    """A polynomial that knows how far it is from its function; of composed signs the last.
+
+    Those before it stand for themselves, but on their intervals alone: beyond, no later one may seem to be right.
+    """
     if isinstance(found, Approximant):
         return replace(found, error=error)  # type: ignore[type-var]
-    return replace(found, stages=(*found.stages[:-1], replace(found.stages[-1], error=error)))
+    before = (replace(stage, error=ROUNDED) for stage in found.stages[:-1])
+    return replace(found, stages=(*before, replace(found.stages[-1], error=error)))
 
 
 def with_polynomials(module: Module, polynomials: Sequence[Approximant | CompositeSign]) -> Module:

@@ -122,3 +122,21 @@ def lambda_of(degree):
         return lw.relu(x @ LAYER, degree=degree) @ LAST
 
     return program
+
+
+@pytest.mark.parametrize("ring_degree", [8192, pytest.param(32768, marks=pytest.mark.slow)])
+def test_noise_of_narrow_vectors_takes_nothing_beyond_an_end_or_a_kink(ring_degree):
+    """All slots of the ring hold copies with noise of their own, far more than what is left of it in their mean."""
+
+    @lw.program
+    def rectified(x: lw.Secret[4]):
+        return lw.relu(x, range=(-1, 1))
+
+    rows = np.vstack([np.random.default_rng(10).uniform(-1, 1, (20, 4)), [1, -1, 0, 1e-5]])
+    model = lw.compile(rectified, calibrate=rows, precision_bits=16, ring_degree=ring_degree, insecure=True)
+    client = model.client(threads=1)
+    server = model.server(client.keygen().public(), threads=1)
+    (output,) = model.plan.client.outputs
+    for x in (rows[-1], [1e-4, -1e-4, -1.0, 1.0], [0.0, 0.0, 1.0, 0.999]):
+        off = np.max(np.abs(client.decrypt(server(client.encrypt(x))).reveal() - np.maximum(x, 0.0)))
+        assert off <= output.error_bound <= 2.0**-16 and output.reach is not None

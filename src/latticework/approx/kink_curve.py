@@ -13,10 +13,10 @@ from latticework.approx.chebyshev import Interval, RealFunction
 from latticework.approx.curve import Curve
 from latticework.approx.degrees import MAX_DEGREE
 from latticework.approx.kinks import Kinks
-from latticework.approx.sign import ROOM
-from latticework.packing.constants import Approximant, KinkedPolynomial
+from latticework.packing.constants import SMEARED, Approximant, KinkedPolynomial
 
 POLYNOMIAL_LEVELS = MAX_DEGREE.bit_length()
+EDGE = 2.0**-6  # of half a range, that noise may take arguments beyond it: there the first stage soon changes its sign
 
 
 class KinkCurve:
@@ -38,7 +38,7 @@ class KinkCurve:
         way = self.way(degree)
         if way is None:
             return self.polynomials.error(min(degree, MAX_DEGREE))
-        return float(self.spread * composed_absolute(way).error)
+        return float(self.spread * (1.0 + SMEARED) * composed_absolute(way).error)
 
     def estimate(self, degree: int) -> float:
         """About the same, for choosing among degrees."""
@@ -54,7 +54,7 @@ class KinkCurve:
 
     def expected(self, way: AbsoluteWay) -> float:
         """The error of a composition, without making it."""
-        return float(self.spread * 2.0**-way.bits)
+        return float(self.spread * (1.0 + SMEARED) * 2.0**-way.bits)
 
     def composed(self, way: AbsoluteWay) -> KinkedPolynomial:
         """The function with this composition for every kink."""
@@ -74,7 +74,7 @@ class KinkCurve:
     def half(self) -> float:
         """Half of the interval that arguments are mapped from: no argument is farther from a kink."""
         low, high = self.interval
-        return (1.0 + ROOM) * max(max(high - place, place - low) for place in self.kinks.places)
+        return (1.0 + EDGE) * max(max(high - place, place - low) for place in self.kinks.places)
 
     @cached_property
     def spread(self) -> float:

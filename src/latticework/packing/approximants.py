@@ -11,6 +11,7 @@ import numpy.typing as npt
 from latticework.packing.pack import FloatArray
 
 Interval = tuple[float, float]
+SMEARED = 1.0 / 8  # of the error of kinked polynomials, that noise of their arguments may add to it
 
 
 class Approximant:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from latticework.packing.approximants import Approximant, IntervalPolynomial, KinkedPolynomial
+from latticework.packing.approximants import SMEARED, Approximant, IntervalPolynomial, KinkedPolynomial
 from latticework.packing.loop_nests.baby_giant import Split
 from latticework.packing.loop_nests.const_ref import ConstRef, is_everywhere, number_of_row, row_of, splat
 from latticework.packing.loop_nests.diagonal_values import Sources
@@ -22,6 +22,7 @@ from latticework.packing.loop_nests.whole import whole_rotations
 
 __all__ = [
     "MOST_LISTED",
+    "SMEARED",
     "Access",
     "Approximant",
     "ConstRef",

@@ -61,6 +61,19 @@ def number_between(value: Value, pack: PackMap, inputs: Mapping[Value, PackMap])
     return known[value]
 
 
+def is_after_polynomial(value: Value) -> bool:
+    """Whether a polynomial is among what made a vector, since its last linear map, which would take a mask in."""
+    seen, waiting = {value}, [value]
+    while waiting and len(seen) < MOST_LOOKED_AT:
+        op = waiting.pop().owner
+        if isinstance(op, Op) and op.name == "vec.polynomial":
+            return True
+        if isinstance(op, Op) and op.name != "vec.linear_transform":
+            waiting += [v for v in op.operands if v.is_secret and v not in seen]
+            seen.update(op.operands)
+    return False
+
+
 Numbers = Sequence[float | None]
 
 

@@ -10,7 +10,7 @@ from latticework.ir.core import Value
 from latticework.ops import row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
 from latticework.ops.cases import random_shape
-from latticework.ops.clearing import clear, everywhere, is_full, number_between
+from latticework.ops.clearing import clear, everywhere, is_after_polynomial, is_full, number_between
 from latticework.ops.lowering import Operand, Target, operand_vector
 
 
@@ -66,6 +66,8 @@ def lower(target: Target, a: Operand, polynomial: Approximant) -> Value:
 def _holds_one_inside(target: Target, a: Operand, interval: tuple[float, float]) -> bool:
     """Whether slots between the elements hold a number of the interval, other than the 0 that needs no more care."""
     assert a.vector is not None
+    if not is_after_polynomial(a.vector):
+        return False  # a mask costs nothing
     number = number_between(a.vector, a.pack, target.inputs)
     return bool(number) and interval[0] <= number <= interval[1]  # type: ignore[operator]
 

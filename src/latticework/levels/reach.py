@@ -120,6 +120,9 @@ def reach(
     if any(op.name == "ckks.polynomial" and op.attrs["polynomial"].error for op in module.walk()):
         exact = _Run(*common, {}, choices, bootstrap_noise, with_functions=True)
         found.proved = _follow(exact, inputs).outputs
+    if any(isinstance(op.attrs.get("polynomial"), KinkedPolynomial) for op in module.walk()):
+        inside = _Run(*common, {}, choices, bootstrap_noise, within=True)  # noise where no argument leaves its interval
+        found.short_bits = _follow(inside, inputs).short_bits
     return found
 
 
@@ -144,6 +147,7 @@ class _Run:
     """One walk over a module.
 
     with_functions  values are those of the program with its functions exact; errors of polynomials are bias
+    within          arguments of polynomials are taken to lie in their intervals, whatever they can be
     """
 
     def __init__(
@@ -157,7 +161,9 @@ class _Run:
         bootstrap_noise: BootstrapNoise | None,
         *,
         with_functions: bool = False,
+        within: bool = False,
     ) -> None:
+        self.within = within
         self.choices, self.with_functions, self.bootstrap_noise = choices, with_functions, bootstrap_noise
         self.module, self.chain, self.deviations = module, chain, deviations
         self.polynomial_noise, self.elements = polynomial_noise, elements
@@ -457,6 +463,10 @@ class _Run:
         """A polynomial that is close to a function on [-1, 1]."""
         polynomial, kind = op.attrs["polynomial"], _cipher(op.result)
         error = polynomial.error if self.with_functions else 0.0
+        if self.within:
+            x = Held(np.clip(x.low, -1.0, 1.0), np.clip(x.high, -1.0, 1.0), x.variance, x.bias, x.lineage)
+            if isinstance(polynomial, KinkedPolynomial):
+                return self.only_noise(polynomial, x, kind)
         if np.min(x.low) < -1 - TOLERANCE or np.max(x.high) > 1 + TOLERANCE:
             self.found.leaving.update(loc for loc, _ in op.loc.shares)
             if error:
@@ -498,6 +508,13 @@ class _Run:
         off = (error if self.with_functions else 2.0 * error) + self.smeared(polynomial, x, kind)
         made = Held(low - error, high + error, slope**2 * x.variance, slope * x.bias + off, x.lineage)
         return self.disturbed(made, own**2)
+
+    def only_noise(self, polynomial: KinkedPolynomial, x: Held, kind: CipherType) -> Held:
+        """What noise of the argument leaves of it, wherever the argument lies."""
+        self.smeared(polynomial, x, kind)
+        low, high = polynomial.bounds(x.low, x.high)
+        slope = polynomial.steepest
+        return Held(low, high, slope**2 * x.variance, slope * x.bias, x.lineage)
 
     def smeared(self, polynomial: KinkedPolynomial, x: Held, kind: CipherType) -> float:
         """By how much more than is reserved noise of the argument moves the value beside a kink, to one side.

@@ -147,11 +147,14 @@ def test_what_no_degree_reaches_is_refused_with_what_each_gives():
         return lw.relu(x @ W1) @ W2  # here
 
     with pytest.raises(PrecisionError) as caught:
-        lw.compile(network, calibrate=DATA, precision_bits=14, **SMALL)
+        lw.compile(network, calibrate=DATA, precision_bits=26, **SMALL)
     assert caught.value.at.text.endswith("# here")
     said = caught.value.message
-    assert said.startswith("compile: precision_bits=14 asks for relu on [")
-    assert "no polynomial of a degree up to 1023" in said and "range of the argument narrower" in said
+    assert said.startswith("compile: precision_bits=26 asks for relu on [")
+    assert (
+        "no polynomial of a degree up to 1023 and no x * sign(x) on up to 24 levels" in said
+        and "range of the argument narrower" in said
+    )
     rows = {int(degree): row for degree, row in re.findall(r"degree (\d+): ([^;]*products)", said)}
     assert list(rows) == [15, 31, 63, 127, 255, 511, 1023]
     assert "6 levels, 18 products" in rows[63]
@@ -159,6 +162,15 @@ def test_what_no_degree_reaches_is_refused_with_what_each_gives():
     bits = float(rows[63].split(", ")[1].split()[0])
     model = lw.compile(network, calibrate=DATA, precision_bits=np.floor(10 * bits) / 10 - 0.1, **SMALL)
     assert 32 <= model.plan.approximations[0].degree <= 63
+    composed = {
+        int(n): float(bits) for n, bits in re.findall(r"x \* sign\(x\) on (\d+) levels: [^ ]+, ([\d.]+) bits", said)
+    }
+    assert list(composed) == [15, 18, 21, 24] and 10 < composed[15] < composed[18] < composed[21] < composed[24] < 26
+    model = lw.compile(network, calibrate=DATA, precision_bits=composed[15] - 0.1, **SMALL)
+    assert re.search(
+        "x \\* sign.* degrees .*: 1[0-5] levels and .* degree 1023 would", model.plan.approximations[0].form
+    )
+    assert "composed" in model.report().text() and "x * sign(x)" in model.report().html()
     advised = int(said.split("precision_bits=")[2].split()[0])
     assert lw.compile(network, calibrate=DATA, precision_bits=advised, **SMALL).plan.approximations[0].degree <= 63
 

@@ -6,7 +6,7 @@ from vec_cases import Vectors
 
 import latticework as lw
 from latticework.layout import Layout
-from latticework.ops.clearing import is_clear, is_full
+from latticework.ops.clearing import is_clear, is_full, number_between
 from latticework.packing.constants import Access, ConstRef, LinearMap, LoopNest
 
 SMALL = {"ring_degree": 2048, "insecure": True, "precision_bits": 10}
@@ -40,11 +40,29 @@ def test_what_is_known_to_be_clear():
         (v.op("rotate", moved, steps=8), True),  # a copy
         (v.op("rotate", moved, steps=2), False),
         (v.polynomial(moved, [0.5, 1.0]), False),
+        (v.polynomial(moved, [0.0, 1.0, 0.0, 2.0]), True),
     ]:
         assert is_clear(value, target, inputs) == clear, value.owner
     assert not is_clear(moved, source, inputs)
     assert [is_full(pack(text, (4,))) for text in ("[R:4][0:4]", "[G:2][0:4]")] == [True, False]
     assert not is_full(target)
+
+
+def test_numbers_that_are_known_to_lie_between():
+    source, target = pack("[0:4][G:4]", (3,)), pack("[R:4][0:4]", (3,))
+    v = Vectors(2, slots=16)
+    moved = v.op("linear_transform", v.x[1], map=moves(source, target))
+    made = v.polynomial(moved, [0.5, 1.0])
+    for value, number in [
+        (made, 0.5),
+        (v.op("sub", v.splat(2.0), v.op("neg", made)), 2.5),
+        (v.op("mul", v.splat(3.0), v.op("rotate", made, steps=8)), 1.5),
+        (v.polynomial(made, [1.0, 2.0]), 2.0),
+        (v.op("add", made, v.x[0]), None),
+        (v.op("mul", made, v.x[0]), None),
+        (v.op("mul", moved, v.x[0]), 0.0),
+    ]:
+        assert number_between(value, target, {}) == number
 
 
 def test_what_is_far_back_is_not_looked_for():

@@ -114,3 +114,17 @@ def test_refused_with_the_users_line(call, message):
 def test_no_place_in_a_number():
     with pytest.raises(ShapeError, match="argmax: a number has no axis"):
         lw.argmax(3.0, gap=0.1)
+
+
+def test_nothing_is_proved_of_a_sign_whose_argument_may_leave_its_range():
+    """A little beyond its range the first stage falls back among the arguments of the second, whose sign is wrong."""
+    rows = 0.4375 * np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -0.5], [-0.5, 1.0]])
+
+    @lw.program
+    def side(x: lw.Secret[2]):
+        return lw.sign(x[0] + x[1], gap=0.1, range=(-1, 1))
+
+    model = lw.compile(side, calibrate=rows, precision_bits=7, ring_degree=4096, insecure=True)
+    (output,), (fitted,) = model.plan.client.outputs, model.plan.approximations
+    assert 2 * model.plan.client.inputs[0].high == pytest.approx(1.05)
+    assert fitted.may_leave and output.reach is None

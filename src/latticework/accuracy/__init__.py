@@ -19,7 +19,7 @@ from latticework.accuracy.effects import Effects, stages_of, with_error, with_po
 from latticework.accuracy.levels import least_levels
 from latticework.accuracy.scores import scores_of
 from latticework.accuracy.uses import ApproximatedProgram, Fitted, FloatArray, FunctionUse, StandIn, uses_of
-from latticework.accuracy.words import FunctionsTooDeepError, loss, refusal, too_deep
+from latticework.accuracy.words import FunctionsTooDeepError, form_words, loss, refusal, too_deep
 from latticework.frontend.samples import Sample
 from latticework.ir import Module
 
@@ -87,9 +87,12 @@ def approximate_functions(
         raise too_deep(uses, degrees, levels, most_levels, precision_bits)
     needed = _find_needed(uses, parts) if is_lossy else [None] * len(uses)
     fitted = [
-        Fitted(use.function.name, use.op.loc, use.interval, made_of.degree, error, use.given is not None, least)
-        for use, made_of, error, least in zip(uses, polynomials, errors.tolist(), needed, strict=True)
-    ]
+        Fitted(
+            use.function.name, use.op.loc, use.interval, made_of.degree, error, use.given is not None, least,
+            form_words(use, degree),
+        )
+        for use, degree, made_of, error, least in zip(uses, degrees, polynomials, errors.tolist(), needed, strict=True)
+    ]  # fmt: skip
     stand_ins = tuple(
         StandIn(use, stages_of(with_error(polynomial, error)), degree)
         for use, polynomial, error, degree in zip(uses, polynomials, errors.tolist(), degrees, strict=True)

@@ -31,7 +31,7 @@ from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
 from latticework.ops.apply import APPLY
 from latticework.ops.base import shape_of
 from latticework.ops.polynomial import POLYNOMIAL
-from latticework.packing.constants import IntervalPolynomial
+from latticework.packing.constants import Approximant
 
 FloatArray = npt.NDArray[np.float64]
 T = TypeVar("T")
@@ -48,6 +48,7 @@ POOLED_ELEMENTS_AN_OP = 1024  # which take as long as an operation itself
 LEAST_ROOM = 2.0**-8  # of half a range, by which arguments may be moved though calibration saw the ends of the range
 MARGIN = 1.25  # times what calibration shows, for other inputs like those
 ALIKE = 1.001  # times as large as another is a change that does not depend on the sample
+ROUNDED = 2.0**-50  # how far stages of a composition are from themselves
 SMALL = 2.0**-20  # of a function's values, by which it is moved to see what follows
 
 
@@ -159,20 +160,24 @@ def _count_pool(module: Module, uses: int) -> int:
     return max(LEAST_POOLED, min(MOST_POOLED, POOLED_ELEMENTS // each))
 
 
-def with_error(found: IntervalPolynomial | CompositeSign, error: float) -> IntervalPolynomial | CompositeSign:
-    """A polynomial that knows how far it is from its function; of composed ones the last."""
-    if isinstance(found, IntervalPolynomial):
-        return replace(found, error=error)
-    return replace(found, stages=(*found.stages[:-1], replace(found.stages[-1], error=error)))
+def with_error(found: Approximant | CompositeSign, error: float) -> Approximant | CompositeSign:
+    """A polynomial that knows how far it is from its function; of composed signs the last.
+
+    Those before it stand for themselves, but on their intervals alone: beyond, no later one may seem to be right.
+    """
+    if isinstance(found, Approximant):
+        return replace(found, error=error)  # type: ignore[type-var]
+    before = (replace(stage, error=ROUNDED) for stage in found.stages[:-1])
+    return replace(found, stages=(*before, replace(found.stages[-1], error=error)))
 
 
-def stages_of(found: IntervalPolynomial | CompositeSign) -> tuple[IntervalPolynomial, ...]:
+def stages_of(found: Approximant | CompositeSign) -> tuple[Approximant, ...]:
     """The polynomials that are evaluated one after the other."""
     return found.stages if isinstance(found, CompositeSign) else (found,)
 
 
-def with_polynomials(module: Module, polynomials: Sequence[IntervalPolynomial | CompositeSign | None]) -> Module:
-    """A copy of a module whose functions, in order, are these polynomials, composed ones one stage after the other.
+def with_polynomials(module: Module, polynomials: Sequence[Approximant | CompositeSign | None]) -> Module:
+    """A copy of a module whose functions, in order, are these polynomials, composed signs one stage after the other.
 
     Where there is None, the function stays.
     """

@@ -70,6 +70,6 @@ def _cost(op: Op, degrees: Mapping[Op, int]) -> int:
     if op in degrees:
         return degrees[op].bit_length()
     if op.name == "tensor.polynomial":
-        return int(op.attrs["polynomial"].degree).bit_length()
+        return int(op.attrs["polynomial"].depth)
     is_product = op.name in ("tensor.mul", "tensor.matmul")
     return int(is_product and sum(value.is_secret for value in op.operands) > 1)

@@ -11,13 +11,14 @@ import numpy.typing as npt
 from latticework.approx.chebyshev import Interval
 from latticework.approx.curve import Curve
 from latticework.approx.functions import Function, function_of
+from latticework.approx.kink_curve import KinkCurve
 from latticework.approx.sign import CompositeSign
 from latticework.approx.sign_curve import SignCurve
 from latticework.errors import RangeError
 from latticework.frontend.tracing import user_line
 from latticework.ir import Loc, Module, Op
 from latticework.ops.apply import APPLY
-from latticework.packing.constants import IntervalPolynomial
+from latticework.packing.constants import Approximant
 from latticework.words.escaping import plain_text
 
 FloatArray = npt.NDArray[np.float64]
@@ -31,6 +32,7 @@ class Fitted:
     max_error  largest |polynomial - function| on the interval
     given      whether the user gave the degree
     needed     the degree that the precision asked for needs; None if none that is affordable does
+    form       what was taken instead of one polynomial, in words; "": one polynomial
     """
 
     function: str
@@ -40,6 +42,7 @@ class Fitted:
     max_error: float
     given: bool = False
     needed: int | None = None
+    form: str = ""
 
 
 @dataclass(frozen=True)
@@ -55,22 +58,25 @@ class FunctionUse:
     given: int | None
 
     @cached_property
-    def curve(self) -> Curve | SignCurve:
-        """The closest polynomials."""
+    def curve(self) -> Curve | KinkCurve | SignCurve:
+        """The closest polynomials, or compositions of them."""
         if self.function.gap:
             with user_line(self.op.loc):
                 return SignCurve(self.function.gap, self.interval)
+        if self.function.kinks is not None:
+            return KinkCurve(self.function.finite, self.function.kinks, self.interval)
         return Curve(self.function.finite, self.interval, smooth=self.function.smooth)
 
     @cached_property
-    def given_curve(self) -> Curve | SignCurve:
+    def given_curve(self) -> Curve:
         """The polynomials that `degree=` gives: of a function with kinks drawn to where calibration data lie."""
         samples = self.op.attrs["samples"]
         data = None if samples is None else np.array(samples)
         made = None if self.function.smooth else lambda d: self.function.approximate(self.interval, d, data)
-        return Curve(self.function.finite, self.interval, made, smooth=self.function.smooth)
+        kinks = () if self.function.kinks is None else self.function.kinks.inside(self.interval).places
+        return Curve(self.function.finite, self.interval, made, smooth=self.function.smooth, kinks=kinks)
 
-    def polynomial(self, degree: int) -> IntervalPolynomial | CompositeSign:
+    def polynomial(self, degree: int) -> Approximant | CompositeSign:
         """The one of this degree: as given, or chosen."""
         return self._curve.polynomial(degree)
 
@@ -82,6 +88,11 @@ class FunctionUse:
         """About the same, for choosing among degrees."""
         return self._curve.estimate(degree)
 
+    @property
+    def highest(self) -> int:
+        """The highest degree that there is."""
+        return (1 << self.curve.most_levels) - 1
+
     def free(self) -> FunctionUse:
         """The same as if no degree were given, for degrees to speak of."""
         made, curve = replace(self, given=None), self.curve
@@ -89,7 +100,7 @@ class FunctionUse:
         return made
 
     @property
-    def _curve(self) -> Curve | SignCurve:
+    def _curve(self) -> Curve | KinkCurve | SignCurve:
         return self.curve if self.given is None else self.given_curve
 
     def __str__(self) -> str:
@@ -104,7 +115,7 @@ class StandIn:
     """
 
     use: FunctionUse
-    stages: tuple[IntervalPolynomial, ...]
+    stages: tuple[Approximant, ...]
     degree: int
 
 

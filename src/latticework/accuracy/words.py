@@ -13,9 +13,10 @@ from latticework.accuracy.degrees import part_taken
 from latticework.accuracy.uses import ApproximatedProgram, Fitted, FunctionUse
 from latticework.approx.chebyshev import interpolate
 from latticework.approx.degrees import MAX_DEGREE
+from latticework.approx.kink_curve import KinkCurve
 from latticework.errors import PrecisionError
 from latticework.expand.polynomial import num_products
-from latticework.params import Need, build_chain
+from latticework.params import ModulusChain, Need, build_chain
 from latticework.plan.schema import Scores
 from latticework.words.figures import over
 
@@ -23,6 +24,8 @@ FloatArray = npt.NDArray[np.float64]
 
 LISTED = (15, 31, 63, 127, 255, 511, MAX_DEGREE)
 MAX_LISTED = 3  # functions
+COMPOSED = "x * sign(x)"
+COMPOSED_LEVELS = (12, 15, 18, 21, 24)
 USUAL = 63  # degrees that are advised where there is a choice
 
 
@@ -32,8 +35,11 @@ def refusal(uses: Sequence[FunctionUse], parts: FloatArray, precision_bits: floa
     parts  (outputs, uses): the part of an output's budget that a unit of a function's error takes
     """
     free = [number for number, use in enumerate(uses) if use.given is None]
-    by_degree = {degree: part_taken(uses, parts, [use.given or degree for use in uses]) for degree in LISTED}
-    last = np.max(by_degree[MAX_DEGREE], axis=0)
+    listed = [*LISTED, *_compositions(uses)]
+    by_degree = {
+        degree: part_taken(uses, parts, [use.given or min(degree, use.highest) for use in uses]) for degree in listed
+    }
+    last = np.max(by_degree[listed[-1]], axis=0)
     worst = max(free, key=lambda number: float(last[number]))
     allowed = 1.0 / float(np.max(parts[:, worst]))
     if uses[worst].function.gap:
@@ -45,19 +51,17 @@ def refusal(uses: Sequence[FunctionUse], parts: FloatArray, precision_bits: floa
         )
     chain = build_chain(1 << 15, Need(MAX_DEGREE.bit_length(), 1, 40, 10), 1, insecure=True)
     rows, reached = [], {}
-    for degree in LISTED:
+    for degree in listed:
         taken = np.sum(by_degree[degree][:, free], axis=1)
         reached[degree] = precision_bits - log2(float(np.max(taken)))
-        products = num_products(interpolate(uses[worst].function.finite, uses[worst].interval, degree), chain)
-        rows.append(
-            f"degree {degree}: {uses[worst].estimate(degree):.2g}, {reached[degree]:.1f} bits, "
-            f"{degree.bit_length()} levels, {products} products"
-        )
+        if degree <= uses[worst].highest and _is_new(uses[worst], degree):
+            rows.append(_row(uses[worst], degree, reached[degree], chain))
     others = [str(uses[n]) for n in free if n != worst and last[n] > 0.1]
     beside = f" (with {', '.join(others)} at the same degree)" if others else ""
-    why = f"no polynomial of a degree up to {MAX_DEGREE} comes so close{beside}"
+    composed = f" and no {COMPOSED} on up to {listed[-1].bit_length()} levels" if listed[-1] > MAX_DEGREE else ""
+    why = f"no polynomial of a degree up to {MAX_DEGREE}{composed} comes so close{beside}"
     remedy = _remedy(reached)
-    enough = [degree for degree, bits in reached.items() if bits >= precision_bits]
+    enough = [degree for degree, bits in reached.items() if bits >= precision_bits and degree <= MAX_DEGREE]
     if enough:  # each by itself would do
         remedy = f"Give degree={enough[0]} or a higher one, ask for fewer bits, or scale arguments down"
         why = "errors grow so fast on their way through later functions that no degrees were settled on"
@@ -68,12 +72,59 @@ def refusal(uses: Sequence[FunctionUse], parts: FloatArray, precision_bits: floa
     )
 
 
+def _compositions(uses: Sequence[FunctionUse]) -> list[int]:
+    """Degrees that stand for compositions, where any function may become one."""
+    most = max((use.highest for use in uses if use.given is None and isinstance(use.curve, KinkCurve)), default=0)
+    return [degree for levels in COMPOSED_LEVELS if MAX_DEGREE < (degree := (1 << levels) - 1) <= most]
+
+
+def _row(use: FunctionUse, degree: int, bits: float, chain: ModulusChain) -> str:
+    """What a degree gives, as error and bits of the results, and takes."""
+    way = use.curve.way(degree) if isinstance(use.curve, KinkCurve) else None
+    if way is None:
+        degree = min(degree, MAX_DEGREE)
+        products = num_products(interpolate(use.function.finite, use.interval, degree), chain)
+    else:
+        products = way.products
+    takes = f"{degree.bit_length()} levels, {products} products"
+    return f"{_words(use, degree)}: {use.estimate(degree):.2g}, {bits:.1f} bits, {takes}"
+
+
 def _remedy(reached: dict[int, float]) -> str:
-    sensible = [(degree, floor(bits)) for degree, bits in reached.items() if bits >= 1.0]
+    sensible = [(degree, floor(bits)) for degree, bits in reached.items() if bits >= 1.0 and degree <= MAX_DEGREE]
     asked = next((f"precision_bits={bits}" for degree, bits in sensible if degree >= USUAL), "")
     less = f"Ask for {asked} (degree {next(d for d, _ in sensible if d >= USUAL)} or less), " if asked else ""
     rest = "give degree= or agreement= to accept the loss, or make the range of the argument narrower: calibrate on "
     return (less or "Either ") + rest + "data without outliers, or scale the argument down"
+
+
+def form_words(use: FunctionUse, degree: int) -> str:
+    """What a piecewise linear function was made of, what it costs, and what one polynomial would; "": it is one."""
+    way = use.curve.way(degree) if use.given is None and isinstance(use.curve, KinkCurve) else None
+    if way is None:
+        return ""
+    assert isinstance(use.curve, KinkCurve)
+    kinks, by_one = len(use.curve.kinks.places), use.curve.polynomials.estimate(MAX_DEGREE)
+    each = f" for each of its {kinks} kinks" if kinks > 1 else ""
+    return (
+        f"{COMPOSED}, the sign composed of degrees {', '.join(map(str, way.degrees))}: {way.levels} levels and "
+        f"{way.products} products{each}, off by up to {use.error(degree):.2g}; the closest polynomial of degree "
+        f"{MAX_DEGREE} would spend {MAX_DEGREE.bit_length()} levels and be off by {by_one:.2g}"
+    )
+
+
+def _words(use: FunctionUse, degree: int) -> str:
+    """A degree, or what a composition that it stands for spends."""
+    return f"{COMPOSED} on {degree.bit_length()} levels" if _is_composed(use, degree) else f"degree {degree}"
+
+
+def _is_new(use: FunctionUse, degree: int) -> bool:
+    """Whether a degree stands for another form than the last polynomial."""
+    return degree <= MAX_DEGREE or (isinstance(use.curve, KinkCurve) and use.curve.way(degree) is not None)
+
+
+def _is_composed(use: FunctionUse, degree: int) -> bool:
+    return degree > MAX_DEGREE and use.function.kinks is not None
 
 
 class FunctionsTooDeepError(PrecisionError):
@@ -84,7 +135,10 @@ def too_deep(
     uses: Sequence[FunctionUse], degrees: Sequence[int], levels: int, most: int, bits: float
 ) -> FunctionsTooDeepError:
     """The chosen degrees take more levels than any ring has."""
-    listed = ", ".join(f"{use.function.name} of degree {degree}" for use, degree in zip(uses, degrees, strict=True))
+    listed = ", ".join(
+        f"{use.function.name} {'as' if _is_composed(use, degree) else 'of'} {_words(use, degree)}"
+        for use, degree in zip(uses, degrees, strict=True)
+    )
     deepest = max(range(len(uses)), key=lambda number: degrees[number])
     return FunctionsTooDeepError(
         f"compile: precision_bits={bits:g} takes {listed}: with the products between secrets at least {levels} levels "
@@ -128,7 +182,8 @@ def loss(
     )
     would = f"no degree up to {MAX_DEGREE} would do"
     if all(f.needed is not None for f in given):
-        would = f"about degree {', '.join(f'{f.needed} for {f.function}' for f in given[:MAX_LISTED])} would do"
+        needs = [(f.needed, f.function) for f in given[:MAX_LISTED] if f.needed is not None]
+        would = f"about {', '.join(f'{_needed(degree)} for {function}' for degree, function in needs)} would do"
         remedies = ["leave degree= out"]
     else:
         remedies = []
@@ -142,6 +197,11 @@ def loss(
         + ("" if scores is None else f"; {scores}")
         + f". {remedy[0].upper()}{remedy[1:]}"
     )
+
+
+def _needed(degree: int) -> str:
+    """What would do: of functions whose degree is given, those beyond the last stand for compositions."""
+    return f"degree {degree}" if degree <= MAX_DEGREE else f"{COMPOSED} on {degree.bit_length()} levels"
 
 
 def _where(fitted: Fitted) -> str:

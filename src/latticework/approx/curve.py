@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from math import log2
 
@@ -26,6 +26,7 @@ class Curve:
 
     given   the polynomial of a degree, if it is not the one with the least largest error
     smooth  the function is analytic around the interval; if not, errors fall by a power of the degree
+    kinks   places where it bends, at which distances are looked at too
     """
 
     most_levels = MAX_DEGREE.bit_length()
@@ -37,7 +38,9 @@ class Curve:
         given: Callable[[int], IntervalPolynomial] | None = None,
         *,
         smooth: bool = True,
+        kinks: Sequence[float] = (),
     ) -> None:
+        self.kinks = np.asarray(kinks, dtype=np.float64)
         self.function, self.interval, self.smooth = function, interval, smooth
         self._made = given or (lambda degree: minimax(function, interval, degree))
         self._polynomials: dict[int, tuple[IntervalPolynomial, float]] = {}
@@ -71,7 +74,9 @@ class Curve:
     def _at(self, degree: int) -> tuple[IntervalPolynomial, float]:
         if degree not in self._polynomials:
             made = self._made(degree)
-            self._polynomials[degree] = made, BETWEEN * max_error(made, self._beyond, BEYOND)
+            bent = np.abs(made(self.kinks) - self._beyond(self.kinks))
+            largest = max(max_error(made, self._beyond, BEYOND), float(np.max(bent, initial=0.0)))
+            self._polynomials[degree] = made, BETWEEN * largest
         return self._polynomials[degree]
 
     def _beyond(self, x: FloatArray) -> FloatArray:

@@ -11,6 +11,7 @@ from math import inf, isfinite
 import numpy as np
 
 from latticework.approx.chebyshev import FloatArray, Interval, RealFunction, check_interval, fit
+from latticework.approx.kinks import Kinks, relu_from
 from latticework.approx.minimax import minimax
 from latticework.errors import RangeError, UnsupportedError
 from latticework.packing.constants import IntervalPolynomial
@@ -69,6 +70,7 @@ class Function:
     domains    the open intervals on which it is defined, of which an argument must stay in one
     closed     whether their finite ends belong to them
     gap        of a step at 0: the distance from there from which on it is approximated; 0 for other functions
+    kinks      of a function that is linear between them; None for other functions
     As an attribute of an operation it is written as its name, and read back by it where it is one of `FUNCTIONS`.
     """
 
@@ -78,6 +80,7 @@ class Function:
     domains: tuple[Interval, ...] = _EVERYWHERE
     closed: bool = False
     gap: float = 0.0
+    kinks: Kinks | None = None
 
     def attribute_text(self) -> str:
         """As text of the IR."""
@@ -163,7 +166,7 @@ def _words(low: float, high: float, closed: bool) -> str:
 FUNCTIONS: dict[str, Function] = {
     function.name: function
     for function in (
-        Function("relu", relu, smooth=False),
+        Function("relu", relu, smooth=False, kinks=relu_from()),
         Function("gelu", gelu),
         Function("sigmoid", sigmoid),
         Function("tanh", np.tanh),
@@ -178,7 +181,7 @@ FUNCTIONS: dict[str, Function] = {
         Function("exp2", np.exp2),
         Function("expm1", np.expm1),
         Function("cbrt", np.cbrt, smooth=False),
-        Function("absolute", np.absolute, smooth=False),
+        Function("absolute", np.absolute, smooth=False, kinks=relu_from(below=-1.0)),
         Function("sin", np.sin),
         Function("cos", np.cos),
         Function("tan", np.tan, domains=((-math.pi / 2, math.pi / 2),)),

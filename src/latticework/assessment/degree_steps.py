@@ -13,6 +13,7 @@ from latticework.approx.degrees import MAX_DEGREE
 from latticework.cost import CostModel
 from latticework.cost.weights import LEVEL_SHARE, ckks_weights
 from latticework.expand.polynomial import num_products
+from latticework.packing.constants import IntervalPolynomial
 from latticework.params import ModulusChain, Need, build_chain
 from latticework.params.security import modulus_limit_bits
 from latticework.plan.schema import Plan
@@ -50,7 +51,8 @@ class DegreeSteps:
     def _products(self, stand_in: StandIn, degree: int) -> int:
         use = stand_in.use
         if use.function.gap:
-            return sum(num_products(stage, _any_chain()) for stage in stages_of(use.polynomial(degree)))
+            stages = stages_of(use.polynomial(degree))
+            return sum(num_products(each, _any_chain()) for each in stages if isinstance(each, IntervalPolynomial))
         return num_products(interpolate(use.function.finite, use.interval, degree), _any_chain())
 
     def _needs_larger_ring(self, levels: int) -> bool | None:

@@ -99,7 +99,9 @@ def _assemble(
     placing = vectors.placing
     tensors = tuple(TensorValue(i, t.name, code.location(t.loc), t.pack, 0.0) for i, t in enumerate(vectors.tensors))
     approximations = tuple(
-        Approximation(f.function, code.location(f.loc), *f.interval, f.degree, f.max_error, f.loc in leaving, f.given)
+        Approximation(
+            f.function, code.location(f.loc), *f.interval, f.degree, f.max_error, f.loc in leaving, f.given, f.form
+        )
         for f in fitted
     )
     if placing is not None:

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from math import inf, sqrt
 
 import numpy as np
+import numpy.typing as npt
 
 from latticework.analysis.simulation import Simulation
 from latticework.codegen.bare_plan import bare_plan
 from latticework.dialects.rlwe import CipherType
 from latticework.errors import RangeError
 from latticework.ir import Block, Builder, Loc, Module
-from latticework.packing.constants import IntervalPolynomial
+from latticework.packing.constants import Approximant, KinkedPolynomial
 from latticework.params import ModulusChain
 from latticework.plan.schema import Plan
 
@@ -20,17 +21,18 @@ ARGUMENTS = 1024  # at which the noise is drawn, from one end of the interval to
 DRAWS = 32
 NEIGHBOURS = 16  # arguments whose draws are taken together: a deviation is then known to 3 %
 MARGIN = 1.1
+NEAREST = 2.0**-20  # to a kink, of a range's half
 
 
-def polynomial_noise(chain: ModulusChain) -> Callable[[IntervalPolynomial, CipherType, CipherType, float], float]:
+def polynomial_noise(chain: ModulusChain) -> Callable[[Approximant, CipherType, CipherType, float], float]:
     """A function of a polynomial, the types of its argument and of its value, and the largest argument.
 
     It returns the deviation of a slot of the value at the argument where that is worst, for an argument without noise;
     inf where some step does not fit the modulus.
     """
-    known: dict[tuple[IntervalPolynomial, CipherType, CipherType, float], float] = {}
+    known: dict[tuple[Approximant, CipherType, CipherType, float], float] = {}
 
-    def deviation(polynomial: IntervalPolynomial, argument: CipherType, value: CipherType, largest: float) -> float:
+    def deviation(polynomial: Approximant, argument: CipherType, value: CipherType, largest: float) -> float:
         key = polynomial, argument.replace(count=1), value.replace(count=1), largest
         if key not in known:
             known[key] = _simulate(chain, *key)
@@ -40,27 +42,41 @@ def polynomial_noise(chain: ModulusChain) -> Callable[[IntervalPolynomial, Ciphe
 
 
 def _simulate(
-    chain: ModulusChain, polynomial: IntervalPolynomial, argument: CipherType, value: CipherType, largest: float
+    chain: ModulusChain, polynomial: Approximant, argument: CipherType, value: CipherType, largest: float
 ) -> float:
     slots = min(ARGUMENTS, argument.slots)
     simulation = Simulation(
         _plan(chain, polynomial, argument.replace(slots=slots), value), np.random.default_rng(0), None
     )
     simulation.dtype = np.float64
-    points = np.sort(largest * np.cos(np.linspace(0.0, np.pi, slots)))
-    runs = DRAWS * ARGUMENTS // slots
+    if isinstance(polynomial, KinkedPolynomial):  # close to kinks noise is largest, and few slots would not see it
+        points = np.sort(_around_kinks(polynomial, largest)).reshape(-1, 1, slots)
+    else:
+        points = np.sort(largest * np.cos(np.linspace(0.0, np.pi, slots))).reshape(1, 1, slots)
+    runs = DRAWS * ARGUMENTS // points.size
     try:
         (found,) = simulation.run([np.tile(points, (runs, 1, 1))])
     except RangeError:
         return inf
     assert isinstance(found, np.ndarray)
-    squares = np.mean((np.real(found[:, 0]) - polynomial(points)) ** 2, axis=0)
-    width = min(NEIGHBOURS, slots)
+    off = (np.real(found[:, 0]) - np.tile(polynomial(points[:, 0]), (runs, 1))) ** 2
+    squares = np.mean(off.reshape(runs, -1), axis=0)
+    width = min(NEIGHBOURS, len(squares))
     worst = float(np.max(np.convolve(squares, np.full(width, 1.0 / width), mode="valid")))
     return MARGIN * sqrt(worst * argument.slots / slots)
 
 
-def _plan(chain: ModulusChain, polynomial: IntervalPolynomial, argument: CipherType, value: CipherType) -> Plan:
+def _around_kinks(polynomial: KinkedPolynomial, largest: float) -> npt.NDArray[np.float64]:
+    """Arguments up to the largest: half of them over the range, the others ever closer to its kinks, on both sides."""
+    low, high = polynomial.covered
+    low, high = max(low, -largest), min(high, largest)
+    near = np.geomspace(NEAREST, 1.0, ARGUMENTS // (4 * len(polynomial.places)))
+    around = np.concatenate([place + side * near for place in polynomial.places for side in (-1.0, 1.0)])
+    over = low + (high - low) * (0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, ARGUMENTS - len(around))))
+    return np.asarray(np.clip(np.concatenate([around, over]), low, high))
+
+
+def _plan(chain: ModulusChain, polynomial: Approximant, argument: CipherType, value: CipherType) -> Plan:
     """The polynomial alone, from and to these types."""
     body = Block()
     module = Module(body, ["x"], ["y"])

@@ -174,7 +174,7 @@ class PrecisionSearch:
         plan, found = self.plan(build_chain(degree, probe, 2, security_bits, insecure=True))
         sizes = Sizes(plan)
         measured = self.measure.measured(plan, sizes.note)
-        scale_bits = FIRST_SCALE_BITS + self.missing_bits(measured, plan.chain)
+        scale_bits = FIRST_SCALE_BITS + max(self.missing_bits(measured, plan.chain), found.short_bits)
         most = EXTRAPOLATED_REACH if found.leaving else MOST_REACH
         usual, least = (self.headroom_bits(plan, sizes.largest, outputs, most) for outputs in (found.outputs, []))
         for _ in range(ATTEMPTS):
@@ -193,7 +193,7 @@ class PrecisionSearch:
                 usual = least
             plan, found = self.plan(self.chosen(chain_for, scale_bits, usual, found.size, self.proof_bits(plan, found)))
             measured = self.measure.measured(plan)
-            missing = self.missing_bits(measured, plan.chain)
+            missing = max(self.missing_bits(measured, plan.chain), found.short_bits)
             if missing <= 0:
                 return self.finished(plan, measured, found)
             scale_bits = max(scale_bits, round(log2(plan.chain.main.scales[-1]))) + missing
@@ -257,7 +257,8 @@ class PrecisionSearch:
         sizes = Sizes(plan)
         measured = self.measure.measured(plan, sizes.note)
         headroom = self.headroom_bits(plan, sizes.largest, found.outputs)
-        return Trial(plan, measured, found, self.missing_bits(measured, chain), headroom)
+        missing = max(self.missing_bits(measured, chain), found.short_bits)
+        return Trial(plan, measured, found, missing, headroom)
 
     def on(self, chain: ModulusChain) -> Plan:
         """The plan on given parameters.

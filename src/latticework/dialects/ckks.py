@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from latticework.dialects.constants import IntervalPolynomial, LinearMap, mapped_count
+from latticework.dialects.constants import Approximant, LinearMap, mapped_count
 from latticework.dialects.primitives import Said, Stated, define_primitive
 from latticework.dialects.rlwe import groups_of, scale_of
 from latticework.dialects.rlwe_types import CipherType, Level, check_level, take
@@ -48,7 +48,7 @@ LINEAR_TRANSFORM = define(
 
 
 def _infer_polynomial(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
-    attribute("ckks.polynomial", attrs, "polynomial", IntervalPolynomial)
+    attribute("ckks.polynomial", attrs, "polynomial", Approximant)
     return [_place("ckks.polynomial", operands, attrs)]
 
 

@@ -7,9 +7,11 @@ from latticework.ir import register_attribute
 from latticework.packing.butterflies import Butterflies
 from latticework.packing.constants import (
     Access,
+    Approximant,
     ConstRef,
     Diagonal,
     IntervalPolynomial,
+    KinkedPolynomial,
     LinearMap,
     LoopNest,
     MapPart,
@@ -33,10 +35,11 @@ for _name, _class in {
     "map_way": MapWay,
     "map_sums": MapSums,
     "polynomial": IntervalPolynomial,
+    "kinked_polynomial": KinkedPolynomial,
 }.items():
     register_attribute(_name)(_class)
 
-__all__ = ["ConstRef", "Diagonal", "IntervalPolynomial", "LinearMap", "MapSums", "mapped_count"]
+__all__ = ["Approximant", "ConstRef", "Diagonal", "IntervalPolynomial", "LinearMap", "MapSums", "mapped_count"]
 
 
 def mapped_count(name: str, linear_map: LinearMap, count: int, slots: int) -> int:

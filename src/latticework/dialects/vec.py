@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from latticework.dialects.arrays import define_moves, joint_count
-from latticework.dialects.constants import ConstRef, IntervalPolynomial, LinearMap, mapped_count
+from latticework.dialects.constants import Approximant, ConstRef, LinearMap, mapped_count
 from latticework.errors import IrError, ShapeError
 from latticework.instructions.moves import find_part
 from latticework.ir import (
@@ -168,7 +168,7 @@ LINEAR_TRANSFORM = define(
 
 
 def _infer_polynomial(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
-    attribute("vec.polynomial", attrs, "polynomial", IntervalPolynomial)
+    attribute("vec.polynomial", attrs, "polynomial", Approximant)
     return [*_vectors("vec.polynomial", operands, 1)]
 
 

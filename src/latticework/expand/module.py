@@ -16,12 +16,14 @@ from functools import partial
 
 from latticework.dialects import bfv, ckks  # noqa: F401  (defines the ops)
 from latticework.expand.bootstrap import call_bootstrap, expand_bootstrap
+from latticework.expand.kinked import expand_kinked
 from latticework.expand.linear_transform import expand_linear_transform
 from latticework.expand.polynomial import expand_polynomial
 from latticework.expand.primitives import Primitives, cipher
 from latticework.expand.procedures import Procedures
 from latticework.expand.ways import MapWays
 from latticework.ir import Block, Builder, Loc, Module, Op, Pass, Value, prepend, rebuild
+from latticework.packing.constants import KinkedPolynomial
 from latticework.params import ModulusChain
 
 # What stands for several primitives, and is gone; rotations and relinearisations keep their names and get keys.
@@ -88,14 +90,14 @@ def expand(
                     p, operands[0], attrs["map"], kind.level.index, kind.scale, ways.maps.get(op), hoisting=hoisting
                 )  # fmt: skip
             case "ckks.polynomial":
-                new = expand_polynomial(
-                    p, operands[0], op.attrs["polynomial"], op.attrs["level"].index, op.attrs["scale"]
-                )
+                attrs = op.attrs
+                write = expand_kinked if isinstance(attrs["polynomial"], KinkedPolynomial) else expand_polynomial
+                new = write(p, operands[0], attrs["polynomial"], attrs["level"].index, attrs["scale"])
             case "ckks.bootstrap":
-                attrs, write = op.attrs, expand_bootstrap
+                attrs, bootstrap = op.attrs, expand_bootstrap
                 if shared_bootstraps:
-                    write = partial(call_bootstrap, procedures, why=attrs.get("why"))
-                new = write(
+                    bootstrap = partial(call_bootstrap, procedures, why=attrs.get("why"))
+                new = bootstrap(
                     p, operands[0], attrs["level"].index, attrs["scale"],
                     real=attrs["real"], iterations=attrs["iterations"], ways=ways,
                 )  # fmt: skip

@@ -36,8 +36,7 @@ def expand_chebyshev(p: Primitives, x: Value, coefficients: Coefficients, level:
     """sum_k c_k T_k(x), for x in [-1, 1], at exactly this level of x's track and this scale."""
     coefficients = trim(coefficients)
     if len(coefficients) == 1:
-        nothing = p.mul_int(p.drop(x, level), 0, scale)
-        return _Evaluation(p, x, 1).add_constant(nothing, coefficients[0])
+        return add_constant(p, p.mul_int(p.drop(x, level), 0, scale), coefficients[0])
     limit = cheapest_baby_limit(p, x, coefficients, level, scale)
     return _Evaluation(p, x, limit).settled(coefficients, level, scale)
 
@@ -92,7 +91,7 @@ class _Evaluation:
         if summed is None:
             summed = self.p.mul_int(self.basis_at(1, level + 1), 0, wide)
         result = self.p.settle(summed, level, scale)
-        return self.add_constant(result, constant)
+        return add_constant(self.p, result, constant)
 
     def unsettled(self, coefficients: Coefficients, level: int, scale: float) -> tuple[Value | None, complex]:
         """(non-constant part before relinearisation and rescale, constant term)."""
@@ -177,19 +176,20 @@ class _Evaluation:
         scale = wide / self.p.group(level, self.track)
         result = self.p.settle(product, level - 1, scale)
         if a == b:
-            result = self.add_constant(result, -1.0)
+            result = add_constant(self.p, result, -1.0)
         self.basis_values[k] = result
         return result
 
-    def add_constant(self, x: Value, constant: complex) -> Value:
-        """x + constant, as integers at x's scale."""
-        addend = round(constant.real * cipher(x).scale)
-        assert constant.imag == 0.0, constant
-        while addend:
-            part = max(1 - MAX_INTEGER, min(MAX_INTEGER - 1, addend))
-            x = self.p.builder.build("rlwe.add_int", [x], addend=part)
-            addend -= part
-        return x
+
+def add_constant(p: Primitives, x: Value, constant: complex) -> Value:
+    """x + constant, as integers at x's scale."""
+    addend = round(constant.real * cipher(x).scale)
+    assert constant.imag == 0.0, constant
+    while addend:
+        part = max(1 - MAX_INTEGER, min(MAX_INTEGER - 1, addend))
+        x = p.builder.build("rlwe.add_int", [x], addend=part)
+        addend -= part
+    return x
 
 
 def divide(coefficients: Coefficients, giant: int) -> tuple[Coefficients, Coefficients]:

@@ -58,7 +58,7 @@ def _interval(op: Op) -> Interval | None:
     if op.spec is APPLY.spec:
         interval: Interval | None = op.attrs["interval"]
         return interval
-    if op.spec is POLYNOMIAL.spec and op.attrs["polynomial"].basis == "chebyshev":
-        fitted: Interval = op.attrs["polynomial"].interval
+    if op.spec is POLYNOMIAL.spec:
+        fitted: Interval | None = op.attrs["polynomial"].arguments
         return fitted
     return None

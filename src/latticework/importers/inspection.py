@@ -208,7 +208,7 @@ def _own(op: Op) -> Depth:
     if op.name in _FUNCTIONS:
         return Depth(0, 1)
     if op.name == "tensor.polynomial":
-        return Depth(int(op.attrs["polynomial"].degree).bit_length())
+        return Depth(int(op.attrs["polynomial"].depth))
     if op.name == "tensor.prod":
         count = max(2, getattr(op.operands[0].type, "size", 2))
         return Depth(ceil(log2(count)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import ceil, sqrt
+from math import ceil
 from typing import Any, Protocol
 
 from latticework.cost import CostModel
@@ -21,7 +21,7 @@ from latticework.layout.layout import Layout, Shape
 from latticework.layout.search import Price
 from latticework.layout_cost.maps import cheapest
 from latticework.layout_cost.ways import Ways
-from latticework.levels.depth import polynomial_depth, spent_by
+from latticework.levels.depth import spent_by
 from latticework.ops import BY_NAME
 from latticework.ops.base import shape_of
 from latticework.ops.lowering import Operand, Target
@@ -373,8 +373,7 @@ def _price_map(costs: VectorCosts, op: Op, spent: int) -> float:
 
 
 def _polynomial(costs: VectorCosts, op: Op, spent: int) -> float:
-    degree: int = op.attrs["polynomial"].degree
-    products = polynomial_depth(degree) + 2 * ceil(sqrt(degree))
+    products: int = op.attrs["polynomial"].products
     return _count(op.result) * products * (costs.product(spent) + costs.settled(spent))
 
 

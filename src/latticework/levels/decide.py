@@ -26,7 +26,6 @@ from latticework.levels.depth import (
     level_after,
     levels_of,
     lowest_starts,
-    polynomial_depth,
     public_value,
     spent_by,
 )
@@ -316,7 +315,7 @@ class Decider:
         """An operation that is expanded later and ends settled, some levels down."""
         self.enter(op, operands, 0)
         is_map = op.name == "vec.linear_transform"
-        spent = 1 if is_map else polynomial_depth(op.attrs["polynomial"].degree)
+        spent = 1 if is_map else op.attrs["polynomial"].depth
         name = f"ckks.{op.name.removeprefix('vec.')}"
         return self.write(op, name, operands, CipherState(operands.cipher(0).level - spent))
 

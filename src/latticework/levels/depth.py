@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil, log2
 
 from latticework.errors import LevelError
 from latticework.ir import Block, Module, Op, Value
@@ -291,7 +290,7 @@ def spent_by(op: Op) -> int:
     if op.name == "vec.linear_transform":
         return 1
     if op.name == "vec.polynomial":
-        return polynomial_depth(op.attrs["polynomial"].degree)
+        return int(op.attrs["polynomial"].depth)
     if op.name == "vec.mul":
         factor = public_operand(op)
         return 0 if factor is not None and not isinstance(factor, ConstRef) and is_free_factor(factor) else 1
@@ -336,11 +335,6 @@ def public_row(value: Value) -> Op | None:
 def is_free_factor(factor: complex) -> bool:
     """Whether multiplying by this constant costs no level: small integers."""
     return complex(factor).imag == 0 and float(complex(factor).real).is_integer() and abs(factor) <= MAX_FREE_FACTOR
-
-
-def polynomial_depth(degree: int) -> int:
-    """Levels of a polynomial on [-1, 1] at optimal depth."""
-    return ceil(log2(degree + 1))
 
 
 def is_public(op: Op) -> bool:

@@ -164,10 +164,7 @@ class Scaling:
             case "vec.linear_transform":
                 return self._with(op, value, number, emitter, map=op.attrs["map"].scaled(number))
             case "vec.polynomial":
-                polynomial = op.attrs["polynomial"]
-                coefficients = tuple(c * number for c in polynomial.coefficients)
-                scaled = replace(polynomial, coefficients=coefficients, error=abs(number) * polynomial.error)
-                return self._with(op, value, number, emitter, polynomial=scaled)
+                return self._with(op, value, number, emitter, polynomial=op.attrs["polynomial"].scaled(number))
             case "vec.rotate" | "vec.neg" | "vec.take" | "vec.sum" | "vec.conjugate":
                 return self._each(op, op.operands, number, emitter, budget)
             case "vec.add" if (turned := _turned_copy(op)) is not None:

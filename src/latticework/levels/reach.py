@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from math import inf, log2
+from math import ceil, inf, log2
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ from latticework.levels.held import (
 )
 from latticework.levels.parts import Parts, add_parts, bootstrapped, each, parts_of, sub_parts, turn_parts
 from latticework.packing.arrays import as_vectors, concat_vectors, sum_vectors, take_vectors
-from latticework.packing.constants import ConstRef, IntervalPolynomial, LinearMap, row_of
+from latticework.packing.constants import SMEARED, Approximant, ConstRef, KinkedPolynomial, LinearMap, row_of
 from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.packing.loop_nests.terms import made_outputs, read_inputs
 from latticework.params import ModulusChain, noise
@@ -54,8 +54,10 @@ from latticework.params.bootstrap_noise import BootstrapNoise, BootstrapStep
 TOLERANCE = 1e-8  # of arguments outside [-1, 1], which rounding may give; errors of polynomials hold so far outside
 MAX_TURNS = 1 << 14  # of all loops together
 MAX_EXTRAPOLATION = 4.0  # times the interval of a polynomial, beyond which its values are of no use
+MOST_BITS = 1 << 10
+SMEAR = 1.2  # times its deviation, by which noise of either sign moves |x|: 0.8, and what the first stage adds
 PACKED = 4.0  # variance of what is added to a packed linear map, whose halves are added up to the result: 2 Re(e)
-PolynomialNoise = Callable[[IntervalPolynomial, CipherType, CipherType, float], float]
+PolynomialNoise = Callable[[Approximant, CipherType, CipherType, float], float]
 
 
 @dataclass(frozen=True)
@@ -80,10 +82,12 @@ class Reach:
     tensors  bound on the noise of watched values by position, in the slots that hold their elements
     proved   the outputs of the program with its functions exact, and how far from them those computed are: their bias
              has the errors of polynomials in it. None where an argument may leave the interval of a polynomial
+    short_bits  of scale, for noise beside kinks to stay within what is reserved for it
     """
 
     outputs: list[Held | None] = field(default_factory=list)
     proved: list[Held | None] = field(default_factory=list)
+    short_bits: int = -MOST_BITS
     size: float = 0.0
     leaving: set[Loc] = field(default_factory=set)
     tensors: dict[int, float] = field(default_factory=dict)
@@ -116,6 +120,9 @@ def reach(
     if any(op.name == "ckks.polynomial" and op.attrs["polynomial"].error for op in module.walk()):
         exact = _Run(*common, {}, choices, bootstrap_noise, with_functions=True)
         found.proved = _follow(exact, inputs).outputs
+    if any(isinstance(op.attrs.get("polynomial"), KinkedPolynomial) for op in module.walk()):
+        inside = _Run(*common, {}, choices, bootstrap_noise, within=True)  # noise where no argument leaves its interval
+        found.short_bits = _follow(inside, inputs).short_bits
     return found
 
 
@@ -140,6 +147,7 @@ class _Run:
     """One walk over a module.
 
     with_functions  values are those of the program with its functions exact; errors of polynomials are bias
+    within          arguments of polynomials are taken to lie in their intervals, whatever they can be
     """
 
     def __init__(
@@ -153,7 +161,9 @@ class _Run:
         bootstrap_noise: BootstrapNoise | None,
         *,
         with_functions: bool = False,
+        within: bool = False,
     ) -> None:
+        self.within = within
         self.choices, self.with_functions, self.bootstrap_noise = choices, with_functions, bootstrap_noise
         self.module, self.chain, self.deviations = module, chain, deviations
         self.polynomial_noise, self.elements = polynomial_noise, elements
@@ -453,6 +463,10 @@ class _Run:
         """A polynomial that is close to a function on [-1, 1]."""
         polynomial, kind = op.attrs["polynomial"], _cipher(op.result)
         error = polynomial.error if self.with_functions else 0.0
+        if self.within:
+            x = Held(np.clip(x.low, -1.0, 1.0), np.clip(x.high, -1.0, 1.0), x.variance, x.bias, x.lineage)
+            if isinstance(polynomial, KinkedPolynomial):
+                return self.only_noise(polynomial, x, kind)
         if np.min(x.low) < -1 - TOLERANCE or np.max(x.high) > 1 + TOLERANCE:
             self.found.leaving.update(loc for loc, _ in op.loc.shares)
             if error:
@@ -462,6 +476,8 @@ class _Run:
         largest = max(1.0, float(-low.min()), float(high.max()))
         if largest > MAX_EXTRAPOLATION:
             return None
+        if isinstance(polynomial, KinkedPolynomial):
+            return self.kinked(op, polynomial, x, (float(low.min()), float(high.max())))
         values, slopes = extremes(polynomial, largest)
         self.note(largest_terms(polynomial, largest), kind)
         slope = np.maximum(*(np.abs(end) for end in slopes.on(low, high)))
@@ -469,6 +485,55 @@ class _Run:
         least, most = values.on(x.low, x.high)
         made = Held(least - error, most + error, slope**2 * x.variance, slope * x.bias + error, x.lineage)
         return self.disturbed(made, own**2)
+
+    def kinked(self, op: Op, polynomial: KinkedPolynomial, x: Held, ends: tuple[float, float]) -> Held | None:
+        """A piecewise linear function by composed signs, of arguments between these ends, noise included.
+
+        At every argument it is within its error of the function, whose slopes are known; its own slopes are far steeper
+        beside the kinks, and say less. So an argument that is off by d moves it by at most the steepest slope times d,
+        and by its error at both ends: from the function at the argument that is meant, by one error.
+        """
+        first, last = polynomial.covered
+        wide = self.deviations * float(np.sqrt(np.max(x.variance) * self.chain.slots / _cipher(op.result).slots))
+        ends = min(ends[0], float(x.low.min()) - wide), max(ends[1], float(x.high.max()) + wide)
+        if ends[0] < first - TOLERANCE or ends[1] > last + TOLERANCE:
+            self.found.leaving.update(loc for loc, _ in op.loc.shares)
+            return None
+        kind, error, slope = _cipher(op.result), polynomial.error, polynomial.steepest
+        largest = min(1.0, max(abs(ends[0]), abs(ends[1])))
+        self.note(max(largest_terms(stage, 1.0) for stage in polynomial.stages), kind)
+        self.note(sum(map(abs, (*polynomial.weights, polynomial.slope, polynomial.constant))), kind)
+        own = self.polynomial_noise(polynomial, _cipher(op.operands[0]), kind, largest)
+        low, high = polynomial.bounds(x.low, x.high)
+        off = (error if self.with_functions else 2.0 * error) + self.smeared(polynomial, x, kind)
+        made = Held(low - error, high + error, slope**2 * x.variance, slope * x.bias + off, x.lineage)
+        return self.disturbed(made, own**2)
+
+    def only_noise(self, polynomial: KinkedPolynomial, x: Held, kind: CipherType) -> Held:
+        """What noise of the argument leaves of it, wherever the argument lies."""
+        self.smeared(polynomial, x, kind)
+        low, high = polynomial.bounds(x.low, x.high)
+        slope = polynomial.steepest
+        return Held(low, high, slope**2 * x.variance, slope * x.bias, x.lineage)
+
+    def smeared(self, polynomial: KinkedPolynomial, x: Held, kind: CipherType) -> float:
+        """By how much more than is reserved noise of the argument moves the value beside a kink, to one side.
+
+        A narrow vector is the mean of its copies in all slots of the ring, each of which has noise of its own, larger
+        by the root of their number. What is linear averages it out again, a kink does not.
+        """
+        copies = self.chain.slots / kind.slots
+        if copies <= 1.0:
+            return 0.0
+        deviation = float(np.sqrt(np.max(x.variance) * copies))
+        moved, reserved = SMEAR * sum(map(abs, polynomial.weights)) * deviation, reserve_of(polynomial)
+        self.found.short_bits = max(self.found.short_bits, ceil(log2(moved / reserved)))
+        return max(0.0, moved - reserved)
+
+
+def reserve_of(polynomial: KinkedPolynomial) -> float:
+    """The part of its error that noise of its argument may take."""
+    return polynomial.error * SMEARED / (1.0 + SMEARED)
 
 
 def move(op: Op, x: Sequence[Held]) -> Held:

@@ -2,12 +2,13 @@
 
 Operations read only places of elements, or clear what they add up, so anything may lie elsewhere: partial sums in gaps,
 values of functions at nothing in padding. Not so functions that are bounded on a tensor's values alone (a polynomial):
-one slot with something large spoils the whole vector.
+one slot with something large spoils the whole vector. A number known to lie there, of those that the function takes, is
+as good as zeros: what a function makes of zeros, as between the stages of a composition.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from latticework.ir.core import Op, Value
 from latticework.ops.lowering import Operand, Target, access
-from latticework.packing.constants import ConstRef, LoopNest
+from latticework.packing.constants import Approximant, ConstRef, LoopNest
 from latticework.packing.pack import REPEAT, PackMap
 
 MOST_LOOKED_AT = 256  # operations before a vector
@@ -35,51 +36,89 @@ def is_full(pack: PackMap) -> bool:
 
 
 def is_clear(value: Value, pack: PackMap, inputs: Mapping[Value, PackMap]) -> bool:
-    """Whether a vector is known to hold zeros where this packing puts no element.
+    """Whether a vector is known to hold zeros where this packing puts no element."""
+    return number_between(value, pack, inputs) == 0.0
+
+
+def number_between(value: Value, pack: PackMap, inputs: Mapping[Value, PackMap]) -> float | None:
+    """The number that a vector is known to hold in all slots where this packing puts no element; None if none is known.
 
     inputs  how the client packs the inputs of the module: with zeros
     What takes more than `MOST_LOOKED_AT` operations to know is not known.
     """
-    known: dict[Value, bool] = {}
+    known: dict[Value, float | None] = {}
     waiting = [value]
     while waiting:
         at = waiting[-1]
         if at not in known:
-            decided, readings = _clear_by(at, pack, inputs)
+            decided, readings = _held_between(at, pack, inputs)
             unknown = [v for v in readings if v not in known]
             if unknown and len(known) + len(waiting) < MOST_LOOKED_AT:
                 waiting += unknown
                 continue
-            known[at] = decided(known.get(v, False) for v in readings)
+            known[at] = decided([known.get(v) for v in readings])
         waiting.pop()
     return known[value]
 
 
-def _clear_by(
+def is_after_polynomial(value: Value) -> bool:
+    """Whether a polynomial is among what made a vector, since its last linear map, which would take a mask in."""
+    seen, waiting = {value}, [value]
+    while waiting and len(seen) < MOST_LOOKED_AT:
+        op = waiting.pop().owner
+        if isinstance(op, Op) and op.name == "vec.polynomial":
+            return True
+        if isinstance(op, Op) and op.name != "vec.linear_transform":
+            waiting += [v for v in op.operands if v.is_secret and v not in seen]
+            seen.update(op.operands)
+    return False
+
+
+Numbers = Sequence[float | None]
+
+
+def _held_between(
     value: Value, pack: PackMap, inputs: Mapping[Value, PackMap]
-) -> tuple[Callable[[Iterable[bool]], bool], Sequence[Value]]:
-    """Which values a vector is clear by, and whether it takes all of them or any; all of none: it is clear."""
+) -> tuple[Callable[[Numbers], float | None], Sequence[Value]]:
+    """The values that the number between a vector's elements follows from, and how it does."""
     op = value.owner
-    is_so = False
+    number = None
     if value in inputs:
-        is_so = filled_slots(inputs[value]) == filled_slots(pack)
+        number = _zero_if(filled_slots(inputs[value]) == filled_slots(pack))
     elif isinstance(op, Op):
         match op.name:
             case "vec.linear_transform":
                 gather = op.attrs["map"].gather
-                is_so = isinstance(gather, LoopNest) and filled_slots(gather.out_pack) == filled_slots(pack)
+                number = _zero_if(isinstance(gather, LoopNest) and filled_slots(gather.out_pack) == filled_slots(pack))
             case "vec.constant":
                 gather = op.attrs["value"].gather
-                is_so = isinstance(gather, LoopNest) and filled_slots(gather.out_pack) == filled_slots(pack)
-            case "vec.splat":
-                is_so = bool(op.attrs["value"] == 0.0)
+                number = _zero_if(isinstance(gather, LoopNest) and filled_slots(gather.out_pack) == filled_slots(pack))
+            case "vec.splat" if isinstance(op.attrs["value"], float):
+                number = op.attrs["value"]
             case "vec.rotate" if op.attrs["steps"] % _period(pack) == 0:
-                return all, op.operands
-            case "vec.add" | "vec.sub" | "vec.neg":
-                return all, op.operands
+                return _of_all(lambda x: x), op.operands
+            case "vec.add":
+                return _of_all(lambda x, y: x + y), op.operands
+            case "vec.sub":
+                return _of_all(lambda x, y: x - y), op.operands
+            case "vec.neg":
+                return _of_all(lambda x: -x), op.operands
             case "vec.mul":
-                return any, op.operands
-    return (all if is_so else any), ()
+                product = _of_all(lambda x, y: x * y)
+                return lambda held: 0.0 if 0.0 in held else product(held), op.operands
+            case "vec.polynomial":
+                polynomial: Approximant = op.attrs["polynomial"]
+                return _of_all(lambda x: float(polynomial(x))), op.operands
+    return lambda _: number, ()
+
+
+def _zero_if(is_so: bool) -> float | None:
+    return 0.0 if is_so else None
+
+
+def _of_all(function: Callable[..., float]) -> Callable[[Numbers], float | None]:
+    """A function of numbers that are all known."""
+    return lambda held: None if None in held else function(*held)
 
 
 def holds_zeros(value: Value, where: BoolArray) -> bool:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from latticework.approx.chebyshev import to_chebyshev
-from latticework.dialects.constants import IntervalPolynomial
+from latticework.dialects.constants import Approximant, IntervalPolynomial
 from latticework.ir.core import Value
 from latticework.ops import row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
 from latticework.ops.cases import random_shape
-from latticework.ops.clearing import clear, everywhere, is_full
+from latticework.ops.clearing import clear, everywhere, is_after_polynomial, is_full, number_between
 from latticework.ops.lowering import Operand, Target, operand_vector
 
 
-def shape(a: Shape, *, polynomial: IntervalPolynomial) -> Shape:
+def shape(a: Shape, *, polynomial: Approximant) -> Shape:
     """Shape of the operand."""
     return a
 
 
-def trace(tracer: Tracer, x: object, polynomial: IntervalPolynomial) -> Value:
+def trace(tracer: Tracer, x: object, polynomial: Approximant) -> Value:
     """polynomial(x)."""
     return tracer.emit(POLYNOMIAL, tracer.lift(x), polynomial=polynomial)
 
@@ -43,26 +43,40 @@ def _by_angles(polynomial: IntervalPolynomial, x: FloatArray) -> FloatArray:
     return np.asarray(sum(c * np.cos(k * angle) for k, c in enumerate(polynomial.coefficients)))
 
 
-def lower(target: Target, a: Operand, polynomial: IntervalPolynomial) -> Value:
-    """Slot by slot; symbolic until levels are known. Slots that no element fills have the middle of the interval."""
-    if a.vector is None or is_full(a.pack):
+def lower(target: Target, a: Operand, polynomial: Approximant) -> Value:
+    """Slot by slot; symbolic until levels are known.
+
+    Slots that no element fills have the middle of the interval, or a number inside that is known to lie there.
+    """
+    if a.vector is None or is_full(a.pack) or _holds_one_inside(target, a, polynomial.interval):
         return target.build("vec.polynomial", operand_vector(target, a), polynomial=polynomial)
     x = clear(target, a)
     low, high = polynomial.interval
     half, middle = (high - low) / 2, (high + low) / 2
     if middle:
         x = target.build("vec.sub", x, everywhere(target, a, middle))
-    coefficients = to_chebyshev(polynomial).coefficients
-    return target.build(
-        "vec.polynomial", x, polynomial=IntervalPolynomial(coefficients, (-half, half), error=polynomial.error)
-    )
+    if isinstance(polynomial, IntervalPolynomial):
+        coefficients = to_chebyshev(polynomial).coefficients
+        moved: Approximant = IntervalPolynomial(coefficients, (-half, half), error=polynomial.error)
+    else:
+        moved = polynomial.over((-half, half))
+    return target.build("vec.polynomial", x, polynomial=moved)
+
+
+def _holds_one_inside(target: Target, a: Operand, interval: tuple[float, float]) -> bool:
+    """Whether slots between the elements hold a number of the interval, other than the 0 that needs no more care."""
+    assert a.vector is not None
+    if not is_after_polynomial(a.vector):
+        return False  # a mask costs nothing
+    number = number_between(a.vector, a.pack, target.inputs)
+    return bool(number) and interval[0] <= number <= interval[1]  # type: ignore[operator]
 
 
 POLYNOMIAL = tensor_op(
     "polynomial",
     shape=shape,
     meaning=lambda a, polynomial: polynomial(a),
-    attributes={"polynomial": IntervalPolynomial},
+    attributes={"polynomial": Approximant},
     random_case=random_case,
     rows=row_rules.elementwise,
     lower=lower,

@@ -148,6 +148,7 @@ class Approximation:
     max_error  largest distance of the polynomial from the function on [low, high]
     may_leave  inputs that a client accepts may take its argument outside [low, high], where the polynomial is wrong
     given      whether the user gave the degree
+    form       what was taken instead of one polynomial, what it costs and what that would cost; "": one polynomial
     """
 
     function: str
@@ -158,6 +159,7 @@ class Approximation:
     max_error: float
     may_leave: bool
     given: bool = field(default=False, metadata={"unstored_default": True})
+    form: str = field(default="", metadata={"unstored_default": True})
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,6 +172,7 @@ class ApproximationRow:
     """One function replaced by a polynomial, and the user's line.
 
     given  whether the user gave the degree; else it follows from the precision asked for
+    form   what was taken instead of one polynomial, and what that would cost; "": one polynomial
     """
 
     function: str
@@ -182,6 +183,7 @@ class ApproximationRow:
     degree: int
     max_error: float
     given: bool = False
+    form: str = ""
 
 
 @dataclass(frozen=True, slots=True)

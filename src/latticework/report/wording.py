@@ -207,13 +207,14 @@ def error_rows(report: Contents, output: OutputRow) -> list[tuple[str, str]]:
 
 def degree_text(row: ApproximationRow) -> str:
     """A degree, and whether the user gave it."""
-    return f"{row.degree}, given" if row.given else str(row.degree)
+    return f"{row.degree}, given" if row.given else f"{row.degree}, composed" if row.form else str(row.degree)
 
 
 def approximation_words(execution: Execution) -> list[str]:
     """What approximating functions means for results, in sentences."""
     scores = [] if execution.scores is None else [f"{execution.scores}."]
-    return [*scores, *([execution.loss + "."] if execution.loss else [])]
+    forms = [f"{a.function} at {a.where} is {a.form}." for a in execution.approximations if a.form]
+    return [*forms, *scores, *([execution.loss + "."] if execution.loss else [])]
 
 
 def _bits_right(error: float, magnitude: float) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from latticework.approx.functions import FUNCTIONS, Function
 from latticework.approx.functions import sigmoid as sigmoid_of
+from latticework.approx.kinks import Kinks, clipped, relu_from
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.frontend.comparing import greater
 from latticework.frontend.functions import softmax as softmax_of
@@ -36,7 +37,10 @@ def leaky_relu(x: Any, negative_slope: float = 0.01) -> Any:
 
 @lru_cache(maxsize=64)
 def _leaky(slope: float) -> Function:
-    return Function("leaky_relu", lambda x: np.where(np.asarray(x) > 0, x, slope * np.asarray(x)), smooth=slope == 1)
+    return Function(
+        "leaky_relu", lambda x: np.where(np.asarray(x) > 0, x, slope * np.asarray(x)), smooth=slope == 1,
+        kinks=None if slope == 1 else relu_from(below=slope),
+    )  # fmt: skip
 
 
 def prelu(x: Any, weight: Any) -> Any:
@@ -147,7 +151,8 @@ def hardsigmoid(x: Any, alpha: float = 1.0 / 6.0, beta: float = 0.5) -> Any:
 
 @lru_cache(maxsize=64)
 def _hard_sigmoid(alpha: float, beta: float) -> Function:
-    return Function("hardsigmoid", lambda x: np.clip(alpha * np.asarray(x) + beta, 0.0, 1.0), smooth=False)
+    kinks = clipped(0.0, 1.0, alpha, beta) if alpha > 0 else None
+    return Function("hardsigmoid", lambda x: np.clip(alpha * np.asarray(x) + beta, 0.0, 1.0), smooth=False, kinks=kinks)
 
 
 def hardswish(x: Any) -> Any:
@@ -204,7 +209,8 @@ def softshrink(x: Any, lambd: float = 0.5) -> Any:
 
 @lru_cache(maxsize=64)
 def _soft_shrink(by: float) -> Function:
-    return Function("softshrink", lambda x: np.asarray(x) - np.clip(x, -by, by), smooth=False)
+    kinks = Kinks((-by, by), (-0.5, 0.5), 1.0) if by > 0 else None
+    return Function("softshrink", lambda x: np.asarray(x) - np.clip(x, -by, by), smooth=False, kinks=kinks)
 
 
 def thresholded_relu(x: Any, alpha: float = 1.0, gap: float | None = None) -> Any:

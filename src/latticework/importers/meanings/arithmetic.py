@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from latticework.approx.functions import FUNCTIONS, Function, error_function
+from latticework.approx.kinks import clipped, relu_from
 from latticework.errors import UnsupportedError
 from latticework.frontend.comparing import sign as sign_of
 from latticework.importers.meanings.masking import LEFT_OUT, with_addend, without
@@ -97,7 +98,14 @@ def _clamped(low: float | None, high: float | None) -> Function:
         x = np.asarray(x, dtype=np.float64) if low is None else np.maximum(x, low)
         return x if high is None else np.minimum(x, high)
 
-    return Function("clamp", between, smooth=False)
+    if low is not None and high is not None:
+        kinks = clipped(low, high) if low < high else None
+    elif low is not None:
+        kinks = relu_from(low, constant=low)
+    else:
+        assert high is not None
+        kinks = relu_from(high, 1.0, 0.0, constant=high)
+    return Function("clamp", between, smooth=False, kinks=kinks)
 
 
 def absolute(x: Any) -> Any:

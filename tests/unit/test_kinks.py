@@ -1,0 +1,97 @@
+"""Piecewise linear functions: their kinks, both of their forms, and bounds that hold beside a kink and at the ends."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from latticework.approx.absolute import composed_absolute, ways
+from latticework.approx.functions import FUNCTIONS
+from latticework.approx.kink_curve import KinkCurve
+from latticework.approx.kinks import Kinks
+from latticework.approx.sign import ROOM
+from latticework.importers.meanings.activations import _hard_sigmoid, _leaky, _soft_shrink
+from latticework.importers.meanings.arithmetic import _clamped
+from latticework.packing.constants import KinkedPolynomial
+
+X = np.linspace(-9.0, 9.0, 2001)
+DECLARED = [
+    FUNCTIONS["relu"], FUNCTIONS["absolute"], _leaky(0.01), _leaky(-2.0), _hard_sigmoid(0.2, 0.5), _soft_shrink(0.5),
+    _clamped(-1.0, 1.0), _clamped(0.0, 6.0), _clamped(2.0, None), _clamped(None, -3.0), _clamped(-0.5, 4.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", DECLARED, ids=lambda f: f.name)
+def test_declared_kinks_are_those_of_the_function(function):
+    assert function.kinks is not None
+    np.testing.assert_allclose(function.kinks(X), function.reference(X), atol=1e-12)
+
+
+def test_kinks_outside_an_interval_are_left_out():
+    both = Kinks((-2.0, 1.0, 3.0), (0.5, -1.0, 2.0), 0.3, -0.7)
+    for low, high, left in [(-1.0, 2.0, (1.0,)), (1.5, 2.5, ()), (-9.0, 9.0, (-2.0, 1.0, 3.0)), (-2.0, 3.0, (1.0,))]:
+        inside, x = both.inside((low, high)), np.linspace(low, high, 301)
+        assert inside.places == left
+        np.testing.assert_allclose(inside(x), both(x), atol=1e-12)
+
+
+WAYS = [way for some in ways().values() for way in some]
+
+
+@pytest.mark.parametrize("way", [WAYS[0], WAYS[len(WAYS) // 2]], ids=str)
+def test_the_magnitude_is_as_close_as_is_said(way):
+    found = composed_absolute(way)
+    x = np.concatenate([np.linspace(0.0, 2.0 * 2.0**way.log2_gap, 20_001), np.geomspace(1e-9, 1.0, 20_001)])
+    value = x
+    for stage in found.stages:
+        assert np.max(np.abs(value)) <= 1.0
+        value = stage(value / (1.0 + ROOM) if stage is found.stages[0] else value)
+    off = np.max(np.abs(x * value - x))
+    assert off <= found.error <= 1.05 * off and found.error <= 2.0**-way.bits
+    assert way.levels == 1 + sum(stage.depth for stage in found.stages)
+
+
+@pytest.mark.slow
+def test_every_way_is_as_close_as_the_table_says():
+    assert all(composed_absolute(way).error <= 2.0**-way.bits for way in WAYS)
+
+
+@pytest.mark.parametrize("function", [FUNCTIONS["relu"], _leaky(-2.0), _clamped(-0.5, 4.0)], ids=lambda f: f.name)
+def test_both_forms_are_as_close_as_is_said(function):
+    interval = -4.0, 7.5
+    curve = KinkCurve(function.finite, function.kinks, interval)
+    x = np.concatenate([np.linspace(*interval, 4001), *(p + np.geomspace(1e-7, 1, 200) for p in curve.kinks.places)])
+    x = np.clip(x, *interval)
+    for degree in (15, (1 << 17) - 1, (1 << 17) - 3, (1 << 18) - 1):
+        made = curve.polynomial(degree)
+        assert np.max(np.abs(made(x) - function.reference(x))) <= curve.error(degree) <= 1.05 * curve.estimate(degree)
+        assert isinstance(made, KinkedPolynomial) == (degree > 1023)
+    assert curve.error((1 << 18) - 1) < curve.error((1 << 17) - 1) <= curve.error((1 << 17) - 3) < curve.error(15)
+    assert curve.way(curve.least_degree(2 * curve.estimate((1 << 18) - 1), 1 << 17, (1 << 18) - 1)) != ways()[18][-1]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_known_of_kinked_polynomials(seed):
+    """Values, slopes and ranges of the function, the factor, and the mapped interval, of ten kinds each."""
+    rng = np.random.default_rng(seed)
+    for count in rng.integers(1, 4, 10):
+        places, weights = np.sort(rng.uniform(-1.9, 2.9, count)), rng.normal(size=count)
+        kinks = Kinks(tuple(places.tolist()), tuple(weights.tolist()), float(rng.normal()), float(rng.normal()))
+        curve = KinkCurve(kinks, kinks, (-2.0, 3.0))
+        way = WAYS[rng.integers(0, 60)]
+        made, error = curve.composed(way), curve.spread * composed_absolute(way).error
+        gap = 2.0**way.log2_gap * curve.half * np.array([0.1, 0.5, 1.0])
+        edges = np.concatenate([p + side * gap for p in places for side in (-1, 1)])
+        x = np.clip(np.concatenate([rng.uniform(-2, 3, 500), places, edges, [-2.0, 3.0]]), -2.0, 3.0)
+        t = made.to_unit(x)
+        assert made.covered[0] <= t.min() and t.max() <= made.covered[1]
+        np.testing.assert_allclose(made.function(t), kinks(x), atol=1e-11)
+        assert np.max(np.abs(made(x) - kinks(x))) <= error
+        np.testing.assert_allclose(made.over((-1.0, 1.0)).scaled(-2.5)(t), -2.5 * made(x), atol=1e-11)
+        ends = np.sort(rng.choice(t, (2, 50)), axis=0)
+        low, high = made.bounds(*ends)
+        for a, b, least, most in zip(*ends, low, high, strict=True):
+            values = made.function(np.linspace(a, b, 33))
+            assert np.all(values >= least - 1e-12) and np.all(values <= most + 1e-12)
+        slopes = np.abs(np.diff(made.function(np.linspace(*made.covered, 2001)))) / (np.diff(made.covered) / 2000)
+        assert np.max(slopes) <= made.steepest * (1 + 1e-9)

@@ -74,8 +74,9 @@ class Curve:
     def _at(self, degree: int) -> tuple[IntervalPolynomial, float]:
         if degree not in self._polynomials:
             made = self._made(degree)
-            bent = np.abs(made(self.kinks) - self._beyond(self.kinks))
-            largest = max(max_error(made, self._beyond, BEYOND), float(np.max(bent, initial=0.0)))
+            largest = max_error(made, self._beyond, BEYOND)
+            if len(self.kinks):
+                largest = max(largest, float(np.max(np.abs(made(self.kinks) - self._beyond(self.kinks)))))
             self._polynomials[degree] = made, BETWEEN * largest
         return self._polynomials[degree]
 

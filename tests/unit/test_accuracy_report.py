@@ -282,3 +282,17 @@ def test_progress_is_told(model):
     model.accuracy(DATA[:6], encrypted=2, on_event=events.append)
     assert {e.op for e in events} == {"float", "approximated", "simulated", "encrypted", "effects"}
     assert [e.done for e in events if e.op == "encrypted"] == [1, 2] and events[0].stage == "accuracy, float"
+
+
+def test_rows_of_a_batch_are_told_as_single_ones(model):
+    """Values in between lie in vectors that several rows share: each row gets its own."""
+    with pytest.warns(lw.ApproximationWarning):
+        batch = lw.compile(net, weights=(W1, W2), calibrate=DATA, precision_bits=10, batch=4, **SMALL)
+    alone, together = (each.accuracy(DATA[:30], encrypted=2) for each in (model, batch))
+    for a, b in zip(alone.columns, together.columns, strict=True):
+        assert (a.name, a.rows) == (b.name, b.rows)
+        assert a.error == pytest.approx(b.error, abs=2e-3)
+    for a, b in zip(alone.lines, together.lines, strict=True):
+        assert (a.name, a.low, a.high) == (b.name, pytest.approx(b.low), pytest.approx(b.high))
+        for ours, theirs in zip(a.errors, b.errors, strict=True):
+            assert (ours is None) == (theirs is None) and (ours is None or ours == pytest.approx(theirs, abs=2e-3))

@@ -62,11 +62,11 @@ def _side_by_side(plan: Plan, runs: Sequence[OneRun], noise: np.random.Generator
     def note(register: int, slots: Array) -> None:
         if register in plan.watch:
             position, factor = plan.watch[register], plan.factors.get(register, 1.0)
-            pack = plan.tensors[position].pack
-            vectors = slots.ndim - (2 if pack.count > 1 else 1)  # axes of runs
+            tensor = plan.tensors[position]
+            differs = slots.ndim > (2 if tensor.pack.count > 1 else 1)  # there is an axis of runs
+            unpacked = factor * tensor.unpacked(np.real(slots), plan.client.rows, len(runs) if differs else None)
             for number, found in enumerate(values):
-                own = slots[number] if vectors else slots
-                found.setdefault(position, []).append(factor * pack.unpack(np.real(own)))
+                found.setdefault(position, []).append(unpacked[number] if differs else unpacked)
 
     inputs = [
         np.stack([run.inputs[spec.name] for run in runs])
@@ -104,7 +104,7 @@ def encrypted(
             position = plan.watch[register]
             array = found if isinstance(found, list) else [found]
             slots = as_value(np.stack([np.real(decryptor.decrypt(c)) for c in array]))
-            unpacked = plan.factors.get(register, 1.0) * plan.tensors[position].pack.unpack(slots)
+            unpacked = plan.factors.get(register, 1.0) * plan.tensors[position].unpacked(slots, plan.client.rows)
             values.setdefault(position, []).append(unpacked)
 
         results = server.run(client.encrypt_checked(checked), watch=list(plan.watch), on_watch=note)

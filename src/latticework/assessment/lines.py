@@ -17,6 +17,7 @@ from latticework.assessment.given_rows import OneRun
 from latticework.assessment.mirror import Mirror, PlacedFunction, Values
 from latticework.instructions.kinds import CipherKind
 from latticework.ir import Value
+from latticework.packing.constants import KinkedPolynomial
 from latticework.plan.schema import Plan, SourceLocation
 from latticework.report.accuracy_data import AccuracyLine, FunctionAccuracy
 from latticework.report.lines import where_text
@@ -119,10 +120,16 @@ def _function(
     level, vectors = _place_of(plan, mirror, each)
     return FunctionAccuracy(
         use.function.name, seen.low, seen.high, use.interval, tuple(int(n) for n in seen.counts), len(seen.outside),
-        tuple(stage.degree for stage in each.stand_in.stages), use.given is not None,
+        _degrees(each), use.given is not None,
         float(each.stand_in.stages[-1].error or 0.0), seen.off, effect, effect / whole if whole > 0.0 else 0.0,
         steps.of(each.stand_in, level, vectors),
     )  # fmt: skip
+
+
+def _degrees(each: PlacedFunction) -> tuple[int, ...]:
+    """Of all polynomials that are evaluated one after the other, those of a composed sign among them."""
+    parts = (s.stages if isinstance(s, KinkedPolynomial) else (s,) for s in each.stand_in.stages)
+    return tuple(part.degree for some in parts for part in some)
 
 
 def _place_of(plan: Plan, mirror: Mirror, each: PlacedFunction) -> tuple[int, int]:

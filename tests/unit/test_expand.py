@@ -10,7 +10,6 @@ from latticework.errors import ScaleError
 from latticework.expand.polynomial import divide
 from latticework.ir import interpret
 from latticework.levels import program_depth
-from latticework.levels.depth import polynomial_depth
 from latticework.packing.constants import Diagonal, LinearMap, splat
 from latticework.packing.keys import galois_element
 from latticework.packing.loop_nests.baby_giant import choose, places
@@ -240,7 +239,7 @@ def test_polynomials_are_numpys_at_optimal_depth(degree, kind):
         c[1] = 0.5  # a constant is no polynomial of the argument
     v = Vectors(1)
     module = v.done(v.polynomial(v.x[0], np.trim_zeros(c, "b")))
-    depth = polynomial_depth(len(np.trim_zeros(c, "b")) - 1)
+    depth = (len(np.trim_zeros(c, "b")) - 1).bit_length()
     assert program_depth(module) == depth
     chain = small_chain(depth)
     plan = plan_of(module, chain)
@@ -257,7 +256,7 @@ def test_polynomials_are_numpys_at_optimal_depth(degree, kind):
 def test_products_of_common_degrees(degree, products):
     v = Vectors(1)
     module = v.done(v.polynomial(v.x[0], RNG.normal(size=degree + 1) / (degree + 1)))
-    found = counted(expanded(module, small_chain(polynomial_depth(degree))))
+    found = counted(expanded(module, small_chain(int(degree).bit_length())))
     assert found["ckks.mul"] + found["ckks.square"] == products
 
 

@@ -8,7 +8,8 @@ from latticework.dialects.rlwe import CipherType
 from latticework.errors import LevelError, ScaleError
 from latticework.ir import Loc, interpret
 from latticework.levels import program_depth
-from latticework.levels.depth import MAX_FREE_FACTOR, is_free_factor, polynomial_depth
+from latticework.levels.depth import MAX_FREE_FACTOR, is_free_factor
+from latticework.packing.constants import IntervalPolynomial
 
 RNG = np.random.default_rng(3)
 MATRIX = RNG.normal(size=(SLOTS, SLOTS)) / SLOTS
@@ -164,7 +165,7 @@ def test_free_factors(factor):
 @pytest.mark.parametrize("degree", range(1, 64))
 def test_polynomial_depth_is_optimal(degree):
     # One product doubles the degree at most: d levels reach degree 2^d - 1 with constants multiplied in.
-    depth = polynomial_depth(degree)
+    depth = IntervalPolynomial((0.0,) * degree + (1.0,), (-1.0, 1.0)).depth
     assert 2 ** (depth - 1) - 1 < degree <= 2**depth - 1
 
 

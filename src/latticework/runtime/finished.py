@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,9 @@ class FinishedValue(OwnerValue):
     is_certain   of every decision (a class, a side of a threshold) whether all numbers within the error bound of the
                  decrypted ones lead to it; of numbers, whether they have a bound, and where another output tells how
                  far they may be off, whether it tells nothing of theirs
-    error_bound  of numbers; of decisions 0 where all are certain, else infinite
+    error_bound  of numbers; of decisions 0 where all are certain, else infinite. What another output tells of doubts is
+                 read with its usual error, and then the bound is not proved: the interval that is proved of it hardly
+                 tells rows in doubt from others
     error_bounds the same of each element, in the shape of the result
     """
 
@@ -32,13 +34,17 @@ class FinishedValue(OwnerValue):
     def __init__(self, result: Finished, values: Mapping[str, OwnerValue]) -> None:
         numbers, doubt = values[result.output], result.doubt
         raw = {name: values[name].reveal() for name in result.reads()}
-        found = finish_of(result, raw, {name: values[name].error_bound for name in raw})
+        errors = {name: values[name].error_bound for name in raw}
+        is_proved = all(values[name].is_proved for name in raw)
+        if doubt is not None and 0.0 < values[doubt.output].usual_error < errors[doubt.output] < inf:
+            errors[doubt.output], is_proved = values[doubt.output].usual_error, False  # what is proved hides all doubts
+        found = finish_of(result, raw, errors)
         usual = finish_of(result, raw, {name: values[name].usual_error for name in raw})
         super().__init__(
             found.value,
             error_of(found),
             usual_error=error_of(usual),
-            is_proved=all(values[name].is_proved for name in raw),
+            is_proved=is_proved,
             rounds=numbers.rounds,
         )
         self.numbers = numbers
@@ -47,7 +53,7 @@ class FinishedValue(OwnerValue):
         bounded = np.array(isfinite(self.error_bound))
         self._certain = bounded if found.certain is None else found.certain
         if doubt is not None and found.certain is None and bounded:
-            clear = doubt.has_none(raw[doubt.output], values[doubt.output].error_bound)
+            clear = doubt.has_none(raw[doubt.output], errors[doubt.output])
             follows = self.shape[: clear.ndim] == clear.shape
             kept = clear.reshape(*clear.shape, *(1,) * (len(self.shape) - clear.ndim)) if follows else clear.all()
             self._certain = np.broadcast_to(kept, self.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests" / "conformance" / "kernels"
 SIMULATED = "sim-u64-forward and narrow and 1024 and test_kernels"  # a part, as a simulation is slow
 SECONDS = 35.0  # of the kernels
+NO_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # of pytest, whatever is installed there
 STATUS = {0: None, 5: "no test was chosen: the backend is not there"}
 
 
@@ -25,7 +27,8 @@ def oracles(place: Place) -> Row:
     command = [sys.executable, "-m", "pytest", str(TESTS), "-k", chosen, "-p", "no:cacheprovider", "--maxfail=20",
                "--tb=short"]  # fmt: skip
     try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=SECONDS)
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=SECONDS,
+                              env=os.environ | NO_PLUGINS)  # fmt: skip
         said, status = done.stdout + done.stderr, done.returncode
         note = STATUS.get(status, f"pytest ended with status {status}")
     except subprocess.TimeoutExpired as late:

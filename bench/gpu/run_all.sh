@@ -28,7 +28,7 @@ done
 mkdir -p "$output"
 [ -n "$only" ] || rm -f "$output"/*.json
 site=$PWD/build/gpu/site
-export PYTHONPATH=$site:$PWD PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH=$site:$PWD${PYTHONPATH:+:$PYTHONPATH} PYTHONDONTWRITEBYTECODE=1
 
 build() {
   local begin=$SECONDS with=OFF

@@ -84,6 +84,8 @@ void bind_context(nb::module_& m) {
           "for "
           "later, whether every kernel is waited for, and a number: contexts with others share no memory.")
       .def_prop_ro("parameters", &Context::shared_parameters)
+      .def_prop_ro(
+          "ring", [](const Context& self) -> const Ring& { return self.ring(); }, nb::rv_policy::reference_internal)
       .def_prop_ro("backend", [](const Context& self) { return std::string(self.ring().backend().name()); })
       .def_prop_ro(
           "device", [](const Context& self) { return std::string(self.ring().backend().form().device); },

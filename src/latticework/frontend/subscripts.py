@@ -26,7 +26,7 @@ from latticework.user.lines import user_loc
 Bounds = tuple[int | None, int | None]  # the least and the largest that an integer can be, as far as it is known
 
 
-class PublicArray(npt.NDArray[np.float64]):
+class PublicArray(np.ndarray[Any, np.dtype[np.float64]]):
     """A public array of a program being traced: NumPy's own, which a run-time integer may subscript too."""
 
     def __getitem__(self, index: Any) -> Any:

@@ -28,7 +28,7 @@ def ckks_parameters(log_degree: int) -> ckks.Parameters:
 
 def bfv_parameters(log_degree: int) -> bfv.Parameters:
     """Two products."""
-    return bfv.Parameters.choose(depth=2, plain_bits=17, ring_degree=1 << log_degree, insecure=True)
+    return bfv.Parameters.choose(depth=2, plain_bits=20, ring_degree=1 << log_degree, insecure=True)
 
 
 def ckks_program(x: Any, y: Any) -> Any:

@@ -216,9 +216,9 @@ def test_later_runs_of_a_server_ask_for_nothing_new(device):
     ("operation", "launches"),
     [
         (lambda x: x + x, 1),
-        (lambda x: x.rotate(1), 8),
-        (lambda x: x.rotate_many([1, 2, 3]), 16),  # four for each one more
-        (lambda x: (x * x).settle(), 11),
+        (lambda x: x.rotate(1), 11),
+        (lambda x: x.rotate_many([1, 2, 3]), 21),  # five for each one more
+        (lambda x: (x * x).settle(), 14),
     ],
     ids=["sum", "rotation", "three hoisted", "product"],
 )

@@ -82,15 +82,13 @@ struct Fp64 {
     b = reduce(mul(difference, p.inverse_degree_root, p), p);
   }
 
-  /// The sum of `begin` and products, by an aligned accumulator.
+  /// The sum of `begin` and at most most_terms products, by an aligned accumulator.
   class Sum {
    public:
     Sum() = default;  // of arrays, to be assigned
-    LW_GPU Sum(const SumLimits& limits, Value begin) noexcept : high_(limits.start), low_(begin), left_(limits.terms) {}
+    LW_GPU Sum(const SumLimits& limits, Value begin) noexcept : high_(limits.start), low_(begin) {}
 
-    LW_GPU void add(Value a, Value b, const SumLimits& limits, const Prime& p) noexcept {
-      if (left_ == 0) *this = Sum(limits, value(limits, p));
-      --left_;
+    LW_GPU void add(Value a, Value b) noexcept {
       const double next = fused(a, b, high_);
       low_ += fused(a, b, high_ - next);
       high_ = next;
@@ -104,9 +102,9 @@ struct Fp64 {
 
    private:
     double high_, low_;
-    std::uint32_t left_;  // products until the next reduction
   };
   static LW_GPU SumLimits sum_limits(const Prime& p) noexcept { return p.sums; }
+  static LW_GPU std::uint32_t most_terms(const SumLimits& limits) noexcept { return limits.terms; }
 
   class LiftParts {
    public:

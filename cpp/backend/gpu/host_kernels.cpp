@@ -9,7 +9,7 @@ namespace {
 
 template <class... K>
 constexpr std::array<HostKernel, sizeof...(K)> list(KernelList<K...>) noexcept {
-  static_assert(((sizeof(typename K::Args) <= 4096) && ...), "what a launch takes on every GPU");
+  static_assert(((sizeof(typename K::Args) <= 32764) && ...), "what a launch takes from compute capability 7.0 on");
   return {host_kernel<K>()...};
 }
 

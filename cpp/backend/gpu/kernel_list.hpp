@@ -8,10 +8,11 @@
 #include "backend/gpu/kernels/key_product.hpp"
 #include "backend/gpu/kernels/lift.hpp"
 #include "backend/gpu/kernels/lift_ntt.hpp"
+#include "backend/gpu/kernels/lift_rows.hpp"
 #include "backend/gpu/kernels/monomial.hpp"
 #include "backend/gpu/kernels/ntt.hpp"
 #include "backend/gpu/kernels/ntt_cluster.hpp"
-#include "backend/gpu/kernels/ntt_key_product.hpp"
+#include "backend/gpu/kernels/ntt_columns.hpp"
 #include "backend/gpu/kernels/ntt_lanes.hpp"
 #include "backend/gpu/kernels/ntt_stage.hpp"
 #include "backend/gpu/kernels/ntt_sub_scale.hpp"
@@ -49,18 +50,17 @@ struct TilesOf {
   using InverseAny = InverseNtt<A, Radix, AnyTile<Radix>>;
 };
 
-using RingKernels =
-    KernelsOf<PointwiseOf<CopyOp>::Kernel, PointwiseOf<AddOp>::Kernel, PointwiseOf<SubOp>::Kernel,
-              PointwiseOf<NegOp>::Kernel, PointwiseOf<MulOp>::Kernel, PointwiseOf<MulAddOp>::Kernel,
-              PointwiseOf<MulScalarOp>::Kernel, PointwiseOf<AddScalarOp>::Kernel, PointwiseOf<SubScaleOp>::Kernel,
-              Monomial, Dot, Tensor, ForwardStage, InverseStage, ForwardLanes, InverseLanes, ForwardCluster,
-              InverseCluster, TilesOf<Radix2>::Forward, TilesOf<Radix2>::Inverse, TilesOf<Radix2>::ForwardAny,
-              TilesOf<Radix2>::InverseAny, TilesOf<Radix4>::Forward, TilesOf<Radix4>::Inverse,
-              TilesOf<Radix4>::ForwardAny, TilesOf<Radix4>::InverseAny, TilesOf<Radix8>::Forward,
-              TilesOf<Radix8>::Inverse, TilesOf<Radix8>::ForwardAny, TilesOf<Radix8>::InverseAny,
-              TilesOf<Radix16>::Forward, TilesOf<Radix16>::Inverse, TilesOf<Radix16>::ForwardAny,
-              TilesOf<Radix16>::InverseAny, NttSubScale, Lift, LiftNtt, LiftNttRow, LiftNttSubScale, KeyProduct,
-              NttKeyProduct, GiantSums, ImportSigned, UnpackResidues, PackResidues, ExpandUniform>::List<Automorphism>;
+using RingKernels = KernelsOf<
+    PointwiseOf<CopyOp>::Kernel, PointwiseOf<AddOp>::Kernel, PointwiseOf<SubOp>::Kernel, PointwiseOf<NegOp>::Kernel,
+    PointwiseOf<MulOp>::Kernel, PointwiseOf<MulAddOp>::Kernel, PointwiseOf<MulScalarOp>::Kernel,
+    PointwiseOf<AddScalarOp>::Kernel, PointwiseOf<SubScaleOp>::Kernel, Monomial, Dot, Tensor, ForwardStage,
+    InverseStage, ForwardLanes, InverseLanes, ForwardCluster, InverseCluster, ForwardColumns, InverseColumns,
+    TilesOf<Radix2>::Forward, TilesOf<Radix2>::Inverse, TilesOf<Radix2>::ForwardAny, TilesOf<Radix2>::InverseAny,
+    TilesOf<Radix4>::Forward, TilesOf<Radix4>::Inverse, TilesOf<Radix4>::ForwardAny, TilesOf<Radix4>::InverseAny,
+    TilesOf<Radix8>::Forward, TilesOf<Radix8>::Inverse, TilesOf<Radix8>::ForwardAny, TilesOf<Radix8>::InverseAny,
+    TilesOf<Radix16>::Forward, TilesOf<Radix16>::Inverse, TilesOf<Radix16>::ForwardAny, TilesOf<Radix16>::InverseAny,
+    NttSubScale, Lift, LiftRows, LiftNttRow, LiftNttSubScale, KeyProduct, GiantSums, ImportSigned, UnpackResidues,
+    PackResidues, ExpandUniform>::List<Automorphism>;
 
 template <class List, class... More>
 struct AppendedTo;

@@ -13,8 +13,6 @@ namespace {
 /// Source limbs up to which a block that has one row of its own splits for that row alone. It reads as many rows, where
 /// a lift by itself writes one that is read again; a few more are less than a launch.
 constexpr std::size_t kMostSplitAnew = 4;
-/// Blocks for each multiprocessor before a block has several rows of a lift, so that it splits once for all of them.
-constexpr std::size_t kBlocksOfProcessor = 4;
 
 std::size_t place_in(std::span<const std::uint16_t> limbs, std::uint16_t limb) noexcept {
   return static_cast<std::size_t>(std::find(limbs.begin(), limbs.end(), limb) - limbs.begin());
@@ -52,6 +50,19 @@ LiftJob job_of(GpuQueue& queue, Staging& staging, const LiftPart& part, std::siz
           static_cast<std::uint32_t>(part.count), static_cast<std::uint32_t>(row)};
 }
 
+/// Whether its parts fit the registers of a thread, and its sums take all of them without a reduction.
+template <class A>
+bool is_short(const GpuQueue& queue, const LiftPart& part) noexcept {
+  const LiftTable& table = *part.table;
+  if (table.from.size() > kMostSources) return false;
+  if constexpr (A::kArithmetic == Arithmetic::kFp64) {
+    std::uint64_t largest = 0;
+    for (const std::uint16_t limb : table.to) largest = std::max(largest, queue.moduli()[limb].value());
+    return lift_accumulator(queue.moduli(), table, largest).terms > table.from.size();
+  }
+  return true;
+}
+
 /// As many parts as a launch takes, whose rows begin at `row`.
 LiftJobs jobs_of(GpuQueue& queue, Staging& staging, std::span<const LiftPart> parts, std::size_t row) noexcept {
   LiftJobs jobs = {};
@@ -60,28 +71,6 @@ LiftJobs jobs_of(GpuQueue& queue, Staging& staging, std::span<const LiftPart> pa
     row += part.count;
   }
   return jobs;
-}
-
-/// Tiles of the first stages, with shared memory for so many parts; none if there is no room.
-struct LiftTiles {
-  Stages stages;
-  std::uint32_t tile_at, shared_words;
-};
-
-LiftTiles tiles_for(std::uint32_t log_degree, std::size_t parts) noexcept {
-  constexpr std::uint32_t kLogWarp = 5 + Radix8::kStages, kLogLine = 3;  // words of a warp; that lie together at least
-  const bool is_row = log_degree < Radix8::kLogTile;
-  const std::uint32_t count = is_row ? log_degree : log_degree - Radix8::kLogTile;
-  const std::uint32_t least = is_row ? std::max(log_degree, Radix8::kStages) : std::max(kLogWarp, count + kLogLine);
-  for (std::uint32_t log_tile = is_row ? log_degree : Radix8::kLogTile; log_tile >= least; --log_tile) {
-    const std::size_t tile_at = parts << log_tile;
-    const std::size_t words = tile_at + (count > Radix8::kStages ? ntt_shared_words(log_tile) : 0);
-    if (words > kLiftSharedWords) continue;
-    return {{0, count, log_tile, log_tile - (is_row ? 0 : count)},
-            static_cast<std::uint32_t>(tile_at),
-            static_cast<std::uint32_t>(words)};
-  }
-  return {};
 }
 
 template <class A>
@@ -126,52 +115,59 @@ void lift_rows(GpuQueue& queue, const Rows& out, std::span<const LiftPart> parts
   });
 }
 
-/// Columns of longer rows, or whole rows that are shorter.
+/// Any rows, from few limbs.
 template <class A>
-void lift_tiles(GpuQueue& queue, const Rows& out, std::span<const LiftPart> parts, const LiftTiles& tiles) noexcept {
-  const std::size_t blocks = (num_rows(parts) * out.polys << queue.tables().log_degree) >> tiles.stages.log_tile;
-  const std::size_t group =
-      std::clamp<std::size_t>(blocks / (kBlocksOfProcessor * num_processors(queue)), 1, kLiftTargets);
+void lift_jobs(GpuQueue& queue, const Rows& out, std::span<const LiftPart> parts) noexcept {
+  using Kernel = LiftRows<A>;
+  const std::size_t threads = degree_of(queue) / Kernel::kWords;  // of a row
+  const std::size_t most = most_targets(parts),
+                    blocks = num_rows(parts) * out.polys * row_grid(threads, 1, 1).blocks[0];
+  const std::size_t wanted = std::clamp<std::size_t>(blocks / (Kernel::kBlocks * num_processors(queue)), 1, most);
+  const std::size_t groups = (most + wanted - 1) / wanted, group = (most + groups - 1) / groups;
   Staging staging(queue);
-  for_each_launch(parts, [&](std::span<const LiftPart> some, std::size_t row) {
-    queue.launch<LiftNtt<A>>(
-        {tile_shape(queue, tiles.stages), jobs_of(queue, staging, some, row), result(out),
-         static_cast<std::uint32_t>(group), tiles.tile_at},
-        tile_grid(queue, (most_targets(some) + group - 1) / group, static_cast<std::uint32_t>(some.size()) * out.polys,
-                  tiles.stages.log_tile, (1u << tiles.stages.log_tile) >> Radix8::kStages),
-        tiles.shared_words);
+  for_each_launch(parts, [&](std::span<const LiftPart> some, std::size_t first) {
+    queue.launch<Kernel>(
+        {queue.tables(), jobs_of(queue, staging, some, first), result(out), static_cast<std::uint32_t>(group)},
+        row_grid(threads, (most_targets(some) + group - 1) / group, some.size() * out.polys),
+        SharedLiftConstants<A>::words(static_cast<std::uint32_t>(most_sources(some)),
+                                      static_cast<std::uint32_t>(group)));
   });
+}
+
+/// Any rows.
+template <class A>
+void lift_parts(Queue& q, const Rows& out, std::span<const LiftPart> parts) noexcept {
+  GpuQueue& queue = gpu_queue(q);
+  const auto fits = [&](const LiftPart& part) { return is_in_order(part) && is_short<A>(queue, part); };
+  if (std::ranges::all_of(parts, fits)) return lift_jobs<A>(queue, out, parts);
+  std::size_t row = 0;
+  for (const LiftPart& part : parts) {
+    lift_part<A>(q, rows_of(out, row, std::span(part.table->to).subspan(part.first, part.count)), part);
+    row += part.count;
+  }
 }
 
 }  // namespace
 
 template <class A>
 void LiftEntries<A>::lift(Queue& q, Rows out, ConstRows in, const LiftTable& table) noexcept {
-  lift_part<A>(q, out, {&table, in, 0, table.to.size()});
+  const LiftPart part = {&table, in, 0, table.to.size()};
+  lift_parts<A>(q, out, {&part, 1});
 }
 
 template <class A>
 bool LiftEntries<A>::lift_ntt_begin(Queue& q, Rows out, std::span<const LiftPart> parts) noexcept {
   GpuQueue& queue = gpu_queue(q);
   if (parts.empty()) return false;
-  const std::uint32_t log_degree = queue.tables().log_degree;
-  if (queue.transform() == NttForm::kRadix8 && std::ranges::all_of(parts, is_in_order)) {
-    if (log_degree == Radix8::kLogTile && most_sources(parts) <= kMostSplitAnew) {
-      lift_rows<A>(queue, out, parts);
-      return false;
-    }
-    const LiftTiles tiles = tiles_for(log_degree, most_sources(parts) + 1);
-    if (log_degree != Radix8::kLogTile && tiles.shared_words > 0) {
-      lift_tiles<A>(queue, out, parts, tiles);
-      return log_degree > Radix8::kLogTile;
-    }
+  if (queue.transform() == NttForm::kRadix8 && queue.tables().log_degree == Radix8::kLogTile &&
+      std::ranges::all_of(parts, is_in_order) && most_sources(parts) <= kMostSplitAnew) {
+    lift_rows<A>(queue, out, parts);
+    return false;
   }
-  std::size_t row = 0;
-  for (const LiftPart& part : parts) {
-    const Rows rows = rows_of(out, row, std::span(part.table->to).subspan(part.first, part.count));
-    lift_part<A>(q, rows, part);
-    TransformEntries<A>::ntt_begin(q, rows);
-    row += part.count;
+  lift_parts<A>(q, out, parts);
+  for (std::size_t first = 0; first < out.limbs.size(); first += kMaxLimbs) {
+    TransformEntries<A>::ntt_begin(
+        q, rows_of(out, first, out.limbs.subspan(first, std::min(kMaxLimbs, out.limbs.size() - first))));
   }
   return true;
 }

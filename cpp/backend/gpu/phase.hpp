@@ -30,9 +30,11 @@
 #if defined(__CUDACC__)
 #define LW_GPU __host__ __device__ __forceinline__
 #define LW_GPU_UNROLL _Pragma("unroll")
+#define LW_GPU_UNROLL_BY_4 _Pragma("unroll 4")
 #else
 #define LW_GPU inline
 #define LW_GPU_UNROLL _Pragma("GCC unroll 16")
+#define LW_GPU_UNROLL_BY_4
 #endif
 #if defined(__CUDA_ARCH__) || defined(__SYCL_DEVICE_ONLY__)
 #define LW_ON_DEVICE  // what is compiled now runs there

@@ -100,7 +100,7 @@ void RowEntries<A>::dot(Queue& q, Rows out, std::span<const ConstRows> a, std::s
   const auto terms = staging.put<Term>(a.size(), [&](std::size_t t) { return Term{operand(a[t]), operand(b[t])}; });
   queue.launch<Dot<A>>(
       {queue.tables(), result(out), terms, static_cast<std::uint32_t>(a.size()), numbers_of(out.limbs)},
-      row_grid(queue, out));
+      row_grid(degree_of(queue) / 2, out.limbs.size(), out.polys));
 }
 
 template <class A>

@@ -1,5 +1,5 @@
 // The fused kernels. Limbs go by batches whose rows between kernels stay in the cache of the device: what lies outside
-// each digit is lifted in the first pass of its transform, and the last pass multiplies with all keys, where that pays.
+// each digit is lifted in the first pass of its transform.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -11,6 +11,7 @@
 namespace lw::gpu {
 namespace {
 
+constexpr std::size_t kMostPairs = KeyProduct<Fp64>::kMostPairs, kMostKeys = KeyProduct<Fp64>::kMostKeys;
 constexpr std::size_t kShareOfDigits = 2 * kCacheShare, kShareOfBabies = 2 * kCacheShare;  // of the cache, in diag_sums
 
 std::size_t num_lifted(const SwitchSource& source) noexcept {
@@ -20,7 +21,8 @@ std::size_t num_lifted(const SwitchSource& source) noexcept {
 
 /// Limbs of a batch of digits, and of turned copies in it.
 std::size_t digits_at_once(const GpuQueue& queue, const SwitchSource& source, std::size_t share) noexcept {
-  return limbs_at_once(queue, num_lifted(source), share, source.limbs.size());
+  const std::size_t fitting = limbs_at_once(queue, num_lifted(source), share, source.limbs.size());
+  return std::min({fitting, kMostSwitchLimbs, std::max<std::size_t>(1, kMostPairs / source.digits.size())});
 }
 std::size_t babies_at_once(const GpuQueue& queue, const SwitchSource& source, std::size_t num_keys) noexcept {
   return std::min(limbs_at_once(queue, 2 * num_keys, kShareOfBabies, source.limbs.size()),
@@ -36,16 +38,6 @@ std::size_t extended_words(const GpuQueue& queue, const SwitchSource& source, st
   return rows * degree_of(queue);
 }
 
-/// Whether products with keys are in the last pass of the transforms of digits. With k keys, d digits go d (2 k + 1)
-/// times between chip and memory then and not d (3 k + 2) times, for any k; but a block has the tiles of all digits in
-/// its shared memory, and transforms them one after the other. So they have to fit, and there have to be blocks for
-/// half of the multiprocessors at least: each is busy with its keys for twice as long as with its transforms.
-bool multiplies_in_transforms(const GpuQueue& queue, const SwitchSource& source, std::size_t limbs) noexcept {
-  const std::size_t bytes = source.digits.size() * NttKeyProduct<Fp64>::kTileWords * sizeof(Word);
-  const std::size_t blocks = limbs * (degree_of(queue) >> Radix8::kLogTile);
-  return ends_in_full_tiles(queue) && bytes <= queue.card().info().shared_bytes && 2 * blocks >= num_processors(queue);
-}
-
 /// A ring's word for P at some target limbs.
 template <class A>
 SwitchLimbs limbs_of(const GpuQueue& queue, const SwitchSource& source, LimbWindow part) noexcept {
@@ -53,10 +45,10 @@ SwitchLimbs limbs_of(const GpuQueue& queue, const SwitchSource& source, LimbWind
   where.first = static_cast<std::uint32_t>(part.first);
   where.count = static_cast<std::uint32_t>(part.count);
   where.num_special = static_cast<std::uint32_t>(source.num_special);
-  where.limbs = numbers_of(source.limbs.subspan(part.first, part.count));
+  std::ranges::copy(source.limbs.subspan(part.first, part.count), where.limb);
   for (std::size_t j = std::max(part.first, source.num_special); j < part.first + part.count; ++j) {
     const Word product = source.special_product[j - source.num_special];
-    where.special_product.word[j - part.first] = scalar_of<A>(queue, source.limbs[j], product);
+    where.special_product[j - part.first] = scalar_of<A>(queue, source.limbs[j], product);
   }
   return where;
 }
@@ -65,8 +57,7 @@ SwitchLimbs limbs_of(const GpuQueue& queue, const SwitchSource& source, LimbWind
 template <class A>
 class ExtendedDigits {
  public:
-  /// is_fused: transforms are to be finished by `multiply`, which is called for the whole batch in parts.
-  ExtendedDigits(Queue& q, const SwitchSource& source, LimbWindow batch, Word* scratch, bool is_fused) noexcept
+  ExtendedDigits(Queue& q, const SwitchSource& source, LimbWindow batch, Word* scratch) noexcept
       : queue_(gpu_queue(q)), source_(source), batch_(batch), scratch_(scratch) {
     std::vector<LiftPart> parts;
     std::vector<std::uint16_t> limbs;  // of the rows in scratch
@@ -82,9 +73,7 @@ class ExtendedDigits {
       parts.push_back({digit.to_rest, digit.coefficients, first, limbs.size() - before});
     }
     const Rows rows = {scratch, degree_of(queue_), 0, limbs, 1};
-    is_begun_ = LiftEntries<A>::lift_ntt_begin(q, rows, parts);
-    if (!is_begun_ || is_fused) return;
-    is_begun_ = false;
+    if (!LiftEntries<A>::lift_ntt_begin(q, rows, parts)) return;
     for (std::size_t first = 0; first < limbs.size(); first += kMaxLimbs) {
       const std::size_t count = std::min(kMaxLimbs, limbs.size() - first);
       TransformEntries<A>::ntt_end(q, rows_of(rows, first, std::span(limbs).subspan(first, count)));
@@ -97,36 +86,34 @@ class ExtendedDigits {
   void multiply(std::span<const KeyRows> keys, LimbWindow window, LimbWindow part,
                 const Result& result) const noexcept {
     const std::size_t digits = source_.digits.size(), count = part.count;
-    Staging staging(queue_);
-    const Word* lifted = scratch_;  // the row of the next limb outside its digit
-    const auto rows = staging.put<DigitRow>(digits * count, [&](std::size_t i) {
-      const DigitRows& digit = source_.digits[i / count];
-      if (i % count == 0) lifted += lifted_words(digit, batch_.first, part.first);
-      const DigitRow row = digit_row(digit, part.first + i % count, lifted);
-      if (i % count + 1 == count) lifted += lifted_words(digit, part.first + count, batch_.first + batch_.count);
-      return row;
-    });
-    const auto pairs = staging.put<KeyPair>(keys.size() * digits * count, [&](std::size_t i) {
-      const KeyRows& key = keys[i / count / digits];
-      const std::size_t at = i / count % digits * window.count + part.first - window.first + i % count;
-      return KeyPair{key.b[at], key.a[at]};
-    });
-    const auto results = staging.put<KeyResult>(keys.size(), [&](std::size_t k) {
-      const auto element = static_cast<std::uint32_t>(keys[k].galois_element);
-      return KeyResult{result(k), is_begun_ ? inverse_of(element) : element};
-    });
-    const bool has_rest = source_.rest != nullptr;
-    const KeyProductArgs args = {
-        queue_.tables(), static_cast<std::uint32_t>(digits),           has_rest ? source_.rest->polys : 0, rows, pairs,
-        results,         has_rest ? operand(*source_.rest) : Source{}, limbs_of<A>(queue_, source_, part)};
-    if (!is_begun_) {
-      queue_.launch<KeyProduct<A>>(args, row_grid(degree_of(queue_), keys.size(), count));
-      return;
+    typename KeyProduct<A>::Args args = {};
+    args.tables = queue_.tables();
+    args.num_digits = static_cast<std::uint32_t>(digits);
+    if (source_.rest != nullptr) {
+      args.rest_polys = source_.rest->polys;
+      args.rest = operand(*source_.rest);
     }
-    const Stages rest = rest_of<Radix8>(queue_.tables().log_degree);
-    queue_.launch<NttKeyProduct<A>>({tile_shape(queue_, rest), args, static_cast<std::uint32_t>(keys.size())},
-                                    tile_grid(queue_, count, 1, Radix8::kLogTile, Radix8::kThreads),
-                                    static_cast<std::uint32_t>(digits) * NttKeyProduct<A>::kTileWords);
+    args.where = limbs_of<A>(queue_, source_, part);
+    const Word* lifted = scratch_;  // the row of the next limb outside its digit
+    for (std::size_t d = 0; d < digits; ++d) {
+      const DigitRows& digit = source_.digits[d];
+      lifted += lifted_words(digit, batch_.first, part.first);
+      for (std::size_t j = 0; j < count; ++j) args.rows[d * count + j] = digit_row(digit, part.first + j, lifted);
+      lifted += lifted_words(digit, part.first + count, batch_.first + batch_.count);
+    }
+    const std::size_t at_once = std::min(kMostKeys, kMostPairs / (digits * count));
+    for (std::size_t first = 0; first < keys.size(); first += at_once) {
+      const std::size_t some = std::min(at_once, keys.size() - first);
+      for (std::size_t k = 0; k < some; ++k) {
+        const KeyRows& key = keys[first + k];
+        args.results[k] = {result(first + k), static_cast<std::uint32_t>(key.galois_element)};
+        for (std::size_t i = 0; i < digits * count; ++i) {
+          const std::size_t at = i / count * window.count + part.first - window.first + i % count;
+          args.keys[k * digits * count + i] = {key.b[at], key.a[at]};
+        }
+      }
+      queue_.launch<KeyProduct<A>>(args, row_grid(degree_of(queue_) / 2, some, count));
+    }
   }
 
  private:
@@ -141,27 +128,20 @@ class ExtendedDigits {
     return static_cast<std::size_t>(rows) * degree_of(queue_);
   }
   /// A digit's row at target limb j: given, or the next one in scratch.
-  DigitRow digit_row(const DigitRows& digit, std::size_t j, const Word*& lifted) const noexcept {
+  const Word* digit_row(const DigitRows& digit, std::size_t j, const Word*& lifted) const noexcept {
     const auto place = std::ranges::find(digit.ntt.limbs, source_.limbs[j]) - digit.ntt.limbs.begin();
     if (static_cast<std::size_t>(place) < digit.ntt.limbs.size()) {
-      return {digit.ntt.row(0, static_cast<std::size_t>(place)), 0};
+      return digit.ntt.row(0, static_cast<std::size_t>(place));
     }
     const Word* const row = lifted;
     lifted += degree_of(queue_);
-    return {row, is_begun_};
-  }
-  /// Of a Galois element, modulo 2N: modulo 8 it is its own inverse, and each step doubles the bits that are right.
-  std::uint32_t inverse_of(std::uint32_t element) const noexcept {
-    std::uint32_t inverse = element;
-    for (int step = 0; step < 4; ++step) inverse *= 2 - element * inverse;
-    return inverse & (2 * queue_.tables().degree() - 1);
+    return row;
   }
 
   GpuQueue& queue_;
   const SwitchSource& source_;
   const LimbWindow batch_;
   const Word* const scratch_;
-  bool is_begun_;  // the last pass of transforms is left
 };
 
 /// The terms of a linear transform, those of one giant together, and where they begin.
@@ -199,8 +179,7 @@ void SwitchEntries<A>::key_switch(Queue& q, std::span<const Rows> out, const Swi
                                   std::span<const KeyRows> keys, std::span<Word> scratch) noexcept {
   const GpuQueue& queue = gpu_queue(q);
   for (const LimbWindow batch : batches_of(window, digits_at_once(queue, source, kCacheShare))) {
-    const bool is_fused = multiplies_in_transforms(queue, source, batch.count);
-    const ExtendedDigits<A> digits(q, source, batch, scratch.data(), is_fused);
+    const ExtendedDigits<A> digits(q, source, batch, scratch.data());
     digits.multiply(keys, window, batch, [&](std::size_t k) {
       return Target{out[k].row(0, batch.first), out[k].stride, out[k].poly_stride};
     });
@@ -226,15 +205,14 @@ void SwitchEntries<A>::diag_sums(Queue& q, std::span<const Rows> out, const Swit
   Staging staging(queue);
   const StagedTerms staged(staging, terms, out.size());
   const auto sums = staging.put<Target>(out.size(), [&](std::size_t g) { return result(out[g]); });
-  const bool is_fused = multiplies_in_transforms(queue, source, of_babies);
   for (const LimbWindow batch : batches_of(window, of_digits)) {
-    const ExtendedDigits<A> digits(q, source, batch, scratch.data(), is_fused);
+    const ExtendedDigits<A> digits(q, source, batch, scratch.data());
     for (const LimbWindow part : batches_of(batch, of_babies)) {
       const std::size_t half = part.count * stride;
       digits.multiply(keys, window, part, [&](std::size_t k) { return Target{babies + 2 * k * half, stride, half}; });
       queue.launch<GiantSums<A>>({queue.tables(), staged.sorted, staged.begins, sums, Source{babies, stride, half},
                                   operand(self), limbs_of<A>(queue, source, part)},
-                                 row_grid(stride, out.size(), part.count));
+                                 row_grid(stride / 2, out.size(), part.count));
     }
   }
 }

@@ -75,14 +75,7 @@ LiftTarget<A> target_of(std::span<const Modulus> moduli, const LiftTable& table,
   target.limb = table.to[t];
   target.minus_total = value_of<A>(m.neg(table.total[t]), m);
   if constexpr (std::is_same_v<A, Fp64>) {
-    // Parts are centred; the quotient, at most (terms + 1)/2, is one more factor.
-    const std::size_t terms = table.from.size();
-    double largest = static_cast<double>(terms + 1) / 2;
-    for (const std::uint16_t limb : table.from) {
-      largest = std::max(largest, static_cast<double>(moduli[limb].value()) / 2);
-    }
-    const double q = static_cast<double>(m.value());
-    target.sums = limits_of(make_accumulator(terms + 1, largest * (q / 2), 0, q));
+    target.sums = limits_of(lift_accumulator(moduli, table, m.value()));
   }
   return target;
 }
@@ -145,6 +138,17 @@ HostTables::HostTables(Arithmetic arithmetic, std::uint32_t ring_degree, const s
 Tables HostTables::at(const void* base) const noexcept {
   const std::byte* primes = static_cast<const std::byte*>(base);
   return {primes, primes + twiddle_words_ * sizeof(Word), log2_exact(degree_)};
+}
+
+Accumulator lift_accumulator(std::span<const Modulus> moduli, const LiftTable& table, std::uint64_t target) noexcept {
+  // Parts are centred; the quotient, at most (terms + 1)/2, is one more factor.
+  const std::size_t terms = table.from.size();
+  double largest = static_cast<double>(terms + 1) / 2;
+  for (const std::uint16_t limb : table.from) {
+    largest = std::max(largest, static_cast<double>(moduli[limb].value()) / 2);
+  }
+  const double q = static_cast<double>(target);
+  return make_accumulator(terms + 1, largest * (q / 2), 0, q);
 }
 
 std::size_t lift_words(Arithmetic arithmetic, const LiftTable& table) noexcept {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "backend/accumulator.hpp"
 #include "backend/gpu/arithmetic.hpp"
 #include "backend/kernels.hpp"
 #include "math/modulus.hpp"
@@ -86,6 +87,9 @@ struct DeviceLift {
     return Global(reinterpret_cast<const Word*>(targets<A>().address() + num_to));
   }
 };
+
+/// Of the sums of a table modulo one of its target primes, in doubles.
+Accumulator lift_accumulator(std::span<const Modulus> moduli, const LiftTable& table, std::uint64_t target) noexcept;
 
 /// Words of a table on a device, and their values.
 std::size_t lift_words(Arithmetic arithmetic, const LiftTable& table) noexcept;

@@ -28,6 +28,11 @@ Stages rest_of(std::uint32_t log_degree) noexcept {
   return {log_degree - log_tile, log_tile, log_tile, log_tile};
 }
 
+/// Whether they are few enough that a thread has the words of a column.
+inline bool fit_a_thread(const Stages& columns) noexcept {
+  return columns.count > 0 && columns.count <= kLogColumnWords;
+}
+
 /// Whether the end of a forward transform is on full tiles of radix 8, where other kernels go on with it.
 inline bool ends_in_full_tiles(const GpuQueue& queue) noexcept {
   return queue.transform() == NttForm::kRadix8 && queue.tables().log_degree >= Radix8::kLogTile;
@@ -37,6 +42,11 @@ inline Grid tile_grid(const GpuQueue& queue, std::size_t rows, std::uint32_t pol
                       std::uint32_t threads) noexcept {
   return {{std::uint32_t{1} << (queue.tables().log_degree - log_tile), static_cast<std::uint32_t>(rows), polys},
           std::max<std::uint32_t>(1, threads)};
+}
+
+/// Columns in registers.
+inline Grid column_grid(const GpuQueue& queue, std::size_t rows, std::size_t polys) noexcept {
+  return row_grid(degree_of(queue) / kColumnWords, rows, polys, kColumnThreads);
 }
 
 inline TileShape tile_shape(const GpuQueue& queue, const Stages& stages) noexcept {

@@ -14,20 +14,35 @@ void run_tiles(GpuQueue& queue, const Rows& out, const ConstRows& x, const Stage
   queue.launch<K>(ntt_args(queue, out, x, stages), grid, ntt_shared_words(stages.log_tile));
 }
 
+template <class K>
+void run_columns(GpuQueue& queue, const Rows& out, const ConstRows& x, const Stages& stages) noexcept {
+  queue.launch<K>(ntt_args(queue, out, x, stages), column_grid(queue, out.limbs.size(), out.polys));
+}
+
 template <class A, class Radix>
 struct Staged {
   using Any = AnyTile<Radix>;
   using Full = FullTile<Radix>;
+  static constexpr bool kTakesColumns = Radix::kStages == Radix8::kStages;
 
   /// Whether there are columns, which now are done.
   static bool columns(GpuQueue& queue, const Rows& out, const ConstRows& x) noexcept {
     const Stages stages = columns_of<Radix>(queue.tables().log_degree);
-    if (stages.count > 0) run_tiles<ForwardNtt<A, Radix, Any>, Radix>(queue, out, x, stages);
-    return stages.count > 0;
+    if (stages.count == 0) return false;
+    if (kTakesColumns && fit_a_thread(stages)) {
+      run_columns<ForwardColumns<A>>(queue, out, x, stages);
+    } else {
+      run_tiles<ForwardNtt<A, Radix, Any>, Radix>(queue, out, x, stages);
+    }
+    return true;
   }
   static void inverse_columns(GpuQueue& queue, const Rows& out) noexcept {
     const Stages stages = columns_of<Radix>(queue.tables().log_degree);
-    if (stages.count > 0) run_tiles<InverseNtt<A, Radix, Any>, Radix>(queue, out, out, stages);
+    if (kTakesColumns && fit_a_thread(stages)) {
+      run_columns<InverseColumns<A>>(queue, out, out, stages);
+    } else if (stages.count > 0) {
+      run_tiles<InverseNtt<A, Radix, Any>, Radix>(queue, out, out, stages);
+    }
   }
 
   static void forward(GpuQueue& queue, const Rows& out, const ConstRows& x) noexcept {

@@ -82,15 +82,13 @@ struct U64 {
     b = p.below(mul_lazy(difference, p.inverse_degree_root, p));
   }
 
-  /// The sum of `begin` and products, in 128 bits.
+  /// The sum of `begin` and at most most_terms products, in 128 bits.
   class Sum {
    public:
     Sum() = default;  // of arrays, to be assigned
-    LW_GPU Sum(const SumLimits&, Value begin) noexcept : high_(0), low_(begin), left_(kTerms) {}
+    LW_GPU Sum(const SumLimits&, Value begin) noexcept : high_(0), low_(begin) {}
 
-    LW_GPU void add(Value a, Value b, const SumLimits& limits, const Prime& p) noexcept {
-      if (left_ == 0) *this = Sum(limits, value(limits, p));
-      --left_;
+    LW_GPU void add(Value a, Value b) noexcept {
       const std::uint64_t low = a * b;
       low_ += low;
       high_ += mul_high(a, b) + (low_ < low);
@@ -98,11 +96,10 @@ struct U64 {
     LW_GPU Value value(const SumLimits&, const Prime& p) const noexcept { return reduce(high_, low_, p); }
 
    private:
-    static constexpr std::uint32_t kTerms = 255;  // products below 2^120: so many and a residue fit
     std::uint64_t high_, low_;
-    std::uint32_t left_;  // products until the next reduction
   };
   static LW_GPU SumLimits sum_limits(const Prime&) noexcept { return {}; }
+  static LW_GPU std::uint32_t most_terms(const SumLimits&) noexcept { return 255; }  // below 2^120, and a residue
 
   /// Parts are canonical: each that is above (q - 1)/2 adds one to the multiples.
   class LiftParts {

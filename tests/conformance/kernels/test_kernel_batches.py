@@ -1,5 +1,5 @@
-"""Key switches, diagonal sums and mod_down on GPUs as they go through caches: rows of a tile and of two passes, batches of
-limbs of every size, and what is transformed and multiplied in the same kernel, against `ref`."""
+"""Key switches, diagonal sums and mod_down on GPUs as they go through caches: rows of a tile and of two passes, and batches
+of limbs of every size, against `ref`."""
 
 from collections import Counter
 
@@ -16,7 +16,6 @@ Q, P = [0, 2, 3], [1, 4]
 TARGET = [*P, *Q]
 DIGITS = {"two": [[0, 2], [3]], "one": [[0, 2, 3]]}
 WORD = 8  # bytes of a word
-PROCESSORS = 8  # of a simulated GPU
 
 
 def rings(backend, degree):
@@ -52,18 +51,17 @@ def test_key_switches_by_batches(backend, degree, digits, rng):
     ring, ref = rings(backend, degree)
     x, keys = residues(ring, Q, 1, rng), made_keys(ring, digits, [5, 2 * degree - 1], rng)
     expected = ref.key_switch(x, x, digits, P, Q, keys)
-    tiles, lifts = degree // 4096, f"lift_ntt_radix8_{'full' if degree == 4096 else 'any'}"
+    lifts, columns = ("lift_ntt_radix8_full", 0) if degree == 4096 else ("lift_rows", 1)
     for limbs, window, batches in ((5, 0, [5]), (2, 3, [2, 1, 2]), (1, 0, [1] * 5)):
-        ring.cache_bytes = 2 * limbs * len(digits) * degree * WORD
+        ring.cache_bytes = limbs * len(digits) * degree * WORD
         found, kernels = kernels_of(backend, lambda w=window: ring.key_switch(x, x, digits, P, Q, keys, False, w))
         np.testing.assert_array_equal(found, expected)
         if kernels is None:
             continue
         # A digit of all limbs is lifted to P alone, whose limbs come first.
         lifted = batches if len(digits) > 1 else batches[: 2 if limbs == 1 else 1]
-        fused = sum(tiles > 1 and batch * tiles >= PROCESSORS / 2 for batch in lifted)
-        assert (kernels[lifts], kernels["ntt_key_product_radix8"]) == (len(lifted), fused)
-        assert (kernels["key_product"], kernels["lift"]) == (len(batches) - fused, 0)
+        assert (kernels[lifts], kernels["ntt_columns"], kernels["lift"]) == (len(lifted), columns * len(lifted), 0)
+        assert kernels["key_product"] == len(batches)
 
 
 @pytest.mark.parametrize(("backend", "degree"), with_sizes(GPUS, [1 << 16], 0))
@@ -91,7 +89,7 @@ def test_diag_sums_by_batches(backend, degree, rng):
     terms = [(baby, giant, residues(ring, TARGET, 1, rng)) for baby, giant in ((0, 0), (1, 0), (2, 1), (1, 1))]
     expected = ref.diag_sums(operand, digits, P, Q, keys, terms, 2)
     for rows in (4 * 5, 4 * 2, 1):
-        ring.cache_bytes = 4 * rows * degree * WORD
+        ring.cache_bytes = 2 * rows * degree * WORD
         np.testing.assert_array_equal(ring.diag_sums(operand, digits, P, Q, keys, terms, 2), expected)
 
 
@@ -104,5 +102,5 @@ def test_mod_downs_by_batches(backend, degree, removed, rng):
     inverse = [pow(product, -1, ring.primes[limb]) for limb in Q]
     expected = ref.mod_down(x, rest, inverse, removed, Q)
     for limbs in (3, 2, 1):
-        ring.cache_bytes = 2 * limbs * 2 * degree * WORD
+        ring.cache_bytes = limbs * 2 * degree * WORD
         np.testing.assert_array_equal(ring.mod_down(x, rest, inverse, removed, Q), expected)

@@ -42,24 +42,26 @@ struct Rest : FullTile<Radix8> {
     return args.first;
   }
 };
-/// Columns of three stages before others.
-struct Columns : AnyTile<Radix8> {
-  static LW_GPU bool is_end(const TileShape&) noexcept { return false; }
-  static LW_GPU std::uint32_t log_size(const TileShape&) noexcept { return Radix8::kLogTile; }
-  static LW_GPU std::uint32_t log_run(const TileShape& args) noexcept { return Radix8::kLogTile - stages(args); }
-  static LW_GPU std::uint32_t stages(const TileShape&) noexcept { return 3; }
-};
-
 /// A kernel of transforms for primes that B takes.
 template <class A, class B, class Tile, template <class, class> class Phases>
 LW_GPU void transform(const NttArgs& args, const Place& place, Shared shared) noexcept {
-  RowPrime<A> row;
+  RowRegisters<A, Radix8, Tile> row;
 #pragma unroll
   for (std::uint32_t phase = 0; phase < num_passes<Radix8, Tile>(args) + Tile::kIsFull; ++phase) {
     if (phase > 0) meet<ForwardNtt<A, Radix8, Tile>>();
     row.begin(phase, args, place);
-    Phases<Radix8, Tile>::template Of<A, B>::run(row.prime, phase, args, place, shared);
+    Phases<Radix8, Tile>::template Of<A, B>::run(row.prime, phase, args, place, shared, row.held);
   }
+}
+
+/// Columns of three stages before others, two for each thread.
+template <class A, class B, bool kIsInverse>
+LW_GPU void columns(const NttArgs& args, const Place& place) noexcept {
+  using Kernel = ColumnsKernel<A, kIsInverse>;
+  __builtin_assume(args.tables.log_degree == 15);
+  Kernel::template run_rows<3>(args, place, [&](const typename A::Prime& prime, std::uint32_t limb, auto& v) {
+    Kernel::template Stages<3>::template Of<A, B>::run(prime, args, limb, v);
+  });
 }
 
 }  // namespace lw::gpu
@@ -77,15 +79,20 @@ using namespace lw::gpu;
     const Place place = {{blockIdx.x, blockIdx.y, blockIdx.z}, threadIdx.x, Radix8::kThreads};                \
     transform<A, B, TILE, PHASES>(args, place, Shared(words));                                                \
   }
-#define COUNTED(NAME, A, B)                                  \
-  BUTTERFLIES(NAME##_forward_butterflies, A, B, true, 4)     \
-  BUTTERFLIES(NAME##_forward_butterflies, A, B, true, 8)     \
-  BUTTERFLIES(NAME##_inverse_butterflies, A, B, false, 4)    \
-  BUTTERFLIES(NAME##_inverse_butterflies, A, B, false, 8)    \
-  PART(NAME##_forward_rest, A, B, Rest, ForwardPhases)       \
-  PART(NAME##_forward_columns, A, B, Columns, ForwardPhases) \
-  PART(NAME##_inverse_rest, A, B, Rest, InversePhases)       \
-  PART(NAME##_inverse_columns, A, B, Columns, InversePhases)
+#define COLUMNS(NAME, A, B, IS_INVERSE)                                                                   \
+  extern "C" __global__ void __launch_bounds__(kColumnThreads, ColumnsKernel<A, IS_INVERSE>::kBlocks)     \
+      NAME(const __grid_constant__ NttArgs args) {                                                        \
+    columns<A, B, IS_INVERSE>(args, {{blockIdx.x, blockIdx.y, blockIdx.z}, threadIdx.x, kColumnThreads}); \
+  }
+#define COUNTED(NAME, A, B)                               \
+  BUTTERFLIES(NAME##_forward_butterflies, A, B, true, 4)  \
+  BUTTERFLIES(NAME##_forward_butterflies, A, B, true, 8)  \
+  BUTTERFLIES(NAME##_inverse_butterflies, A, B, false, 4) \
+  BUTTERFLIES(NAME##_inverse_butterflies, A, B, false, 8) \
+  PART(NAME##_forward_rest, A, B, Rest, ForwardPhases)    \
+  COLUMNS(NAME##_forward_columns, A, B, false)            \
+  PART(NAME##_inverse_rest, A, B, Rest, InversePhases)    \
+  COLUMNS(NAME##_inverse_columns, A, B, true)
 
 COUNTED(fp64_47, Fp64, Fp64Below<0>)
 COUNTED(fp64_50, Fp64, Fp64Below<2>)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend/gpu/kernels/rows.hpp"
+#include "backend/gpu/kernels/sums.hpp"
 
 namespace lw::gpu {
 
@@ -21,16 +22,18 @@ struct Dot : OnePhase {
     LimbNumbers limbs;
   };
 
+  /// Two words to a thread.
   static LW_GPU void run(std::uint32_t, const Args& args, const Place& place, Shared, Registers&) noexcept {
     const std::uint32_t i = word_of(place), j = place.block[1], poly = place.block[2];
     const typename A::Prime prime = args.tables.template prime<A>(args.limbs.number[j]);
-    const typename A::SumLimits limits = A::sum_limits(prime);
-    typename A::Sum sum(limits, A::zero());
-    for (std::uint32_t t = 0; t < args.num_terms; ++t) {
+    Sums<A, 2> sums(A::sum_limits(prime));
+    sums.add(args.num_terms, prime, [&](std::uint32_t t, auto& sum) {
       const Term term = args.terms.load(t);
-      sum.add(A::from_word(term.a.row(poly, j).load(i)), A::from_word(term.b.row(poly, j).load(i)), limits, prime);
-    }
-    args.out.row(poly, j).store(i, A::to_word(sum.value(limits, prime)));
+      const WordPair a = pairs_of(term.a.row(poly, j)).load(i), b = pairs_of(term.b.row(poly, j)).load(i);
+      LW_GPU_UNROLL
+      for (std::uint32_t e = 0; e < 2; ++e) sum[e].add(A::from_word(a.word[e]), A::from_word(b.word[e]));
+    });
+    pairs_of(args.out.row(poly, j)).store(i, {A::to_word(sums.value(0, prime)), A::to_word(sums.value(1, prime))});
   }
 };
 

@@ -11,7 +11,7 @@ struct GiantTerm {
   std::uint32_t baby;  // 0: P * self
 };
 
-/// In a grid of (parts of a row, giants, limbs).
+/// In a grid of (parts of a row, giants, limbs), two words to a thread.
 template <class A>
 struct GiantSums : OnePhase {
   static constexpr KernelName kName{A::kName, "giant_sums"};
@@ -28,34 +28,35 @@ struct GiantSums : OnePhase {
   };
 
   static LW_GPU void run(std::uint32_t, const Args& args, const Place& place, Shared, Registers&) noexcept {
-    using Value = typename A::Value;
     const SwitchLimbs& where = args.where;
     const std::uint32_t i = word_of(place), giant = place.block[1], limb = place.block[2];
-    const std::uint32_t target = where.first + limb;
-    const typename A::Prime prime = args.tables.template prime<A>(where.limbs.number[limb]);
-    const typename A::SumLimits limits = A::sum_limits(prime);
-    typename A::Sum sum0(limits, A::zero()), sum1(limits, A::zero());
-    const std::uint32_t end = args.begins.load(giant + 1);
-    for (std::uint32_t t = args.begins.load(giant); t < end; ++t) {
-      const GiantTerm term = args.terms.load(t);
-      Value half0, half1;
-      if (term.baby != 0) {
-        half0 = A::from_word(args.babies.row(2 * (term.baby - 1), limb).load(i));
-        half1 = A::from_word(args.babies.row(2 * (term.baby - 1) + 1, limb).load(i));
-      } else if (target >= where.num_special) {
-        const Value special = A::from_word(where.special_product.word[limb]);
-        half0 = A::mul(A::from_word(args.self.row(0, target - where.num_special).load(i)), special, prime);
-        half1 = A::mul(A::from_word(args.self.row(1, target - where.num_special).load(i)), special, prime);
-      } else {
-        continue;  // P * self is zero there
+    const std::uint32_t target = where.first + limb, begin = args.begins.load(giant);
+    const typename A::Prime prime = args.tables.template prime<A>(where.limb[limb]);
+    Sums<A, 4> sums(A::sum_limits(prime));  // two of each half
+    sums.add(args.begins.load(giant + 1) - begin, prime, [&](std::uint32_t t, auto& sum) {
+      const GiantTerm term = args.terms.load(begin + t);
+      const bool is_self = term.baby == 0;
+      if (is_self && target < where.num_special) return;  // P * self is zero there
+      const WordPair plain = load_once(pairs_of(Global(term.plain) + target * term.stride), i);
+      LW_GPU_UNROLL
+      for (std::uint32_t half = 0; half < 2; ++half) {
+        const Global<const Word> row = is_self ? args.self.row(half, target - where.num_special)
+                                               : args.babies.row(2 * (term.baby - 1) + half, limb);
+        const WordPair x = pairs_of(row).load(i);
+        LW_GPU_UNROLL
+        for (std::uint32_t e = 0; e < 2; ++e) {
+          typename A::Value factor = A::from_word(x.word[e]);
+          if (is_self) factor = A::mul(factor, A::from_word(where.special_product[limb]), prime);
+          sum[2 * half + e].add(A::from_word(plain.word[e]), factor);
+        }
       }
-      const Value plain = A::from_word((Global(term.plain) + target * term.stride).load(i));
-      sum0.add(plain, half0, limits, prime);
-      sum1.add(plain, half1, limits, prime);
-    }
+    });
     const Target out = args.out.load(giant);
-    out.row(0, target).store(i, A::to_word(sum0.value(limits, prime)));
-    out.row(1, target).store(i, A::to_word(sum1.value(limits, prime)));
+    LW_GPU_UNROLL
+    for (std::uint32_t half = 0; half < 2; ++half) {
+      pairs_of(out.row(half, target))
+          .store(i, {A::to_word(sums.value(2 * half, prime)), A::to_word(sums.value(2 * half + 1, prime))});
+    }
   }
 };
 

@@ -2,21 +2,20 @@
 #pragma once
 
 #include "backend/gpu/kernels/automorphism.hpp"
+#include "backend/gpu/kernels/sums.hpp"
 
 namespace lw::gpu {
+
+inline constexpr std::size_t kMostSwitchLimbs = 64;  // of a launch
 
 /// Some target limbs of a key switch that follow each other.
 struct SwitchLimbs {
   std::uint32_t first, count;  // places in the target
   std::uint32_t num_special;
-  LimbNumbers limbs;        // of these
-  Scalars special_product;  // P modulo these; not read for special limbs
+  std::uint16_t limb[kMostSwitchLimbs];
+  Word special_product[kMostSwitchLimbs];  // P modulo these; not read for special limbs
 };
 
-struct DigitRow {
-  const Word* row;
-  std::uint32_t is_begun;  // the first stages of its transform are done, and not the others
-};
 struct KeyPair {
   const Word *b, *a;
 };
@@ -25,55 +24,65 @@ struct KeyResult {
   std::uint32_t galois_element;
 };
 
-struct KeyProductArgs {
-  Tables tables;
-  std::uint32_t num_digits, rest_polys;
-  Global<const DigitRow> digits;    // [digit][limb]
-  Global<const KeyPair> keys;       // [key][digit][limb]
-  Global<const KeyResult> results;  // [key]
-  Source rest;                      // over the limbs that are not special
-  SwitchLimbs where;
-
-  LW_GPU DigitRow digit(std::uint32_t d, std::uint32_t limb) const noexcept {
-    return digits.load(std::size_t{d} * where.count + limb);
-  }
-  LW_GPU KeyPair key(std::uint32_t k, std::uint32_t d, std::uint32_t limb) const noexcept {
-    return keys.load((std::size_t{k} * num_digits + d) * where.count + limb);
-  }
-  /// What the sum of half 0 or 1 begins with at word i: P * rest, where there is one.
-  template <class A>
-  LW_GPU typename A::Value begin(std::uint32_t half, std::uint32_t limb, std::uint32_t i,
-                                 const typename A::Prime& prime) const noexcept {
-    const std::uint32_t target = where.first + limb;
-    if (half >= rest_polys || target < where.num_special) return A::zero();
-    const typename A::Value x = A::from_word(rest.row(half, target - where.num_special).load(i));
-    return A::mul(x, A::from_word(where.special_product.word[limb]), prime);
-  }
-};
-
-/// Of digits that are transformed, in a grid of (parts of a row, keys, limbs).
+/// Of digits that are transformed, in a grid of (parts of a row, keys, limbs), two words to a thread.
 template <class A>
 struct KeyProduct : OnePhase {
   static constexpr KernelName kName{A::kName, "key_product"};
   static constexpr std::uint32_t kThreads = kRowThreads;
-  using Args = KeyProductArgs;
+  static constexpr std::uint32_t kBlocks = 2;  // 128 registers
+
+  static constexpr std::size_t kMostPairs = 256, kMostKeys = 16;
+
+  struct Args {
+    Tables tables;
+    std::uint32_t num_digits, rest_polys;
+    Source rest;  // over the limbs that are not special
+    SwitchLimbs where;
+    KeyResult results[kMostKeys];  // [key]
+    const Word* rows[kMostPairs];  // of digits, [digit][limb]
+    KeyPair keys[kMostPairs];      // [key][digit][limb]
+  };
 
   static LW_GPU void run(std::uint32_t, const Args& args, const Place& place, Shared, Registers&) noexcept {
-    const std::uint32_t key = place.block[1], limb = place.block[2];
-    const KeyResult result = args.results.load(key);
-    // The automorphism acts on the result: this thread makes the word that comes to its place.
-    const std::uint32_t i = turned(word_of(place), result.galois_element, args.tables.log_degree);
-    const typename A::Prime prime = args.tables.template prime<A>(args.where.limbs.number[limb]);
-    const typename A::SumLimits limits = A::sum_limits(prime);
-    typename A::Sum b(limits, args.begin<A>(0, limb, i, prime)), a(limits, args.begin<A>(1, limb, i, prime));
-    for (std::uint32_t d = 0; d < args.num_digits; ++d) {
-      const KeyPair pair = args.key(key, d, limb);
-      const typename A::Value x = A::from_word(Global(args.digit(d, limb).row).load(i));
-      b.add(x, A::from_word(Global(pair.b).load(i)), limits, prime);
-      a.add(x, A::from_word(Global(pair.a).load(i)), limits, prime);
+    const std::uint32_t key = place.block[1], limb = place.block[2], count = args.where.count;
+    const KeyResult result = args.results[key];
+    // The automorphism acts on the result: this thread makes the words that come to its place. Neighbours come from
+    // neighbours, in one order or the other.
+    const std::uint32_t first = turned(2 * word_of(place), result.galois_element, args.tables.log_degree);
+    const std::uint32_t from = first / 2, is_swapped = first % 2;
+    const typename A::Prime prime = args.tables.template prime<A>(args.where.limb[limb]);
+    Sums<A, 4> sums(A::sum_limits(prime));  // two of each half
+    LW_GPU_UNROLL
+    for (std::uint32_t half = 0; half < 2; ++half) begin(sums, half, args, limb, from, prime);
+    sums.add(args.num_digits, prime, [&](std::uint32_t d, auto& sum) {
+      const KeyPair& pair = args.keys[(key * args.num_digits + d) * count + limb];
+      const WordPair x = pairs_of(Global(args.rows[d * count + limb])).load(from);
+      const WordPair b = load_once(pairs_of(Global(pair.b)), from), a = load_once(pairs_of(Global(pair.a)), from);
+      LW_GPU_UNROLL
+      for (std::uint32_t e = 0; e < 2; ++e) {
+        const typename A::Value digit = A::from_word(x.word[e]);
+        sum[e].add(digit, A::from_word(b.word[e]));
+        sum[2 + e].add(digit, A::from_word(a.word[e]));
+      }
+    });
+    LW_GPU_UNROLL
+    for (std::uint32_t half = 0; half < 2; ++half) {
+      const Word even = A::to_word(sums.value(2 * half, prime)), odd = A::to_word(sums.value(2 * half + 1, prime));
+      const WordPair made = {is_swapped != 0 ? odd : even, is_swapped != 0 ? even : odd};
+      pairs_of(result.out.row(half, limb)).store(word_of(place), made);
     }
-    result.out.row(0, limb).store(word_of(place), A::to_word(b.value(limits, prime)));
-    result.out.row(1, limb).store(word_of(place), A::to_word(a.value(limits, prime)));
+  }
+
+ private:
+  /// P * rest, where there is one.
+  static LW_GPU void begin(Sums<A, 4>& sums, std::uint32_t half, const Args& args, std::uint32_t limb,
+                           std::uint32_t from, const typename A::Prime& prime) noexcept {
+    const std::uint32_t target = args.where.first + limb;
+    if (half >= args.rest_polys || target < args.where.num_special) return;
+    const WordPair rest = pairs_of(args.rest.row(half, target - args.where.num_special)).load(from);
+    const typename A::Value special = A::from_word(args.where.special_product[limb]);
+    LW_GPU_UNROLL
+    for (std::uint32_t e = 0; e < 2; ++e) sums.begin(2 * half + e, A::mul(A::from_word(rest.word[e]), special, prime));
   }
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/gpu/kernels/rows.hpp"
+#include "backend/gpu/kernels/sums.hpp"
 
 namespace lw::gpu {
 
@@ -43,13 +44,13 @@ struct Lift : OnePhase {
       const LiftTarget<A> target = args.table.template targets<A>().load(t);
       const Global<const Word> weights = args.table.template weights<A>() + t * count;
       const typename A::Prime prime = args.tables.template prime<A>(static_cast<std::uint32_t>(target.limb));
-      typename A::Sum sum(target.sums, A::zero());
-      sum.add(multiples, target.minus_total, target.sums, prime);
-      for (std::uint32_t j = 0; j < count; ++j) {
+      Sums<A, 1> sums(target.sums);
+      sums.add(count, prime, [&](std::uint32_t j, auto& sum) {
         const typename A::Value y = A::from_word(shared.load(j * place.threads + place.thread));
-        sum.add(y, A::from_word(weights.load(j)), target.sums, prime);
-      }
-      args.out.row(poly, row).store(i, A::to_word(sum.value(target.sums, prime)));
+        sum[0].add(y, A::from_word(weights.load(j)));
+      });
+      sums.add(1, prime, [&](std::uint32_t, auto& sum) { sum[0].add(multiples, target.minus_total); });
+      args.out.row(poly, row).store(i, A::to_word(sums.value(0, prime)));
     }
   }
 };

@@ -1,8 +1,9 @@
-// Base conversion of a few coefficients by one thread: they are split into parts, one for each source limb, and parts
-// are joined modulo target limbs. kernels.hpp defines the sums.
+// Base conversions of several polynomials at a time, and that of a few coefficients by one thread for one target.
+// kernels.hpp defines the sums.
 #pragma once
 
 #include "backend/gpu/kernels/rows.hpp"
+#include "backend/gpu/kernels/sums.hpp"
 
 namespace lw::gpu {
 
@@ -24,97 +25,34 @@ struct LiftJobs {
   LW_GPU std::uint32_t poly(const Place& place) const noexcept { return place.block[2] / count; }
 };
 
-/// A thread's side of a job. Words go by a few at once, so that what is the same for all of them is loaded once.
-template <class A>
-class LiftedWords {
- public:
-  using Value = typename A::Value;
-  using Prime = typename A::Prime;
-  static constexpr std::uint32_t kAtOnce = 2;  // at most
-
-  LW_GPU LiftedWords(const Tables& tables, const LiftJob& job, std::uint32_t poly) noexcept
-      : tables_(tables), job_(job), poly_(poly) {}
-
-  LW_GPU std::uint32_t limb(std::uint32_t t) const noexcept {
-    return static_cast<std::uint32_t>(job_.table.template targets<A>().load(t).limb);
-  }
-
-  /// each(part, values) for all parts of the words at place(i) of a row: one for each source limb, and how often the
-  /// product of all source primes is too much in their sum.
-  template <class PlaceOf, class Each>
-  LW_GPU void split(const PlaceOf& place, const Each& each) const noexcept {
-    typename A::LiftParts parts[kAtOnce];
-    Value y[kAtOnce];
-    for (std::uint32_t j = 0; j < job_.table.num_from; ++j) {
-      const LiftSource<A> source = job_.table.template sources<A>().load(j);
-      const Prime prime = tables_.template prime<A>(static_cast<std::uint32_t>(source.limb));
-      const Global<const Word> row = job_.in.row(poly_, j);
+/// kWords words of a job for target t, of the words at place(i) of its rows. They are split into parts, one for each
+/// source limb, and how often the product of all source primes is too much in their sum; and joined. Parts are kept
+/// nowhere.
+template <class A, std::uint32_t kWords, class PlaceOf>
+LW_GPU void lift_words(typename A::Value* out, const Tables& tables, const LiftJob& job, std::uint32_t poly,
+                       std::uint32_t t, const typename A::Prime& prime, const PlaceOf& place) noexcept {
+  const LiftTarget<A> target = job.table.template targets<A>().load(t);
+  const std::uint32_t sources = job.table.num_from;
+  Sums<A, kWords> sums(target.sums);
+  typename A::LiftParts parts[kWords];
+  for (std::uint32_t j = 0; j < sources; ++j) {
+    const LiftSource<A> source = job.table.template sources<A>().load(j);
+    const typename A::Value weight = A::from_word(job.table.template weights<A>().load(std::size_t{t} * sources + j));
+    const typename A::Prime from = tables.template prime<A>(static_cast<std::uint32_t>(source.limb));
+    const Global<const Word> row = job.in.row(poly, j);
+    sums.add(1, prime, [&](std::uint32_t, auto& sum) {
       LW_GPU_UNROLL
-      for (std::uint32_t i = 0; i < kAtOnce; ++i) {
-        y[i] = parts[i].part(A::from_word(row.load(place(i))), source.inverse, source.reciprocal, prime);
+      for (std::uint32_t i = 0; i < kWords; ++i) {
+        sum[i].add(parts[i].part(A::from_word(row.load(place(i))), source.inverse, source.reciprocal, from), weight);
       }
-      each(j, y);
-    }
-    LW_GPU_UNROLL
-    for (std::uint32_t i = 0; i < kAtOnce; ++i) y[i] = parts[i].multiples();
-    each(job_.table.num_from, y);
-  }
-
-  /// The sum of all parts of kWords words modulo target t: part(number, i) is one of word i.
-  template <std::uint32_t kWords, class PartOf>
-  LW_GPU void join(Value* out, std::uint32_t t, const Prime& prime, const PartOf& part) const noexcept {
-    Sums<kWords> sums(*this, t);
-    for (std::uint32_t j = 0; j <= job_.table.num_from; ++j) {
-      const Value weight = sums.weight(*this, j);
-      LW_GPU_UNROLL
-      for (std::uint32_t i = 0; i < kWords; ++i) sums.add(i, part(j, i), weight, prime);
-    }
-    sums.store(out, prime);
-  }
-
-  /// Splits and joins for one target, where parts are kept nowhere.
-  template <class PlaceOf>
-  LW_GPU void lift(Value* out, std::uint32_t t, const Prime& prime, const PlaceOf& place) const noexcept {
-    Sums<kAtOnce> sums(*this, t);
-    split(place, [&](std::uint32_t j, const Value(&y)[kAtOnce]) {
-      const Value weight = sums.weight(*this, j);
-      LW_GPU_UNROLL
-      for (std::uint32_t i = 0; i < kAtOnce; ++i) sums.add(i, y[i], weight, prime);
     });
-    sums.store(out, prime);
   }
-
- private:
-  template <std::uint32_t kWords>
-  struct Sums {
-    using Sum = typename A::Sum;
-
-    LW_GPU Sums(const LiftedWords& lifted, std::uint32_t number) noexcept
-        : t(number), target(lifted.job_.table.template targets<A>().load(number)) {
-      LW_GPU_UNROLL
-      for (std::uint32_t i = 0; i < kWords; ++i) of_word[i] = Sum(target.sums, A::zero());
-    }
-    LW_GPU Value weight(const LiftedWords& lifted, std::uint32_t part) const noexcept {
-      const DeviceLift& table = lifted.job_.table;
-      if (part == table.num_from) return target.minus_total;
-      return A::from_word((table.template weights<A>() + t * table.num_from).load(part));
-    }
-    LW_GPU void add(std::uint32_t i, Value y, Value weight, const Prime& prime) noexcept {
-      of_word[i].add(y, weight, target.sums, prime);
-    }
-    LW_GPU void store(Value* out, const Prime& prime) const noexcept {
-      LW_GPU_UNROLL
-      for (std::uint32_t i = 0; i < kWords; ++i) out[i] = of_word[i].value(target.sums, prime);
-    }
-
-    const std::uint32_t t;
-    const LiftTarget<A> target;
-    Sum of_word[kWords];
-  };
-
-  const Tables& tables_;
-  const LiftJob& job_;
-  const std::uint32_t poly_;
-};
+  sums.add(1, prime, [&](std::uint32_t, auto& sum) {
+    LW_GPU_UNROLL
+    for (std::uint32_t i = 0; i < kWords; ++i) sum[i].add(parts[i].multiples(), target.minus_total);
+  });
+  LW_GPU_UNROLL
+  for (std::uint32_t i = 0; i < kWords; ++i) out[i] = sums.value(i, prime);
+}
 
 }  // namespace lw::gpu

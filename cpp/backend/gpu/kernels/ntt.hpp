@@ -28,6 +28,10 @@ struct RowPrime {
     if (phase == 0) prime = args.tables.template prime<A>(args.limbs.number[place.block[1]]);
   }
 };
+template <class A, class Radix, class Tile>
+struct RowRegisters : RowPrime<A> {
+  HeldOf<A, Radix, Tile> held;
+};
 
 /// begin: as TilePasses::forward takes it, for rows that are nowhere yet.
 template <class Radix, class Tile>
@@ -36,10 +40,10 @@ struct ForwardPhases {
   struct Of {
     template <class... Begin>
     static LW_GPU void run(const typename A::Prime& prime, std::uint32_t phase, const NttArgs& args, const Place& place,
-                           Shared shared, const Begin&... begin) noexcept {
+                           Shared shared, HeldOf<A, Radix, Tile>& held, const Begin&... begin) noexcept {
       const TilePasses<A, B, Radix, Tile> tile(args, place, shared, prime);
       if (phase < num_passes<Radix, Tile>(args)) {
-        tile.forward(phase, begin...);
+        tile.forward(phase, held, begin...);
       } else {
         tile.store();
       }
@@ -52,12 +56,13 @@ struct InversePhases {
   template <class A, class B>
   struct Of {
     static LW_GPU void run(const typename A::Prime& prime, std::uint32_t phase, const NttArgs& args, const Place& place,
-                           Shared shared) noexcept {
+                           Shared shared, HeldOf<A, Radix, Tile>& held) noexcept {
       const TilePasses<A, B, Radix, Tile> tile(args, place, shared, prime);
       if (Tile::kIsFull && phase == 0) {
+        tile.hold_last(held);
         tile.load();
       } else {
-        tile.inverse(num_passes<Radix, Tile>(args) - 1 - (phase - Tile::kIsFull));
+        tile.inverse(num_passes<Radix, Tile>(args) - 1 - (phase - Tile::kIsFull), held);
       }
     }
   };
@@ -83,26 +88,26 @@ using PhasesOf = std::conditional_t<Tile::kIsFull, UnrolledPhases<Radix>, NttPha
 template <class A, class Radix, class Tile>
 struct ForwardNtt : PhasesOf<Radix, Tile> {
   static constexpr KernelName kName{A::kName, "ntt", Radix::kName, Tile::kName};
-  using Registers = RowPrime<A>;
+  using Registers = RowRegisters<A, Radix, Tile>;
 
   static LW_GPU void run(std::uint32_t phase, const NttArgs& args, const Place& place, Shared shared,
                          Registers& registers) noexcept {
     registers.begin(phase, args, place);
-    run_for_prime<ForwardPhases<Radix, Tile>::template Of, A>(typename ButterfliesOf<A, Tile::kIsFull>::List(),
-                                                              registers.prime, phase, args, place, shared);
+    run_for_prime<ForwardPhases<Radix, Tile>::template Of, A>(
+        typename ButterfliesOf<A, Tile::kIsFull>::List(), registers.prime, phase, args, place, shared, registers.held);
   }
 };
 
 template <class A, class Radix, class Tile>
 struct InverseNtt : PhasesOf<Radix, Tile> {
   static constexpr KernelName kName{A::kName, "intt", Radix::kName, Tile::kName};
-  using Registers = RowPrime<A>;
+  using Registers = RowRegisters<A, Radix, Tile>;
 
   static LW_GPU void run(std::uint32_t phase, const NttArgs& args, const Place& place, Shared shared,
                          Registers& registers) noexcept {
     registers.begin(phase, args, place);
-    run_for_prime<InversePhases<Radix, Tile>::template Of, A>(typename ButterfliesOf<A, Tile::kIsFull>::List(),
-                                                              registers.prime, phase, args, place, shared);
+    run_for_prime<InversePhases<Radix, Tile>::template Of, A>(
+        typename ButterfliesOf<A, Tile::kIsFull>::List(), registers.prime, phase, args, place, shared, registers.held);
   }
 };
 

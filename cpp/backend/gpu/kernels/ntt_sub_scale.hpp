@@ -14,49 +14,55 @@ struct SubScaleArgs {
 };
 
 /// On full tiles of radix 8: the first passes, and the last one's words on their way to rows.
-template <class A>
+template <class A, class Tile>
 struct SubScaleTile : UnrolledPhases<Radix8> {
-  using Registers = RowPrime<A>;
+  struct Registers : RowRegisters<A, Radix8, Tile> {
+    Word a[Radix8::kWords];  // loaded before the last pass
+  };
 
   template <class... Begin>
   static LW_GPU void run_tile(std::uint32_t phase, const SubScaleArgs& args, const Place& place, Shared shared,
-                              const typename A::Prime& prime, const Begin&... begin) noexcept {
-    using Tile = FullTile<Radix8>;
+                              Registers& registers, const Begin&... begin) noexcept {
+    const typename A::Prime& prime = registers.prime;
+    const TilePasses<A, A, Radix8, Tile> tile(args.ntt, place, shared, prime);
+    if (phase + 2 == UnrolledPhases<Radix8>::kPhases) {
+      const Global<const Word> a = args.a.row(place.block[2], place.block[1]);
+      tile.each_moved([&](std::uint32_t i, std::uint32_t at) { registers.a[i] = load_once(a, at); });
+    }
     if (phase + 1 < UnrolledPhases<Radix8>::kPhases) {
       run_for_prime<ForwardPhases<Radix8, Tile>::template Of, A>(typename ButterfliesOf<A, true>::List(), prime, phase,
-                                                                 args.ntt, place, shared, begin...);
+                                                                 args.ntt, place, shared, registers.held, begin...);
       return;
     }
-    const Global<const Word> a = args.a.row(place.block[2], place.block[1]);
     const typename A::Value scalar = A::from_word(args.scalars.word[place.block[1]]);
-    TilePasses<A, A, Radix8, Tile>(args.ntt, place, shared, prime).store([&](std::uint32_t i, Word word) {
+    tile.store([&](std::uint32_t i, Word word) {
       const typename A::Value found = A::from_word(word);
-      return A::to_word(SubScaleOp::result<A>(A::from_word(a.load(i)), found, A::zero(), scalar, prime));
+      return A::to_word(SubScaleOp::result<A>(A::from_word(registers.a[i]), found, A::zero(), scalar, prime));
     });
   }
 };
 
 /// Of rows whose first stages are done.
 template <class A>
-struct NttSubScale : SubScaleTile<A> {
+struct NttSubScale : SubScaleTile<A, FullTile<Radix8>> {
   static constexpr KernelName kName{A::kName, "ntt_sub_scale", Radix8::kName};
-  using typename SubScaleTile<A>::Registers;
+  using typename SubScaleTile<A, FullTile<Radix8>>::Registers;
   using Args = SubScaleArgs;
 
   static LW_GPU std::uint32_t phases(const Args& args) noexcept { return UnrolledPhases<Radix8>::phases(args.ntt); }
   static LW_GPU void run(std::uint32_t phase, const Args& args, const Place& place, Shared shared,
                          Registers& registers) noexcept {
     registers.begin(phase, args.ntt, place);
-    SubScaleTile<A>::run_tile(phase, args, place, shared, registers.prime);
+    SubScaleTile<A, FullTile<Radix8>>::run_tile(phase, args, place, shared, registers);
   }
 };
 
 /// Of rows of a full tile that a base conversion makes.
 template <class A>
-struct LiftNttSubScale : SubScaleTile<A> {
+struct LiftNttSubScale : SubScaleTile<A, LeanTile<Radix8>> {
   static constexpr KernelName kName{A::kName, "lift_ntt_sub_scale", Radix8::kName};
-  static constexpr std::uint32_t kBlocks = 2;  // 64 registers
-  using typename SubScaleTile<A>::Registers;
+  static constexpr std::uint32_t kBlocks = A::kArithmetic == Arithmetic::kFp64 ? 2 : 1;  // 64 registers, or 128
+  using typename SubScaleTile<A, LeanTile<Radix8>>::Registers;
   struct Args {
     SubScaleArgs to;
     LiftJob lift;
@@ -66,9 +72,9 @@ struct LiftNttSubScale : SubScaleTile<A> {
   static LW_GPU void run(std::uint32_t phase, const Args& args, const Place& place, Shared shared,
                          Registers& registers) noexcept {
     registers.begin(phase, args.to.ntt, place);
-    SubScaleTile<A>::run_tile(phase, args.to, place, shared, registers.prime,
-                              LiftedTile<A>(args.to.ntt.tables, args.lift, place.block[2],
-                                            args.lift.first + place.block[1], registers.prime));
+    SubScaleTile<A, LeanTile<Radix8>>::run_tile(phase, args.to, place, shared, registers,
+                                                LiftedTile<A>(args.to.ntt.tables, args.lift, place.block[2],
+                                                              args.lift.first + place.block[1], registers.prime));
   }
 };
 

@@ -49,13 +49,19 @@ template <class Radix>
 struct FullTile {
   static constexpr char kName[] = "full";
   static constexpr bool kIsFull = true;
-  static constexpr bool kFitsThreads = true;  // a butterfly network of each pass for each thread
+  static constexpr bool kFitsThreads = true;                   // a butterfly network of each pass for each thread
+  static constexpr bool kHoldsTwiddles = Radix::kStages <= 3;  // those of the next pass, in registers
   static constexpr Ends kStart = Ends::kRows, kEnd = Ends::kShared;
   static LW_GPU std::uint32_t first(const TileShape& args) noexcept { return args.first; }
   static LW_GPU bool is_end(const TileShape&) noexcept { return true; }  // its last stage is that of the transform
   static LW_GPU std::uint32_t log_size(const TileShape&) noexcept { return Radix::kLogTile; }
   static LW_GPU std::uint32_t log_run(const TileShape&) noexcept { return Radix::kLogTile; }
   static LW_GPU std::uint32_t stages(const TileShape&) noexcept { return Radix::kLogTile; }
+};
+/// The same for kernels that need the registers for something else.
+template <class Radix>
+struct LeanTile : FullTile<Radix> {
+  static constexpr bool kHoldsTwiddles = false;
 };
 /// Columns, the first stages of a long row; or a whole row that is shorter than a full tile.
 template <class Radix>

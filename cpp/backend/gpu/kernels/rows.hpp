@@ -27,6 +27,34 @@ struct RowsAt {
 using Source = RowsAt<const Word>;
 using Target = RowsAt<Word>;
 
+/// Two neighbours, the first at an even place of a row: what a load or a store takes at once.
+struct alignas(2 * sizeof(Word)) WordPair {
+  Word word[2];
+};
+LW_GPU Global<const WordPair> pairs_of(Global<const Word> row) noexcept {
+  return Global(reinterpret_cast<const WordPair*>(row.address()));
+}
+LW_GPU Global<WordPair> pairs_of(Global<Word> row) noexcept {
+  return Global(reinterpret_cast<WordPair*>(row.address()));
+}
+
+/// Loads of what is not read again soon, so that they drive nothing else out of caches.
+LW_GPU Word load_once(Global<const Word> row, std::size_t i) noexcept {
+#if defined(__CUDA_ARCH__)
+  return __ldcs(reinterpret_cast<const unsigned long long*>(row.address() + i));
+#else
+  return row.load(i);
+#endif
+}
+LW_GPU WordPair load_once(Global<const WordPair> pairs, std::size_t i) noexcept {
+#if defined(__CUDA_ARCH__)
+  const ulonglong2 found = __ldcs(reinterpret_cast<const ulonglong2*>(pairs.address() + i));
+  return {{found.x, found.y}};
+#else
+  return pairs.load(i);
+#endif
+}
+
 /// Of row j, in the order of the rows.
 struct LimbNumbers {
   std::uint16_t number[kMaxLimbs];

@@ -59,27 +59,24 @@ Work<KeyProduct<A>> key_product(const HostTables& tables, Image& image) {
   const Word* const rest = image.put_residues<A>(tables, 2);
   Word* const out = image.put_zeros(keys * 2 * poly_stride);
 
-  std::vector<DigitRow> digit_rows;
-  for (std::uint32_t i = 0; i < digits * limbs; ++i) digit_rows.push_back({x + i * stride, 0});
-  std::vector<KeyPair> pairs;
-  for (std::uint32_t i = 0; i < keys * digits * limbs; ++i) pairs.push_back({b + i * stride, a + i * stride});
-  const std::vector<KeyResult> results = {{{out, stride, poly_stride}, 1},
-                                          {{out + 2 * poly_stride, stride, poly_stride}, 5}};
-  typename KeyProduct<A>::Args args = {at,
-                                       digits,
-                                       2,
-                                       Global(image.put<const DigitRow>(digit_rows)),
-                                       Global(image.put<const KeyPair>(pairs)),
-                                       Global(image.put<const KeyResult>(results)),
-                                       {rest + special * stride, stride, poly_stride},
-                                       {}};
-  args.where = {0, limbs, special, all_limbs(tables), {}};
+  typename KeyProduct<A>::Args args = {};
+  args.tables = at;
+  args.num_digits = digits;
+  args.rest_polys = 2;
+  args.rest = {rest + special * stride, stride, poly_stride};
+  args.where.count = limbs;
+  args.where.num_special = special;
+  args.results[0] = {{out, stride, poly_stride}, 1};
+  args.results[1] = {{out + 2 * poly_stride, stride, poly_stride}, 5};
+  for (std::uint32_t i = 0; i < digits * limbs; ++i) args.rows[i] = x + i * stride;
+  for (std::uint32_t i = 0; i < keys * digits * limbs; ++i) args.keys[i] = {b + i * stride, a + i * stride};
+  for (std::uint16_t j = 0; j < limbs; ++j) args.where.limb[j] = j;
   for (std::uint32_t j = special; j < limbs; ++j) {
     IntegerPrime prime = {};
     prime.value = tables.moduli()[j].value();
-    args.where.special_product.word[j] = A::to_word(A::from_canonical(tables.moduli()[0].value() % prime.value, prime));
+    args.where.special_product[j] = A::to_word(A::from_canonical(tables.moduli()[0].value() % prime.value, prime));
   }
-  const Grid grid = {{tables.degree() / kRowThreads, keys, limbs}, kRowThreads};
+  const Grid grid = {{tables.degree() / 2 / kRowThreads, keys, limbs}, kRowThreads};
   return {{{args, grid, 1}}, {out, keys * 2 * poly_stride}};
 }
 

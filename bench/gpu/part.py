@@ -1,7 +1,7 @@
 """One part of `run_all.sh`; its file is written anew after every row, so that a part which is ended early counts.
 
 python -m bench.gpu.part ladder --device sim --output ladder.json
-python -m bench.gpu.part --table *.json
+python -m bench.gpu.part --table *.json [--output whole.json]
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ GROUPS: Mapping[str, Sequence[Part]] = {
     "bootstrap": [PARTS["bootstraps"]],
     "programs": [PARTS["networks"]],
 }
+OF_PART = ("part", "is complete", "seconds")  # conditions that others have as well
 MEASURED = ("rates", "ladder", "operations", "bootstrap", "programs")  # say at which rates
 
 
@@ -96,6 +97,22 @@ def table(paths: Sequence[Path]) -> None:
             print(line(row))
 
 
+def whole(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One report of all parts, under the conditions of those that measure."""
+    conditions, summaries = dict[str, Any](), [part["summary"] for part in parts]
+    for part in parts:
+        conditions |= {name: value for name, value in part["conditions"].items() if name not in OF_PART}
+    worst = [found["worst"] for found in summaries if "worst" in found]
+    summary = {
+        "targets": sum(found["targets"] for found in summaries),
+        "met": sum(found["met"] for found in summaries),
+        "not met": [name for found in summaries for name in found["not met"]],
+    } | ({"worst": min(worst, key=lambda found: found["share of target"])} if worst else {})
+    rows = [row for part in parts for row in part["rows"]]
+    complete = {"parts": {part["conditions"]["part"]: part["conditions"]["is complete"] for part in parts}}
+    return dict(parts[0]) | {"conditions": complete | conditions, "rows": rows, "summary": summary}
+
+
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser()
@@ -106,6 +123,9 @@ def main() -> int:
     given = parser.parse_args()
     if given.table is not None:
         table(given.table)
+        parts = [part for path in given.table if (part := json.loads(path.read_text()))["rows"]]
+        if given.output is not None and parts:
+            write(given.output, whole(parts))
         return 0
     if given.part is None or given.output is None:
         parser.error("give a part and --output FILE, or --table FILE...")

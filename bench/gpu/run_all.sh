@@ -6,7 +6,8 @@
 # Needs nvcc 13, a C++ compiler, cmake, ninja, Python 3.11 or later (PYTHON) with NumPy, nanobind, scikit-build-core and
 # pytest; no package index, and nothing outside the repository. Each part has a limit of time and a JSON file of its own in
 # OUTPUT (build/gpu/results), which is there before the next part begins; all together take at most nine minutes. The last
-# also leaves trace.json there, the kernels of a run for a viewer of Chrome traces. --only
+# also leaves trace.json there, the kernels of a run for a viewer of Chrome traces; whole.json has the rows of all parts, for
+# `latticework bench show`. --only
 # goes on where something failed; --patience makes all limits N times as long, for a machine that others use too.
 # --device sim rehearses it all without a GPU: things are counted, nothing is timed.
 set -uo pipefail
@@ -64,5 +65,5 @@ files=()
 for entry in $PARTS; do
   [ ! -f "$output/${entry%=*}.json" ] || files+=("$output/${entry%=*}.json")
 done
-"$python" -m bench.gpu.part --table "${files[@]}"
+"$python" -m bench.gpu.part --table "${files[@]}" --output "$output/whole.json"
 [ -z "$failed" ] || { echo "failed, or ended early:$failed" >&2; exit 1; }

@@ -55,14 +55,13 @@ template <class A, template <class> class KeyRows, int kDigits>
 LW_GPU void key_sum(const KeySumArgs& args, const typename A::Prime& prime, std::uint32_t width) noexcept {
   const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   const typename A::SumLimits limits = A::sum_limits(prime);
-  if constexpr (std::is_same_v<typename A::Value, double>) __builtin_assume(limits.terms == 100);  // none is reduced
   const KeyRows<A> rows(i, width);
   typename A::Sum b(limits, A::zero()), a(limits, A::zero());
 #pragma unroll
   for (int d = 0; d < kDigits; ++d) {
     const typename A::Value x = A::from_word(args.digits[d][i]);
-    b.add(x, rows.load(args.keys[d].b), limits, prime);
-    a.add(x, rows.load(args.keys[d].a), limits, prime);
+    b.add(x, rows.load(args.keys[d].b));
+    a.add(x, rows.load(args.keys[d].a));
   }
   args.b[i] = A::to_word(b.value(limits, prime));
   args.a[i] = A::to_word(a.value(limits, prime));

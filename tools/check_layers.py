@@ -21,13 +21,14 @@ PACKAGE = "latticework"
 # Plain values that compiler, plans and runtime share.
 VALUES = "owner packing plan.arguments plan.batch plan.circuits plan.placing"
 PLAN = f"plan instructions {VALUES}"
-EVERYWHERE = ("errors", "words", "user.arrays")  # leaves that all modules may import
+EVERYWHERE = ("errors", "sums", "words", "user.arrays")  # leaves that all modules may import
 
 # Folder or module -> what it may import, apart from itself and those of EVERYWHERE. The longest name that fits a module
 # decides for it, and a name on the right stands for just the modules that this name decides for.
 MAY_IMPORT = {
     # leaves
     "errors": "",
+    "sums": "",
     "words": "",
     "user": "",
     "user.arrays": "",

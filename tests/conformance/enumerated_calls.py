@@ -39,6 +39,7 @@ OF_MEMORY = {
     "builtins.id", "builtins.bytes", "builtins.bytearray", "builtins.memoryview", "np.frombuffer", "np.bytes_", ".tobytes", ".data",
     ".ctypes", ".byteswap", ".view", ".getfield", ".setfield", ".__array_interface__", ".__array_struct__", ".from_bytes",
     "np.may_share_memory", "np.shares_memory", "builtins.eval", "builtins.exec", ".tofile", "operator.is_", "operator.is_not",
+    ".__buffer__", "._set_dtype",
 }  # fmt: skip
 # Results are whatever was in memory.
 UNINITIALISED = {"np.empty", "np.empty_like", "np.ndarray", "np.recarray"}

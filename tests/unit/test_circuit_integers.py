@@ -45,7 +45,7 @@ def with_public(a, b):
 
 def logic(a, b):
     less, equal = a < b, a == b
-    return [less & ~equal & 1, less | equal, less ^ equal, (less & (a > 0)) + 2 * equal, 1 - less, less < equal]
+    return [less & ~+equal & 1, less | equal, less ^ equal, (less & (a > 0)) + 2 * equal, 1 - less, less < equal]
 
 
 def choices(a, b):

@@ -71,7 +71,7 @@ def test_layers_pass_a_clean_tree(plant):
     [
         (
             python(ir__core="import os\nfrom latticework.dialects import vec\n", dialects__vec=""),
-            "src/latticework/ir/core.py:2: ir imports dialects.vec; allowed: nothing errors words",
+            "src/latticework/ir/core.py:2: ir imports dialects.vec; allowed: nothing errors sums words",
         ),
         (
             python(levels__a="from latticework.layout import b\n", layout__b=""),

@@ -11,6 +11,7 @@ from latticework.instructions.reason import RefreshReason
 from latticework.params.bootstrap import failure_log2
 from latticework.plan.bootstraps import Bootstrap, bootstraps_of
 from latticework.plan.schema import Plan
+from latticework.sums import add_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +61,10 @@ def bootstrap_costs(plan: Plan, steps: Sequence[Step]) -> BootstrapCosts | None:
     calls = tuple(_cost(plan, kinds, group) for group in groups)
     outside = {key for step in steps if step.bootstrap is None for key in step.keys}
     inside = {key for group in groups for step in group for key in step.keys}
-    failing = sum(call.times * _failing(plan, call.kind) for call in calls)
+    failing = add_up(call.times * _failing(plan, call.kind) for call in calls)
     return BootstrapCosts(
         calls,
-        sum(call.seconds for call in calls),
+        add_up(call.seconds for call in calls),
         tuple(sorted(inside - outside)),
         log2(failing) if failing > 0 else float("-inf"),
     )
@@ -72,8 +73,8 @@ def bootstrap_costs(plan: Plan, steps: Sequence[Step]) -> BootstrapCosts | None:
 def _cost(plan: Plan, kinds: dict[int, Bootstrap], group: list[Step]) -> BootstrapCost:
     call = group[0]
     assert call.bootstrap is not None
-    repeated = sum(step.seconds for step in group if not step.is_encoding)
-    encoding = sum(step.seconds for step in group if step.is_encoding)
+    repeated = add_up(step.seconds for step in group if not step.is_encoding)
+    encoding = add_up(step.seconds for step in group if step.is_encoding)
     reason = next((each.reason for each in plan.reasons if (each.block, each.place) == (call.block, call.place)), None)
     return BootstrapCost(call.location, kinds[call.bootstrap], call.trips, repeated, encoding, reason)
 

@@ -15,6 +15,7 @@ from latticework.cost.client import stored_bytes
 from latticework.instructions.shapes import row_bytes
 from latticework.instructions.work import add_work
 from latticework.plan.schema import Plan
+from latticework.sums import add_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ def estimate(plan: Plan, model: CostModel, trips: Mapping[str, int] | None = Non
     memory = PeakMemory(peak_value_bytes(plan, Trips(plan, trips)), sizes.keys_resident, sizes.constants)
     return CostEstimate(
         steps,
-        sum(step.seconds for step in steps),
+        add_up(step.seconds for step in steps),
         by_op.get(ENCODE, 0.0),
         model.fresh_seconds(memory.values + memory.constants),
         key_load_seconds(plan, model),

@@ -14,6 +14,7 @@ from latticework.instructions.walk import Site
 from latticework.instructions.work import Part
 from latticework.plan.bootstraps import bootstraps_of
 from latticework.plan.schema import Plan
+from latticework.sums import add_up
 
 ENCODE = "encode"  # what steps are called that only the first run has
 
@@ -94,7 +95,7 @@ class Steps(Once):
             self.found = []
             follow()
             taken.append(self.found)
-        self.found = before + max(taken, key=lambda steps: sum(s.seconds for s in steps))
+        self.found = before + max(taken, key=lambda steps: add_up(s.seconds for s in steps))
         return [None] * len(site.instruction.results)
 
     def call(self, site: Site, operands: Sequence[Any], follow: Callable[[], list[Any]]) -> Sequence[Any]:
@@ -123,7 +124,7 @@ class Steps(Once):
         kind = self._bootstraps.get(number)
         if kind is None:
             return inside
-        added_up = sum(step.seconds for step in inside if not step.is_encoding)
+        added_up = add_up(step.seconds for step in inside if not step.is_encoding)
         factor = 1.0
         if added_up > 0:
             one = added_up / (self.times * kind.count * kind.iterations)

@@ -14,6 +14,7 @@ from latticework.approx.curve import Curve
 from latticework.approx.degrees import MAX_DEGREE
 from latticework.approx.kinks import Kinks
 from latticework.packing.constants import SMEARED, Approximant, KinkedPolynomial
+from latticework.sums import add_up
 
 POLYNOMIAL_LEVELS = MAX_DEGREE.bit_length()
 EDGE = 2.0**-6  # of half a range, that noise may take arguments beyond it: there the first stage soon changes its sign
@@ -79,7 +80,7 @@ class KinkCurve:
     @cached_property
     def spread(self) -> float:
         """The error of the function for one of |x| on [-1, 1]."""
-        return self.half * sum(map(abs, self.kinks.weights))
+        return self.half * add_up(map(abs, self.kinks.weights))
 
     def way(self, degree: int) -> AbsoluteWay | None:
         """The composition that a degree stands for; None: a polynomial, which is at least as close."""

@@ -19,6 +19,7 @@ from latticework.params.bfv_noise import ShapeNoiseModel
 from latticework.params.select import MAX_RING_LOG2, MIN_RING_LOG2
 from latticework.rlwe.checks import fail, locate, whole
 from latticework.rlwe.parameters import ChainParameters, need_parameters
+from latticework.sums import add_up
 from latticework.words.shown import count_noun, describe
 
 
@@ -147,7 +148,7 @@ class Parameters(ChainParameters):
     def _level_lines(self) -> list[str]:
         primes, lines = self.chain.primes, ["  level  log2 of its prime  log2 modulus"]
         for level in range(self.levels, -1, -1):
-            modulus = sum(log2(p) for p in primes[: level + 1])
+            modulus = add_up(log2(p) for p in primes[: level + 1])
             lines.append(f"  {level:>5}  {log2(primes[level]):>17.2f}  {modulus:>12.1f}")
         return lines
 

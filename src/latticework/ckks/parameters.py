@@ -11,6 +11,7 @@ from latticework.params import MAX_SLOTS, GroupBits, ModulusChain, Need, explici
 from latticework.params.noise import mod_down, public_encryption
 from latticework.rlwe.checks import fail, locate, real, whole
 from latticework.rlwe.parameters import ChainParameters
+from latticework.sums import add_up
 from latticework.words.shown import count_noun, describe
 
 MAX_SCALE_BITS = 55
@@ -155,7 +156,7 @@ class Parameters(ChainParameters):
         lines = ["  level  log2 of its primes  log2 scale  log2 modulus"]
         for level in range(self.levels, -1, -1):
             primes = " + ".join(f"{log2(p):.2f}" for p in chain.limb_primes(chain.main.groups[level]))
-            modulus = sum(log2(p) for p in chain.limb_primes(chain.main.basis(level)))
+            modulus = add_up(log2(p) for p in chain.limb_primes(chain.main.basis(level)))
             lines.append(f"  {level:>5}  {primes:>18}  {log2(self.scales[level]):>10.4f}  {modulus:>12.1f}")
         return lines
 

@@ -11,6 +11,7 @@ from latticework.packing.keys import KeySpec
 from latticework.params import ModulusChain
 from latticework.plan.schema import ClientSpec, Output, SecretInput
 from latticework.plan.serialise import client_file_bytes
+from latticework.sums import add_up
 
 HEADROOM_BITS = 64  # above the scale: the core reads messages from as many limbs as that takes (rlwe/decryptor.cpp)
 WORD_BYTES = 8
@@ -89,7 +90,7 @@ def _all_limbs(chain: ModulusChain) -> int:
 
 def _keygen_seconds(spec: ClientSpec, model: CostModel) -> float:
     chain = spec.chain
-    keys = sum(model.seconds("generate_key", _key_shape(use.spec, chain)) for use in spec.manifest.uses)
+    keys = add_up(model.seconds("generate_key", _key_shape(use.spec, chain)) for use in spec.manifest.uses)
     public = model.seconds("generate_key", Shape(chain.ring_degree, len(chain.primes), 1, (len(chain.primes),)))
     return keys + public + model.fresh_seconds(spec.manifest.total_resident_bytes)
 

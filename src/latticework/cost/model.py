@@ -13,6 +13,7 @@ from latticework.cost.work import work
 from latticework.errors import FormatError
 from latticework.instructions.work import Shape, Work
 from latticework.params import ModulusChain
+from latticework.sums import add_up
 
 _N_LOG_N = ("ntt", "fft")
 _BYTES = ("read_byte", "fresh_byte")
@@ -76,12 +77,12 @@ class CostModel:
             kernels = self.kernel_seconds(op, row.shape) if row.ring_degree == nearest else 0.0
             if kernels > 0:
                 ratios.setdefault(row.q_limbs, []).append(row.seconds / kernels)
-        means = [(q_limbs, sum(found) / len(found)) for q_limbs, found in sorted(ratios.items())]
+        means = [(q_limbs, add_up(found) / len(found)) for q_limbs, found in sorted(ratios.items())]
         return _interpolate(means, shape.q_limbs) if means else 1.0
 
     def work_seconds(self, units: Work, ring_degree: int) -> float:
         """Seconds of some work, without any operation's overhead."""
-        return sum(count * self.unit_seconds(unit, ring_degree) for unit, count in units.items() if count)
+        return add_up(count * self.unit_seconds(unit, ring_degree) for unit, count in units.items() if count)
 
     def bootstrap_seconds(
         self,

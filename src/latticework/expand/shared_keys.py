@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from latticework.packing.loop_nests.baby_giant import BlockMapPrices, Choice, Places, turned_by
 from latticework.packing.loop_nests.terms import Baby
+from latticework.sums import add_up
 
 STARTS = (1.0, 0.5, 0.25, 0.0)  # shares of the prices of keys, by which descents begin
 ROUNDS = 8  # at most; two or three are usual
@@ -43,7 +44,7 @@ class MapSite:
 
     def price(self, way: RatedWay, held: Mapping[int, float]) -> float:
         """What a way costs where some keys are there, up to a level at which a key costs so much."""
-        return self.runs * way.seconds + sum(max(0.0, self.key - held.get(key, 0.0)) for key in way.keys)
+        return self.runs * way.seconds + add_up(max(0.0, self.key - held.get(key, 0.0)) for key in way.keys)
 
 
 def site(
@@ -75,8 +76,8 @@ def settle(sites: Sequence[MapSite], held: Mapping[int, float]) -> list[Choice]:
 def total(sites: Sequence[MapSite], chosen: Sequence[RatedWay], held: Mapping[int, float]) -> float:
     """What all maps take, and what their different keys cost beyond those that are there anyway."""
     costs = _keys_of(sites, chosen, held)
-    keys = sum(cost - held.get(key, 0.0) for key, cost in costs.items())
-    return keys + sum(of.runs * way.seconds for of, way in zip(sites, chosen, strict=True))
+    keys = add_up(cost - held.get(key, 0.0) for key, cost in costs.items())
+    return keys + add_up(of.runs * way.seconds for of, way in zip(sites, chosen, strict=True))
 
 
 def _keys_of(sites: Sequence[MapSite], chosen: Sequence[RatedWay], held: Mapping[int, float]) -> dict[int, float]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from latticework.sums import add_up
 from latticework.words.escaping import plain_text
 
 
@@ -70,7 +71,7 @@ class Loc:
                     shares[part] = shares.get(part, 0.0) + weight * share
         if len(shares) < 2:
             return next(iter(shares), at)
-        whole = sum(shares.values())
+        whole = add_up(shares.values())
         ordered = sorted(shares, key=lambda loc: (loc.file, loc.line, loc.span, loc.text))
         parts = tuple((loc, shares[loc] / whole) for loc in ordered)
         return cls(at.file, at.line, at.text, at.via, at.span, parts)

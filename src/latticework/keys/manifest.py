@@ -22,6 +22,7 @@ from latticework.packing.keys import (
     galois_element,
 )
 from latticework.params import ModulusChain, modulus_limit_bits, sparse_modulus_limit_bits
+from latticework.sums import add_up
 from latticework.words.figures import over
 
 
@@ -66,7 +67,7 @@ def manifest(code: Executable, chain: ModulusChain) -> KeyManifest:
     bits = []
     for key in code.keys:
         limit = sparse_limit if key.kind == "to_sparse" else dense_limit
-        bits.append(sum(log2(p) for p in chain.limb_primes(tuple(sorted(key_limbs(chain, key))))))
+        bits.append(add_up(log2(p) for p in chain.limb_primes(tuple(sorted(key_limbs(chain, key))))))
         if not chain.insecure and (limit is None or bits[-1] > limit):
             raise SecurityError(
                 f"the {key.kind} key {key.galois_element} would have log2(QP) = {over(bits[-1], limit or 0)} at "

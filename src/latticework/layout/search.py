@@ -30,6 +30,7 @@ from latticework.layout.reasons import Move, Other, Taken
 from latticework.layout.tuning import USUAL, LayoutTuning
 from latticework.packing.pack import MAX_PLACES
 from latticework.plan.placing import Ending, pareto
+from latticework.sums import add_up
 
 MOST_VECTORS = 256  # times as many as the choice that takes the fewest: what it would take is not looked at
 
@@ -110,7 +111,7 @@ class _SearchState:
         moves: Sequence[Move] = (), sent: int = 0,
     ) -> _SearchState:  # fmt: skip
         """The state with one more value placed, its operands moved or the client having sent it."""
-        total = self.seconds + sum(move.seconds for move in moves) + price.seconds
+        total = self.seconds + add_up(move.seconds for move in moves) + price.seconds
         return _SearchState(
             {**self.layouts, value: layout},
             {**self.spent, value: spent},

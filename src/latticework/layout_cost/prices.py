@@ -27,6 +27,7 @@ from latticework.ops.base import shape_of
 from latticework.ops.lowering import Operand, Target
 from latticework.packing.constants import LinearMap
 from latticework.packing.loop_nests.baby_giant import ROTOM, BlockMapPrices
+from latticework.sums import add_up
 from latticework.techniques import ALL, Techniques
 
 BITS_A_LIMB = 45
@@ -261,7 +262,9 @@ class LoweringPrices:
             level = max((levels.get(v, 0) for v in reading), default=0)
             lazy = op.name in _LAZY and self.techniques.lazy_relinearization
             if not lazy:
-                seconds += sum(self._settle(v, pending, spent + levels.get(v, 0) - 1) for v in dict.fromkeys(reading))
+                seconds += add_up(
+                    self._settle(v, pending, spent + levels.get(v, 0) - 1) for v in dict.fromkeys(reading)
+                )
             if maps or op.name != _MAP:
                 seconds += _PRICED[op.name](self.costs, op, spent + level)
             below = level + spent_by(op)
@@ -272,7 +275,7 @@ class LoweringPrices:
                 ):
                     pending.add(result)
         ends = [v for op in block.ops for v in op.results if not v.uses]
-        seconds += sum(self._settle(v, pending, spent + levels[v] - 1) for v in ends)
+        seconds += add_up(self._settle(v, pending, spent + levels[v] - 1) for v in ends)
         return Price(seconds, max((levels[v] for v in ends), default=0))
 
     def _settle(self, value: Value, pending: set[Value], spent: int) -> float:

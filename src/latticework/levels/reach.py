@@ -50,6 +50,7 @@ from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.packing.loop_nests.terms import made_outputs, read_inputs
 from latticework.params import ModulusChain, noise
 from latticework.params.bootstrap_noise import BootstrapNoise, BootstrapStep
+from latticework.sums import add_up
 
 TOLERANCE = 1e-8  # of arguments outside [-1, 1], which rounding may give; errors of polynomials hold so far outside
 MAX_TURNS = 1 << 14  # of all loops together
@@ -502,7 +503,7 @@ class _Run:
         kind, error, slope = _cipher(op.result), polynomial.error, polynomial.steepest
         largest = min(1.0, max(abs(ends[0]), abs(ends[1])))
         self.note(max(largest_terms(stage, 1.0) for stage in polynomial.stages), kind)
-        self.note(sum(map(abs, (*polynomial.weights, polynomial.slope, polynomial.constant))), kind)
+        self.note(add_up(map(abs, (*polynomial.weights, polynomial.slope, polynomial.constant))), kind)
         own = self.polynomial_noise(polynomial, _cipher(op.operands[0]), kind, largest)
         low, high = polynomial.bounds(x.low, x.high)
         off = (error if self.with_functions else 2.0 * error) + self.smeared(polynomial, x, kind)
@@ -526,7 +527,7 @@ class _Run:
         if copies <= 1.0:
             return 0.0
         deviation = float(np.sqrt(np.max(x.variance) * copies))
-        moved, reserved = SMEAR * sum(map(abs, polynomial.weights)) * deviation, reserve_of(polynomial)
+        moved, reserved = SMEAR * add_up(map(abs, polynomial.weights)) * deviation, reserve_of(polynomial)
         self.found.short_bits = max(self.found.short_bits, ceil(log2(moved / reserved)))
         return max(0.0, moved - reserved)
 

@@ -17,6 +17,7 @@ from latticework.dialects.vec import VecType
 from latticework.ir import Block, Op, Value
 from latticework.levels.groups import Groups
 from latticework.levels.plan import TOP, Drop, LevelPlan, Settle, State, after
+from latticework.sums import add_up
 
 
 class LevelPrices(Protocol):
@@ -66,7 +67,7 @@ def worth_lowering(high: LevelPlan, low: LevelPlan, prices: LevelPrices) -> set[
 def plan_seconds(plan: LevelPlan, prices: LevelPrices) -> float:
     """What a plan takes, bootstraps left out; loops by the trips that are known of."""
     priced = _Priced(plan, prices)
-    return sum(times * priced.seconds(op) for op, times in _operations(plan.module.body, 1))
+    return add_up(times * priced.seconds(op) for op, times in _operations(plan.module.body, 1))
 
 
 def _operations(block: Block, times: int) -> Iterator[tuple[Op, int]]:
@@ -96,7 +97,7 @@ class _Priced:
 
     def seconds(self, op: Op) -> float:
         """An operation with the steps on its operands."""
-        return sum(self.steps(op)) + self.own(op)
+        return add_up(self.steps(op)) + self.own(op)
 
     def steps(self, op: Op) -> list[float]:
         """The steps on each operand."""

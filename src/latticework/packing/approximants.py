@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.packing.pack import FloatArray
+from latticework.sums import add_up
 
 Interval = tuple[float, float]
 SMEARED = 1.0 / 8  # of the error of kinked polynomials, that noise of their arguments may add to it
@@ -149,7 +150,7 @@ class KinkedPolynomial(Approximant):
     @property
     def steepest(self) -> float:
         """The largest slope of the function, by t."""
-        slope = self.slope - sum(self.weights)
+        slope = self.slope - add_up(self.weights)
         found = [abs(slope)]
         for _, weight in sorted(zip(self.places, self.weights, strict=True)):
             slope += 2.0 * weight

@@ -19,6 +19,7 @@ from latticework.params.explicit import judge
 from latticework.params.fingerprint import core_parameters
 from latticework.params.security import modulus_limit_bits
 from latticework.params.select import MAX_PRIME_BITS, PrimeSupply, key_switch_ntts
+from latticework.sums import add_up
 from latticework.words.figures import write_value
 
 MIN_PLAIN_BITS = 13
@@ -47,7 +48,7 @@ def bfv_chain(
         return tuple(prime for group in groups for prime in group)
 
     special, primes = largest(p_bits), largest(q_bits)
-    digits = equal_digits(primes, sum(log2(p) for p in special) + 1)
+    digits = equal_digits(primes, add_up(log2(p) for p in special) + 1)
     track = Track(tuple((i,) for i in range(len(primes))), (1.0,) * len(primes))
     return ModulusChain(
         ring_degree, primes, special, digits, (track,), security_bits, insecure, plain_modulus=plain_modulus
@@ -196,7 +197,7 @@ class ChainShape:
     @cached_property
     def log2_p(self) -> float:
         """The special primes."""
-        return sum(log2(p) for p in self.chain.special)
+        return add_up(log2(p) for p in self.chain.special)
 
     @cached_property
     def log2_special(self) -> float:
@@ -205,16 +206,16 @@ class ChainShape:
 
     def log2_q(self, level: int) -> float:
         """The modulus of a level."""
-        return sum(log2(p) for p in self.chain.primes[: level + 1])
+        return add_up(log2(p) for p in self.chain.primes[: level + 1])
 
     def log2_extension(self, level: int) -> float:
         """The basis B of a level."""
-        return sum(log2(p) for p in extension_primes(self.chain, level))
+        return add_up(log2(p) for p in extension_primes(self.chain, level))
 
     def digit_bits(self, level: int) -> tuple[float, ...]:
         """The digits of a key switch at a level."""
         kept = ([self.chain.primes[i] for i in digit if i <= level] for digit in self.chain.digits)
-        return tuple(sum(log2(p) for p in digit) for digit in kept if digit)
+        return tuple(add_up(log2(p) for p in digit) for digit in kept if digit)
 
 
 def extension_primes(chain: ModulusChain, level: int) -> tuple[int, ...]:
@@ -226,7 +227,7 @@ def equal_digits(q: Sequence[int], limit_bits: float) -> tuple[tuple[int, ...], 
     """The primes cut into as few digits of equal length as stay below 2^limit_bits; single ones if none do."""
     for size in range(len(q), 1, -1):
         digits = [tuple(range(i, min(i + size, len(q)))) for i in range(0, len(q), size)]
-        if all(sum(log2(q[limb]) for limb in digit) <= limit_bits for digit in digits):
+        if all(add_up(log2(q[limb]) for limb in digit) <= limit_bits for digit in digits):
             return tuple(digits)
     return tuple((i,) for i in range(len(q)))
 

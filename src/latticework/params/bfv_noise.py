@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from math import exp, exp2, factorial, inf, log, log2
 from typing import Protocol
 
+from latticework.sums import add_up
+
 ERROR_VARIANCE, ERROR_BOUND = 10.5, 21  # centred binomial, 21 pairs
 SECRET_VARIANCE = 2 / 3  # uniform ternary
 MIN_BUDGET_BITS = 2.0  # decryption refuses less
@@ -29,7 +31,7 @@ FAILURE_DEVIATIONS = 13.5  # 2^15 Gaussian coefficients exceed this with probabi
 def log_sum(*terms: float) -> float:
     """log2 of a sum of numbers given by their log2."""
     top = max(terms, default=-inf)
-    return top if top == -inf else top + log2(sum(exp2(max(t - top, -1000.0)) for t in terms))
+    return top if top == -inf else top + log2(add_up(exp2(max(t - top, -1000.0)) for t in terms))
 
 
 class NoiseShape(Protocol):
@@ -218,7 +220,7 @@ def _moment(i: int, cut: float) -> float:
     """The i-th moment of an exponential variable of mean 1, without what lies above `cut`."""
     if cut == inf:
         return float(factorial(i))
-    return factorial(i) * (1 - exp(-cut) * sum(cut**k / factorial(k) for k in range(i + 1)))
+    return factorial(i) * (1 - exp(-cut) * add_up(cut**k / factorial(k) for k in range(i + 1)))
 
 
 def _sum(a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, ...]:

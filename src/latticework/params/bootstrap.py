@@ -20,6 +20,7 @@ from latticework.params.chain import BootstrapCircuit, ModulusChain, Track, next
 from latticework.params.check_set import check_set
 from latticework.params.security import modulus_limit_bits, sparse_modulus_limit_bits
 from latticework.params.select import DIGIT_GAP_BITS, PrimeSupply, cut_digits
+from latticework.sums import add_up
 from latticework.words.figures import over
 
 LEAST_GAP_BITS = 0.1  # of P over a digit of EvalMod and CoeffToSlot: at their scales key switching noise is far below
@@ -182,7 +183,7 @@ def exponential_scales(circuit: BootstrapCircuit, out: float, moduli: list[int])
 
 def _digits(sections: Sections) -> tuple[tuple[int, ...], ...]:
     """Digits by section: the residual ones filled from below, so that low targets need few; those above even."""
-    special_bits = sum(log2(p) for p in sections.special)
+    special_bits = add_up(log2(p) for p in sections.special)
     low = [p for group in (sections.base, *reversed(sections.stc)) for p in group]
     middle = [p for group in reversed(sections.residual) for p in group]
     high = [p for group in reversed(sections.cts + sections.eval_mod) for p in group]
@@ -202,7 +203,7 @@ def evenest_limit(primes: tuple[int, ...], limit_bits: float) -> float:
     """The smallest limit that cuts these primes into as few digits as `limit_bits` does."""
     fewest = len(cut_digits(primes, limit_bits))
     bits = [log2(p) for p in primes]
-    sums = {sum(bits[a:b]) for a in range(len(bits)) for b in range(a + 1, len(bits) + 1)}
+    sums = {add_up(bits[a:b]) for a in range(len(bits)) for b in range(a + 1, len(bits) + 1)}
     enough = (s + 1e-9 for s in sorted(sums) if s >= max(bits))
     return next((s for s in enough if len(cut_digits(primes, s)) == fewest), limit_bits)
 

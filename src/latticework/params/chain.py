@@ -12,6 +12,8 @@ from fractions import Fraction
 from functools import cached_property
 from math import log2, prod
 
+from latticework.sums import add_up
+
 # Of a field that files leave out where it has its default, so that they are as they were before there was the field.
 UNSTORED_DEFAULT = {"unstored_default": True}
 
@@ -106,7 +108,7 @@ class ModulusChain:
     @cached_property
     def log2_qp(self) -> float:
         """Bits of the product of all primes: what security is counted on."""
-        return sum(log2(p) for p in self.primes + self.special)
+        return add_up(log2(p) for p in self.primes + self.special)
 
     def limb_primes(self, limbs: tuple[int, ...]) -> tuple[int, ...]:
         """The primes behind limb numbers."""

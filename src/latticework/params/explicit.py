@@ -26,6 +26,7 @@ from latticework.params.select import (
     cut_digits,
     key_switch_ntts,
 )
+from latticework.sums import add_up
 from latticework.words.figures import over
 
 GroupBits = float | tuple[float, float]  # one prime (two where it exceeds 49 bits), or two of stated sizes
@@ -83,7 +84,7 @@ def explicit_chain(
         limit = modulus_limit_bits(ring_degree, security_bits)
         fitting = [c for c in found if limit is not None and c.log2_qp <= limit] or found[:1]
         return judge(min(fitting, key=key_switch_ntts), insecure)
-    share = sum(sum(_sizes(entry)) for entry in q_bits) / max(num_digits, 1)
+    share = add_up(add_up(_sizes(entry)) for entry in q_bits) / max(num_digits, 1)
     count = max(ceil(share / MAX_PRIME_BITS), 1)
     while True:  # a digit is at most all of Q, so this ends
         try:
@@ -140,12 +141,12 @@ def _chain(
     scales, picked = [2.0 ** wanted[-1]], []
     for level in range(len(levels) - 1, 0, -1):
         ladder = scales[-1] * scales[-1] / 2.0 ** wanted[level - 1]
-        stated = sum(levels[level])
+        stated = add_up(levels[level])
         follows = abs(log2(ladder) - stated) <= LADDER_SLACK_BITS
         picked.append(_group(supply, levels[level], ladder if follows else 2.0**stated))
         below = next_scale(scales[-1], scales[-1], prod(picked[-1]))
         scales.append(below if follows else 2.0 ** wanted[level - 1])
-    picked.append(_group(supply, levels[0], 2.0 ** sum(levels[0])))
+    picked.append(_group(supply, levels[0], 2.0 ** add_up(levels[0])))
     picked.reverse()
     bits_left = 0.0
     for level, (group, scale) in enumerate(zip(picked, reversed(scales), strict=True)):
@@ -207,10 +208,10 @@ def _digits(primes: tuple[int, ...], log2_p: float, num_digits: int | None) -> t
     bits = [log2(p) for p in primes]
     if not 1 <= num_digits <= len(primes):
         raise RangeError(f"Parameters: num_digits={num_digits}; {len(primes)} primes make 1 to {len(primes)} digits")
-    sums = sorted({sum(bits[a:b]) for a in range(len(bits)) for b in range(a + 1, len(bits) + 1)})
+    sums = sorted({add_up(bits[a:b]) for a in range(len(bits)) for b in range(a + 1, len(bits) + 1)})
     smallest = next(s for s in sums if len(cut_digits(primes, s * (1 + 1e-12))) <= num_digits)
     digits = cut_digits(primes, smallest * (1 + 1e-12))
-    largest = max(sum(bits[limb] for limb in digit) for digit in digits)
+    largest = max(add_up(bits[limb] for limb in digit) for digit in digits)
     if largest > log2_p + 1:
         raise PrecisionError(
             f"Parameters: with num_digits={num_digits} the largest digit has {over(largest, log2_p)} bits, more than P "

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.params.chain import ModulusChain
+from latticework.sums import add_up
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -45,7 +46,7 @@ def public_encryption(chain: ModulusChain) -> float:
 def mod_down(ring_degree: int, degree: int = 1) -> float:
     """Rounding of a rescale or a division by P: r0 + r1 s (+ r2 s^2) with each r uniform in [-1/2, 1/2]."""
     spread = SECRET_VARIANCE * ring_degree
-    return sqrt(ROUNDING_VARIANCE * sum(spread**power for power in range(degree + 1)))
+    return sqrt(ROUNDING_VARIANCE * add_up(spread**power for power in range(degree + 1)))
 
 
 def mod_down_by_slot(ring_degree: int, degree: int, shares: FloatArray) -> FloatArray:
@@ -84,7 +85,7 @@ def tail_deviations(gap: int, deviations: float = 6.0) -> float:
     low, high = deviations, 4.0 * deviations
     for _ in range(40):
         middle = (low + high) / 2
-        exceeded = sum(w * erfc(middle / spread) for w, spread in pairs)
+        exceeded = add_up(w * erfc(middle / spread) for w, spread in pairs)
         low, high = (middle, high) if exceeded > wanted else (low, middle)
     return high
 
@@ -94,7 +95,7 @@ def key_product(chain: ModulusChain, level: int, track: int = 0) -> float:
     basis = set(chain.tracks[track].basis(level))
     digits = [prod(chain.limb_primes(tuple(sorted(basis & set(d))))) for d in chain.digits if basis & set(d)]
     special = prod(chain.special)
-    variance = sum(chain.ring_degree * ERROR_VARIANCE * (d / special) ** 2 * ROUNDING_VARIANCE for d in digits)
+    variance = add_up(chain.ring_degree * ERROR_VARIANCE * (d / special) ** 2 * ROUNDING_VARIANCE for d in digits)
     return sqrt(variance)
 
 

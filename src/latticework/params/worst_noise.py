@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import prod
 
 from latticework.params.chain import ModulusChain
+from latticework.sums import add_up
 
 ERROR_BOUND = 21.0
 ROUNDING_BOUND = 0.5 + 2.0**-20  # a lift's float sum may round a tie the other way
@@ -32,11 +33,11 @@ def public_encryption(chain: ModulusChain) -> float:
 
 def mod_down(ring_degree: int, degree: int = 1) -> float:
     """Rounding of a rescale or a division by P: r0 + r1 s (+ r2 s^2)."""
-    return ROUNDING_BOUND * sum(float(ring_degree) ** power for power in range(degree + 1))
+    return ROUNDING_BOUND * add_up(float(ring_degree) ** power for power in range(degree + 1))
 
 
 def key_product(chain: ModulusChain, level: int, track: int = 0) -> float:
     """Errors of the key, weighted by digits of at most half their modulus, after the division by P."""
     basis = set(chain.tracks[track].basis(level))
     digits = [prod(chain.limb_primes(tuple(sorted(basis & set(d))))) for d in chain.digits if basis & set(d)]
-    return sum(chain.ring_degree * ERROR_BOUND * d / 2 for d in digits) / prod(chain.special)
+    return add_up(chain.ring_degree * ERROR_BOUND * d / 2 for d in digits) / prod(chain.special)

@@ -14,6 +14,7 @@ from latticework.ir import Builder, Loc, Module, Op, Pass, Value, rebuild
 from latticework.packing.constants import LinearMap
 from latticework.packing.loop_nests.joined import side_by_side
 from latticework.passes.share_inputs import is_block, price
+from latticework.sums import add_up
 
 
 def run(module: Module, _cost: object = None) -> Module:
@@ -34,7 +35,7 @@ def run(module: Module, _cost: object = None) -> Module:
             maps[1] = maps[1].scaled(-1.0)
         operands, joined = _join([t for t in terms if t is not None], maps)
         prices = [price(one) for one in maps]
-        if price(joined) >= sum(prices):
+        if price(joined) >= add_up(prices):
             return False
         alone = [(term.loc, each) for term, each in zip(filter(None, terms), prices, strict=True)]
         builder.loc = Loc.fused(alone, op.loc)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from latticework.instructions.walk import Site
 from latticework.plan.windows import LoopStretches, Visit
+from latticework.sums import add_up
 
 OF_A_WINDOW = 3  # stretches
 
@@ -84,7 +85,7 @@ class Trace:
 
 def shortened(stretches: Sequence[Stretch], most: int) -> list[Stretch]:
     """About so many at most, neighbours being taken together; each is named after the longest in it."""
-    shortest = sum(one.seconds for one in stretches) / most
+    shortest = add_up(one.seconds for one in stretches) / most
     found: list[Stretch] = []
     longest = 0.0
     for one in stretches:

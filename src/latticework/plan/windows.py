@@ -17,6 +17,7 @@ from latticework.instructions.walk import Site
 from latticework.packing.pack import IntArray
 from latticework.params import ModulusChain
 from latticework.plan.uses import Called, Either, KeyPart, KeyStep, Node, Others, Pass, Turns
+from latticework.sums import add_up
 
 MOST_LIMBS = 16  # of a window
 MOST_WINDOWS = 1 << 15  # that are looked at one by one: loops that turn oftener are looked at in a few turns
@@ -286,7 +287,7 @@ class _Windows:
 
     def _seconds(self, node: Others) -> float:
         if id(node) not in self._others:
-            self._others[id(node)] = sum(map(self.seconds, node.sites))
+            self._others[id(node)] = add_up(map(self.seconds, node.sites))
         return self._others[id(node)]
 
     def _visit(self, step: KeyStep, weight: float, line: int | None) -> None:

@@ -17,6 +17,7 @@ from latticework.params import ModulusChain, modulus_limit_bits
 from latticework.params.fingerprint import core_parameters
 from latticework.rlwe.checks import fail, file_bytes, file_path, locate, needs, whole
 from latticework.rlwe.parameter_files import read_chain, write_chain
+from latticework.sums import add_up
 
 MAX_THREADS = 1024
 
@@ -110,12 +111,12 @@ class ChainParameters:
     @property
     def log2_q(self) -> float:
         """Bits of the ciphertext modulus at the highest level."""
-        return sum(log2(p) for p in self.chain.primes)
+        return add_up(log2(p) for p in self.chain.primes)
 
     @property
     def log2_p(self) -> float:
         """Bits of the special primes."""
-        return sum(log2(p) for p in self.chain.special)
+        return add_up(log2(p) for p in self.chain.special)
 
     @property
     def log2_qp(self) -> float:
@@ -167,7 +168,7 @@ class ChainParameters:
         chain = self.chain
         limit = "nothing is secure" if self.limit_bits is None else f"at most {self.limit_bits}"
         verdict = ", INSECURE: for tests only" if chain.insecure else ""
-        digits = [sum(log2(chain.primes[limb]) for limb in digit) for digit in chain.digits]
+        digits = [add_up(log2(chain.primes[limb]) for limb in digit) for digit in chain.digits]
         rows = [
             *self._scheme_rows(),
             ("log2 Q", f"{self.log2_q:.1f}", f"{len(chain.primes)} primes, {self.levels} levels above the last"),

@@ -53,7 +53,7 @@ def _reading_text(reading: Reading, extents: Shape, name: str, shape: Shape) -> 
     rest = [*reading.strides, reading.start]
     for axis in range(len(shape)):
         weight = prod(shape[axis + 1 :])
-        taken = [int(np.fix(n / weight)) for n in rest]
+        taken = [int(n / weight) for n in rest]  # rounded towards zero
         rest = [n - weight * t for n, t in zip(rest, taken, strict=True)]
         reach = sum(abs(t) * (n - 1) for t, n in zip(taken, extents, strict=False))
         if reach >= shape[axis]:

@@ -40,6 +40,7 @@ from latticework.levels.loops.writing import (
     captured_by,
     inits_of,
 )
+from latticework.sums import add_up
 
 HARDLY = 0.025  # more
 WORTH_COPIES = 0.1  # of a loop's time, that copies of its body have to save
@@ -439,7 +440,7 @@ class LoopPlanner:
         later = trips - self.without(trips) - 1  # iterations that surely spend levels of bootstraps
         if ceil((later * self.spent(1) + needed) / self.residual) > worth * had:
             return False
-        grouped = parts.groups * group.seconds + sum(line.seconds for line in apart)
+        grouped = parts.groups * group.seconds + add_up(line.seconds for line in apart)
         self.copied = self.line(self.starts, trips, ends)
         return self.copied.seconds < worth * grouped
 

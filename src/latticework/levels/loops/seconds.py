@@ -9,6 +9,7 @@ from latticework.levels.bootstraps import ciphertexts
 from latticework.levels.depth import Env, is_public, levels_of
 from latticework.levels.loops.executed import executions
 from latticework.levels.placement.vec_problem import VecPrices
+from latticework.sums import add_up
 
 USUAL_TRIPS = 40  # of loops of which nobody knows
 
@@ -16,13 +17,13 @@ USUAL_TRIPS = 40  # of loops of which nobody knows
 def line_seconds(module: Module, starts: Sequence[int | None], residual: int, prices: VecPrices) -> float:
     """Seconds of a module without loops, from inputs at these levels."""
     of = levels_of(module, starts, residual).of
-    return sum(_op_seconds(op, of, residual, prices) for op in module.body.ops[:-1])
+    return add_up(_op_seconds(op, of, residual, prices) for op in module.body.ops[:-1])
 
 
 def _op_seconds(op: Op, of: Env, residual: int, prices: VecPrices) -> float:
     if op.name == "vec.bootstrap":
         target = op.attrs["target"]
-        return sum(prices.bootstrap(target, real=each.real, count=each.number) for each in ciphertexts(op))
+        return add_up(prices.bootstrap(target, real=each.real, count=each.number) for each in ciphertexts(op))
     if not op.name.startswith("vec.") or is_public(op):
         return 0.0
     read = min((level for v in op.operands if (level := of[v]) is not None), default=0)

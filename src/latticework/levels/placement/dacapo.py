@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from latticework.levels.placement.problem import OUTPUT, BootstrapPlacement, OpPrices, Problem, check, evaluate
+from latticework.sums import add_up
 
 AHEAD = 0.5  # of the levels: what is first read later than that bypasses a point
 START = -1
@@ -85,7 +86,7 @@ class _Points:
         """All values of a point's set at the top."""
         top = self.problem.residual
         values = [v for v in self.sets[point] if plan.levels[v] < top]
-        seconds = plan.seconds + sum((self.problem.values[v].alone or ())[top] for v in values)
+        seconds = plan.seconds + add_up((self.problem.values[v].alone or ())[top] for v in values)
         return _Plan(seconds, plan.levels | dict.fromkeys(values, top), plan.raised | dict.fromkeys(values, point))
 
     def _run(self, plan: _Plan, point: int, points: set[int]) -> Iterator[tuple[int, _Plan]]:

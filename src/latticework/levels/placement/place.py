@@ -23,6 +23,7 @@ from latticework.levels.placement.problem import (
 )
 from latticework.levels.placement.schedule import schedule
 from latticework.levels.placement.search import Floats, Found, Search, dearest_path
+from latticework.sums import add_up
 
 FIRST_STATES, STATES, LEAST_STATES = 64, 1024, 16
 WORK = 400_000  # states times live values times operations of one search: a second or two
@@ -95,7 +96,7 @@ class _PlacementSearch:
         self._keep(nothing)
         values = [self.problem.values[v] for v in self.problem.refreshable]
         cheapest = min((min([*(v.alone or ())[1:], *(v.shared or ())[1:]]) for v in values), default=np.inf)
-        once = sum(min(op.seconds) for op in self.problem.ops) + cheapest
+        once = add_up(min(op.seconds) for op in self.problem.ops) + cheapest
         return once if nothing is None else min(once, nothing.seconds)
 
     def _affordable(self, order: Sequence[int], states: int) -> int:

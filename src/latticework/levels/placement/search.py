@@ -20,6 +20,7 @@ import numpy.typing as npt
 from latticework.levels.placement.halves import Halves
 from latticework.levels.placement.pairs import Pairs
 from latticework.levels.placement.problem import OUTPUT, Problem
+from latticework.sums import add_up
 
 Floats = npt.NDArray[np.float64]
 Levels = npt.NDArray[np.uint8]
@@ -94,7 +95,7 @@ def dearest_path(problem: Problem, alone: Sequence[Floats | None]) -> float:
     """What any placement takes at least, in any order: two refreshes on one path are never refreshed together."""
     ahead = least_ahead(problem, alone)
     dearest = max((ahead[v][level] for v, level in problem.wanted.items()), default=0.0)
-    return float(dearest) + sum(min(op.seconds) for op in problem.ops)
+    return float(dearest) + add_up(min(op.seconds) for op in problem.ops)
 
 
 class Search:
@@ -114,7 +115,7 @@ class Search:
         self.problem, self.order, self.alone, self.paired = problem, order, alone, paired
         self.states, self.limit = states, limit
         self.ahead = least_ahead(problem, alone)
-        self.rest = sum(min(op.seconds) for op in problem.ops)  # of operations not yet visited, at least
+        self.rest = add_up(min(op.seconds) for op in problem.ops)  # of operations not yet visited, at least
         self.live: list[int] = list(problem.wanted)
         self.needs: Levels = np.array([list(problem.wanted.values())], dtype=np.uint8).reshape(1, -1)
         self.seconds: Floats = np.zeros(1)

@@ -104,7 +104,7 @@ void for_each_launch(std::span<const LiftPart> parts, const Call& call) noexcept
 
 /// Rows of a full tile.
 template <class A>
-void lift_rows(GpuQueue& queue, const Rows& out, std::span<const LiftPart> parts) noexcept {
+void lift_whole_tiles(GpuQueue& queue, const Rows& out, std::span<const LiftPart> parts) noexcept {
   Staging staging(queue);
   for_each_launch(parts, [&](std::span<const LiftPart> some, std::size_t row) {
     queue.launch<LiftNttRow<A>>(
@@ -117,7 +117,7 @@ void lift_rows(GpuQueue& queue, const Rows& out, std::span<const LiftPart> parts
 
 /// Any rows, from few limbs.
 template <class A>
-void lift_jobs(GpuQueue& queue, const Rows& out, std::span<const LiftPart> parts) noexcept {
+void lift_short(GpuQueue& queue, const Rows& out, std::span<const LiftPart> parts) noexcept {
   using Kernel = LiftRows<A>;
   const std::size_t threads = degree_of(queue) / Kernel::kWords;  // of a row
   const std::size_t most = most_targets(parts),
@@ -139,7 +139,7 @@ template <class A>
 void lift_parts(Queue& q, const Rows& out, std::span<const LiftPart> parts) noexcept {
   GpuQueue& queue = gpu_queue(q);
   const auto fits = [&](const LiftPart& part) { return is_in_order(part) && is_short<A>(queue, part); };
-  if (std::ranges::all_of(parts, fits)) return lift_jobs<A>(queue, out, parts);
+  if (std::ranges::all_of(parts, fits)) return lift_short<A>(queue, out, parts);
   std::size_t row = 0;
   for (const LiftPart& part : parts) {
     lift_part<A>(q, rows_of(out, row, std::span(part.table->to).subspan(part.first, part.count)), part);
@@ -161,7 +161,7 @@ bool LiftEntries<A>::lift_ntt_begin(Queue& q, Rows out, std::span<const LiftPart
   if (parts.empty()) return false;
   if (queue.transform() == NttForm::kRadix8 && queue.tables().log_degree == Radix8::kLogTile &&
       std::ranges::all_of(parts, is_in_order) && most_sources(parts) <= kMostSplitAnew) {
-    lift_rows<A>(queue, out, parts);
+    lift_whole_tiles<A>(queue, out, parts);
     return false;
   }
   lift_parts<A>(q, out, parts);

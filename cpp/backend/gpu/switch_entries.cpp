@@ -12,6 +12,7 @@ namespace lw::gpu {
 namespace {
 
 constexpr std::size_t kMostPairs = KeyProduct<Fp64>::kMostPairs, kMostKeys = KeyProduct<Fp64>::kMostKeys;
+static_assert(kMostPairs >= kMaxLimbs, "all digits of a limb");
 constexpr std::size_t kShareOfDigits = 2 * kCacheShare, kShareOfBabies = 2 * kCacheShare;  // of the cache, in diag_sums
 
 std::size_t num_lifted(const SwitchSource& source) noexcept {

@@ -104,3 +104,18 @@ def test_mod_downs_by_batches(backend, degree, removed, rng):
     for limbs in (3, 2, 1):
         ring.cache_bytes = limbs * 2 * degree * WORD
         np.testing.assert_array_equal(ring.mod_down(x, rest, inverse, removed, Q), expected)
+
+
+@pytest.mark.parametrize(("backend", "degree"), with_sizes(GPUS, [64], 64))
+@pytest.mark.parametrize(("bits", "sources"), [(45, n) for n in (1, 4, 5, 8, 9, 10, 11)] + [(50, 7), (50, 9)])
+def test_lifts_from_many_limbs(backend, degree, bits, sources, rng):
+    """From as many as a thread keeps in registers, and from more; and where sums take fewer products than there are."""
+    primes = oracle.find_primes([2**bits - (i + 1) * 2 ** (bits - 9) for i in range(sources + 3)], degree)
+    ring, ref = (_core.Ring(degree, primes, backend=name, threads=1) for name in (backend, "ref"))
+    limbs, targets = list(range(sources)), list(range(sources, sources + 3))
+    x = residues(ring, limbs, 2, rng)
+    found, kernels = kernels_of(backend, lambda: ring.lift(x, limbs, targets))
+    np.testing.assert_array_equal(found, ref.lift(x, limbs, targets))
+    if kernels is not None:
+        is_short = sources <= 10 and not (bits == 50 and sources == 9 and "u64" not in backend)
+        assert (kernels["lift_rows"], kernels["lift"]) == (is_short, not is_short)

@@ -122,8 +122,7 @@ def _altum_age(prepared: Any) -> ZooModel:
 
     network, x = prepared
     program = lw.from_torch(network, torch.tensor(x[0]))
-    # One range for all sites: new rows leave the ranges that 48 rows show of some of 20318.
-    return ZooModel(program, x[:48], x[48:], None, {"degree": 15, "precision_bits": 12, "scale_columns": False})
+    return ZooModel(program, x[:48], x[48:], None, {"degree": 15, "precision_bits": 12})
 
 
 def _altum_age_prepared() -> Any:

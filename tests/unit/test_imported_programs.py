@@ -192,6 +192,9 @@ def test_columns_of_imported_models_are_scaled_unless_told_otherwise() -> None:
     scaled = lw.compile(linear(rng), **small).plan.client
     assert scaled.owner is not None and scaled.secret_inputs[0].high < 1.21
     assert lw.compile(linear(rng), scale_columns=False, **small).plan.client.owner is None
+    few = {**small, "calibrate": x[:3]}  # of four columns: most other rows are beyond the range of some
+    assert lw.compile(linear(rng), **few).plan.client.owner is None
+    assert lw.compile(linear(rng), scale_columns=True, **few).plan.client.owner is not None
     assert lw.compile(linear(rng), **{**small, "calibrate": x / x.max(0)}).plan.client.owner is None
     assert (
         scaled.levels_spent == lw.compile(linear(rng), **{**small, "calibrate": x / x.max(0)}).plan.client.levels_spent

@@ -162,7 +162,8 @@ def compile(
                     brings: steps of latticework.owner; `calibrate` and `example` are then what the owner has
     scale_columns   the client brings each column (element of the last axis) of an input to [-1, 1] by its own range in
                     calibration, and the program undoes that; accepted ranges are then of single columns. None: inputs
-                    of imported models whose columns differ. It is free where linear operations come first
+                    of imported models whose columns differ, where there are as many rows as columns. It is free where
+                    linear operations come first
     algorithm       by which operations of a circuit get their lanes: "search", "annealing" (as Coyote does) or
                     "scalar" (one operation at a time); "tensors": as operations on arrays, which "search" takes too
                     where they are cheaper;  effort  "fast", "normal" or "max";  seed  of its random choices

@@ -84,7 +84,8 @@ def find_scalings(
 ) -> list[ColumnScaling]:
     """Inputs whose columns are to be scaled.
 
-    asked  by the user: all inputs; not asked, those of imported models that are rows of unlike columns
+    asked  by the user: all inputs; not asked, those of imported models that are rows of unlike columns, if there are as
+           many rows as columns: with fewer, nearly every other row is beyond the range of some column
     """
     if asked is False or (asked is None and not program.scales_columns):
         return []
@@ -100,7 +101,8 @@ def find_scalings(
         least = INPUT_MARGIN * np.maximum(size, 1.0) / (1.0 + 2 * INPUT_MARGIN)  # as an unscaled constant has
         half = np.where(varies, (high - low) / 2, least)
         gain = size.max() / half[varies].min() if varies.any() else 1.0
-        if asked or (len(value.type.shape) <= 2 and gain >= LEAST_GAIN):
+        is_known = len(value.type.shape) <= 2 and len(columns) >= columns.shape[1]
+        if asked or (is_known and gain >= LEAST_GAIN):
             found.append(ColumnScaling(name, np.where(varies, (low + high) / 2, low), half))
     return found
 

@@ -117,7 +117,7 @@ def network_row(place: Place, network: Network) -> Row:
         note = f"a network of this kind, N = {chain.ring_degree}"
         return counted(case, place.counts(run, is_first=False), checked=checked, note=note, details=details)
     seconds, host = place.seconds(run, repeats=5), host_seconds(lambda: at_home(made.sent))
-    return bounded(place, case, seconds, [], "ms", host=host, checked=checked, **details)
+    return bounded(place, case, seconds, [], "ms", name=network.name, host=host, checked=checked, **details)
 
 
 def profile(place: Place, trace: Path) -> str:

@@ -33,12 +33,12 @@ struct ColumnPlace {
 
 /// B: the butterflies.
 template <class A, class B, std::uint32_t kStages>
-class Columns {
+class ColumnStages {
  public:
   using Value = typename A::Value;
   using Prime = typename A::Prime;
 
-  LW_GPU Columns(const Tables& tables, std::uint32_t limb, const Prime& prime) noexcept
+  LW_GPU ColumnStages(const Tables& tables, std::uint32_t limb, const Prime& prime) noexcept
       : log_degree_(tables.log_degree), twiddles_(tables.template twiddles_of<A>(limb)), prime_(prime) {}
 
   LW_GPU void forward(Value (&v)[kColumnWords]) const noexcept { forward_from<0>(v); }
@@ -137,7 +137,7 @@ struct ColumnsKernel : OnePhase {
     struct Of {
       static LW_GPU void run(const typename A::Prime& prime, const Args& args, std::uint32_t limb,
                              typename A::Value (&v)[kColumnWords]) noexcept {
-        const Columns<A, B, kStages> columns(args.tables, limb, prime);
+        const ColumnStages<A, B, kStages> columns(args.tables, limb, prime);
         kIsInverse ? columns.inverse(v) : columns.forward(v);
       }
     };

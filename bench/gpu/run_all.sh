@@ -14,7 +14,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 # PART=seconds, in order
-PARTS="build=130 conformance=60 sanitizer=60 rates=15 ladder=40 operations=50 bootstrap=110 programs=75"
+PARTS="build=180 conformance=50 sanitizer=60 rates=15 ladder=40 operations=50 bootstrap=70 programs=75"
 python=${PYTHON:-python3}
 device=cuda only= patience=1 output=build/gpu/results
 while [ $# -gt 0 ]; do

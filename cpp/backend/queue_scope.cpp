@@ -1,8 +1,8 @@
 #include <bit>
 #include <cstdint>
-#include <mutex>
 
 #include "backend/device.hpp"
+#include "math/brief_lock.hpp"
 
 namespace lw {
 namespace {
@@ -11,11 +11,10 @@ constexpr int kShared = 63;  // the number of all scopes for which no other is l
 
 thread_local int running = 0;
 
-std::mutex mutex;
 std::uint64_t taken = 1;  // bit n: number n has its scope; 0 is that of threads outside of all
 
 int take() noexcept {
-  const std::lock_guard lock(mutex);
+  const BriefLock lock;
   const int number = std::countr_one(taken);
   if (number >= kShared) return kShared;
   taken |= std::uint64_t{1} << number;
@@ -23,7 +22,7 @@ int take() noexcept {
 }
 
 void give_back(int number) noexcept {
-  const std::lock_guard lock(mutex);
+  const BriefLock lock;
   if (number != kShared) taken &= ~(std::uint64_t{1} << number);
 }
 

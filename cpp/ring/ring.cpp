@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string>
 
+#include "math/brief_lock.hpp"
 #include "math/error.hpp"
 #include "math/primes.hpp"
 
@@ -43,8 +44,6 @@ double reciprocal(std::uint64_t q) {
   return std::fma(guess, std::fma(-guess, rounded, 1.0) - guess * rest, guess);
 }
 
-std::mutex copies_mutex;  // of all rows: it is held for a moment, and seldom
-
 }  // namespace
 
 Ring::Ring(std::uint32_t ring_degree, std::vector<std::uint64_t> primes, std::string_view backend, unsigned threads,
@@ -60,7 +59,7 @@ const LiftTable& Ring::lift_table(std::span<const std::uint16_t> from, std::span
   std::sort(sources.begin(), sources.end());
   const LimbList targets(to.begin(), to.end());
 
-  const std::lock_guard lock(mutex_);
+  const BriefLock lock;
   std::unique_ptr<LiftTable>& entry = lifts_[{sources, targets}];
   if (entry == nullptr) {
     auto table = std::make_unique<LiftTable>();
@@ -148,14 +147,14 @@ PolyRows PolyRows::prefix(std::size_t count) const {
 }
 
 std::shared_ptr<const PolyRows> PolyRows::copy_in(const RowForm& form) const {
-  const std::lock_guard lock(copies_mutex);
+  const BriefLock lock;
   const auto found = std::ranges::find_if(copies_, [&](const auto& copy) { return copy->form() == form; });
   return found == copies_.end() ? nullptr : *found;
 }
 
 void PolyRows::keep(std::shared_ptr<const PolyRows> copy) const {
   std::vector<std::shared_ptr<const PolyRows>> lost;  // they go without the lock
-  const std::lock_guard lock(copies_mutex);
+  const BriefLock lock;
   const auto whole = std::stable_partition(copies_.begin(), copies_.end(), [](const auto& c) { return !c->is_lost(); });
   lost.assign(std::move_iterator(whole), std::move_iterator(copies_.end()));
   copies_.erase(whole, copies_.end());

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -58,7 +57,6 @@ class Ring {
   std::uint32_t degree_;
   std::vector<Modulus> moduli_;
   std::unique_ptr<Backend> backend_;
-  mutable std::mutex mutex_;
   mutable std::map<std::pair<LimbList, LimbList>, std::unique_ptr<LiftTable>> lifts_;
 };
 

@@ -394,9 +394,10 @@ def test_a_forked_child_reads_for_itself(case, path, x):
     keys = mapped(case, path, 42)
     wanted = expected(case, x, [0, 1, 2, 0])
     executor = _core.Executor(case.context, in_turn([0, 1, 2, 0]), keys)
-    for _ in range(10):
+    for turn in range(60):
         thread = threading.Thread(target=lambda: executor.run([x]), daemon=True)
         thread.start()
+        time.sleep(turn % 15 * 1e-4)  # in the middle of other steps
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()

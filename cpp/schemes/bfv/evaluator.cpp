@@ -21,6 +21,7 @@
 #include <optional>
 #include <utility>
 
+#include "math/brief_lock.hpp"
 #include "math/error.hpp"
 
 namespace lw::bfv {
@@ -61,10 +62,14 @@ Evaluator::Evaluator(const Context& context, Tick tick) : context_(context), sha
 }
 
 const ProductTables& Evaluator::tables(Level level) const {
-  const std::lock_guard lock(mutex_);
-  std::unique_ptr<const ProductTables>& entry = tables_[context_.limbs(level, Basis::kQ)];
-  if (entry == nullptr) entry = std::make_unique<const ProductTables>(context_, level);
-  return *entry;
+  const LimbList limbs = context_.limbs(level, Basis::kQ);
+  {
+    const BriefLock lock;
+    if (const auto found = tables_.find(limbs); found != tables_.end()) return *found->second;
+  }
+  auto made = std::make_unique<const ProductTables>(context_, level);  // which takes locks
+  const BriefLock lock;
+  return *tables_.try_emplace(limbs, std::move(made)).first->second;
 }
 
 void Evaluator::require_factors(const Ciphertext& a, const Ciphertext& b) const {

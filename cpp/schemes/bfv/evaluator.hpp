@@ -4,7 +4,6 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 
 #include "rlwe/evaluator.hpp"
@@ -39,7 +38,6 @@ class Evaluator {
   const Context& context_;
   lw::Evaluator shared_;
   Tick tick_;
-  mutable std::mutex mutex_;
   mutable std::map<LimbList, std::unique_ptr<const ProductTables>> tables_;  // by Q limbs
 };
 

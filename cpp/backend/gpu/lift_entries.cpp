@@ -119,7 +119,7 @@ void lift_whole_tiles(GpuQueue& queue, const Rows& out, std::span<const LiftPart
 template <class A>
 void lift_short(GpuQueue& queue, const Rows& out, std::span<const LiftPart> parts) noexcept {
   using Kernel = LiftRows<A>;
-  const std::size_t threads = degree_of(queue) / Kernel::kWords;  // of a row
+  const std::size_t threads = degree_of(queue) / 2;  // of a row
   const std::size_t most = most_targets(parts),
                     blocks = num_rows(parts) * out.polys * row_grid(threads, 1, 1).blocks[0];
   const std::size_t wanted = std::clamp<std::size_t>(blocks / (Kernel::kBlocks * num_processors(queue)), 1, most);

@@ -47,7 +47,7 @@ class SharedLiftConstants {
 
   LW_GPU std::uint32_t num_sources() const noexcept { return num_sources_; }
   LW_GPU LiftSource<A> source(std::uint32_t j) const noexcept { return get<LiftSource<A>>(j * kOfSource); }
-  LW_GPU typename A::Prime prime_of(const LiftSource<A>&, std::uint32_t j) const noexcept {
+  LW_GPU typename A::Prime source_prime(std::uint32_t j) const noexcept {
     return get<typename A::Prime>(j * kOfSource + words_in<LiftSource<A>>);
   }
   /// Targets are counted from the first of the block.
@@ -90,14 +90,13 @@ class SharedLiftConstants {
   const std::uint32_t num_sources_;
 };
 
-/// A thread splits kPairs pairs of neighbours, and joins them for all targets of a group, whose sums have room for all
-/// parts, in a grid of (parts of a row,
-/// groups, jobs of each poly).
+/// A thread splits two neighbours, and joins them for all targets of a group, whose sums have room for all parts, in a
+/// grid of (parts of a row, groups, jobs of each poly).
 template <class A>
 struct LiftRows {
   static constexpr KernelName kName{A::kName, "lift_rows"};
-  static constexpr std::uint32_t kThreads = kRowThreads, kBlocks = 3;
-  static constexpr std::uint32_t kPhases = 2, kPairs = 1, kWords = 2 * kPairs;
+  static constexpr std::uint32_t kThreads = kRowThreads, kBlocks = 3;  // 80 registers
+  static constexpr std::uint32_t kPhases = 2;
   struct Registers {};
 
   struct Args {
@@ -131,21 +130,20 @@ struct LiftRows {
 
  private:
   template <std::uint32_t kSources>
-  using Parts = typename A::Value[kSources + 1][kWords];
+  using Parts = typename A::Value[kSources + 1][2];
 
   template <std::uint32_t kSources>
   static LW_GPU void lift(const Args& args, const LiftJob& job, const SharedLiftConstants<A>& constants,
                           const Place& place, std::uint32_t begin, std::uint32_t end) noexcept {
-    const std::uint32_t poly = args.lifts.poly(place), first = kPairs * place.block[0] * place.threads + place.thread;
+    const std::uint32_t poly = args.lifts.poly(place), at = word_of(place);
     Parts<kSources> parts;
-    split<kSources>(parts, constants, job.in, poly, first, place.threads);
+    split<kSources>(parts, constants, job.in, poly, at);
     for (std::uint32_t t = 0; t < end - begin; ++t) {
-      const Global<WordPair> out = pairs_of(args.out.row(poly, job.row + begin + t));
-      const typename A::Prime prime = constants.target_prime(t);
       const LiftTarget<A> target = constants.target(t);
-      typename A::Sum sums[kWords];
+      const typename A::Prime prime = constants.target_prime(t);
+      typename A::Sum sums[2];
       LW_GPU_UNROLL
-      for (std::uint32_t e = 0; e < kWords; ++e) {
+      for (std::uint32_t e = 0; e < 2; ++e) {
         sums[e] = typename A::Sum(target.sums, A::zero());
         sums[e].add(parts[kSources][e], target.minus_total);
       }
@@ -153,45 +151,38 @@ struct LiftRows {
       for (std::uint32_t j = 0; j < kSources; ++j) {
         const typename A::Value weight = constants.weight(t, j);
         LW_GPU_UNROLL
-        for (std::uint32_t e = 0; e < kWords; ++e) sums[e].add(parts[j][e], weight);
+        for (std::uint32_t e = 0; e < 2; ++e) sums[e].add(parts[j][e], weight);
       }
-      LW_GPU_UNROLL
-      for (std::uint32_t i = 0; i < kPairs; ++i) {
-        out.store(first + i * place.threads, {A::to_word(sums[2 * i].value(target.sums, prime)),
-                                              A::to_word(sums[2 * i + 1].value(target.sums, prime))});
-      }
+      pairs_of(args.out.row(poly, job.row + begin + t))
+          .store(at, {A::to_word(sums[0].value(target.sums, prime)), A::to_word(sums[1].value(target.sums, prime))});
     }
   }
 
   template <std::uint32_t kSources>
   static LW_GPU void split(Parts<kSources>& parts, const SharedLiftConstants<A>& constants, const Source& in,
-                           std::uint32_t poly, std::uint32_t first, std::uint32_t threads) noexcept {
+                           std::uint32_t poly, std::uint32_t at) noexcept {
     const std::uint32_t sources = constants.num_sources();
-    WordPair x[kSources][kPairs];
+    WordPair x[kSources];
     LW_GPU_UNROLL
     for (std::uint32_t j = 0; j < kSources; ++j) {
-      LW_GPU_UNROLL
-      for (std::uint32_t i = 0; i < kPairs; ++i) {
-        if (j < sources) x[j][i] = pairs_of(in.row(poly, j)).load(first + i * threads);
-      }
+      if (j < sources) x[j] = pairs_of(in.row(poly, j)).load(at);
     }
-    typename A::LiftParts sums[kWords];
+    typename A::LiftParts sums[2];
     LW_GPU_UNROLL
     for (std::uint32_t j = 0; j < kSources; ++j) {
       if (j >= sources) {
-        LW_GPU_UNROLL
-        for (std::uint32_t e = 0; e < kWords; ++e) parts[j][e] = A::zero();
+        parts[j][0] = parts[j][1] = A::zero();
         continue;
       }
       const LiftSource<A> source = constants.source(j);
-      const typename A::Prime prime = constants.prime_of(source, j);
+      const typename A::Prime prime = constants.source_prime(j);
       LW_GPU_UNROLL
-      for (std::uint32_t e = 0; e < kWords; ++e) {
-        parts[j][e] = sums[e].part(A::from_word(x[j][e / 2].word[e % 2]), source.inverse, source.reciprocal, prime);
+      for (std::uint32_t e = 0; e < 2; ++e) {
+        parts[j][e] = sums[e].part(A::from_word(x[j].word[e]), source.inverse, source.reciprocal, prime);
       }
     }
     LW_GPU_UNROLL
-    for (std::uint32_t e = 0; e < kWords; ++e) parts[kSources][e] = sums[e].multiples();
+    for (std::uint32_t e = 0; e < 2; ++e) parts[kSources][e] = sums[e].multiples();
   }
 };
 

@@ -54,13 +54,14 @@ class TilePasses : public TileRows<A, Tile> {
     for (std::uint32_t i = 0; i < Radix::kWords; ++i) this->shared_.store(move_place(i), row.load(i * Radix::kThreads));
   }
   LW_GPU void store() const noexcept {
-    store([](std::uint32_t, Word word) { return word; });
+    store([](std::uint32_t, std::uint32_t, Word word) { return word; });
   }
-  /// finish(i, word) is what becomes of word i of the thread.
+  /// finish(i, place in the row, word) is what becomes of word i of the thread.
   template <class Finish>
   LW_GPU void store(const Finish& finish) const noexcept {
-    each_moved(
-        [&](std::uint32_t i, std::uint32_t at) { this->out_.store(at, finish(i, this->shared_.load(move_place(i)))); });
+    each_moved([&](std::uint32_t i, std::uint32_t at) {
+      this->out_.store(at, finish(i, at, this->shared_.load(move_place(i))));
+    });
   }
   /// each(i, place in the row) for the words of a thread when those of a warp are side by side.
   template <class Each>

@@ -16,8 +16,10 @@ struct SubScaleArgs {
 /// On full tiles of radix 8: the first passes, and the last one's words on their way to rows.
 template <class A, class Tile>
 struct SubScaleTile : UnrolledPhases<Radix8> {
+  /// Whether words of a are loaded before the last pass, for which integers have no registers.
+  static constexpr bool kIsAhead = A::kArithmetic == Arithmetic::kFp64;
   struct Registers : RowRegisters<A, Radix8, Tile> {
-    Word a[Radix8::kWords];  // loaded before the last pass
+    Word a[kIsAhead ? Radix8::kWords : 1];
   };
 
   template <class... Begin>
@@ -25,9 +27,11 @@ struct SubScaleTile : UnrolledPhases<Radix8> {
                               Registers& registers, const Begin&... begin) noexcept {
     const typename A::Prime& prime = registers.prime;
     const TilePasses<A, A, Radix8, Tile> tile(args.ntt, place, shared, prime);
-    if (phase + 2 == UnrolledPhases<Radix8>::kPhases) {
-      const Global<const Word> a = args.a.row(place.block[2], place.block[1]);
-      tile.each_moved([&](std::uint32_t i, std::uint32_t at) { registers.a[i] = load_once(a, at); });
+    const Global<const Word> a = args.a.row(place.block[2], place.block[1]);
+    if constexpr (kIsAhead) {
+      if (phase + 2 == UnrolledPhases<Radix8>::kPhases) {
+        tile.each_moved([&](std::uint32_t i, std::uint32_t at) { registers.a[i] = load_once(a, at); });
+      }
     }
     if (phase + 1 < UnrolledPhases<Radix8>::kPhases) {
       run_for_prime<ForwardPhases<Radix8, Tile>::template Of, A>(typename ButterfliesOf<A, true>::List(), prime, phase,
@@ -35,9 +39,14 @@ struct SubScaleTile : UnrolledPhases<Radix8> {
       return;
     }
     const typename A::Value scalar = A::from_word(args.scalars.word[place.block[1]]);
-    tile.store([&](std::uint32_t i, Word word) {
-      const typename A::Value found = A::from_word(word);
-      return A::to_word(SubScaleOp::result<A>(A::from_word(registers.a[i]), found, A::zero(), scalar, prime));
+    tile.store([&](std::uint32_t i, std::uint32_t at, Word word) {
+      Word from;
+      if constexpr (kIsAhead) {
+        from = registers.a[i];
+      } else {
+        from = load_once(a, at);
+      }
+      return A::to_word(SubScaleOp::result<A>(A::from_word(from), A::from_word(word), A::zero(), scalar, prime));
     });
   }
 };

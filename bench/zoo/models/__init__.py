@@ -1,0 +1,1 @@
+"""The models, a file for each kind."""

@@ -24,7 +24,7 @@ from latticework.ir.core import (
     spec,
     walk_block,
 )
-from latticework.ir.interpret import interpret, interpret_together
+from latticework.ir.interpret import evaluate, interpret, interpret_together
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module, source_hash
 from latticework.ir.parser import parse_module
@@ -56,6 +56,7 @@ __all__ = [
     "attribute_class",
     "attribute_key",
     "define",
+    "evaluate",
     "interpret",
     "interpret_together",
     "is_attribute",

@@ -45,6 +45,16 @@ def interpret(
     return _Interpreter(module.sources, indices, on_value, instead, known).run(module.body, arguments)
 
 
+def evaluate(op: Op, operands: Sequence[Array], sources: Mapping[str, Array]) -> list[Array]:
+    """The results of one op on arrays, which need not be what its operands are.
+
+    raises  IrError if it has no meaning
+    """
+    if op.spec.meaning is None:
+        raise IrError(f"interpret: {op.name} has no meaning on arrays", at=op.loc)
+    return op.spec.meaning(op, list(operands), _Interpreter(dict(sources), {}, None))
+
+
 def interpret_together(
     module: Module, runs: Sequence[Mapping[str, Any] | Sequence[Any]], *, on_value: OnValue | None = None
 ) -> list[list[Array]]:

@@ -16,6 +16,7 @@ from bench.zoo.packages import member
 FloatArray = npt.NDArray[np.float64]
 
 SITES = 20_318
+ROWS = 272
 
 
 class AltumAge(nn.Module):
@@ -42,13 +43,13 @@ class AltumAge(nn.Module):
 
 
 def altum_age() -> tuple[AltumAge, FloatArray]:
-    """The network with its published weights, and rows around the published centres of the sites, (64, 1, 20318)."""
+    """The network with its published weights, and rows around the published centres of the sites, (ROWS, 1, 20318)."""
     text = io.StringIO(member("biolearn", "biolearn/data/AltumAge.csv").decode())
     rows = list(csv.DictReader(text))
     center, scale = (np.array([float(row[name]) for row in rows]) for name in ("center", "scale"))
     network = AltumAge(center, scale + 1e-8)
     _fill(network, member("biolearn", "biolearn/data/AltumAge.pt"))
-    spread = scale / 1.35 * np.random.default_rng(0).normal(size=(64, 1, SITES))
+    spread = scale / 1.35 * np.random.default_rng(0).normal(size=(ROWS, 1, SITES))
     return network, np.clip(center + spread, 0.0, 1.0)
 
 

@@ -1,13 +1,16 @@
-"""Degrees of functions by `degree=` and `agreement=` of a compilation."""
+"""Degrees of functions by `degree=`, `agreement=` and `tolerance=` of a compilation."""
 
 import re
 
 import numpy as np
 import pytest
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_iris
-from sklearn.neural_network import MLPClassifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.preprocessing import StandardScaler
 
 import latticework as lw
+from latticework.errors import PrecisionError
 
 RNG = np.random.default_rng(3)
 W1, W2, W3 = RNG.normal(size=(4, 6)), RNG.normal(size=(6, 5)), RNG.normal(size=(5, 3))
@@ -101,16 +104,67 @@ def circuit(a, b):
     return a * b
 
 
+def test_results_stay_as_near_as_was_asked():
+    """On rows that were held back: counted again, by what the plan computes without noise."""
+    sums = {}
+    for tolerance in (0.5, 0.05):
+        made = lw.compile(scores, calibrate=DATA, tolerance=tolerance)
+        off = [np.max(np.abs(made.plaintext(row) - scores(row))) for row in DATA[3::4]]
+        assert max(off) <= tolerance
+        assert f"tolerance={tolerance:g}: of 60 rows held back from calibration the results of 60" in made.plan.loss
+        bound = made.plan.client.outputs[0].error_bound
+        assert all(np.max(np.abs(made.simulate(row, noise=True) - scores(row))) <= bound for row in DATA[:20])
+        sums[tolerance] = sum(degrees(made).values())
+    assert sums[0.5] < sums[0.05]
+
+
+def test_a_single_number_has_a_tolerance():
+    made = lw.compile(single, calibrate=DATA, tolerance=0.02)
+    assert max(abs(made.plaintext(row) - single(row)) for row in DATA[3::4]) <= 0.02
+    assert degrees(made)["tanh"] < degrees(lw.compile(single, calibrate=DATA))["tanh"]
+
+
+def test_tolerance_is_in_the_unit_of_the_owner():
+    """Who scales targets back, here by a thousand."""
+    x = RNG.uniform(-1, 1, (200, 3))
+    y = 1000 * np.tanh(x @ [1.0, 2.0, -1.0])
+    network = MLPRegressor(hidden_layer_sizes=(6,), activation="tanh", solver="lbfgs", max_iter=500, random_state=0)
+    fitted = TransformedTargetRegressor(network, transformer=StandardScaler()).fit(x, y)
+    made = lw.compile(lw.from_sklearn(fitted), calibrate=x, tolerance=20.0)
+    off = [np.max(np.abs(np.ravel(made.simulate(row[None])) - fitted.predict(row[None]))) for row in x[3::4]]
+    assert 0.5 < max(off) <= 25.0
+
+
+def test_decisions_have_no_tolerance():
+    x, y = load_iris(return_X_y=True)
+    fitted = MLPClassifier((5,), random_state=0, max_iter=2000, solver="lbfgs").fit(x, y)
+    with pytest.raises(lw.UserError, match="makes decisions of .*; ask for agreement="):
+        lw.compile(lw.from_sklearn(fitted, "predict"), calibrate=x, tolerance=0.1)
+
+
+def test_what_no_degree_reaches_is_refused():
+    with pytest.raises(PrecisionError, match="tolerance=1e-12 is not reached: .* of 60 rows"):
+        lw.compile(scores, calibrate=DATA, tolerance=1e-12)
+
+
 @pytest.mark.parametrize(
     ("program", "options", "told"),
     [
         (scores, {"agreement": 0.99}, "agreement= is measured on calibration samples"),
         (scores, {"agreement": 0.99, "calibrate": DATA[:5]}, "has 5; give at least 8"),
         (scores, {"agreement": 1.2, "calibrate": DATA}, "agreement=1.2; give a share from 0.5 to 1"),
-        (scores, {"agreement": 0.9, "degree": 7, "calibrate": DATA}, "leave one of them out"),
+        (scores, {"agreement": 0.9, "degree": 7, "calibrate": DATA}, "of degree= and agreement= leave all but one out"),
         (scores, {"degree": 0, "calibrate": DATA}, "degree=0; give a whole number from 1 to 1023"),
         (scores, {"degree": True, "calibrate": DATA}, "degree=True; give a whole number"),
         (single, {"agreement": 0.9, "calibrate": DATA}, "the first output is a single number a row"),
+        (scores, {"tolerance": 0.0, "calibrate": DATA}, "tolerance=0.0; give the largest error"),
+        (scores, {"tolerance": np.nan, "calibrate": DATA}, "tolerance=nan; give the largest error"),
+        (scores, {"tolerance": 0.1}, "tolerance= is measured on calibration samples"),
+        (
+            scores,
+            {"tolerance": 0.1, "agreement": 0.9, "calibrate": DATA},
+            "of agreement= and tolerance= leave all but one",
+        ),
         (circuit, {"degree": 7}, "for programs on arrays; circuit is none"),
     ],
 )

@@ -94,8 +94,8 @@ def _remedy(reached: dict[int, float]) -> str:
     sensible = [(degree, floor(bits)) for degree, bits in reached.items() if bits >= 1.0 and degree <= MAX_DEGREE]
     asked = next((f"precision_bits={bits}" for degree, bits in sensible if degree >= USUAL), "")
     less = f"Ask for {asked} (degree {next(d for d, _ in sensible if d >= USUAL)} or less), " if asked else ""
-    rest = "give degree= or agreement= to accept the loss, or make the range of the argument narrower: calibrate on "
-    return (less or "Either ") + rest + "data without outliers, or scale the argument down"
+    rest = "give degree=, agreement= or tolerance= to accept the loss, or make the range of the argument narrower: "
+    return (less or "Either ") + rest + "calibrate on data without outliers, or scale the argument down"
 
 
 def form_words(use: FunctionUse, degree: int) -> str:
@@ -158,7 +158,7 @@ def loss(
     """That degrees which the user gave lose more than precision_bits allows, by how much, and what would do.
 
     share      of the budget for errors, that functions may take
-    agreement  of decisions, where degrees were chosen by it
+    agreement  of rows that were held back, where degrees were chosen by a goal
     """
     fitted, magnitudes = found.fitted, found.magnitudes
     relative = found.effects / np.where(magnitudes > 0.0, magnitudes, np.inf)

@@ -19,6 +19,7 @@ from latticework.commands.compile_options import (
     PrecisionBits,
     RingDegree,
     SecurityBits,
+    Tolerance,
     WeightsFile,
 )
 from latticework.commands.files import Force, prepare
@@ -43,6 +44,7 @@ def accuracy(
     precision_bits: PrecisionBits = 12,
     degree: Degree = None,
     agreement: AgreementShare = None,
+    tolerance: Tolerance = None,
     ring_degree: RingDegree = None,
     security_bits: SecurityBits = 128,
     insecure: AllowInsecure = False,
@@ -74,6 +76,7 @@ def accuracy(
             precision_bits=precision_bits,
             degree=degree,
             agreement=agreement,
+            tolerance=tolerance,
             ring_degree=ring_degree,
             security_bits=security_bits,
             insecure=insecure,

@@ -18,6 +18,7 @@ from latticework.commands.compile_options import (
     PrecisionBits,
     RingDegree,
     SecurityBits,
+    Tolerance,
     WeightsFile,
 )
 from latticework.commands.files import Force, prepare
@@ -45,6 +46,7 @@ def compile(
     precision_bits: PrecisionBits = 12,
     degree: Degree = None,
     agreement: AgreementShare = None,
+    tolerance: Tolerance = None,
     ring_degree: RingDegree = None,
     security_bits: SecurityBits = 128,
     insecure: AllowInsecure = False,
@@ -91,6 +93,7 @@ def compile(
             precision_bits=precision_bits,
             degree=degree,
             agreement=agreement,
+            tolerance=tolerance,
             ring_degree=ring_degree,
             security_bits=security_bits,
             insecure=insecure,

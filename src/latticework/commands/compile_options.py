@@ -14,6 +14,9 @@ Degree = Annotated[int | None, typer.Option(help="Of every function to which the
 AgreementShare = Annotated[
     float | None, typer.Option(help="Share of decisions that are to stay, by which degrees are chosen: 0.995.")
 ]
+Tolerance = Annotated[
+    float | None, typer.Option(help="Largest error of functions in the first output, by which degrees are chosen.")
+]
 PrecisionBits = Annotated[float, typer.Option(help="Bits of every output, relative to the largest.")]
 RingDegree = Annotated[int | None, typer.Option(help="N; the smallest that fits if not given.")]
 SecurityBits = Annotated[int, typer.Option(help="128, 192 or 256.")]

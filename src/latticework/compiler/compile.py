@@ -27,7 +27,7 @@ from latticework.compiler.bootstrapping import BootstrapSearch, quickest
 from latticework.compiler.circuits.compile import check_lane_options, compile_bfv, compile_ckks
 from latticework.compiler.circuits.options import CircuitOptions
 from latticework.compiler.collecting import collect_seldom
-from latticework.compiler.degree_options import asked_degrees, decisions
+from latticework.compiler.degree_options import asked_degrees
 from latticework.compiler.feeding import find_fed, later_samples
 from latticework.compiler.owner_stages import (
     find_scalings,
@@ -78,6 +78,7 @@ def compile(
     precision_bits: float = 12,
     degree: int | None = None,
     agreement: float | None = None,
+    tolerance: float | None = None,
     ring_degree: int | None = None,
     security_bits: int = 128,
     insecure: bool = False,
@@ -127,6 +128,8 @@ def compile(
                     sample, which is held back from calibration: a degree for each function, at the least levels and
                     products. Decisions are what the owner of an imported classifier makes of results, or else the place
                     of the largest number in the last axis of the first output. `precision_bits` then is of noise alone
+    tolerance       largest error that functions may make in the first output, in its own unit, on all samples that are
+                    held back: degrees are chosen as for agreement=
     ring_degree     N, a power of two; the smallest that fits if not given
     insecure        allow a ring_degree that is too small for security_bits; every report says so
     cost_table      a file of `latticework measure` to predict times and choose by; the table of the package if not
@@ -176,7 +179,7 @@ def compile(
         )
     _check_options(precision_bits, ring_degree, security_bits, insecure, techniques)
     _check_scheme(program, scheme)
-    asked = asked_degrees(program, degree, agreement, calibrate)
+    asked = asked_degrees(program, degree, agreement, tolerance, calibrate)
     check_bootstrap(bootstrap, bootstrap_set)
     check_lane_options(algorithm, effort, seed)
     wanted_rows = rows_of(batch, bootstrap_set)
@@ -245,13 +248,13 @@ def compile(
         try:
             traced = to_polynomials(
                 module, samples, precision_bits=float(precision_bits), most_levels=limit, labels=_labels(labels, data),
-                num_given=num_given, assumed=data is None, degrees=replace(asked, compare=decisions(stages, module)),
+                num_given=num_given, assumed=data is None, degrees=asked.options(stages, module),
                 on_event=on_event,
             )  # fmt: skip
         except FunctionsTooDeepError as error:
             raise with_remedy(error, bootstrap, ring_degree, security_bits) from None
     traced = replace(traced, fed=fed)
-    if traced.is_lossy and agreement is None:
+    if traced.is_lossy and not asked.has_goal:
         warnings.warn(traced.loss, ApproximationWarning, stacklevel=4)
 
     def placed(*, scarce_levels: bool) -> Vectors:

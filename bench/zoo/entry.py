@@ -28,15 +28,19 @@ class ZooModel:
 class ZooEntry:
     """What is known of a model before it is here.
 
-    made      imports it; what it takes beyond importing, as training or fetching, is done in `prepare`
+    made      imports it; what it takes beyond importing, as training or fetching, is done in `prepare`, which is given
+              the user's file of digits where the model is  of_digits
     seconds   that a run of one row, the second of a server on one core, is to take at most
     published a figure of others, as (seconds, source)
     rows      that are simulated with noise at most
+    memory    of the server, whose keys stay in their file then; it runs once more after its first run
     """
 
     title: str
-    prepare: Callable[[], Any]
+    prepare: Callable[..., Any]
     made: Callable[[Any], ZooModel]
     seconds: float | None = None
     published: tuple[float, str] | None = None
     rows: int = 256
+    of_digits: bool = False
+    memory: str | None = None

@@ -5,14 +5,19 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import asdict
+from functools import partial
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 import latticework as lw
 from bench.compiling import peak_bytes
+from bench.halo.encrypted import BootstrapClock
 from bench.programs import Stopwatch, layers
 from bench.zoo.cases import ENTRIES
 from bench.zoo.entry import ZooModel
@@ -22,14 +27,17 @@ from latticework.cost import CostModel
 LATER_RUNS = 3
 
 
-def stages(name: str, encrypted: int, threads: int, table: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+def stages(
+    name: str, encrypted: int, threads: int, table: str | None, digits: Path | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """(stage, figures by name) of one model, as they are found: import, compile, run, accuracy.
 
     encrypted  rows that the accuracy report runs encrypted
     threads    of the server
+    digits     file of images and labels, for models that are trained on them
     """
     entry = ENTRIES[name]
-    prepared = entry.prepare()
+    prepared = entry.prepare(digits) if entry.of_digits else entry.prepare()
     lw.compile  # noqa: B018  (imports the compiler)
     started = time.process_time()
     found = entry.made(prepared)
@@ -48,12 +56,14 @@ def stages(name: str, encrypted: int, threads: int, table: str | None) -> Iterat
         "predicted": cost.warm_seconds, "memory": cost.memory.total,
         "functions": [f"{a.function} {a.degree}" for a in model.plan.approximations], "said": model.plan.loss,
     }  # fmt: skip
-    if encrypted:
-        client = model.client(threads=threads)
-        yield "run", _run(model, found, client, threads, cost)
-    told = model.accuracy(
-        found.rows, found.labels, encrypted, simulated=entry.rows, client=client if encrypted else None, progress=False
-    )
+    with nullcontext() if entry.memory is None else TemporaryDirectory() as folder:
+        client = model.client(threads=threads) if encrypted else None
+        if client is not None:
+            keys = client.keygen(None if folder is None else Path(folder) / "keys")
+            server = model.server(keys.public(), threads=threads, memory=entry.memory)
+            later = LATER_RUNS if folder is None else 1
+            yield "run", _run(model, found, client, server, threads, later, cost)
+        told = model.accuracy(found.rows, found.labels, encrypted, simulated=entry.rows, client=client, progress=False)
     yield "accuracy", {
         "measure": told.measure, "decision": told.decision, "rows": told.rows, "refused": len(told.refused),
         "columns": [
@@ -64,28 +74,37 @@ def stages(name: str, encrypted: int, threads: int, table: str | None) -> Iterat
     }  # fmt: skip
 
 
-def _run(model: lw.Model, found: ZooModel, client: Any, threads: int, cost: Any) -> dict[str, Any]:
-    """One row, several times on one server: keys made, first and later runs, by processor time on one thread."""
+def _run(
+    model: lw.Model, found: ZooModel, client: Any, server: Any, threads: int, later: int, cost: Any
+) -> dict[str, Any]:
+    """One row, several times on one server: first and later runs, by processor time on one thread.
+
+    The time of a bootstrap is its share of the last run.
+    """
     clock = time.process_time if threads == 1 else time.perf_counter
-    started = clock()
-    server = model.server(client.keygen().public(), threads=threads)
-    keys = clock() - started
     row = tuple(each[0] for each in found.rows) if isinstance(found.rows, tuple) else (found.rows[0],)
     row = tuple(_as_input(model, place, value) for place, value in enumerate(row))
     runs, around = [], []
-    for _ in range(1 + LATER_RUNS):
+    for _ in range(1 + later):
         started = clock()
         sent = client.encrypt(*row)
-        middle, watch = clock(), Stopwatch()
-        answer = server(sent, on_event=watch)
-        ended = clock()
+        middle, watch, refreshed = clock(), Stopwatch(), BootstrapClock()
+        begun = time.perf_counter()
+        answer = server(sent, on_event=partial(_tell, watch, refreshed))
+        ended, share = clock(), refreshed.seconds / (time.perf_counter() - begun)
         _reveal(client.decrypt(answer))
         runs.append(ended - middle)
         around.append(middle - started + clock() - ended)
     return {
-        "keys": keys, "first": runs[0], "later": median(runs[1:]), "client": median(around[1:]), "peak": peak_bytes(),
+        "first": runs[0], "later": median(runs[1:]), "client": median(around[1:]), "peak": peak_bytes(),
+        "bootstrap": share * runs[-1] / refreshed.bootstraps if refreshed.bootstraps else None,
         "lines": [asdict(line) for line in layers(model.plan, cost, watch.seconds)],
     }  # fmt: skip
+
+
+def _tell(watch: Stopwatch, refreshed: BootstrapClock, event: Any) -> None:
+    watch(event)
+    refreshed(event)
 
 
 def _reveal(found: Any) -> None:

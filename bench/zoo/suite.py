@@ -36,6 +36,9 @@ def zoo(
     threads: Annotated[int, typer.Option(min=1, help="Threads of a server; times of one are processor times.")] = 1,
     limit: Annotated[float, typer.Option(min=1, help="Seconds of wall time that a model may take.")] = 1800.0,
     lines: Annotated[bool, typer.Option(help="Show times by line of each model.")] = False,
+    digits: Annotated[
+        Path | None, typer.Option(help="An .npz of images and labels, for models that are trained on them.")
+    ] = None,
     cost_table: Annotated[Path | None, typer.Option(help="Table of `measure` to predict by.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     output: Annotated[Path | None, typer.Option(help="Write the JSON object there too, after every model.")] = None,
@@ -44,6 +47,10 @@ def zoo(
     chosen = [name for name in ENTRIES if any(fnmatch(name, wanted) for wanted in only.split(","))]
     if not chosen:
         raise typer.BadParameter(f"no model is {only!r}; there are {', '.join(ENTRIES)}", param_hint="--only")
+    if digits is None and (lacking := [name for name in chosen if ENTRIES[name].of_digits]):
+        if chosen == lacking:
+            raise typer.BadParameter(f"{', '.join(lacking)}: give --digits, an .npz of images and labels")
+        chosen = [name for name in chosen if name not in lacking]
     conditions: dict[str, Any] = {
         "threads": threads,
         "time": "processor time of the process" if threads == 1 else "wall time",
@@ -55,7 +62,7 @@ def zoo(
     tables: dict[str, list[dict[str, Any]]] = {}
     for name in chosen:
         with err.status(name):
-            found, problem = _found(name, encrypted, threads, cost_table, limit)
+            found, problem = _found(name, encrypted, threads, cost_table, limit, digits)
         rows += rows_of(name, ENTRIES[name], found, problem)
         if "run" in found:
             tables[name] = found["run"].pop("lines")
@@ -79,13 +86,19 @@ def zoo(
 
 
 def _found(
-    name: str, encrypted: int, threads: int, cost_table: Path | None, limit: float
+    name: str, encrypted: int, threads: int, cost_table: Path | None, limit: float, digits: Path | None
 ) -> tuple[dict[str, Any], str | None]:
     """What each stage found, and what ended them if something did."""
     found: dict[str, Any] = {}
     try:
         for stage, figures in parts_of(
-            stages, name, encrypted, threads, None if cost_table is None else str(cost_table), limit_seconds=limit
+            stages,
+            name,
+            encrypted,
+            threads,
+            None if cost_table is None else str(cost_table),
+            digits,
+            limit_seconds=limit,
         ):
             found[stage] = figures
     except (lw.UserError, RuntimeError, TimeoutError, ChildProcessError) as error:
@@ -118,6 +131,8 @@ def rows_of(name: str, entry: ZooEntry, found: dict[str, Any], problem: str | No
             Row(name, "encryption and decryption", "s", run["client"], checked=checked),
             Row(name, "peak memory", "MB", run["peak"] / 1e6),
         ]
+        if run["bootstrap"] is not None:
+            rows.append(Row(name, "one bootstrap of that run", "s", run["bootstrap"], checked=checked))
     for column, figures in columns.items():
         details = {key: value for key, value in figures.items() if key != "name"} | {
             key: accuracy[key] for key in ("measure", "decision", "refused")

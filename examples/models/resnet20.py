@@ -4,8 +4,8 @@ python examples/models/resnet20.py digits.npz --weights resnet20.pt
 
 The file of digits holds `images` (n, 28, 28) of bytes and `labels` (n,). The network is the one for small pictures in
 K. He et al., Deep residual learning for image recognition (2016), section 4.2, as usually written: ReLU, batch norms,
-three stages of three blocks with 16, 32 and 64 channels, convolutions of single pixels beside the blocks that halve the
-picture, and the mean of whole maps before the last layer. Digits are framed to 32 x 32 and stand in three equal channels.
+three stages of three blocks with 16, 32 and 64 channels, convolutions of single pixels beside the blocks that halve
+the picture, and the mean of whole maps before the last layer. Digits are framed to 32 x 32, in three equal channels.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("digits", type=Path, help="an .npz of images and labels")
     parser.add_argument("--weights", type=Path, default=Path("resnet20.pt"), help="where the state dict goes")
-    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     pictures, labels = digits(asked.digits)

@@ -10,7 +10,14 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
 
 import latticework as lw
+from latticework.accuracy.agreement import DegreeOptions
+from latticework.accuracy.effects import with_polynomials
+from latticework.accuracy.goals import SameDecisions, same_largest
+from latticework.accuracy.uses import uses_of
+from latticework.compiler.pipeline import to_tensors
 from latticework.errors import PrecisionError
+from latticework.frontend import calibrate
+from latticework.ir import interpret
 
 RNG = np.random.default_rng(3)
 W1, W2, W3 = RNG.normal(size=(4, 6)), RNG.normal(size=(6, 5)), RNG.normal(size=(5, 3))
@@ -79,6 +86,37 @@ def test_more_agreement_takes_no_lower_degrees(chosen):
     held = DATA[3::4]
     assert all(np.argmax(all_agree.plaintext(row)) == np.argmax(scores(row)) for row in held)
     assert sum(degrees(all_agree).values()) >= sum(degrees(chosen).values())
+
+
+@lw.program
+def residual(x: lw.Secret[6]):
+    """Twelve layers, in which errors add up and leave ranges, as those of a function alone do not tell."""
+    for weights, bias in zip(LAYERS, BIASES, strict=True):
+        x = lw.relu(x + (lw.relu(x @ weights[0] + bias) - 1) @ weights[1])
+    return (x - 1) @ LAST
+
+
+LAYERS = np.random.default_rng(4).normal(scale=0.4, size=(6, 2, 6, 6))
+BIASES, LAST = np.random.default_rng(13).normal(scale=0.5, size=(6, 6)), np.random.default_rng(5).normal(size=(6, 4))
+
+
+def test_degrees_by_layer_cost_less_than_the_least_that_is_the_same_for_all():
+    samples = [{"x": x} for x in np.random.default_rng(5).normal(size=(160, 6))]
+    asked = DegreeOptions(goal=SameDecisions(0.975, same_largest))
+    seen, held = asked.parted(samples)
+    module = calibrate(to_tensors(residual, (), None), seen)
+    uses = uses_of(module)
+    wanted = [np.argmax(residual(sample["x"])) for sample in held]
+
+    def agreeing(degrees):
+        made = with_polynomials(module, [u.given_curve.polynomial(d) for u, d in zip(uses, degrees, strict=True)])
+        return sum(np.argmax(interpret(made, sample)[0]) == c for sample, c in zip(held, wanted, strict=True))
+
+    chosen, agreement = asked.applied(module, seen, held)
+    degrees = [use.given for use in uses_of(chosen)]
+    assert agreeing(degrees) == agreement.equal >= 0.975 * len(held)
+    even = next(c for c in range(1, 11) if agreeing([2**c - 1] * len(uses)) >= 0.975 * len(held))
+    assert sum(degree.bit_length() for degree in degrees) < even * len(uses)
 
 
 def test_classes_of_a_classifier_are_compared():

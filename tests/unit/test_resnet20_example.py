@@ -14,7 +14,9 @@ RNG = np.random.default_rng(20)
 @pytest.fixture
 def file(tmp_path):
     kept = tmp_path / "digits.npz"
-    np.savez(kept, images=RNG.integers(0, 256, (12, 28, 28)).astype(np.uint8), labels=np.arange(12, dtype=np.uint8) % 10)
+    np.savez(
+        kept, images=RNG.integers(0, 256, (12, 28, 28)).astype(np.uint8), labels=np.arange(12, dtype=np.uint8) % 10
+    )
     return kept
 
 

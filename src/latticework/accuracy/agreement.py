@@ -4,16 +4,20 @@ Every fourth sample is held back from calibration. A function's degrees are trie
 how far they move results, of what there is to lose: the distance to another decision, or the tolerance. Beginning with
 the lowest degrees, the function is raised a class of levels whose next class takes most off the sum of squares, by what
 it costs in levels and products; on the way so found, the first place is looked for whose polynomials, all together,
-reach the goal on the rows that were held back. Degrees within the last classes go down as long as they do.
+reach the goal on the rows that were held back. What a polynomial does alone says little of what all do: one that moves
+arguments of later functions takes these out of their ranges, and in deep networks errors add up. So the lowest class
+that does for all functions alike is a place too, the cheaper of the two is taken, and from there each function goes
+down by classes, and within its last class, as long as the goal is reached, those first that give up least for what it
+saves.
 After J. Lee et al., Optimized Layerwise Approximation for Efficient Private Inference on FHE (2023, arXiv 2310.10349),
 which minimises the variance of the loss under a budget of time, the same for every layer's choice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 
@@ -38,7 +42,7 @@ AHEAD = 3  # classes that are looked at: the next one may be none better, as whe
 LOWERED = 15  # degrees from which on it pays to go down within a class
 FAR = 1e3  # farther off than this is as bad as can be
 NEAR = 2.0**-24  # nearer than this nothing is gained
-MEASURED = 6  # classes: what functions with kinks move beyond follows from their errors, which halve
+EVEN = 6  # classes that are tried for all functions alike
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ class DegreeOptions:
         if self.goal is None or not any(use.given is None and not use.function.gap for use in uses):
             return module, None
         search = _Search(module, samples, held, self.goal)
-        degrees = search.lowered(search.first())
+        degrees = search.lowered(search.descended(search.first()))
         return _with_degrees(module, degrees), search.agreement(degrees)
 
 
@@ -123,30 +127,45 @@ def _with_degrees(module: Module, degrees: Sequence[int | None]) -> Module:
 
 
 class _Search:
+    """For the degrees of one program.
+
+    free  numbers of the functions that have no degree of their own
+    held  rows that were held back, those that have least to lose first;  wanted  their outputs
+    """
+
     def __init__(self, module: Module, samples: Sequence[Sample], held: Sequence[Sample], goal: Goal) -> None:
         self.module, self.goal, self.uses = module, goal, uses_of(module)
         self.free = [n for n, use in enumerate(self.uses) if use.given is None and not use.function.gap]
-        self.held = space_out(held, affordable_samples(module, held[0], MOST_SAMPLES))
-        self.wanted = [interpret(module, sample) for sample in self.held]
+        spaced = space_out(held, affordable_samples(module, held[0], MOST_SAMPLES))
+        known = [(sample, interpret(module, sample)) for sample in spaced]
+        known.sort(key=lambda pair: goal.nearness(pair[1]))
+        self.held, self.wanted = [sample for sample, _ in known], [outputs for _, outputs in known]
+        self.rows = sum(len(goal.reached(outputs, outputs)) for outputs in self.wanted)
         self.tried = space_out(samples, TRIED_SAMPLES)
         self.exact = [interpret(module, sample) for sample in self.tried]
         self._moves: dict[tuple[int, int], float] = {}
 
     def first(self) -> list[int]:
-        """Classes of the free functions: the first on the way whose polynomials agree."""
-        way = self._way()
+        """Classes of the free functions that do: first on the way, or the same for all where that costs less."""
+        even = next((each for each in self._even() if self.agrees(self.tops(each))), None)
+        way = self._way(inf if even is None else sum(map(_cost, even)))
         wrong, right = -1, 0  # far up polynomials take long to find: so from below in longer and longer steps
-        while not self.agreement(self.tops(way[right])).is_reached:
+        while not self.agrees(self.tops(way[right])):
             if right == len(way) - 1:
+                if even is not None:
+                    return even
                 raise self._refusal(way[right])
             wrong, right = right, min(2 * right + 1, len(way) - 1)
         while right - wrong > 1:
             middle = (wrong + right) // 2
-            if self.agreement(self.tops(way[middle])).is_reached:
+            if self.agrees(self.tops(way[middle])):
                 right = middle
             else:
                 wrong = middle
         return way[right]
+
+    def _even(self) -> list[list[int]]:
+        return [[levels] * len(self.free) for levels in range(FIRST, EVEN + 1)]
 
     def _refusal(self, classes: Sequence[int]) -> PrecisionError:
         last = self.agreement(self.tops(classes))
@@ -157,14 +176,34 @@ class _Search:
             at=self.uses[0].op.loc,
         )
 
+    def descended(self, classes: Sequence[int]) -> list[int]:
+        """Classes as far down, one function after the other, as all still agree."""
+        found = list(classes)
+        left = {place for place, levels in enumerate(found) if levels > FIRST}
+        while left:
+            place = min(left, key=lambda place: self._given_up(place, found[place]))
+            less = [levels - (number == place) for number, levels in enumerate(found)]
+            if not self.agrees(self.tops(less)):
+                left.discard(place)
+                continue
+            found = less
+            if found[place] == FIRST:
+                left.discard(place)
+        return found
+
+    def _given_up(self, place: int, levels: int) -> float:
+        """What one class less adds to the sum of squares, for what it saves."""
+        added = self._move(place, levels - 1) ** 2 - self._move(place, levels) ** 2
+        return added / (_cost(levels) - _cost(levels - 1))
+
     def lowered(self, classes: Sequence[int]) -> list[int | None]:
-        """Degrees within their classes: each at three quarters of the highest where that still does."""
+        """Degrees within their classes: each at three quarters of the highest where all still agree."""
         degrees = self.tops(classes)
         for number in sorted(self.free, key=lambda n: -(degrees[n] or 0)):
             highest = degrees[number] or 0
             less = list(degrees)
             less[number] = 3 * (highest + 1) // 4 - 1
-            if highest >= LOWERED and self.agreement(less).is_reached:
+            if highest >= LOWERED and self.agrees(less):
                 degrees = less
         return degrees
 
@@ -177,18 +216,29 @@ class _Search:
 
     def agreement(self, degrees: Sequence[int | None]) -> Agreement:
         """Of rows that were held back, with polynomials of all these degrees; signs are taken as they are."""
+        return Agreement(self.goal, self.rows, self.rows - sum(self._differing(degrees)))
+
+    def agrees(self, degrees: Sequence[int | None]) -> bool:
+        """Whether as many rows reach the goal as was asked for; too many that do not end it early."""
+        differing = 0
+        for more in self._differing(degrees):
+            differing += more
+            if (self.rows - differing) / self.rows < self.goal.share:
+                return False
+        return True
+
+    def _differing(self, degrees: Sequence[int | None]) -> Iterator[int]:
+        """By sample held back, how many rows do not reach the goal."""
         made = with_polynomials(self.module, [_polynomial(*pair) for pair in zip(self.uses, degrees, strict=True)])
-        equal = rows = 0
-        with np.errstate(all="ignore"):
-            for sample, wanted in zip(self.held, self.wanted, strict=True):
+        for sample, wanted in zip(self.held, self.wanted, strict=True):
+            with np.errstate(all="ignore"):
                 outputs = interpret(made, sample)
                 same = self.goal.reached(wanted, outputs)
-                rows += len(same)
-                equal += int(np.sum(same)) if all(np.isfinite(output).all() for output in outputs) else 0
-        return Agreement(self.goal, rows, equal)
+            is_finite = all(np.isfinite(output).all() for output in outputs)
+            yield len(same) - int(np.sum(same)) if is_finite else len(same)
 
-    def _way(self) -> list[list[int]]:
-        """Classes from the lowest on, one function raised in each step, until none gives anything."""
+    def _way(self, most: float) -> list[list[int]]:
+        """Classes from the lowest on, one function raised a step, until none gives anything or all cost `most`."""
         classes = [FIRST] * len(self.free)
         way = [list(classes)]
         while True:
@@ -197,6 +247,8 @@ class _Search:
             if best is None or steps[best][0] <= 0.0:
                 return way
             classes[best] += steps[best][1]
+            if sum(map(_cost, classes)) >= most:
+                return way
             way.append(list(classes))
 
     def _best_step(self, place: int, levels: int) -> tuple[float, int]:
@@ -206,8 +258,8 @@ class _Search:
             return 0.0, 0
         found = [(0.0, 0)]
         for more in range(1, min(AHEAD, LAST - levels) + 1):
-            products = 2 * (sqrt(2 ** (levels + more)) - sqrt(2**levels))
-            found.append(((now**2 - self._move(place, levels + more) ** 2) / (more + PRODUCT * products), more))
+            cost = _cost(levels + more) - _cost(levels)
+            found.append(((now**2 - self._move(place, levels + more) ** 2) / cost, more))
         return max(found)
 
     def _move(self, place: int, levels: int) -> float:
@@ -224,6 +276,11 @@ class _Search:
                     squares.append(min(float(np.nan_to_num(off, nan=FAR)), FAR) ** 2)
             self._moves[key] = sqrt(sum(squares) / len(squares))
         return self._moves[key]
+
+
+def _cost(levels: int) -> float:
+    """Of polynomials of a class, in levels."""
+    return levels + PRODUCT * 2 * sqrt(2**levels)
 
 
 def _polynomial(use: FunctionUse, degree: int | None) -> IntervalPolynomial | CompositeSign | None:

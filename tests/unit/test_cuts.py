@@ -211,6 +211,52 @@ def test_shapes_at_the_cut_are_those_of_the_program():
     assert kept.owner is None and len(kept.graph.nodes) == 2
 
 
+def test_a_mean_over_mirrored_maps_of_what_the_owner_computes():
+    """Softmax of every map, and their mean: as exported where a network averages over views of one thing."""
+    ends = (
+        node("Softmax", Ref("z"), to="p", axis=1),
+        node("Reshape", Ref("p"), np.array([2, -1]), to="r"),
+        node("Transpose", Ref("r"), to="t", perm=[1, 0]),
+        node("ReduceMean", Ref("t"), to="m", axes=[1], keepdims=0),
+        node("Reshape", Ref("m"), np.array([-1, 3]), to="y"),
+    )
+    program = cut_program(graph(*scores(), *ends, w=W, b=B), KNOWN, ONNX_RULES)
+    assert steps_of(program) == ({}, {"result": ["softmax", "transpose", "reduce", "reshape"]})
+    x = RNG.normal(size=(2, 4))
+    np.testing.assert_allclose(program(x), softmax(x @ W + B, 1).mean(0)[None], rtol=1e-9)
+    model = lw.compile(program, calibrate=RNG.normal(size=(30, 2, 4)), ring_degree=4096, insecure=True, progress=False)
+    client = model.client(threads=1)
+    found = client.decrypt(model.server(client.keygen().public(), threads=1)(client.encrypt(x)))
+    off = np.abs(found.reveal() - softmax(x @ W + B, 1).mean(0)[None])
+    assert (off <= found.error_bound).all() and found.error_bound < 1e-2
+
+
+@pytest.mark.parametrize(
+    ("last", "meaning", "steps"),
+    [
+        (node("ReduceSum", Ref("p"), Ref("axes"), to="y", keepdims=1), lambda p: p.sum(1, keepdims=True), ["reduce"]),
+        (node("ReduceMax", Ref("p"), to="y", keepdims=0), lambda p: p.max(), ["reduce", "reduce"]),
+        (node("ReduceMin", Ref("p"), to="y", noop_with_empty_axes=1), lambda p: p, []),
+        (node("Transpose", Ref("p"), to="y"), lambda p: p.T, ["transpose"]),
+        (node("Transpose", Ref("p"), to="y", perm=[0, 1]), lambda p: p, []),
+    ],
+)
+def test_reductions_and_orders_of_axes_after_what_the_owner_computes(last, meaning, steps):
+    ends = (node("Softmax", Ref("z"), to="p", axis=1), last)
+    program = cut_program(graph(*scores(), *ends, w=W, b=B, axes=np.array([1])), KNOWN, ONNX_RULES)
+    assert steps_of(program) == ({}, {"result": ["softmax", *steps]})
+    x = RNG.normal(size=(2, 4))
+    np.testing.assert_allclose(program(x), meaning(softmax(x @ W + B, 1)), rtol=1e-9)
+
+
+def test_a_mean_of_scores_stays_encrypted():
+    """It is cheap there, and fewer numbers come back; alone it is no reason to move."""
+    mean = node("ReduceMean", Ref("z"), to="y", axes=[0], keepdims=0)
+    means = Converters([*KNOWN, Converter("ReduceMean", lambda x, *, axes, keepdims: np.mean(x, axis=tuple(axes)))])
+    program = cut_program(graph(*scores(), mean, w=W, b=B), means, ONNX_RULES)
+    assert program.owner is None and len(program.graph.nodes) == 3
+
+
 def test_what_cannot_move_is_told():
     late = (*scores(), node("ArgMax", Ref("z"), to="c", name="best", axis=1), node("Mul", Ref("c"), Ref("b"), to="y"))
     with pytest.raises(UnsupportedError, match=r"model:2: ArgMax .*take the place after decryption"):
@@ -259,3 +305,16 @@ def test_whole_numbers_of_pytorch_are_looked_up_by_the_owner():
 
     with pytest.raises(lw.errors.DtypeError, match=r"the input ids is of torch.int64; whole numbers are not encrypted"):
         lw.from_torch(Twice().eval(), example)
+
+
+def test_a_mean_of_views_of_pytorch_is_the_owners():
+    torch = pytest.importorskip("torch")
+
+    class Mirrored(torch.nn.Module):
+        def forward(self, x):
+            return torch.softmax(x @ torch.tensor(W), 1).permute(1, 0).mean(1, keepdim=True).transpose(0, 1).amax(1)
+
+    x = RNG.normal(size=(2, 4))
+    program = lw.from_torch(Mirrored().eval(), torch.tensor(x))
+    assert [s.NAME for s in program.owner.after[0].steps] == ["softmax", "transpose", "reduce", "transpose", "reduce"]
+    np.testing.assert_allclose(program(x), softmax(x @ W, 1).mean(0).max()[None])

@@ -30,6 +30,7 @@ from latticework.owner import (
     Softmax,
     TableRows,
     Threshold,
+    Transpose,
     Votes,
     Winner,
 )
@@ -62,6 +63,7 @@ NUMERIC = [
     ),
     (Reshape((6, 5), (30,)), lambda x: x.reshape(30)),
     (Columns(-1, 5, (4, 0, 0)), lambda x: x[:, [4, 0, 0]]),
+    (Transpose((1, 0)), lambda x: x.T),
 ]
 DECIDING = [
     (Extreme(), lambda x: x.argmax(-1)),
@@ -182,6 +184,8 @@ def test_arguments_of_ranges_are_found_back():
         (Elementary("sqrt"), RNG.uniform(0, 9, size=(500, 2, 3))),
         (Clip(OwnerArray.of(-2.0), OwnerArray.of(1.0)), RNG.normal(size=(500, 2, 3)) * 3),
         (Reshape((2, 3), (6,)), RNG.normal(size=(500, 2, 3))),
+        (Transpose((1, 0)), RNG.normal(size=(500, 3, 2))),
+        (Transpose((2, 0, 1)), RNG.normal(size=(500, 3, 1, 2))),
         (Columns(-1, 5, (4, 1, 1)), RNG.normal(size=(500, 2, 5))),
     ):  # fmt: skip
         shape = step.result_shape(x.shape[1:])
@@ -189,7 +193,7 @@ def test_arguments_of_ranges_are_found_back():
         inside = ((x >= span[0]) & (x <= span[1])).reshape(500, -1).all(1)
         made = step.apply(x)
         np.testing.assert_array_equal(inside, ((made >= -1) & (made <= 2)).reshape(500, -1).all(1))
-        assert 0 < inside.sum() < 500 or isinstance(step, Columns | Reshape | Elementary), step
+        assert 0 < inside.sum() < 500 or isinstance(step, Columns | Reshape | Transpose | Elementary), step
     assert Elementary("absolute").preimage(low, high) is None
 
 
@@ -243,6 +247,9 @@ def test_what_is_no_step_is_refused():
         lambda: Columns(-1, 3, (3,)),
         lambda: Columns(0, 3, (0,)),
         lambda: Reduce("prod", -1),
+        lambda: Transpose((0, 0)),
+        lambda: Transpose((1, 2)),
+        lambda: Transpose(tuple(range(17))),
         lambda: Normalise("l3"),
         lambda: Softmax(dim=0),
         lambda: Votes(1),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from latticework.owner.arrays import Labels, OwnerArray
-    from latticework.owner.axes import Columns, Normalise, Reduce, Reshape
+    from latticework.owner.axes import Columns, Normalise, Reduce, Reshape, Transpose
     from latticework.owner.combining import Branches, Linear, Votes, Winner
     from latticework.owner.elementwise import Affine, Clip, Elementary
     from latticework.owner.endings import ByName, Extreme, Largest, NamesOf, Softmax, Threshold
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
 
 _HOMES = {
     "arrays": ("Labels", "OwnerArray"),
-    "axes": ("Columns", "Normalise", "Reduce", "Reshape"),
+    "axes": ("Columns", "Normalise", "Reduce", "Reshape", "Transpose"),
     "combining": ("Branches", "Linear", "Votes", "Winner"),
     "elementwise": ("Affine", "Clip", "Elementary"),
     "endings": ("ByName", "Extreme", "Largest", "NamesOf", "Softmax", "Threshold"),
@@ -57,6 +57,7 @@ __all__ = [
     "Softmax",
     "TableRows",
     "Threshold",
+    "Transpose",
     "Votes",
     "Winner",
 ]

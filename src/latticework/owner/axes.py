@@ -1,4 +1,4 @@
-"""Steps on whole axes: other shapes, some of the columns, sums and extremes, norms."""
+"""Steps on whole axes: other shapes and orders, some of the columns, sums and extremes, norms."""
 
 from __future__ import annotations
 
@@ -65,6 +65,51 @@ class Reshape(OwnerStep):
     def words(self) -> str:
         """With both shapes."""
         return f"reshape {self.old} to {self.new}"
+
+
+@dataclass(frozen=True)
+class Transpose(OwnerStep):
+    """The last axes in another order: which of them, counted from the first of these, comes where."""
+
+    order: tuple[int, ...]
+
+    NAME: ClassVar[str] = "transpose"
+
+    def __post_init__(self) -> None:
+        if len(self.order) > MAX_AXES or sorted(self.order) != list(range(len(self.order))):
+            raise ValueError(f"{self.order[: MAX_AXES + 1]} is no order of axes")
+
+    @property
+    def depth(self) -> int:
+        """The axes that change places."""
+        return len(self.order)
+
+    def result_shape(self, shape: Shape) -> Shape:
+        """In their order."""
+        axes = last_axes(shape, self.depth)
+        return (*shape[: len(shape) - self.depth], *(axes[i] for i in self.order))
+
+    def decided(self, shape: Shape, choices: int) -> int:
+        """Moves."""
+        return choices
+
+    def apply(self, x: Array) -> Array:
+        """Labels too."""
+        before = np.ndim(x) - self.depth
+        return np.transpose(x, (*range(before), *(before + i for i in self.order)))
+
+    def bounded(self, x: Bounded) -> Bounded:
+        """Moves."""
+        return x.moved(self.apply)
+
+    def preimage(self, low: Array, high: Array) -> Span | None:
+        """Moves back."""
+        back = Transpose(tuple(self.order.index(i) for i in range(self.depth)))
+        return back.apply(low), back.apply(high)
+
+    def words(self) -> str:
+        """With the order."""
+        return f"axes in the order {self.order}"
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,28 @@ def _unsqueeze(moved: MovedNode) -> Steps:
     return common.reshaped(moved, [*moved.shape[:place], 1, *moved.shape[place:]])
 
 
+def _permute(moved: MovedNode) -> Steps:
+    return common.transposed(moved, wholes(moved.given(1, "dims")))
+
+
+def _transpose(moved: MovedNode) -> Steps:
+    order = list(range(len(moved.shape)))
+    first, second = (moved.dim(moved.given(place, f"dim{place - 1}")) for place in (1, 2))
+    order[first], order[second] = order[second], order[first]
+    return common.transposed(moved, order)
+
+
+def _reduction(kind: str) -> StepMaker:
+    def make(moved: MovedNode) -> Steps:
+        axes = moved.given(1, "dim")
+        if moved.options.get("dtype") is not None:
+            raise CannotMoveError("it has a dtype")
+        keep = bool(moved.given(2, "keepdim", False))
+        return common.reduced(moved, kind, None if axes is None else wholes(axes) or None, keep=keep)
+
+    return make
+
+
 def _clamp(moved: MovedNode) -> Steps:
     return common.clipped(moved.given(1, "min"), moved.given(2, "max"))
 
@@ -92,6 +114,9 @@ def _side(*, inclusive: bool, turned: bool) -> StepMaker:
 
 _SAME = "clone.default detach.default alias.default _to_copy.default contiguous.default dropout.default to.dtype"
 _POINTS = {"exp": "exp", "expm1": "expm1", "log": "log", "log1p": "log1p", "sqrt": "sqrt", "abs": "absolute"}
+_REDUCTIONS = {
+    "sum": "sum.default sum.dim_IntList", "mean": "mean.default mean.dim", "max": "amax.default", "min": "amin.default",
+}  # fmt: skip
 
 
 def _named(names: str) -> tuple[str, ...]:
@@ -107,6 +132,9 @@ ATEN_RULES = OwnerRules(
         ),
         (_named("squeeze.dim"), OwnerRule(_squeeze, _squeeze, wanted=False)),
         (_named("unsqueeze.default"), OwnerRule(_unsqueeze, _unsqueeze, wanted=False)),
+        (_named("permute.default"), OwnerRule(_permute, _permute, wanted=False)),
+        (_named("transpose.int"), OwnerRule(_transpose, _transpose, wanted=False)),
+        *((_named(names), OwnerRule(None, _reduction(kind), wanted=False)) for kind, names in _REDUCTIONS.items()),
         *(
             (_named(f"{kind}.Tensor {kind}.Scalar"), OwnerRule(_affine(kind), _affine(kind), wanted=False))
             for kind in ("add", "sub", "mul", "div")

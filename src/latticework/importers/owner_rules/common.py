@@ -15,9 +15,11 @@ from latticework.owner import (
     Elementary,
     Labels,
     OwnerArray,
+    Reduce,
     Reshape,
     TableRows,
     Threshold,
+    Transpose,
 )
 
 _WIDEST = 1e300  # what no number that is encrypted reaches
@@ -54,6 +56,24 @@ def reshaped(moved: MovedNode, sizes: Any) -> Steps:
     if old == new:
         return ()
     return (Reshape(tuple(old[shared:]), tuple(new[shared:])),)
+
+
+def transposed(moved: MovedNode, order: Any) -> Steps:
+    """Axes in another order; the first ones that stay where they are do, so that rows stay rows."""
+    rank = len(moved.shape)
+    new = [int(axis) % rank for axis in order]
+    if sorted(new) != list(range(rank)):
+        raise CannotMoveError(f"{tuple(new)} is no order of {rank} axes")
+    kept = next((place for place, axis in enumerate(new) if place != axis), rank)
+    return () if kept == rank else (Transpose(tuple(axis - kept for axis in new[kept:])),)
+
+
+def reduced(moved: MovedNode, kind: str, axes: Any, *, keep: bool) -> Steps:
+    """A sum, mean or extreme along axes, one after the other; None: along all of them."""
+    rank = len(moved.shape)
+    dims = sorted({moved.dim(axis) for axis in (range(rank) if axes is None else axes)}, reverse=True)
+    gone = 0 if keep else 1  # the last axis goes first, and those before it are then counted from a nearer end
+    return tuple(Reduce(kind, dim + gone * number, keep) for number, dim in enumerate(dims))
 
 
 def affine(kind: str) -> StepMaker:

@@ -192,6 +192,21 @@ def _unsqueeze(moved: MovedNode) -> Steps:
     return common.reshaped(moved, [1 if i in places else next(rest) for i in range(rank)])
 
 
+def _transpose(moved: MovedNode) -> Steps:
+    return common.transposed(moved, moved.options.get("perm") or range(len(moved.shape))[::-1])
+
+
+def _reduction(kind: str) -> StepMaker:
+    def make(moved: MovedNode) -> Steps:
+        moved.first_is_secret()
+        axes = _axes(moved)
+        if not axes and moved.options.get("noop_with_empty_axes", 0):
+            return ()
+        return common.reduced(moved, kind, axes or None, keep=bool(moved.options.get("keepdims", 1)))
+
+    return make
+
+
 def _side(*, inclusive: bool, below: bool) -> StepMaker:
     def make(moved: MovedNode) -> Steps:
         is_first = moved.args[0] is SECRET
@@ -234,12 +249,16 @@ def _count(named: dict[str, Any]) -> int:
 _POINTS = {"Exp": "exp", "Log": "log", "Sqrt": "sqrt", "Abs": "absolute"}
 _ARITHMETIC = {"Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div"}
 _SAME = ("Identity", "Cast", "CastLike", "Dropout")
-_SHAPING = {"Reshape": _reshape, "Flatten": _flatten, "Squeeze": _squeeze, "Unsqueeze": _unsqueeze}
+_SHAPING = {
+    "Reshape": _reshape, "Flatten": _flatten, "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Transpose": _transpose,
+}  # fmt: skip
+_REDUCTIONS = {"ReduceSum": "sum", "ReduceMean": "mean", "ReduceMax": "max", "ReduceMin": "min"}
 
 ONNX_RULES = OwnerRules(
     rules(
         (_SAME, OwnerRule(common.nothing, common.nothing, wanted=False)),
         *(((name,), OwnerRule(make, make, wanted=False)) for name, make in _SHAPING.items()),
+        *(((name,), OwnerRule(None, _reduction(kind), wanted=False)) for name, kind in _REDUCTIONS.items()),
         *(
             ((name,), OwnerRule(common.affine(kind), common.affine(kind), wanted=False))
             for name, kind in _ARITHMETIC.items()

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from latticework import frontend as lw
+from latticework.errors import ShapeError
 from latticework.ir.interpret import interpret
 from latticework.ir.verify import verify
+from latticework.passes import dce
 
 RNG = np.random.default_rng(11)
 W = RNG.normal(size=(4, 6))
@@ -63,6 +65,11 @@ EXPRESSIONS = {
     "squeeze": lambda x, y: np.squeeze(x[None]) + np.expand_dims(x, 0).squeeze(0),
     "expand_dims": lambda x, y: np.expand_dims(x, (0, -1)),
     "broadcast_to": lambda x, y: np.broadcast_to(x, (2, 3, 4)),
+    "broadcast_to twice": lambda x, y: np.broadcast_to(np.broadcast_to(x[:, None, :1], (3, 2, 1)), (4, 3, 2, 5)),
+    "transpose of copies": lambda x, y: np.transpose(np.broadcast_to(x[None], (2, 3, 4)), (2, 0, 1)),
+    "transpose of more axes": lambda x, y: np.transpose(np.broadcast_to(x, (2, 3, 4)), (2, 0, 1)),
+    "transpose twice": lambda x, y: np.transpose(np.transpose(x[None], (2, 0, 1)), (1, 2, 0)),
+    "copies joined": lambda x, y: np.concatenate([x[None]] * 3) + np.concatenate([x, x, x]).reshape(3, 3, 4),
     "x[1:3]": lambda x, y: x[1:3],
     "x[i]": lambda x, y: x[1] + x[-1],
     "x[i, j]": lambda x, y: x[np.int64(2), 3],
@@ -160,6 +167,30 @@ def test_no_operation_where_nothing_changes():
         return x.reshape(2, 3)[:, ...].transpose(0, 1).copy() + 0
 
     assert [op.name for op in lw.trace(same).walk()] == ["tensor.constant", "tensor.add", "loop.yield"]
+
+
+def test_copies_and_orders_of_axes_are_of_what_is_behind_them():
+    """A row of features as the channels of an image, as it is exported, and as one would write it."""
+
+    @lw.program
+    def exported(x: lw.Secret[1, 1, 1, 6]):
+        row = np.transpose(np.transpose(x).reshape(6, 1, 1, 1))
+        wide = np.concatenate([np.concatenate([row] * 4, 1)] * 4, 2)
+        return np.transpose(wide, (0, 3, 1, 2))
+
+    @lw.program
+    def written(x: lw.Secret[1, 1, 1, 6]):
+        return np.broadcast_to(np.transpose(x, (0, 3, 1, 2)), (1, 6, 4, 4))
+
+    @lw.program
+    def grown(x: lw.Secret[1, 4]):
+        return np.broadcast_to(np.broadcast_to(x, (3, 4)), (4, 4))
+
+    modules = [dce.run(lw.trace(program)) for program in (exported, written)]
+    found = [[(op.name, op.attrs) for op in module.walk()] for module in modules]
+    assert found[0] == found[1] and len(found[0]) == 3
+    with pytest.raises(ShapeError, match=r"\(3, 4\) and \(4, 4\) do not broadcast"):
+        lw.trace(grown)
 
 
 def test_operations_carry_the_users_line():

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import ShapeError
-from latticework.ir.core import Value
+from latticework.ir.core import Op, Value
 from latticework.ops import row_rules
 from latticework.ops.base import Case, Shape, Tracer, broadcast_shape, shape_of, tensor_op
 from latticework.ops.cases import random_shape
@@ -22,10 +22,21 @@ def shape(a: Shape, *, shape: Shape) -> Shape:
 
 
 def trace(tracer: Tracer, array: object, shape: Any) -> Value:
-    """np.broadcast_to(array, shape)."""
+    """np.broadcast_to(array, shape); copies of copies are of what is behind them."""
     value = tracer.lift(array)
     new = tuple(int(n) for n in shape) if isinstance(shape, (tuple, list)) else (int(shape),)
-    return value if new == shape_of(value) else tracer.emit(BROADCAST_TO, value, shape=new)
+    if new == shape_of(value):
+        return value
+    maker = value.owner
+    if isinstance(maker, Op) and maker.spec is BROADCAST_TO.spec and _fits(shape_of(value), new):
+        return trace(tracer, maker.operands[0], new)
+    return tracer.emit(BROADCAST_TO, value, shape=new)
+
+
+def _fits(old: Shape, new: Shape) -> bool:
+    """Whether an array broadcasts to a shape; where not, the operation says so of the array that was given."""
+    last = new[max(0, len(new) - len(old)) :]
+    return len(old) <= len(new) and all(m in (1, n) for m, n in zip(old, last, strict=True))
 
 
 def random_case(rng: np.random.Generator, slots: int) -> Case:

@@ -1,4 +1,4 @@
-"""np.concatenate, np.stack and their like: every part among zeros, and their sum."""
+"""np.concatenate, np.stack and their like: every part among zeros, and their sum; copies of one part are broadcast."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from latticework.errors import ShapeError
 from latticework.ir.core import Value
-from latticework.ops import add, reshape
+from latticework.ops import add, broadcast_to, reshape
 from latticework.ops import slice as slicing
 from latticework.ops.base import Tracer, normal_axis, shape_of
 from latticework.ops.pad import pad_zeros
@@ -81,6 +81,8 @@ def _join(tracer: Tracer, name: str, values: Sequence[Value], axis: Any) -> Valu
             "equal"
         )
     length = sum(s[along] for s in shapes)
+    if shapes[0][along] == 1 and all(v is values[0] for v in values):
+        return broadcast_to.trace(tracer, values[0], (*shapes[0][:along], length, *shapes[0][along + 1 :]))
     total: Value | None = None
     start = 0
     for value, shape in zip(values, shapes, strict=True):

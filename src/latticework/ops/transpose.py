@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import ShapeError
-from latticework.ir.core import Value
-from latticework.ops import row_rules
+from latticework.ir.core import Op, Value
+from latticework.ops import broadcast_to, row_rules
 from latticework.ops.base import Case, Shape, Tracer, normal_axes, normal_axis, shape_of, tensor_op
 from latticework.ops.cases import random_shape
 from latticework.ops.lowering import Operand, Target, operand_vector
@@ -22,11 +22,21 @@ def shape(a: Shape, *, axes: tuple[int, ...]) -> Shape:
 
 
 def trace(tracer: Tracer, a: object, axes: Any = None) -> Value:
-    """np.transpose(a, axes); without axes their order is reversed."""
+    """np.transpose(a, axes), of what is behind another transpose or copies; without axes their order is reversed."""
     value = tracer.lift(a)
     rank = len(shape_of(value))
     order = tuple(range(rank))[::-1] if axes is None else normal_axes("transpose", axes, rank)
-    return value if order == tuple(range(rank)) else tracer.emit(TRANSPOSE, value, axes=order)
+    if order == tuple(range(rank)):
+        return value
+    maker = value.owner
+    if isinstance(maker, Op) and maker.spec is TRANSPOSE.spec:
+        return trace(tracer, maker.operands[0], tuple(maker.attrs["axes"][axis] for axis in order))
+    if isinstance(maker, Op) and maker.spec is broadcast_to.BROADCAST_TO.spec:
+        (source,) = maker.operands
+        if len(shape_of(source)) == rank:
+            wide = tuple(shape_of(value)[axis] for axis in order)
+            return broadcast_to.trace(tracer, trace(tracer, source, order), wide)
+    return tracer.emit(TRANSPOSE, value, axes=order)
 
 
 def trace_swapaxes(tracer: Tracer, a: object, axis1: int, axis2: int) -> Value:

@@ -98,9 +98,10 @@ class ICLabel(nn.Module):
 
     def forward(self, image: Any, spectrum: Any, correlation: Any) -> Any:
         """(1, 1, 32, 32), (1, 1, 1, 100), (1, 1, 1, 100) -> (1, 7)."""
+        scalp = self.img_conv(image)
         curves = [net(x) for net, x in ((self.psds_conv, spectrum), (self.autocorr_conv, correlation))]
-        wide = [curve.reshape(1, 100, 1, 1).expand(1, 100, 4, 4) for curve in curves]
-        return self.conv(torch.cat([self.img_conv(image), *wide], 1)).reshape(1, 7)
+        wide = [curve.permute(0, 3, 1, 2).expand(1, 100, 4, 4) for curve in curves]
+        return self.conv(torch.cat([scalp, *wide], 1)).reshape(1, 7)
 
 
 ICLABEL_FOLDER = "mne_icalabel/iclabel/network/assets/"

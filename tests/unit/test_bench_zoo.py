@@ -3,13 +3,18 @@
 import hashlib
 import zipfile
 
+import numpy as np
 import pytest
+from scipy.special import softmax
 
+import latticework as lw
 from bench.zoo import packages
 from bench.zoo.cases import ENTRIES
 from bench.zoo.measure import stages
 from bench.zoo.packages import ModelPackage, NotFetchedError, fetched, member
 from bench.zoo.suite import rows_of, table
+from latticework.analysis.estimate import estimate
+from latticework.cost import CostModel
 
 
 @pytest.fixture
@@ -29,6 +34,44 @@ def test_a_model_is_compiled_run_and_compared():
     later = next(row for row in rows if row.metric == "later run")
     assert later.target == ENTRIES["logistic"].seconds and later.checked
     assert table([row.content() for row in rows]).row_count == 1
+
+
+def narrow(name, weights):
+    """Weights of ICLabelNet with 2, 2 and 3 channels in the place of 128, 256 and 512."""
+    if name == "conv.weight":
+        return np.concatenate([weights[:, :3], weights[:, 512:]], 1)
+    for axis in range(min(weights.ndim, 2)):
+        channels = {128: 2, 256: 2, 512: 3}.get(weights.shape[axis], weights.shape[axis])
+        weights = weights.take(range(channels), axis)
+    return np.ascontiguousarray(weights)
+
+
+@pytest.mark.slow
+def test_both_files_of_a_network_give_one_plan():
+    onnx, torch = pytest.importorskip("onnx"), pytest.importorskip("torch")
+    content, data = ENTRIES["icalabel"].prepare()
+    file, (network, _) = onnx.load_from_string(content), ENTRIES["icalabel-pt"].prepare()
+    for tensor in file.graph.initializer:
+        tensor.CopyFrom(
+            onnx.numpy_helper.from_array(narrow(tensor.name, onnx.numpy_helper.to_array(tensor)), tensor.name)
+        )
+    del file.graph.value_info[:]
+    for name, layer in network.named_modules():
+        if isinstance(layer, torch.nn.Conv2d):
+            layer.weight, layer.bias = (
+                torch.nn.Parameter(torch.tensor(narrow(f"{name}.{part}", getattr(layer, part).detach().numpy())))
+                for part in ("weight", "bias")
+            )
+    found = [
+        ENTRIES["icalabel"].made((file.SerializeToString(), data)),
+        ENTRIES["icalabel-pt"].made((network, data)),
+    ]
+    scores = found[1].program(*(each[0] for each in data))
+    np.testing.assert_allclose(found[0].program(*(each[0] for each in data)), softmax(scores, -1)[0], rtol=1e-5)
+    plans = [lw.compile(one.program, calibrate=one.calibrate, degree=7, progress=False).plan for one in found]
+    counts = [estimate(plan, CostModel.load()).counts for plan in plans]
+    assert counts[0] == counts[1] and counts[0].plaintext_products < 200
+    assert plans[0].chain == plans[1].chain and plans[0].keys == plans[1].keys
 
 
 def test_what_ended_a_model_is_a_row_that_meets_nothing():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from latticework.ir.location import Loc
 
@@ -79,6 +81,20 @@ class ModelGraph:
             for given in node.args:
                 if isinstance(given, ModelGraph):
                     yield from given.all_nodes()
+
+
+def with_names(nodes: Sequence[ModelNode]) -> tuple[tuple[ModelNode, ...], dict[str, Any]]:
+    """Nodes whose arrays of real numbers have names, and those by name: the weights of a model."""
+    constants: dict[str, Any] = {}
+    named = []
+    for node in nodes:
+        options = dict(node.options)
+        for option, value in node.options.items():
+            if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+                name = f"{node.results[0]}.{option}"
+                constants[name], options[option] = value, Ref(name)
+        named.append(replace(node, options=options))
+    return tuple(named), constants
 
 
 def _names(value: Any) -> Iterator[str]:

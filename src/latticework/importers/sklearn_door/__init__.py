@@ -6,6 +6,5 @@ scikit-learn itself is never imported; what reads a class is in the table of its
 from latticework.importers.sklearn_door.door import from_sklearn
 from latticework.importers.sklearn_door.method_program import SklearnProgram
 from latticework.importers.sklearn_door.skops_files import load_skops
-from latticework.importers.sklearn_door.tree_circuits import SklearnCircuit
 
-__all__ = ["SklearnCircuit", "SklearnProgram", "from_sklearn", "load_skops"]
+__all__ = ["SklearnProgram", "from_sklearn", "load_skops"]

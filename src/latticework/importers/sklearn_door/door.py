@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, overload
 
-import numpy as np
-
 from latticework.errors import UnsupportedError, UserError
 from latticework.frontend.plain import plain_array
 from latticework.importers.evaluate import run
-from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
+from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref, with_names
 from latticework.importers.refusals import refuse
+from latticework.importers.sklearn_door.doubtful import added, carried
 from latticework.importers.sklearn_door.fold import fold
 from latticework.importers.sklearn_door.meanings import CONVERTERS
 from latticework.importers.sklearn_door.method_program import SklearnProgram
 from latticework.importers.sklearn_door.steps import Assembly, FittedStep, Reals, StepRefusedError, StepResult
 from latticework.importers.sklearn_door.table import build, methods
-from latticework.importers.sklearn_door.tree_circuits import MAX_DIGITS, FeatureGrid, SklearnCircuit
-from latticework.importers.sklearn_door.tree_doubts import UNMARKED, with_doubt
-from latticework.importers.sklearn_door.tree_ensembles import SUMS
+from latticework.importers.sklearn_door.tree_ensembles import READERS
+from latticework.importers.trees.choice import GIVE_SAMPLES, NO_SAMPLES, TreeChoice, Ways
+from latticework.importers.trees.circuits import SUMS, FeatureGrid, TreeCircuit
+from latticework.importers.trees.doubts import UNMARKED, with_doubts
+from latticework.importers.trees.signs import is_by_signs
 from latticework.ir.location import Loc
-
-Ways = Literal["sign", "exact"]
+from latticework.owner import Finished
 
 
 @overload
@@ -33,11 +33,11 @@ def from_sklearn(
 @overload
 def from_sklearn(
     fitted: Any, method: str | None = None, *, trees: Literal["exact"], samples: Any, digits: int = 8
-) -> SklearnCircuit: ...
+) -> TreeCircuit: ...
 def from_sklearn(
     fitted: Any, method: str | None = None, *, rows: int = 1, trees: Ways | None = None, samples: Any = None,
     gap: float | None = None, mark: bool = True, digits: int = 8,
-) -> SklearnProgram | SklearnCircuit:  # fmt: skip
+) -> SklearnProgram | TreeCircuit:  # fmt: skip
     """A method of a fitted estimator of scikit-learn as a program, with its weights.
 
     fitted  an estimator or a Pipeline; what it holds is read, scikit-learn is not run
@@ -62,9 +62,9 @@ def from_sklearn(
     kind = type(fitted).__name__
     if isinstance(fitted, type) or not hasattr(fitted, "get_params"):
         raise UserError(f"from_sklearn: {kind} is no fitted estimator; give one of scikit-learn, after fit")
-    _check_options(rows, trees, gap, digits)
-    if not isinstance(mark, bool) or (not mark and trees != "sign"):
-        raise UserError(f'from_sklearn: mark={mark!r}; give True, or of trees="sign" False')
+    if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1:
+        raise UserError(f"from_sklearn: rows={rows!r}; give how many rows are encrypted together, 1 or more")
+    TreeChoice("from_sklearn", trees, gap, mark, digits)  # checks them
     loc = Loc(kind, 1)
     width = _width(fitted)
     given = _samples(samples, width)
@@ -81,38 +81,32 @@ def from_sklearn(
     if not width:
         raise UnsupportedError(f"from_sklearn: {kind} has no n_features_in_; call fit first")
     nodes = fold(assembly.nodes, [result.value])
-    nodes, outputs, doubt = with_doubt(nodes, result.value) if mark else (nodes, (result.value,), None)
-    if not mark and any(node.operator == "trees" for node in nodes):
+    outputs, doubt = [result.value], None
+    if mark:
+        marked = with_doubts("from_sklearn", nodes, outputs, carried, added)
+        nodes, doubt = list(marked.nodes), marked.doubts.get(result.value.name)
+        outputs += [marked.told] if marked.told else []
+    elif any(map(is_by_signs, nodes)):
         assembly.notes.append(f"{loc}: {UNMARKED}")
-    named, constants = _with_names(nodes)
-    graph = ModelGraph(kind, (GraphInput("x", (rows, width), loc),), constants, tuple(named), outputs, loc)
+    named, constants = with_names(nodes)
+    graph = ModelGraph(kind, (GraphInput("x", (rows, width), loc),), constants, named, tuple(outputs), loc)
     return SklearnProgram(graph, chosen, result.finish, assembly.notes, doubt)
 
 
-def _check_options(rows: Any, trees: Any, gap: Any, digits: Any) -> None:
-    if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1:
-        raise UserError(f"from_sklearn: rows={rows!r}; give how many rows are encrypted together, 1 or more")
-    if trees not in (None, "sign", "exact"):
-        raise UserError(f'from_sklearn: trees={trees!r}; give "sign" or "exact"')
-    if gap is not None and not (isinstance(gap, int | float) and 0 < gap < 1):
-        raise UserError(f"from_sklearn: gap={gap!r}; give a part of the range of features, such as 2**-10")
-    if not isinstance(digits, int) or isinstance(digits, bool) or not 1 <= digits <= MAX_DIGITS:
-        raise UserError(f"from_sklearn: digits={digits!r}; give 1 to {MAX_DIGITS}")
-
-
-def _exact(step: FittedStep, samples: Reals | None, digits: int, method: str) -> SklearnCircuit | None:
+def _exact(step: FittedStep, samples: Reals | None, digits: int, method: str) -> TreeCircuit | None:
     """A circuit of trees; None, with the refusals noted, where an estimator is no sum of trees."""
-    if step.kind not in SUMS:
+    if step.kind not in READERS:
         return None
     try:
         if samples is None:
-            step.refuse("the range of its features is not known", "give samples=, rows like those of training")
+            step.refuse(NO_SAMPLES, GIVE_SAMPLES)
         if method not in methods(step.estimator):
             step.refuse(f"its {method} cannot be imported", f"take {' or '.join(methods(step.estimator))}")
-        read, finish = SUMS[step.kind]
+        read, finish = READERS[step.kind]
         trees = read(step)
         steps = finish(step, Ref("x"), method).finish
-        return SklearnCircuit(step.kind, trees, FeatureGrid(samples, digits), method, steps, step.loc)
+        results = (Finished("result", SUMS, steps),)
+        return TreeCircuit(step.kind, trees, FeatureGrid(samples, digits), results, step.loc)
     except StepRefusedError as error:
         step.assembly.refusals.append(error.refusal)
         raise refuse(ModelGraph(step.kind, (), {}, (), (), step.loc), step.assembly.refusals) from None
@@ -162,17 +156,3 @@ def _at_values(samples: Reals | None, loc: Loc) -> Callable[[Ref, Sequence[Model
         return found
 
     return at
-
-
-def _with_names(nodes: Sequence[ModelNode]) -> tuple[list[ModelNode], dict[str, Any]]:
-    """Nodes whose arrays have names: the weights of a model."""
-    constants: dict[str, Any] = {}
-    named = []
-    for node in nodes:
-        options = dict(node.options)
-        for option, value in node.options.items():
-            if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-                name = f"{node.results[0]}.{option}"
-                constants[name], options[option] = value, Ref(name)
-        named.append(ModelNode(node.operator, node.args, options, node.results, node.loc, node.version))
-    return named, constants

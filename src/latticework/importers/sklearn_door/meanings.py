@@ -11,7 +11,7 @@ from latticework.frontend.functions import abs as absolute
 from latticework.frontend.functions import reciprocal, rsqrt, softmax
 from latticework.frontend.tracing import Traced
 from latticework.importers.converters import Converter, Converters
-from latticework.importers.sklearn_door.tree_signs import sum_of_trees
+from latticework.importers.trees.signs import sum_of_trees
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
 

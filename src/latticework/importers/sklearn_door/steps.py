@@ -12,9 +12,9 @@ import numpy.typing as npt
 from latticework.importers.graph import ModelNode, Ref
 from latticework.importers.refusals import Refusal
 from latticework.importers.sklearn_door.finishing import Steps
+from latticework.importers.trees.leaves import Reals as Reals
 from latticework.ir.location import Loc
 
-Reals = npt.NDArray[np.float64]
 _UNFITTED = "it is not fitted: it has no {name}"
 _CHANGED = "it has no {name}, which this reads: another version of scikit-learn gives it other attributes"
 

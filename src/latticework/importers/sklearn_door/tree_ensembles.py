@@ -28,8 +28,10 @@ from latticework.importers.sklearn_door.finishing import (
     with_log,
 )
 from latticework.importers.sklearn_door.steps import FittedStep, Reals, StepResult
-from latticework.importers.sklearn_door.tree_signs import by_signs
-from latticework.importers.sklearn_door.trees import Leaf, TreeSum, leaves_of_predictor, leaves_of_tree
+from latticework.importers.sklearn_door.trees import leaves_of_predictor, leaves_of_tree
+from latticework.importers.trees.choice import UNCHOSEN
+from latticework.importers.trees.leaves import Leaf, TreeSum
+from latticework.importers.trees.signs import sign_options
 
 Read = Callable[[FittedStep], TreeSum]
 Finish = Callable[[FittedStep, Ref, str], StepResult]
@@ -178,7 +180,7 @@ def _isolated(step: FittedStep, value: Ref, method: str) -> StepResult:
 
 
 # class -> how it is read, how its sum is finished
-SUMS: dict[str, tuple[Read, Finish]] = {
+READERS: dict[str, tuple[Read, Finish]] = {
     **dict.fromkeys(("DecisionTreeClassifier", "ExtraTreeClassifier"), (one_tree, _shares)),
     **dict.fromkeys(("DecisionTreeRegressor", "ExtraTreeRegressor"), (one_tree, _as_is)),
     **dict.fromkeys(("RandomForestClassifier", "ExtraTreesClassifier"), (forest, _shares)),
@@ -194,22 +196,23 @@ SUMS: dict[str, tuple[Read, Finish]] = {
 
 def build(step: FittedStep, x: Ref, method: str) -> StepResult:
     """A sum of trees, by the way that was chosen."""
-    read, finish = SUMS[step.kind]
+    read, finish = READERS[step.kind]
     if step.assembly.trees != "sign":
         step.refuse(
-            "trees compare, and there are two ways to",
+            UNCHOSEN,
             'choose trees="sign" (approximate), or of trees alone trees="exact" (on digits), with samples= of training',
         )
-    return finish(step, by_signs(step, x, read(step)), method)
+    options = sign_options(read(step), step.assembly.samples_at(x), step.assembly.gap, step.refuse, step.note)
+    return finish(step, step.emit("trees", x, **options), method)
 
 
 _EITHER = 'trees="sign" or "exact"'
 ENTRIES = [
     EstimatorEntry(
-        tuple(name for name in SUMS if SUMS[name][1] is _shares), CHANCES, build, _EITHER
+        tuple(name for name in READERS if READERS[name][1] is _shares), CHANCES, build, _EITHER
     ),
     EstimatorEntry(
-        tuple(name for name in SUMS if name.endswith("Regressor")), ("predict",), build, _EITHER
+        tuple(name for name in READERS if name.endswith("Regressor")), ("predict",), build, _EITHER
     ),
     EstimatorEntry(
         ("GradientBoostingClassifier", "HistGradientBoostingClassifier", "AdaBoostClassifier"),

@@ -11,13 +11,13 @@ import numpy.typing as npt
 from latticework.errors import UserError
 from latticework.frontend import Circuit, bits
 from latticework.frontend.plain import plain_array
-from latticework.importers.sklearn_door.finishing import Steps, affine, finish
-from latticework.importers.sklearn_door.steps import Reals
-from latticework.importers.sklearn_door.trees import TreeSplit, TreeSum
+from latticework.importers.trees.leaves import Reals, TreeSplit, TreeSum
 from latticework.ir.location import Loc
+from latticework.owner import Finished
+from latticework.owner.run import exactly, returned
 from latticework.user.lines import standing_at
 
-MAX_DIGITS = 24
+SUMS = "sums"
 LEAF_BITS = 17  # of the largest sum of leaves, which with its sign fits the plaintext modulus of 20 bits
 
 
@@ -25,14 +25,15 @@ class FeatureGrid:
     """What digits of features say: number q is for features from low + (q - 1/2) * step on, up to the next.
 
     low, step  (features,), public: the owner makes digits with them
+    is_whole   (features,): whose samples are whole numbers, each with a number of its own
     """
 
     def __init__(self, samples: Reals, digits: int) -> None:
         most = (1 << digits) - 1
         self.digits, self.low = digits, samples.min(axis=0)
         reach = samples.max(axis=0) - self.low
-        is_whole = (samples == np.rint(samples)).all(axis=0) & (reach <= most)
-        self.step = np.where(is_whole | (reach == 0), 1.0, reach / most)
+        self.is_whole = (samples == np.rint(samples)).all(axis=0) & (reach <= most)
+        self.step = np.where(self.is_whole | (reach == 0), 1.0, reach / most)
 
     def numbers(self, x: Reals) -> npt.NDArray[np.int64]:
         """Digits of rows (n, features), as whole numbers from 0 to 2^digits - 1."""
@@ -42,26 +43,30 @@ class FeatureGrid:
         return made
 
     def least(self, split: TreeSplit) -> int:
-        """The smallest number that is above a threshold."""
-        return int(np.floor((split.threshold - self.low[split.feature]) / self.step[split.feature])) + 1
+        """The smallest number that is above a threshold, however little."""
+        low, step = float(self.low[split.feature]), float(self.step[split.feature])
+        number = int(np.floor((split.threshold - low) / step))
+        while low + number * step > split.threshold:  # the difference was rounded
+            number -= 1
+        return number + 1
 
 
-class SklearnCircuit(Circuit):
+class TreeCircuit(Circuit):
     """A sum of trees on digits of features, compiled with scheme="bfv".
 
     Called with digits of one row, which `encoded` makes, it computes what is decrypted, a whole number for each output;
-    `finished` makes of that what the method of the estimator returns.
+    `finished` makes of that what the model returns.
 
-    finish  steps after decryption, as plain data
+    results  what is computed of the sums after decryption, each of the output `SUMS`
+    loc      of the model
     """
 
-    def __init__(self, name: str, trees: TreeSum, grid: FeatureGrid, method: str, steps: Steps, loc: Loc) -> None:
+    def __init__(self, name: str, trees: TreeSum, grid: FeatureGrid, results: Sequence[Finished], loc: Loc) -> None:
         values = np.array([leaf.value for leaf in trees.leaves])
         largest = np.abs(values).max()
         self._unit = float(largest * trees.count) / (1 << LEAF_BITS) or 1.0
         self._values = np.rint(values / self._unit).astype(np.int64)
-        self._trees, self.grid, self.method = trees, grid, method
-        self.finish = (affine(self._unit, trees.constant), *steps)
+        self._trees, self.grid, self.results = trees, grid, tuple(results)
 
         def function(digits: Any) -> Any:
             with standing_at(loc):
@@ -74,19 +79,29 @@ class SklearnCircuit(Circuit):
         self.loc = loc
 
     def encoded(self, x: Any) -> npt.NDArray[np.int64]:
-        """Rows (n, features) as what is encrypted, (n, features) whole numbers."""
+        """Rows (n, features) as what is encrypted, (n, features) whole numbers.
+
+        raises  UserError for other shapes, and for fractions in features that the trees compare for equality
+        """
         given = plain_array(x, "encoded")
         if given.ndim != 2 or given.shape[1] != len(self.grid.low):
             raise UserError(f"encoded: rows of shape {given.shape}; give (n, {len(self.grid.low)})", at=self.loc)
+        for feature in sorted(self._trees.whole):
+            bad = np.flatnonzero(given[:, feature] != np.rint(given[:, feature]))
+            if len(bad):
+                raise UserError(
+                    f"encoded: feature {feature} is compared for equality, and row {bad[0]} has "
+                    f"{given[bad[0], feature]:.9g} there; give whole numbers, as the samples had",
+                    at=self.loc,
+                )
         return self.grid.numbers(given)
 
-    def finished(self, values: Any) -> npt.NDArray[Any]:
-        """What the method of the estimator returns, of sums (n, outputs) or (n,) that were decrypted."""
-        sums = np.asarray(values, dtype=np.float64)
-        is_one = self._values.shape[1] == 1
-        found = finish(sums.reshape(-1, self._values.shape[1]), self.finish[:1])
-        made: npt.NDArray[Any] = finish(found[:, 0] if is_one else found, self.finish[1:])
-        return made
+    def finished(self, values: Any) -> Any:
+        """What the model returns, of sums (n, outputs) or (n,) that were decrypted; a tuple of several results."""
+        outputs = self._values.shape[1]
+        sums = np.asarray(values, dtype=np.float64).reshape(-1, outputs) * self._unit + self._trees.constant
+        found = exactly(self.results, {SUMS: sums[:, 0] if outputs == 1 else sums})
+        return returned([result.name for result in self.results], found)
 
     def keeps_apart(self, x: Any) -> npt.NDArray[np.bool_]:
         """Which rows (n, features) come to the same leaves by their digits as by themselves."""

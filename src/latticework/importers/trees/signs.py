@@ -2,33 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from latticework.frontend.comparing import sign
 from latticework.frontend.tracing import Traced
-from latticework.importers.graph import Ref
-from latticework.importers.sklearn_door.steps import FittedStep, Reals
-from latticework.importers.sklearn_door.trees import TreeSum
+from latticework.importers.graph import ModelNode
+from latticework.importers.trees.choice import GIVE_SAMPLES
+from latticework.importers.trees.leaves import Reals, Refuse, TreeSum
 
 LEAST_GAP = 2.0**-16  # of a threshold, on the way of a row, by the range of the feature
 CLEAR = 4.0  # for each tree: results are precise to a part of their largest, and doubts need two bits fewer than others
 KEPT = 0.9  # of the smallest distance of samples: others that come as close are as good
 MARGIN_OPTIONS = ("feature", "threshold", "side", "scale", "is_single")
+OPTIONS = (*MARGIN_OPTIONS, "weight", "bias", "gap", "clear", "spread")
 _ROWS = 64  # whose distances are in memory at once
 
 
-def by_signs(step: FittedStep, x: Ref, trees: TreeSum) -> Ref:
-    """The sum of trees, (rows, outputs), or (rows,) of one output.
+def sign_options(
+    trees: TreeSum,
+    samples: Reals | None,
+    gap: float | None,
+    refuse: Refuse,
+    note: Callable[[str], None],
+    *,
+    column: bool = False,
+) -> dict[str, Any]:
+    """What `sum_of_trees` takes of a sum of trees, by name; then it makes (rows, outputs), or (rows,) of one output.
 
     A row is right where its features keep the gap from the thresholds of its own paths: where it leaves the path to
     another leaf, that comparison is one of its own, and is 0 there, whatever those further on are.
-    raises  StepRefusedError without samples, and where one of them is so close to a threshold that no sign tells it
+    gap     as far as all samples keep if not given
+    refuse  called without samples, and where one of them is so close to a threshold that no sign tells it
+    note    told what there is to say of the trees
+    column  whether one output has an axis of its own: (rows, 1)
     """
-    samples = step.assembly.samples_at(x)
     if samples is None:
-        step.refuse("how far features keep from thresholds is not known", "give samples=, rows like those of training")
+        refuse("how far features keep from thresholds is not known", GIVE_SAMPLES)
     depth = max(1, *(len(leaf.splits) for leaf in trees.leaves))
     shape = depth, len(trees.leaves)
     feature, threshold, side, scale = np.zeros(shape, int), np.zeros(shape), np.zeros(shape), np.ones(shape)
@@ -38,27 +50,32 @@ def by_signs(step: FittedStep, x: Ref, trees: TreeSum) -> Ref:
             feature[level, place], threshold[level, place] = split.feature, split.threshold
             side[level, place], scale[level, place] = (1 if split.is_above else -1), 1 / reach[split.feature]
     own, _ = margins(samples, feature, threshold, side, scale, trees.is_single)
-    gap = step.assembly.gap or KEPT * min(1.0, float(own.min()))
+    gap = gap or KEPT * min(1.0, float(own.min()))
     if gap < LEAST_GAP:
-        step.refuse(
+        refuse(
             f"{int(np.sum(own < LEAST_GAP))} of the samples have a feature closer than 2^-16 of its range to a "
             f"threshold that decides about them (the first is row {int(own.argmin())})",
             'take trees="exact", leave these samples out, or give the gap from which on results are to be right: '
             f"{np.mean(own >= 2.0**-10):.1%} of the samples keep gap=2**-10",
         )
-    step.note(
+    note(
         f"{len(trees.splits)} comparisons, {len(trees.leaves)} leaves, {depth} comparisons on the longest path; right "
         f"for rows whose features keep {gap:.2g} of their range from the thresholds on their paths, as "
         f"{np.mean(own >= gap):.1%} of the samples do"
     )
-    _refuse_coarse(step, trees, reach, gap)
+    _refuse_coarse(refuse, trees, reach, gap)
     values, constant, spread = _centred(trees)
-    is_one = len(values) == 1
-    return step.emit(
-        "trees", x, feature=feature, threshold=threshold, side=side, scale=scale,
-        weight=values[0] if is_one else values, bias=constant[0] if is_one else constant,
-        gap=gap, is_single=trees.is_single, clear=CLEAR * len(trees.trees), spread=spread[0] if is_one else spread,
-    )  # fmt: skip
+    is_one = len(values) == 1 and not column
+    return {
+        "feature": feature, "threshold": threshold, "side": side, "scale": scale,
+        "weight": values[0] if is_one else values, "bias": constant[0] if is_one else constant, "gap": gap,
+        "is_single": trees.is_single, "clear": CLEAR * len(trees.trees), "spread": spread[0] if is_one else spread,
+    }  # fmt: skip
+
+
+def is_by_signs(node: ModelNode) -> bool:
+    """Whether a node is a sum of trees, with the options that are made here."""
+    return node.options.keys() >= set(OPTIONS)
 
 
 def _centred(trees: TreeSum) -> tuple[Reals, Reals, Reals]:
@@ -73,13 +90,13 @@ def _centred(trees: TreeSum) -> tuple[Reals, Reals, Reals]:
     return np.array(values).T, trees.constant + np.sum(middles, axis=0), spread
 
 
-def _refuse_coarse(step: FittedStep, trees: TreeSum, reach: dict[int, float], gap: float) -> None:
+def _refuse_coarse(refuse: Refuse, trees: TreeSum, reach: dict[int, float], gap: float) -> None:
     """Where float32, to which features are rounded before they are compared, is coarser than the gap."""
     if not trees.is_single:
         return
     for split in trees.splits:
         if np.spacing(np.float32(abs(split.threshold))) > gap * reach[split.feature]:
-            step.refuse(
+            refuse(
                 f"feature {split.feature} is compared with {split.threshold:.9g} in float32, which is coarser there "
                 f"than the gap, {gap * reach[split.feature]:.2g}",
                 "subtract a constant from the feature before fitting, or give a larger gap=",
@@ -115,7 +132,7 @@ def sum_of_trees(
     """The values of leaves, weighted by whether a row comes there; and `clear`, less what is undecided.
 
     A tree is decided where one leaf has indicator 1 and the others 0. What is undecided is the sum of i * (1 - i)
-    of all indicators i, (rows,); `tree_doubts` says what it bounds.
+    of all indicators i, (rows,); `doubts` says what it bounds.
     feature, threshold, side, scale  (depth, leaves): what is compared on the way to each leaf; side 1: above, -1: not
                                      above, 0: nothing; differences times scale lie between -1 and 1
     weight, bias                     (outputs, leaves) and (outputs,), or (leaves,) and a number

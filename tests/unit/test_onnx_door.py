@@ -274,6 +274,25 @@ def test_a_classifier_of_ai_onnx_ml_ends_at_the_owner() -> None:
     np.testing.assert_allclose(list(named[0].values()), chances[0], rtol=1e-5)
 
 
+def test_categories_are_mapped_by_the_owner_both_ways() -> None:
+    """A CategoryMapper makes numbers of names before encryption, and names of numbers after decryption."""
+    kinds = {"cats_int64s": [0, 1, 2], "cats_strings": ["red", "green", "blue"]}
+    given = model(
+        [node("CategoryMapper", ["x"], ["n"], domain="ai.onnx.ml", **kinds), node("Cast", ["n"], ["f"], to=1),
+         node("MatMul", ["f", "w"], ["s"]), node("ArgMax", ["s"], ["a"], axis=1, keepdims=0),
+         node("CategoryMapper", ["a"], ["y"], domain="ai.onnx.ml", **kinds)],
+        {"x": [1, 1]}, ["s", "y"], [array("w", np.array([[1.0, -1.0, 0.5]]))], ml=3,
+        types={"x": TensorProto.STRING, "y": TensorProto.STRING},
+    )  # fmt: skip
+    program = lw.from_onnx(given)
+    scores, names = program(np.array([["blue"]], dtype=object))
+    assert scores.tolist() == [[2.0, -2.0, 1.0]] and names.tolist() == ["red"]
+    with pytest.raises(UnsupportedError, match=r"CategoryMapper.*outputs=\['s'\]"):
+        lw.from_onnx(model([node("Mul", ["x", "x"], ["s"]),
+                            node("CategoryMapper", ["s"], ["y"], domain="ai.onnx.ml", cats_int64s=[0, 2], cats_strings=["a", "b"])],
+                           {"x": [1, 1]}, ["y"], ml=3))  # fmt: skip
+
+
 def test_numbers_far_below_scores_leave_them_out_of_a_softmax() -> None:
     mask = np.array([[0.0, -3.4e38, 0.0, -1e9]], dtype=np.float32)
     given = model(

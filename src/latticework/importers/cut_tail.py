@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from latticework.importers.graph import ModelGraph, ModelNode
 from latticework.importers.owner_rules.rules import UNFIT, OwnerRules
 from latticework.importers.publics import PublicValues
-from latticework.owner.stages import Finished, check_after
+from latticework.owner.stages import Doubt, Finished, check_after
 from latticework.owner.step import OwnerStep, Shape
 
 
@@ -61,13 +61,15 @@ def finished(
     publics: PublicValues,
     tail: set[int],
     outputs: Mapping[str, tuple[str, Shape]],
+    doubts: Mapping[str, Doubt] | None = None,
 ) -> tuple[Finished, ...]:
     """Steps of every output; none where all outputs are decrypted as they are.
 
     outputs  what the program calls the values at the cut, and their shapes
+    doubts   of these values; None: nothing is in doubt
     raises   UnfitNodeError
     """
-    if not tail:
+    if not tail and doubts is None:
         return ()
     found = []
     for number, output in enumerate(graph.outputs):
@@ -86,5 +88,5 @@ def finished(
                 check_after(Finished("", "", steps), shape)
             except UNFIT as error:
                 raise UnfitNodeError(node, str(error)) from None
-        found.append(Finished(called, name, steps))
+        found.append(Finished(called, name, steps, (doubts or {}).get(cut)))
     return tuple(found)

@@ -15,8 +15,10 @@ from latticework.importers.cut_front import OwnerFront
 from latticework.importers.cut_tail import UnfitNodeError, find_tail, finished, path_to
 from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.importers.owner_rules.rules import OwnerRules
-from latticework.importers.program import ImportedProgram, identifier
+from latticework.importers.program import identifier
 from latticework.importers.publics import PublicValues
+from latticework.importers.trees.doubts import Marked
+from latticework.importers.trees.program import TreeProgram
 
 
 def cut_program(
@@ -29,12 +31,14 @@ def cut_program(
     server: Iterable[str] = (),
     columns: Mapping[str, Sequence[str]] | None = None,
     check: Callable[[ModelGraph], Iterable[str]] = lambda part: (),
-) -> ImportedProgram:
+    mark: Callable[[ModelGraph, PublicValues], Marked] | None = None,
+) -> TreeProgram:
     """The program of a graph, with as much of it at the owner as the rules say.
 
     client, server  nodes by name that the owner, or the server, has to compute, whatever the rules prefer
     columns         names of the columns of inputs, by name
     check           of the server's part before it is traced: raises UserError, or returns more notes
+    mark            has the server's part tell what its trees leave undecided
     raises          UserError for names that are none, and for nodes that the owner's steps cannot express, and why;
                     else as ImportedProgram
     """
@@ -50,10 +54,11 @@ def cut_program(
         tail = find_tail(graph, rules, publics, front.moved, asked, kept_back)
         _check_moved(graph, asked, front.moved | tail, reasons)
         made, ends = _server_part(graph, publics, front, tail)
-        program = ImportedProgram(made, converters, (*notes, *check(made)))
-        outputs = dict(zip(ends, program.output_shapes.items(), strict=True))
+        marked = mark(made, publics) if mark else Marked(made.nodes, None, {})
+        program = TreeProgram(marked.on(made), converters, (*notes, *check(made)))
+        outputs = dict(zip(ends, program.output_shapes.items(), strict=marked.told is None))
         try:
-            after = finished(graph, rules, publics, tail, outputs)
+            after = finished(graph, rules, publics, tail, outputs, marked.of_output(list(program.output_shapes)[-1]))
         except UnfitNodeError as error:
             kept_back.update(filter(None, error.node.results))
             reasons.update(dict.fromkeys(error.node.names(), str(error)))

@@ -40,7 +40,7 @@ def options_of(
 def _value(given: Any, tensors: TensorReader, graph: Callable[[Any], Any]) -> Any:
     kind = given.type
     if kind == _TENSOR:
-        return tensors.array(given.t, given.name)
+        return tensors.array(given.t, given.name, ends=given.name == "membership_values")
     if kind == _GRAPH:
         return graph(given.g)
     if kind in (_STRING, _STRINGS):

@@ -20,7 +20,9 @@ from latticework.ir.location import Loc
 ASKING = frozenset(
     {"Attention", "Split", "LayerNormalization", f"{ML}.LinearClassifier", f"{ML}.SVMClassifier"}
 )  # of what is wanted
-NAMING = frozenset({"ArgMax", "ArgMin", "TopK", f"{ML}.ZipMap", f"{ML}.LabelEncoder"})  # where to cut the graph
+NAMING = frozenset(
+    {"ArgMax", "ArgMin", "TopK", f"{ML}.ZipMap", f"{ML}.LabelEncoder", f"{ML}.CategoryMapper"}
+)  # where to cut the graph
 _DEEPEST = 24  # calls within calls, graphs within graphs
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from latticework.importers.cuts import cut_program
 from latticework.importers.graph import GraphInput, ModelGraph, Ref
 from latticework.importers.onnx_door import shapes as binding
 from latticework.importers.onnx_door.building import OnnxBuilder, Scope
+from latticework.importers.onnx_door.digits import on_digits
+from latticework.importers.onnx_door.doubtful import marked
 from latticework.importers.onnx_door.limits import allowing
 from latticework.importers.onnx_door.operators import quantised
 from latticework.importers.onnx_door.operators.saturation import without_idle_cuts
@@ -21,25 +23,36 @@ from latticework.importers.onnx_door.operators.table import CONVERTERS
 from latticework.importers.onnx_door.parts import check_values, needed
 from latticework.importers.onnx_door.reading import OnnxFile, read
 from latticework.importers.onnx_door.tensors import REAL, TensorReader
+from latticework.importers.onnx_door.trees import by_signs, tree_nodes
 from latticework.importers.onnx_door.wholes import check_wholes
 from latticework.importers.owner_rules.onnx import ONNX_RULES
-from latticework.importers.program import ImportedProgram
+from latticework.importers.trees.choice import TreeChoice, Ways
+from latticework.importers.trees.circuits import TreeCircuit
+from latticework.importers.trees.program import TreeProgram
 
 _SPARE_BYTES = 200 << 20
 _DAMAGE = (UnicodeDecodeError, RecursionError, OverflowError, MemoryError)
 
 
+@overload
 def from_onnx(
-    model: Any,
-    shapes: Mapping[str, Any] | None = None,
-    *,
-    inputs: Sequence[str] | None = None,
-    outputs: Sequence[str] | None = None,
-    public: Mapping[str, Any] | None = None,
-    client: Sequence[str] = (),
-    server: Sequence[str] = (),
-    memory_bytes: int = _SPARE_BYTES,
-) -> ImportedProgram:
+    model: Any, shapes: Mapping[str, Any] | None = None, *, inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None, public: Mapping[str, Any] | None = None, client: Sequence[str] = (),
+    server: Sequence[str] = (), trees: Literal["sign"] | None = None, samples: Any = None, gap: float | None = None,
+    mark: bool = True, memory_bytes: int = _SPARE_BYTES,
+) -> TreeProgram: ...  # fmt: skip
+@overload
+def from_onnx(
+    model: Any, shapes: Mapping[str, Any] | None = None, *, inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None, public: Mapping[str, Any] | None = None, trees: Literal["exact"],
+    samples: Any, digits: int = 8, memory_bytes: int = _SPARE_BYTES,
+) -> TreeCircuit: ...  # fmt: skip
+def from_onnx(
+    model: Any, shapes: Mapping[str, Any] | None = None, *, inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None, public: Mapping[str, Any] | None = None, client: Sequence[str] = (),
+    server: Sequence[str] = (), trees: Ways | None = None, samples: Any = None, gap: float | None = None,
+    mark: bool = True, digits: int = 8, memory_bytes: int = _SPARE_BYTES,
+) -> TreeProgram | TreeCircuit:  # fmt: skip
     """What an ONNX model computes, as a program; its inputs are encrypted, and its weights are public.
 
     model    path of a file, its bytes, or an onnx.ModelProto; operators of versions 7 on, and of ai.onnx.ml
@@ -50,19 +63,34 @@ def from_onnx(
     public   arrays for inputs that are not encrypted, such as masks and whole numbers, by name
     client, server  nodes, by name, that the owner of the data or the server has to compute, whatever would be chosen:
              what is cheap in the clear or impossible encrypted at both ends is the owner's, as `notes` say
+    trees    of ensembles of trees, as `from_sklearn` has it: "sign": they compare by composite signs, approximately;
+             "exact": one ensemble as a circuit for scheme="bfv", on digits of features that the owner encrypts
+    samples  rows like those of training, for trees; a tuple of them where there are several inputs
+    gap, mark, digits  of trees, as `from_sklearn` has them
     memory_bytes  that public values may take while the model is imported, beyond twice the file
-    returns  a program of as many arrays as there are inputs, which returns an array, or a tuple of several; called with
-             NumPy arrays it computes in NumPy, in float64. Its `notes` say what importing changed
+    returns  a circuit of exact trees, or else a program of as many arrays as there are inputs, which returns an array,
+             or a tuple of several; called with NumPy arrays it computes in NumPy, in float64. Its `notes` say what
+             importing changed
     raises   FormatError for damaged files, ShapeError that names free dimensions, UnsupportedError that names all
              operators that cannot be computed encrypted, and what to do; MissingPackageError without the package onnx
     """
+    choice = TreeChoice("from_onnx", trees, gap, mark, digits)
     try:
         file = read(model)
         with allowing(memory_bytes + 2 * file.size):
             graph, notes, kinds = _graph(file, shapes or {}, inputs, outputs, public or {})
             check = partial(check_wholes, file.name, kinds)
             del file
-            return cut_program(graph, CONVERTERS, ONNX_RULES, notes, client=client, server=server, check=check)
+            if trees == "exact":
+                return on_digits(graph, ONNX_RULES, CONVERTERS, kinds, samples, choice)
+            has_trees = bool(tree_nodes(graph))
+            if has_trees:
+                graph, told = by_signs(graph, CONVERTERS, kinds, samples, choice)
+                notes = (*notes, *told)
+            return cut_program(
+                graph, CONVERTERS, ONNX_RULES, notes, client=client, server=server, check=check,
+                mark=marked if has_trees and mark else None,
+            )  # fmt: skip
     except _DAMAGE as error:
         name = Path(model).name if isinstance(model, str) else "the model"
         raise FormatError(

@@ -26,8 +26,8 @@ from latticework.owner import ByName, CodeOf, Extreme, Labels, Largest, NamesOf,
 
 ML = "ai.onnx.ml"
 CLASS = "class of the largest score"  # the first result of classifiers
-_POST: dict[Any, tuple[str, dict[str, Any]]] = {"SOFTMAX": ("Softmax", {"axis": 1}), "LOGISTIC": ("Sigmoid", {})}
-_CLASSIFIERS = ("LinearClassifier", "SVMClassifier", "TreeEnsembleClassifier")
+POST: dict[Any, tuple[str, dict[str, Any]]] = {"SOFTMAX": ("Softmax", {"axis": 1}), "LOGISTIC": ("Sigmoid", {})}
+_CLASSIFIERS = ("LinearClassifier", "SVMClassifier")
 
 
 def _softmax(*, log: bool) -> StepMaker:
@@ -77,8 +77,14 @@ def _class(moved: MovedNode) -> Steps:
     return (Extreme(labels),)
 
 
-def _pairs(moved: MovedNode) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Keys and values of a LabelEncoder."""
+def _pairs(moved: MovedNode, *, of_names: bool) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Keys and values of a LabelEncoder, or of a CategoryMapper, which maps both ways.
+
+    of_names  whether names are the keys
+    """
+    if moved.node.operator == f"{ML}.CategoryMapper":
+        both = np.asarray(moved.options["cats_strings"]), np.asarray(moved.options["cats_int64s"])
+        return both if of_names else both[::-1]
     kinds = ("strings", "int64s", "floats", "tensor")
     keys = next((moved.options[f"keys_{k}"] for k in kinds if moved.options.get(f"keys_{k}") is not None), None)
     found = next((moved.options[f"values_{k}"] for k in kinds if moved.options.get(f"values_{k}") is not None), None)
@@ -89,7 +95,7 @@ def _pairs(moved: MovedNode) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]
 
 def _names_of(moved: MovedNode) -> Steps:
     """Names of numbers 0, 1, 2, ... of classes."""
-    keys, found = _pairs(moved)
+    keys, found = _pairs(moved, of_names=False)
     order = np.argsort(keys)
     if keys.dtype.kind not in "iuf" or not np.array_equal(keys[order], np.arange(len(keys))):
         raise CannotMoveError("its keys are not 0, 1, 2, ...")
@@ -98,7 +104,7 @@ def _names_of(moved: MovedNode) -> Steps:
 
 def _code_of(moved: MovedNode) -> Steps:
     """Numbers 0, 1, 2, ... of categories."""
-    keys, found = _pairs(moved)
+    keys, found = _pairs(moved, of_names=True)
     order = np.argsort(found)
     if found.dtype.kind not in "iuf" or not np.array_equal(found[order], np.arange(len(found))):
         raise CannotMoveError("its values are not 0, 1, 2, ...")
@@ -226,9 +232,9 @@ def _split(node: ModelNode) -> tuple[ModelNode, ...]:
     raw = made or f"{label}/scores"
     after: list[ModelNode] = []
     post = options.get("post_transform", "NONE")
-    if made and post in _POST:
+    if made and post in POST:
         options["post_transform"] = "NONE"
-        operator, given = _POST[post]
+        operator, given = POST[post]
         raw = f"{made}/raw"
         after.append(ModelNode(operator, (Ref(raw),), given, (made,), node.loc, version=13))
     if label:
@@ -282,7 +288,7 @@ ONNX_RULES = OwnerRules(
         ((f"{ML}.FeatureVectorizer",), OwnerRule(joins=lambda m: -1)),
         ((CLASS,), OwnerRule(None, _class)),
         ((f"{ML}.ZipMap",), OwnerRule(None, _by_name)),
-        ((f"{ML}.LabelEncoder",), OwnerRule(_code_of, _names_of)),
+        ((f"{ML}.LabelEncoder", f"{ML}.CategoryMapper"), OwnerRule(_code_of, _names_of)),
         ((f"{ML}.OneHotEncoder",), OwnerRule(_one_hot, None)),
         ((f"{ML}.ArrayFeatureExtractor",), OwnerRule(_features, _name_by_number, wanted=False)),
         ((f"{ML}.Scaler",), OwnerRule(_scaler, _scaler)),

@@ -13,6 +13,7 @@ from latticework.importers.meanings import activations, reductions
 from latticework.importers.meanings.values import is_secret, public, taken, values
 from latticework.importers.onnx_door.limits import check_size
 from latticework.importers.onnx_door.reading import ML
+from latticework.importers.trees.signs import sum_of_trees
 
 Floats = Sequence[float]
 _LABELS = (
@@ -234,6 +235,14 @@ def _refused(name: str) -> Callable[..., Any]:
     return refuse
 
 
+def _trees(x: Any, *, gap: float = 0.0, **options: Any) -> tuple[Any, Any]:
+    """A sum of trees, with what is undecided; as the file has it there is no gap."""
+    if not gap:
+        raise UnsupportedError("trees within branches and loops of a file are not supported")
+    return sum_of_trees(_rows("trees", x), gap=gap, **options)
+
+
+_BY_WAY = 'with trees="sign" or "exact"; post_transform NONE, LOGISTIC or SOFTMAX'
 _NOT_LABEL = "not the class, its first result; post_transform NONE, LOGISTIC or SOFTMAX"
 CONVERTERS = tuple(
     Converter(f"{ML}.{name}", meaning, since=1, note=note)
@@ -249,7 +258,11 @@ CONVERTERS = tuple(
         ("Binarizer", _binarizer, "of public values"),
         ("OneHotEncoder", _one_hot_encoder, "of public values"),
         ("FeatureVectorizer", _feature_vectorizer, ""),
-        ("ZipMap", _refused("ZipMap"), "refused: after decryption"),
-        ("LabelEncoder", _refused("LabelEncoder"), "refused: after decryption"),
+        ("TreeEnsemble", _trees, _BY_WAY),
+        ("TreeEnsembleClassifier", _trees, _BY_WAY),
+        ("TreeEnsembleRegressor", _trees, _BY_WAY),
+        ("ZipMap", _refused("ZipMap"), "the owner's: after decryption"),
+        ("LabelEncoder", _refused("LabelEncoder"), "the owner's: before encryption, or after decryption"),
+        ("CategoryMapper", _refused("CategoryMapper"), "the owner's: before encryption, or after decryption"),
     )
 )

@@ -56,6 +56,33 @@ def test_wide_ranges_are_halved_first():
     assert wide.sums[1] == 1.0 and wide.sums[0] > 1e-6  # the reciprocal's range is no longer one of e^40
 
 
+EXPECTED = 30 * np.cos(np.arange(12).reshape(3, 4))
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_places_that_expect_different_scores_have_numbers_of_their_own(masked):
+    program = causal if masked else classes
+    data = EXPECTED + RNG.normal(size=(40, 3, 4))
+    module = trace(program)
+    apart = expand_softmax(module, samples_of(program, module, data))
+    verify(apart)
+    sums = {}
+    for x in data:
+        found = interpret(apart, [x], on_value=lambda value, array: sums.setdefault(value.owner, []).append(array))[0]
+        np.testing.assert_allclose(found, program(x), atol=1e-12)
+    (exponential, reciprocal) = (op for op in apart.walk() if op.name == "tensor.apply")  # nothing is halved
+    assert exponential.attrs["interval"][0] > -12 and exponential.attrs["interval"][1] == 0.0
+    least, most = reciprocal.attrs["interval"]
+    totals = np.array(sums[reciprocal.operands[0].owner])
+    assert 1e-4 < least < totals.min() and totals.max() < most == 1.0
+
+
+def test_few_samples_expect_nothing():
+    module = trace(classes)
+    apart = expand_softmax(module, samples_of(classes, module, EXPECTED + RNG.normal(size=(8, 3, 4))))
+    assert len([op for op in apart.walk() if op.name == "tensor.apply"]) > 2  # halved and squared
+
+
 @pytest.mark.parametrize("spread", [1.0, 6.0])
 def test_encrypted(spread):
     data = RNG.normal(size=(60, 3, 4)) * spread

@@ -7,13 +7,18 @@ is softmax(x / 2^k), is squared and normalised again k times: softmax(2x) =
 softmax(x)^2 / sum(softmax(x)^2), where the sum is between 1/n and 1.  (The
 squarings are those of Cho, Hanrot, Kim, Park and Stehle, "Fast and accurate
 homomorphic softmax evaluation", CCS 2024.)
+
+Where scores depend on places more than on data, c may be a public number for
+every row, and exp(x) = exp(x - p) exp(p) with a public p for every place: what
+is computed encrypted is only how far x is from what calibration expects there.
+exp(p) goes into the mask, or is a product more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from math import ceil, exp, inf, isfinite, log, log2
+from dataclasses import dataclass
+from math import ceil, exp, isfinite, log, log2
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +28,7 @@ from latticework.approx.degrees import least_degree
 from latticework.approx.functions import FUNCTIONS
 from latticework.errors import RangeError
 from latticework.frontend.samples import Sample
+from latticework.frontend.seen_logits import MOST_SQUARINGS, SeenLogits
 from latticework.ir.builder import Builder
 from latticework.ir.core import Op, Value
 from latticework.ir.interpret import interpret
@@ -37,28 +43,9 @@ from latticework.ops.sub import SUB
 from latticework.ops.sum import SUM
 from latticework.words.figures import outside
 
-MOST_SQUARINGS = 8
 MARGIN = 0.1  # of the logarithm of its range, by which a sum may leave what calibration saw
+LEAST_CENTRING = 16  # samples from which places have means of their own
 _TOLERANCE = 2.0**-14  # at which ways are compared
-
-
-@dataclass(slots=True)
-class _SeenLogits:
-    """Values of an operand, and logarithms of the sums of exp(x / 2^k) along the axis, for every k."""
-
-    lo: float = inf
-    hi: float = -inf
-    sums: list[Interval] = field(default_factory=lambda: [(inf, -inf)] * (MOST_SQUARINGS + 1))
-
-    def add(self, array: npt.NDArray[np.float64], axis: int, kept: npt.NDArray[np.float64] | None) -> None:
-        """Take note of one sample; sums are over what is kept, and ranges of all: exponentials are of all."""
-        self.lo, self.hi = min(self.lo, float(array.min())), max(self.hi, float(array.max()))
-        if kept is not None:
-            array = np.where(kept != 0, array, -inf)
-        top = array.max(axis=axis, keepdims=True)
-        for k, (least, most) in enumerate(self.sums):
-            found = np.log(np.exp((array - top) / 2**k).sum(axis=axis, keepdims=True)) + top / 2**k
-            self.sums[k] = min(least, float(found.min())), max(most, float(found.max()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +53,20 @@ class SoftmaxWay:
     """How a softmax is computed.
 
     squarings  k
-    shift      c, so that sums are at most 1
-    range      of (x / 2^k) - c;  sums  of the exponentials' sums
+    shift      what is subtracted from x / 2^k: c, so that sums are at most 1, or a number for every place
+    factor     of the exponentials, for every place, where there is one: sums are at most 1 after it
+    range      of (x / 2^k) - shift;  sums  of the exponentials' sums
     count      elements along the axis, at most
     levels     that it spends, about
     """
 
     squarings: int
-    shift: float
+    shift: float | npt.NDArray[np.float64]
     range: Interval
     sums: Interval
     count: int
     levels: int
+    factor: npt.NDArray[np.float64] | None = None
 
 
 def expand_softmax(module: Module, samples: Sequence[Sample], *, assumed: bool = False) -> Module:
@@ -94,7 +83,8 @@ def expand_softmax(module: Module, samples: Sequence[Sample], *, assumed: bool =
     def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
         if op.spec is not SOFTMAX.spec:
             return False
-        mapping[op.result] = _apart(sources, builder, [mapping[value] for value in op.operands], op, ways[op])
+        operands = [mapping[value] for value in op.operands]
+        mapping[op.result] = _apart(sources, builder, operands, op, ways[op], _kept(module, op))
         return True
 
     sources = Module(sources=module.sources)
@@ -112,17 +102,45 @@ def best_way(interval: Interval, sums: Sequence[Interval], count: int) -> Softma
 
 
 def _way(interval: Interval, sums: Interval, count: int, k: int) -> SoftmaxWay:
+    shift, range_of_sums = _up_to_one(sums)
+    exponents = interval[0] / 2**k - shift, interval[1] / 2**k - shift
+    return SoftmaxWay(k, shift, exponents, range_of_sums, count, _levels(exponents, range_of_sums, count, k))
+
+
+def centred_way(seen: SeenLogits, count: int, is_masked: bool) -> SoftmaxWay | None:
+    """The way of the fewest levels around what is expected at each place; None of too few samples to expect anything.
+
+    is_masked  elements are multiplied by a public mask in any case
+    """
+    if seen.values is None or seen.count < LEAST_CENTRING:
+        return None
+    mean, rest = seen.values.mean(seen.count), FUNCTIONS["exp"].widened(*seen.values.rest(seen.count), MARGIN)
+    found = []
+    for k, sums in enumerate(seen.sums):
+        above, range_of_sums = _up_to_one(sums.rest(seen.count))
+        top = rest[1] / 2**k  # exponentials are at most 1
+        exponents = rest[0] / 2**k - top, 0.0
+        levels = _levels(exponents, range_of_sums, count, k) + (not is_masked)
+        shift = mean / 2**k + top
+        factor = np.exp(shift - sums.mean(seen.count) - above)
+        found.append(SoftmaxWay(k, shift, exponents, range_of_sums, count, levels, factor))
+    return min(found, key=lambda way: way.levels)
+
+
+def _up_to_one(sums: Interval) -> tuple[float, Interval]:
+    """What is subtracted from logarithms of sums, and the range of sums that are then at most 1."""
     wide = MARGIN * max(sums[1] - sums[0], 0.1)
     shift = sums[1] + wide
-    exponents = interval[0] / 2**k - shift, interval[1] / 2**k - shift
-    range_of_sums = exp(max(sums[0] - wide - shift, -600.0)), 1.0
-    depth = [
-        _depth("exp", exponents, exp(min(exponents[1], 0.0))),
-        _depth("reciprocal", range_of_sums, 1.0),
-        1,
-        k * (2 + _depth("reciprocal", (1.0 / count, 1.0), 1.0)),
-    ]
-    return SoftmaxWay(k, shift, exponents, range_of_sums, count, sum(depth))
+    return shift, (exp(max(sums[0] - wide - shift, -600.0)), 1.0)
+
+
+def _levels(exponents: Interval, sums: Interval, count: int, k: int) -> int:
+    return (
+        _depth("exp", exponents, exp(min(exponents[1], 0.0)))
+        + _depth("reciprocal", sums, 1.0)
+        + 1
+        + k * (2 + _depth("reciprocal", (1.0 / count, 1.0), 1.0))
+    )
 
 
 def _depth(name: str, interval: Interval, size: float) -> int:
@@ -132,7 +150,7 @@ def _depth(name: str, interval: Interval, size: float) -> int:
 
 def _ways(module: Module, found: Sequence[Op], samples: Sequence[Sample], assumed: bool) -> dict[Op, SoftmaxWay]:
     operands = {op.operands[0]: op for op in found}
-    seen = {op: _SeenLogits() for op in found}
+    seen = {op: SeenLogits() for op in found}
 
     def note(value: Value, array: npt.NDArray[np.float64]) -> None:
         if value in operands and np.isfinite(array).all():
@@ -165,36 +183,44 @@ def _counts(module: Module, op: Op) -> tuple[int, int]:
     return int(counts.min()), int(counts.max())
 
 
-def _choose(op: Op, seen: _SeenLogits, assumed: bool, counts: tuple[int, int]) -> SoftmaxWay:
+def _choose(op: Op, seen: SeenLogits, assumed: bool, counts: tuple[int, int]) -> SoftmaxWay:
     given: Interval | None = op.attrs["interval"]
+    around = None
+    lo, hi = (0.0, 0.0) if seen.values is None else seen.values.range
     if given is None:
-        if assumed or seen.lo > seen.hi:
+        if assumed or seen.values is None:
             raise RangeError(
                 "softmax: the range of its argument is not known; pass calibrate=data to compile, or give it here: "
                 "lw.softmax(x, range=(-8, 8))",
                 at=op.loc,
             )
-        given = FUNCTIONS["exp"].widened(seen.lo, seen.hi, MARGIN)
-    elif not assumed and (seen.lo < given[0] or seen.hi > given[1]):
-        shown = outside(seen.lo, seen.hi, given[0], given[1], shown=4)
+        given = FUNCTIONS["exp"].widened(lo, hi, MARGIN)
+        around = centred_way(seen, counts[1], len(op.operands) > 1)
+    elif not assumed and seen.values is not None and (lo < given[0] or hi > given[1]):
+        shown = outside(lo, hi, given[0], given[1], shown=4)
         raise RangeError(
             f"softmax: calibration data reach from {shown[0]} to {shown[1]} here, outside the given range=({shown[2]}, "
             f"{shown[3]}); widen it, or leave range= out",
             at=op.loc,
         )
-    sums = seen.sums
+    sums = [each.range for each in seen.sums]
     if assumed:
         least, most = map(log, counts)
         sums = [(given[0] / 2**k + least, given[1] / 2**k + most) for k in range(MOST_SQUARINGS + 1)]
-    return best_way(given, sums, counts[1])
+    plain = best_way(given, sums, counts[1])
+    return plain if around is None or plain.levels <= around.levels else around
 
 
-def _apart(sources: Module, builder: Builder, values: Sequence[Value], op: Op, way: SoftmaxWay) -> Value:
+def _apart(
+    sources: Module, builder: Builder, values: Sequence[Value], op: Op, way: SoftmaxWay,
+    mask: npt.NDArray[np.float64] | None,
+) -> Value:  # fmt: skip
     """The operations of one softmax; elements that do not count become 0 once, and stay so."""
     (x, *kept), axis, degree = values, op.attrs["axis"], op.attrs["degree"]
 
-    def public(value: float) -> Value:
-        return builder.build(CONSTANT.spec, [], source=sources.add_source(np.array(value)), shape=())
+    def public(value: float | npt.NDArray[np.float64]) -> Value:
+        array = np.asarray(value, dtype=np.float64)
+        return builder.build(CONSTANT.spec, [], source=sources.add_source(array), shape=array.shape)
 
     def applied(name: str, value: Value, interval: Interval) -> Value:
         attrs = {"function": FUNCTIONS[name], "degree": degree, "interval": interval, "samples": None}
@@ -208,8 +234,10 @@ def _apart(sources: Module, builder: Builder, values: Sequence[Value], op: Op, w
         x = builder.build(MUL.spec, [x, public(2.0**-way.squarings)])
     exponents = builder.build(SUB.spec, [x, public(way.shift)])
     parts = applied("exp", exponents, way.range)
-    for mask in kept:
-        parts = builder.build(MUL.spec, [parts, mask])
+    if way.factor is not None:
+        parts = builder.build(MUL.spec, [parts, public(way.factor if mask is None else way.factor * (mask != 0))])
+    elif kept:
+        parts = builder.build(MUL.spec, [parts, *kept])
     result = normalised(parts, way.sums)
     for _ in range(way.squarings):
         result = normalised(builder.build(MUL.spec, [result, result]), (1.0 / way.count, 1.0))

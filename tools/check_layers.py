@@ -54,6 +54,7 @@ MAY_IMPORT = {
     "circuit": f"_core ir dialects approx {VALUES}",
     "ops": "ir dialects approx layout packing",
     "frontend": f"ir dialects approx ops user user.lines {VALUES}",
+    "torch": "approx frontend importers ir ops packing user.lines",
     "accuracy": f"ir dialects approx ops expand params frontend {PLAN}",
     "levels": "_core techniques ir dialects params packing instructions",
     "layout_cost": f"techniques ir dialects cost layout levels ops params {VALUES}",
@@ -94,10 +95,12 @@ MAY_IMPORT = {
     "commands.benchmarks": "",
     "cli": "__init__ commands",
     "__main__": "cli",
-    "__init__": "bfv ckks compiler devices frontend importers interop model runtime techniques",
+    "__init__": "bfv ckks compiler devices frontend importers interop model runtime techniques torch",
 }
 # Not needed by a plain installation, slow to import: only inside the functions that use them.
 OPTIONAL = {"IPython", "torch", "onnx", "ray", "sklearn", "skops", "matplotlib", "ortools"}
+# Units that are loaded by who uses such a package, by name, and import it at their top.
+MADE_WITH = {"torch": {"torch"}}
 # The only modules that load others by name: public names when they are first used, the command that is called, and
 # the benchmarks, which are not installed. So the compiler is loaded by whoever compiles.
 BY_NAME = {"__init__", "cli", "commands.benchmarks", "owner"}
@@ -214,7 +217,8 @@ def check_import(unit: str, found: Import) -> Iterator[str]:
     optional = found.name.split(".")[0] in OPTIONAL
     if found.in_function and not optional:
         yield f"{found.name} is imported inside a function; only {', '.join(sorted(OPTIONAL))} may be"
-    if optional and not found.in_function:
+    package = found.name.split(".")[0]
+    if optional and not found.in_function and package not in MADE_WITH.get(unit, ()):
         yield f"{found.name} is optional; import it inside the function that needs it"
     if target is None:
         return

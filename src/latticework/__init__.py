@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
 
     from latticework import bfv as bfv
     from latticework import ckks as ckks
+    from latticework import torch as torch
     from latticework.compiler.compile import compile
     from latticework.devices.device import Device, devices
     from latticework.devices.frames import frame
@@ -65,7 +66,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
 
 __version__ = "0.1.0"
 
-_PACKAGES = ("bfv", "ckks")
+_PACKAGES = ("bfv", "ckks", "torch")
 _HOMES = {
     "compiler.compile": ("compile",),
     "devices.device": ("Device", "devices"),

@@ -14,6 +14,7 @@ from typing import Any
 
 import latticework as lw
 from latticework import bfv, ckks, errors
+from latticework import torch as tuning
 
 COMPILE = ("compile", "program", "circuit", "load", "Program", "Circuit", "Model", "Techniques")
 INPUTS = ("Secret", "Index", "scalar", "vector", "matrix", "bits", "Array", "Number")
@@ -70,6 +71,7 @@ def pages() -> list[Page]:
         Page("errors", "Errors and warnings", errors, (Section("Errors", faults), Section("Warnings", warnings))),
         Page("ckks", "CKKS by itself", ckks, _expert_sections(ckks)),
         Page("bfv", "BFV by itself", bfv, _expert_sections(bfv)),
+        Page("torch", "Fine-tuning with PyTorch", tuning, (Section("Fine-tuning", tuple(public_names(tuning))),)),
     ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, log2
@@ -11,7 +10,6 @@ from typing import Any
 from latticework.errors import UserError
 from latticework.frontend.program import Program, trace
 from latticework.frontend.tracing import Traced
-from latticework.importers.evaluate import run
 from latticework.importers.graph import ModelGraph, ModelNode
 from latticework.importers.program import ImportedProgram
 from latticework.importers.refusals import Refusal
@@ -21,7 +19,7 @@ from latticework.ir.module import Module
 BEFORE, SERVER, AFTER = "owner, before", "server", "owner, after"
 NOT_POSSIBLE = "nowhere"
 _PRODUCTS = ("tensor.mul", "tensor.matmul", "tensor.conv2d", "tensor.sum_pool2d")
-_FUNCTIONS = ("tensor.apply", "tensor.softmax")
+FUNCTIONS = ("tensor.apply", "tensor.softmax")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +161,7 @@ def _traced(program: ImportedProgram, uses: list[tuple[ModelNode, list[Value], l
         read, made = (list(_secrets(values, names)) for names in (node.reads(), node.results))
         uses.append((node, read, made))
 
-    def function(*arrays: Any) -> Any:
-        given = {i.name: array for i, array in zip(program.graph.inputs, arrays, strict=True)}
-        return tuple(run(program.graph, program.converters, given, on_node=note))
-
-    watched = copy.copy(program)
-    watched.function = function
-    return trace(watched)
+    return program.traced(note)
 
 
 def _secrets(values: Mapping[str, Any], names: Any) -> Iterator[Value]:
@@ -205,7 +197,7 @@ def _depths(module: Module) -> dict[Value, Depth]:
 
 def _own(op: Op) -> Depth:
     """What one operation takes."""
-    if op.name in _FUNCTIONS:
+    if op.name in FUNCTIONS:
         return Depth(0, 1)
     if op.name == "tensor.polynomial":
         return Depth(int(op.attrs["polynomial"].depth))

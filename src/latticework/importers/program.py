@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
 from collections.abc import Callable
@@ -12,9 +13,10 @@ from latticework.frontend.annotations import Parameter, Secret
 from latticework.frontend.owned import check_stages
 from latticework.frontend.program import Program, trace
 from latticework.importers.converters import Converters
-from latticework.importers.evaluate import check_operators, run
+from latticework.importers.evaluate import OnNode, check_operators, run
 from latticework.importers.graph import ModelGraph
 from latticework.importers.meanings.values import is_secret
+from latticework.ir.module import Module
 from latticework.ops.base import shape_of
 from latticework.owner.run import exactly, prepare, returned
 from latticework.owner.stages import OwnerStages
@@ -87,6 +89,17 @@ class ImportedProgram(Program):
             return found
         by_name = dict(zip(self.output_shapes, several, strict=True))
         return returned([result.name for result in owner.after], exactly(owner.after, by_name))
+
+    def traced(self, on_node: OnNode) -> Module:
+        """What is computed encrypted, traced once more; `on_node` is told of every node when it was carried out."""
+
+        def function(*arrays: Any) -> Any:
+            given = {i.name: array for i, array in zip(self.graph.inputs, arrays, strict=True)}
+            return tuple(run(self.graph, self.converters, given, on_node=on_node))
+
+        watched = copy.copy(self)
+        watched.function = function
+        return trace(watched)
 
     def _compute(self, *arrays: Any) -> Any:
         given = {i.name: array for i, array in zip(self.graph.inputs, arrays, strict=True)}

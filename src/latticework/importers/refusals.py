@@ -31,7 +31,9 @@ class Refusal:
         return f"{self.loc}: {what}: {self.why}" + (f"; {self.instead}" if self.instead else "")
 
 
-def refuse(graph: ModelGraph, refusals: Sequence[Refusal]) -> UnsupportedError:
+def refuse(
+    graph: ModelGraph, refusals: Sequence[Refusal], cannot: str = "cannot be computed encrypted"
+) -> UnsupportedError:
     """The error that tells all refusals of a model, equal ones of many nodes once."""
     told: dict[tuple[str, str, str], list[Refusal]] = {}
     for refusal in refusals:
@@ -43,6 +45,6 @@ def refuse(graph: ModelGraph, refusals: Sequence[Refusal]) -> UnsupportedError:
     if len(told) > _SHOWN:
         lines.append(f"and {len(told) - _SHOWN} others")
     count = f"{len(refusals)} operators" if len(refusals) > 1 else "one operator"
-    error = UnsupportedError(f"{graph.name}: {count} cannot be computed encrypted: " + " | ".join(lines), at=graph.loc)
+    error = UnsupportedError(f"{graph.name}: {count} {cannot}: " + " | ".join(lines), at=graph.loc)
     error.refused = graph, tuple(refusals)
     return error

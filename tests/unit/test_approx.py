@@ -160,3 +160,11 @@ def test_reciprocals_are_closer_than_newtons_steps_of_the_same_degree(steps):
     polynomial = FUNCTIONS["reciprocal"].approximate((0.5, 4.0), 2**steps - 1)
     assert polynomial.degree == 2**steps - 1
     assert np.max(np.abs(polynomial(x) - 1.0 / x)) < np.max(np.abs(newton - 1.0 / x))
+
+
+def test_functions_of_any_size_have_estimates():
+    """Also where one is less than what rounding leaves of the function."""
+    huge = Curve(lambda x: 1e30 * np.exp(x), (-1.0, 1.0))
+    first = huge.estimate(1)
+    assert first == huge.error(1) > 1e27
+    assert huge.estimate(15) < first

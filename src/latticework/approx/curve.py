@@ -62,7 +62,7 @@ class Curve:
     def estimate(self, degree: int) -> float:
         """About the same, without the polynomial where it would take long and its error follows from others'."""
         lower = [error for known, (_, error) in self._polynomials.items() if known <= degree]
-        if min(lower, default=1.0) <= ROUNDING * self.size:
+        if lower and min(lower) <= ROUNDING * self.size:
             return min(lower)
         if self.smooth or degree <= EXACT or degree in self._polynomials:
             return self.error(degree)

@@ -308,6 +308,24 @@ def test_numbers_far_below_scores_leave_them_out_of_a_softmax() -> None:
     np.testing.assert_allclose(np.ravel(found), np.ravel(program(x.clip(-1, 1))), atol=2.0**-6)
 
 
+@pytest.mark.parametrize("masked", [False, True])
+def test_secrets_are_nowhere_other_than_numbers(masked: bool) -> None:
+    """Attention as PyTorch exports it: a softmax, and zeros where it is not a number."""
+    softmax = node("Softmax", ["s" if masked else "x"], ["p"], axis=-1)
+    given = model(
+        [*([node("Where", ["keep", "x", "gone"], ["s"])] if masked else []), softmax, node("IsNaN", ["p"], ["nan"]),
+         node("Where", ["nan", "zero", "p"], ["y"])],
+        {"x": [2, 4]}, ["y"],
+        [array("keep", np.array([True, False, True, True])), array("gone", np.float32(-np.inf)),
+         array("zero", np.float32(0.0))],
+    )  # fmt: skip
+    x = np.random.default_rng(3).normal(size=(2, 4))
+    program = lw.from_onnx(given)
+    np.testing.assert_allclose(program(x), reference(given, x)[0], atol=1e-6)
+    compiled = lw.compile(program, calibrate=np.random.default_rng(0).normal(size=(50, 2, 4)), precision_bits=6)
+    np.testing.assert_allclose(compiled.simulate(x)[0], program(x), atol=2.0**-6)
+
+
 def test_shapes_of_the_user_go_before_those_of_the_file() -> None:
     """Exporters fix extents that a graph does not need; what is done instead is told."""
     given = perceptron(np.random.default_rng(0), 1)

@@ -109,6 +109,11 @@ def _bit_shift(a: Any, b: Any, *, direction: str) -> Any:
     return (np.left_shift if direction == "LEFT" else np.right_shift)(left, right)
 
 
+def _is_nan(x: Any) -> Any:
+    """Nowhere of secrets: what is encrypted is a number."""
+    return np.zeros(np.shape(x), np.bool_) if is_secret(x) else np.isnan(np.asarray(x))
+
+
 def _is_inf(x: Any, *, detect_negative: int = 1, detect_positive: int = 1) -> Any:
     found = public("IsInf", "an operand", x, _STEP)
     return (np.isposinf(found) & bool(detect_positive)) | (np.isneginf(found) & bool(detect_negative))
@@ -149,7 +154,7 @@ def _top(x: Any, count: Any, *, axis: int = -1, largest: int = 1, sorted: int = 
 _STEPS: Sequence[tuple[str, Callable[..., Any]]] = (
     ("Not", np.logical_not), ("And", np.logical_and), ("Or", np.logical_or), ("Xor", np.logical_xor),
     ("Equal", np.equal), ("Greater", np.greater), ("Less", np.less), ("GreaterOrEqual", np.greater_equal),
-    ("LessOrEqual", np.less_equal), ("Floor", np.floor), ("Ceil", np.ceil), ("Round", np.round), ("IsNaN", np.isnan),
+    ("LessOrEqual", np.less_equal), ("Floor", np.floor), ("Ceil", np.ceil), ("Round", np.round),
     ("NonZero", lambda x: np.array(np.nonzero(np.atleast_1d(x)), np.int64)), ("BitwiseAnd", np.bitwise_and),
     ("BitwiseOr", np.bitwise_or), ("BitwiseXor", np.bitwise_xor), ("BitwiseNot", np.bitwise_not),
 )  # fmt: skip
@@ -171,4 +176,5 @@ CONVERTERS = (
     Converter("Mod", _mod, since=10, note=_NOTE),
     Converter("BitShift", _bit_shift, since=11, note=_NOTE),
     Converter("IsInf", _is_inf, since=10, note=_NOTE),
+    Converter("IsNaN", _is_nan, since=9, note="false of secrets, which are numbers"),
 )

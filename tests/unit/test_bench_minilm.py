@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import latticework as lw
 from bench.zoo.safetensors import read_safetensors
 from bench.zoo.wordpiece import WordPieces
 from latticework.errors import FormatError
@@ -78,3 +79,18 @@ def test_words_are_cut_into_the_longest_pieces():
     assert pieces.encode("unfit em_s", 9) == [2, 1, 4, 13, 1, 3]  # no piece is left for a part: the word is unknown
     assert pieces.encode("em " * 9, 4) == [2, 4, 4, 3]
     assert pieces.encode("em" + "s" * 200, 9) == [2, 1, 3]
+
+
+@pytest.mark.slow
+def test_a_layer_is_imported_as_pytorch_computes_it_and_padding_counts_for_nothing():
+    torch = pytest.importorskip("torch")
+    minilm = pytest.importorskip("bench.zoo.minilm")
+    torch.manual_seed(0)
+    layer, x = minilm.EncoderLayer().double().eval(), RNG.normal(size=(2, minilm.TOKENS, minilm.WIDTH))
+    x[1, : minilm.LENGTH] = x[0, : minilm.LENGTH]
+    exact = [layer(torch.from_numpy(row)).detach().numpy() for row in x]
+    program = lw.from_torch(layer, torch.from_numpy(x[0]))
+    np.testing.assert_allclose(program(x[0]), exact[0], atol=1e-12)
+    assert minilm.cosine(exact[0], exact[1]) == pytest.approx(1.0, abs=1e-12)
+    assert np.abs(exact[0] - exact[1]).max() > 0.1  # of the padding itself
+    assert minilm.cosine(exact[0], -exact[0]) == pytest.approx(-1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.zoo.entry import ZooEntry
-from bench.zoo.models import altum_age, estimators, icalabel, minilm, resnet20, skl2onnx
+from bench.zoo.models import altum_age, estimators, icalabel, lenet, minilm, resnet20, skl2onnx
 
 # By name, in the order of the table.
 ENTRIES: dict[str, ZooEntry] = {
@@ -13,4 +13,5 @@ ENTRIES: dict[str, ZooEntry] = {
     **icalabel.ENTRIES,
     **resnet20.ENTRIES,
     **minilm.ENTRIES,
+    **lenet.ENTRIES,
 }

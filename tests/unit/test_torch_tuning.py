@@ -224,3 +224,16 @@ def test_training_that_went_wrong_is_refused_by_name():
     prepared.functions[0].coefficients.data[1] = float("nan")
     with pytest.raises(RangeError, match=r"1 of the 4 coefficients of functions\[0\] \(tanh\) are NaN"):
         lw.from_torch(prepared, x[:1])
+
+
+def test_a_parabola_is_a_square_with_what_surrounds_it():
+    """Of degree 2, whose product takes one level, where a polynomial in general takes two and its argument's scaling."""
+    x = rows()
+    prepared = lw.torch.prepare(made(Mlp), x[:1], x, degree=2)
+    prepared.functions[0].coefficients.data = torch.tensor([0.3, 0.5, -0.4])
+    program = lw.from_torch(prepared, x[:1])
+    by_module = prepared(x).detach().numpy()
+    np.testing.assert_allclose(program(x.numpy()), by_module, atol=1e-5)
+    model = lw.compile(program, calibrate=x.numpy(), precision_bits=10, ring_degree=2048, insecure=True)
+    assert model.report().level_use.spent == 3
+    assert np.abs(model.simulate(x.numpy())[0] - by_module).max() <= 2.0**-10 * np.abs(by_module).max()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from bench.zoo.entry import ZooEntry
-from bench.zoo.models import altum_age, estimators, icalabel, lenet, minilm, resnet20, skl2onnx
+from bench.zoo.models import altum_age, cut_networks, estimators, icalabel, lenet, minilm, resnet20, skl2onnx, trees
 
 # By name, in the order of the table.
 ENTRIES: dict[str, ZooEntry] = {
     **estimators.ENTRIES,
     **skl2onnx.ENTRIES,
+    **trees.ENTRIES,
     **altum_age.ENTRIES,
     **icalabel.ENTRIES,
     **resnet20.ENTRIES,
     **minilm.ENTRIES,
     **lenet.ENTRIES,
+    **cut_networks.ENTRIES,
 }

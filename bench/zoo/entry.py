@@ -15,6 +15,7 @@ class ZooModel:
 
     program   compiled with these options, on `calibrate`
     rows      others like these, and  labels  of them, if there are any
+    itself    of circuits, what the model of which they were made says of rows
     """
 
     program: Any
@@ -22,6 +23,7 @@ class ZooModel:
     rows: Any
     labels: Any = None
     options: dict[str, Any] = field(default_factory=dict)
+    itself: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,11 @@ class ZooEntry:
     made      imports it; what it takes beyond importing, as training or fetching, is done in `prepare`, which is given
               the user's file of digits where the model is  of_digits
     seconds   that a run of one row, the second of a server on one core, is to take at most
+    filled_seconds  that a row of a circuit is to take at most where rows fill the slots
     published a figure of others, as (seconds, source)
     rows      that are simulated with noise at most
     memory    of the server, whose keys stay in their file then; it runs once more after its first run
+    is_priced whether it is compiled, priced and simulated only, unless everything is asked for
     """
 
     title: str
@@ -44,3 +48,5 @@ class ZooEntry:
     rows: int = 256
     of_digits: bool = False
     memory: str | None = None
+    filled_seconds: float | None = None
+    is_priced: bool = False

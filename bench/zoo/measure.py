@@ -20,6 +20,7 @@ from bench.compiling import peak_bytes
 from bench.halo.encrypted import BootstrapClock
 from bench.programs import Stopwatch, layers
 from bench.zoo.cases import ENTRIES
+from bench.zoo.circuits import circuit_stages
 from bench.zoo.entry import ZooModel
 from latticework.analysis.estimate import estimate
 from latticework.cost import CostModel
@@ -42,6 +43,9 @@ def stages(
     started = time.process_time()
     found = entry.made(prepared)
     yield "import", {"seconds": time.process_time() - started, "notes": list(getattr(found.program, "notes", ()))}
+    if isinstance(found.program, lw.Circuit):
+        yield from circuit_stages(found, encrypted, threads, table, LATER_RUNS)
+        return
     before, started = peak_bytes(), time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -33,6 +33,7 @@ def zoo(
         str, typer.Option(help=f"Models, by commas; * stands for anything. Of {', '.join(ENTRIES)}.")
     ] = "*",
     encrypted: Annotated[int, typer.Option(min=0, help="Rows of each that a client and a server compute.")] = 8,
+    everything: Annotated[bool, typer.Option(help="Run encrypted what is only priced and simulated, too.")] = False,
     threads: Annotated[int, typer.Option(min=1, help="Threads of a server; times of one are processor times.")] = 1,
     limit: Annotated[float, typer.Option(min=1, help="Seconds of wall time that a model may take.")] = 1800.0,
     lines: Annotated[bool, typer.Option(help="Show times by line of each model.")] = False,
@@ -62,7 +63,8 @@ def zoo(
     tables: dict[str, list[dict[str, Any]]] = {}
     for name in chosen:
         with err.status(name):
-            found, problem = _found(name, encrypted, threads, cost_table, limit, digits)
+            rows_run = encrypted if everything or not ENTRIES[name].is_priced else 0
+            found, problem = _found(name, rows_run, threads, cost_table, limit, digits)
         rows += rows_of(name, ENTRIES[name], found, problem)
         if "run" in found:
             tables[name] = found["run"].pop("lines")
@@ -133,6 +135,12 @@ def rows_of(name: str, entry: ZooEntry, found: dict[str, Any], problem: str | No
         ]
         if run["bootstrap"] is not None:
             rows.append(Row(name, "one bootstrap of that run", "s", run["bootstrap"], checked=checked))
+    if "filled" in found:
+        figures = found["filled"]
+        target = entry.filled_seconds
+        rows.append(
+            Row(name, "filled run, a row", "s", figures["seconds"], target=target, checked=checked, details=figures)
+        )
     for column, figures in columns.items():
         details = {key: value for key, value in figures.items() if key != "name"} | {
             key: accuracy[key] for key in ("measure", "decision", "refused")

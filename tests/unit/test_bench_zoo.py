@@ -2,6 +2,7 @@
 
 import hashlib
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from typer.testing import CliRunner
 import latticework as lw
 from bench.zoo import packages
 from bench.zoo.cases import ENTRIES
+from bench.zoo.circuits import circuit_stages
+from bench.zoo.entry import ZooModel
 from bench.zoo.measure import stages
 from bench.zoo.packages import ModelPackage, NotFetchedError, fetched, member
 from bench.zoo.suite import app, rows_of, table
@@ -73,6 +76,30 @@ def test_both_files_of_a_network_give_one_plan():
     counts = [estimate(plan, CostModel.load()).counts for plan in plans]
     assert counts[0] == counts[1] and counts[0].plaintext_products < 200
     assert plans[0].chain == plans[1].chain and plans[0].keys == plans[1].keys
+
+
+@pytest.mark.slow
+def test_a_circuit_of_trees_is_run_alone_and_in_a_filled_run():
+    pytest.importorskip("sklearn")
+    from sklearn.datasets import load_iris
+    from sklearn.tree import DecisionTreeClassifier
+
+    x, y = load_iris(return_X_y=True)
+    fitted = DecisionTreeClassifier(max_depth=2, random_state=0).fit(x, y)
+    circuit = lw.from_sklearn(fitted, trees="exact", samples=x, digits=4)
+    options = {"scheme": "bfv", "effort": "fast", "ring_degree": 4096, "insecure": True}
+    model = ZooModel(circuit, None, x[::10], y[::10], options, itself=fitted.predict)
+    found = {"import": {"seconds": 0.0, "notes": []}} | dict(circuit_stages(model, 2, 1, None, 1))
+    columns = {each["name"]: each for each in found["accuracy"]["columns"]}
+    assert columns["encrypted"]["agreement"] == 1.0 and columns["encrypted"]["rows"] > 2
+    assert columns["float"]["score"] == np.mean(fitted.predict(x[::10]) == y[::10])
+    assert columns["grid"]["agreement"] == np.mean(
+        [circuit.finished([circuit(row)])[0] for row in circuit.encoded(x[::10])] == fitted.predict(x[::10])
+    )
+    assert found["filled"]["seconds"] < found["filled"]["run"]
+    entry = replace(ENTRIES["forest-exact"], filled_seconds=1e-9)
+    (filled,) = (row for row in rows_of("forest-exact", entry, found, None) if row.metric == "filled run, a row")
+    assert filled.meets is False and filled.checked
 
 
 def test_what_ended_a_model_is_a_row_that_meets_nothing():

@@ -4,11 +4,12 @@ Every fourth sample is held back from calibration. A function's degrees are trie
 how far they move results, of what there is to lose: the distance to another decision, or the tolerance. Beginning with
 the lowest degrees, the function is raised a class of levels whose next class takes most off the sum of squares, by what
 it costs in levels and products; on the way so found, the first place is looked for whose polynomials, all together,
-reach the goal on the rows that were held back. What a polynomial does alone says little of what all do: one that moves
-arguments of later functions takes these out of their ranges, and in deep networks errors add up. So the lowest class
-that does for all functions alike is a place too, the cheaper of the two is taken, and from there each function goes
-down by classes, and within its last class, as long as the goal is reached, those first that give up least for what it
-saves.
+reach the goal on the rows that were held back. What a polynomial does alone says little of what all do in deep
+networks, where it moves arguments of later functions out of their ranges and errors add up: so the lowest class that
+does for all functions alike is a place too, and the cheaper of the two is taken. From there each function goes down by
+classes, and within its last class, as long as they do, those first that give up least for what it saves. Rows that are
+asked so often are no longer like others, so every second one is left out of this, and of the degrees on the way down
+the last are taken that reach the goal on all.
 After J. Lee et al., Optimized Layerwise Approximation for Efficient Private Inference on FHE (2023, arXiv 2310.10349),
 which minimises the variance of the loss under a budget of time, the same for every layer's choice.
 """
@@ -18,12 +19,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
 from latticework.accuracy.effects import space_out, with_polynomials
 from latticework.accuracy.goals import Goal
-from latticework.accuracy.uses import FunctionUse, uses_of
+from latticework.accuracy.uses import FloatArray, FunctionUse, uses_of
 from latticework.approx.degrees import MAX_DEGREE
 from latticework.approx.sign import CompositeSign
 from latticework.errors import PrecisionError, RangeError
@@ -105,7 +107,7 @@ class DegreeOptions:
         if self.goal is None or not any(use.given is None and not use.function.gap for use in uses):
             return module, None
         search = _Search(module, samples, held, self.goal)
-        degrees = search.lowered(search.descended(search.first()))
+        degrees = search.last(search.way_down(search.first()))
         return _with_degrees(module, degrees), search.agreement(degrees)
 
 
@@ -126,31 +128,39 @@ def _with_degrees(module: Module, degrees: Sequence[int | None]) -> Module:
     return rebuild(module, visit)
 
 
+class HeldSample(NamedTuple):
+    """A sample that was held back, the program's own outputs, and how many rows that is."""
+
+    sample: Sample
+    wanted: Sequence[FloatArray]
+    rows: int
+
+
 class _Search:
     """For the degrees of one program.
 
     free  numbers of the functions that have no degree of their own
-    held  rows that were held back, those that have least to lose first;  wanted  their outputs
+    held  samples that were held back, and  often  those of them that are asked often; those first that told last
     """
 
     def __init__(self, module: Module, samples: Sequence[Sample], held: Sequence[Sample], goal: Goal) -> None:
         self.module, self.goal, self.uses = module, goal, uses_of(module)
         self.free = [n for n, use in enumerate(self.uses) if use.given is None and not use.function.gap]
         spaced = space_out(held, affordable_samples(module, held[0], MOST_SAMPLES))
-        known = [(sample, interpret(module, sample)) for sample in spaced]
-        known.sort(key=lambda pair: goal.nearness(pair[1]))
-        self.held, self.wanted = [sample for sample, _ in known], [outputs for _, outputs in known]
-        self.rows = sum(len(goal.reached(outputs, outputs)) for outputs in self.wanted)
+        exact = [(sample, interpret(module, sample)) for sample in spaced]
+        self.held = [HeldSample(sample, wanted, len(goal.reached(wanted, wanted))) for sample, wanted in exact]
+        self.often = self.held[::2]
         self.tried = space_out(samples, TRIED_SAMPLES)
         self.exact = [interpret(module, sample) for sample in self.tried]
         self._moves: dict[tuple[int, int], float] = {}
 
     def first(self) -> list[int]:
-        """Classes of the free functions that do: first on the way, or the same for all where that costs less."""
-        even = next((each for each in self._even() if self.agrees(self.tops(each))), None)
+        """Classes of the free functions that agree: first on the way, or the same for all where that costs less."""
+        alike = ([levels] * len(self.free) for levels in range(FIRST, EVEN + 1))
+        even = next((classes for classes in alike if self.agrees(self.tops(classes), self.held)), None)
         way = self._way(inf if even is None else sum(map(_cost, even)))
         wrong, right = -1, 0  # far up polynomials take long to find: so from below in longer and longer steps
-        while not self.agrees(self.tops(way[right])):
+        while not self.agrees(self.tops(way[right]), self.held):
             if right == len(way) - 1:
                 if even is not None:
                     return even
@@ -158,14 +168,11 @@ class _Search:
             wrong, right = right, min(2 * right + 1, len(way) - 1)
         while right - wrong > 1:
             middle = (wrong + right) // 2
-            if self.agrees(self.tops(way[middle])):
+            if self.agrees(self.tops(way[middle]), self.held):
                 right = middle
             else:
                 wrong = middle
         return way[right]
-
-    def _even(self) -> list[list[int]]:
-        return [[levels] * len(self.free) for levels in range(FIRST, EVEN + 1)]
 
     def _refusal(self, classes: Sequence[int]) -> PrecisionError:
         last = self.agreement(self.tops(classes))
@@ -176,36 +183,38 @@ class _Search:
             at=self.uses[0].op.loc,
         )
 
-    def descended(self, classes: Sequence[int]) -> list[int]:
-        """Classes as far down, one function after the other, as all still agree."""
-        found = list(classes)
-        left = {place for place, levels in enumerate(found) if levels > FIRST}
+    def way_down(self, classes: Sequence[int]) -> list[list[int | None]]:
+        """Degrees from the highest of these classes down, as long as the rows that are asked often agree.
+
+        By classes, one function after the other; then within them, to three quarters of the highest.
+        """
+        found, at = [self.tops(classes)], list(classes)
+        left = {place for place, levels in enumerate(at) if levels > FIRST}
         while left:
-            place = min(left, key=lambda place: self._given_up(place, found[place]))
-            less = [levels - (number == place) for number, levels in enumerate(found)]
-            if not self.agrees(self.tops(less)):
+            place = min(left, key=lambda place: self._given_up(place, at[place]))
+            less = [levels - (number == place) for number, levels in enumerate(at)]
+            agrees = self.agrees(self.tops(less), self.often)
+            if agrees:
+                at = less
+                found.append(self.tops(at))
+            if not agrees or at[place] == FIRST:
                 left.discard(place)
-                continue
-            found = less
-            if found[place] == FIRST:
-                left.discard(place)
+        for number in sorted(self.free, key=lambda n: -(found[-1][n] or 0)):
+            degrees = list(found[-1])
+            highest = degrees[number] or 0
+            degrees[number] = 3 * (highest + 1) // 4 - 1
+            if highest >= LOWERED and self.agrees(degrees, self.often):
+                found.append(degrees)
         return found
+
+    def last(self, way: Sequence[list[int | None]]) -> list[int | None]:
+        """The last degrees on a way down with which all rows held back agree, as they do with the first."""
+        return next((degrees for degrees in reversed(way[1:]) if self.agrees(degrees, self.held)), way[0])
 
     def _given_up(self, place: int, levels: int) -> float:
         """What one class less adds to the sum of squares, for what it saves."""
         added = self._move(place, levels - 1) ** 2 - self._move(place, levels) ** 2
         return added / (_cost(levels) - _cost(levels - 1))
-
-    def lowered(self, classes: Sequence[int]) -> list[int | None]:
-        """Degrees within their classes: each at three quarters of the highest where all still agree."""
-        degrees = self.tops(classes)
-        for number in sorted(self.free, key=lambda n: -(degrees[n] or 0)):
-            highest = degrees[number] or 0
-            less = list(degrees)
-            less[number] = 3 * (highest + 1) // 4 - 1
-            if highest >= LOWERED and self.agrees(less):
-                degrees = less
-        return degrees
 
     def tops(self, classes: Sequence[int]) -> list[int | None]:
         """The highest degrees of these classes; None for signs."""
@@ -216,26 +225,34 @@ class _Search:
 
     def agreement(self, degrees: Sequence[int | None]) -> Agreement:
         """Of rows that were held back, with polynomials of all these degrees; signs are taken as they are."""
-        return Agreement(self.goal, self.rows, self.rows - sum(self._differing(degrees)))
+        return self._without(self.held, sum(missing for _, missing in self._missing(degrees, self.held)))
 
-    def agrees(self, degrees: Sequence[int | None]) -> bool:
-        """Whether as many rows reach the goal as was asked for; too many that do not end it early."""
-        differing = 0
-        for more in self._differing(degrees):
-            differing += more
-            if (self.rows - differing) / self.rows < self.goal.share:
+    def agrees(self, degrees: Sequence[int | None], samples: list[HeldSample]) -> bool:
+        """Whether enough rows of samples reach the goal; those that tell otherwise come first the next time."""
+        telling, missing = [], 0
+        for number, more in self._missing(degrees, samples):
+            missing += more
+            if more:
+                telling.append(number)
+            if not self._without(samples, missing).is_reached:
+                others = [number for number in range(len(samples)) if number not in telling]
+                samples[:] = [samples[number] for number in (*telling, *others)]
                 return False
         return True
 
-    def _differing(self, degrees: Sequence[int | None]) -> Iterator[int]:
-        """By sample held back, how many rows do not reach the goal."""
+    def _without(self, samples: Sequence[HeldSample], missing: int) -> Agreement:
+        rows = sum(held.rows for held in samples)
+        return Agreement(self.goal, rows, rows - missing)
+
+    def _missing(self, degrees: Sequence[int | None], samples: Sequence[HeldSample]) -> Iterator[tuple[int, int]]:
+        """By sample, its number and how many of its rows do not reach the goal."""
         made = with_polynomials(self.module, [_polynomial(*pair) for pair in zip(self.uses, degrees, strict=True)])
-        for sample, wanted in zip(self.held, self.wanted, strict=True):
+        for number, held in enumerate(samples):
             with np.errstate(all="ignore"):
-                outputs = interpret(made, sample)
-                same = self.goal.reached(wanted, outputs)
+                outputs = interpret(made, held.sample)
+                same = self.goal.reached(held.wanted, outputs)
             is_finite = all(np.isfinite(output).all() for output in outputs)
-            yield len(same) - int(np.sum(same)) if is_finite else len(same)
+            yield number, held.rows - int(np.sum(same)) if is_finite else held.rows
 
     def _way(self, most: float) -> list[list[int]]:
         """Classes from the lowest on, one function raised a step, until none gives anything or all cost `most`."""
@@ -279,7 +296,7 @@ class _Search:
 
 
 def _cost(levels: int) -> float:
-    """Of polynomials of a class, in levels."""
+    """Of a polynomial of a class, in levels."""
     return levels + PRODUCT * 2 * sqrt(2**levels)
 
 

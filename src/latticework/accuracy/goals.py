@@ -46,10 +46,6 @@ class Goal(ABC):
         """How far others are off, of what there is to lose: 1 is as far as may be."""
 
     @abstractmethod
-    def nearness(self, exact: Outputs) -> float:
-        """How little a row has to lose, to begin with those that have least."""
-
-    @abstractmethod
     def told(self, equal: int, rows: int) -> str:
         """How many rows reach it, in words."""
 
@@ -78,10 +74,6 @@ class SameDecisions(Goal):
     def off(self, exact: Outputs, others: Outputs) -> FloatArray:
         """Of the first output, by the distance of each row from another decision."""
         return np.asarray(np.abs(others[0] - exact[0]) / _distance(exact[0]))
-
-    def nearness(self, exact: Outputs) -> float:
-        """The distance to another decision."""
-        return float(np.min(_distance(exact[0]), initial=np.inf))
 
     def told(self, equal: int, rows: int) -> str:
         """In words."""
@@ -115,10 +107,6 @@ class NearResults(Goal):
     def off(self, exact: Outputs, others: Outputs) -> FloatArray:
         """Of the first output, by the tolerance."""
         return np.asarray(np.abs(self.results(others) - self.results(exact)) / self.asked)
-
-    def nearness(self, exact: Outputs) -> float:
-        """The largest numbers first, which lie farthest out."""
-        return -float(np.max(np.abs(self.results(exact)), initial=0.0))
 
     def told(self, equal: int, rows: int) -> str:
         """In words."""

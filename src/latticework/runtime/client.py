@@ -15,6 +15,7 @@ import numpy.typing as npt
 from latticework import _core
 from latticework.devices.operations import operation
 from latticework.errors import (
+    BudgetError,
     DtypeError,
     ParameterMismatchError,
     SecretKeyError,
@@ -36,12 +37,12 @@ from latticework.runtime.finished import finished_values
 from latticework.runtime.integers import check_integer
 from latticework.runtime.key_folder import OnKey, write_keys
 from latticework.runtime.keys import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
-from latticework.runtime.options import open_context
+from latticework.runtime.options import free_bytes, open_context
 from latticework.runtime.owner import OwnerValue, of_one_run, of_several
 from latticework.runtime.prepared import prepared_inputs
 from latticework.runtime.rounds import after_rounds
 from latticework.user.arrays import as_array, find_loss
-from latticework.words.shown import describe
+from latticework.words.shown import count_noun, describe, size
 
 SCALE_TOLERANCE = 2.0**-20
 
@@ -106,9 +107,11 @@ class Client:
         on_event  called after every key
         warns     LeftoverWarning for unfinished files in the folder that nothing can go on with, which are removed
         raises    SecurityError before any key is made if one would be too weak; FileExistsError if the folder holds a
-                  secret key whose keys are complete; OSError before any key is made if there is no room for all
+                  secret key whose keys are complete; OSError before any key is made if there is no room for all, and
+                  BudgetError if all are to be in memory, and the machine has less left than that takes
         """
         if folder is None:
+            self._check_room()
             secret = _core.KeyGenerator(self.context).secret_key()
             keys = Keys(secret, self._public_keys(secret, on_event), self.context)
         else:
@@ -119,15 +122,30 @@ class Client:
     @at_caller
     @operation
     def public_keys(self, *, on_event: OnEvent | None = None) -> PublicKeys:
-        """Make the public keys of the program's manifest anew, for the secret key that the client holds."""
+        """Make the public keys of the program's manifest anew, for the secret key that the client holds.
+
+        raises  BudgetError as `keygen`
+        """
         if self._secret is None:
             raise SecretKeyError("the client has no secret key to make keys for: keygen(), or load_keys(folder), first")
+        self._check_room()
         return self._public_keys(self._secret, on_event)
 
     def _public_keys(self, secret: _core.SecretKey, on_event: OnEvent | None) -> PublicKeys:
         generator = _core.KeyGenerator(self.context)
         made = partial(_listener(on_event), False)
         return PublicKeys(generator.evaluation_keys(secret, self._specs(), made), generator.public_key(secret))
+
+    def _check_room(self) -> None:
+        """BudgetError for keys that the machine has no memory for, all at once."""
+        needed, left = self.spec.manifest.total_resident_bytes, free_bytes()
+        if needed > left:
+            raise BudgetError(
+                f"program {self.spec.name}: its {count_noun(len(self.spec.manifest.uses), 'evaluation key')} take "
+                f"{size(needed)} in memory, and this machine has {size(left)} left: give keygen a folder, which holds "
+                f"them in {size(self.spec.manifest.total_stored_bytes)}, and read them with "
+                "lw.Server.load(plan, keys, memory=...)"
+            )
 
     def _specs(self) -> list[dict[str, Any]]:
         return [

@@ -46,9 +46,10 @@ class Server:
     keys     evaluation keys of one client
     memory   budget for all that the server holds, such as "4GB": keys, ciphertexts of runs, tables, encoded weights;
              Python, the plan and the weights themselves come on top, and so do inputs that wait, and results. Runs for
-             which there is no room wait, and weights that do not fit are encoded anew when used. None: no bound, and
-             4 GB for encoded weights and what the next run works in; working memory beyond it, and beyond 256 MiB that
-             are kept anyway, goes back to the system
+             which there is no room wait, and weights that do not fit are encoded anew when used. None: 9/10 of what the
+             machine has left where that is less than it would take; else no bound, and 4 GB for encoded weights and
+             what the next run works in; working memory beyond it, and beyond 256 MiB that are kept anyway, goes back to
+             the system
     runs     that `memory` has to have room for at the same time: calls from several threads, members of `run_many`.
              Each one more leaves less for keys and encoded weights
     device   "cpu"; or a GPU by name ("cuda:0", "sim") or as a `Device`, whose memory then holds keys, encoded weights

@@ -67,6 +67,7 @@ def stages(
             server = model.server(keys.public(), threads=threads, memory=entry.memory)
             later = LATER_RUNS if folder is None else 1
             yield "run", _run(model, found, client, server, threads, later, cost)
+            del server, keys  # before the report's own are made
         told = model.accuracy(found.rows, found.labels, encrypted, simulated=entry.rows, client=client, progress=False)
     yield "accuracy", {
         "measure": told.measure, "decision": told.decision, "rows": told.rows, "refused": len(told.refused),

@@ -42,6 +42,10 @@ def _model(program: Any, data: Any) -> ZooModel:
 
 
 ENTRIES = {
-    "icalabel": ZooEntry("mne-icalabel 0.10.0: ICLabelNet.onnx, one map", _onnx_prepared, _of_onnx, 120.0, rows=64),
-    "icalabel-pt": ZooEntry("mne-icalabel 0.10.0: ICLabelNet.pt, one map", _pt_prepared, _of_pt, 120.0, rows=64),
-}
+    "icalabel": ZooEntry(
+        "mne-icalabel 0.10.0: ICLabelNet.onnx, one map", _onnx_prepared, _of_onnx, 120.0, rows=64, memory="8GB"
+    ),
+    "icalabel-pt": ZooEntry(
+        "mne-icalabel 0.10.0: ICLabelNet.pt, one map", _pt_prepared, _of_pt, 120.0, rows=64, memory="8GB"
+    ),
+}  # fmt: skip

@@ -61,14 +61,15 @@ def stages(
         "functions": [f"{a.function} {a.degree}" for a in model.plan.approximations], "said": model.plan.loss,
     }  # fmt: skip
     with nullcontext() if entry.memory is None else TemporaryDirectory() as folder:
-        client = model.client(threads=threads) if encrypted else None
+        client, server = model.client(threads=threads) if encrypted else None, None
         if client is not None:
             keys = client.keygen(None if folder is None else Path(folder) / "keys")
             server = model.server(keys.public(), threads=threads, memory=entry.memory)
             later = LATER_RUNS if folder is None else 1
             yield "run", _run(model, found, client, server, threads, later, cost)
-            del server, keys  # before the report's own are made
-        told = model.accuracy(found.rows, found.labels, encrypted, simulated=entry.rows, client=client, progress=False)
+        told = model.accuracy(
+            found.rows, found.labels, encrypted, simulated=entry.rows, client=client, server=server, progress=False
+        )
     yield "accuracy", {
         "measure": told.measure, "decision": told.decision, "rows": told.rows, "refused": len(told.refused),
         "columns": [

@@ -53,6 +53,7 @@ class Assessable(Protocol):
         seed: int,
         progress: bool,
         on_event: OnEvent | None,
+        server: Server | None,
     ) -> AccuracyReport:
         """As `Model.accuracy`."""
 
@@ -213,6 +214,7 @@ class Model:
         *,
         simulated: int = 1024,
         client: Client | None = None,
+        server: Server | None = None,
         seed: int = 0,
         progress: bool = True,
         on_event: OnEvent | None = None,
@@ -228,6 +230,8 @@ class Model:
         encrypted  rows that a client and a server compute, evenly spaced; 0: none
         simulated  rows with modelled noise at most, evenly spaced;  seed  of the noise
         client     one that holds keys, made anew if not given
+        server     that computes the encrypted rows, of this model and with keys of `client`; made anew, with new keys
+                   in memory, if not given: where these are too large, one whose keys stay in their file
         progress   after two seconds, tell on a terminal or in a notebook how far it is;  on_event  called as it goes
         integers   run-time integers (lw.Index)
         raises     TraceError for a model that holds no program; ShapeError, DtypeError or RangeError for data, or
@@ -242,10 +246,15 @@ class Model:
                 f"accuracy: client is a {type(chosen).__name__}; give a Client that holds keys, or leave it out for "
                 "one with new keys"
             )
+        if server is not None and (client is None or not isinstance(server, Server)):
+            raise DtypeError(
+                f"accuracy: server is a {type(server).__name__}, client a {type(client).__name__}; "
+                "give a Server of this model, and the Client whose keys it has"
+            )
         costs = self._costs or CostModel.load()
         return kept.report(
             self.plan, costs, chosen, X, y, named=integers, num_encrypted=encrypted, num_simulated=simulated,
-            seed=seed, progress=progress, on_event=on_event,
+            seed=seed, progress=progress, on_event=on_event, server=server,
         )  # fmt: skip
 
     def _why_not_assessed(self) -> str:

@@ -147,18 +147,25 @@ def test_one_class_of_a_hundred():
     assert "99 %" in str(report) and "row 99" in str(report)
 
 
-def test_the_encrypted_column_is_what_is_decrypted_by_hand(model, monkeypatch):
+def test_the_encrypted_column_is_what_is_decrypted_by_hand(model, monkeypatch, tmp_path):
     client, sent = model.client(), []
-    public = client.keygen().public()
-    monkeypatch.setattr(Client, "public_keys", lambda self: public)  # else there would be new ones, with other noise
+    server = model.server(client.keygen(tmp_path / "keys").public())
+    monkeypatch.delattr(Client, "public_keys")  # no other keys are made
     encrypt = Client.encrypt_checked
     monkeypatch.setattr(Client, "encrypt_checked", lambda self, i: sent.append(encrypt(self, i)) or sent[-1])
-    encrypted = column(model.accuracy(DATA, encrypted=4, client=client), "encrypted")
-    server = model.server(public)
+    encrypted = column(model.accuracy(DATA, encrypted=4, client=client, server=server), "encrypted")
     by_hand = [client.decrypt(server(each)).reveal() for each in sent]
     assert encrypted.rows == (0, 33, 66, 99) and np.array_equal(encrypted.results[0], np.concatenate(by_hand))
     off = np.abs(np.concatenate(by_hand) - exact(DATA[list(encrypted.rows)]))
     assert np.isclose(encrypted.error, off.max(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{"server": "a server"}, {"client": None}])
+def test_a_server_is_given_with_the_client_of_its_keys(model, options):
+    client = model.client()
+    given = {"client": client, "server": model.server(client.keygen().public())} | options
+    with pytest.raises(lw.UserError, match="give a Server of this model, and the Client whose keys it has"):
+        model.accuracy(DATA, encrypted=1, **given)
 
 
 def test_rows_unlike_calibration_are_named_and_refused_ones_left_out(model):

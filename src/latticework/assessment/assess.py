@@ -37,7 +37,7 @@ from latticework.report.accuracy_data import (
     UnlikeData,
 )
 from latticework.report.accuracy_report import AccuracyReport
-from latticework.runtime import Client
+from latticework.runtime import Client, Server
 from latticework.runtime.events import Event, OnEvent
 from latticework.words.figures import write_value
 
@@ -79,6 +79,7 @@ class Assessment:
         seed: int,
         progress: bool,
         on_event: OnEvent | None,
+        server: Server | None,
     ) -> AccuracyReport:
         """As `Model.accuracy`."""
         limits = _whole("encrypted", num_encrypted), _whole("simulated", num_simulated)
@@ -88,7 +89,7 @@ class Assessment:
             run = _AssessmentRun(
                 self, plan, client, given, refused, costs, _listeners(bar if progress else None, on_event)
             )
-            return run.report(labels, *limits, seed)
+            return run.report(labels, *limits, seed, server)
 
 
 def _whole(name: str, value: Any) -> int:
@@ -178,7 +179,9 @@ class _AssessmentRun:
         self.tell(Event(f"accuracy, {way}", way, done, total, -1, self.started, now))
         self.started = now
 
-    def report(self, labels: Any, num_encrypted: int, num_simulated: int, seed: int) -> AccuracyReport:
+    def report(
+        self, labels: Any, num_encrypted: int, num_simulated: int, seed: int, server: Server | None
+    ) -> AccuracyReport:
         """All columns, and what is said of the data."""
         spec, given = self.plan.client, self.given
         decisions = decisions_of(spec, given, self.whole, self.rows, labels)
@@ -187,7 +190,7 @@ class _AssessmentRun:
         for name, runs in (
             (APPROXIMATED, self.approximated()),
             (SIMULATED, self.simulated(self.some(num_simulated), seed)),
-            (ENCRYPTED, self.encrypted(self.some(num_encrypted))),
+            (ENCRYPTED, self.encrypted(self.some(num_encrypted), server)),
         ):
             compared = self.compared(runs)
             seen.append(compared if compared.runs else None)
@@ -258,13 +261,16 @@ class _AssessmentRun:
                 said = f"left out of the simulated column{where}: {found.error.message}"
                 self.unlike.append(UnlikeData("overflow", found.run.rows, said))
 
-    def encrypted(self, rows: Sequence[int]) -> Iterator[WayRun]:
-        """Some rows, by a client and a server."""
+    def encrypted(self, rows: Sequence[int], server: Server | None) -> Iterator[WayRun]:
+        """Some rows, by a client and a server, which is made with new keys if there is none."""
         if not rows:
             return iter(())
         if self.client._encryptor is None:
             self.client.keygen()
-        return encrypted(self.plan, self.client, self.given, rows, lambda done: self.note(ENCRYPTED, done, len(rows)))
+        given = Server(self.plan, self.client.public_keys()) if server is None else server
+        return encrypted(
+            self.plan, self.client, given, self.given, rows, lambda done: self.note(ENCRYPTED, done, len(rows))
+        )
 
     def compared(self, runs: Iterable[WayRun]) -> Compared:
         """These runs beside the program with exact functions."""

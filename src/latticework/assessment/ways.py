@@ -88,12 +88,11 @@ def _side_by_side(plan: Plan, runs: Sequence[OneRun], noise: np.random.Generator
 
 
 def encrypted(
-    plan: Plan, client: Client, given: GivenRows, rows: Sequence[int], on_done: Callable[[int], None]
+    plan: Plan, client: Client, server: Server, given: GivenRows, rows: Sequence[int], on_done: Callable[[int], None]
 ) -> Iterator[WayRun]:
     """By a client and a server, one run after the other; the client decrypts what is watched."""
     decryptor = client._decryptor
     assert decryptor is not None
-    server = Server(plan, client.public_keys())
     for first in range(0, len(rows), given.per_run):
         chosen = rows[first : first + given.per_run]
         checked = client.checked((), given.take(chosen))

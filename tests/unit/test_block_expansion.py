@@ -9,7 +9,10 @@ from gather_cases import conv, matmul, matvec, random_gather
 from vec_cases import Vectors, counted, expanded, plan_of, small_chain
 
 from latticework.analysis.bounds import Magnitude, predict
+from latticework.analysis.memory import peak_value_bytes
 from latticework.analysis.simulate import simulate
+from latticework.analysis.trips import Trips
+from latticework.expand import inner_sums
 from latticework.ir import interpret
 from latticework.levels import decide_levels, write_levels
 from latticework.packing.constants import Diagonal, LinearMap, splat
@@ -196,3 +199,21 @@ def test_plans_simulated_predicted_and_encrypted(name, way):
     np.testing.assert_allclose(got, np.atleast_2d(want), atol=bound.worst)
     assert bound.worst < 1e-4
     assert read_plan(write_plan(plan)).constants == plan.constants
+
+
+def test_many_diagonals_are_multiplied_with_in_runs_of_babies(monkeypatch):
+    """Of single vectors: those of one operation are in memory together, however little is kept of constants."""
+    rng = np.random.default_rng(5)
+    linear_map, sources = LinearMap.of(matvec(64, 64, 64)), {"w": rng.uniform(-1, 1, (64, 64))}
+    x, found = rng.uniform(-1, 1, 64), []
+    for most in (1 << 30, 1 << 20, 1):
+        monkeypatch.setattr(inner_sums, "DIAGONAL_BYTES", most)
+        plan = plan_of(program(linear_map, sources), small_chain(1, ring_degree=2048))
+        sums = [instruction for _, _, instruction in plan.walk() if instruction.op == "diag_sums"]
+        key_products = sum(instruction.immediate[0] for instruction in sums)
+        found.append((len(sums), key_products, peak_value_bytes(plan, Trips(plan), lambda rows: 0)))
+        (got,) = encrypted(plan, [x[None]])
+        np.testing.assert_allclose(got[0], sources["w"] @ x, atol=1e-4)
+    numbers, products, peaks = zip(*found, strict=True)
+    assert numbers[0] == 1 < numbers[1] < numbers[2] and peaks[0] > peaks[1] > peaks[2]
+    assert products[0] == products[1] < products[2]  # whole babies, until not even one fits

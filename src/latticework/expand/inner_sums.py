@@ -12,12 +12,17 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from latticework.expand.primitives import Primitives, cipher
+from latticework.instructions.kinds import PlainKind
+from latticework.instructions.rules import QP
+from latticework.instructions.shapes import plain_rows, row_bytes
 from latticework.ir import Value
 from latticework.packing.constants import Diagonal, LinearMap, MapSums, MapWay, Split
 from latticework.packing.keys import signed_steps
 from latticework.packing.loop_nests.giant_order import GiantTurn, turns
 from latticework.packing.loop_nests.map_sums import Products
 from latticework.packing.loop_nests.terms import SELF, Baby
+
+DIAGONAL_BYTES = 1 << 30  # that one operation multiplies with, of single vectors
 
 # The inner sums of the outputs (their numbers) that one giant step has still to turn, as one array.
 Part = tuple[int, tuple[int, ...], Value]
@@ -56,16 +61,45 @@ def _split(p: Primitives, made: Value, products: Products) -> list[Part]:
 
 
 def _one_to_one(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -> list[Part]:
-    """Of a map of single vectors, each diagonal a constant of its own; over Q if x is the only baby."""
+    """Of a map of single vectors, each diagonal a constant of its own; over Q if x is the only baby.
+
+    Diagonals of an operation are in memory together: where they are many, some babies come after the others.
+    """
     kind, products = cipher(x), sums.products
-    keys = [p.key("galois", baby.element(kind.slots, p.chain.ring_degree), kind.level) for baby in products.babies]
-    if not keys:
+    if not products.babies:
         return _of_turned(p, [x], sums, plain_scale)
-    plains = [p.encode(values, kind.slots, kind.level, plain_scale, "QP") for values in products.values]
-    terms = tuple((baby, group) for _, baby, group in products.rows.tolist())
-    attrs = {"terms": terms, "giants": len(products.groups)}
-    made = p.builder.create("rlwe.diag_sums", [p.hoist(x), *keys, *plains], attrs).results
-    return [(giant, (0,), value) for (giant, _), value in zip(products.groups, made, strict=True)]
+    keys = [p.key("galois", baby.element(kind.slots, p.chain.ring_degree), kind.level) for baby in products.babies]
+    rows = plain_rows(p.chain, PlainKind(kind.slots, kind.level.track, kind.level.index, plain_scale, QP))
+    runs = _runs_of_babies(products.rows[:, 1].tolist(), max(1, DIAGONAL_BYTES // (rows * row_bytes(p.chain))))
+    digits: Value | None = None
+    totals: dict[int, Value] = {}
+    for run in runs:
+        babies, groups = (sorted(set(products.rows[run, column].tolist())) for column in (1, 2))
+        turned = [baby for baby in babies if baby]
+        places = {0: 0, **{baby: place for place, baby in enumerate(turned, 1)}}
+        plains = [p.encode(products.values[number], kind.slots, kind.level, plain_scale, "QP") for number in run]
+        digits = digits or p.hoist(x)
+        terms = tuple((places[baby], groups.index(group)) for _, baby, group in products.rows[run].tolist())
+        attrs = {"terms": terms, "giants": len(groups)}
+        operands = [digits, *(keys[baby - 1] for baby in turned), *plains]
+        made = p.builder.create("rlwe.diag_sums", operands, attrs).results
+        totals |= {group: p.add(totals.get(group), value) for group, value in zip(groups, made, strict=True)}
+    return [(giant, (0,), totals[number]) for number, (giant, _) in enumerate(products.groups)]
+
+
+def _runs_of_babies(babies: Sequence[int], most: int) -> list[list[int]]:
+    """Numbers of products, given their babies, in runs of at most so many: all, or of whole babies where one fits."""
+    if len(babies) <= most:
+        return [list(range(len(babies)))]
+    runs: list[list[int]] = [[]]
+    for _, held in groupby(sorted(range(len(babies)), key=lambda number: babies[number]), key=lambda n: babies[n]):
+        numbers = list(held)
+        for first in range(0, len(numbers), most):
+            part = numbers[first : first + most]
+            if runs[-1] and len(runs[-1]) + len(part) > most:
+                runs.append([])
+            runs[-1] += part
+    return runs
 
 
 def _of_turned(p: Primitives, turned: list[Value], sums: MapSums, plain_scale: float) -> list[Part]:

@@ -1,4 +1,4 @@
-"""np.concatenate, np.stack and their like: every part among zeros, and their sum; copies of one part are broadcast."""
+"""np.concatenate, np.stack and their like: every part among zeros, and their sum; copies of one are broadcast."""
 
 from __future__ import annotations
 

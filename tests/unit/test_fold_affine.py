@@ -137,6 +137,24 @@ def test_random_chains_keep_their_meaning(seed):
     folded(chain, (4, 5, 5))
 
 
+def test_factors_that_others_read_too_stay_whole_where_that_is_asked():
+    @lw.program
+    def program(x: lw.Secret[3, 6]):
+        scaled, twice = x * ROW + 1, x * (ROW + 1) + 2
+        return scaled @ W + square(scaled) @ W + (twice @ W) * (-twice @ W)
+
+    before = trace(program)
+    x = numbers(3, 6)
+    left = {}
+    for each in (fold_affine.PASS, fold_affine.PASS_WHOLE):
+        after = run_passes(before, (each, cse.PASS, dce.PASS))
+        verify(after)
+        np.testing.assert_allclose(interpret(after, [x])[0], program(x), rtol=1e-9)
+        products = [op for op in after.walk() if op.name == "tensor.matmul"]
+        left[each] = sum(op.operands[0] in after.inputs for op in products)
+    assert left == {fold_affine.PASS: 3, fold_affine.PASS_WHOLE: 2}
+
+
 def test_factors_in_a_loop_are_folded_in_it():
     square_weights = numbers(6, 6) / 6
 

@@ -74,6 +74,7 @@ __all__ = ["to_bfv_plan", "to_levels", "to_plan", "to_polynomials", "to_primitiv
 TENSOR_PASSES = (cse.PASS, dce.PASS)
 _TIDY = (cse.PASS, dce.PASS)
 AFFINE_PASSES = (fold_affine.PASS, *_TIDY)
+AFFINE_PASSES_WHOLE = (fold_affine.PASS_WHOLE, *_TIDY)
 MATRIX_PASSES = (merge_matrices.PASS, *_TIDY)
 REWRITING_PASSES = (cse.PASS, inverse_products.PASS, dce.PASS)
 FOLDING_PASSES = (normalize_polynomials.PASS, fold_splats.PASS, *_TIDY)
@@ -166,7 +167,7 @@ def to_vectors(
     raises  LayoutError if a tensor fits no ring
     """
     if techniques.merged_maps and not exact:
-        module = run_passes(module, AFFINE_PASSES, on_event=on_event)
+        module = run_passes(module, AFFINE_PASSES_WHOLE if keep_loops else AFFINE_PASSES, on_event=on_event)
     if keep_loops and techniques.reassociated and not exact:
         module = run_passes(module, MATRIX_PASSES, on_event=on_event)
     model, without = costs or CostModel.load(), [_LEFT_OUT.get(name) for name in techniques.left_out]

@@ -10,6 +10,7 @@ Source: B. Jacob et al., Quantization and Training of Neural Networks (2018), 3.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -21,10 +22,14 @@ SUMS = ("tensor.add", "tensor.sub")
 MOVES = ("tensor.reshape", "tensor.transpose", "tensor.sum_pool2d")
 
 
-def run(module: Module, _cost: object = None) -> Module:
-    """The module with every factor folded that can be: first those of results, then those of operands."""
+def run(module: Module, _cost: object = None, *, whole: bool = False) -> Module:
+    """The module with every factor folded that can be: first those of results, then those of operands.
+
+    whole  factors that others read too stay where they are: folded for one reader, both values would be alive, where a
+           bootstrap refreshes one
+    """
     module = _Results(module).folded() or module
-    return _Operands(module).folded() or module
+    return _Operands(module, whole).folded() or module
 
 
 @dataclass(frozen=True)
@@ -132,13 +137,22 @@ class _Results(_Fold):
 class _Operands(_Fold):
     """W (c x + d): the product reads x itself."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, whole: bool) -> None:
         super().__init__(module)
         self.ends: dict[Op, tuple[Weighted, FloatArray, list[_Step]]] = {}
         for op in module.walk():
             product = weighted(op, self.public)
             if product is not None and (found := self._found(product)) is not None:
                 self.ends[op] = found
+        while whole and (left := [op for op in self.ends if not self._is_whole(op)]):
+            for op in left:
+                del self.ends[op]
+
+    def _is_whole(self, end: Op) -> bool:
+        """Whether nothing is left to read what lies between a product and its factor."""
+        steps = self.ends[end][2]
+        gone = {*self.ends, *(step.op for op in self.ends for step in self.ends[op][2])}
+        return all(reader in gone for step in steps for reader, _ in step.op.result.uses)
 
     def folded(self) -> Module | None:
         """The module with products that read what is before the factors; None if there are none."""
@@ -240,7 +254,6 @@ def _after(op: Op, scale: FloatArray) -> FloatArray | None:
     return whole.reshape(shape_of(op.result)) if op.name == "tensor.reshape" else whole.transpose(op.attrs["axes"])
 
 
-PASS = Pass(
-    "fold-affine", run, reads=("tensor", "loop"),
-    writes=("tensor.constant", "tensor.add", "tensor.sub", "tensor.matmul", "tensor.conv2d", *MOVES),
-)  # fmt: skip
+_WRITES = ("tensor.constant", "tensor.add", "tensor.sub", "tensor.matmul", "tensor.conv2d", *MOVES)
+PASS = Pass("fold-affine", run, reads=("tensor", "loop"), writes=_WRITES)
+PASS_WHOLE = Pass("fold-affine", partial(run, whole=True), reads=("tensor", "loop"), writes=_WRITES)

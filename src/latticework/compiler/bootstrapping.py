@@ -159,7 +159,7 @@ class BootstrapSearch:
         module, trips = vectors.flat or vectors.module, self.trips(vectors)
         plain = BootstrapPrices(self.costs, plan.chain, vectors.slots, self.techniques)
         seconds = program_seconds(module, plain, trips)  # by the same prices as what it is compared with
-        ranked = self.ranked(vectors, [option for option in self.options() if option.ring in rings])
+        ranked = self.ranked(vectors, [option for option in self.options(like=vectors) if option.ring in rings])
         if not ranked or ranked[0][0] >= seconds:
             return False
         with suppress(UserError):
@@ -235,13 +235,17 @@ class BootstrapSearch:
             return [1 << self.chosen.log2_degree]
         return list(bootstrapping_rings()) if self.ring_degree is None else [self.ring_degree]
 
-    def options(self, wanted_bits: float | None = None) -> list[Option]:
-        """Sets whose bootstraps are so precise, with two iterations where one is not enough."""
+    def options(self, wanted_bits: float | None = None, like: Vectors | None = None) -> list[Option]:
+        """Sets whose bootstraps are so precise, with two iterations where one is not enough.
+
+        like  vectors of the program that are there already; None: as they are laid out for bootstraps
+        """
         if self.chosen is not None:
             return [Option(self.chosen, iterations, 0.0) for iterations in (1, 2)]
         wanted = self.precision_bits + SPARE_BITS if wanted_bits is None else wanted_bits
-        depth, found = self.usual.depth, []
-        steepest = max((spent_by(op) for op in (self.usual.flat or self.usual.module).walk()), default=1)
+        usual, found = like or self.usual, list[Option]()
+        depth = usual.depth
+        steepest = max((spent_by(op) for op in (usual.flat or usual.module).walk()), default=1)
         for ring in self.rings():
             sets = [s for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == ring and not s.insecure]
             fewest = max(2, ceil(depth / max(most_levels_left(wanted, ring), 1)))

@@ -3,7 +3,8 @@
 In/out: tensor IR, same cleartext meaning.  c (W x + b) = (c W) x + c b  where nothing else reads W x + b, and
 W (c x + d) = (W c) x + W d: batch normalisations before and after, scalers, factors of means and of images. Reshapes,
 transpositions and sums over windows may lie between, where the factor is moved across them. At this stage maps are as
-large as they come; `merge-maps` merges what is small enough to be written out slot by slot. Cost: O(weights).
+large as they come; `merge-maps` merges what is small enough to be written out slot by slot. A factor that is one number
+is left to `fold-splats`, which moves it wherever it ends up. Cost: O(weights).
 Source: B. Jacob et al., Quantization and Training of Neural Networks (2018), 3.2, for batch normalisations.
 """
 
@@ -109,7 +110,7 @@ class _Results(_Fold):
                 return None
             scale = before
             if (product := weighted(value.owner, self.public)) is not None:
-                weights = product.scaled(scale)
+                weights = None if scale.size == 1 else product.scaled(scale)
                 return None if weights is None else (product, weights, steps)
             step = self.step(value)
         return None
@@ -175,7 +176,8 @@ class _Operands(_Fold):
             affine = self._affine(steps)
             if affine is None:
                 break
-            if step.op.name == "tensor.mul" and (weights := product.of_scaled(affine[0])) is not None:
+            weights = None if affine[0].size == 1 else product.of_scaled(affine[0])
+            if step.op.name == "tensor.mul" and weights is not None:
                 best = product, weights, list(steps)
         return best
 

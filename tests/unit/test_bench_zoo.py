@@ -51,6 +51,7 @@ def narrow(name, weights):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::latticework.ApproximationWarning")  # degree 7 is quick
 def test_both_files_of_a_network_give_one_plan():
     onnx, torch = pytest.importorskip("onnx"), pytest.importorskip("torch")
     content, data = ENTRIES["icalabel"].prepare()

@@ -32,8 +32,13 @@ def folded(function, shape):
     return sum(op.name == "tensor.mul" for op in after.walk())
 
 
+def moderate(count):
+    """Of either sign, and of about one size."""
+    return RNG.uniform(0.5, 2.0, count) * RNG.choice([-1.0, 1.0], count)
+
+
 W, V, K, G = numbers(6, 5), numbers(6), numbers(4, 3, 3, 3), numbers(4, 2, 3, 3)
-ROW, COLUMN, C3, C4 = numbers(6), numbers(5), numbers(3, 1, 1), numbers(4, 1, 1)
+ROW, COLUMN, C3, C4 = moderate(6), moderate(5), moderate((3, 1, 1)), moderate((4, 1, 1))
 PLACES = numbers(3, 8, 8)
 
 
@@ -68,7 +73,7 @@ GONE = {
     "windows summed before": (lambda x: conv(lw.avg_pool2d(x * C3 - PLACES, 2)), (3, 8, 8)),
     "windows summed after": (lambda x: lw.avg_pool2d(conv(x), 2) * C4, (3, 8, 8)),
     "pool, flatten and normalise": (
-        lambda x: (lw.avg_pool2d(x * C3, 2).reshape(-1) * numbers_once(48) + 1) @ numbers_once(48, 4), (3, 8, 8)
+        lambda x: (lw.avg_pool2d(x * C3, 2).reshape(-1) * (1 + numbers_once(48) / 9) + 1) @ numbers_once(48, 4), (3, 8, 8)
     ),
     "both readers of a factor": (lambda x: square((x * ROW) @ W) + (x * ROW) @ W, (3, 6)),
 }  # fmt: skip
@@ -81,6 +86,8 @@ KEPT = {
     "a factor across windows of an image": (lambda x: conv(lw.avg_pool2d(x * PLACES, 1)), (3, 8, 8), 2),
     "one number for all": (lambda x: conv(x * 3 + PLACES) * 2, (3, 8, 8), 2),
     "one number after a vector": (lambda x: (x @ V) * 3, (2, 6), 1),
+    "columns in units of their own": (lambda x: (x * [1e-3, 1.0, 1e3, 1.0, 2.0, 3.0] + ROW) @ W, (3, 6), 1),
+    "columns in units of their own, centred": (lambda x: (-(x - ROW) * [1e-3, 1.0, 1e3, 1.0, 2.0, 3.0]) @ W, (3, 6), 1),
     "two secrets": (lambda x: (x * x) @ W, (3, 6), 1),
     "a factor beside a square": (lambda x: square(x * ROW) @ W, (3, 6), 2),
     "a move that is read twice": (lambda x: transposed_twice((x * ROW[:, None]).T), (6, 3), 2),
@@ -138,6 +145,27 @@ def test_random_chains_keep_their_meaning(seed):
     folded(chain, (4, 5, 5))
 
 
+def test_factors_of_any_size_and_none_are_folded():
+    assert folded(lambda x: (square(x) * [3.0, 0.0, 1e-9, -2.0, 1e-3, 2.0] + ROW) @ W, (3, 6)) == 1  # the square
+
+
+def test_centred_columns_stay_small():
+    """c x alone is ten thousand times what c x + d is, and so would be what weights make of it."""
+    centres, widths = 1e4 * (1 + np.arange(6)), np.ones(6) * [1.0, 2, 3, 4, 5, 6]
+
+    @lw.program
+    def program(x: lw.Secret[6]):
+        return ((x - centres) / widths) @ W
+
+    after = run_passes(trace(program), (fold_affine.PASS, cse.PASS, dce.PASS))
+    seen = []
+    x = centres + widths * numbers(6)
+    made = interpret(after, [x], on_value=lambda value, array: seen.append(np.max(np.abs(array))))[0]
+    np.testing.assert_allclose(made, program(x), rtol=1e-9)
+    assert not any(op.name == "tensor.mul" for op in after.walk())
+    assert max(each for each in seen if each < 9e3) < 100 and sum(each > 9e3 for each in seen) == 2  # x and centres
+
+
 def test_factors_that_others_read_too_stay_whole_where_that_is_asked():
     @lw.program
     def program(x: lw.Secret[3, 6]):
@@ -152,7 +180,7 @@ def test_factors_that_others_read_too_stay_whole_where_that_is_asked():
         verify(after)
         np.testing.assert_allclose(interpret(after, [x])[0], program(x), rtol=1e-9)
         products = [op for op in after.walk() if op.name == "tensor.matmul"]
-        left[each] = sum(op.operands[0] in after.inputs for op in products)
+        left[each] = sum(op.operands[0].owner.operands[0] in after.inputs for op in products)  # but for a sum
     assert left == {fold_affine.PASS: 3, fold_affine.PASS_WHOLE: 2}
 
 

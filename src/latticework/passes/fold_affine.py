@@ -1,8 +1,8 @@
 """fold-affine: products with public numbers beside a product with weights go into the weights, and spend no level.
 
 In/out: tensor IR, same cleartext meaning.  c (W x + b) = (c W) x + c b  where nothing else reads W x + b, and
-W (c x + d) = (W c) x + W d: batch normalisations before and after, scalers, factors of means and of images. Reshapes,
-transpositions and sums over windows may lie between, where the factor is moved across them. At this stage maps are as
+W (c x + d) = (W c) (x + d / c): batch normalisations before and after, scalers, gains. Reshapes, transpositions and
+sums over windows may lie between, where the factor is moved across them. At this stage maps are as
 large as they come; `merge-maps` merges what is small enough to be written out slot by slot. A factor that is one number
 is left to `fold-splats`, which moves it wherever it ends up. Cost: O(weights).
 Source: B. Jacob et al., Quantization and Training of Neural Networks (2018), 3.2, for batch normalisations.
@@ -19,6 +19,8 @@ from latticework.ir import Builder, Module, Op, Pass, Value, evaluate, rebuild
 from latticework.passes.linear_weights import FloatArray, Weighted, compact, shape_of, weighted
 
 Mapping = dict[Value, Value]
+SMALL = 2.0**-4  # a factor, of the largest
+UNITS = 2.0**4  # by which columns of an input differ
 SUMS = ("tensor.add", "tensor.sub")
 MOVES = ("tensor.reshape", "tensor.transpose", "tensor.sum_pool2d")
 
@@ -177,9 +179,20 @@ class _Operands(_Fold):
             if affine is None:
                 break
             weights = None if affine[0].size == 1 else product.of_scaled(affine[0])
-            if step.op.name == "tensor.mul" and weights is not None:
+            if step.op.name == "tensor.mul" and weights is not None and not self._is_in_units(value, affine[0]):
                 best = product, weights, list(steps)
         return best
+
+    def _is_in_units(self, value: Value, scale: FloatArray) -> bool:
+        """Whether columns are an input's, of units of their own, and the factor brings them to one size.
+
+        What encoding rounds of weights is as large beside a number of thousands as beside one of thousandths, whose
+        result it would drown.
+        """
+        sizes = np.abs(scale[scale != 0.0])
+        while (step := self.step(value)) is not None and step.op.name != "tensor.mul":
+            value = step.op.operands[step.secret]
+        return not isinstance(value.owner, Op) and float(np.max(sizes) / np.min(sizes)) > UNITS
 
     def _affine(self, steps: list[_Step]) -> tuple[FloatArray, FloatArray] | None:
         """c and d of c x + d, with extent 1 where they are the same; None if a sum over windows has no c of its own."""
@@ -222,13 +235,27 @@ class _Operands(_Fold):
         for step in steps:
             if step.op.name in MOVES:
                 value = builder.build(step.op.spec, [value], **step.op.attrs)
+        first, last = _parted(*affine)
+        if np.any(first):
+            value = builder.build("tensor.add", [value, self.constant(builder, first)])
         value = self.product(builder, product, value, weights)
-        if np.any(affine[1]):
-            operands = [affine[1], product.weights]
+        if np.any(last):
+            operands = [last, product.weights]
             offset = self._of_public(op, operands[:: -1 if product.secret else 1])
             value = builder.build("tensor.add", [value, self.constant(builder, offset)])
         mapping[op.result] = value
         return True
+
+
+def _parted(scale: FloatArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """a and b of c (x + a) + b = c x + d.
+
+    c x may be much larger than c x + d, as where columns are centred, and what is made of it as much larger; x + a is
+    not. Where c is small x + a would be large, so d stays behind there.
+    """
+    is_first = np.abs(scale) >= SMALL * np.max(np.abs(scale), initial=0.0)
+    first = np.divide(offset, scale, out=np.zeros(np.broadcast_shapes(scale.shape, offset.shape)), where=is_first)
+    return first, np.where(is_first, 0.0, offset)
 
 
 def _before(step: _Step, scale: FloatArray) -> FloatArray | None:

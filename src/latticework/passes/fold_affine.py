@@ -21,6 +21,7 @@ from latticework.passes.linear_weights import FloatArray, Weighted, compact, sha
 Mapping = dict[Value, Value]
 SMALL = 2.0**-4  # a factor, of the largest
 UNITS = 2.0**4  # by which columns of an input differ
+LONGEST = 12  # operations between a factor and a product
 SUMS = ("tensor.add", "tensor.sub")
 MOVES = ("tensor.reshape", "tensor.transpose", "tensor.sum_pool2d")
 
@@ -89,8 +90,14 @@ class _Results(_Fold):
         super().__init__(module)
         self.ends: dict[Op, tuple[Weighted, FloatArray, list[tuple[_Step, FloatArray]]]] = {}
         self.gone: set[Op] = set()
+        self.made: set[Value] = set()  # by products with weights, or from what they make by operations a factor passes
+        for op in module.walk():
+            if len(op.results) == 1 and self._leads_back(op):
+                self.made.add(op.result)
         for op in reversed(list(module.walk())):
-            if op.name == "tensor.mul" and op not in self.gone and (found := self._found(op)) is not None:
+            if op.name != "tensor.mul" or op in self.gone or op.result not in self.made:
+                continue
+            if (found := self._found(op)) is not None:
                 self.ends[op] = found
                 self.gone |= {found[0].op, *(step.op for step, _ in found[2])} - {op}
 
@@ -98,17 +105,23 @@ class _Results(_Fold):
         """The module with products where their factors were; None if there are none."""
         return rebuild(self.module, self._visit) if self.ends else None
 
+    def _leads_back(self, op: Op) -> bool:
+        if weighted(op, self.public) is not None:
+            return True
+        step = self.step(op.result)
+        return step is not None and op.operands[step.secret] in self.made
+
     def _found(self, end: Op) -> tuple[Weighted, FloatArray, list[tuple[_Step, FloatArray]]] | None:
         """A product, its weights with the factor, and what lies between, each with the factor that its result lacks."""
         step, scale = self.step(end.result), np.ones((1,) * len(shape_of(end.result)))
         steps: list[tuple[_Step, FloatArray]] = []
-        while step is not None:
+        while step is not None and len(steps) < LONGEST:
             steps.insert(0, (step, scale))
             before = _before(step, scale)
             value = step.op.operands[step.secret]
             if before is None or not isinstance(value.owner, Op) or value.owner.block is not end.block:
                 return None
-            if len(value.uses) != 1:
+            if len(value.uses) != 1 or value not in self.made:
                 return None
             scale = before
             if (product := weighted(value.owner, self.public)) is not None:
@@ -147,15 +160,18 @@ class _Operands(_Fold):
             product = weighted(op, self.public)
             if product is not None and (found := self._found(product)) is not None:
                 self.ends[op] = found
-        while whole and (left := [op for op in self.ends if not self._is_whole(op)]):
+        while whole and (left := self._partial()):
             for op in left:
                 del self.ends[op]
 
-    def _is_whole(self, end: Op) -> bool:
-        """Whether nothing is left to read what lies between a product and its factor."""
-        steps = self.ends[end][2]
-        gone = {*self.ends, *(step.op for op in self.ends for step in self.ends[op][2])}
-        return all(reader in gone for step in steps for reader, _ in step.op.result.uses)
+    def _partial(self) -> list[Op]:
+        """Products that leave readers of what lies between them and their factor."""
+        gone = {*self.ends, *(step.op for _, _, steps in self.ends.values() for step in steps)}
+        return [
+            op
+            for op, (_, _, steps) in self.ends.items()
+            if any(reader not in gone for step in steps for reader, _ in step.op.result.uses)
+        ]
 
     def folded(self) -> Module | None:
         """The module with products that read what is before the factors; None if there are none."""
@@ -169,7 +185,7 @@ class _Operands(_Fold):
         best, steps = None, list[_Step]()
         value = product.op.operands[product.secret]
         alone = len(value.uses) == 1
-        while (step := self.step(value)) is not None and step.op.block is product.op.block:
+        while (step := self.step(value)) is not None and step.op.block is product.op.block and len(steps) < LONGEST:
             if step.op.name in MOVES and not alone:
                 break
             steps.insert(0, step)
@@ -190,7 +206,10 @@ class _Operands(_Fold):
         result it would drown.
         """
         sizes = np.abs(scale[scale != 0.0])
-        while (step := self.step(value)) is not None and step.op.name != "tensor.mul":
+        for _ in range(LONGEST):
+            step = self.step(value)
+            if step is None or step.op.name == "tensor.mul":
+                break
             value = step.op.operands[step.secret]
         return not isinstance(value.owner, Op) and float(np.max(sizes) / np.min(sizes)) > UNITS
 

@@ -29,7 +29,7 @@ REASONS = re.compile(
     r"|is empty|extents are at least 1|unexpected keyword|not finite|regular blocks|antialias|align_corners|tf_crop"
     r"|4 bits|dilations=|activations=|sequences that end|reduction=|half-open|within a branch|where runtimes differ"
     r"|elements of a plain|spans|before encryption|are both|is infinite|no finite|more than half of the kernel|must be one number"
-    r"|no element in|two ways to|no operator here takes|2 are wanted|only a softmax takes"
+    r"|no element in|two ways to|holds NaN|no operator here takes|2 are wanted|only a softmax takes"
 )
 
 

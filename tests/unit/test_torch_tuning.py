@@ -200,6 +200,8 @@ def test_data_that_say_nothing_are_refused():
     lost[3, 2] = float("nan")
     with pytest.raises(UnsupportedError, match=r"tanh .*5 of 320 arguments in calibration are NaN"):
         lw.torch.prepare(module, x[:1], lost)
+    with pytest.raises(UnsupportedError, match=r"tanh .*no arguments of it; give calibrate= at least one row"):
+        lw.torch.prepare(module, x[:1], x[:0])
     with pytest.raises(UnsupportedError, match="degree=0 must be a whole number from 1"):
         lw.torch.prepare(module, x[:1], x, degree=0)
     with pytest.raises(lw.UserError, match=r"2 degrees for 1 functions \(tanh\)"):

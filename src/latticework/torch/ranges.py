@@ -25,7 +25,9 @@ class SeenArguments:
         """Smallest and largest; RangeError where they are no range."""
         numbers = self._numbers
         lost = int((~np.isfinite(numbers)).sum())
-        if lost or not numbers.size:
+        if not numbers.size:
+            raise RangeError("calibration has no arguments of it; give calibrate= at least one row, better hundreds")
+        if lost:
             raise RangeError(
                 f"{lost} of {numbers.size} arguments in calibration are NaN or infinite; clean the data, or train the "
                 "module again"

@@ -11,6 +11,7 @@ import numpy as np
 
 import latticework as lw
 from bench.compiling import peak_bytes
+from bench.zoo.compiled import compile_figures
 from bench.zoo.entry import ZooModel
 from latticework.analysis.estimate import estimate
 from latticework.cost import CostModel
@@ -29,13 +30,7 @@ def circuit_stages(
     model = lw.compile(circuit, cost_table=table, **found.options)
     seconds = time.process_time() - started
     cost = estimate(model.plan, CostModel.load(table))
-    chain, counts = model.plan.chain, cost.counts
-    yield "compile", {
-        "seconds": seconds, "peak": peak_bytes(), "before": before, "ring": chain.ring_degree,
-        "levels": chain.main.top, "bootstraps": counts.bootstraps, "rotations": counts.rotations,
-        "keys": len(model.plan.keys), "key bytes": model.plan.client.manifest.total_stored_bytes,
-        "predicted": cost.warm_seconds, "memory": cost.memory.total, "functions": [], "said": model.plan.loss,
-    }  # fmt: skip
+    yield "compile", compile_figures(model, cost, seconds, before)
     rows = np.asarray(found.rows)
     digits = circuit.encoded(rows)
     clear = np.concatenate([np.atleast_1d(circuit.finished([circuit(row)])) for row in digits])

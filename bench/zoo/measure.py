@@ -21,6 +21,7 @@ from bench.halo.encrypted import BootstrapClock
 from bench.programs import Stopwatch, layers
 from bench.zoo.cases import ENTRIES
 from bench.zoo.circuits import circuit_stages
+from bench.zoo.compiled import compile_figures
 from bench.zoo.entry import ZooModel
 from latticework.analysis.estimate import estimate
 from latticework.cost import CostModel
@@ -52,14 +53,7 @@ def stages(
         model = lw.compile(found.program, calibrate=found.calibrate, cost_table=table, **found.options)
     seconds = time.process_time() - started
     cost = estimate(model.plan, CostModel.load(table))
-    chain, counts = model.plan.chain, cost.counts
-    yield "compile", {
-        "seconds": seconds, "peak": peak_bytes(), "before": before, "ring": chain.ring_degree,
-        "levels": chain.main.top, "bootstraps": counts.bootstraps, "rotations": counts.rotations,
-        "keys": len(model.plan.keys), "key bytes": model.plan.client.manifest.total_stored_bytes,
-        "predicted": cost.warm_seconds, "memory": cost.memory.total,
-        "functions": [f"{a.function} {a.degree}" for a in model.plan.approximations], "said": model.plan.loss,
-    }  # fmt: skip
+    yield "compile", compile_figures(model, cost, seconds, before)
     with nullcontext() if entry.memory is None else TemporaryDirectory() as folder:
         client, server = model.client(threads=threads) if encrypted else None, None
         if client is not None:

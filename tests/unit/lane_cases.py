@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import strategies as st
 from latticework._core.lanes import ScalarCircuit, VectorProgram
 
@@ -92,7 +94,9 @@ def _apply(code: int, a: int, b: int) -> int:
     return a * CONSTANTS[b]
 
 
-def run_program(width: int, program: VectorProgram, values: list[int]) -> list[list[int]]:
+def run_program(
+    width: int, program: VectorProgram, values: list[int], constants: Sequence[int] = CONSTANTS
+) -> list[list[int]]:
     """Every register's lanes, in Python integers."""
     registers: list[list[int]] = []
     for one in program.code:
@@ -110,9 +114,9 @@ def run_program(width: int, program: VectorProgram, values: list[int]) -> list[l
         elif code == 6:
             lanes = list(registers[left])
             for lane, constant in table:
-                lanes[lane] += CONSTANTS[constant]
+                lanes[lane] += constants[constant]
         else:
             for lane, constant in table:
-                lanes[lane] = registers[left][lane] * (1 if constant == -2 else CONSTANTS[constant])
+                lanes[lane] = registers[left][lane] * (1 if constant == -2 else constants[constant])
         registers.append(lanes)
     return registers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,9 @@ def _forest() -> Any:
     return RandomForestClassifier(10, max_depth=4, random_state=SEED).fit(parts[0], parts[2]), *parts
 
 
-def _exact(prepared: Any) -> ZooModel:
+def _exact(prepared: Any, digits: int = 8) -> ZooModel:
     fitted, x, held, _, labels = prepared
-    circuit = lw.from_sklearn(fitted, "predict", trees="exact", samples=x, digits=8)
+    circuit = lw.from_sklearn(fitted, "predict", trees="exact", samples=x, digits=digits)
     options = {"scheme": "bfv", "effort": "fast"}
     return ZooModel(circuit, None, held, labels, options, itself=fitted.predict)
 
@@ -67,6 +68,10 @@ ENTRIES = {
     "forest-exact": ZooEntry(
         "scikit-learn: RandomForestClassifier, 10 trees of depth 4, exact on 8 digits of 30 raw columns", _forest,
         _exact, 2.0, filled_seconds=0.02,
+    ),
+    "forest-exact-fine": ZooEntry(
+        "scikit-learn: the same forest, exact on 16 digits", _forest, partial(_exact, digits=16), 2.0,
+        filled_seconds=0.02,
     ),
     "boosting-signs": ZooEntry(
         "scikit-learn: GradientBoostingClassifier, 100 trees of depth 3, by signs on rows outside the band", _boosting,

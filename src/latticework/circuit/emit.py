@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from latticework import _core
-from latticework.circuit.graph import Graph, Public
-from latticework.circuit.scalar_code import (
+from latticework.circuit.codes import (
     ONE,
     V_ADD,
     V_ADD_CONSTANT,
@@ -25,6 +24,7 @@ from latticework.circuit.scalar_code import (
     V_ROTATE,
     V_SUB,
 )
+from latticework.circuit.graph import Graph, Public
 from latticework.dialects import loop  # noqa: F401  (defines loop.yield)
 from latticework.dialects.vec import VecType
 from latticework.errors import LayoutError
@@ -138,11 +138,16 @@ class _CircuitEmitter:
 
     def _input_pack(self, number: int) -> PackMap:
         places, count = [], 1
+        group = self.graph.groups[number]
+        if group.is_by_rows:  # all of it, that clients do not learn what is read
+            at = [group.place(number, self.width) for number in range(len(group.labels))]
+            table = [(vector * self.width + first + lane, number) for number, (vector, first, lane) in enumerate(at)]
+            return PackMap.of_table(len(at), self.width, table, at[-1][0] + 1)
         for i in self.sent[number]:
             count = max(count, self.right[i] + 1)
             first = self.right[i] * self.width
             places += [(first + lane, self.graph.nodes[node].right) for lane, node in self.tables[i]]
-        return PackMap.of_table(len(self.graph.groups[number].labels), self.width, set(places), count)
+        return PackMap.of_table(len(group.labels), self.width, set(places), count)
 
     def _input(self, arrays: dict[int, Value], i: int) -> Value:
         array = arrays[self.left[i]]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from latticework import _core
-from latticework.dialects.scalar import PACKINGS, GroupType
+from latticework.dialects.scalar import FREE, PACKINGS, ROWS, GroupType
 from latticework.ir import Loc, Module, Op, Value
 
 INPUT, ADD, SUB, MUL, NEG, ADD_CONSTANT, MUL_CONSTANT = range(7)
@@ -46,12 +46,28 @@ Operand = int | Constant
 
 @dataclass(frozen=True)
 class InputGroup:
-    """An input group: its name, packing ("free", "grouped", "replicated"), fixed lanes or (), elements by name."""
+    """An input group: its name, packing as of `GroupType`, fixed lanes or (), elements by name."""
 
     name: str
     packing: str
     lanes: tuple[int, ...]
     labels: tuple[str, ...]
+
+    @property
+    def is_by_rows(self) -> bool:
+        """Whether it is a matrix whose rows have a vector each."""
+        return self.packing == ROWS
+
+    def place(self, number: int, width: int) -> tuple[int, int, int]:
+        """Where a number of a matrix by rows lies in vectors of a width: which one, first lane of its row, its column.
+
+        Rows are as many lanes apart as the power of two that holds them.
+        """
+        columns = max(self.lanes) + 1
+        apart = 1 << (columns - 1).bit_length()
+        row, column = divmod(number, columns)
+        vector, place = divmod(row, max(1, width // apart))
+        return vector, place * apart, column
 
 
 @dataclass(frozen=True)
@@ -120,9 +136,11 @@ class Graph:
             left=[-1 if node.code == INPUT else node.left for node in self.nodes],
             right=[-1 if node.code == INPUT else node.right for node in self.nodes],
             group=[node.left if node.code == INPUT else -1 for node in self.nodes],
-            packing=[PACKINGS.index(group.packing) for group in self.groups],
+            packing=[PACKINGS.index(FREE if group.is_by_rows else group.packing) for group in self.groups],
             fixed=[
-                [group.lanes[node.right] for node in inputs if node.left == number] if group.lanes else []
+                [group.lanes[node.right] for node in inputs if node.left == number]
+                if group.lanes and not group.is_by_rows
+                else []
                 for number, group in enumerate(self.groups)
             ],
             outputs=self.ends,

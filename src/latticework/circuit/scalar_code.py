@@ -1,7 +1,9 @@
 """scalar-code: vector code that computes one operation of a circuit at a time, in lane 0.
 
-Out: a vector program. Numbers that are free have a vector each; those of a grouped vector are rotated to lane 0. It is
-what a circuit costs without lanes, and an oracle of the search for them.
+Out: a vector program. Numbers that are free have a vector each; those of a grouped vector are rotated to lane 0. Rows
+of a matrix are rotated to the front whole, and its numbers stay in the lane of their column as long as they meet
+others of it: what is made of them is rotated, and not each of them. It is what a circuit costs without lanes, and an
+oracle of the search for them.
 """
 
 from __future__ import annotations
@@ -9,10 +11,19 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from latticework import _core
+from latticework.circuit.codes import (
+    V_ADD,
+    V_ADD_CONSTANT,
+    V_INPUT,
+    V_MUL,
+    V_MUL_CONSTANT,
+    V_NEG,
+    V_ROTATE,
+    V_SUB,
+)
 from latticework.circuit.graph import ADD, ADD_CONSTANT, INPUT, MUL, MUL_CONSTANT, NEG, SUB, Graph
+from latticework.circuit.row_code import rows_in_front, with_unread
 
-V_INPUT, V_ROTATE, V_ADD, V_SUB, V_MUL, V_NEG, V_ADD_CONSTANT, V_MUL_CONSTANT = range(8)
-ONE = -2  # in a table of constants: the number 1
 CODES = {
     ADD: V_ADD, SUB: V_SUB, MUL: V_MUL, NEG: V_NEG, ADD_CONSTANT: V_ADD_CONSTANT, MUL_CONSTANT: V_MUL_CONSTANT
 }  # fmt: skip
@@ -25,12 +36,26 @@ def scalar_code(graph: Graph, width: int, apart: Collection[int] = ()) -> _core.
     raises  ValueError if a fixed lane is outside the vector
     """
     made = _Code()
-    at_zero: dict[int, int] = {}  # node -> register that holds it in lane 0
+    held: dict[int, tuple[int, int]] = {}  # node -> register that holds it, and the lane
+    at_zero: dict[int, int] = {}  # node of another lane -> register that holds it in lane 0 too
+    unread: list[int] = []
+
+    def in_zero(node: int) -> int:
+        register, lane = held[node]
+        if lane and node not in at_zero:
+            at_zero[node] = made.add(V_ROTATE, register, steps=lane)
+        return at_zero[node] if lane else register
+
     for number, group in enumerate(graph.groups):
         nodes = [n for n, node in enumerate(graph.nodes) if node.code == INPUT and node.left == number]
         if group.packing == "free" or number in apart:
             for place, node in enumerate(nodes):
-                at_zero[node] = made.add(V_INPUT, number, place, table=[(0, node)])
+                held[node] = made.add(V_INPUT, number, place, table=[(0, node)]), 0
+            continue
+        if group.is_by_rows:
+            rows = rows_in_front(made.add, graph, number, width)
+            held |= rows.held
+            unread += rows.unread
             continue
         at = [group.lanes[graph.nodes[n].right] if group.lanes else i for i, n in enumerate(nodes)]
         if max(at, default=0) >= width:
@@ -38,14 +63,19 @@ def scalar_code(graph: Graph, width: int, apart: Collection[int] = ()) -> _core.
         if nodes:
             vector = made.add(V_INPUT, number, 0, table=sorted(zip(at, nodes, strict=True)))
         for lane, node in zip(at, nodes, strict=True):
-            at_zero[node] = made.add(V_ROTATE, vector, steps=lane) if lane else vector
+            held[node] = (made.add(V_ROTATE, vector, steps=lane) if lane else vector), 0
     for number in _soon_read(graph):
-        code, left, right = graph.nodes[number]
+        code, _, right = graph.nodes[number]
         made.stage += 1
-        second = at_zero[right] if code in (ADD, SUB, MUL) else -1
-        table = [(0, right)] if code in (ADD_CONSTANT, MUL_CONSTANT) else []
-        at_zero[number] = made.add(CODES[code], at_zero[left], second, table=table, computes=[(0, number)])
-    outputs = [(at_zero[output], 0) for output in graph.ends]
+        operands = graph.operands(number)
+        lanes = {held[node][1] for node in operands}
+        lane = lanes.pop() if len(lanes) == 1 else 0
+        registers = [held[node][0] if lane else in_zero(node) for node in operands]
+        table = [(lane, right)] if code in (ADD_CONSTANT, MUL_CONSTANT) else []
+        held[number] = made.add(CODES[code], *registers, table=table, computes=[(lane, number)]), lane
+    outputs = [(in_zero(output), 0) for output in graph.ends]
+    if unread:
+        outputs[0] = with_unread(made.add, outputs[0][0], unread), 0
     return _core.lanes.VectorProgram(made.rows, outputs, _counts([row.code for row in made.rows]))
 
 

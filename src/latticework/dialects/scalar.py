@@ -18,8 +18,8 @@ from latticework.ir import Array, Attrs, Context, Op, OpSpec, Region, Type, Valu
 INTEGER, REAL = "integer", "float64"
 _DTYPES = (REAL, INTEGER)
 
-FREE, GROUPED, REPLICATED = "free", "grouped", "replicated"
-PACKINGS = (FREE, GROUPED, REPLICATED)
+FREE, GROUPED, REPLICATED, ROWS = "free", "grouped", "replicated", "rows"
+PACKINGS = (FREE, GROUPED, REPLICATED, ROWS)
 
 
 def _numbers(value: Any, dtype: str) -> Array:
@@ -59,8 +59,9 @@ class GroupType(Type):
     """Numbers that are sent or returned together.
 
     packing  "free": any lanes of any number of vectors, in any number of copies; "grouped": one vector, each once;
-             "replicated": one vector, in as many copies as wanted
-    lanes    of each number, or () where the compiler chooses them
+             "replicated": one vector, in as many copies as wanted; "rows": rows of a matrix, one after the other in
+             as many vectors as it takes, each number once, read or not
+    lanes    of each number, or () where the compiler chooses them; of a matrix by rows its column
     """
 
     count: int

@@ -35,6 +35,7 @@ class Input:
     low, high  between which its values lie, or None
     source     the result of another compiled circuit that it is, or None
     bits       binary digits of every number, which are encrypted instead of it; 0: the number itself is
+    by_rows    of a matrix: its rows lie one after the other, read or not; made by `matrix_by_rows`
     """
 
     shape: tuple[int, ...]
@@ -46,6 +47,7 @@ class Input:
     high: float | None = None
     source: OutputLanes | None = None
     bits: int = 0
+    by_rows: bool = False
 
     @property
     def is_free(self) -> bool:
@@ -96,6 +98,16 @@ def matrix(
 ) -> Input:  # fmt: skip
     """Encrypted numbers in one ciphertext, to the circuit an array (rows, columns); otherwise as `vector`."""
     return _input("matrix", _extents("matrix", (rows, columns)), replicate, group, lanes, secret, low, high)
+
+
+def matrix_by_rows(rows: int, columns: int, *, low: int, high: int) -> Input:
+    """Encrypted numbers, row after row in as many ciphertexts as it takes: of a batch, one for each row.
+
+    What the client gets says of the circuit in which columns there are numbers that it reads, and not in which rows:
+    all are sent, each is brought to the front by rotations whether it is read or not, and operations are computed one
+    by one.
+    """
+    return dataclasses.replace(matrix(rows, columns, low=low, high=high), by_rows=True)
 
 
 def bits(width: int, *shape: int, replicate: bool = False, group: str = "") -> Input:
@@ -269,5 +281,8 @@ def _share(circuit: str, name: str, members: list[Parameter], at: Loc) -> Shared
     lanes = tuple(lane for p in members for lane in p.kind.lanes)
     if lanes:
         _check_lanes(where, lanes, at)
-    packing = "free" if members[0].kind.is_free else "replicated" if members[0].kind.replicate else "grouped"
+    kind = members[0].kind
+    if kind.by_rows:
+        return Shared(name, "rows", tuple(members), tuple(range(kind.shape[1])) * kind.shape[0])
+    packing = "free" if kind.is_free else "replicated" if kind.replicate else "grouped"
     return Shared(name, packing, tuple(members), lanes)

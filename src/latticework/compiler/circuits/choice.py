@@ -15,7 +15,7 @@ from math import inf, isfinite
 from latticework.circuit.record import scalar_counts
 from latticework.compiler.circuits.pipeline import LaneOptions, Scalars
 from latticework.compiler.stages import Vectors
-from latticework.errors import EffortWarning
+from latticework.errors import EffortWarning, UserError
 from latticework.plan.circuits import CircuitRecord, CircuitWay
 from latticework.plan.schema import Plan
 from latticework.user.lines import warn
@@ -53,8 +53,17 @@ def candidates(
 
     priced    finds lanes, emits code and predicts
     is_alone  whether no other circuit goes on with the ciphertexts of this one, or made some for it
+    raises    UserError where an algorithm is asked for whose rotations tell what is read of a matrix by rows
     warns     EffortWarning where a circuit is so large that it is computed one number at a time unseen
     """
+    if any(group.is_by_rows for group in scalars.graph.groups):
+        if lanes.algorithm == "annealing":
+            raise UserError(
+                f"compile: algorithm={lanes.algorithm!r} chooses lanes by what the circuit reads, which the client is "
+                "not to learn; leave algorithm= out",
+                at=scalars.line,
+            )
+        return [priced(replace(lanes, algorithm="scalar"))]
     if lanes.algorithm not in ("search", "scalar"):
         return [priced(lanes)]
     nodes = len(scalars.graph.nodes)

@@ -108,7 +108,7 @@ def vectorize(graph: Graph, width: int, options: LaneOptions) -> _core.lanes.Vec
                 f"group {group.name}: lane {max(group.lanes)} is outside the {width} slots of a vector; give smaller "
                 "lanes, or a larger ring_degree"
             )
-        if group.packing != "free" and used > width:
+        if group.packing != "free" and not group.lanes and used > width:
             raise LayoutError(
                 f"{used} numbers of group {group.name} are used, a vector has {width} slots; split it, or give a "
                 "larger ring_degree"

@@ -46,7 +46,7 @@ def _least_width(graph: Graph) -> int:
     """A power of two that is wide enough for the groups that may not be spread over vectors, and for fixed lanes."""
     used_of = Counter(node.left for node in graph.nodes if node.code == INPUT)
     groups = list(enumerate(graph.groups))
-    needed = [used_of[number] for number, group in groups if group.packing != "free"]
+    needed = [used_of[number] for number, group in groups if group.packing != "free" and not group.lanes]
     needed += [max(group.lanes) + 1 for _, group in groups if group.lanes]
     needed.append(sum(not isinstance(output, int) for output in graph.outputs))
     return 1 << (max(LEAST, *needed) - 1).bit_length()

@@ -16,8 +16,9 @@ from latticework.importers.program import identifier
 from latticework.importers.publics import PublicValues
 from latticework.importers.refusals import Refusal, refuse
 from latticework.importers.trees.choice import GIVE_SAMPLES, NO_SAMPLES, TreeChoice
-from latticework.importers.trees.circuits import SUMS, FeatureGrid, TreeCircuit
+from latticework.importers.trees.circuits import SUMS, TreeCircuit
 from latticework.importers.trees.feeding import rows_of
+from latticework.importers.trees.grid import FeatureGrid
 from latticework.owner import Finished, Reshape
 
 _AFTER = "circuits on digits end with the trees, and the owner cannot compute it"

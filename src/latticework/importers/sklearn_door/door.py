@@ -18,8 +18,9 @@ from latticework.importers.sklearn_door.steps import Assembly, FittedStep, Reals
 from latticework.importers.sklearn_door.table import build, methods
 from latticework.importers.sklearn_door.tree_ensembles import READERS
 from latticework.importers.trees.choice import GIVE_SAMPLES, NO_SAMPLES, TreeChoice, Ways
-from latticework.importers.trees.circuits import SUMS, FeatureGrid, TreeCircuit
+from latticework.importers.trees.circuits import SUMS, TreeCircuit
 from latticework.importers.trees.doubts import UNMARKED, with_doubts
+from latticework.importers.trees.grid import FeatureGrid
 from latticework.importers.trees.signs import is_by_signs
 from latticework.ir.location import Loc
 from latticework.owner import Finished

@@ -1,4 +1,4 @@
-"""Sums of trees on exact integers: the owner encrypts digits of its features, thresholds stay with the server."""
+"""Sums of trees on exact integers: the owner encrypts its features in parts, thresholds stay with the server."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import UserError
-from latticework.frontend import Circuit, bits
+from latticework.frontend import Circuit
+from latticework.frontend.circuit_inputs import matrix_by_rows
+from latticework.frontend.integers.arithmetic import within
 from latticework.frontend.plain import plain_array
-from latticework.importers.trees.leaves import Reals, TreeSplit, TreeSum
+from latticework.importers.trees.grid import FeatureGrid
+from latticework.importers.trees.leaves import TreeSplit, TreeSum
+from latticework.importers.trees.parts import NumberParts
 from latticework.ir.location import Loc
 from latticework.owner import Finished
 from latticework.owner.run import exactly, returned
@@ -21,44 +25,18 @@ SUMS = "sums"
 LEAF_BITS = 17  # of the largest sum of leaves, which with its sign fits the plaintext modulus of 20 bits
 
 
-class FeatureGrid:
-    """What digits of features say: number q is for features from low + (q - 1/2) * step on, up to the next.
-
-    low, step  (features,), public: the owner makes digits with them
-    is_whole   (features,): whose samples are whole numbers, each with a number of its own
-    """
-
-    def __init__(self, samples: Reals, digits: int) -> None:
-        most = (1 << digits) - 1
-        self.digits, self.low = digits, samples.min(axis=0)
-        reach = samples.max(axis=0) - self.low
-        self.is_whole = (samples == np.rint(samples)).all(axis=0) & (reach <= most)
-        self.step = np.where(self.is_whole | (reach == 0), 1.0, reach / most)
-
-    def numbers(self, x: Reals) -> npt.NDArray[np.int64]:
-        """Digits of rows (n, features), as whole numbers from 0 to 2^digits - 1."""
-        made: npt.NDArray[np.int64] = (
-            np.rint((x - self.low) / self.step).clip(0, (1 << self.digits) - 1).astype(np.int64)
-        )
-        return made
-
-    def least(self, split: TreeSplit) -> int:
-        """The smallest number that is above a threshold, however little."""
-        low, step = float(self.low[split.feature]), float(self.step[split.feature])
-        number = int(np.floor((split.threshold - low) / step))
-        while low + number * step > split.threshold:  # the difference was rounded
-            number -= 1
-        return number + 1
-
-
 class TreeCircuit(Circuit):
-    """A sum of trees on digits of features, compiled with scheme="bfv".
+    """A sum of trees on features in digits, compiled with scheme="bfv".
 
-    Called with digits of one row, which `encoded` makes, it computes what is decrypted, a whole number for each output;
-    `finished` makes of that what the model returns.
+    Called with one row as `encoded` makes it, it computes what is decrypted, a whole number for each output; `finished`
+    makes of that what the model returns. Other zeros and ones than `encoded` makes give the results of no row: the harm
+    is the owner's own, who alone decrypts them.
 
-    results  what is computed of the sums after decryption, each of the output `SUMS`
-    loc      of the model
+    features  those that trees compare, in order: others are not encrypted
+    grid      of all features
+    parts     how their numbers are coded
+    results   what is computed of the sums after decryption, each of the output `SUMS`
+    loc       of the model
     """
 
     def __init__(self, name: str, trees: TreeSum, grid: FeatureGrid, results: Sequence[Finished], loc: Loc) -> None:
@@ -67,19 +45,23 @@ class TreeCircuit(Circuit):
         self._unit = float(largest * trees.count) / (1 << LEAF_BITS) or 1.0
         self._values = np.rint(values / self._unit).astype(np.int64)
         self._trees, self.grid, self.results = trees, grid, tuple(results)
+        self.parts = NumberParts(grid.digits)
+        self._least = {s: grid.least(s, trees.is_single) for s in trees.splits}
+        compared = {s.feature for s, least in self._least.items() if 0 < least < 1 << grid.digits}
+        self.features = tuple(sorted(compared)) or (0,)
 
         def function(digits: Any) -> Any:
             with standing_at(loc):
                 return self._sum(digits)
 
         function.__name__ = name
-        function.__annotations__ = {"digits": bits(grid.digits, len(grid.low))}
+        function.__annotations__ = {"digits": matrix_by_rows(self.parts.size, len(self.features), low=0, high=1)}
         function.__doc__ = f"{name}, imported."
         super().__init__(function)
         self.loc = loc
 
     def encoded(self, x: Any) -> npt.NDArray[np.int64]:
-        """Rows (n, features) as what is encrypted, (n, features) whole numbers.
+        """Rows (n, features) as what is encrypted, (n, size, compared features) zeros and ones, as of `parts`.
 
         raises  UserError for other shapes, and for fractions in features that the trees compare for equality
         """
@@ -94,7 +76,7 @@ class TreeCircuit(Circuit):
                     f"{given[bad[0], feature]:.9g} there; give whole numbers, as the samples had",
                     at=self.loc,
                 )
-        return self.grid.numbers(given)
+        return self.parts.coded(self.grid.numbers(given)[:, self.features]).swapaxes(1, 2)
 
     def finished(self, values: Any) -> Any:
         """What the model returns, of sums (n, outputs) or (n,) that were decrypted; a tuple of several results."""
@@ -113,7 +95,7 @@ class TreeCircuit(Circuit):
             both = [np.ones(len(given), bool), np.ones(len(given), bool)]
             for s in leaf.splits:
                 both[0] &= (compared[:, s.feature] > s.threshold) == s.is_above
-                both[1] &= (numbers[:, s.feature] >= self.grid.least(s)) == s.is_above
+                both[1] &= (numbers[:, s.feature] >= self._least[_above(s)]) == s.is_above
             kept &= both[0] == both[1]
         return kept
 
@@ -121,11 +103,13 @@ class TreeCircuit(Circuit):
         """One product for each comparison but the first of a path: the other side is the rest."""
         comparisons: dict[tuple[int, int], Any] = {}
         sums: list[Any] = [0] * self._values.shape[1]
+        column = {feature: number for number, feature in enumerate(self.features)}
 
         def comes(split: TreeSplit) -> Any:
-            key = split.feature, self.grid.least(split)
+            key = split.feature, self._least[split]
             if key not in comparisons:
-                comparisons[key] = self._compare(digits, *key)
+                code = digits[:, column[split.feature]] if split.feature in column else ()
+                comparisons[key] = self.parts.at_least(code, key[1])
             return comparisons[key]
 
         at: dict[tuple[TreeSplit, ...], Any] = {(): 1}
@@ -133,13 +117,15 @@ class TreeCircuit(Circuit):
             here = _follow(leaf.path, at, comes)
             for output, value in enumerate(values.tolist()):
                 sums[output] = sums[output] + value * here
+        starts = np.cumsum([0, *(len(tree) for tree in self._trees.trees[:-1])])
+        ends = [least.reduceat(self._values, starts, axis=0).sum(axis=0).tolist() for least in (np.minimum, np.maximum)]
+        sums = [within(each, low, high) for each, low, high in zip(sums, *ends, strict=True)]
         return sums[0] if len(sums) == 1 else sums
 
-    def _compare(self, digits: Any, feature: int, least: int) -> Any:
-        """1 where a number is at least so large, 0 where it is not; public where that is known."""
-        if least <= 0 or least >= 1 << self.grid.digits:
-            return 1 if least <= 0 else 0
-        return 1 * (digits[feature] >= least)
+
+def _above(split: TreeSplit) -> TreeSplit:
+    """The comparison that holds where a feature is above the threshold."""
+    return TreeSplit(split.feature, split.threshold, True)
 
 
 def _follow(path: Sequence[TreeSplit], at: dict[tuple[TreeSplit, ...], Any], comes: Any) -> Any:
@@ -148,8 +134,8 @@ def _follow(path: Sequence[TreeSplit], at: dict[tuple[TreeSplit, ...], Any], com
         here, before = tuple(path[:length]), tuple(path[: length - 1])
         if here in at:
             continue
-        split = here[-1]
-        above = (*before, TreeSplit(split.feature, split.threshold, True))
+        split = _above(here[-1])
+        above = (*before, split)
         if above not in at:
             bit = comes(split)
             at[above] = bit if isinstance(at[before], int) and at[before] == 1 else at[before] * bit

@@ -25,6 +25,8 @@ from latticework.importers.onnx_door.reading import OnnxFile, read
 from latticework.importers.onnx_door.tensors import REAL, TensorReader
 from latticework.importers.onnx_door.trees import by_signs, tree_nodes
 from latticework.importers.onnx_door.wholes import check_wholes
+from latticework.importers.onnx_door.written_functions import with_whole_activations
+from latticework.importers.onnx_door.written_softmax import with_whole_softmaxes
 from latticework.importers.owner_rules.onnx import ONNX_RULES
 from latticework.importers.trees.choice import TreeChoice, Ways
 from latticework.importers.trees.circuits import TreeCircuit
@@ -128,6 +130,10 @@ def _graph(
     scope = Scope({name: name for name in (*secret, *public, *used)}, file.versions)
     nodes = builder.build(kept, wanted, scope)
     refs = tuple(Ref(scope.names[name]) for name in wanted)
+    nodes = with_whole_softmaxes(nodes, builder.constants, refs, CONVERTERS)
+    nodes, joined = with_whole_activations(nodes, builder.constants, refs, CONVERTERS)
+    if joined:
+        notes.setdefault(f"written out in several nodes, and approximated as one function each: {', '.join(joined)}")
     read = {name for node in nodes for name in node.reads()} | {ref.name for ref in refs}
     given = [name for name in secret if name in read]
     if not given:

@@ -26,6 +26,7 @@ from latticework.owner import ByName, CodeOf, Extreme, Labels, Largest, NamesOf,
 
 ML = "ai.onnx.ml"
 CLASS = "class of the largest score"  # the first result of classifiers
+WRITTEN_SOFTMAX = "softmax written out"
 POST: dict[Any, tuple[str, dict[str, Any]]] = {"SOFTMAX": ("Softmax", {"axis": 1}), "LOGISTIC": ("Sigmoid", {})}
 _CLASSIFIERS = ("LinearClassifier", "SVMClassifier")
 
@@ -39,6 +40,13 @@ def _softmax(*, log: bool) -> StepMaker:
         return (Softmax(-1 if old else dim, log),)
 
     return make
+
+
+def _written_softmax(moved: MovedNode) -> Steps:
+    dim = moved.options["written"].axis(moved.shape, moved.args[1:])
+    if dim is None:
+        raise CannotMoveError("its nodes are no softmax of what has this shape")
+    return (Softmax(moved.dim(dim)),)
 
 
 def _extreme(*, smallest: bool) -> StepMaker:
@@ -275,6 +283,7 @@ ONNX_RULES = OwnerRules(
         (("Clip",), OwnerRule(_clip, _clip)),
         (("QuantizeLinear",), OwnerRule(_quantised, _quantised)),
         (("Softmax",), OwnerRule(None, _softmax(log=False))),
+        ((WRITTEN_SOFTMAX,), OwnerRule(None, _written_softmax)),
         (("LogSoftmax",), OwnerRule(None, _softmax(log=True))),
         (("ArgMax",), OwnerRule(None, _extreme(smallest=False))),
         (("ArgMin",), OwnerRule(None, _extreme(smallest=True))),

@@ -28,6 +28,7 @@ from latticework.importers.onnx_door.operators import (
     shaping,
     windows,
 )
+from latticework.importers.onnx_door.written_softmax import CONVERTERS as WRITTEN
 
 _CUT = "cut the graph before it with outputs=[...], and do it after decryption"
 _RANDOM = "export the model for inference, without what draws at random"
@@ -76,5 +77,6 @@ CONVERTERS: Converters = _table(
         public.CONVERTERS,
         control.converters(lambda: CONVERTERS),
         learned.CONVERTERS,
+        WRITTEN,
     )
 )

@@ -290,3 +290,16 @@ def test_degrees_that_are_not_settled_on_are_no_claim_that_none_would_do(monkeyp
     ) as caught:
         compiled(lambda x: lw.exp(lw.tanh(2 * x)), precision_bits=12)
     assert "Give degree=15 or a higher one, ask for fewer bits" in str(caught.value)
+
+
+def test_degrees_that_leave_no_numbers_are_refused_before_layouts_are_searched(monkeypatch) -> None:
+    """A function off by half of its range hands numbers to others that are far outside of their intervals."""
+    monkeypatch.setattr("latticework.compiler.compile.to_vectors", None)
+
+    def function(x):
+        return lw.relu(lw.relu(lw.relu(lw.relu(0.001 * (x * lw.tanh(x, degree=3)) ** 3, degree=31), degree=31) - 1.0,
+                               degree=31), degree=31)  # fmt: skip
+
+    wide = RNG.normal(size=(80, 6)) * np.array([1.0] * 5 + [1000.0])
+    with np.errstate(all="ignore"), pytest.raises(PrecisionError, match=r"tanh on .* at degree 3\. .*higher degree"):
+        compiled(function, data=wide)

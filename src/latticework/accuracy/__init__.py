@@ -19,7 +19,7 @@ from latticework.accuracy.effects import Effects, stages_of, with_error, with_po
 from latticework.accuracy.levels import least_levels
 from latticework.accuracy.scores import scores_of
 from latticework.accuracy.uses import ApproximatedProgram, Fitted, FloatArray, FunctionUse, StandIn, uses_of
-from latticework.accuracy.words import FunctionsTooDeepError, form_words, loss, refusal, too_deep
+from latticework.accuracy.words import FunctionsTooDeepError, divergence, form_words, loss, refusal, too_deep
 from latticework.frontend.samples import Sample
 from latticework.ir import Module
 
@@ -47,7 +47,8 @@ def approximate_functions(
 
     module       calibrated: every function has an interval
     most_levels  that any ring has at this precision
-    raises       RangeError where an interval is missing; PrecisionError where no affordable degrees are precise enough
+    raises       RangeError where an interval is missing; PrecisionError where no affordable degrees are precise enough,
+                 and where those that were given leave no numbers as results
     """
     uses = uses_of(module)
     if not uses:
@@ -82,6 +83,8 @@ def approximate_functions(
         slopes, seen_slopes = slopes * steeper, seen_slopes * steeper
     else:
         raise refusal(uses, slopes[:outputs] / budgets[:, None], precision_bits)
+    if not np.all(np.isfinite(effects)):
+        raise divergence(uses, degrees, errors, parts)
     levels = least_levels(made, {})
     if most_levels is not None and levels > most_levels and any(use.given is None for use in uses):
         raise too_deep(uses, degrees, levels, most_levels, precision_bits)

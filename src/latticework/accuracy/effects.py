@@ -135,13 +135,16 @@ class Effects:
         return np.stack(seen, axis=1), np.stack(expected, axis=1)
 
     def shifts(self, approximated: Module) -> FloatArray:
-        """Largest change of every output by the polynomials themselves, on calibration samples outside of gaps."""
+        """Largest change of every output by the polynomials themselves, on calibration samples outside of gaps.
+
+        Infinite where results are no numbers.
+        """
         most = np.zeros(len(self.magnitudes))
         count = min(COMPARED_SAMPLES, max(LEAST_RUN, MOST_SOUGHT // (work_of(self.module) + work_of(approximated))))
         for sample in space_out(self.all_samples, affordable_samples(self.module, self.all_samples[0], count)):
             if not self._has_in_gap(sample):
                 most = np.maximum(most, distances(interpret(self.module, sample), interpret(approximated, sample)))
-        return most
+        return np.nan_to_num(most, nan=np.inf)
 
     def _has_in_gap(self, sample: Sample) -> bool:
         """Whether a sign is taken of numbers so close to 0 that nothing is said about it."""

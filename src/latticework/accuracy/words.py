@@ -148,6 +148,25 @@ def too_deep(
     )
 
 
+def divergence(
+    uses: Sequence[FunctionUse], degrees: Sequence[int], errors: FloatArray, parts: FloatArray
+) -> PrecisionError:
+    """Of degrees that the user gave: values leave the intervals of later functions so far that no numbers are left.
+
+    parts  (outputs and arguments, uses): the part of what either may be off by that a unit of a function's error takes
+    """
+    given = [number for number, use in enumerate(uses) if use.given is not None]
+    taken = np.nan_to_num(np.max(parts, axis=0) * errors, nan=0.0)
+    worst = uses[number := max(given, key=lambda n: float(taken[n]))]
+    return PrecisionError(
+        f"compile: {worst} is off by up to {errors[number]:.3g} at degree {degrees[number]}. So functions "
+        "after it are given numbers from outside of their intervals, where polynomials grow without end, "
+        "until results are no numbers on the calibration data: give it a higher degree, or a smaller range, or leave "
+        "degree= out",
+        at=worst.op.loc,
+    )
+
+
 def loss(
     found: ApproximatedProgram,
     precision_bits: float,

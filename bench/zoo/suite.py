@@ -124,6 +124,7 @@ def rows_of(name: str, entry: ZooEntry, found: dict[str, Any], problem: str | No
             Row(name, "compile peak memory", "MB", plan["peak"] / 1e6),
             Row(name, "keys stored", "MB", plan["key bytes"] / 1e6),
             Row(name, "later run, predicted on one thread", "s", plan["predicted"]),
+            Row(name, "server with all keys and constants, predicted", "MB", plan["memory"] / 1e6),
         ]
     if "run" in found:
         run, published = found["run"], entry.published or (None, None)

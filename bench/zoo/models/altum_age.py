@@ -13,7 +13,7 @@ def _altum_age(prepared: Any) -> ZooModel:
 
     network, x = prepared
     program = lw.from_torch(network, torch.tensor(x[0]))
-    return ZooModel(program, x[:256], x[256:], None, {"tolerance": 0.08, "precision_bits": 12})
+    return ZooModel(program, x[:256], x[256:], None, {"tolerance": 0.07, "precision_bits": 12})
 
 
 def _altum_age_prepared() -> Any:

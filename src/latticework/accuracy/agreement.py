@@ -32,7 +32,7 @@ from latticework.errors import PrecisionError, RangeError
 from latticework.frontend.samples import Sample, affordable_samples
 from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
 from latticework.ops.apply import APPLY
-from latticework.packing.constants import IntervalPolynomial
+from latticework.packing.constants import Approximant
 
 HELD_BACK = 4  # one of so many
 LEAST_SAMPLES = 8
@@ -283,7 +283,7 @@ class _Search:
         """How far this function's polynomial alone moves the first output, of what there is to lose."""
         key = place, levels
         if key not in self._moves:
-            alone: list[IntervalPolynomial | CompositeSign | None] = [None] * len(self.uses)
+            alone: list[Approximant | CompositeSign | None] = [None] * len(self.uses)
             alone[self.free[place]] = _polynomial(self.uses[self.free[place]], (1 << levels) - 1)
             made = with_polynomials(self.module, alone)
             squares = []
@@ -300,5 +300,5 @@ def _cost(levels: int) -> float:
     return levels + PRODUCT * 2 * sqrt(2**levels)
 
 
-def _polynomial(use: FunctionUse, degree: int | None) -> IntervalPolynomial | CompositeSign | None:
+def _polynomial(use: FunctionUse, degree: int | None) -> Approximant | None:
     return None if degree is None else use.given_curve.polynomial(degree)

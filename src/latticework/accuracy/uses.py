@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from latticework.approx.channel_curve import ChannelCurve
 from latticework.approx.chebyshev import Interval
 from latticework.approx.curve import Curve
 from latticework.approx.functions import Function, function_of
@@ -68,13 +69,16 @@ class FunctionUse:
         return Curve(self.function.finite, self.interval, smooth=self.function.smooth)
 
     @cached_property
-    def given_curve(self) -> Curve:
-        """The polynomials that `degree=` gives: of a function with kinks drawn to where calibration data lie."""
+    def given_curve(self) -> Curve | ChannelCurve:
+        """The polynomials that `degree=` gives, drawn to where calibration data lie: of a function with kinks, and of
+        any whose argument has other ranges in other channels, one for each of those."""
         samples = self.op.attrs["samples"]
         data = None if samples is None else np.array(samples)
+        channels = self.op.attrs["channels"]
         made = None if self.function.smooth else lambda d: self.function.approximate(self.interval, d, data)
         kinks = () if self.function.kinks is None else self.function.kinks.inside(self.interval).places
-        return Curve(self.function.finite, self.interval, made, smooth=self.function.smooth, kinks=kinks)
+        curve = Curve(self.function.finite, self.interval, made, smooth=self.function.smooth, kinks=kinks)
+        return curve if channels is None else ChannelCurve(curve, channels)
 
     def polynomial(self, degree: int) -> Approximant | CompositeSign:
         """The one of this degree: as given, or chosen."""
@@ -100,7 +104,7 @@ class FunctionUse:
         return made
 
     @property
-    def _curve(self) -> Curve | KinkCurve | SignCurve:
+    def _curve(self) -> Curve | KinkCurve | SignCurve | ChannelCurve:
         return self.curve if self.given is None else self.given_curve
 
     def __str__(self) -> str:

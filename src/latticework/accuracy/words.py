@@ -16,6 +16,7 @@ from latticework.approx.degrees import MAX_DEGREE
 from latticework.approx.kink_curve import KinkCurve
 from latticework.errors import PrecisionError
 from latticework.expand.polynomial import num_products
+from latticework.packing.constants import ChannelPolynomial
 from latticework.params import ModulusChain, Need, build_chain
 from latticework.plan.schema import Scores
 from latticework.words.figures import over
@@ -99,7 +100,11 @@ def _remedy(reached: dict[int, float]) -> str:
 
 
 def form_words(use: FunctionUse, degree: int) -> str:
-    """What a piecewise linear function was made of, what it costs, and what one polynomial would; "": it is one."""
+    """What a piecewise linear function was made of, what it costs, and what one polynomial would; how many polynomials
+    a function is, if each channel has its own; "": it is one."""
+    made = None if use.given is None else use.given_curve.polynomial(use.given)
+    if isinstance(made, ChannelPolynomial):
+        return f"{len(made.table)} polynomials, one for each channel on the part of the interval that it takes"
     way = use.curve.way(degree) if use.given is None and isinstance(use.curve, KinkCurve) else None
     if way is None:
         return ""

@@ -30,7 +30,8 @@ class ArgumentsSeen:
     low, high  the smallest and the largest argument in the program itself
     counts     of these by equal parts of the interval, those outside in the first and the last
     off        largest |polynomial - function| of them
-    outside    row -> the argument that is farthest outside of the interval, of the program itself or of polynomials
+    outside    row -> by how much an argument is farthest outside of its interval, of the program itself or of
+               polynomials, and that argument
     in_gap     rows in which one is so close to 0 that its sign is not said
     """
 
@@ -38,7 +39,7 @@ class ArgumentsSeen:
     high: float = -inf
     counts: Array = field(default_factory=lambda: np.zeros(BINS, dtype=np.int64))
     off: float = 0.0
-    outside: dict[int, float] = field(default_factory=dict)
+    outside: dict[int, tuple[float, float]] = field(default_factory=dict)
     in_gap: set[int] = field(default_factory=set)
 
 
@@ -59,33 +60,39 @@ class Arguments:
         """
 
         def note(number: int, array: Array) -> None:
-            seen, axis = self.seen[number], self.axes[number]
-            rows = [np.ravel(array)] if axis is None or len(run.rows) < 2 else np.moveaxis(array, axis, 0)
-            for row, own in zip(run.rows, rows, strict=False):
-                self._note_row(number, row, np.ravel(own))
+            seen, axis, each = self.seen[number], self.axes[number], self.functions[number]
+
+            def rows_of(found: Array) -> Array:
+                """(rows, numbers) of an array of the argument's shape."""
+                if axis is None or len(run.rows) < 2:
+                    return found.reshape(1, -1)
+                return np.moveaxis(found, axis, 0).reshape(found.shape[axis], -1)
+
+            rows = rows_of(array)[: len(run.rows)]
+            far = rows_of(np.broadcast_to(each.distance_outside(array), array.shape))
+            for row, own, outside in zip(run.rows, rows, far, strict=False):
+                self._note_row(number, row, own, outside)
             if not exact or not array.size:
                 return
-            whole = np.concatenate([np.ravel(own) for own in rows[: len(run.rows)]])
-            (low, high), each = self.functions[number].stand_in.use.interval, self.functions[number]
-            seen.low, seen.high = min(seen.low, float(whole.min())), max(seen.high, float(whole.max()))
-            seen.counts += np.histogram(np.clip(whole, low, high), BINS, (low, high))[0]
+            low, high = each.stand_in.use.interval
+            seen.low, seen.high = min(seen.low, float(rows.min())), max(seen.high, float(rows.max()))
+            seen.counts += np.histogram(np.clip(rows, low, high), BINS, (low, high))[0]
             with np.errstate(all="ignore"):
-                off = np.abs(each.approximated(whole) - each.exact(whole))
+                off = rows_of(np.abs(each.approximated(array) - each.exact(array)))[: len(rows)]
             gap = each.stand_in.use.function.gap
-            seen.off = max(seen.off, float(np.max(off[np.abs(whole) >= gap], initial=0.0)))
+            seen.off = max(seen.off, float(np.max(off[np.abs(rows) >= gap], initial=0.0)))
 
         return note
 
-    def _note_row(self, number: int, row: int, own: Array) -> None:
+    def _note_row(self, number: int, row: int, own: Array, far: Array) -> None:
+        """far: how far each of a row's own arguments is outside of its interval."""
         use, seen = self.functions[number].stand_in.use, self.seen[number]
-        (low, high), room = use.interval, BEYOND * (use.interval[1] - use.interval[0])
         if not own.size:
             return
-        least, most = float(own.min()), float(own.max())
-        for value in (least, most):
-            far = max(low - value, value - high)
-            if far > room and far > _far(seen.outside.get(row), low, high):
-                seen.outside[row] = value
+        place = int(np.argmax(far))
+        room = BEYOND * (use.interval[1] - use.interval[0])
+        if far[place] > max(room, seen.outside.get(row, (0.0, 0.0))[0]):
+            seen.outside[row] = float(far[place]), float(own[place])
         if use.function.gap and float(np.min(np.abs(own))) < use.function.gap:
             seen.in_gap.add(row)
 
@@ -97,13 +104,14 @@ class Arguments:
             where = where_text(SourceLocation(use.op.loc.file, use.op.loc.line, ""))
             if seen.outside:
                 rows = tuple(sorted(seen.outside))
-                value = max(seen.outside.values(), key=lambda x: _far(x, *use.interval))
-                row = next(row for row in rows if seen.outside[row] == value)
+                row = max(rows, key=lambda row: seen.outside[row])
+                part = "" if each.channels is None else f" in one of {each.channels} channels, each with a part of it"
                 found.append(
                     UnlikeData(
                         "argument", rows,
-                        f"{use} at {where}: its argument leaves that interval, {value:.4g} in row {row} at most; "
-                        "the polynomial is no approximation there: calibrate on such data, or give range=",
+                        f"{use}{part} at {where}: its argument leaves that interval, {seen.outside[row][1]:.4g} in row "
+                        f"{row} at most; the polynomial is no approximation there: calibrate on such data, or give "
+                        "range=",
                     )
                 )  # fmt: skip
             if seen.in_gap:
@@ -115,8 +123,3 @@ class Arguments:
                     )
                 )  # fmt: skip
         return found
-
-
-def _far(value: float | None, low: float, high: float) -> float:
-    """How far outside of an interval."""
-    return 0.0 if value is None else max(low - value, value - high)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from latticework.accuracy import StandIn
 from latticework.ir import Module, Op, Value, interpret
 from latticework.ops.polynomial import POLYNOMIAL
+from latticework.packing.constants import ChannelPolynomial
 
 Array = npt.NDArray[Any]
 Values = dict[int, list[Array]]  # by position, in the order in which they are computed
@@ -30,6 +31,18 @@ class PlacedFunction:
         """The function itself; NaN or infinite where it has no value."""
         with np.errstate(all="ignore"):
             return np.asarray(self.stand_in.use.function.reference(x), dtype=np.float64)
+
+    @property
+    def channels(self) -> int | None:
+        """How many have a polynomial each; None: there is one for all."""
+        first = self.stand_in.stages[0]
+        return len(first.table) if isinstance(first, ChannelPolynomial) else None
+
+    def distance_outside(self, x: Array) -> Array:
+        """How far arguments are outside of where the polynomial is close to the function; 0 or less inside."""
+        first = self.stand_in.stages[0]
+        low, high = first.ends() if isinstance(first, ChannelPolynomial) else self.stand_in.use.interval
+        return np.maximum(low - x, x - high)
 
     def approximated(self, x: Array) -> Array:
         """Its polynomials."""

@@ -19,11 +19,13 @@ def bare_plan(
     prices: LevelPrices | None = None,
     techniques: Techniques = ALONE,
 ) -> Plan:
-    """Expanded, with its keys, and without sources of constants; `prices` and `techniques` as of `generate`."""
+    """Expanded, with its keys; `prices` and `techniques` as of `generate`."""
     made = generate(module, chain, prices=prices, techniques=techniques)
     code = made.code
+    used = set[str]().union(*(c.sources for c in code.constants))
+    sources = {name: made.module.sources[name] for name in used if name in made.module.sources}
     client = ClientSpec(name, chain, (), (), manifest(code, chain), 0.0)
     return Plan(
-        client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants), {},
+        client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants), sources,
         tuple(code.locations), (), {}, bootstraps=tuple(code.bootstraps),
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf, sqrt
 
 import numpy as np
@@ -13,13 +14,15 @@ from latticework.codegen.bare_plan import bare_plan
 from latticework.dialects.rlwe import CipherType
 from latticework.errors import RangeError
 from latticework.ir import Block, Builder, Loc, Module
-from latticework.packing.constants import Approximant, KinkedPolynomial
+from latticework.packing.constants import Approximant, ChannelPolynomial, KinkedPolynomial
+from latticework.packing.pack import PackDim, PackMap
 from latticework.params import ModulusChain
 from latticework.plan.schema import Plan
 
 ARGUMENTS = 1024  # at which the noise is drawn, from one end of the interval to the other
 DRAWS = 32
 NEIGHBOURS = 16  # arguments whose draws are taken together: a deviation is then known to 3 %
+LARGEST = 8  # channels at which the noise of polynomials by channel is drawn
 MARGIN = 1.1
 NEAREST = 2.0**-20  # to a kink, of a range's half
 
@@ -45,12 +48,17 @@ def _simulate(
     chain: ModulusChain, polynomial: Approximant, argument: CipherType, value: CipherType, largest: float
 ) -> float:
     slots = min(ARGUMENTS, argument.slots)
+    if isinstance(polynomial, ChannelPolynomial):
+        polynomial = _of_largest(polynomial, slots)
     simulation = Simulation(
         _plan(chain, polynomial, argument.replace(slots=slots), value), np.random.default_rng(0), None
     )
     simulation.dtype = np.float64
     if isinstance(polynomial, KinkedPolynomial):  # close to kinks noise is largest, and few slots would not see it
         points = np.sort(_around_kinks(polynomial, largest)).reshape(-1, 1, slots)
+    elif isinstance(polynomial, ChannelPolynomial):
+        each = slots // len(polynomial.table)
+        points = np.tile(largest * np.cos(np.linspace(np.pi, 0.0, each)), len(polynomial.table)).reshape(1, 1, slots)
     else:
         points = np.sort(largest * np.cos(np.linspace(0.0, np.pi, slots))).reshape(1, 1, slots)
     runs = DRAWS * ARGUMENTS // points.size
@@ -64,6 +72,16 @@ def _simulate(
     width = min(NEIGHBOURS, len(squares))
     worst = float(np.max(np.convolve(squares, np.full(width, 1.0 / width), mode="valid")))
     return MARGIN * sqrt(worst * argument.slots / slots)
+
+
+def _of_largest(polynomial: ChannelPolynomial, slots: int) -> ChannelPolynomial:
+    """The channels with the largest coefficients, whose noise is largest, side by side in so many slots."""
+    count = 1 << min(len(polynomial.table), LARGEST, slots).bit_length() - 1
+    sizes = np.sum(np.abs(polynomial.coefficients[1:]), axis=0)
+    chosen = np.argsort(-sizes, kind="stable")[:count].tolist()
+    pack = PackMap((count, slots // count), slots, (PackDim(0, count), PackDim(1, slots // count)))
+    table, parts = (tuple(each[n] for n in chosen) for each in (polynomial.table, polynomial.parts))
+    return replace(polynomial, table=table, parts=parts, axis=-2, pack=pack)
 
 
 def _around_kinks(polynomial: KinkedPolynomial, largest: float) -> npt.NDArray[np.float64]:

@@ -8,6 +8,7 @@ from latticework.packing.butterflies import Butterflies
 from latticework.packing.constants import (
     Access,
     Approximant,
+    ChannelPolynomial,
     ConstRef,
     Diagonal,
     IntervalPolynomial,
@@ -36,10 +37,20 @@ for _name, _class in {
     "map_sums": MapSums,
     "polynomial": IntervalPolynomial,
     "kinked_polynomial": KinkedPolynomial,
+    "channel_polynomial": ChannelPolynomial,
 }.items():
     register_attribute(_name)(_class)
 
-__all__ = ["Approximant", "ConstRef", "Diagonal", "IntervalPolynomial", "LinearMap", "MapSums", "mapped_count"]
+__all__ = [
+    "Approximant",
+    "ChannelPolynomial",
+    "ConstRef",
+    "Diagonal",
+    "IntervalPolynomial",
+    "LinearMap",
+    "MapSums",
+    "mapped_count",
+]
 
 
 def mapped_count(name: str, linear_map: LinearMap, count: int, slots: int) -> int:

@@ -16,6 +16,7 @@ from functools import partial
 
 from latticework.dialects import bfv, ckks  # noqa: F401  (defines the ops)
 from latticework.expand.bootstrap import call_bootstrap, expand_bootstrap
+from latticework.expand.channel_polynomial import expand_channels
 from latticework.expand.kinked import expand_kinked
 from latticework.expand.linear_transform import expand_linear_transform
 from latticework.expand.polynomial import expand_polynomial
@@ -23,7 +24,7 @@ from latticework.expand.primitives import Primitives, cipher
 from latticework.expand.procedures import Procedures
 from latticework.expand.ways import MapWays
 from latticework.ir import Block, Builder, Loc, Module, Op, Pass, Value, prepend, rebuild
-from latticework.packing.constants import KinkedPolynomial
+from latticework.packing.constants import ChannelPolynomial, KinkedPolynomial
 from latticework.params import ModulusChain
 
 # What stands for several primitives, and is gone; rotations and relinearisations keep their names and get keys.
@@ -33,8 +34,8 @@ SYMBOLIC = (
 )  # fmt: skip
 WRITTEN = (
     "key.demand", "ckks.dot", "ckks.mod_raise", "ckks.mul", "ckks.square", "bfv.dot", "bfv.mul_relinearize",
-    "rlwe.add", "rlwe.add_int", "rlwe.concat", "rlwe.diag_sums", "rlwe.dot_plain", "rlwe.drop_level", "rlwe.encode",
-    "rlwe.extend", "rlwe.hoist", "rlwe.key_product", "rlwe.map_sums", "rlwe.mod_down", "rlwe.mul_int",
+    "rlwe.add", "rlwe.add_int", "rlwe.add_plain", "rlwe.concat", "rlwe.diag_sums", "rlwe.dot_plain", "rlwe.drop_level",
+    "rlwe.encode", "rlwe.extend", "rlwe.hoist", "rlwe.key_product", "rlwe.map_sums", "rlwe.mod_down", "rlwe.mul_int",
     "rlwe.mul_monomial", "rlwe.mul_plain", "rlwe.relabel", "rlwe.relinearize", "rlwe.rotate", "rlwe.sub",
     "rlwe.sum", "rlwe.take", "rlwe.to_sparse", "procedure.define", "procedure.call",
 )  # fmt: skip
@@ -90,9 +91,12 @@ def expand(
                     p, operands[0], attrs["map"], kind.level.index, kind.scale, ways.maps.get(op), hoisting=hoisting
                 )  # fmt: skip
             case "ckks.polynomial":
-                attrs = op.attrs
-                write = expand_kinked if isinstance(attrs["polynomial"], KinkedPolynomial) else expand_polynomial
-                new = write(p, operands[0], attrs["polynomial"], attrs["level"].index, attrs["scale"])
+                polynomial, end = op.attrs["polynomial"], (op.attrs["level"].index, op.attrs["scale"])
+                if isinstance(polynomial, ChannelPolynomial):
+                    new = expand_channels(p, operands[0], polynomial, *end, module.add_source)
+                else:
+                    write = expand_kinked if isinstance(polynomial, KinkedPolynomial) else expand_polynomial
+                    new = write(p, operands[0], polynomial, *end)
             case "ckks.bootstrap":
                 attrs, bootstrap = op.attrs, expand_bootstrap
                 if shared_bootstraps:

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from latticework.approx.channel_samples import ChannelSamples, channel_samples, telling_axis
 from latticework.approx.chebyshev import Interval
 from latticework.approx.functions import function_of
 from latticework.dialects.scalar import GroupType
 from latticework.dialects.tensor import TensorType
 from latticework.errors import RangeError, ShapeError
+from latticework.frontend.batching import batch_of, row_axes
+from latticework.frontend.direct import is_direct
 from latticework.frontend.samples import affordable_samples
 from latticework.frontend.tracing import user_line
 from latticework.ir.core import Op, Value
@@ -38,6 +41,9 @@ class _Seen:
     hi: float = -np.inf
     nearest: float = np.inf  # to 0
     elements: list[npt.NDArray[np.float64]] = field(default_factory=list)
+    places: list[npt.NDArray[np.int64]] = field(default_factory=list)  # of those, in C order
+    lowest: npt.NDArray[np.float64] | None = None  # of each element
+    highest: npt.NDArray[np.float64] | None = None
 
     def add(self, array: npt.NDArray[np.float64], keep: int) -> None:
         """Take note of an array, and keep at most `keep` of its elements, others every time."""
@@ -45,8 +51,22 @@ class _Seen:
         self.hi = max(self.hi, float(array.max()))
         if keep:
             self.nearest = min(self.nearest, float(np.abs(array).min()))
-            step = -(-array.size // keep)
-            self.elements.append(array.reshape(-1)[len(self.elements) % step :: step].copy())
+            places = np.arange(array.size)[len(self.elements) % (step := -(-array.size // keep)) :: step]
+            self.elements.append(array.reshape(-1)[places])
+            self.places.append(places)
+            self.lowest = np.minimum(array if self.lowest is None else self.lowest, array)
+            self.highest = np.maximum(array if self.highest is None else self.highest, array)
+
+    def channels(self, rows: int | None) -> ChannelSamples | None:
+        """Along the axis on which ranges differ most, if they do; `rows` is that of the rows of a batch."""
+        if self.lowest is None or self.highest is None:
+            return None
+        axis = telling_axis(self.lowest, self.highest, len(self.elements), rows)
+        if axis is None:
+            return None
+        return channel_samples(
+            axis, self.lowest, self.highest, np.concatenate(self.elements), np.concatenate(self.places)
+        )
 
 
 def calibrate(
@@ -67,10 +87,12 @@ def calibrate(
         largest = max(abs(facts.lo), abs(facts.hi))
         origin = value.origin or Origin("", value.owner.loc if isinstance(value.owner, Op) else Loc.unknown())
         value.origin = replace(origin, max_abs=largest)
+    batch = batch_of(module)
+    rows = {} if batch is None else row_axes(module, batch.inputs)
     for op in module.walk():
         facts_of_operand = seen.get(op.operands[0]) if op.operands else None
         if facts_of_operand is not None and op.spec is APPLY.spec:
-            _calibrate_activation(op, facts_of_operand, margin)
+            _calibrate_activation(op, facts_of_operand, margin, rows.get(op.operands[0]))
         if facts_of_operand is not None and op.spec is POLYNOMIAL.spec:
             _calibrate_polynomial(op, facts_of_operand, margin, assumed)
     return module
@@ -143,7 +165,7 @@ def _space_out(samples: Sequence[Sample], count: int) -> Iterator[tuple[int, Sam
     return ((int(number), samples[number]) for number in numbers)
 
 
-def _calibrate_activation(op: Op, seen: _Seen, margin: float) -> None:
+def _calibrate_activation(op: Op, seen: _Seen, margin: float, rows: int | None) -> None:
     function = function_of(op.attrs["function"])
     if function.gap and seen.nearest < function.gap:
         raise RangeError(
@@ -155,6 +177,8 @@ def _calibrate_activation(op: Op, seen: _Seen, margin: float) -> None:
         interval, wide = op.attrs["interval"], function.widened(seen.lo, seen.hi, margin)
     if interval is None:
         op.attrs["interval"] = wide
+        if not function.gap and not is_direct(op.operands[0]):  # clients keep all of an input within one range
+            op.attrs["channels"] = seen.channels(rows)
     elif seen.lo < interval[0] or seen.hi > interval[1]:
         given = outside(seen.lo, seen.hi, interval[0], interval[1], shown=4)
         raise RangeError(

@@ -31,6 +31,13 @@ def direct_ranges(module: Module) -> dict[str, Interval]:
     return found
 
 
+def is_direct(value: Value) -> bool:
+    """Whether a value is an input as it is, or what a loop carries, which an input may be."""
+    while isinstance(value.owner, Op) and value.owner.spec in _MOVING:
+        value = value.owner.operands[0]
+    return not isinstance(value.owner, Op)
+
+
 def _users(value: Value) -> Iterator[Op]:
     """Operations that a value goes into as it is, also as what a loop carries first, or leaves after no turn."""
     for op, place in value.uses:

@@ -223,7 +223,7 @@ def _apart(
         return builder.build(CONSTANT.spec, [], source=sources.add_source(array), shape=array.shape)
 
     def applied(name: str, value: Value, interval: Interval) -> Value:
-        attrs = {"function": FUNCTIONS[name], "degree": degree, "interval": interval, "samples": None}
+        attrs = {"function": FUNCTIONS[name], "degree": degree, "interval": interval, "samples": None, "channels": None}
         return builder.build(APPLY.spec, [value], **attrs)
 
     def normalised(parts: Value, interval: Interval) -> Value:

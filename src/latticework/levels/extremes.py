@@ -12,22 +12,27 @@ from math import cos, pi
 import numpy as np
 import numpy.typing as npt
 
-from latticework.packing.constants import IntervalPolynomial
+from latticework.packing.constants import ChannelPolynomial, IntervalPolynomial
 
 Array = npt.NDArray[np.float64]
+Series = IntervalPolynomial | ChannelPolynomial
 POINTS_A_DEGREE, LEAST_POINTS = 64, 2048
 MANY = 1 << 20  # intervals, for which one that holds them all is looked at
 
 
 class Extremes:
-    """A function on [-reach, reach] that is a polynomial of this degree, from its values at Chebyshev points."""
+    """A function on [-reach, reach] that is a polynomial of this degree, from its values at Chebyshev points.
+
+    values  (points,), or (functions, points) of several, for what any of them can be
+    """
 
     def __init__(self, points: Array, values: Array, degree: int) -> None:
         self.points = points
         step = pi / (len(points) - 1)
         norm = float(np.max(np.abs(values))) / cos(degree * step / 2)
         self.slack = (degree * step / 2) ** 2 / 2 * norm
-        self.lowest, self.highest = [values], [values]  # of runs of 2^k points, from each on
+        several = np.atleast_2d(values)
+        self.lowest, self.highest = [several.min(axis=0)], [several.max(axis=0)]  # of runs of 2^k points, from each on
         while (width := 1 << len(self.lowest)) <= len(points):
             half = width // 2
             self.lowest.append(np.minimum(self.lowest[-1][:-half], self.lowest[-1][half:]))
@@ -51,16 +56,19 @@ class Extremes:
         return lows - self.slack, highs + self.slack
 
 
-def extremes(polynomial: IntervalPolynomial, reach: float) -> tuple[Extremes, Extremes]:
-    """Of a polynomial in Chebyshev basis on [-1, 1], and of its derivative, for arguments as large as `reach`."""
+def extremes(polynomial: Series, reach: float) -> tuple[Extremes, Extremes]:
+    """Of polynomials in Chebyshev basis on [-1, 1], and of derivatives, for arguments as large as `reach`."""
     degree = max(polynomial.degree, 1)
     points = -reach * np.cos(np.linspace(0.0, pi, max(LEAST_POINTS, POINTS_A_DEGREE * degree) + 1))
-    derivative = np.polynomial.chebyshev.chebder(np.asarray(polynomial.coefficients))
-    slopes = np.asarray(np.polynomial.chebyshev.chebval(points, derivative), dtype=np.float64)
-    return Extremes(points, polynomial(points), degree), Extremes(points, slopes, degree)
+    coefficients = np.asarray(polynomial.coefficients)  # (degree + 1,) or (degree + 1, channels)
+    values, slopes = (
+        np.asarray(np.polynomial.chebyshev.chebval(points, c), dtype=np.float64)
+        for c in (coefficients, np.polynomial.chebyshev.chebder(coefficients))
+    )
+    return Extremes(points, values, degree), Extremes(points, slopes, degree)
 
 
-def largest_terms(polynomial: IntervalPolynomial, reach: float) -> float:
+def largest_terms(polynomial: Series, reach: float) -> float:
     """Bound on every sum of terms, and on every product of two Chebyshev polynomials, that evaluation goes through."""
     tops = np.cosh(np.arange(polynomial.degree + 1) * np.arccosh(max(reach, 1.0)))  # T_k(reach)
-    return float(np.abs(polynomial.coefficients) @ tops + 2.0 * tops[-1])
+    return float(np.max(np.abs(np.asarray(polynomial.coefficients)).T @ tops) + 2.0 * tops[-1])

@@ -45,7 +45,15 @@ from latticework.levels.held import (
 )
 from latticework.levels.parts import Parts, add_parts, bootstrapped, each, parts_of, sub_parts, turn_parts
 from latticework.packing.arrays import as_vectors, concat_vectors, sum_vectors, take_vectors
-from latticework.packing.constants import SMEARED, Approximant, ConstRef, KinkedPolynomial, LinearMap, row_of
+from latticework.packing.constants import (
+    SMEARED,
+    Approximant,
+    ChannelPolynomial,
+    ConstRef,
+    KinkedPolynomial,
+    LinearMap,
+    row_of,
+)
 from latticework.packing.loop_nests.baby_giant import Choice
 from latticework.packing.loop_nests.terms import made_outputs, read_inputs
 from latticework.params import ModulusChain, noise
@@ -468,7 +476,8 @@ class _Run:
             x = Held(np.clip(x.low, -1.0, 1.0), np.clip(x.high, -1.0, 1.0), x.variance, x.bias, x.lineage)
             if isinstance(polynomial, KinkedPolynomial):
                 return self.only_noise(polynomial, x, kind)
-        if np.min(x.low) < -1 - TOLERANCE or np.max(x.high) > 1 + TOLERANCE:
+        least, most = polynomial.ends() if isinstance(polynomial, ChannelPolynomial) else (-1.0, 1.0)
+        if np.any(x.low < least - TOLERANCE) or np.any(x.high > most + TOLERANCE):
             self.found.leaving.update(loc for loc, _ in op.loc.shares)
             if error:
                 return None  # out there the polynomial may be as far from the function as can be
@@ -483,8 +492,8 @@ class _Run:
         self.note(largest_terms(polynomial, largest), kind)
         slope = np.maximum(*(np.abs(end) for end in slopes.on(low, high)))
         own = self.polynomial_noise(polynomial, _cipher(op.operands[0]), kind, largest)
-        least, most = values.on(x.low, x.high)
-        made = Held(least - error, most + error, slope**2 * x.variance, slope * x.bias + error, x.lineage)
+        lowest, highest = values.on(x.low, x.high)
+        made = Held(lowest - error, highest + error, slope**2 * x.variance, slope * x.bias + error, x.lineage)
         return self.disturbed(made, own**2)
 
     def kinked(self, op: Op, polynomial: KinkedPolynomial, x: Held, ends: tuple[float, float]) -> Held | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from latticework.approx.channel_samples import ChannelSamples
 from latticework.approx.degrees import MAX_DEGREE
 from latticework.approx.functions import FUNCTIONS, Function, checked_range, function_of
 from latticework.approx.sign import check_gap
@@ -21,14 +22,16 @@ Interval = tuple[float, float]
 
 
 def shape(
-    a: Shape, *, function: object, degree: int | None, interval: Interval | None, samples: tuple[float, ...] | None
-) -> Shape:
+    a: Shape, *, function: object, degree: int | None, interval: Interval | None, samples: tuple[float, ...] | None,
+    channels: ChannelSamples | None,
+) -> Shape:  # fmt: skip
     """Shape of the operand.
 
     function  a Function, or the name of one that is known
     degree    of the polynomial that will approximate the function; None: as the precision asked for needs
     interval  where it will; None until calibration or the user says
     samples   values the operand takes, for a fit weighted by them; None if not calibrated
+    channels  the same along an axis of it, where ranges differ much; None if they do not, or are not known
     """
     check_degree(function_of(function), degree)  # type: ignore[arg-type]
     return a
@@ -42,7 +45,9 @@ def trace(
     bounds = None if interval is None else checked_range(known, interval)
     if known.gap:
         check_gap(known.gap, inf if bounds is None else max(abs(bounds[0]), abs(bounds[1])))
-    return tracer.emit(APPLY, tracer.lift(x), function=known, degree=degree, interval=bounds, samples=None)
+    return tracer.emit(
+        APPLY, tracer.lift(x), function=known, degree=degree, interval=bounds, samples=None, channels=None
+    )
 
 
 def check_degree(function: Function, degree: object) -> None:
@@ -84,7 +89,7 @@ def random_case(rng: np.random.Generator, slots: int) -> Case:
     array = rng.uniform(0.1, 0.9, size=random_shape(rng, slots))
     expressions: dict[str, Any] = {"relu": lambda x: np.maximum(x, 0.0)} | {f.__name__: f for f in UFUNCS}
     function = FUNCTIONS[str(rng.choice(sorted(expressions)))]
-    attrs = {"function": function, "degree": None, "interval": None, "samples": None}
+    attrs = {"function": function, "degree": None, "interval": None, "samples": None, "channels": None}
     return Case((array,), expressions[function.name], attrs)
 
 
@@ -101,7 +106,7 @@ APPLY = tensor_op(
     "apply",
     shape=shape,
     meaning=_apply,
-    attributes={"function": object, "degree": object, "interval": object, "samples": object},
+    attributes={"function": object, "degree": object, "interval": object, "samples": object, "channels": object},
     random_case=random_case,
     rows=row_rules.elementwise,
     numpy={

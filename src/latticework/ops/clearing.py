@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from latticework.ir.core import Op, Value
 from latticework.ops.lowering import Operand, Target, access
-from latticework.packing.constants import Approximant, ConstRef, LoopNest
+from latticework.packing.constants import Approximant, ChannelPolynomial, ConstRef, LoopNest
 from latticework.packing.pack import REPEAT, PackMap
 
 MOST_LOOKED_AT = 256  # operations before a vector
@@ -108,6 +108,10 @@ def _held_between(
                 return lambda held: 0.0 if 0.0 in held else product(held), op.operands
             case "vec.polynomial":
                 polynomial: Approximant = op.attrs["polynomial"]
+                if isinstance(polynomial, ChannelPolynomial):
+                    lies = polynomial.pack
+                    number = _zero_if(lies is not None and filled_slots(lies) == filled_slots(pack))
+                    return lambda _: number, ()
                 return _of_all(lambda x: float(polynomial(x))), op.operands
     return lambda _: number, ()
 

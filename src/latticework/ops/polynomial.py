@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from latticework.approx.chebyshev import to_chebyshev
-from latticework.dialects.constants import Approximant, IntervalPolynomial
+from latticework.dialects.constants import Approximant, ChannelPolynomial, IntervalPolynomial
 from latticework.ir.core import Value
 from latticework.ops import row_rules
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
@@ -25,8 +25,10 @@ def trace(tracer: Tracer, x: object, polynomial: Approximant) -> Value:
 
 
 def random_case(rng: np.random.Generator, slots: int) -> Case:
-    """A cubic in either basis, on values in its interval."""
+    """A cubic in either basis, or one for each channel, on values in their interval."""
     array = rng.uniform(-2.0, 3.0, size=random_shape(rng, slots))
+    if array.ndim and rng.random() < 0.4:
+        return _by_channel(rng, array)
     coefficients = tuple(float(c) for c in rng.normal(size=4))
     if rng.random() < 0.5:
         a, b, c, d = coefficients
@@ -34,6 +36,19 @@ def random_case(rng: np.random.Generator, slots: int) -> Case:
         return Case((array,), lambda x: a + b * x + c * x**2 + d * x**3, {"polynomial": power})
     chebyshev = IntervalPolynomial(coefficients, (-2.0, 3.0))
     return Case((array,), lambda x: _by_angles(chebyshev, x), {"polynomial": chebyshev})
+
+
+def _by_channel(rng: np.random.Generator, array: FloatArray) -> Case:
+    axis = int(rng.integers(-array.ndim, 0))
+    table = rng.normal(size=(array.shape[axis], 4))
+    one_each = [IntervalPolynomial(tuple(row), (-2.0, 3.0)) for row in table.tolist()]
+    every = ChannelPolynomial(tuple(map(tuple, table.tolist())), ((-1.0, 1.0),) * len(table), axis, (-2.0, 3.0))
+
+    def expression(x: FloatArray) -> FloatArray:
+        parts = zip(one_each, np.moveaxis(x, axis, 0), strict=True)
+        return np.moveaxis(np.stack([_by_angles(one, part) for one, part in parts]), 0, axis)
+
+    return Case((array,), expression, {"polynomial": every})
 
 
 def _by_angles(polynomial: IntervalPolynomial, x: FloatArray) -> FloatArray:
@@ -48,6 +63,8 @@ def lower(target: Target, a: Operand, polynomial: Approximant) -> Value:
 
     Slots that no element fills have the middle of the interval, or a number inside that is known to lie there.
     """
+    if isinstance(polynomial, ChannelPolynomial):
+        polynomial = polynomial.lying(target.pack)
     if a.vector is None or is_full(a.pack) or _holds_one_inside(target, a, polynomial.interval):
         return target.build("vec.polynomial", operand_vector(target, a), polynomial=polynomial)
     x = clear(target, a)
@@ -72,12 +89,22 @@ def _holds_one_inside(target: Target, a: Operand, interval: tuple[float, float])
     return bool(number) and interval[0] <= number <= interval[1]  # type: ignore[operator]
 
 
+def _rows(use: row_rules.RowUse) -> row_rules.Rows | None:
+    """Elementwise; but channels are no rows, for each has a polynomial of its own."""
+    found, polynomial = row_rules.elementwise(use), use.attrs["polynomial"]
+    if found is not None and isinstance(polynomial, ChannelPolynomial):
+        if found.axis == len(use.result) + polynomial.axis:
+            return None
+        return row_rules.Rows(found.axis, found.same - {len(use.result) + polynomial.axis})
+    return found
+
+
 POLYNOMIAL = tensor_op(
     "polynomial",
     shape=shape,
     meaning=lambda a, polynomial: polynomial(a),
     attributes={"polynomial": Approximant},
     random_case=random_case,
-    rows=row_rules.elementwise,
+    rows=_rows,
     lower=lower,
 )

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.packing.approximants import SMEARED, Approximant, IntervalPolynomial, KinkedPolynomial
+from latticework.packing.channel_polynomial import ChannelPolynomial, channel_vectors
 from latticework.packing.loop_nests.baby_giant import Split
 from latticework.packing.loop_nests.const_ref import ConstRef, is_everywhere, number_of_row, row_of, splat
 from latticework.packing.loop_nests.diagonal_values import Sources
@@ -25,6 +26,7 @@ __all__ = [
     "SMEARED",
     "Access",
     "Approximant",
+    "ChannelPolynomial",
     "ConstRef",
     "Diagonal",
     "IntervalPolynomial",
@@ -37,6 +39,7 @@ __all__ = [
     "Sources",
     "Split",
     "at_most",
+    "channel_vectors",
     "is_everywhere",
     "num_diagonals",
     "number_of_row",

@@ -11,15 +11,15 @@ from typing import Any
 
 from latticework.dialects.vec import VecType
 from latticework.ir import Module, Op, Pass, Type, Value
-from latticework.packing.constants import ConstRef, LinearMap
-from latticework.packing.rows import constant_of_rows, map_of_rows
+from latticework.packing.constants import ChannelPolynomial, ConstRef, LinearMap
+from latticework.packing.rows import constant_of_rows, map_of_rows, repeated
 
 
 def interleaving(rows: int) -> Pass[object]:
     """The pass, for so many rows."""
     return Pass(
         "interleave-rows", lambda module, _cost: _interleaved(module, rows), reads=("vec", "loop"),
-        writes=("vec.rotate", "vec.splat", "vec.constant", "vec.row", "vec.linear_transform"),
+        writes=("vec.rotate", "vec.splat", "vec.constant", "vec.row", "vec.linear_transform", "vec.polynomial"),
     )  # fmt: skip
 
 
@@ -44,5 +44,8 @@ def _attribute(op: Op, name: str, held: Any, rows: int) -> Any:
         return constant_of_rows(held, rows)
     if isinstance(held, LinearMap):
         return map_of_rows(held, rows)
+    if isinstance(held, ChannelPolynomial):
+        assert held.pack is not None
+        return held.lying(repeated(held.pack, rows))
     counts_slots = name == "slots" or (name, op.name) == ("steps", "vec.rotate")
     return held * rows if counts_slots else held

@@ -15,7 +15,7 @@ from latticework.accuracy.effects import with_polynomials
 from latticework.accuracy.goals import SameDecisions, same_largest
 from latticework.accuracy.uses import uses_of
 from latticework.compiler.pipeline import to_tensors
-from latticework.errors import PrecisionError
+from latticework.errors import PrecisionError, RangeError
 from latticework.frontend import calibrate
 from latticework.ir import interpret
 
@@ -54,6 +54,20 @@ def test_one_degree_for_all_is_as_if_it_were_written():
         written = lw.compile(with_degrees, calibrate=DATA)
     assert degrees(made) == degrees(written) == {"tanh": 7, "relu": 7}
     assert np.allclose(made.plaintext(DATA[0]), written.plaintext(DATA[0]), rtol=0, atol=1e-12)
+
+
+def test_each_function_may_be_given_its_own():
+    with pytest.warns(lw.ApproximationWarning):
+        made = lw.compile(scores, calibrate=DATA, degree=[7, 3])
+    assert degrees(made) == {"tanh": 7, "relu": 3}
+    with pytest.raises(
+        RangeError,
+        match=r"degree= has 3 degrees, and 2 functions of the program have none: tanh on .* at "
+        r".*; relu on .*; give one for each, in this order",
+    ):
+        lw.compile(scores, calibrate=DATA, degree=[7, 3, 3])
+    with pytest.raises(RangeError, match=r"degree=\[7, 0\]; give a whole number from 1 to 1023, or a list"):
+        lw.compile(scores, calibrate=DATA, degree=[7, 0])
 
 
 def test_degrees_of_the_program_stay():

@@ -151,7 +151,7 @@ def test_a_network_that_is_trained_on_digits_is_kept(cache, tmp_path, monkeypatc
 
 def test_digits_are_asked_for_where_a_model_is_trained_on_them():
     wanted = {name for name, entry in ENTRIES.items() if entry.of_digits}
-    assert wanted == {"lenet-squares", "lenet-relu", "lenet-tuned", "resnet20"}
+    assert wanted == {"lenet-squares", "lenet-relu", "lenet-relu-15", "lenet-tuned", "resnet20"}
     for asked in ("resnet20", "lenet-*"):
         done = CliRunner().invoke(app, ["--only", asked])
         assert done.exit_code == 2 and "give --digits" in done.output

@@ -69,8 +69,12 @@ ENTRIES = {
         "LeNet-5 with squares, as `bench lenet` trains it", _squares, _with_squares, rows=HELD_OUT, of_digits=True
     ),
     "lenet-relu": ZooEntry(
-        "LeNet-5 with ReLU, trained with PyTorch", _relu, _imported({"agreement": 0.995}), rows=HELD_OUT,
-        of_digits=True,
+        "LeNet-5 with ReLU, trained with PyTorch, degrees by agreement", _relu, _imported({"agreement": 0.995}),
+        rows=HELD_OUT, of_digits=True,
+    ),
+    "lenet-relu-15": ZooEntry(
+        "LeNet-5 with ReLU, trained with PyTorch, degrees 15, 15, 7, 7", _relu, _imported({"degree": [15, 15, 7, 7]}),
+        rows=HELD_OUT, of_digits=True,
     ),
     "lenet-tuned": ZooEntry(
         "LeNet-5 with ReLU, trained on with polynomials of degree 2", _tuned,

@@ -73,10 +73,10 @@ class Agreement:
 class DegreeOptions:
     """What is asked of functions that have no degree of their own, beside precision.
 
-    degree  of each;  goal  of rows that are held back
+    degree  of each, or of all together;  goal  of rows that are held back
     """
 
-    degree: int | None = None
+    degree: int | tuple[int, ...] | None = None
     goal: Goal | None = None
 
     def parted(self, samples: list[Sample]) -> tuple[list[Sample], list[Sample]]:
@@ -99,16 +99,29 @@ class DegreeOptions:
     ) -> tuple[Module, Agreement | None]:
         """A calibrated module with the degrees that are asked for, and how many rows reach the goal if there is one.
 
-        raises  PrecisionError if no degrees do, saying how far the highest come
+        raises  PrecisionError if no degrees do, saying how far the highest come; RangeError for another number of
+                degrees than of functions
         """
         uses = uses_of(module) if self.degree is not None or self.goal is not None else []
         if self.degree is not None:
-            module = _with_degrees(module, [self.degree if use.given is None else use.given for use in uses])
+            module = _with_degrees(module, self._given(uses))
         if self.goal is None or not any(use.given is None and not use.function.gap for use in uses):
             return module, None
         search = _Search(module, samples, held, self.goal)
         degrees = search.last(search.way_down(search.first()))
         return _with_degrees(module, degrees), search.agreement(degrees)
+
+    def _given(self, uses: Sequence[FunctionUse]) -> list[int | None]:
+        """Degrees of all functions, of which some may have their own."""
+        free = [use for use in uses if use.given is None and not use.function.gap]
+        degrees = self.degree if isinstance(self.degree, tuple) else (self.degree,) * len(free)
+        if len(degrees) != len(free):
+            raise RangeError(
+                f"compile: degree= has {len(degrees)} degrees, and {len(free)} functions of the program have none: "
+                f"{'; '.join(f'{use} at {use.op.loc}' for use in free) or 'none'}; give one for each, in this order"
+            )
+        left = iter(degrees)
+        return [next(left) if use in free else use.given for use in uses]
 
 
 FREE_DEGREES = DegreeOptions()

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 WeightsFile = Annotated[Path | None, typer.Option(help=".npz with one array per weight, by parameter name.")]
 CalibrateFile = Annotated[Path | None, typer.Option(help=".npy or .npz with data like the inputs.")]
 ExampleFile = Annotated[Path | None, typer.Option(help=".npy or .npz with inputs that have no shape.")]
-Degree = Annotated[int | None, typer.Option(help="Of every function to which the program gives none.")]
+
+
+def _degrees(text: str) -> int | list[int]:
+    """One degree, or several between commas."""
+    numbers = text.split(",")
+    if not all(number.strip().isdecimal() for number in numbers):
+        raise typer.BadParameter(f"{text!r} is no whole number, nor several between commas")
+    found = [int(number) for number in numbers]
+    return found[0] if len(found) == 1 else found
+
+
+Degree = Annotated[
+    Any,
+    typer.Option(
+        parser=_degrees, metavar="N[,N...]",
+        help="Of every function to which the program gives none; or one for each of them, by commas.",
+    ),
+]  # fmt: skip
 AgreementShare = Annotated[
     float | None, typer.Option(help="Share of decisions that are to stay, by which degrees are chosen: 0.995.")
 ]

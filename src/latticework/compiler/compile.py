@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -76,7 +76,7 @@ def compile(
     calibrate: Any = None,
     labels: Any = None,
     precision_bits: float = 12,
-    degree: int | None = None,
+    degree: int | Sequence[int] | None = None,
     agreement: float | None = None,
     tolerance: float | None = None,
     ring_degree: int | None = None,
@@ -123,7 +123,8 @@ def compile(
                     Functions get polynomials of the degrees that this takes; if none of up to 1023 does, or if no ring
                     has the levels, compiling says what degrees give. A degree that the program gives by degree= is
                     taken as it is, with an ApproximationWarning that says what it loses, where it loses more
-    degree          of every function to which the program gives none, as if it did; signs keep their gaps
+    degree          of every function to which the program gives none, as if it did; signs keep their gaps. A list has
+                    one for each of these functions, in the order of the program
     agreement       share of decisions, as 0.995, that are to stay what the program itself decides, on every fourth
                     sample, which is held back from calibration: a degree for each function, at the least levels and
                     products. Decisions are what the owner of an imported classifier makes of results, or else the place

@@ -33,7 +33,7 @@ from latticework.words.figures import write_value
 class AskedDegrees:
     """`degree=`, `agreement=` and `tolerance=`, of which at most one is given."""
 
-    degree: int | None = None
+    degree: int | tuple[int, ...] | None = None
     agreement: float | None = None
     tolerance: float | None = None
 
@@ -65,13 +65,17 @@ def asked_degrees(
         )
     if len(names) > 1:
         raise UserError(
-            "compile: agreement= and tolerance= choose degrees, and degree= gives one for all; of "
+            "compile: agreement= and tolerance= choose degrees, and degree= gives them; of "
             f"{' and '.join(names)} leave all but one out"
         )
     if degree is not None:
-        if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or not 1 <= degree <= MAX_DEGREE:
-            raise RangeError(f"compile: degree={write_value(degree)}; give a whole number from 1 to {MAX_DEGREE}")
-        return AskedDegrees(int(degree))
+        several = isinstance(degree, list | tuple) and len(degree) > 0
+        if not all(_is_degree(each) for each in (degree if several else [degree])):
+            raise RangeError(
+                f"compile: degree={write_value(degree)}; give a whole number from 1 to {MAX_DEGREE}, or a list "
+                "of them, one for every function"
+            )
+        return AskedDegrees(tuple(int(each) for each in degree) if several else int(degree))
     if agreement is not None and not (_is_number(agreement) and 0.5 <= agreement <= 1):
         raise UserError(f"compile: agreement={write_value(agreement)}; give a share from 0.5 to 1, such as 0.995")
     if tolerance is not None and not (_is_number(tolerance) and 0 < tolerance < np.inf):
@@ -82,6 +86,10 @@ def asked_degrees(
     if calibrate is None:
         raise UserError(f"compile: {names[0]} is measured on calibration samples; give calibrate=, some hundreds")
     return AskedDegrees(None, *(None if each is None else float(each) for each in (agreement, tolerance)))
+
+
+def _is_degree(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(1 <= value <= MAX_DEGREE)
 
 
 def _is_number(value: Any) -> bool:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from latticework.packing.constants import ChannelPolynomial, IntervalPolynomial
 
 Array = npt.NDArray[np.float64]
-Series = IntervalPolynomial | ChannelPolynomial
+Expansion = IntervalPolynomial | ChannelPolynomial
 POINTS_A_DEGREE, LEAST_POINTS = 64, 2048
 MANY = 1 << 20  # intervals, for which one that holds them all is looked at
 
@@ -56,7 +56,7 @@ class Extremes:
         return lows - self.slack, highs + self.slack
 
 
-def extremes(polynomial: Series, reach: float) -> tuple[Extremes, Extremes]:
+def extremes(polynomial: Expansion, reach: float) -> tuple[Extremes, Extremes]:
     """Of polynomials in Chebyshev basis on [-1, 1], and of derivatives, for arguments as large as `reach`."""
     degree = max(polynomial.degree, 1)
     points = -reach * np.cos(np.linspace(0.0, pi, max(LEAST_POINTS, POINTS_A_DEGREE * degree) + 1))
@@ -68,7 +68,7 @@ def extremes(polynomial: Series, reach: float) -> tuple[Extremes, Extremes]:
     return Extremes(points, values, degree), Extremes(points, slopes, degree)
 
 
-def largest_terms(polynomial: Series, reach: float) -> float:
+def largest_terms(polynomial: Expansion, reach: float) -> float:
     """Bound on every sum of terms, and on every product of two Chebyshev polynomials, that evaluation goes through."""
     tops = np.cosh(np.arange(polynomial.degree + 1) * np.arccosh(max(reach, 1.0)))  # T_k(reach)
     return float(np.max(np.abs(np.asarray(polynomial.coefficients)).T @ tops) + 2.0 * tops[-1])

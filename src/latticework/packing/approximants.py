@@ -53,8 +53,24 @@ class Approximant:
         return np.asarray((2.0 * np.asarray(x) - (low + high)) / (high - low))
 
 
+class Series(Approximant):
+    """One evaluated by Paterson and Stockmeyer's method."""
+
+    __slots__ = ()
+
+    @property
+    def depth(self) -> int:  # type: ignore[override]
+        """Levels that it spends at optimal depth."""
+        return ceil(log2(self.degree + 1))
+
+    @property
+    def products(self) -> int:  # type: ignore[override]
+        """Products of two ciphertexts, roughly."""
+        return self.depth + 2 * ceil(sqrt(self.degree))
+
+
 @dataclass(frozen=True, slots=True)
-class IntervalPolynomial(Approximant):
+class IntervalPolynomial(Series):
     """A polynomial of one variable.
 
     coefficients   lowest degree first
@@ -72,16 +88,6 @@ class IntervalPolynomial(Approximant):
     def degree(self) -> int:  # type: ignore[override]
         """Highest power (or Chebyshev index) present."""
         return len(self.coefficients) - 1
-
-    @property
-    def depth(self) -> int:  # type: ignore[override]
-        """Levels that it spends at optimal depth."""
-        return ceil(log2(self.degree + 1))
-
-    @property
-    def products(self) -> int:  # type: ignore[override]
-        """Products of two ciphertexts, roughly."""
-        return self.depth + 2 * ceil(sqrt(self.degree))
 
     def __call__(self, x: npt.ArrayLike) -> FloatArray:
         """Evaluate elementwise."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from math import ceil, log2, prod, sqrt
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
 
-from latticework.packing.approximants import Approximant, Interval
+from latticework.packing.approximants import Interval, Series
 from latticework.packing.loop_nests.const_ref import ConstRef
 from latticework.packing.loop_nests.nest import Access, LoopNest
 from latticework.packing.pack import FloatArray, IntArray, PackMap
@@ -23,7 +23,7 @@ NOWHERE = -1  # in the place of a channel's number, where no element lies
 
 
 @dataclass(frozen=True)
-class ChannelPolynomial(Approximant):
+class ChannelPolynomial(Series):
     """Of tensors, or, once it is known how they lie in slots, of vectors; zero where no element lies.
 
     table     by channel, coefficients in Chebyshev basis on the interval, lowest degree first, the same number of each
@@ -57,16 +57,6 @@ class ChannelPolynomial(Approximant):
     def degree(self) -> int:  # type: ignore[override]
         """Highest Chebyshev index present."""
         return len(self.table[0]) - 1
-
-    @property
-    def depth(self) -> int:  # type: ignore[override]
-        """Levels that it spends at optimal depth."""
-        return ceil(log2(self.degree + 1))
-
-    @property
-    def products(self) -> int:  # type: ignore[override]
-        """Products of two ciphertexts, roughly."""
-        return self.depth + 2 * ceil(sqrt(self.degree))
 
     def __call__(self, x: npt.ArrayLike) -> FloatArray:
         """Evaluate elementwise: a tensor, or vectors (..., slots) or (..., count, slots)."""

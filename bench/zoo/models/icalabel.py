@@ -15,7 +15,7 @@ SHAPES = {"topo": (1, 1, 32, 32), "psds": (1, 1, 1, 100), "autocorr": (1, 1, 1, 
 def _onnx_prepared() -> Any:
     from bench.zoo.networks import ICLABEL_FOLDER, components
 
-    return onnx_file("mne-icalabel", f"{ICLABEL_FOLDER}ICLabelNet.onnx")(), components(320)
+    return onnx_file("mne-icalabel", f"{ICLABEL_FOLDER}ICLabelNet.onnx")(), components(832)
 
 
 def _of_onnx(prepared: Any) -> ZooModel:
@@ -26,7 +26,7 @@ def _of_onnx(prepared: Any) -> ZooModel:
 def _pt_prepared() -> Any:
     from bench.zoo.networks import components, icalabel
 
-    return icalabel(), components(320)
+    return icalabel(), components(832)
 
 
 def _of_pt(prepared: Any) -> ZooModel:
@@ -37,8 +37,8 @@ def _of_pt(prepared: Any) -> ZooModel:
 
 
 def _model(program: Any, data: Any) -> ZooModel:
-    calibrate, rows = (tuple(each[part] for each in data) for part in (slice(0, 256), slice(256, 320)))
-    return ZooModel(program, calibrate, rows, None, {"agreement": 0.99})
+    calibrate, rows = (tuple(each[part] for each in data) for part in (slice(0, 768), slice(768, 832)))
+    return ZooModel(program, calibrate, rows, None, {"agreement": 1.0})
 
 
 ENTRIES = {

@@ -154,4 +154,5 @@ def test_digits_are_asked_for_where_a_model_is_trained_on_them():
     assert wanted == {"lenet-squares", "lenet-relu", "lenet-relu-15", "lenet-tuned", "resnet20"}
     for asked in ("resnet20", "lenet-*"):
         done = CliRunner().invoke(app, ["--only", asked])
-        assert done.exit_code == 2 and "give --digits" in done.output
+        words = " ".join(done.output.replace("│", " ").split())  # whatever the lines of the frame break
+        assert done.exit_code == 2 and "give --digits" in words

@@ -40,7 +40,7 @@ def _made(prepared: Any) -> ZooModel:
 
     network, pictures, labels = prepared
     program = lw.from_torch(network, np.zeros(pictures.shape[1:]))
-    options = {"agreement": 0.995, "precision_bits": 4, "bootstrap_set": "A14"}
+    options = {"agreement": 1.0, "precision_bits": 4, "bootstrap_set": "A14"}
     return ZooModel(program, pictures[:CALIBRATED], pictures[-ROWS:], labels[-ROWS:], options)
 
 

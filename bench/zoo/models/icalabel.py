@@ -38,7 +38,7 @@ def _of_pt(prepared: Any) -> ZooModel:
 
 def _model(program: Any, data: Any) -> ZooModel:
     calibrate, rows = (tuple(each[part] for each in data) for part in (slice(0, 768), slice(768, 832)))
-    return ZooModel(program, calibrate, rows, None, {"agreement": 1.0})
+    return ZooModel(program, calibrate, rows, None, {"degree": 31, "precision_bits": 6})
 
 
 ENTRIES = {

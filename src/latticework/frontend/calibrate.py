@@ -51,7 +51,8 @@ class _Seen:
         self.hi = max(self.hi, float(array.max()))
         if keep:
             self.nearest = min(self.nearest, float(np.abs(array).min()))
-            places = np.arange(array.size)[len(self.elements) % (step := -(-array.size // keep)) :: step]
+            step = -(-array.size // keep)
+            places = np.arange(len(self.elements) % step, array.size, step)
             self.elements.append(array.reshape(-1)[places])
             self.places.append(places)
             self.lowest = np.minimum(array if self.lowest is None else self.lowest, array)
@@ -87,7 +88,7 @@ def calibrate(
         largest = max(abs(facts.lo), abs(facts.hi))
         origin = value.origin or Origin("", value.owner.loc if isinstance(value.owner, Op) else Loc.unknown())
         value.origin = replace(origin, max_abs=largest)
-    batch = batch_of(module)
+    batch = batch_of(module) if any(op.spec is APPLY.spec for op in module.walk()) else None
     rows = {} if batch is None else row_axes(module, batch.inputs)
     for op in module.walk():
         facts_of_operand = seen.get(op.operands[0]) if op.operands else None

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.packing.approximants import Interval, Series
+from latticework.packing.hashed import HashedOnce
 from latticework.packing.loop_nests.const_ref import ConstRef
 from latticework.packing.loop_nests.nest import Access, LoopNest
 from latticework.packing.pack import FloatArray, IntArray, PackMap
@@ -23,7 +24,7 @@ NOWHERE = -1  # in the place of a channel's number, where no element lies
 
 
 @dataclass(frozen=True)
-class ChannelPolynomial(Series):
+class ChannelPolynomial(Series, HashedOnce):
     """Of tensors, or, once it is known how they lie in slots, of vectors; zero where no element lies.
 
     table     by channel, coefficients in Chebyshev basis on the interval, lowest degree first, the same number of each
@@ -41,12 +42,7 @@ class ChannelPolynomial(Series):
     error: float = 0.0
     pack: PackMap | None = None
 
-    def __hash__(self) -> int:
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.table, self.parts, self.axis, self.interval, self.error, self.pack))
+    __hash__ = HashedOnce.__hash__
 
     @cached_property
     def coefficients(self) -> FloatArray:

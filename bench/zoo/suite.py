@@ -174,10 +174,15 @@ def table(rows: list[dict[str, Any]]) -> Table:
             _figure(of, "encryption and decryption"), _figure(of, "peak memory"),
             "" if first is None or first["details"]["score"] is None else f"{first['details']['score']:.4g}",
             *("" if each["score"] is None else f"{each['score']:.4g}" for each in told),
-            *("" if each["agreement"] is None else f"{each['agreement']:.4g} of {each['rows']}" for each in told),
+            *("" if each["agreement"] is None else _agreeing(each) for each in told),
             "" if last is None else f"{last['ours']:.3g}",
         )  # fmt: skip
     return shown
+
+
+def _agreeing(column: dict[str, Any]) -> str:
+    """How many of a column's rows decide as the column before."""
+    return f"{round(column['agreement'] * column['rows'])} of {column['rows']}"
 
 
 def _figure(of: dict[str, Any], metric: str) -> str:

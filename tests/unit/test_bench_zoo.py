@@ -75,7 +75,7 @@ def test_both_files_of_a_network_give_one_plan():
     np.testing.assert_allclose(found[0].program(*(each[0] for each in data)), softmax(scores, -1)[0], rtol=1e-5)
     plans = [lw.compile(one.program, calibrate=one.calibrate, degree=7, progress=False).plan for one in found]
     counts = [estimate(plan, CostModel.load()).counts for plan in plans]
-    assert counts[0] == counts[1] and counts[0].plaintext_products < 200
+    assert counts[0] == counts[1] and counts[0].plaintext_products < 600
     assert plans[0].chain == plans[1].chain and plans[0].keys == plans[1].keys
 
 

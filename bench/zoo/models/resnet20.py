@@ -38,10 +38,13 @@ def _prepared(digits: Path) -> Any:
 def _made(prepared: Any) -> ZooModel:
     import numpy as np
 
+    from examples.models import resnet20
+
     network, pictures, labels = prepared
     program = lw.from_torch(network, np.zeros(pictures.shape[1:]))
-    options = {"agreement": 1.0, "precision_bits": 4, "bootstrap_set": "A14"}
-    return ZooModel(program, pictures[:CALIBRATED], pictures[-ROWS:], labels[-ROWS:], options)
+    options = {"agreement": 0.995, "precision_bits": 4, "bootstrap_set": "A14"}
+    new, rows = pictures[-resnet20.HELD_OUT :], slice(-ROWS, None)  # what it has learnt says little of what others need
+    return ZooModel(program, new[:CALIBRATED], pictures[rows], labels[rows], options)
 
 
 ENTRIES = {

@@ -70,6 +70,39 @@ def test_large_numbers_that_are_no_decimals_get_even_steps() -> None:
     assert grid.step == pytest.approx(np.ptp(samples, axis=0) / 255) and not grid.is_whole.any()
 
 
+def test_features_with_long_tails_get_steps_of_a_logarithm() -> None:
+    """Of which even steps would leave two or three to most samples; thresholds and numbers are told alike."""
+    rng = np.random.default_rng(0)
+    samples = np.stack([-7 + np.exp(2 * rng.normal(size=2000)), rng.uniform(size=2000)], axis=1)
+    grid = FeatureGrid(samples, 8)
+    assert grid.unit[0] > 0 and grid.unit[1] == 0
+    numbers = grid.numbers(samples)
+    assert numbers.min(axis=0).tolist() == [0, 0] and numbers.max(axis=0).tolist() == [255, 255]
+    assert len(np.unique(numbers[:, 0])) > 150  # 30 even steps
+    assert np.array_equal(grid.numbers(np.array([[-1e30, -1e30], [1e30, 1e30]])), [[0, 0], [255, 255]])
+    ordered = np.sort(samples[:, 0])
+    for threshold in (-9.0, *ordered[::100], 1e9):
+        least = grid.least(TreeSplit(0, float(threshold), True), False)
+        told, wanted = numbers[:, 0] >= least, samples[:, 0] > threshold
+        step = (samples[:, 0] - grid.low[0] + grid.unit[0]) * grid.step[0]
+        assert np.array_equal(
+            told[np.abs(samples[:, 0] - threshold) > step], wanted[abs(samples[:, 0] - threshold) > step]
+        )
+
+
+def test_grids_that_are_too_coarse_for_thresholds_are_told() -> None:
+    pytest.importorskip("sklearn")
+    from sklearn.tree import DecisionTreeClassifier
+
+    x = np.random.default_rng(0).uniform(size=(400, 2))
+    fitted = DecisionTreeClassifier(max_depth=4, random_state=0).fit(x, x[:, 0] > x[:, 1])
+    with pytest.warns(lw.ApproximationWarning, match=r"on 3 digits \d+ of 400 samples get other results"):
+        circuit = lw.from_sklearn(fitted, trees="exact", samples=x, digits=3)
+    coded = circuit.finished([circuit(row) for row in circuit.encoded(x)])
+    assert np.array_equal(circuit.decides_alike(x), coded == fitted.predict(x))
+    assert np.all(circuit.decides_alike(x)[circuit.keeps_apart(x)])
+
+
 def drawn_tree(rng, features, depth) -> tuple[Leaf, ...]:
     """A full tree with other thresholds on the same features in the same places each time."""
     leaves = []

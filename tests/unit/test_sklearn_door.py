@@ -56,6 +56,7 @@ def test_trees_by_signs_compute_what_the_estimator_does(name: str) -> None:
         check(lw.from_sklearn(fitted(name), method, trees="sign", samples=x, gap=2**-10), fitted(name), x[::5])
 
 
+@pytest.mark.filterwarnings("ignore::latticework.ApproximationWarning")  # three of 442 samples lie close to thresholds
 @pytest.mark.parametrize("name", sorted(set(TREES) - {"tree-scaled", "bagged-trees"}))
 def test_trees_on_digits_compute_what_the_estimator_does(name: str) -> None:
     """On rows that digits bring to the same leaves, up to the rounding of leaves."""

@@ -16,7 +16,7 @@ from latticework.importers.program import identifier
 from latticework.importers.publics import PublicValues
 from latticework.importers.refusals import Refusal, refuse
 from latticework.importers.trees.choice import GIVE_SAMPLES, NO_SAMPLES, TreeChoice
-from latticework.importers.trees.circuits import SUMS, TreeCircuit
+from latticework.importers.trees.circuits import SUMS, TreeCircuit, warn_of_grid
 from latticework.importers.trees.feeding import rows_of
 from latticework.importers.trees.grid import FeatureGrid
 from latticework.owner import Finished, Reshape
@@ -62,7 +62,8 @@ def _circuit(
             "its digits are those of what is encrypted, and other nodes come before it",
             f"cut the graph with inputs=[{source!r}], and compute what lies before in the clear",
         )
-    grid = FeatureGrid(rows[source].reshape(len(rows[source]), -1), choice.digits)
+    given = rows[source].reshape(len(rows[source]), -1)
+    grid = FeatureGrid(given, choice.digits)
     read, _ = reading.read(node, grid.is_whole.tolist())
     if read.aggregate != "SUM":
         said(f"aggregate_function={read.aggregate} compares sums, of which no digits are known", 'take trees="sign"')
@@ -71,7 +72,9 @@ def _circuit(
     nodes = [part for each in graph.nodes for part in (parts if each is node else rules.split(each))]
     whole = replace(graph, nodes=tuple(nodes), constants=constants)
     results = _results(whole, parts[0], len(read.trees.constant), rules, PublicValues(whole, converters))
-    return TreeCircuit(identifier(graph.name), read.trees, grid, results, graph.loc)
+    circuit = TreeCircuit(identifier(graph.name), read.trees, grid, results, graph.loc)
+    warn_of_grid(circuit, given, choice.door)
+    return circuit
 
 
 def _results(

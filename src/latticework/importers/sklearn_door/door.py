@@ -18,7 +18,7 @@ from latticework.importers.sklearn_door.steps import Assembly, FittedStep, Reals
 from latticework.importers.sklearn_door.table import build, methods
 from latticework.importers.sklearn_door.tree_ensembles import READERS
 from latticework.importers.trees.choice import GIVE_SAMPLES, NO_SAMPLES, TreeChoice, Ways
-from latticework.importers.trees.circuits import SUMS, TreeCircuit
+from latticework.importers.trees.circuits import SUMS, TreeCircuit, warn_of_grid
 from latticework.importers.trees.doubts import UNMARKED, with_doubts
 from latticework.importers.trees.grid import FeatureGrid
 from latticework.importers.trees.signs import is_by_signs
@@ -107,10 +107,12 @@ def _exact(step: FittedStep, samples: Reals | None, digits: int, method: str) ->
         trees = read(step)
         steps = finish(step, Ref("x"), method).finish
         results = (Finished("result", SUMS, steps),)
-        return TreeCircuit(step.kind, trees, FeatureGrid(samples, digits), results, step.loc)
+        circuit = TreeCircuit(step.kind, trees, FeatureGrid(samples, digits), results, step.loc)
     except StepRefusedError as error:
         step.assembly.refusals.append(error.refusal)
         raise refuse(ModelGraph(step.kind, (), {}, (), (), step.loc), step.assembly.refusals) from None
+    warn_of_grid(circuit, samples, "from_sklearn")
+    return circuit
 
 
 def _read(fitted: Any, loc: Loc, assembly: Assembly, method: str) -> StepResult:

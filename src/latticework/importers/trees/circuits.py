@@ -8,20 +8,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.errors import UserError
+from latticework.errors import ApproximationWarning, UserError
 from latticework.frontend import Circuit
 from latticework.frontend.circuit_inputs import matrix_by_rows
 from latticework.frontend.integers.arithmetic import within
 from latticework.frontend.plain import plain_array
 from latticework.importers.trees.grid import FeatureGrid
-from latticework.importers.trees.leaves import TreeSplit, TreeSum
+from latticework.importers.trees.leaves import Reals, TreeSplit, TreeSum
 from latticework.importers.trees.parts import NumberParts
 from latticework.ir.location import Loc
 from latticework.owner import Finished
 from latticework.owner.run import exactly, returned
-from latticework.user.lines import standing_at
+from latticework.user.lines import standing_at, warn
 
 SUMS = "sums"
+ALIKE = 2.0**-10  # of numbers, how near they are the same
+TOLD = 4096  # samples that are asked whether they keep their results
+LEAST_ALIKE = 0.995  # of them; where fewer do it is said
 LEAF_BITS = 17  # of the largest sum of leaves, which with its sign fits the plaintext modulus of 20 bits
 
 
@@ -87,17 +90,32 @@ class TreeCircuit(Circuit):
 
     def keeps_apart(self, x: Any) -> npt.NDArray[np.bool_]:
         """Which rows (n, features) come to the same leaves by their digits as by themselves."""
-        given = plain_array(x, "keeps_apart")
+        itself, coded = self._leaves(plain_array(x, "keeps_apart"))
+        return np.asarray(np.all(itself == coded, axis=1))
+
+    def decides_alike(self, x: Any) -> npt.NDArray[np.bool_]:
+        """For which rows (n, features) all results by their digits are those of the trees on the rows themselves.
+
+        Numbers count as the same where they differ by no more than rounding of leaves explains.
+        """
+        itself, coded = (np.rint(came @ self._values) for came in self._leaves(plain_array(x, "decides_alike")))
+        alike = np.ones(len(itself), bool)
+        for wanted, found in zip(*(_tuple(self.finished(sums)) for sums in (itself, coded)), strict=True):
+            one, other = np.asarray(wanted).reshape(len(alike), -1), np.asarray(found).reshape(len(alike), -1)
+            same = np.isclose(one, other, rtol=ALIKE) if one.dtype.kind == "f" else one == other
+            alike &= np.all(same, axis=1)
+        return alike
+
+    def _leaves(self, given: Reals) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """Whether rows come to leaves, (n, leaves), by themselves and by their digits."""
         numbers = self.grid.numbers(given)
         compared = given.astype(np.float32).astype(np.float64) if self._trees.is_single else given
-        kept = np.ones(len(given), bool)
-        for leaf in self._trees.leaves:
-            both = [np.ones(len(given), bool), np.ones(len(given), bool)]
+        came = np.ones((2, len(given), len(self._trees.leaves)), bool)
+        for place, leaf in enumerate(self._trees.leaves):
             for s in leaf.splits:
-                both[0] &= (compared[:, s.feature] > s.threshold) == s.is_above
-                both[1] &= (numbers[:, s.feature] >= self._least[_above(s)]) == s.is_above
-            kept &= both[0] == both[1]
-        return kept
+                came[0, :, place] &= (compared[:, s.feature] > s.threshold) == s.is_above
+                came[1, :, place] &= (numbers[:, s.feature] >= self._least[_above(s)]) == s.is_above
+        return came[0], came[1]
 
     def _sum(self, digits: Any) -> Any:
         """One product for each comparison but the first of a path: the other side is the rest."""
@@ -121,6 +139,23 @@ class TreeCircuit(Circuit):
         ends = [least.reduceat(self._values, starts, axis=0).sum(axis=0).tolist() for least in (np.minimum, np.maximum)]
         sums = [within(each, low, high) for each, low, high in zip(sums, *ends, strict=True)]
         return sums[0] if len(sums) == 1 else sums
+
+
+def warn_of_grid(circuit: TreeCircuit, samples: Reals, door: str) -> None:
+    """Say it where a grid gives more than one in two hundred samples other results than the trees."""
+    asked = samples[:: -(-len(samples) // TOLD)]
+    alike = circuit.decides_alike(asked)
+    if alike.mean() < LEAST_ALIKE:
+        warn(
+            f"{door}: on {circuit.grid.digits} digits {np.count_nonzero(~alike)} of {len(asked)} samples get other "
+            f"results than from the trees themselves: what is within a step of a threshold may be on its other side; "
+            f"give more digits=",
+            ApproximationWarning,
+        )
+
+
+def _tuple(results: Any) -> tuple[Any, ...]:
+    return results if isinstance(results, tuple) else (results,)
 
 
 def _above(split: TreeSplit) -> TreeSplit:

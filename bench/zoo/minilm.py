@@ -90,16 +90,25 @@ def embeddings(texts: list[str]) -> FloatArray:
     return np.asarray(apart / size * weight + bias)
 
 
-def sentences() -> list[str]:
-    """Sentences of at least 28 tokens, in the reference of Python that comes with it."""
+def sentences(*, quoting: bool = False) -> list[str]:
+    """Sentences of at least 28 tokens, in the reference of Python that comes with it.
+
+    quoting  those with quotes and code in them too
+    """
     pieces = WordPieces(member(PACKAGE, f"{FOLDER}vocab.txt").decode().splitlines())
     text = re.sub(r"\s+", " ", " ".join(topics.values()))
-    found = [each for each in re.split(r"(?<=[.]) ", text) if re.fullmatch(r"[A-Z][\w ,.()-]+\.", each)]
+    form = re.compile(r"""[A-Z][\w ,.()"'*;:/[\]-]+\.""" if quoting else r"[A-Z][\w ,.()-]+\.")
+    found = [each for each in re.split(r"(?<=[.]) ", text) if form.fullmatch(each)]
     return [each for each in dict.fromkeys(found) if len(pieces.encode(each, LENGTH)) == LENGTH]
 
 
+def embedding(tokens: FloatArray) -> FloatArray:
+    """Of sentences: (..., 32, 384) -> (..., 1, 384), the mean of the tokens that count, as their owner takes it."""
+    return np.asarray(tokens[..., :LENGTH, :].mean(axis=-2, keepdims=True))
+
+
 def cosine(got: FloatArray, wanted: FloatArray) -> FloatArray:
-    """Of the tokens that count, of each row."""
+    """Of the tokens that count, or the embedding, of each row."""
     a, b = (np.reshape(each[..., :LENGTH, :], (*np.shape(each)[:-2], -1)) for each in (got, wanted))
     return np.asarray((a * b).sum(-1) / np.sqrt((a * a).sum(-1) * (b * b).sum(-1)))
 

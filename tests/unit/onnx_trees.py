@@ -103,7 +103,8 @@ def ensemble(trees, weights, width, dtype=np.float32, kind=None, targets=1, **mo
         if mode == "MEMBER":
             members.extend([*value, np.nan])
         (yes, yes_leaf), (no, no_leaf) = write(yes), write(no)
-        nodes[at] = (MODES.index(mode), feature, value[0], yes, no, int(yes_leaf), int(no_leaf))
+        split = np.nan if mode == "MEMBER" else value[0]  # which is in no use
+        nodes[at] = (MODES.index(mode), feature, split, yes, no, int(yes_leaf), int(no_leaf))
         return at, False
 
     for tree in trees:

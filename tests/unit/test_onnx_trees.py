@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import onnx_trees as drawn
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from onnx_graphs import array, model, reference
 
 import latticework as lw
@@ -81,6 +81,18 @@ def test_sets_of_members_are_compared() -> None:
     found = exact(of, x)
     values = np.array([one_by_one(of, row) for row in x])
     np.testing.assert_allclose(np.ravel(found), values, atol=5e-4)
+
+
+def test_splits_that_are_nan_are_refused() -> None:
+    rng = np.random.default_rng(3)
+    x, _ = rows(3)
+    of = drawn.ensemble([drawn.drawn(rng, 3, WIDTH, ["LEQ"], WHOLE)], rng.normal(size=8), WIDTH)
+    (splits,) = (a for a in of.graph.node[0].attribute if a.name == "nodes_splits")
+    numbers = numpy_helper.to_array(splits.t).copy()
+    numbers[-1] = np.nan
+    splits.t.CopyFrom(numpy_helper.from_array(numbers))
+    with pytest.raises(UnsupportedError, match="trees.*nodes_splits hold NaN where something is compared"):
+        lw.from_onnx(of, trees="exact", samples=x)
 
 
 def one_by_one(of, row) -> float:

@@ -10,6 +10,10 @@ from latticework.errors import FormatError, RangeError
 from latticework.importers.onnx_door.tensors import TensorReader
 
 _FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS = range(1, 9)
+_WITH_NAN = {
+    "membership_values",
+    "nodes_splits",
+}  # it ends sets of the one, and nothing is compared with it in the other
 _NAMES = {
     9: "several tensors", 10: "several graphs", 11: "a sparse tensor", 12: "sparse tensors", 13: "a type", 14: "types",
 }  # fmt: skip
@@ -40,7 +44,7 @@ def options_of(
 def _value(given: Any, tensors: TensorReader, graph: Callable[[Any], Any]) -> Any:
     kind = given.type
     if kind == _TENSOR:
-        return tensors.array(given.t, given.name, ends=given.name == "membership_values")
+        return tensors.array(given.t, given.name, may_be_nan=given.name in _WITH_NAN)
     if kind == _GRAPH:
         return graph(given.g)
     if kind in (_STRING, _STRINGS):

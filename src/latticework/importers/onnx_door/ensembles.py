@@ -112,6 +112,8 @@ def ensemble(options: Mapping[str, Any], features: TreeFeatures, refuse: Refuse)
     ]  # fmt: skip
     if len(set(map(len, columns))) != 1 or columns[0].max(initial=0) >= len(MODES):
         refuse("its lists of nodes are of different lengths, or it has a mode that is none", _DAMAGED)
+    if np.isnan(columns[2][columns[0] != MODES.index("MEMBER")].astype(np.float64)).any():
+        refuse("its nodes_splits hold NaN where something is compared with it", _DAMAGED)
     members = _members(options.get("membership_values"), int(np.sum(columns[0] == MODES.index("MEMBER"))), refuse)
     branches: dict[Hashable, TreeBranch] = {}
     for number, (mode, feature, split, yes, no, is_yes_leaf, is_no_leaf) in enumerate(zip(*columns, strict=True)):

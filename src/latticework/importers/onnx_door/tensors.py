@@ -44,11 +44,11 @@ class TensorReader:
     note: Callable[[str], None]
     _sizes: dict[Path, int] = field(default_factory=dict)
 
-    def array(self, tensor: Any, name: str, *, ends: bool = False) -> Array:
+    def array(self, tensor: Any, name: str, *, may_be_nan: bool = False) -> Array:
         """The array of a TensorProto.
 
         raises  FormatError where the data do not fill the shape, DtypeError for what is no real number, RangeError
-                for NaN, unless it `ends` lists in it
+                for NaN, unless it `may_be_nan`
         """
         kind, shape = int(tensor.data_type), tuple(int(extent) for extent in tensor.dims)
         if any(extent < 0 for extent in shape):
@@ -65,7 +65,7 @@ class TensorReader:
             found = self._numbers(tensor, kind, shape, name)
         else:
             raise DtypeError(f"{name} is of ONNX's data type {kind}, which is not known; save it as float32")
-        if found.dtype.kind == "f" and not ends and np.isnan(found).any():
+        if found.dtype.kind == "f" and not may_be_nan and np.isnan(found).any():
             raise RangeError(f"{name} holds NaN; repair the model: no result could be told from it")
         return found
 

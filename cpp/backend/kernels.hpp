@@ -76,11 +76,12 @@ struct PackedRowsOut {
 };
 
 /// Signed integers of magnitude < 2^62 in memory of the device: the coefficients at the multiples of N / count, where
-/// the others are zero. Narrow ones have 32 bits each, two to a word, the first of them in its low half.
+/// the others are zero. Narrow ones have 32 bits each, two to a word, the first of them in its low half. Of mirrored
+/// ones, on the host alone, the first half is there: number count - i is minus number i, and number count / 2 zero.
 struct IntegerRow {
   const Word* words;
   std::size_t count;  // a power of two up to N
-  bool is_narrow;
+  bool is_narrow, is_mirrored = false;
 };
 
 /// Names one uniform polynomial: residues are a pure function of this, the limb and the position.
@@ -132,6 +133,8 @@ struct Kernels {
   // Negacyclic transforms. Position j of the NTT holds the value at psi^(2*bitrev(j)+1).
   void (*ntt)(Queue& q, Rows out, ConstRows x) noexcept;
   void (*intt)(Queue& q, Rows out, ConstRows x) noexcept;
+  // ntt of x that are x(1/X), whose coefficient N - i is minus coefficient i.
+  void (*ntt_mirrored)(Queue& q, Rows out, ConstRows x) noexcept;
 
   void (*copy)(Queue& q, Rows out, ConstRows x) noexcept;
   void (*zero)(Queue& q, Rows out) noexcept;

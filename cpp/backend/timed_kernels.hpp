@@ -47,6 +47,7 @@ struct TimedTable {
   timed.entry = TimedKernel<table, &Kernels::entry, TimedKernelName{#entry}, decltype(Kernels::entry)>::call
     LW_TIMED(ntt);
     LW_TIMED(intt);
+    LW_TIMED(ntt_mirrored);
     LW_TIMED(copy);
     LW_TIMED(zero);
     LW_TIMED(monomial);

@@ -322,6 +322,7 @@ void bind_kernels(nb::module_& m) {
       .def_prop_ro("peak_bytes", [](const Ring& ring) { return ring.device().peak_bytes(); })
       .def("ntt", &unary<&Kernels::ntt>, "a"_a, "limbs"_a, "in_place"_a = false)
       .def("intt", &unary<&Kernels::intt>, "a"_a, "limbs"_a, "in_place"_a = false)
+      .def("ntt_mirrored", &unary<&Kernels::ntt_mirrored>, "a"_a, "limbs"_a, "in_place"_a = false)
       .def("copy", &unary<&Kernels::copy>, "a"_a, "limbs"_a, "in_place"_a = false)
       .def("zero", &zero, "limbs"_a, "polys"_a)
       .def("monomial", &monomial, "exponent"_a, "limbs"_a)

@@ -10,7 +10,8 @@
 namespace lw {
 
 /// Public coefficients, a row at most: all N, or those at the multiples of N / size; of 32 bits each if all are small
-/// enough. Never changed, so that several queues may read them.
+/// enough, and on the host half of them if they are mirrored, as those of real slots are. Never changed, so that
+/// several queues may read them.
 class Integers {
  public:
   /// A power of two of them up to N, of magnitude < 2^62; brought to the ring's device on the running queue. Throws
@@ -21,7 +22,9 @@ class Integers {
   /// What they take of its memory: no device gives less than kLeastBytes.
   std::size_t num_bytes() const noexcept { return bytes_of(buffer_.bytes()); }
   /// For calls on the running queue.
-  IntegerRow row() const noexcept { return {buffer_.to_read(), count_, is_narrow_}; }
+  IntegerRow row() const noexcept { return {buffer_.to_read(), count_, is_narrow_, is_mirrored_}; }
+  /// Whether number size - i is minus number i, for every i, and half of them are stored.
+  bool is_mirrored() const noexcept { return is_mirrored_; }
 
   /// What so many bytes take.
   static std::size_t bytes_of(std::size_t bytes) noexcept { return bytes < kLeastBytes ? kLeastBytes : bytes; }
@@ -30,7 +33,7 @@ class Integers {
   static constexpr std::size_t kLeastBytes = 512;
 
   std::size_t count_;
-  bool is_narrow_;
+  bool is_mirrored_, is_narrow_;
   Buffer buffer_;
 };
 

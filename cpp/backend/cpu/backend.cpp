@@ -19,6 +19,7 @@ namespace {
 constexpr Kernels kKernels = {
     .ntt = ntt,
     .intt = intt,
+    .ntt_mirrored = ntt_mirrored,
     .copy = copy,
     .zero = zero,
     .monomial = monomial,

@@ -7,6 +7,7 @@ namespace lw::cpu {
 
 void ntt(Queue& q, Rows out, ConstRows x) noexcept;
 void intt(Queue& q, Rows out, ConstRows x) noexcept;
+void ntt_mirrored(Queue& q, Rows out, ConstRows x) noexcept;
 void copy(Queue& q, Rows out, ConstRows x) noexcept;
 void zero(Queue& q, Rows out) noexcept;
 void monomial(Queue& q, Rows out, std::uint64_t exponent) noexcept;

@@ -38,6 +38,19 @@ class Transform {
     forward_pass<8, kRanges.forward8>(out, x, part, 1);
     for (std::size_t i = 0; i < 8; ++i) forward_block(out + i * part, part, 8 + i, {passes_.eights - 1, passes_.fours});
   }
+  /// Of x(1/X) = x. Its values at a root and at the inverse of that are the same, and the positions of the two are each
+  /// other's mirror: so of the two blocks after the first stage one is enough. out may be x.
+  void forward_mirrored(Word* out, const Word* x) const noexcept {
+    const std::size_t half = table_.degree / 2;
+    const Factor root = butterflies_.factor(table_.heads[1]);
+    for (std::size_t i = 0; i < half; i += V::kWords) {
+      const F64 upper = butterflies_.product(V::load(x + half + i), root);
+      V::store(out + i, butterflies_.reduce(V::add(V::load(x + i), upper)));
+    }
+    const auto log_half = static_cast<unsigned>(std::countr_zero(half));
+    forward_block(out, half, 2, ntt_passes(log_half, kRanges.tail_stages));
+    std::reverse_copy(out, out + half, out + half);
+  }
   void inverse(Word* out, const Word* x) const noexcept {
     // The last pass also divides by N: what it is depends on the degree.
     if (passes_.eights > 0) {

@@ -27,7 +27,13 @@ double centred_scalar(const CpuQueue& queue, const Rows& out, std::size_t j, std
 
 /// All N of them, in memory for so many words.
 void spread(Word* to, const IntegerRow& row, std::size_t degree) noexcept {
-  if (row.is_narrow && row.count == degree) {
+  if (row.is_mirrored && !row.is_narrow && row.count == degree) {
+    std::copy_n(row.words, degree / 2, to);
+    to[degree / 2] = 0;
+    for (std::size_t i = 1; i < degree / 2; ++i) to[degree - i] = Word{0} - row.words[i];
+    return;
+  }
+  if (row.is_narrow && !row.is_mirrored && row.count == degree) {
     for (std::size_t i = 0; i < degree / 2; ++i) {
       const auto both = static_cast<std::int64_t>(row.words[i]);
       to[2 * i] = static_cast<Word>(std::int64_t{static_cast<std::int32_t>(both)});
@@ -150,7 +156,7 @@ void import_signed(Queue& q, Rows out, std::span<const std::int64_t> coefficient
 void import_integers(Queue& q, Rows out, const IntegerRow& in) noexcept {
   for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t, std::size_t, const Prime& p) {
     const Word* from = in.words;
-    if (in.is_narrow || in.count < queue.degree) {  // in place then
+    if (in.is_narrow || in.is_mirrored || in.count < queue.degree) {  // in place then
       spread(to, in, queue.degree);
       from = to;
     }

@@ -29,6 +29,8 @@ constexpr std::size_t kExpandStep = 128;  // words
 struct RowKernels {
   void (*ntt)(Word* out, const Word* x, const NttTable& table) noexcept;
   void (*intt)(Word* out, const Word* x, const NttTable& table) noexcept;
+  // ntt of x = x(1/X); from degree kMirroredDegree on.
+  void (*ntt_mirrored)(Word* out, const Word* x, const NttTable& table) noexcept;
 
   void (*add)(Word* out, const Word* a, const Word* b, std::size_t n, const Prime& p) noexcept;
   void (*sub)(Word* out, const Word* a, const Word* b, std::size_t n, const Prime& p) noexcept;
@@ -83,5 +85,6 @@ extern const RowKernels kAvx2Rows;
 /// For one with AVX-512 too, namely F, DQ, BW and VL; from degree kAvx512Degree on.
 extern const RowKernels kAvx512Rows;
 constexpr std::uint32_t kAvx512Degree = 32;
+constexpr std::uint32_t kMirroredDegree = 64;  // whose half has passes before its tails in any of them
 
 }  // namespace lw::cpu

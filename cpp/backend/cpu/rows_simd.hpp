@@ -24,6 +24,11 @@ constexpr RowKernels row_kernels_of() noexcept {
           [](Word* out, const Word* x, const NttTable& table) noexcept {
             with_ranges<V, Tail, kRanges>(table, [&](const auto& transform) noexcept { transform.inverse(out, x); });
           },
+      .ntt_mirrored =
+          [](Word* out, const Word* x, const NttTable& table) noexcept {
+            with_ranges<V, Tail, kRanges>(table,
+                                          [&](const auto& transform) noexcept { transform.forward_mirrored(out, x); });
+          },
       .add = add<V>,
       .sub = sub<V>,
       .neg = neg<V>,

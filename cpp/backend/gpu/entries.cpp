@@ -18,6 +18,7 @@ template <class A>
 constexpr lw::Kernels kEntries = {
     .ntt = TransformEntries<A>::ntt,
     .intt = TransformEntries<A>::intt,
+    .ntt_mirrored = TransformEntries<A>::ntt,
     .copy = RowEntries<A>::copy,
     .zero = RowEntries<A>::zero,
     .monomial = RowEntries<A>::monomial,

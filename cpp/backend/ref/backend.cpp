@@ -16,6 +16,7 @@ void unembed(Queue& q, std::span<std::complex<double>> values) noexcept { unembe
 constexpr Kernels kKernels = {
     .ntt = ntt,
     .intt = intt,
+    .ntt_mirrored = ntt,
     .copy = copy,
     .zero = zero,
     .monomial = monomial,

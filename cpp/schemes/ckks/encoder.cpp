@@ -44,8 +44,13 @@ Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level le
 }
 
 std::vector<std::int64_t> Encoder::round(std::span<const std::complex<double>> values, double scale) const {
-  std::vector<std::int64_t> coefficients(2 * values.size());
+  const std::size_t n = values.size();
+  std::vector<std::int64_t> coefficients(2 * n);
   round(values, scale, coefficients);
+  if (std::ranges::all_of(values, [](const std::complex<double>& x) { return x.imag() == 0; })) {
+    coefficients[n] = 0;  // mirrored, but for errors of the transform at ties
+    for (std::size_t i = 1; i < n; ++i) coefficients[2 * n - i] = -coefficients[i];
+  }
   return coefficients;
 }
 

@@ -222,6 +222,44 @@ def test_import_signed_reduces_both_signs(ring, rng):
     np.testing.assert_array_equal(ring.import_signed(values, LIMBS)[0], expected)
 
 
+def mirrored(rng, bound, count):
+    """Integers of which number count - i is minus number i, as coefficients of real slots are."""
+    integers = np.zeros(count, np.int64)
+    half = rng.integers(-bound + 1, bound, count // 2)
+    half[: min(2, count // 2)] = [-bound + 1, bound - 1][: min(2, count // 2)]
+    integers[: count // 2] = half
+    integers[count // 2 + 1 :] = -half[:0:-1]
+    return integers
+
+
+def test_transforms_of_mirrored_polynomials_are_those_of_any(ring, rng):
+    """For the largest residues too."""
+    for bound in (2**40, 2**62):
+        x = ring.import_signed(mirrored(rng, bound, ring.degree), LIMBS)
+        np.testing.assert_array_equal(ring.ntt_mirrored(x, LIMBS), ring.ntt(x, LIMBS))
+    largest = np.stack([np.full(ring.degree, (q - 1) // 2, np.uint64) for q in ring.primes])[None]
+    half = ring.degree // 2
+    largest[..., half] = 0
+    largest[..., half + 1 :] = (np.array(ring.primes, np.uint64)[:, None] - largest[0, :, 1:half])[None, :, ::-1]
+    for in_place in (False, True):
+        found = ring.ntt_mirrored(largest.copy(), LIMBS, in_place)
+        np.testing.assert_array_equal(found, ring.ntt(largest, LIMBS))
+
+
+@pytest.mark.parametrize("bound", [2**31, 2**62])
+def test_mirrored_integers_on_the_device_are_whole_again(ring, rng, bound):
+    """One that is not counts among others."""
+    for count in (2, 4, ring.degree // 2, ring.degree):
+        integers = mirrored(rng, bound, count)
+        for place, more in ((0, 0), (0, 1), (count // 2, 1), (count - 1, 1)):
+            changed = integers.copy()
+            changed[place] = more or changed[place]
+            spread = np.zeros(ring.degree, np.int64)
+            spread[:: ring.degree // count] = changed
+            expected = (spread.astype(object) % oracle.column(ring.primes)).astype(np.uint64)
+            np.testing.assert_array_equal(ring.import_integers(changed, LIMBS)[0], expected)
+
+
 @pytest.mark.parametrize("bound", [2**31, 2**62])
 def test_integers_on_the_device_are_reduced_in_either_width(ring, rng, bound):
     """So many of them are at the multiples of N / count."""

@@ -86,7 +86,7 @@ def test_features_with_long_tails_get_steps_of_a_logarithm() -> None:
         told, wanted = numbers[:, 0] >= least, samples[:, 0] > threshold
         step = (samples[:, 0] - grid.low[0] + grid.unit[0]) * grid.step[0]
         assert np.array_equal(
-            told[np.abs(samples[:, 0] - threshold) > step], wanted[abs(samples[:, 0] - threshold) > step]
+            told[np.abs(samples[:, 0] - threshold) > step], wanted[np.abs(samples[:, 0] - threshold) > step]
         )
 
 
@@ -101,6 +101,10 @@ def test_grids_that_are_too_coarse_for_thresholds_are_told() -> None:
     coded = circuit.finished([circuit(row) for row in circuit.encoded(x)])
     assert np.array_equal(circuit.decides_alike(x), coded == fitted.predict(x))
     assert np.all(circuit.decides_alike(x)[circuit.keeps_apart(x)])
+    assert circuit.decides_alike(x[:0]).shape == (0,)
+    for asked in (circuit.encoded, circuit.keeps_apart, circuit.decides_alike):
+        with pytest.raises(UserError, match=r"rows of shape \(400, 1\); give \(n, 2\)"):
+            asked(x[:, :1])
 
 
 def drawn_tree(rng, features, depth) -> tuple[Leaf, ...]:

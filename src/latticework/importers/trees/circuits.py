@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from latticework.user.lines import standing_at, warn
 
 SUMS = "sums"
 ALIKE = 2.0**-10  # of numbers, how near they are the same
-TOLD = 4096  # samples that are asked whether they keep their results
+TOLD = 1024  # samples that are asked whether they keep their results
 LEAST_ALIKE = 0.995  # of them; where fewer do it is said
 LEAF_BITS = 17  # of the largest sum of leaves, which with its sign fits the plaintext modulus of 20 bits
 
@@ -68,9 +68,7 @@ class TreeCircuit(Circuit):
 
         raises  UserError for other shapes, and for fractions in features that the trees compare for equality
         """
-        given = plain_array(x, "encoded")
-        if given.ndim != 2 or given.shape[1] != len(self.grid.low):
-            raise UserError(f"encoded: rows of shape {given.shape}; give (n, {len(self.grid.low)})", at=self.loc)
+        given = self._rows(x, "encoded")
         for feature in sorted(self._trees.whole):
             bad = np.flatnonzero(given[:, feature] != np.rint(given[:, feature]))
             if len(bad):
@@ -90,32 +88,49 @@ class TreeCircuit(Circuit):
 
     def keeps_apart(self, x: Any) -> npt.NDArray[np.bool_]:
         """Which rows (n, features) come to the same leaves by their digits as by themselves."""
-        itself, coded = self._leaves(plain_array(x, "keeps_apart"))
-        return np.asarray(np.all(itself == coded, axis=1))
+        given = self._rows(x, "keeps_apart")
+        kept = np.ones(len(given), bool)
+        for itself, coded in self._arrivals(given):
+            kept &= itself == coded
+        return kept
 
     def decides_alike(self, x: Any) -> npt.NDArray[np.bool_]:
         """For which rows (n, features) all results by their digits are those of the trees on the rows themselves.
 
-        Numbers count as the same where they differ by no more than rounding of leaves explains.
+        Numbers count as the same within 2^-10 of themselves.
         """
-        itself, coded = (np.rint(came @ self._values) for came in self._leaves(plain_array(x, "decides_alike")))
-        alike = np.ones(len(itself), bool)
-        for wanted, found in zip(*(_tuple(self.finished(sums)) for sums in (itself, coded)), strict=True):
-            one, other = np.asarray(wanted).reshape(len(alike), -1), np.asarray(found).reshape(len(alike), -1)
+        given = self._rows(x, "decides_alike")
+        sums = np.zeros((2, len(given), self._values.shape[1]), np.int64)
+        for values, both in zip(self._values, self._arrivals(given), strict=True):
+            for total, came in zip(sums, both, strict=True):
+                total[came] += values
+        alike = np.ones(len(given), bool)
+        for wanted, found in zip(*(_tuple(self.finished(total)) for total in sums), strict=True):
+            one, other = np.asarray(wanted), np.asarray(found)
             same = np.isclose(one, other, rtol=ALIKE) if one.dtype.kind == "f" else one == other
-            alike &= np.all(same, axis=1)
+            alike &= np.all(same, axis=tuple(range(1, same.ndim)))
         return alike
 
-    def _leaves(self, given: Reals) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-        """Whether rows come to leaves, (n, leaves), by themselves and by their digits."""
+    def _arrivals(self, given: Reals) -> Iterator[tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]]:
+        """For each leaf, which rows come there by themselves, and by their digits."""
         numbers = self.grid.numbers(given)
         compared = given.astype(np.float32).astype(np.float64) if self._trees.is_single else given
-        came = np.ones((2, len(given), len(self._trees.leaves)), bool)
-        for place, leaf in enumerate(self._trees.leaves):
+        for leaf in self._trees.leaves:
+            itself, coded = np.ones((2, len(given)), bool)
             for s in leaf.splits:
-                came[0, :, place] &= (compared[:, s.feature] > s.threshold) == s.is_above
-                came[1, :, place] &= (numbers[:, s.feature] >= self._least[_above(s)]) == s.is_above
-        return came[0], came[1]
+                itself &= (compared[:, s.feature] > s.threshold) == s.is_above
+                coded &= (numbers[:, s.feature] >= self._least[_above(s)]) == s.is_above
+            yield itself, coded
+
+    def _rows(self, x: Any, who: str) -> Reals:
+        """Rows of all features.
+
+        raises  UserError for other shapes
+        """
+        given = plain_array(x, who)
+        if given.ndim != 2 or given.shape[1] != len(self.grid.low):
+            raise UserError(f"{who}: rows of shape {given.shape}; give (n, {len(self.grid.low)})", at=self.loc)
+        return given
 
     def _sum(self, digits: Any) -> Any:
         """One product for each comparison but the first of a path: the other side is the rest."""

@@ -204,6 +204,10 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual void trim() noexcept = 0;
   /// Moves the limit up to which freed memory stays, for the next buffers; see Reserve.
   virtual void keep(std::ptrdiff_t more_bytes) noexcept = 0;
+  /// From the first begin_run to the last end_run as much stays as makes, with what is in use, the most that was in use
+  /// since then: of a run that frees and asks again nothing is got anew, and it holds no more at its peak for that.
+  virtual void begin_run() noexcept = 0;
+  virtual void end_run() noexcept = 0;
   /// A moment, and the bytes of idle memory that was in use at some time since then.
   virtual std::uint64_t now() noexcept = 0;
   virtual std::size_t idle_since(std::uint64_t moment) noexcept = 0;

@@ -28,6 +28,8 @@ class HostDevice : public Device {
   MemoryUse memory() const noexcept override { return memory_.use(); }
   void trim() noexcept override {}
   void keep(std::ptrdiff_t more_bytes) noexcept override { memory_.keep(more_bytes); }
+  void begin_run() noexcept override { memory_.begin_run(); }
+  void end_run() noexcept override { memory_.end_run(); }
   std::uint64_t now() noexcept override { return memory_.now(); }
   std::size_t idle_since(std::uint64_t moment) noexcept override { return memory_.idle_since(moment); }
 

@@ -143,6 +143,11 @@ void HostMemory::keep(std::ptrdiff_t more_bytes) noexcept {
   }
 }
 
+void HostMemory::end_run() noexcept {
+  if (--num_runs_ == 0) peak_ = 0;
+  keep(0);
+}
+
 MemoryUse HostMemory::use() const noexcept { return {held_, idle_, fresh_, returned_}; }
 
 std::unique_lock<std::mutex> HostMemory::lock_soon() noexcept {
@@ -179,11 +184,13 @@ void* HostMemory::cut(std::size_t bytes) {
   erase_free(free_.find(place));
   if (size > bytes) add_free(place + bytes, size - bytes);
   note_use(place, bytes);
+  if (num_runs_ > 0) peak_ = std::max<std::size_t>(peak_, held_ - idle_);
   return new (place) Header{bytes, false, nullptr} + 1;
 }
 
 bool HostMemory::grow(std::size_t bytes) {
   const std::size_t least = rounded(bytes, kPage);
+  trim(least);  // idle memory is in pieces that are too small
   if (grow_by(std::max(least, kGrowth))) return true;
   for (const UnusedPage& page : unused_pages()) give_back(page.place, kPage);  // none has room, but all may be missing
   return grow_by(least);
@@ -261,9 +268,10 @@ std::size_t HostMemory::idle_since(std::uint64_t moment) noexcept {
   }
 }
 
-/// Gives pages back until no more are unused than the limit says: those used longest ago, of them the highest.
-void HostMemory::trim() {
-  const std::size_t most = most_idle_;
+/// Gives pages back until no more are unused than the limits say: those used longest ago, of them the highest.
+void HostMemory::trim(std::size_t more) {
+  const std::size_t used = held_ - idle_ + more, peak = peak_;
+  const std::size_t most = std::max<std::size_t>(most_idle_, peak - std::min(peak, used));
   if (idle_ <= most) return;
   std::vector<UnusedPage> pages = unused_pages();
   const std::size_t count = rounded(idle_ - most, kPage) / kPage;

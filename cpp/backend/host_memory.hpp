@@ -19,8 +19,9 @@ namespace lw {
 
 /// Blocks aligned to 64 bytes. What is freed stays, up to a limit, because the page faults of getting it back cost more
 /// than the arithmetic on it; above the limit, whole pages of 2 MiB go back to the system, those first that were used
-/// longest ago. No call waits for long: where another thread keeps the lock, the C library serves and freed blocks
-/// queue up, so that a child forked meanwhile does not wait for ever. Safe to share between threads.
+/// longest ago. While runs are under way, what they used at their peak stays whatever the limit is. No call waits for
+/// long: where another thread keeps the lock, the C library serves and freed blocks queue up, so that a child forked
+/// meanwhile does not wait for ever. Safe to share between threads.
 ///
 /// Under AddressSanitizer every block comes from the C library, so that a use after its release is found.
 class HostMemory {
@@ -36,6 +37,8 @@ class HostMemory {
 
   /// Moves the limit of what stays unused; a lower one gives back at once what exceeds it.
   void keep(std::ptrdiff_t more_bytes) noexcept;
+  void begin_run() noexcept { ++num_runs_; }
+  void end_run() noexcept;
   MemoryUse use() const noexcept;
   /// A moment, and the bytes of unused pages of which a block was got or released since then.
   std::uint64_t now() noexcept { return ++clock_; }
@@ -55,7 +58,8 @@ class HostMemory {
   void put_back(std::byte* place, std::size_t bytes);
   void take_back(Header* block);
   void take_back_pending();
-  void trim();
+  /// For so many bytes more that will be got.
+  void trim(std::size_t more = 0);
   void give_back(std::byte* place, std::size_t bytes);
   std::vector<UnusedPage> unused_pages() const;
   void note_use(std::byte* place, std::size_t bytes);
@@ -71,6 +75,7 @@ class HostMemory {
   std::atomic<Header*> pending_ = nullptr;                      // released while the lock was taken
   std::atomic<std::size_t> most_idle_ = std::size_t{256} << 20;
   std::atomic<std::size_t> idle_ = 0, held_ = 0;
+  std::atomic<std::size_t> num_runs_ = 0, peak_ = 0;  // most in use since runs are under way
   std::atomic<std::uint64_t> fresh_ = 0, returned_ = 0, clock_ = 0;
 };
 

@@ -133,8 +133,6 @@ struct Kernels {
   // Negacyclic transforms. Position j of the NTT holds the value at psi^(2*bitrev(j)+1).
   void (*ntt)(Queue& q, Rows out, ConstRows x) noexcept;
   void (*intt)(Queue& q, Rows out, ConstRows x) noexcept;
-  // ntt of x that are x(1/X), whose coefficient N - i is minus coefficient i.
-  void (*ntt_mirrored)(Queue& q, Rows out, ConstRows x) noexcept;
 
   void (*copy)(Queue& q, Rows out, ConstRows x) noexcept;
   void (*zero)(Queue& q, Rows out) noexcept;
@@ -196,6 +194,8 @@ struct Kernels {
   void (*import_signed)(Queue& q, Rows out, std::span<const std::int64_t> coefficients) noexcept;
   // The same of integers that are on the device, in whichever width.
   void (*import_integers)(Queue& q, Rows out, const IntegerRow& in) noexcept;
+  // ntt of those; of mirrored ones in half the work, where the backend can.
+  void (*ntt_integers)(Queue& q, Rows out, const IntegerRow& in) noexcept;
   // The only ways in and out of the backend's encoding. import returns false if a residue is not < q.
   bool (*import_residues)(Queue& q, Rows out, const PackedRows& canonical) noexcept;
   void (*export_residues)(Queue& q, const PackedRowsOut& canonical, ConstRows in) noexcept;

@@ -47,7 +47,6 @@ struct TimedTable {
   timed.entry = TimedKernel<table, &Kernels::entry, TimedKernelName{#entry}, decltype(Kernels::entry)>::call
     LW_TIMED(ntt);
     LW_TIMED(intt);
-    LW_TIMED(ntt_mirrored);
     LW_TIMED(copy);
     LW_TIMED(zero);
     LW_TIMED(monomial);
@@ -68,6 +67,7 @@ struct TimedTable {
     LW_TIMED(mod_down);
     LW_TIMED(import_signed);
     LW_TIMED(import_integers);
+    LW_TIMED(ntt_integers);
     LW_TIMED(import_residues);
     LW_TIMED(export_residues);
     LW_TIMED(expand_uniform);

@@ -175,15 +175,16 @@ Result import_signed(const Ring& ring, const Coefficients& coefficients, const L
   return compute(ring, limbs, 1, [&](Queue& queue, Rows out) { ring.kernels().import_signed(queue, out, values); });
 }
 
-/// On the device first; in 32 bits each where all are small enough.
-Result import_integers(const Ring& ring, const Coefficients& coefficients, const LimbList& limbs) {
+/// Of integers on the device; in 32 bits each where all are small enough, and by half of them where they are mirrored.
+template <auto kKernel>
+Result of_integers(const Ring& ring, const Coefficients& coefficients, const LimbList& limbs) {
   const std::span values(coefficients.data(), coefficients.size());
   require(std::has_single_bit(values.size()) && values.size() <= ring.degree(), ErrorKind::kShape,
           std::to_string(values.size()) + " integers for a ring of degree " + std::to_string(ring.degree()) +
               "; give a power of two of them up to that");
   const Integers integers(ring, values);
   return compute(ring, limbs, 1,
-                 [&](Queue& queue, Rows out) { ring.kernels().import_integers(queue, out, integers.row()); });
+                 [&](Queue& queue, Rows out) { (ring.kernels().*kKernel)(queue, out, integers.row()); });
 }
 
 Result import_residues(const Ring& ring, const nb::bytes& data, const std::vector<std::uint8_t>& widths,
@@ -322,7 +323,6 @@ void bind_kernels(nb::module_& m) {
       .def_prop_ro("peak_bytes", [](const Ring& ring) { return ring.device().peak_bytes(); })
       .def("ntt", &unary<&Kernels::ntt>, "a"_a, "limbs"_a, "in_place"_a = false)
       .def("intt", &unary<&Kernels::intt>, "a"_a, "limbs"_a, "in_place"_a = false)
-      .def("ntt_mirrored", &unary<&Kernels::ntt_mirrored>, "a"_a, "limbs"_a, "in_place"_a = false)
       .def("copy", &unary<&Kernels::copy>, "a"_a, "limbs"_a, "in_place"_a = false)
       .def("zero", &zero, "limbs"_a, "polys"_a)
       .def("monomial", &monomial, "exponent"_a, "limbs"_a)
@@ -339,7 +339,8 @@ void bind_kernels(nb::module_& m) {
       .def("automorphism", &automorphism, "a"_a, "galois_element"_a, "limbs"_a)
       .def("lift", &run_lift, "a"_a, "from_limbs"_a, "to_limbs"_a)
       .def("import_signed", &import_signed, "coefficients"_a, "limbs"_a)
-      .def("import_integers", &import_integers, "coefficients"_a, "limbs"_a)
+      .def("import_integers", &of_integers<&Kernels::import_integers>, "coefficients"_a, "limbs"_a)
+      .def("ntt_integers", &of_integers<&Kernels::ntt_integers>, "coefficients"_a, "limbs"_a)
       .def("import_residues", &import_residues, "data"_a, "widths"_a, "limbs"_a, "polys"_a)
       .def("export_residues", &export_residues, "a"_a, "widths"_a, "limbs"_a)
       .def("expand_uniform", &expand_uniform, "seed"_a, "domain"_a, "object"_a, "digit"_a, "limbs"_a)

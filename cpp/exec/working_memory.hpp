@@ -11,8 +11,8 @@
 
 namespace lw {
 
-/// Keeps a device from giving back, and getting anew with its page faults, what the next run needs. In a run that is
-/// all that encoded constants leave of their budget; after it no more than it used.
+/// Keeps a device from giving back, and getting anew with its page faults, what the next run needs: no more than a run
+/// used, and than encoded constants leave of their budget. In a run the device keeps what that used at its peak.
 class WorkingMemory {
  public:
   WorkingMemory(std::shared_ptr<const Context> context, std::shared_ptr<const PlaintextProvider> plaintexts)
@@ -44,12 +44,14 @@ class WorkingMemory {
   void begin() {
     if (num_runs_++ > 0) return;
     started_ = context_->ring().device().now();
-    reserve_.resize(room());
+    context_->ring().device().begin_run();
   }
 
   void end(std::size_t carried_bytes) {
     if (--num_runs_ > 0) return;
-    reserve_.resize(std::min(room(), context_->ring().device().idle_since(started_) + carried_bytes));
+    Device& device = context_->ring().device();
+    reserve_.resize(std::min(room(), device.idle_since(started_) + carried_bytes));
+    device.end_run();
   }
 
   std::shared_ptr<const Context> context_;

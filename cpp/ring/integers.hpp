@@ -23,8 +23,6 @@ class Integers {
   std::size_t num_bytes() const noexcept { return bytes_of(buffer_.bytes()); }
   /// For calls on the running queue.
   IntegerRow row() const noexcept { return {buffer_.to_read(), count_, is_narrow_, is_mirrored_}; }
-  /// Whether number size - i is minus number i, for every i, and half of them are stored.
-  bool is_mirrored() const noexcept { return is_mirrored_; }
 
   /// What so many bytes take.
   static std::size_t bytes_of(std::size_t bytes) noexcept { return bytes < kLeastBytes ? kLeastBytes : bytes; }

@@ -7,11 +7,9 @@
 namespace lw {
 namespace {
 
-/// Of coefficients in rows over the limbs of a level, of which `size` may be other than zero; mirrored: as of Integers.
-Plaintext transformed(const Context& context, PolyRows rows, std::size_t size, bool mirrored, Level level, double scale,
-                      Basis basis) {
-  const Ring& ring = context.ring();
-  (mirrored ? ring.kernels().ntt_mirrored : ring.kernels().ntt)(ring.queue(), rows.rows(), rows.rows());
+/// Of rows over the limbs of a level, in NTT form; of their coefficients `size` may be other than zero.
+Plaintext plaintext_of(const Context& context, PolyRows rows, std::size_t size, Level level, double scale,
+                       Basis basis) {
   return {std::make_shared<const PolyRows>(std::move(rows)),
           level,
           basis,
@@ -30,14 +28,15 @@ Plaintext lift_integers(const Context& context, std::span<const std::int64_t> co
   for (std::size_t i = 0; i < coefficients.size(); ++i) spread[i * gap] = coefficients[i];
   PolyRows rows(ring, context.limbs(level, basis), 1);
   ring.kernels().import_signed(ring.queue(), rows.rows(), spread.span());
-  return transformed(context, std::move(rows), coefficients.size(), false, level, scale, basis);
+  ring.kernels().ntt(ring.queue(), rows.rows(), rows.rows());
+  return plaintext_of(context, std::move(rows), coefficients.size(), level, scale, basis);
 }
 
 Plaintext lift_integers(const Context& context, const Integers& coefficients, Level level, double scale, Basis basis) {
   const Ring& ring = context.ring();
   PolyRows rows(ring, context.limbs(level, basis), 1);
-  ring.kernels().import_integers(ring.queue(), rows.rows(), coefficients.row());
-  return transformed(context, std::move(rows), coefficients.size(), coefficients.is_mirrored(), level, scale, basis);
+  ring.kernels().ntt_integers(ring.queue(), rows.rows(), coefficients.row());
+  return plaintext_of(context, std::move(rows), coefficients.size(), level, scale, basis);
 }
 
 }  // namespace lw

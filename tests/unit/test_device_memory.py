@@ -70,6 +70,26 @@ def test_the_next_run_gets_no_new_memory_and_the_budget_says_how_much_stays(larg
     assert used(large.context).idle <= KEPT_ANYWAY + (40 << 20)
 
 
+@pooled
+def test_within_a_run_freed_memory_stays_up_to_its_peak(large):
+    """Without a budget, too: it is got once, not once for each time that it is needed; after the run it is given back."""
+    x, count = large.encrypt(np.ones(SLOTS)), 128
+    array = [*cipher(TOP), count]
+    a = Assembler()
+    b = a.block(cipher(TOP))
+    total = b.args[0]
+    for _ in range(4):
+        negated = b.op("neg", [Last(b.op("concat", [total] * count, array))], array)
+        total = b.op("sum", [Last(negated)], cipher(TOP), 1)
+    b.yield_(total)
+    executor = _core.Executor(large.context, a.plan(large.parameters), large.keys, constant_budget_bytes=0)
+    before = used(large.context)
+    executor.run([x])
+    after = used(large.context)
+    assert count * x.num_bytes - before.idle <= after.fresh - before.fresh <= 1.1 * (count + 4) * x.num_bytes
+    assert after.idle <= KEPT_ANYWAY
+
+
 @returns_memory
 def test_a_smaller_run_gives_back_what_it_does_not_need(large):
     """What stays follows the last run of each executor."""

@@ -19,7 +19,6 @@ namespace {
 constexpr Kernels kKernels = {
     .ntt = ntt,
     .intt = intt,
-    .ntt_mirrored = ntt_mirrored,
     .copy = copy,
     .zero = zero,
     .monomial = monomial,
@@ -43,6 +42,7 @@ constexpr Kernels kKernels = {
     .mod_down_scratch = mod_down_scratch,
     .import_signed = import_signed,
     .import_integers = import_integers,
+    .ntt_integers = ntt_integers,
     .import_residues = import_residues,
     .export_residues = export_residues,
     .expand_uniform = expand_uniform,

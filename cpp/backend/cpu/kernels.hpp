@@ -7,7 +7,6 @@ namespace lw::cpu {
 
 void ntt(Queue& q, Rows out, ConstRows x) noexcept;
 void intt(Queue& q, Rows out, ConstRows x) noexcept;
-void ntt_mirrored(Queue& q, Rows out, ConstRows x) noexcept;
 void copy(Queue& q, Rows out, ConstRows x) noexcept;
 void zero(Queue& q, Rows out) noexcept;
 void monomial(Queue& q, Rows out, std::uint64_t exponent) noexcept;
@@ -39,6 +38,7 @@ std::size_t mod_down_scratch(Queue& q, std::uint32_t polys, const LiftTable& tab
 
 void import_signed(Queue& q, Rows out, std::span<const std::int64_t> coefficients) noexcept;
 void import_integers(Queue& q, Rows out, const IntegerRow& in) noexcept;
+void ntt_integers(Queue& q, Rows out, const IntegerRow& in) noexcept;
 bool import_residues(Queue& q, Rows out, const PackedRows& canonical) noexcept;
 void export_residues(Queue& q, const PackedRowsOut& canonical, ConstRows in) noexcept;
 void expand_uniform(Queue& q, Rows out, const UniformStream& stream) noexcept;

@@ -19,9 +19,4 @@ void ntt(Queue& q, Rows out, ConstRows x) noexcept { transform<&RowKernels::ntt>
 
 void intt(Queue& q, Rows out, ConstRows x) noexcept { transform<&RowKernels::intt>(q, out, x); }
 
-void ntt_mirrored(Queue& q, Rows out, ConstRows x) noexcept {
-  if (cpu_queue(q).degree < kMirroredDegree) return ntt(q, out, x);
-  transform<&RowKernels::ntt_mirrored>(q, out, x);
-}
-
 }  // namespace lw::cpu

@@ -17,6 +17,13 @@ namespace {
 
 constexpr std::size_t kCachedWords = 2048;  // of a block that is finished before the next is begun
 
+template <class V>
+constexpr typename V::Order kBackwards = [] {
+  typename V::Order order{};
+  for (std::size_t k = 0; k < V::kWords; ++k) order.set(k, V::kWords - 1 - k);
+  return order;
+}();
+
 /// A transform of one row: the constants of its prime, and what of the ranges holds for it. A Tail does the last stages
 /// of kTailWords positions each: those within as many adjacent ones as V has words.
 template <class V, template <NttRanges> class Tail, NttRanges kRanges>
@@ -38,14 +45,21 @@ class Transform {
     forward_pass<8, kRanges.forward8>(out, x, part, 1);
     for (std::size_t i = 0; i < 8; ++i) forward_block(out + i * part, part, 8 + i, {passes_.eights - 1, passes_.fours});
   }
-  /// Of x(1/X) = x. Its values at a root and at the inverse of that are the same, and the positions of the two are each
-  /// other's mirror: so of the two blocks after the first stage one is enough. out may be x.
+  /// Of a polynomial that is x(1/X), by its first half: coefficient N / 2 is zero, and N / 2 + i minus N / 2 - i. Its
+  /// values at a root and at the inverse of that are the same, and the positions of the two are each other's mirror: so
+  /// of the two blocks after the first stage one is enough. x may be the second half of out.
   void forward_mirrored(Word* out, const Word* x) const noexcept {
     const std::size_t half = table_.degree / 2;
     const Factor root = butterflies_.factor(table_.heads[1]);
-    for (std::size_t i = 0; i < half; i += V::kWords) {
-      const F64 upper = butterflies_.product(V::load(x + half + i), root);
-      V::store(out + i, butterflies_.reduce(V::add(V::load(x + i), upper)));
+    const auto first_stage = [&](std::size_t i, F64 mirror) noexcept {
+      const F64 upper = butterflies_.product(mirror, root);
+      V::store(out + i, butterflies_.reduce(V::sub(V::load(x + i), upper)));
+    };
+    Word start[V::kWords] = {};  // of zero, x[half - 1], x[half - 2]...
+    std::reverse_copy(x + half - V::kWords + 1, x + half, start + 1);
+    first_stage(0, V::load(start));
+    for (std::size_t i = V::kWords; i < half; i += V::kWords) {
+      first_stage(i, V::reorder(V::load(x + half - i - V::kWords + 1), kBackwards<V>));
     }
     const auto log_half = static_cast<unsigned>(std::countr_zero(half));
     forward_block(out, half, 2, ntt_passes(log_half, kRanges.tail_stages));

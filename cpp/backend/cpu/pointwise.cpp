@@ -25,25 +25,27 @@ double centred_scalar(const CpuQueue& queue, const Rows& out, std::size_t j, std
   return static_cast<double>(queue.moduli[out.limbs[j]].centred(scalars[j]));
 }
 
-/// All N of them, in memory for so many words.
+/// The integers that a row holds, each at its place, and zeros between them: all N of them, or N / 2 of mirrored ones.
 void spread(Word* to, const IntegerRow& row, std::size_t degree) noexcept {
-  if (row.is_mirrored && !row.is_narrow && row.count == degree) {
-    std::copy_n(row.words, degree / 2, to);
-    to[degree / 2] = 0;
-    for (std::size_t i = 1; i < degree / 2; ++i) to[degree - i] = Word{0} - row.words[i];
-    return;
-  }
-  if (row.is_narrow && !row.is_mirrored && row.count == degree) {
-    for (std::size_t i = 0; i < degree / 2; ++i) {
+  const std::size_t gap = degree / row.count, held = row.is_mirrored ? row.count / 2 : row.count;
+  if (gap == 1 && row.is_narrow && held > 1) {
+    for (std::size_t i = 0; i < held / 2; ++i) {
       const auto both = static_cast<std::int64_t>(row.words[i]);
       to[2 * i] = static_cast<Word>(std::int64_t{static_cast<std::int32_t>(both)});
       to[2 * i + 1] = static_cast<Word>(both >> 32);
     }
     return;
   }
-  const std::size_t gap = degree / row.count;
-  std::fill_n(to, degree, Word{0});
-  for (std::size_t i = 0; i < row.count; ++i) to[i * gap] = static_cast<Word>(integer_at(row, i));
+  std::fill_n(to, held * gap, Word{0});
+  for (std::size_t i = 0; i < held; ++i) to[i * gap] = static_cast<Word>(integer_at(row, i));
+}
+
+/// Residues of those integers, to as many words.
+void import_spread(const CpuQueue& queue, Word* to, const IntegerRow& row, const Prime& p) noexcept {
+  const bool is_spread = row.count == queue.degree && !row.is_narrow;
+  if (!is_spread) spread(to, row, queue.degree);  // in place
+  const auto* const from = reinterpret_cast<const std::int64_t*>(is_spread ? row.words : to);
+  queue.row.import_signed(to, from, row.is_mirrored ? queue.degree / 2 : queue.degree, p);
 }
 
 }  // namespace
@@ -153,14 +155,40 @@ void import_signed(Queue& q, Rows out, std::span<const std::int64_t> coefficient
   });
 }
 
+namespace {
+
+/// Residues of all coefficients.
+void import_whole(const CpuQueue& queue, Word* to, const IntegerRow& in, const Prime& p) noexcept {
+  if (!in.is_mirrored) return import_spread(queue, to, in, p);
+  const std::size_t half = queue.degree / 2;
+  spread(to, in, queue.degree);
+  to[half] = 0;
+  for (std::size_t i = 1; i < half; ++i) to[half + i] = Word{0} - to[half - i];
+  queue.row.import_signed(to, reinterpret_cast<const std::int64_t*>(to), queue.degree, p);
+}
+
+}  // namespace
+
 void import_integers(Queue& q, Rows out, const IntegerRow& in) noexcept {
   for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t, std::size_t, const Prime& p) {
-    const Word* from = in.words;
-    if (in.is_narrow || in.is_mirrored || in.count < queue.degree) {  // in place then
-      spread(to, in, queue.degree);
-      from = to;
+    import_whole(queue, to, in, p);
+  });
+}
+
+/// Row by row, so that a transform finds what was made for it in the caches.
+void ntt_integers(Queue& q, Rows out, const IntegerRow& in) noexcept {
+  CpuQueue& queue = cpu_queue(q);
+  const bool by_half = in.is_mirrored && queue.degree >= kMirroredDegree;
+  queue.for_rows(out, queue.degree * queue.log_degree / (by_half ? 4 : 2), [&](std::size_t poly, std::size_t j) {
+    const NttTable& table = queue.ntt[out.limbs[j]];
+    Word* const to = out.row(poly, j);
+    if (by_half) {
+      import_spread(queue, to + queue.degree / 2, in, table.prime);
+      queue.row.ntt_mirrored(to, to + queue.degree / 2, table);
+    } else {
+      import_whole(queue, to, in, table.prime);
+      queue.row.ntt(to, to, table);
     }
-    queue.row.import_signed(to, reinterpret_cast<const std::int64_t*>(from), queue.degree, p);
   });
 }
 

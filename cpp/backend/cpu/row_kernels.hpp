@@ -29,7 +29,8 @@ constexpr std::size_t kExpandStep = 128;  // words
 struct RowKernels {
   void (*ntt)(Word* out, const Word* x, const NttTable& table) noexcept;
   void (*intt)(Word* out, const Word* x, const NttTable& table) noexcept;
-  // ntt of x = x(1/X); from degree kMirroredDegree on.
+  // ntt of a polynomial whose coefficient N - i is minus coefficient i and coefficient N / 2 zero; x is its first half,
+  // and may be the second half of `out`. From degree kMirroredDegree on.
   void (*ntt_mirrored)(Word* out, const Word* x, const NttTable& table) noexcept;
 
   void (*add)(Word* out, const Word* a, const Word* b, std::size_t n, const Prime& p) noexcept;

@@ -54,6 +54,8 @@ class GpuDevice final : public Device {
   void trim() noexcept override;
   /// Nothing to do: all freed memory stays.
   void keep(std::ptrdiff_t) noexcept override {}
+  void begin_run() noexcept override {}
+  void end_run() noexcept override {}
   std::uint64_t now() noexcept override { return 0; }
   std::size_t idle_since(std::uint64_t) noexcept override { return 0; }
 

@@ -18,7 +18,6 @@ template <class A>
 constexpr lw::Kernels kEntries = {
     .ntt = TransformEntries<A>::ntt,
     .intt = TransformEntries<A>::intt,
-    .ntt_mirrored = TransformEntries<A>::ntt,
     .copy = RowEntries<A>::copy,
     .zero = RowEntries<A>::zero,
     .monomial = RowEntries<A>::monomial,
@@ -42,6 +41,11 @@ constexpr lw::Kernels kEntries = {
     .mod_down_scratch = SwitchEntries<A>::mod_down_scratch,
     .import_signed = ResidueEntries<A>::import_signed,
     .import_integers = ResidueEntries<A>::import_integers,
+    .ntt_integers =
+        [](Queue& q, Rows out, const IntegerRow& in) noexcept {
+          ResidueEntries<A>::import_integers(q, out, in);
+          TransformEntries<A>::ntt(q, out, out);
+        },
     .import_residues = ResidueEntries<A>::import_residues,
     .export_residues = ResidueEntries<A>::export_residues,
     .expand_uniform = ResidueEntries<A>::expand_uniform,

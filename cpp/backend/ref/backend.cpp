@@ -16,7 +16,6 @@ void unembed(Queue& q, std::span<std::complex<double>> values) noexcept { unembe
 constexpr Kernels kKernels = {
     .ntt = ntt,
     .intt = intt,
-    .ntt_mirrored = ntt,
     .copy = copy,
     .zero = zero,
     .monomial = monomial,
@@ -40,6 +39,7 @@ constexpr Kernels kKernels = {
     .mod_down_scratch = mod_down_scratch,
     .import_signed = import_signed,
     .import_integers = import_integers,
+    .ntt_integers = ntt_integers,
     .import_residues = import_residues,
     .export_residues = export_residues,
     .expand_uniform = expand_uniform,

@@ -34,6 +34,11 @@ void import_integers(Queue& q, Rows out, const IntegerRow& in) noexcept {
   });
 }
 
+void ntt_integers(Queue& q, Rows out, const IntegerRow& in) noexcept {
+  import_integers(q, out, in);
+  ntt(q, out, out);
+}
+
 bool import_residues(Queue& q, Rows out, const PackedRows& canonical) noexcept {
   RefQueue& queue = ref_queue(q);
   std::atomic<bool> all_reduced = true;

@@ -57,9 +57,12 @@ class Kept:
     seconds: float
 
 
-def encodings(plan: Plan, trips: Trips, model: CostModel) -> tuple[Encoding, ...]:
-    """Every encoding of a run, in the order of first uses."""
-    found = _Encodings(plan, trips, model)
+def encodings(plan: Plan, trips: Trips, model: CostModel, *, on_device: bool = False) -> tuple[Encoding, ...]:
+    """Every encoding of a run, in the order of first uses.
+
+    on_device  what is kept is in the memory of a device, where coefficients of real slots are not halved
+    """
+    found = _Encodings(plan, trips, model, on_device=on_device)
     found.follow()
     return tuple(found.known.values())
 
@@ -92,9 +95,10 @@ def all_bytes(encodings: Sequence[Encoding]) -> tuple[int, int]:
 class _Encodings(Once):
     """Listens to instructions that encode."""
 
-    def __init__(self, plan: Plan, trips: Trips, model: CostModel) -> None:
+    def __init__(self, plan: Plan, trips: Trips, model: CostModel, *, on_device: bool) -> None:
         super().__init__(plan, trips)
         self.model = model
+        self.may_halve = not on_device and plan.chain.scheme == "ckks"
         self.known: dict[tuple[Any, ...], Encoding] = {}
 
     def visit(self, site: Site) -> None:
@@ -107,8 +111,13 @@ class _Encodings(Once):
                 self.known[name].uses += self.times
 
     def _encoding(self, name: tuple[Any, ...], part: Part, is_map: bool) -> Encoding:
-        """Coefficients are those at one level as at another; there are N, or as many as the slots ask for."""
+        """Coefficients are those at one level as at another; there are N, or as many as the slots ask for.
+
+        Of real slots one half is minus the other: a host keeps half of them and transforms a half.
+        """
         immediate, kind = name
+        of = immediate[:1] if is_map else immediate  # what else a map's say is no constant
+        halves = 2 if self.may_halve and not any(self.plan.constants[number].is_complex for number in of) else 1
         chain, shape = self.plan.chain, part.shape
         pieces, vectors = (part.number, 1) if is_map else (1, part.number)
         lift = self.model.work_seconds({"ntt": shape.rows, "pointwise": shape.rows}, chain.ring_degree)
@@ -116,8 +125,8 @@ class _Encodings(Once):
         return Encoding(
             (immediate, replace(kind, level=0, track=0, basis=0)),
             pieces,
-            vectors * max(LEAST_BYTES, min(chain.ring_degree, 2 * shape.slots) * WORD_BYTES),
+            vectors * max(LEAST_BYTES, min(chain.ring_degree, 2 * shape.slots) * WORD_BYTES // halves),
             vectors * shape.rows * row_bytes(chain),
             vectors * max(0.0, total - lift),
-            vectors * min(lift, total),
+            vectors * min(lift, total) / halves,
         )

@@ -261,7 +261,7 @@ class MemoryPlanner:
         self.trips = trips
         self.readers = readers
         self.prices = MachinePrices(plan, model, Trips(plan, trips))
-        self.encodings: Sequence[Encoding] = encodings(plan, Trips(plan, trips), model)
+        self.encodings: Sequence[Encoding] = encodings(plan, Trips(plan, trips), model, on_device=on_device)
         self.rounded, self.whole = all_bytes(self.encodings)
         self.all_constants = self.rounded + self.whole
         chain = plan.chain

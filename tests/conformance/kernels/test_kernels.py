@@ -1,5 +1,7 @@
 """Transforms, pointwise kernels, automorphisms, import and export: exact against integer definitions."""
 
+import itertools
+
 import numpy as np
 import pytest
 import ring_oracles as oracle
@@ -232,18 +234,19 @@ def mirrored(rng, bound, count):
     return integers
 
 
-def test_transforms_of_mirrored_polynomials_are_those_of_any(ring, rng):
-    """For the largest residues too."""
-    for bound in (2**40, 2**62):
-        x = ring.import_signed(mirrored(rng, bound, ring.degree), LIMBS)
-        np.testing.assert_array_equal(ring.ntt_mirrored(x, LIMBS), ring.ntt(x, LIMBS))
-    largest = np.stack([np.full(ring.degree, (q - 1) // 2, np.uint64) for q in ring.primes])[None]
-    half = ring.degree // 2
-    largest[..., half] = 0
-    largest[..., half + 1 :] = (np.array(ring.primes, np.uint64)[:, None] - largest[0, :, 1:half])[None, :, ::-1]
-    for in_place in (False, True):
-        found = ring.ntt_mirrored(largest.copy(), LIMBS, in_place)
-        np.testing.assert_array_equal(found, ring.ntt(largest, LIMBS))
+def test_transforms_of_integers_are_those_of_their_residues(ring, rng):
+    """Mirrored or not, of either width, with or without zeros between them; of the largest residues too."""
+    for bound, count in itertools.product((2, 2**31, 2**40, 2**62), (2, 4, ring.degree // 2, ring.degree)):
+        for integers in (mirrored(rng, bound, count), rng.integers(-bound + 1, bound, count)):
+            expected = ring.ntt(ring.import_integers(integers, LIMBS), LIMBS)
+            np.testing.assert_array_equal(ring.ntt_integers(integers, LIMBS), expected)
+    for limb, q in enumerate(ring.primes):
+        largest = np.full(ring.degree, q // 2, np.int64)
+        largest[ring.degree // 2] = 0
+        largest[ring.degree // 2 + 1 :] *= -1
+        for integers in (largest, -largest):
+            expected = ring.ntt(ring.import_signed(integers, [limb]), [limb])
+            np.testing.assert_array_equal(ring.ntt_integers(integers, [limb]), expected)
 
 
 @pytest.mark.parametrize("bound", [2**31, 2**62])

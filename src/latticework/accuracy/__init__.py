@@ -92,7 +92,7 @@ def approximate_functions(
     fitted = [
         Fitted(
             use.function.name, use.op.loc, use.interval, made_of.degree, error, use.given is not None, least,
-            form_words(use, degree),
+            form_words(use, degree), use.leaving(degree),
         )
         for use, degree, made_of, error, least in zip(uses, degrees, polynomials, errors.tolist(), needed, strict=True)
     ]  # fmt: skip

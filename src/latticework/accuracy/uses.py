@@ -34,6 +34,8 @@ class Fitted:
     given      whether the user gave the degree
     needed     the degree that the precision asked for needs; None if none that is affordable does
     form       what was taken instead of one polynomial, in words; "": one polynomial
+    leaving    the estimated probability that a new input takes the argument out of the interval, or out of the part of
+               it that its channel has a polynomial for; None: calibration says too little
     """
 
     function: str
@@ -44,6 +46,7 @@ class Fitted:
     given: bool = False
     needed: int | None = None
     form: str = ""
+    leaving: float | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,19 @@ class FunctionUse:
     def estimate(self, degree: int) -> float:
         """About the same, for choosing among degrees."""
         return self._curve.estimate(degree)
+
+    def leaving(self, degree: int) -> float | None:
+        """The estimated probability that a new input leaves where the polynomial of this degree is close."""
+        tails, curve = self.op.attrs["tails"], self._curve
+        if tails is None:
+            return None
+        whole, by_channel = tails
+        found: float | None
+        if by_channel is not None and isinstance(curve, ChannelCurve) and curve.is_by_channel(degree):
+            found = by_channel.leaving(curve.ranges)
+        else:
+            found = whole.leaving([self.interval])
+        return found
 
     @property
     def highest(self) -> int:

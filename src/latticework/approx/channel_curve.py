@@ -35,17 +35,21 @@ class ChannelCurve:
         self.shared, self.channels, self.margin = shared, channels, margin
         self._polynomials: dict[int, tuple[ChannelPolynomial, float]] = {}
 
+    def is_by_channel(self, degree: int) -> bool:
+        """Whether channels have polynomials of their own."""
+        return degree <= HIGHEST
+
     def polynomial(self, degree: int) -> Approximant:
         """The polynomials of a degree."""
-        return self._at(degree)[0] if degree <= HIGHEST else self.shared.polynomial(degree)
+        return self._at(degree)[0] if self.is_by_channel(degree) else self.shared.polynomial(degree)
 
     def error(self, degree: int) -> float:
         """The largest distance of any from the function, on the range of its channel."""
-        return self._at(degree)[1] if degree <= HIGHEST else self.shared.error(degree)
+        return self._at(degree)[1] if self.is_by_channel(degree) else self.shared.error(degree)
 
     def estimate(self, degree: int) -> float:
         """About the same."""
-        return self.error(degree) if degree <= HIGHEST else self.shared.estimate(degree)
+        return self.error(degree) if self.is_by_channel(degree) else self.shared.estimate(degree)
 
     @cached_property
     def ranges(self) -> list[Interval]:

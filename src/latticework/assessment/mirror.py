@@ -22,8 +22,12 @@ Meaning = Callable[[list[Array]], list[Array]]
 
 @dataclass(frozen=True)
 class PlacedFunction:
-    """A function of the program, and the operations that compute it."""
+    """A function of the program, and the operations that compute it.
 
+    number  among the program's functions
+    """
+
+    number: int
     stand_in: StandIn
     ops: tuple[Op, ...]
 
@@ -139,7 +143,7 @@ def _placed(module: Module, stand_ins: Sequence[StandIn]) -> list[PlacedFunction
             if ops:
                 found[number] = ops
                 left = [op for op in left if op not in ops]
-    return [PlacedFunction(stand_ins[number], found[number]) for number in sorted(found)]
+    return [PlacedFunction(number, stand_ins[number], found[number]) for number in sorted(found)]
 
 
 def _chain(left: Sequence[Op], stand_in: StandIn, *, has_line: bool) -> tuple[Op, ...]:

@@ -100,7 +100,15 @@ def _assemble(
     tensors = tuple(TensorValue(i, t.name, code.location(t.loc), t.pack, 0.0) for i, t in enumerate(vectors.tensors))
     approximations = tuple(
         Approximation(
-            f.function, code.location(f.loc), *f.interval, f.degree, f.max_error, f.loc in leaving, f.given, f.form
+            f.function,
+            code.location(f.loc),
+            *f.interval,
+            f.degree,
+            f.max_error,
+            f.loc in leaving,
+            f.given,
+            f.form,
+            f.leaving if f.loc in leaving else None,
         )
         for f in fitted
     )

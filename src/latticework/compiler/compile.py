@@ -29,6 +29,7 @@ from latticework.compiler.circuits.options import CircuitOptions
 from latticework.compiler.collecting import collect_seldom
 from latticework.compiler.degree_options import asked_degrees
 from latticework.compiler.feeding import find_fed, later_samples
+from latticework.compiler.leaving import warn_of_leaving
 from latticework.compiler.owner_stages import (
     find_scalings,
     rescaled,
@@ -292,6 +293,7 @@ def compile(
         few = 0 if data is None else repeated_rows(program, module, data, axis)
         plan = replace(plan, client=replace(plan.client, batch=replace(axis, calibrated=few)))
     plan = replace(plan, client=with_stages(plan.client, stages))
+    warn_of_leaving(plan, traced.fitted, num_given, stacklevel=4)
     assessment = Assessment(
         program_itself, vectors.placed, vectors.positions, traced.stand_ins, [] if data is None else samples[:num_given]
     )

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.approx.channel_samples import ChannelSamples, channel_samples, telling_axis
+from latticework.approx.channel_samples import MOST_CHANNELS, ChannelSamples, channel_samples, telling_axis
 from latticework.approx.chebyshev import Interval
 from latticework.approx.functions import function_of
+from latticework.approx.tails import TailsSeen
 from latticework.dialects.scalar import GroupType
 from latticework.dialects.tensor import TensorType
 from latticework.errors import RangeError, ShapeError
@@ -44,6 +45,7 @@ class _Seen:
     places: list[npt.NDArray[np.int64]] = field(default_factory=list)  # of those, in C order
     lowest: npt.NDArray[np.float64] | None = None  # of each element
     highest: npt.NDArray[np.float64] | None = None
+    tails: TailsSeen = field(default_factory=lambda: TailsSeen(MOST_CHANNELS))
 
     def add(self, array: npt.NDArray[np.float64], keep: int) -> None:
         """Take note of an array, and keep at most `keep` of its elements, others every time."""
@@ -57,6 +59,7 @@ class _Seen:
             self.places.append(places)
             self.lowest = np.minimum(array if self.lowest is None else self.lowest, array)
             self.highest = np.maximum(array if self.highest is None else self.highest, array)
+            self.tails.add(array)
 
     def channels(self, rows: int | None) -> ChannelSamples | None:
         """Along the axis on which ranges differ most, if they do; `rows` is that of the rows of a batch."""
@@ -93,7 +96,7 @@ def calibrate(
     for op in module.walk():
         facts_of_operand = seen.get(op.operands[0]) if op.operands else None
         if facts_of_operand is not None and op.spec is APPLY.spec:
-            _calibrate_activation(op, facts_of_operand, margin, rows.get(op.operands[0]))
+            _calibrate_activation(op, facts_of_operand, margin, rows.get(op.operands[0]), assumed)
         if facts_of_operand is not None and op.spec is POLYNOMIAL.spec:
             _calibrate_polynomial(op, facts_of_operand, margin, assumed)
     return module
@@ -166,7 +169,7 @@ def _space_out(samples: Sequence[Sample], count: int) -> Iterator[tuple[int, Sam
     return ((int(number), samples[number]) for number in numbers)
 
 
-def _calibrate_activation(op: Op, seen: _Seen, margin: float, rows: int | None) -> None:
+def _calibrate_activation(op: Op, seen: _Seen, margin: float, rows: int | None, assumed: bool) -> None:
     function = function_of(op.attrs["function"])
     if function.gap and seen.nearest < function.gap:
         raise RangeError(
@@ -190,6 +193,9 @@ def _calibrate_activation(op: Op, seen: _Seen, margin: float, rows: int | None) 
         )
     quantiles = np.quantile(np.concatenate(seen.elements), np.linspace(0.0, 1.0, _QUANTILES))
     op.attrs["samples"] = tuple(float(x) for x in quantiles)
+    channels = op.attrs["channels"]
+    if not assumed:
+        op.attrs["tails"] = (seen.tails.along(None), None if channels is None else seen.tails.along(channels.axis))
 
 
 def _calibrate_polynomial(op: Op, seen: _Seen, margin: float, assumed: bool) -> None:

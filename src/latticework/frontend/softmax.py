@@ -223,7 +223,8 @@ def _apart(
         return builder.build(CONSTANT.spec, [], source=sources.add_source(array), shape=array.shape)
 
     def applied(name: str, value: Value, interval: Interval) -> Value:
-        attrs = {"function": FUNCTIONS[name], "degree": degree, "interval": interval, "samples": None, "channels": None}
+        unknown = dict.fromkeys(("samples", "channels", "tails"))
+        attrs = {"function": FUNCTIONS[name], "degree": degree, "interval": interval, **unknown}
         return builder.build(APPLY.spec, [value], **attrs)
 
     def normalised(parts: Value, interval: Interval) -> Value:

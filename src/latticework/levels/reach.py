@@ -11,7 +11,7 @@ Cost: O(ops), times the turns of loops; a linear map costs its diagonals.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from math import ceil, inf, log2
@@ -23,7 +23,7 @@ import numpy.typing as npt
 from latticework import _core
 from latticework.dialects.rlwe import CipherType
 from latticework.dialects.rlwe_types import PlainType
-from latticework.ir import Block, Loc, Module, Op, Value, attribute_key, last_uses
+from latticework.ir import Block, Loc, Module, Op, Value, attribute_key, last_uses, walk_block
 from latticework.levels.extremes import extremes, largest_terms
 from latticework.levels.held import (
     Array,
@@ -87,7 +87,8 @@ class Reach:
 
     outputs  in order; None where nothing is known
     size     of the largest value and its noise, as one at level 0 takes as large a part of the modulus; inf: unknown
-    leaving  lines whose polynomial may be given arguments outside the interval it approximates on
+    leaving  lines whose polynomial may be given arguments outside the interval it approximates on: by what values can
+             be, or because that is not known
     tensors  bound on the noise of watched values by position, in the slots that hold their elements
     proved   the outputs of the program with its functions exact, and how far from them those computed are: their bias
              has the errors of polynomials in it. None where an argument may leave the interval of a polynomial
@@ -247,10 +248,17 @@ class _Run:
         if op.name in ("rlwe.take_at", "rlwe.put_at", "rlwe.encode_at"):
             return [self.by_number(op, operands)]
         if any(not isinstance(x, Held | Parts) for x in operands):
+            self.leave((op,))
             return [None]
         if op.name in _OF_PARTS or any(isinstance(x, Parts) for x in operands):
             return [self.step_of_parts(op, operands)]  # type: ignore[arg-type]
         return [self.step(op, operands)]  # type: ignore[arg-type]
+
+    def leave(self, ops: Iterable[Op]) -> None:
+        """Arguments of these may be anything."""
+        for op in ops:
+            if op.name == "ckks.polynomial":
+                self.found.leaving.update(loc for loc, _ in op.loc.shares)
 
     def loop(self, op: Op, operands: list[Item]) -> list[Item]:
         """What any number of turns that the loop may make leaves."""
@@ -264,6 +272,7 @@ class _Run:
         for number in range(most):
             self.turns += 1
             if any(item is None for item in carried) or self.turns > MAX_TURNS:
+                self.leave(walk_block(body))
                 return [None] * len(carried)
             carried = self.block(body, [Span(number, number), *carried])
             left = _join(left, carried) if number + 1 >= least else left
@@ -478,7 +487,7 @@ class _Run:
                 return self.only_noise(polynomial, x, kind)
         least, most = polynomial.ends() if isinstance(polynomial, ChannelPolynomial) else (-1.0, 1.0)
         if np.any(x.low < least - TOLERANCE) or np.any(x.high > most + TOLERANCE):
-            self.found.leaving.update(loc for loc, _ in op.loc.shares)
+            self.leave((op,))
             if error:
                 return None  # out there the polynomial may be as far from the function as can be
         off = x.reach(self.deviations)
@@ -507,7 +516,7 @@ class _Run:
         wide = self.deviations * float(np.sqrt(np.max(x.variance) * self.chain.slots / _cipher(op.result).slots))
         ends = min(ends[0], float(x.low.min()) - wide), max(ends[1], float(x.high.max()) + wide)
         if ends[0] < first - TOLERANCE or ends[1] > last + TOLERANCE:
-            self.found.leaving.update(loc for loc, _ in op.loc.shares)
+            self.leave((op,))
             return None
         kind, error, slope = _cipher(op.result), polynomial.error, polynomial.steepest
         largest = min(1.0, max(abs(ends[0]), abs(ends[1])))

@@ -12,6 +12,7 @@ from latticework.approx.channel_samples import ChannelSamples
 from latticework.approx.degrees import MAX_DEGREE
 from latticework.approx.functions import FUNCTIONS, Function, checked_range, function_of
 from latticework.approx.sign import check_gap
+from latticework.approx.tails import Tails
 from latticework.errors import RangeError
 from latticework.ir.core import Value
 from latticework.ops import add, row_rules, sub
@@ -23,7 +24,7 @@ Interval = tuple[float, float]
 
 def shape(
     a: Shape, *, function: object, degree: int | None, interval: Interval | None, samples: tuple[float, ...] | None,
-    channels: ChannelSamples | None,
+    channels: ChannelSamples | None, tails: tuple[Tails, Tails | None] | None,
 ) -> Shape:  # fmt: skip
     """Shape of the operand.
 
@@ -32,6 +33,7 @@ def shape(
     interval  where it will; None until calibration or the user says
     samples   values the operand takes, for a fit weighted by them; None if not calibrated
     channels  the same along an axis of it, where ranges differ much; None if they do not, or are not known
+    tails     how far runs of calibration went, of the whole operand and by channel; None if not calibrated
     """
     check_degree(function_of(function), degree)  # type: ignore[arg-type]
     return a
@@ -46,7 +48,7 @@ def trace(
     if known.gap:
         check_gap(known.gap, inf if bounds is None else max(abs(bounds[0]), abs(bounds[1])))
     return tracer.emit(
-        APPLY, tracer.lift(x), function=known, degree=degree, interval=bounds, samples=None, channels=None
+        APPLY, tracer.lift(x), function=known, degree=degree, interval=bounds, samples=None, channels=None, tails=None
     )
 
 
@@ -89,7 +91,7 @@ def random_case(rng: np.random.Generator, slots: int) -> Case:
     array = rng.uniform(0.1, 0.9, size=random_shape(rng, slots))
     expressions: dict[str, Any] = {"relu": lambda x: np.maximum(x, 0.0)} | {f.__name__: f for f in UFUNCS}
     function = FUNCTIONS[str(rng.choice(sorted(expressions)))]
-    attrs = {"function": function, "degree": None, "interval": None, "samples": None, "channels": None}
+    attrs = {"function": function, "degree": None, "interval": None, "samples": None, "channels": None, "tails": None}
     return Case((array,), expressions[function.name], attrs)
 
 
@@ -106,7 +108,7 @@ APPLY = tensor_op(
     "apply",
     shape=shape,
     meaning=_apply,
-    attributes={"function": object, "degree": object, "interval": object, "samples": object, "channels": object},
+    attributes=dict.fromkeys(("function", "degree", "interval", "samples", "channels", "tails"), object),
     random_case=random_case,
     rows=row_rules.elementwise,
     numpy={

@@ -149,6 +149,8 @@ class Approximation:
     may_leave  inputs that a client accepts may take its argument outside [low, high], where the polynomial is wrong
     given      whether the user gave the degree
     form       what was taken instead of one polynomial, what it costs and what that would cost; "": one polynomial
+    leaving    where it may leave: the probability, estimated from calibration, that an input like those does so, also
+               only in a channel that has a polynomial of its own; None: not known
     """
 
     function: str
@@ -160,6 +162,7 @@ class Approximation:
     may_leave: bool
     given: bool = field(default=False, metadata={"unstored_default": True})
     form: str = field(default="", metadata={"unstored_default": True})
+    leaving: float | None = field(default=None, metadata={"unstored_default": True})
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,8 @@ class FunctionAccuracy:
     interval       on which the polynomial is close to it
     counts         of arguments in equal parts of the interval; those outside are in the first and the last
     outside        rows in which an argument leaves the interval
+    may_leave      whether accepted inputs may do that;  leaving  the estimated share of inputs like those of
+                   calibration that do, in any channel that has a polynomial of its own; None: not known
     degree         of the polynomial, or of each in a composition;  given  by the user
     max_error      largest distance from the function on the interval;  reached_error  of the arguments in these data
     effect         how far results are moved by this polynomial alone, all other functions exact, to the largest output
@@ -98,6 +100,8 @@ class FunctionAccuracy:
     interval: tuple[float, float]
     counts: tuple[int, ...]
     outside: int
+    may_leave: bool
+    leaving: float | None
     degree: tuple[int, ...]
     given: bool
     max_error: float

@@ -15,9 +15,10 @@ One object. Keys stay; later versions may add some. What does not apply is null,
                   error, moves, allowed, row)
   lines           values in program order: where, text, name, low, high (reached by the program itself), calibrated
                   (largest magnitude), errors (approximated, simulated, encrypted), function: null, or function, low,
-                  high (of arguments), interval, counts (of arguments by equal parts of it), outside (rows), degree (of
-                  each polynomial in a row), given, max_error, reached_error, effect (on results, to the largest of
-                  calibration), share, step (null, or degree, max_error, levels, products, seconds, larger_ring)
+                  high (of arguments), interval, counts (of arguments by equal parts of it), outside (rows), may_leave,
+                  leaving (estimated share of inputs), degree (of each polynomial in a row), given, max_error,
+                  reached_error, effect (on results, to the largest of calibration), share, step (null, or degree,
+                  max_error, levels, products, seconds, larger_ring)
   noise_effect, noise_share  of encryption;  effect_runs  that effects were looked for in
   unlike          rows that are unlike calibration: kind, rows, said
 """

@@ -253,7 +253,7 @@ def _approximations(plan: Plan) -> list[ApproximationRow]:
     return [
         ApproximationRow(
             a.function, _location(plan, a.location), _source_text(plan, a.location), a.low, a.high, a.degree,
-            a.max_error, a.given, a.form,
+            a.max_error, a.given, a.form, a.may_leave, a.leaving,
         )
         for a in plan.approximations
     ]  # fmt: skip

@@ -173,6 +173,8 @@ class ApproximationRow:
 
     given  whether the user gave the degree; else it follows from the precision asked for
     form   what was taken instead of one polynomial, and what that would cost; "": one polynomial
+    may_leave  whether accepted inputs may take the argument out of the range, or out of its channel's part of it
+    leaving    the estimated share of inputs like those of calibration that do; null: not known
     """
 
     function: str
@@ -184,6 +186,8 @@ class ApproximationRow:
     max_error: float
     given: bool = False
     form: str = ""
+    may_leave: bool = False
+    leaving: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

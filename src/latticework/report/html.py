@@ -26,9 +26,11 @@ from latticework.report.memory_html import keys_in_memory
 from latticework.report.owner_work import owner_html
 from latticework.report.page import fragment, page
 from latticework.report.quantities import (
+    LEAVING,
     as_digits,
     count,
     duration,
+    leaving_text,
     power_of_two,
     real,
     relative_bits,
@@ -183,15 +185,15 @@ def _execution(execution: Execution) -> list[str]:
     if execution.approximations:
         rows = [
             [html_text(a.function), code(a.text), html_text(a.where), f"{real(a.low)} to {real(a.high)}",
-             degree_text(a), small(a.max_error)]
+             degree_text(a), small(a.max_error), leaving_text(a.may_leave, a.leaving)]
             for a in execution.approximations
         ]  # fmt: skip
-        head = ("function", "line", "where", "range", "degree", "max error")
+        head = ("function", "line", "where", "range", "degree", "max error", LEAVING)
         said = "".join(f"<p>{html_text(text)}</p>" for text in approximation_words(execution))
         parts.append(
             section(
                 "Approximations",
-                table(head, rows, numbers=(3, 4, 5), stacked=True) + said,
+                table(head, rows, numbers=(3, 4, 5, 6), stacked=True) + said,
                 "functions replaced by polynomials",
             )
         )

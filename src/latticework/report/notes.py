@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from latticework.analysis.estimate import CostEstimate
 from latticework.cost import CostModel
-from latticework.plan.schema import ClientSpec, Plan
+from latticework.plan.schema import Approximation, ClientSpec, Plan
 from latticework.report.lines import where_text
-from latticework.report.quantities import real
+from latticework.report.quantities import leaving_text, real
 
 
 def table_text(model: CostModel) -> str:
@@ -65,8 +65,8 @@ def plan_notes(plan: Plan, cost: CostEstimate, model: CostModel) -> list[str]:
             notes.append(
                 f"{a.function} at {where_text(plan.locations[a.location])} is approximated for arguments from "
                 f"{real(a.low)} to {real(a.high)}. Inputs whose elements are each in the accepted range can together "
-                "take the argument outside; then results are wrong. Give calibration data that cover what will be "
-                "encrypted."
+                f"take the argument outside; then results are wrong. {_leaving_note(a)} Give calibration data that "
+                "cover what will be encrypted."
             )
     for name, value in cost.trips.items():
         notes.append(f"The run-time count {name} is taken as {value}.")
@@ -75,6 +75,15 @@ def plan_notes(plan: Plan, cost: CostEstimate, model: CostModel) -> list[str]:
     if any(step.op == "if" for step in cost.steps):
         notes.append("Of two branches the slower one is counted.")
     return notes
+
+
+def _leaving_note(a: Approximation) -> str:
+    """How often, where calibration tells."""
+    if a.leaving is None:
+        return "How often is not known: calibration tells too little."
+    channel = ", or out of the part of it that its channel has a polynomial for" if a.form else ""
+    often = leaving_text(a.may_leave, a.leaving)
+    return f"Of inputs like those of calibration, {often} is estimated to do so{channel}, by their tails."
 
 
 def _row_notes(spec: ClientSpec) -> list[str]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from math import log2
 
+from latticework.words.figures import one_in
 from latticework.words.shown import size, three_digits
 
 __all__ = [
+    "LEAVING",
     "count",
     "difference",
     "duration",
+    "leaving_text",
     "power_of_two",
     "rate",
     "real",
@@ -40,6 +43,14 @@ def duration(seconds: float) -> str:
         if seconds >= 0.9995 * unit:
             return f"{three_digits(seconds / unit)} {name}"
     return f"{three_digits(seconds / 1e-9)} ns"
+
+
+LEAVING = "left by"  # of the interval of a function: by so many inputs, as an argument of theirs leaves it
+
+
+def leaving_text(may_leave: bool, share: float | None) -> str:
+    """1 in 120 inputs; none, where the range of what clients send says so."""
+    return "none" if not may_leave else "not known" if share is None else one_in(share)
 
 
 def rate(bits_a_second: float) -> str:

@@ -19,7 +19,18 @@ from latticework.report.lanes_text import lanes_text
 from latticework.report.layout_words import LEGEND, first_slots, layout_words
 from latticework.report.memory import memory_text
 from latticework.report.owner_work import owner_text
-from latticework.report.quantities import as_digits, count, duration, power_of_two, real, share, size, small
+from latticework.report.quantities import (
+    LEAVING,
+    as_digits,
+    count,
+    duration,
+    leaving_text,
+    power_of_two,
+    real,
+    share,
+    size,
+    small,
+)
 from latticework.report.quantities import shape as shape_text
 from latticework.report.text_table import WIDTH, clip, columns
 from latticework.report.wording import (
@@ -135,10 +146,10 @@ def _execution(execution: Execution) -> list[str]:
     if execution.approximations:
         rows = [
             [a.text or a.function, a.function, a.where, f"{real(a.low)} to {real(a.high)}", degree_text(a),
-             small(a.max_error)]
+             small(a.max_error), leaving_text(a.may_leave, a.leaving)]
             for a in execution.approximations
         ]  # fmt: skip
-        head = ("line", "function", "where", "range", "degree", "max error")
+        head = ("line", "function", "where", "range", "degree", "max error", LEAVING)
         lines += ["", "Approximations", *columns(head, rows, left=3)]
         for said in approximation_words(execution):
             lines += ["", *_wrap(said)]

@@ -39,6 +39,14 @@ def write_value(value: object) -> str:
     return large(value) if isinstance(value, int) and value.bit_length() > 1000 else repr(value)
 
 
+RAREST = 1e-6  # rarer is said to be so rare
+
+
+def one_in(share: float) -> str:
+    """1 in 120, of two digits."""
+    return "< 1 in 1,000,000" if share < RAREST else f"1 in {round(float(f'{1 / share:.2g}')):,}"
+
+
 def apart(values: Sequence[float], ends: Sequence[float], shown: int = 6) -> list[str]:
     """Numbers in as few digits (at least `shown`) as leave each on the side of every end that it is on."""
     for digits in range(shown, 18):

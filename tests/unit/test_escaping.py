@@ -121,7 +121,7 @@ def accuracy_report():
     columns = tuple(AccuracyColumn(name, (0, 3), 0.5, 1.0, 0.5, (3,), 0.1, 0.2, off) for name in (HOSTILE, "encrypted"))
     unlike = (UnlikeData("refused", (4,), HOSTILE), UnlikeData("argument", (1, 2), HOSTILE))
     step = DegreeStep(7, 0.1, 1, 2, 0.5, larger_ring=True)
-    function = FunctionAccuracy(HOSTILE, 0, 1, (-1, 1), (1, 2), 1, (3,), True, 0.1, 0.1, 0.2, 0.9, step)
+    function = FunctionAccuracy(HOSTILE, 0, 1, (-1, 1), (1, 2), 1, True, 0.1, (3,), True, 0.1, 0.1, 0.2, 0.9, step)
     lines = tuple(AccuracyLine(HOSTILE, HOSTILE, HOSTILE, 0, 1, 1, (0.1, None, 0.2), f) for f in (None, function))
     return AccuracyReport(HOSTILE, 12, 5, "row", HOSTILE, HOSTILE, 0.1, columns, lines, 0.1, 0.1, 3, unlike, 0)
 

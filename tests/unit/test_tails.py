@@ -62,6 +62,18 @@ def test_runs_are_kept_in_whatever_order_they_come():
     assert (again.lowest, again.highest, again.runs) == (tails.lowest, tails.highest, tails.runs)
 
 
+def test_ends_leave_as_much_as_they_are_asked_to():
+    rng = np.random.default_rng(5)
+    tails = tails_of(rng.normal(size=(300, 6, 4)), -2)
+    for share in (1e-2, 1e-4):
+        ranges = np.transpose(tails.ends(share))
+        assert 0.9 * share <= tails.leaving(ranges) <= 1.1 * share
+        new = rng.normal(size=(50_000, 6, 4))
+        left = np.any((new < ranges[:, :1]) | (new > ranges[:, 1:]), axis=(1, 2))
+        assert left.mean() <= 2 * share
+    assert tails_of(np.ones((LEAST_RUNS - 1, 2))).ends(0.1) is None
+
+
 def test_constants_leave_only_where_they_lie_outside():
     tails = tails_of(np.ones((40, 3)))
     assert tails.leaving([(0.0, 2.0)]) == 0.0

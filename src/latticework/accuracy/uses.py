@@ -81,7 +81,8 @@ class FunctionUse:
         made = None if self.function.smooth else lambda d: self.function.approximate(self.interval, d, data)
         kinks = () if self.function.kinks is None else self.function.kinks.inside(self.interval).places
         curve = Curve(self.function.finite, self.interval, made, smooth=self.function.smooth, kinks=kinks)
-        return curve if channels is None else ChannelCurve(curve, channels)
+        tails = self.op.attrs["tails"]
+        return curve if channels is None else ChannelCurve(curve, channels, None if tails is None else tails[1])
 
     def polynomial(self, degree: int) -> Approximant | CompositeSign:
         """The one of this degree: as given, or chosen."""

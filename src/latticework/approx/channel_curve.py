@@ -14,10 +14,12 @@ import numpy as np
 from latticework.approx.channel_samples import ChannelSamples
 from latticework.approx.chebyshev import FloatArray, Interval, on_interval, to_unit
 from latticework.approx.curve import BETWEEN, BEYOND, Curve
+from latticework.approx.tails import Tails
 from latticework.packing.constants import Approximant, ChannelPolynomial
 
 MARGIN = 0.1  # of the range seen of a channel, by which its own reaches further on each side
 USUAL = 0.75  # of channels, whose distance from their means others are taken to reach
+RARE = 1e-3  # the share of inputs, at most, that are estimated to leave the range of any channel, within that of all
 HIGHEST = 63  # degree up to which channels have polynomials of their own: beyond, fits take long
 DATA_WEIGHT = 0.95  # of the total, of the data; the rest holds the polynomial to the function where there are few
 RIDGE = 1e-3  # weight of coefficients, of that of distances
@@ -29,10 +31,13 @@ class ChannelCurve:
     """Polynomials and their largest errors by degree, as `Curve` has them of one polynomial for all.
 
     shared  those, for high degrees
+    tails   of calibration by channel, where they are known
     """
 
-    def __init__(self, shared: Curve, channels: ChannelSamples, margin: float = MARGIN) -> None:
-        self.shared, self.channels, self.margin = shared, channels, margin
+    def __init__(
+        self, shared: Curve, channels: ChannelSamples, tails: Tails | None = None, margin: float = MARGIN
+    ) -> None:
+        self.shared, self.channels, self.tails, self.margin = shared, channels, tails, margin
         self._polynomials: dict[int, tuple[ChannelPolynomial, float]] = {}
 
     def is_by_channel(self, degree: int) -> bool:
@@ -56,7 +61,8 @@ class ChannelCurve:
         """By channel: what was seen and a margin, within the range of all.
 
         A channel that stayed nearer to its mean than others do, in deviations, did so by chance: it is taken to go as
-        far as three quarters of them.
+        far as three quarters of them. Each is taken to go as far as the tails of calibration reach, too, so that few
+        new inputs leave any: there a polynomial is wrong, and the more so the narrower its range is.
         """
         data = np.array(self.channels.samples)
         least, most, mean, deviation = data[:, 0], data[:, -1], data.mean(axis=1), data.std(axis=1)
@@ -66,8 +72,11 @@ class ChannelCurve:
             below, above = (np.quantile(each, USUAL) for each in both)
             least, most = np.minimum(least, mean - below * deviation), np.maximum(most, mean + above * deviation)
         room = self.margin * np.where(most > least, most - least, np.maximum(np.abs(most), 1.0))
+        least, most = least - room, most + room
+        if self.tails is not None and (rare := self.tails.ends(RARE)) is not None:
+            least, most = np.minimum(least, rare[0]), np.maximum(most, rare[1])
         low, high = self.shared.interval
-        return list(zip(np.maximum(least - room, low).tolist(), np.minimum(most + room, high).tolist(), strict=True))
+        return list(zip(np.maximum(least, low).tolist(), np.minimum(most, high).tolist(), strict=True))
 
     def _at(self, degree: int) -> tuple[ChannelPolynomial, float]:
         if degree not in self._polynomials:

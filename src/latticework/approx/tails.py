@@ -47,6 +47,17 @@ class Tails:
         expected = self._beyond(-np.array(self.lowest), -low) + self._beyond(np.array(self.highest), high)
         return float(-np.expm1(-np.sum(expected)))
 
+    def ends(self, share: float) -> tuple[FloatArray, FloatArray] | None:
+        """By place, where a range has to begin and end so that this share of runs leaves any; None of too few runs."""
+        if self.runs < LEAST_RUNS:
+            return None
+        each = share / (2 * len(self.highest[0]))
+        found = []
+        for farthest in (-np.array(self.lowest), np.array(self.highest)):
+            scale = farthest[1:].mean(axis=0) - farthest[0]
+            found.append(farthest[0] + scale * np.log(max(1.0, len(farthest) / self.runs / each)))
+        return -found[0], found[1]
+
     def _beyond(self, farthest: FloatArray, ends: FloatArray) -> FloatArray:
         """By place, the probability of a run beyond its end."""
         nearest, mean = farthest[0], farthest[1:].mean(axis=0)

@@ -8,11 +8,13 @@ from latticework.report.accuracy_data import AccuracyColumn, AccuracyContents
 from latticework.report.accuracy_drawing import bar, histogram
 from latticework.report.accuracy_lines import (
     FUNCTION_HEAD,
+    LEAVING_HEAD,
     NOISE,
     STEP_HEAD,
     VALUE_HEAD,
     function_row,
     functions_of,
+    leaving_row,
     noise_row,
     part_text,
     span_text,
@@ -129,6 +131,9 @@ def _functions(report: AccuracyContents) -> str:
     drawn = table(("line", "where", "function", "", "share"), bars, numbers=(4,), stacked=True)
     rows = [_cells(function_row(*pair)[:-1]) for pair in functions] + [_cells(noise_row(report)[:-1])]
     listed = table(FUNCTION_HEAD[:-1], rows, numbers=range(2, 8), stacked=True)
+    leaving = [_cells(leaving_row(*pair)) for pair in functions]
+    listed += "<h3>Arguments that leave their intervals</h3>"
+    listed += table(LEAVING_HEAD, leaving, numbers=range(2, 5), stacked=True)
     steps = [_cells(row) for pair in functions if (row := step_row(*pair))]
     more = table(STEP_HEAD, steps, numbers=range(2, 8), stacked=True) if steps else ""
     said = "".join(f"<li>{html_text(words)}</li>" for words in what_tables_mean(report))

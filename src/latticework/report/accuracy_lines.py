@@ -9,18 +9,8 @@ from latticework.report.accuracy_data import AccuracyContents, AccuracyLine, Fun
 from latticework.report.quantities import LEAVING, count, duration, leaving_text, real, small
 from latticework.words.shown import count_noun
 
-FUNCTION_HEAD = (
-    "function",
-    "where",
-    "arguments reach",
-    "interval",
-    LEAVING,
-    "degree",
-    "max error",
-    "reached",
-    "moves",
-    "share",
-)
+FUNCTION_HEAD = ("function", "where", "arguments reach", "interval", "degree", "max error", "reached", "moves", "share")
+LEAVING_HEAD = ("function", "where", "interval", f"{LEAVING}, here", "estimated")
 STEP_HEAD = ("function", "where", "degree", "max error", "levels", "products", "time of a run", "ring")
 VALUE_HEAD = ("value", "where", "reaches", "calibrated", "approximated", "simulated", "encrypted")
 MOST_VALUES = 24
@@ -35,18 +25,23 @@ def functions_of(report: AccuracyContents) -> list[tuple[AccuracyLine, FunctionA
 
 def function_row(line: AccuracyLine, function: FunctionAccuracy) -> list[str]:
     """What a function's polynomial does to the results."""
-    outside = f", outside in {count_noun(function.outside, 'row')}" if function.outside else ""
     return [
-        function.function, line.where, span_text(function.low, function.high) + outside, span_text(*function.interval),
-        leaving_text(function.may_leave, function.leaving),
+        function.function, line.where, span_text(function.low, function.high), span_text(*function.interval),
         "+".join(map(str, function.degree)) + (", given" if function.given else ""), small(function.max_error),
         small(function.reached_error), small(function.effect), part_text(function.share),
     ]  # fmt: skip
 
 
+def leaving_row(line: AccuracyLine, function: FunctionAccuracy) -> list[str]:
+    """How often arguments leave the interval of a function."""
+    here = count_noun(function.outside, "row") if function.outside else "none"
+    estimated = leaving_text(function.may_leave, function.leaving)
+    return [function.function, line.where, span_text(*function.interval), here, estimated]
+
+
 def noise_row(report: AccuracyContents) -> list[str]:
     """The same of encryption."""
-    return [NOISE, *[""] * 7, small(report.noise_effect), part_text(report.noise_share)]
+    return [NOISE, *[""] * 6, small(report.noise_effect), part_text(report.noise_share)]
 
 
 def step_row(line: AccuracyLine, function: FunctionAccuracy) -> list[str]:
@@ -88,8 +83,8 @@ def what_tables_mean(report: AccuracyContents) -> Sequence[str]:
         "max error: largest distance of the polynomial from the function on its interval; reached: of the arguments in "
         f"these data; moves: how far it alone moves a result, to the largest of calibration, in {report.effect_runs} "
         "runs; share: of what all functions and the noise do, each by itself",
-        f"{LEAVING}: so many inputs like those of calibration are estimated to take an argument out of the interval, "
-        "or of its channel's part if channels have polynomials of their own; results may be wrong then",
+        f"{LEAVING}: rows that take an argument out of the interval, or of its channel's part of that if channels have "
+        "polynomials of their own, where results may be wrong; estimated: of new inputs like those of calibration",
         "a step more: the highest degree for as many levels as now, or if it has that, for one more; its time is an "
         "estimate by the cost table",
     )

@@ -9,10 +9,12 @@ from itertools import groupby
 from latticework.report.accuracy_data import AccuracyColumn, AccuracyContents
 from latticework.report.accuracy_lines import (
     FUNCTION_HEAD,
+    LEAVING_HEAD,
     STEP_HEAD,
     VALUE_HEAD,
     function_row,
     functions_of,
+    leaving_row,
     noise_row,
     step_row,
     value_row,
@@ -54,6 +56,8 @@ def _lines(report: AccuracyContents) -> list[str]:
         rows = [_with_place(function_row(*pair)) for pair in functions]
         found += ["", "functions as polynomials, and what each does to results"]
         found += columns(_with_place(FUNCTION_HEAD), [*rows, _with_place(noise_row(report))])
+        leaving = [_with_place(leaving_row(*pair)) for pair in functions]
+        found += ["", "arguments that leave their intervals", *columns(_with_place(LEAVING_HEAD), leaving)]
         steps = [_with_place(row) for pair in functions if (row := step_row(*pair))]
         found += ["", "one step more of degree", *columns(_with_place(STEP_HEAD), steps)] if steps else []
         found += [line for said in what_tables_mean(report) for line in _wrapped(said, "  ")]

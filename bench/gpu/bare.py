@@ -21,5 +21,5 @@ class Missing(ModuleType):
 
 def stand_in() -> None:
     """For this process, before anything of latticework is imported."""
-    if find_spec("rich") is None:
+    if "rich" not in sys.modules and find_spec("rich") is None:
         sys.modules.update({name: Missing(name) for name in MODULES})

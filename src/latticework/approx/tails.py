@@ -63,7 +63,7 @@ class Tails:
         nearest, mean = farthest[0], farthest[1:].mean(axis=0)
         room, scale = ends - nearest, mean - nearest
         with np.errstate(divide="ignore", invalid="ignore"):
-            tail = np.where(room <= 0.0, 1.0, np.where(scale > 0.0, np.exp(-room / scale), 0.0))
+            tail = np.where(room <= 0.0, 1.0, np.where(scale > 0.0, np.exp(-np.maximum(room, 0.0) / scale), 0.0))
         return np.asarray(len(farthest) / self.runs * tail)
 
 

@@ -15,6 +15,7 @@
 #include "maps/key_switches.hpp"
 #include "maps/pairing.hpp"
 #include "maps/separable.hpp"
+#include "maps/series.hpp"
 #include "math/error.hpp"
 
 namespace nb = nanobind;
@@ -212,6 +213,24 @@ bool add_diagonal(const Weights& weights, const Bounds& bounds, std::int64_t ste
   return maps::add_diagonal(weights.data(), bounds.data(), slots, steps, sums.data());
 }
 
+using SeriesTable = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+Vector series(const Weights& x, const SeriesTable& coefficients, std::size_t elements) {
+  const std::size_t terms = coefficients.shape(0), channels = coefficients.shape(1);
+  require(terms >= 1 && channels >= 1 && elements >= 1, ErrorKind::kShape, "a series has at least one term");
+  require(x.size() % channels == 0 && x.size() / channels % elements == 0, ErrorKind::kShape,
+          std::to_string(x.size()) + " numbers are no rows of " + std::to_string(channels) + " channels of " +
+              std::to_string(elements));
+  auto values = std::make_unique_for_overwrite<double[]>(x.size());
+  {
+    const nb::gil_scoped_release released;
+    maps::evaluate_series({x.size() / channels / elements, channels, elements, coefficients.data(), terms}, x.data(),
+                          values.get());
+  }
+  const nb::capsule owner(values.get(), [](void* array) noexcept { delete[] static_cast<double*>(array); });
+  return Vector(values.release(), {x.size()}, owner);
+}
+
 }  // namespace
 
 void bind_maps(nb::module_& m) {
@@ -234,6 +253,8 @@ void bind_maps(nb::module_& m) {
            "turned"_a, "factor"_a, "Diagonal (out, in_, steps), turned left and times a factor; shape (slots,).");
   m.def("add_diagonal", &add_diagonal, "weights"_a, "bounds"_a, "steps"_a, "sums"_a,
         "Add what a diagonal makes of bounds of an input vector to those of an output; whether its weights differ.");
+  m.def("series", &series, "x"_a, "coefficients"_a, "elements"_a,
+        "Chebyshev series (terms, channels) at rows of so many numbers of each channel: the bits of NumPy's chebval.");
 }
 
 }  // namespace lw

@@ -91,6 +91,15 @@ class maps:
                 and of squared sizes
         """
 
+    @staticmethod
+    def series(x: _Floats, coefficients: _Floats, elements: int) -> _Floats:
+        """Chebyshev series at numbers, each of its channel: the bits of NumPy's chebval.
+
+        x             (runs * channels * elements,)
+        coefficients  (terms, channels), lowest degree first
+        raises        ValueError where numbers are no such rows
+        """
+
 # The search for schedules and lanes of scalar circuits
 
 class lanes:

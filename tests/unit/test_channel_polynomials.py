@@ -140,8 +140,8 @@ def test_encrypted_it_is_what_it_is_in_the_clear(program, data):
     told = found.reveal()
     approximated = model.accuracy(data[5:6], progress=False)
     assert np.max(np.abs(told - program(data[5]))) <= 1.1 * max(a.max_error for a in model.plan.approximations)
-    assert np.allclose(told, np.ravel(model.simulate(data[5])).reshape(told.shape), rtol=0, atol=2e-3)
-    assert approximated.columns[1].error == pytest.approx(np.max(np.abs(told - program(data[5]))), abs=2e-3)
+    assert np.allclose(told, np.ravel(model.simulate(data[5])).reshape(told.shape), rtol=0, atol=5e-3)
+    assert approximated.columns[1].error == pytest.approx(np.max(np.abs(told - program(data[5]))), abs=5e-3)
 
 
 def test_rows_of_a_batch_have_the_same_polynomials(compiled):

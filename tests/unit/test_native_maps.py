@@ -5,6 +5,7 @@ import pytest
 
 from latticework._core import maps
 from latticework.packing.loop_nests.giant_order import ORDERS, turns
+from latticework.packing.series import series_at
 
 SLOTS = 32
 
@@ -129,3 +130,33 @@ def test_bounds_of_a_diagonal():
     ]  # fmt: skip
     assert np.array_equal(sums, before + added)
     assert not maps.add_diagonal(np.full(SLOTS, 2.0), bounds, 0, sums)
+
+
+@pytest.mark.parametrize(
+    "shape, axis", [((), None), ((37,), None), ((3, 5, 7), None), ((3, 4, 9, 5), -3), ((2, 37), 0)]
+)
+@pytest.mark.parametrize("terms", [1, 2, 3, 24])
+def test_series_have_the_bits_of_numpys(shape, axis, terms):
+    rng = np.random.default_rng(terms)
+    x = np.asarray(rng.uniform(-1.1, 1.1, shape))
+    table = rng.normal(size=terms if axis is None or axis == 0 else (terms, shape[axis]))
+    if axis == 0:  # of each element its own
+        table, axis = rng.normal(size=(terms, shape[-1])), None
+    lying = table if axis is None else table.reshape(*table.shape, *(1,) * (-axis - 1))
+    expected = np.polynomial.chebyshev.chebval(x, lying, tensor=False)
+    found = series_at(x, table, axis)
+    assert found.shape == np.shape(expected)
+    assert found.tobytes() == np.asarray(expected).tobytes()
+
+
+def test_series_of_what_is_no_number():
+    x, coefficients = np.array([np.nan, np.inf, -np.inf, 1e308] * 3), [1.0, -2.0, 3.0, 0.5]
+    with np.errstate(all="ignore"):
+        expected = np.polynomial.chebyshev.chebval(x, coefficients)
+    assert np.array_equal(series_at(x, coefficients), expected, equal_nan=True)
+    assert series_at(np.zeros((0, 3)), coefficients).shape == (0, 3)
+
+
+def test_series_refuse_numbers_that_are_no_rows():
+    with pytest.raises(ValueError, match="7 numbers are no rows of 2 channels of 3"):
+        maps.series(np.zeros(7), np.zeros((2, 2)), 3)

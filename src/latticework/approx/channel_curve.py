@@ -16,6 +16,7 @@ from latticework.approx.chebyshev import FloatArray, Interval, on_interval, to_u
 from latticework.approx.curve import BETWEEN, BEYOND, Curve
 from latticework.approx.tails import Tails
 from latticework.packing.constants import Approximant, ChannelPolynomial
+from latticework.packing.series import series_at
 
 MARGIN = 0.1  # of the range seen of a channel, by which its own reaches further on each side
 USUAL = 0.75  # of channels, whose distance from their means others are taken to reach
@@ -112,7 +113,7 @@ class ChannelCurve:
         if len(self.shared.kinks):
             kinks = np.clip(self.shared.kinks, ranges[:, :1], ranges[:, 1:])
             x = np.concatenate([x, kinks], axis=1)
-        found = np.polynomial.chebyshev.chebval(to_unit(x, self.shared.interval), table.T[..., None], tensor=False)
+        found = series_at(to_unit(x, self.shared.interval), table.T, axis=-2)
         return float(np.max(np.abs(found - self.shared._beyond(x))))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.packing.pack import FloatArray
+from latticework.packing.series import series_at
 from latticework.sums import add_up
 
 Interval = tuple[float, float]
@@ -94,8 +95,7 @@ class IntervalPolynomial(Series):
         if self.basis == "power":
             power: FloatArray = np.polynomial.polynomial.polyval(np.asarray(x), np.asarray(self.coefficients))
             return power
-        series: FloatArray = np.polynomial.chebyshev.chebval(self.to_unit(x), np.asarray(self.coefficients))
-        return series
+        return series_at(self.to_unit(x), self.coefficients)
 
     @property
     def arguments(self) -> Interval | None:
@@ -171,7 +171,7 @@ class KinkedPolynomial(Approximant):
             value = t - place
             for stage in self.stages[:-1]:
                 value = stage(value)
-            total = total + (t - place) * np.polynomial.chebyshev.chebval(value, np.asarray(self.last(number)))
+            total = total + (t - place) * series_at(value, self.last(number))
         return np.asarray(total)
 
     def last(self, number: int) -> tuple[float, ...]:

@@ -19,6 +19,7 @@ from latticework.packing.hashed import HashedOnce
 from latticework.packing.loop_nests.const_ref import ConstRef
 from latticework.packing.loop_nests.nest import Access, LoopNest
 from latticework.packing.pack import FloatArray, IntArray, PackMap
+from latticework.packing.series import series_at
 
 NOWHERE = -1  # in the place of a channel's number, where no element lies
 
@@ -56,8 +57,9 @@ class ChannelPolynomial(Series, HashedOnce):
 
     def __call__(self, x: npt.ArrayLike) -> FloatArray:
         """Evaluate elementwise: a tensor, or vectors (..., slots) or (..., count, slots)."""
-        coefficients = self.spread(self.coefficients)
-        return np.asarray(np.polynomial.chebyshev.chebval(self.to_unit(x), coefficients, tensor=False))
+        if self.pack is None:
+            return series_at(self.to_unit(x), self.coefficients, self.axis)
+        return series_at(self.to_unit(x), self.spread(self.coefficients))
 
     def spread(self, values: FloatArray) -> FloatArray:
         """Numbers (..., channels) as they meet arguments: 0 where no element lies."""

@@ -1,0 +1,21 @@
+// Chebyshev series of many numbers, whose coefficients may differ from channel to channel.
+#pragma once
+
+#include <cstddef>
+
+namespace lw::maps {
+
+/// Numbers in `runs` times `channels` rows of so many elements, and for each channel a series of so many terms.
+///
+/// coefficients  (terms, channels), lowest degree first
+struct ChannelSeries {
+  std::size_t runs, channels, elements;
+  const double* coefficients;
+  std::size_t terms;
+};
+
+/// Each number's value of its channel's series, by Clenshaw's recurrence in the order of NumPy's chebval: the same
+/// bits.
+void evaluate_series(const ChannelSeries& series, const double* x, double* out);
+
+}  // namespace lw::maps

@@ -80,6 +80,13 @@ def test_constants_leave_only_where_they_lie_outside():
     assert tails.leaving([(0.0, 0.5)]) > 0.05
 
 
+@pytest.mark.parametrize("largest", [0.1, 0.3, 0.0634294637, 0.07824214])
+def test_runs_that_end_alike_have_no_tail_however_their_mean_is_rounded(largest):
+    tails = tails_of(np.full((768, 1), largest))
+    assert tails.leaving([(-1.0, 1.0)]) == 0.0
+    assert tails.leaving([(-1.0, largest / 2)]) > 0.0
+
+
 @lossy
 def test_programs_tell_it_by_line_and_new_inputs_do_it_about_as_often():
     """In plan and file, report and accuracy, of channels too; where inputs cannot, none does."""

@@ -61,9 +61,9 @@ class Tails:
     def _beyond(self, farthest: FloatArray, ends: FloatArray) -> FloatArray:
         """By place, the probability of a run beyond its end."""
         nearest, mean = farthest[0], farthest[1:].mean(axis=0)
-        room, scale = ends - nearest, mean - nearest
+        room, scale = np.maximum(ends - nearest, 0.0), np.maximum(mean - nearest, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            tail = np.where(room <= 0.0, 1.0, np.where(scale > 0.0, np.exp(-np.maximum(room, 0.0) / scale), 0.0))
+            tail = np.where(room <= 0.0, 1.0, np.where(scale > 0.0, np.exp(-room / scale), 0.0))
         return np.asarray(len(farthest) / self.runs * tail)
 
 

@@ -25,7 +25,7 @@ from latticework.compiler.stages import TracedProgram, Vectors
 from latticework.cost import CostModel
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend import Program
-from latticework.frontend.samples import Sample, telling_samples
+from latticework.frontend.samples import Sample, spaced, telling_samples
 from latticework.ir import PassEvent
 from latticework.levels import keep_whole_origins
 from latticework.levels.depth import UnknownTripsError, spent_by
@@ -54,6 +54,7 @@ from latticework.plan.weighed import WeighedChain
 from latticework.techniques import Techniques
 
 RANGED_SAMPLES = 16  # on which values are looked at, for their ranges, beside those with the largest tensors
+GLANCED_SAMPLES = 4  # that are enough for a guess whether bootstraps pay
 LEAST_TRANSFORMS, TRANSFORMS_A_LEVEL = 9000, 1500  # of rows, that a bootstrap takes in any set, and for each level left
 LEAST_LIMBS = 3  # at the floor of any set
 COMPARED = 2  # chains on which bootstraps are placed, of those that promise to be quickest
@@ -164,7 +165,8 @@ class BootstrapSearch:
             return False
         with suppress(UserError):
             prices = self.prices(ranked[0][1], vectors)
-            made = with_bootstraps(vectors, ranges_of(vectors, self.samples), prices)
+            some = [self.samples[i] for i in spaced(len(self.samples), GLANCED_SAMPLES)]
+            made = with_bootstraps(vectors, ranges_of(vectors, some), prices)
             return program_seconds(made.flat or made.module, prices, trips) < seconds
         return False
 

@@ -3,10 +3,12 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 import latticework as lw
 from latticework.compiler.pipeline import to_tensors
-from latticework.frontend.samples import telling_samples
+from latticework.frontend import samples as samples_module
+from latticework.frontend.samples import SampleSizes, telling_samples
 
 
 def test_noise_is_measured_where_it_is_large_though_outputs_are_small() -> None:
@@ -56,3 +58,24 @@ def test_samples_that_tell_are_spaced_ones_and_those_with_the_largest_values() -
     samples[11]["n"] = 8
     assert set(telling_samples(module, samples, 3)) == {0, 11, 23, 24, 49}
     assert telling_samples(module, samples[:1], 3) == [0]
+
+
+def test_what_is_known_of_samples_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    @lw.program
+    def program(x: lw.Secret[2]) -> Any:
+        return x * x[0] - x[1]
+
+    rng = np.random.default_rng(2)
+    module = to_tensors(program, (), {"x": rng.uniform(-1, 1, 2)})
+    samples = [{"x": x} for x in rng.uniform(-1, 1, (40, 2))]
+    others = [{"x": 3.0 * x["x"]} for x in reversed(samples)]
+    ran: list[Any] = []
+    run = samples_module.interpret
+    monkeypatch.setattr(samples_module, "interpret", lambda *args, **more: (ran.append(args), run(*args, **more))[1])
+    sizes = SampleSizes()
+    for count in (1, 7):
+        assert telling_samples(module, samples, count, sizes) == telling_samples(module, samples, count)
+    begun = len(ran)
+    telling_samples(module, samples, 3, sizes)
+    assert len(ran) - begun <= 2  # how often loops turn
+    assert telling_samples(module, others, 3, sizes) == telling_samples(module, others, 3)

@@ -354,7 +354,7 @@ def ranges_of(vectors: Vectors, samples: Sequence[Sample]) -> Ranges:
     """How large the values of a program are on some of the samples, those with its largest tensors among them."""
     assert vectors.flat is not None
     runs = []
-    for sample in (samples[i] for i in telling_samples(vectors.placed, samples, RANGED_SAMPLES)):
+    for sample in (samples[i] for i in telling_samples(vectors.placed, samples, RANGED_SAMPLES, vectors.sizes)):
         packed = zip(vectors.placed.input_names, vectors.inputs, strict=True)
         runs.append({name: sample[name] if pack is None else pack.pack(sample[name]) for name, pack in packed})
     held = {number: find_held(tensor.pack) for number, tensor in enumerate(vectors.tensors)}

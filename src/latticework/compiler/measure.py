@@ -42,7 +42,7 @@ class Measure:
     def __init__(self, vectors: Vectors, samples: Sequence[Sample]) -> None:
         integers = [n for n, pack in zip(vectors.placed.input_names, vectors.inputs, strict=True) if pack is None]
         # Bootstraps lose bits of what is large, whatever becomes of it; elsewhere outputs say enough.
-        told = set() if vectors.residual is None else set(telling_samples(vectors.placed, samples, 1))
+        told = set() if vectors.residual is None else set(telling_samples(vectors.placed, samples, 1, vectors.sizes))
         alike: dict[tuple[int, ...], list[int]] = defaultdict(list)
         for number, sample in enumerate(samples):
             alike[tuple(int(sample[name]) for name in integers)].append(number)

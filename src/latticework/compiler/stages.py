@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from latticework.accuracy import Fitted, StandIn
 from latticework.codegen.emit import Code
+from latticework.frontend.samples import SampleSizes
 from latticework.ir import Loc, Module, Op, Value
 from latticework.ops.lower import PlacedTensor
 from latticework.packing.keys import KeyManifest
@@ -76,6 +77,7 @@ class Vectors:
     residual   levels that bootstraps leave on the chain that the bootstraps in `flat` are for, if there are any
     fed        numbers of outputs that are an input of the next run -> the number of that input
     rows       of a batch that are interleaved in `slots`, and computed in one run; `placed` is of one of them
+    sizes      of the values of `placed` on samples, as far as they were asked for
     """
 
     placed: Module
@@ -94,6 +96,7 @@ class Vectors:
     residual: int | None = None
     fed: Mapping[int, int] = field(default_factory=dict)
     rows: int = 1
+    sizes: SampleSizes = field(default_factory=SampleSizes, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from latticework.dialects.tensor import TensorType
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
@@ -140,24 +141,52 @@ def spaced(total: int, count: int) -> list[int]:
     return [int(i) for i in np.unique(np.linspace(0, total - 1, min(count, total)).astype(int))]
 
 
-def telling_samples(module: Module, samples: Sequence[Sample], count: int) -> list[int]:
+class SampleSizes:
+    """How large every value is in runs of a module on samples, kept for who asks next about the same ones."""
+
+    def __init__(self) -> None:
+        self._asked: tuple[Module, Sequence[Sample]] | None = None
+        self._columns: dict[Value, int] = {}
+        self._rows: dict[int, npt.NDArray[np.float64]] = {}
+
+    def of(self, module: Module, samples: Sequence[Sample], number: int) -> dict[Value, float]:
+        """The largest number of each value in a sample's run; NaN where there is one."""
+        if self._asked is None or self._asked[0] is not module or self._asked[1] is not samples:
+            self._asked, self._columns, self._rows = (module, samples), {}, {}
+        if number not in self._rows:
+            largest: dict[Value, float] = {}
+
+            def note(value: Value, array: Any) -> None:
+                size = float(np.max(np.abs(array), initial=0.0))
+                if not size <= largest.get(value, -1.0):
+                    largest[value] = size
+
+            interpret(module, samples[number], on_value=note)
+            places = [self._columns.setdefault(value, len(self._columns)) for value in largest]
+            row = np.full(len(self._columns), -1.0)
+            row[places] = list(largest.values())
+            self._rows[number] = row
+        return dict(zip(self._columns, self._rows[number].tolist(), strict=False))
+
+
+def telling_samples(
+    module: Module, samples: Sequence[Sample], count: int, sizes: SampleSizes | None = None
+) -> list[int]:
     """Numbers of samples that show what values can be: `count` evenly spaced ones, and where any value is largest.
 
     One sample among thousands may be the only one in which a value is large, and its results may be small.
-    Cost: that of running the module on all samples, fewer where its loops make many turns.
+    Cost: that of running the module on all samples, fewer where its loops make many turns; none for  sizes  that were
+    asked about them before.
     """
+    known = sizes or SampleSizes()
     with np.errstate(over="ignore", invalid="ignore"):
         run = spaced(len(samples), affordable_samples(module, samples[0], MOST_SAMPLES))
         found = set(spaced(len(samples), affordable_samples(module, samples[0], count)))
         largest: dict[Value, tuple[float, int]] = {}
         for number in sorted(found) + [n for n in run if n not in found]:  # of samples alike, a spaced one
-
-            def note(value: Value, array: Any, number: int = number) -> None:
-                size = float(np.max(np.abs(array), initial=0.0))
+            for value, size in known.of(module, samples, number).items():
                 if not size <= largest.get(value, (-1.0, 0))[0]:
                     largest[value] = size, number
-
-            interpret(module, samples[number], on_value=note)
     return sorted(found | {number for _, number in largest.values()})
 
 

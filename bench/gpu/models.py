@@ -24,7 +24,7 @@ import latticework as lw  # noqa: E402
 from bench.gpu.part import line, write  # noqa: E402
 from bench.reports import Row, report  # noqa: E402
 from bench.xehe.parts import conditions  # noqa: E402
-from bench.xehe.place import DEVICES, HOST, Place  # noqa: E402
+from bench.xehe.place import COUNTED, DEVICES, HOST, Place  # noqa: E402
 
 SAVED_ROWS = 4
 WORST = 1 / 4  # of the largest output, that a row may be off: polynomials stand for functions
@@ -34,7 +34,7 @@ PLAN, DATA = ".lwplan", ".npz"
 def save(name: str, folder: Path, digits: Path | None) -> None:
     """Compile a model of the zoo; keep its plan, rows that it has not seen, and what it says of them itself."""
     from bench.zoo.cases import ENTRIES
-    from bench.zoo.measure import _as_input
+    from bench.zoo.measure import as_input
 
     entry = ENTRIES[name]
     found = entry.made(entry.prepare(digits) if entry.of_digits else entry.prepare())
@@ -42,7 +42,7 @@ def save(name: str, folder: Path, digits: Path | None) -> None:
     inputs = found.rows if isinstance(found.rows, tuple) else (found.rows,)
     kept: dict[str, Any] = {}
     for row in range(min(SAVED_ROWS, len(inputs[0]))):
-        values = [_as_input(model, place, each[row]) for place, each in enumerate(inputs)]
+        values = [as_input(model, place, each[row]) for place, each in enumerate(inputs)]
         kept |= {f"{row}.{place}": value for place, value in enumerate(values)}
         kept[f"{row}.expected"] = numbers(found.program(*values))
     model.save(folder / f"{name}{PLAN}")
@@ -89,8 +89,12 @@ def rows_of(place: Place, folder: Path, name: str, memory: str | None, host: boo
         "the host's bytes": same, "rows": SAVED_ROWS, "of the same argmax": agreeing,
     }  # fmt: skip
     checked, source = same is not False and agreeing == SAVED_ROWS and max(wrong) <= WORST, HOST if host else None
-    yield Row(f"{name}, first run", "time", "s", taken[0], checked=checked)
-    yield Row(name, "time", "s", median(taken[1:]), seconds, source, checked=checked, details=details)
+    first, later, note = taken[0], median(taken[1:]), None
+    if not place.is_timed:
+        first = later = seconds = source = None
+        note = COUNTED
+    yield Row(f"{name}, first run", "time", "s", first, checked=checked, note=note)
+    yield Row(name, "time", "s", later, seconds, source, checked=checked, note=note, details=details)
     yield Row(name, "largest error", "of the largest", max(wrong), checked=checked)
 
 
@@ -109,12 +113,20 @@ def main() -> int:
     there = sorted(path.stem for path in given.folder.glob(f"*{PLAN}"))
     names = there if given.only is None else given.only.split(",")
     if given.what == "save":
+        from bench.zoo.cases import ENTRIES
+
+        if given.only is None or (unknown := [name for name in names if name not in ENTRIES]):
+            said = "say which" if given.only is None else f"no model is {', '.join(unknown)}"
+            parser.error(f"save: {said}, --only NAMES by commas; there are {', '.join(ENTRIES)}")
         given.folder.mkdir(parents=True, exist_ok=True)
         for name in names:
             save(name, given.folder, given.digits)
         return 0
     if given.output is None:
         parser.error("run: give --output FILE")
+    missing = [name for name in names if name not in there]
+    if missing or not names:
+        parser.error(f"run: no plan{' of ' + ', '.join(missing) if names else ''} in {given.folder}; `save` makes them")
     place, rows = Place.of(given.device), list[Row]()
     for name in names:
         for row in rows_of(place, given.folder, name, given.memory, name in given.host.split(",")):

@@ -83,7 +83,7 @@ def _run(
     """
     clock = time.process_time if threads == 1 else time.perf_counter
     row = tuple(each[0] for each in found.rows) if isinstance(found.rows, tuple) else (found.rows[0],)
-    row = tuple(_as_input(model, place, value) for place, value in enumerate(row))
+    row = tuple(as_input(model, place, value) for place, value in enumerate(row))
     runs, around = [], []
     for _ in range(1 + later):
         started = clock()
@@ -112,7 +112,7 @@ def _reveal(found: Any) -> None:
         each.reveal()
 
 
-def _as_input(model: lw.Model, place: int, value: Any) -> Any:
+def as_input(model: lw.Model, place: int, value: Any) -> Any:
     """A row of an input that holds any number of rows is a stack of one."""
     shapes = list(model.plan.client.inputs)
     array = np.asarray(value)

@@ -12,6 +12,7 @@ from latticework.commands.benchmarks import suites
 from latticework.errors import UserError
 
 bench_suites = suites()  # puts the source tree on the path
+from bench.gpu import models as gpu_models  # noqa: E402
 from bench.gpu import part as gpu_part  # noqa: E402
 from bench.gpu.equality import equal  # noqa: E402
 from bench.reports import Row, rounded  # noqa: E402
@@ -219,3 +220,40 @@ def test_programs_are_equal_on_the_device(sim):
 def test_conditions_say_what_was_measured(sim):
     found = conditions(sim)
     assert found["second tile"] == "two queues on one device" and "two unnamed GPUs" in found["published"]
+
+
+def run_models(monkeypatch, *arguments):
+    monkeypatch.setattr("sys.argv", ["models", *map(str, arguments)])
+    return gpu_models.main()
+
+
+def test_models_are_saved_and_run_on_the_device_as_on_the_host(tmp_path, monkeypatch, sim):
+    found = tmp_path / "found.json"
+    assert run_models(monkeypatch, "save", tmp_path / "kept", "--only", "logistic") == 0
+    assert (
+        run_models(monkeypatch, "run", tmp_path / "kept", "--device", "sim", "--host", "logistic", "--output", found)
+        == 0
+    )
+    first, later, error = json.loads(found.read_text())["rows"]
+    assert later["details"]["the host's bytes"] is True and later["details"]["of the same argmax"] == 4
+    assert first["ours"] is later["ours"] is None and 0.0 < error["ours"] < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("save", "kept"), "say which, --only NAMES"),
+        (
+            ("save", "kept", "--only", "logistic,others"),
+            "no model is others, --only NAMES by commas; there are logistic",
+        ),
+        (("run", "kept", "--output", "found.json"), "no plan in kept; `save` makes them"),
+        (("run", "kept", "--only", "icalabel", "--output", "found.json"), "no plan of icalabel in kept"),
+        (("run", "kept"), "give --output FILE"),
+    ],
+)
+def test_models_that_are_not_there_are_named(tmp_path, monkeypatch, capsys, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit):
+        run_models(monkeypatch, *arguments)
+    assert said in capsys.readouterr().err.replace("\n", " ")

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework import _core
-
-FloatArray = npt.NDArray[np.float64]
+from latticework.packing.pack import FloatArray
 
 
 def series_at(x: npt.ArrayLike, coefficients: npt.ArrayLike, axis: int | None = None) -> FloatArray:

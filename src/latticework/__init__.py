@@ -184,7 +184,7 @@ def _load_extension() -> ModuleType:
     """The C++ extension; where it cannot be loaded or rebuilt, an ImportError that says what to do."""
     try:
         return import_module(f"{__name__}._core")
-    except Exception as error:
+    except ImportError as error:
         raise import_module(f"{__name__}.words.extension").explain(error) from error
 
 

@@ -12,7 +12,8 @@ from rich.console import Console
 from bench.coyote.cases import Case, cases
 from bench.coyote.means import Means
 from bench.coyote.measuring import PLAIN_BITS, RING_DEGREE, How, compiled, measure
-from bench.coyote.outcomes import LARGE, Outcome, rows_of
+from bench.coyote.outcomes import Outcome, rows_of
+from bench.coyote.published import LARGE
 from bench.coyote.studies import STUDIES
 from bench.coyote.tables import table
 from bench.rows import PLAIN_WIDTH, Row, report, show

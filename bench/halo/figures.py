@@ -9,6 +9,8 @@ from typing import Any
 from bench.halo.cases import Case, Size
 from bench.halo.encrypted import CompileFigures, RunFigures
 from bench.halo.published import (
+    code_target,
+    compile_target,
     floor_of,
     published_bootstraps,
     published_code_bytes,
@@ -20,8 +22,9 @@ from bench.halo.scores import SCORES, Quality
 from bench.halo.stages import ON_DATA
 from bench.rows import Row
 
-COMPILE_SECONDS, DATA_SECONDS = 10.0, 60.0  # of stages that do not run the program on data, and of those that do
-PLAN_BYTES = 128 * 1024
+# Of stages that do not run the program on data, where the paper states no time, and of those that do: HALO has none.
+COMPILE_SECONDS, DATA_SECONDS = 10.0, 60.0
+PLAN_BYTES = 128 * 1024  # where the paper states no size
 NEAR = 1.25  # times, that what is measured may be off from what is predicted
 SCORE_MARGIN = 0.01
 COMPILED, PLAN = "compile, without stages on data", "plan"
@@ -39,13 +42,14 @@ def compile_rows(case: Case, found: CompileFigures, where: str) -> Iterator[Row]
         ("compile, stages on data", DATA_SECONDS, lambda stage: stage in ON_DATA),
     ):
         taken = {stage: seconds for stage, seconds in stages.items() if is_counted(stage)}
-        published = published_seconds(case.name) if limit == COMPILE_SECONDS else None
+        published = published_seconds(case.name) if metric == COMPILED else None
         source = None if published is None else "HALO, table 6"
-        yield Row(shown, metric, "s", sum(taken.values()), published, source, limit, checked=True, details=taken)
+        target = limit if published is None else compile_target(case.name, limit)
+        yield Row(shown, metric, "s", sum(taken.values()), published, source, target, checked=True, details=taken)
     published = published_code_bytes(case.name)
     yield Row(
         shown, PLAN, "bytes", found.plan_bytes, published, None if published is None else "HALO, table 7, bootstraps "
-        "one instruction each", PLAN_BYTES, checked=True,
+        "one instruction each", code_target(case.name, PLAN_BYTES), checked=True,
         details={"keys stored, bytes": found.key_bytes, "encoded constants, bytes": found.constant_bytes},
     )  # fmt: skip
 

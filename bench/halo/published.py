@@ -52,6 +52,16 @@ def published_code_bytes(case: str) -> float | None:
     return None if found is None else 1024 * found
 
 
+def compile_target(case: str, limit: float) -> float:
+    """Seconds that compiling, or a part of it, may take: what the paper states, where it does and the limit is more."""
+    return min(limit, published_seconds(case) or limit)
+
+
+def code_target(case: str, limit: float) -> float:
+    """Bytes that a plan may take, by the same rule."""
+    return min(limit, published_code_bytes(case) or limit)
+
+
 def shown_size(size: tuple[int, ...]) -> str:
     """Numbers of iterations as the paper writes them: 4x2."""
     return "x".join(map(str, size))

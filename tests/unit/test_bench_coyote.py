@@ -57,7 +57,8 @@ NUMPY = {
 def test_the_tables_are_whole():
     assert [name for name, case in ALL.items() if case.table == TABLE_1] == list(table1())
     assert len(table1()) == 39
-    assert sum(row.speedup is not None for row in table1().values()) == 18
+    stated = {name: row.speedup for name, row in table1().items() if row.speedup is not None}
+    assert len(stated) == 19 and stated["mm.16.blocked"] == pytest.approx(1.323, abs=5e-4)
     assert {name.removesuffix(f".{c}") for name in ALL for c in CLASSES} >= set(table2())
 
 

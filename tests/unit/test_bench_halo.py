@@ -28,7 +28,7 @@ from bench.halo.encrypted import (  # noqa: E402
 )
 from bench.halo.figures import compile_rows, failed_row, flat_rows, run_rows  # noqa: E402
 from bench.halo.programs import PROGRAMS  # noqa: E402
-from bench.halo.published import rmse_of  # noqa: E402
+from bench.halo.published import code_target, compile_target, rmse_of  # noqa: E402
 from bench.halo.scores import SCORES, outputs_of, quality  # noqa: E402
 from bench.halo.simulated import SimulationFigures, run_simulated, simulation_rows  # noqa: E402
 from bench.halo.stages import LAY_OUT, MEASURE, PLACE, TRACE, WRITE  # noqa: E402
@@ -70,6 +70,10 @@ def test_rows_of_a_run(encrypted):
     rows = {row.metric: row for row in [*compile_rows(SMALL, compiled, "T11"), *run_rows(SMALL, run, "T11")]}
     assert rows["error"].meets and rows["RMSE"].reference == rmse_of("linear")[0]
     assert rows["plan"].ours == compiled.plan_bytes
+    assert rows["plan"].target == rows["plan"].reference == pytest.approx(5.946 * 1024)
+    compiling = rows["compile, without stages on data"]
+    assert compiling.target == compiling.reference == 0.041
+    assert (compile_target("linear", 0.01), compile_target("pca", 10.0), code_target("pca", 5.0)) == (0.01, 10.0, 5.0)
     beyond = replace(run, quality=replace(run.quality, error=2 * run.quality.bound), why_fewer="no time")
     rows = {row.metric: row for row in run_rows(SMALL, beyond, "T11")}
     assert rows["error"].meets is False and rows["bootstraps"].note == "no time"

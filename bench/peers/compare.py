@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.peers.environments import PEERS, Unavailable, environment
+from bench.peers.installation import NATIVE, Native
 from bench.peers.process import Failed, Library
 from bench.peers.turns import Duel, Effort, duel
 from bench.rows import Row, rounded
@@ -43,8 +44,13 @@ class Findings:
         self.skipped.setdefault(operation, {})[peer] = why
 
 
-def compare(scheme: str, name: str, threads: int, effort: Effort, peers: tuple[str, ...], say: Say) -> Findings:
-    """Our core against each peer in turn; one peer is in memory at a time."""
+def compare(
+    scheme: str, name: str, threads: int, effort: Effort, peers: tuple[str, ...], say: Say, native: Native | None = None
+) -> Findings:
+    """Our core against each peer in turn; one peer is in memory at a time.
+
+    native  the user's own OpenFHE, which is timed on sets of CKKS
+    """
     found = Findings(scheme, name, threads)
     clock = "cpu" if threads == 1 else "wall"
     with ExitStack() as stack:
@@ -56,17 +62,29 @@ def compare(scheme: str, name: str, threads: int, effort: Effort, peers: tuple[s
             found.skip("", "ours", str(error))
             return found
         found.facts["ours"] = ours.facts
-        for peer in PEERS:
-            if peer.name in peers:
-                try:
-                    python = environment(peer)
-                    say(f"{scheme} {name}: {peer.name} makes its keys")
-                    with Library(peer.name, python, peer.worker, [scheme, name], threads) as theirs:
-                        found.facts[peer.name] = theirs.facts
-                        _pass(found, ours, theirs, effort, clock, say)
-                except (Unavailable, Failed) as error:
-                    found.skip("", peer.name, str(error))
+        for peer, start in _starts(scheme, name, threads, peers, native):
+            try:
+                say(f"{scheme} {name}: {peer} makes its keys")
+                with start() as theirs:
+                    found.facts[peer] = theirs.facts
+                    _pass(found, ours, theirs, effort, clock, say)
+            except (Unavailable, Failed) as error:
+                found.skip("", peer, str(error))
     return found
+
+
+def _starts(
+    scheme: str, name: str, threads: int, peers: tuple[str, ...], native: Native | None
+) -> Iterator[tuple[str, Callable[[], Library]]]:
+    """Peers by name, and what starts each of them."""
+    for peer in PEERS:
+        if peer.name in peers:
+            yield (
+                peer.name,
+                lambda peer=peer: Library(peer.name, environment(peer), peer.worker, [scheme, name], threads),
+            )
+    if native is not None and scheme == "ckks":
+        yield NATIVE, lambda: native.ckks(name, threads)
 
 
 def _pass(found: Findings, ours: Library, theirs: Library, effort: Effort, clock: str, say: Say) -> None:
@@ -148,7 +166,7 @@ def _row(
 
 def details(found: Findings, peer: str, side_of_ours: str = "ours") -> dict[str, Any]:
     """Facts about both sides that belong beside every figure; `side_of_ours` where there is more than one."""
-    kept = ("digits", "limbs", "special_limbs", "log2_q", "log2_qp", "security_bits", "prime_bits", "settings")
+    kept = ("order", "digits", "limbs", "special_limbs", "log2_q", "log2_qp", "security_bits", "prime_bits", "settings")
     shown: dict[str, Any] = {}
     for name, side in (("ours", side_of_ours), (peer, peer)):
         facts = found.facts[side]

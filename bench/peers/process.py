@@ -36,14 +36,15 @@ class Library:
     raises      Failed if it does not start
     """
 
-    def __init__(self, name: str, python: Path, worker: str, arguments: Sequence[str], threads: int) -> None:
+    def __init__(self, name: str, python: Path | None, worker: str, arguments: Sequence[str], threads: int) -> None:
+        """python: what runs the worker, a file of WORKERS; None where the worker is the path of a program."""
         self.name = name
         bound = processors(threads)
         inherited = os.environ if python == Path(sys.executable) else variables()
         environment = inherited | {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": "1"}
         self.chatter = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the worker)
         self.process = subprocess.Popen(
-            [str(python), str(WORKERS / worker), *arguments],
+            [*([] if python is None else [str(python)]), str(WORKERS / worker), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.chatter,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +12,7 @@ from rich.console import Console
 from bench.peers.boot import LOG2_DEGREE, boot_rows, compare_boot
 from bench.peers.compare import Findings, compare, is_secure, rows
 from bench.peers.environments import PEERS
+from bench.peers.installation import ORDERS, compiled, installation
 from bench.peers.process import processors
 from bench.peers.turns import Effort
 from bench.peers.workers.sets import BFV, CKKS, NTT_LOG2_DEGREES
@@ -30,6 +33,10 @@ def peers(
     boot_degree: Annotated[int, typer.Option(help="log2 of its ring degree; 11 and 12 are quick and INSECURE.")] = (
         LOG2_DEGREE
     ),
+    openfhe: Annotated[
+        Path | None, typer.Option(help="Prefix of an OpenFHE of your own, built for this machine: timed too.")
+    ] = None,
+    order: Annotated[str, typer.Option(help=f"Of that one's bootstraps: {' or '.join(ORDERS)}.")] = ORDERS[0],
     threads: Annotated[int, typer.Option(min=1, help="Threads of every library.")] = 1,
     rounds: Annotated[int, typer.Option(min=0, help="Turns of every operation; 0 by set.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -37,17 +44,22 @@ def peers(
     """Time our core beside OpenFHE and SEAL, in turns, on the same ring degrees and numbers of limbs."""
     asked = [(scheme, name) for scheme in _listed(schemes, ("ntt", "ckks", "bfv")) for name in _names(scheme, sets)]
     chosen = tuple(_listed(against, tuple(p.name for p in PEERS)))
+    _listed(order, ORDERS)
+    if openfhe is not None:
+        installation(openfhe)
     findings, shown = [], []
-    with err.status("starting") as status:
+    with err.status("starting") as status, TemporaryDirectory(prefix="latticework-peers-") as folder:
+        status.update("compiling for your OpenFHE")
+        native = None if openfhe is None else compiled(openfhe, order, Path(folder))
         for scheme, name in asked:
             effort = EFFORTS.get(name, Effort())
             if rounds:
                 effort = Effort(rounds, effort.seconds)
-            findings.append(compare(scheme, name, threads, effort, _able(scheme, chosen), status.update))
+            findings.append(compare(scheme, name, threads, effort, _able(scheme, chosen), status.update, native))
             shown += rows(findings[-1])
         if boot:
             turns = rounds or BOOT_ROUNDS
-            found, figures = compare_boot(boot_degree, threads, turns, _able("boot", chosen), status.update)
+            found, figures = compare_boot(boot_degree, threads, turns, _able("boot", chosen), status.update, native)
             findings.append(found)
             shown += boot_rows(found, figures)
     show(report("peers", shown, conditions(findings, threads)), json)

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from latticework.commands.benchmarks import suites
+from latticework.errors import UserError
 
 suites()  # puts the source tree on the path
-from bench.peers import environments  # noqa: E402
-from bench.peers.boot import boot_rows, measure  # noqa: E402
+from bench.peers import boot, environments  # noqa: E402
+from bench.peers.boot import bits_left, boot_rows, compare_boot, measure  # noqa: E402
 from bench.peers.compare import TARGETS, Findings, rows  # noqa: E402
 from bench.peers.environments import PEERS, Peer, Unavailable, environment, find_python  # noqa: E402
+from bench.peers.installation import NATIVE, Native, compiled, installation  # noqa: E402
 from bench.peers.process import Failed, Library, processors  # noqa: E402
 from bench.peers.turns import Duel, Effort, duel  # noqa: E402
 from bench.peers.workers.sets import BABIES, CKKS, SIDE  # noqa: E402
@@ -158,6 +160,117 @@ def test_bootstraps_are_compared_by_time_levels_and_memory():
     assert shown["time for each bit of modulus left"].ours == pytest.approx(3000 / (14 * 42))
     assert (shown["peak memory"].ours, shown["peak memory"].reference) == (5.0, 14.0)
     assert shown["precision rms"].ratio == pytest.approx(1.2)
+
+
+def test_a_native_build_is_held_to_the_time_of_a_bit_of_modulus_left_with_slots_of_its_kind():
+    found, figures = boot_findings()
+    del figures["one"]
+    for kind, seconds in (("complex", 24.0), ("real", 12.0)):
+        name = f"{NATIVE}, {kind}"
+        figures[name] = figures["ours"] | {"seconds": seconds, "levels_left": 10.0, "level_bits": 60.0}
+        found.facts[name] = {"library": "OpenFHE 1.5.1", "order": "SlotsToCoeff first", "log2_degree": 12}
+    shown = list(boot_rows(found, figures))
+    assert {row.case for row in shown} == {"boot N=2^12, our slots complex", "boot N=2^12, our slots real"}
+    wanted = [row for row in shown if row.target is not None]
+    assert [row.metric for row in wanted] == ["time for each bit of modulus left"] * 2
+    assert [row.reference for row in wanted] == pytest.approx([40.0, 20.0])
+    assert [row.target for row in wanted] == pytest.approx([10.0, 5.0])
+    assert [row.meets for row in wanted] == [True, True]  # 3000 / 588 and 2000 / 588
+    assert wanted[0].source == "OpenFHE 1.5.1, SlotsToCoeff first, same run, one after the other"
+    assert wanted[0].note == (
+        "14 levels of 42 bits left, precise to 24.0 bits rms, 20.0 at worst; "
+        "theirs 10 levels of 60 bits left, precise to 24.0 bits rms, 20.0 at worst"
+    )
+
+
+def test_a_native_build_is_given_our_bits_of_modulus(monkeypatch, tmp_path):
+    started = []
+
+    class Fake:
+        def __init__(self, name, python, worker, arguments, threads):
+            self.facts = {}
+            started.append((name, python, worker, arguments))
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+    _, figures = boot_findings()
+    monkeypatch.setattr(boot, "Library", Fake)
+    monkeypatch.setattr("bench.peers.installation.Library", Fake)
+    monkeypatch.setattr(boot, "measure", lambda *_: figures["ours"])
+    native = Native("OpenFHE 1.5.1", tmp_path / "program", "modraise-first")
+    found, measured = compare_boot(12, 1, 1, (), lambda _: None, native)
+    assert list(measured) == ["ours", "ours, real", f"{NATIVE}, complex", f"{NATIVE}, real"]
+    assert bits_left(figures["ours"]) == 14 * 42
+    assert started[2:] == [
+        (NATIVE, None, str(native.program), ["boot", "12", kind, "modraise-first", "10", "4", "4", "3"])
+        for kind in ("complex", "real")
+    ]
+    assert found.facts[f"{NATIVE}, real"]["library"] == "OpenFHE 1.5.1"
+
+
+@pytest.fixture
+def prefix(tmp_path):
+    """What an installation of OpenFHE looks like."""
+    place = tmp_path / "prefix"
+    for folder in ("lib/OpenFHE", "include/openfhe/core"):
+        (place / folder).mkdir(parents=True)
+    (place / "lib/libOPENFHEpke.so").touch()
+    (place / "include/openfhe/core/config_core.h").write_text("#define NATIVEINT 64\n#define WITH_INTEL_HEXL\n")
+    (place / "lib/OpenFHE/OpenFHEConfig.cmake").write_text(
+        'set(BASE_OPENFHE_VERSION 1.5.1)\nset(OpenFHE_CXX_FLAGS " -Wall -Werror -march=native -fopenmp")\n'
+        'set(OpenFHE_CXX_COMPILER_ID "Clang")\nset(OpenFHE_CXX_COMPILER_VERSION "19.1")\nset(OpenFHE_NATIVEOPT "ON")\n'
+    )
+    return place
+
+
+def test_an_installation_says_how_it_was_built(prefix):
+    found = installation(prefix)
+    assert found.about == "OpenFHE 1.5.1, built by Clang 19.1, for this machine (NATIVEOPT), with HEXL"
+    assert found.flags == ("-march=native", "-fopenmp")
+    config = prefix / "lib/OpenFHE/OpenFHEConfig.cmake"
+    config.write_text(config.read_text().replace('"ON"', '"OFF"'))
+    (prefix / "include/openfhe/core/config_core.h").write_text("/* #undef WITH_INTEL_HEXL */\n")
+    assert installation(prefix).about.endswith("NOT for this machine (no NATIVEOPT), without HEXL")
+
+
+@pytest.mark.parametrize(
+    "lacking", ["lib/OpenFHE/OpenFHEConfig.cmake", "lib/libOPENFHEpke.so", "include/openfhe/core/config_core.h"]
+)
+def test_a_prefix_without_openfhe_is_refused(prefix, lacking):
+    (prefix / lacking).unlink()
+    with pytest.raises(UserError, match=f"--openfhe {prefix} is no installation of OpenFHE: {lacking} is not there"):
+        installation(prefix)
+
+
+def test_the_worker_is_compiled_for_an_installation(prefix, tmp_path, monkeypatch):
+    compiler = tmp_path / "compiler"
+    compiler.write_text('#!/bin/sh\nfor word; do echo "$word"; done >"${0}.called"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CXX", f"{compiler} -v")
+    native = compiled(prefix, "stc-first", tmp_path)
+    words = (tmp_path / "compiler.called").read_text().split("\n")
+    assert {"-v", "-fopenmp", f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-lOPENFHEcore"} <= set(words)
+    assert str(native.program) == words[words.index("-o") + 1] and native.order == "stc-first"
+    compiler.write_text("#!/bin/sh\necho 'a.cpp:1: error: no openfhe.h' >&2\nexit 1\n")
+    with pytest.raises(UserError, match=r"does not compile with OpenFHE 1\.5\.1, .*: a\.cpp:1: error: no openfhe\.h"):
+        compiled(prefix, "stc-first", tmp_path)
+    monkeypatch.setenv("CXX", str(tmp_path / "none"))
+    with pytest.raises(UserError, match="--openfhe needs a C\\+\\+ compiler, and .*none: No such file"):
+        compiled(prefix, "stc-first", tmp_path)
+
+
+def test_a_program_can_be_a_worker(tmp_path):
+    program = tmp_path / "program"
+    program.write_text(
+        '#!/bin/sh\necho \'{"facts": {"log2_degree": 12}, "operations": ["bootstrap"]}\'\ncat >/dev/null\n'
+    )
+    program.chmod(0o755)
+    with Native("OpenFHE 0", program, "stc-first").boot(12, "real", 588.0, 1) as library:
+        assert library.facts == {"log2_degree": 12, "library": "OpenFHE 0"} and library.operations == ["bootstrap"]
 
 
 def test_a_wrong_bootstrap_meets_nothing_and_a_missing_peer_is_named():

@@ -10,9 +10,9 @@ import work
 from protocol import Operation, Session, serve
 from sets import BFV, CKKS, HOISTED, PLAIN_MODULUS
 
-LIBRARY = "openfhe " + version("openfhe")
+LIBRARY = f"openfhe {version('openfhe')}, its wheel"
 WORD_BYTES = 8
-BOOT_LEVELS = 9
+BOOT_LEVELS = 9  # of which the next bootstrap takes one, to adjust the scale before ModRaise
 BOOT_BUDGET = [4, 3]
 BOOT_SCALE_BITS, BOOT_FIRST_BITS = 59, 60
 
@@ -227,7 +227,7 @@ class Bfv:
 
 
 class Boot:
-    """Bootstrapping of all slots, to nine levels."""
+    """Bootstrapping of all slots, to nine levels, of which products have eight."""
 
     def __init__(self, log2_degree: int) -> None:
         self.log2_degree, self.slots = log2_degree, 1 << (log2_degree - 1)
@@ -250,7 +250,8 @@ class Boot:
         self.one_key_bytes = len(fhe.SerializeEvalAutomorphismKeyString(fhe.BINARY, ""))
         cc.EvalBootstrapKeyGen(self.pair.secretKey, self.slots)
         self.x = work.slots_vector(self.slots)
-        plain = cc.MakeCKKSPackedPlaintext(self.x, 1, self.depth - 1, None, self.slots)
+        self.floor = self.depth - 1
+        plain = cc.MakeCKKSPackedPlaintext(self.x, 1, self.floor, None, self.slots)
         self.cipher = cc.Encrypt(self.pair.publicKey, plain)
         self.result = None
 
@@ -268,6 +269,7 @@ class Boot:
             "special_limbs": special,
             "log2_q": log2_q,
             "log2_qp": log2_q + 60 * special,
+            "order": "ModRaise first",
             "settings": "FLEXIBLEAUTO, scale 2^59, real slots, sparse secret encapsulated, level budget 4 and 3",
         }
 
@@ -286,8 +288,8 @@ class Boot:
         return np.array(plain.GetRealPackedValue())
 
     def levels_left(self) -> int:
-        """A product that is not rescaled yet will spend a level."""
-        return self.depth - self.result.GetLevel() - (self.result.GetNoiseScaleDeg() - 1)
+        """To the level at which the next bootstrap takes its input; a product that is not rescaled yet spends one."""
+        return self.floor - self.result.GetLevel() - (self.result.GetNoiseScaleDeg() - 1)
 
     def key_bytes(self) -> int:
         """Of all keys in the library's binary form, which is also what they take in memory."""

@@ -46,6 +46,7 @@ class Boot:
             "log2_q": round(self.parameters.log2_q, 1),
             "log2_qp": round(self.parameters.log2_qp, 1),
             "security_bits": security_bits(self.log2_degree, self.parameters.log2_qp),
+            "order": "SlotsToCoeff first",
             "settings": f"{self.name}, {self.kind} slots, sparse secret encapsulated",
         }
 

@@ -10,7 +10,8 @@ from latticework.importers.converters import Converter, Converters
 from latticework.importers.cuts import cut_program
 from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.importers.owner_rules.aten import ATEN_RULES
-from latticework.importers.owner_rules.onnx import ML, ONNX_RULES
+from latticework.importers.owner_rules.classes import ML, VOTED
+from latticework.importers.owner_rules.onnx import ONNX_RULES
 from latticework.ir.location import Loc
 
 AT = Loc("model", 1)
@@ -66,7 +67,7 @@ def test_probabilities_and_names_of_classes_are_the_owners():
             node("Softmax", Ref("z"), to="p", axis=1),
             node("ArgMax", Ref("p"), to="c", axis=1, keepdims=0),
             node(f"{ML}.ArrayFeatureExtractor", Ref("names"), Ref("c"), to="l"),
-            node("Cast", Ref("l"), to="label"),
+            node("CastLike", Ref("l"), np.array(["a text"]), to="label"),
             node(f"{ML}.ZipMap", Ref("p"), to="chance", classlabels_strings=NAMES),
             outputs=("label", "chance"), labels=("label", "chance"), w=W, b=B, names=np.array(NAMES),
         ),
@@ -98,7 +99,7 @@ def test_a_classifier_is_its_scores_and_a_class():
     assert steps_of(program) == ({}, {"label": ["extreme"], "p": ["softmax"]}) and len(program.graph.nodes) == 1
     votes = node(f"{ML}.SVMClassifier", Ref("x"), to=("label", "s"), vectors_per_class=[1, 1, 1], **options)
     (_, label) = ONNX_RULES.split(votes)
-    assert label.options["votes"] and label.args == (Ref("s"),)
+    assert label.operator == VOTED and label.args == (Ref("s"),)
 
 
 def test_encodings_scales_and_logarithms_are_the_owners():

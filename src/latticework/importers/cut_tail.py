@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from latticework.importers.graph import ModelGraph, ModelNode
 from latticework.importers.owner_rules.rules import UNFIT, OwnerRules
@@ -84,7 +85,8 @@ def finished(
                 here = check_after(Finished("", "", steps), shape)
                 maker = rules.by_operator[node.operator].after
                 assert maker is not None
-                steps = (*steps, *maker(publics.moved(node, here)))
+                decided = next((step for step in reversed(steps) if step.DECIDES), None)
+                steps = (*steps, *maker(replace(publics.moved(node, here), decided=decided)))
                 check_after(Finished("", "", steps), shape)
             except UNFIT as error:
                 raise UnfitNodeError(node, str(error)) from None

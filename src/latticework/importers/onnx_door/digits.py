@@ -10,7 +10,13 @@ from latticework.errors import UnsupportedError
 from latticework.importers.converters import Converters
 from latticework.importers.cut_tail import UnfitNodeError, find_tail, finished, path_to
 from latticework.importers.graph import ModelGraph, ModelNode
-from latticework.importers.onnx_door.trees import SAME, TreeNodes, TreeRefusedError, parts_of, tree_nodes
+from latticework.importers.onnx_door.trees import (
+    TreeNodes,
+    TreeRefusedError,
+    changes_nothing,
+    parts_of,
+    tree_nodes,
+)
 from latticework.importers.owner_rules.rules import OwnerRules
 from latticework.importers.program import identifier
 from latticework.importers.publics import PublicValues
@@ -83,7 +89,7 @@ def _results(
     """What the owner makes of the sums for each output of the graph."""
     (score,) = trees.results
     place = graph.nodes.index(trees)
-    front = {i for i, node in enumerate(graph.nodes[:place]) if node.operator in SAME}
+    front = {i for i, node in enumerate(graph.nodes[:place]) if changes_nothing(node)}
     wanted = {name for node in graph.nodes[place + 1 :] for name in node.names()}
     tail = find_tail(graph, rules, publics, front, wanted, set())
     others = [

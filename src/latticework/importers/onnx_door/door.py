@@ -14,6 +14,7 @@ from latticework.importers.cuts import cut_program
 from latticework.importers.graph import GraphInput, ModelGraph, Ref
 from latticework.importers.onnx_door import shapes as binding
 from latticework.importers.onnx_door.building import OnnxBuilder, Scope
+from latticework.importers.onnx_door.casts import without_idle_casts
 from latticework.importers.onnx_door.digits import on_digits
 from latticework.importers.onnx_door.doubtful import marked
 from latticework.importers.onnx_door.limits import allowing
@@ -128,7 +129,8 @@ def _graph(
     for name in used:
         builder.keep(name, arrays[name], arrays[name].name)
     scope = Scope({name: name for name in (*secret, *public, *used)}, file.versions)
-    nodes = builder.build(kept, wanted, scope)
+    kinds = {name: _kind(declared.get(name)) for name in secret}
+    nodes = without_idle_casts(builder.build(kept, wanted, scope), {scope.names[name]: kinds[name] for name in secret})
     refs = tuple(Ref(scope.names[name]) for name in wanted)
     nodes = with_whole_softmaxes(nodes, builder.constants, refs, CONVERTERS)
     nodes, joined = with_whole_activations(nodes, builder.constants, refs, CONVERTERS)
@@ -153,8 +155,8 @@ def _graph(
         nodes = without_idle_cuts(quantised.without_pairs(nodes, builder.constants), builder.constants)
         notes.setdefault(quantised.NOTE)
     title = graph.name if file.name == "model.onnx" and graph.name else file.name.removesuffix(".onnx")
-    kinds = {name: _kind(declared.get(name)) for name in given}
-    return ModelGraph(title or "model", taken, builder.constants, tuple(nodes), refs, file.at()), tuple(notes), kinds
+    made = ModelGraph(title or "model", taken, builder.constants, tuple(nodes), refs, file.at())
+    return made, tuple(notes), {name: kinds[name] for name in given}
 
 
 def _check_loose(file: OnnxFile, unmade: set[str], of_model: set[str], cut: bool) -> None:

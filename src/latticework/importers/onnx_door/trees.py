@@ -11,9 +11,10 @@ import numpy as np
 from latticework.importers.converters import Converters
 from latticework.importers.graph import ModelGraph, ModelNode, Ref
 from latticework.importers.onnx_door.branches import TreeFeatures
+from latticework.importers.onnx_door.casts import WHOLE
 from latticework.importers.onnx_door.ensembles import OnnxEnsemble, classifier, ensemble, is_double, regressor
 from latticework.importers.onnx_door.reading import ML
-from latticework.importers.owner_rules.onnx import CLASS, POST
+from latticework.importers.owner_rules.classes import LARGEST, POST
 from latticework.importers.refusals import Refusal, refuse
 from latticework.importers.trees.choice import UNCHOSEN, TreeChoice
 from latticework.importers.trees.doubts import UNMARKED
@@ -26,8 +27,7 @@ READERS = {
     f"{ML}.TreeEnsembleRegressor": regressor,
     f"{ML}.TreeEnsemble": ensemble,
 }
-SAME = ("Identity", "Cast", "CastLike")
-_WHOLE, _DOUBLE = (2, 3, 4, 5, 6, 7, 12, 13), 11  # ONNX's data types
+_DOUBLE, _UNCUT = 11, (1, 11)  # ONNX's data types
 
 
 class TreeRefusedError(Exception):
@@ -61,7 +61,7 @@ class TreeNodes:
             said("how far features keep from thresholds is not known", "give samples=, rows like those of training")
         values = values_at(self.graph, self.converters, self.rows, node.args[0].name)
         kind = self.kinds.get(self.source(node), 0)
-        declared = kind in _WHOLE
+        declared = kind in WHOLE
         known = [declared] * values.shape[1] if whole is None or declared else whole
         is_single = not (kind == _DOUBLE or is_double(node.options))
         return READERS[node.operator](node.options, TreeFeatures(known, declared, is_single), said), values
@@ -70,7 +70,7 @@ class TreeNodes:
         """The value that a node reads, through those that change nothing."""
         makers = {name: each for each in self.graph.nodes for name in each.results}
         name = node.args[0].name
-        while name in makers and makers[name].operator in SAME and isinstance(makers[name].args[0], Ref):
+        while name in makers and changes_nothing(makers[name]) and isinstance(makers[name].args[0], Ref):
             name = makers[name].args[0].name
         return str(name)
 
@@ -81,6 +81,11 @@ class TreeNodes:
             raise TreeRefusedError(Refusal(node.loc, node.operator, why, instead))
 
         return said
+
+
+def changes_nothing(node: ModelNode) -> bool:
+    """Whether trees read what a node reads: Identity, or a cast to float32 or float64."""
+    return node.operator == "Identity" or (node.operator == "Cast" and node.options.get("to") in _UNCUT)
 
 
 def tree_nodes(graph: ModelGraph) -> list[ModelNode]:
@@ -164,7 +169,7 @@ def parts_of(
             said(*read.no_label)
         of = score if read.shift is None else then("Add", score, f"{label}/score", {}, read.shift)
         names = {name: value for name, value in node.options.items() if name.startswith("classlabels")}
-        found.append(ModelNode(CLASS, (Ref(of),), {**names, "votes": False}, (label,), node.loc))
+        found.append(ModelNode(LARGEST, (Ref(of),), names, (label,), node.loc))
     return found
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from latticework.importers.graph import ModelNode, Ref
 from latticework.importers.owner_rules import common
+from latticework.importers.owner_rules.classes import CLASS_STEPS, ML, class_labels, split_classifier
 from latticework.importers.owner_rules.rules import (
     SECRET,
     CannotMoveError,
@@ -22,13 +21,9 @@ from latticework.importers.owner_rules.rules import (
     whole,
     wholes,
 )
-from latticework.owner import ByName, CodeOf, Extreme, Labels, Largest, NamesOf, Normalise, OneHot, Softmax, Votes
+from latticework.owner import ByName, CodeOf, Extreme, Largest, NamesOf, Normalise, OneHot, Softmax
 
-ML = "ai.onnx.ml"
-CLASS = "class of the largest score"  # the first result of classifiers
 WRITTEN_SOFTMAX = "softmax written out"
-POST: dict[Any, tuple[str, dict[str, Any]]] = {"SOFTMAX": ("Softmax", {"axis": 1}), "LOGISTIC": ("Sigmoid", {})}
-_CLASSIFIERS = ("LinearClassifier", "SVMClassifier")
 
 
 def _softmax(*, log: bool) -> StepMaker:
@@ -66,23 +61,8 @@ def _largest(moved: MovedNode) -> Steps:
     return (Largest(whole(moved.args[1])),)
 
 
-def _labels(options: dict[str, Any]) -> Labels:
-    return common.labels_of(
-        options.get("classlabels_strings"), options.get("classlabels_int64s"), options.get("classlabels_ints")
-    )
-
-
 def _by_name(moved: MovedNode) -> Steps:
-    return (ByName(_labels(moved.options)),)
-
-
-def _class(moved: MovedNode) -> Steps:
-    labels, classes = _labels(moved.options), moved.shape[-1]
-    if moved.options["votes"]:
-        return (Votes(len(labels)), Extreme(labels))
-    if len(labels) != classes:
-        raise CannotMoveError(f"{len(labels)} classes of {classes} scores")
-    return (Extreme(labels),)
+    return (ByName(class_labels(moved.options)),)
 
 
 def _pairs(moved: MovedNode, *, of_names: bool) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -231,38 +211,44 @@ def _side(*, inclusive: bool, below: bool) -> StepMaker:
     return make
 
 
-def _split(node: ModelNode) -> tuple[ModelNode, ...]:
-    """A classifier as its scores, what is made of them, and the class with the largest of them."""
-    if node.operator not in {f"{ML}.{name}" for name in _CLASSIFIERS} or not node.results:
-        return (node,)
-    label, made = node.results[0], (*node.results[1:], "")[0]
-    options = dict(node.options)
-    raw = made or f"{label}/scores"
-    after: list[ModelNode] = []
-    post = options.get("post_transform", "NONE")
-    if made and post in POST:
-        options["post_transform"] = "NONE"
-        operator, given = POST[post]
-        raw = f"{made}/raw"
-        after.append(ModelNode(operator, (Ref(raw),), given, (made,), node.loc, version=13))
-    if label:
-        named = {name: value for name, value in options.items() if name.startswith("classlabels")}
-        votes = node.operator == f"{ML}.SVMClassifier" and bool(options.get("vectors_per_class")) and _count(named) > 2
-        after.append(ModelNode(CLASS, (Ref(raw),), {**named, "votes": votes}, (label,), node.loc))
-    if not after:
-        return (node,)
-    if "wanted" in options:
-        options["wanted"] = (False, True)
-    return replace(node, results=("", raw), options=options), *after
+def _cast_before(moved: MovedNode) -> Steps:
+    """To real numbers, which all that is encrypted becomes; casts of what is whole already are none any more."""
+    moved.first_is_secret()
+    if _target(moved) not in _REAL:
+        raise CannotMoveError("it cuts off or rounds numbers: cast what you give")
+    return ()
 
 
-def _count(named: dict[str, Any]) -> int:
-    return max((len(value) for value in named.values() if value is not None), default=0)
+def _cast_after(moved: MovedNode) -> Steps:
+    """Of numbers to real ones, and of the names of classes to what they are."""
+    moved.first_is_secret()
+    target = _target(moved)
+    labels = getattr(moved.decided, "labels", None)
+    if moved.decided is None:
+        kept = target in _REAL
+    elif labels is not None and labels.numbers is None:
+        kept = target == _TEXT
+    else:
+        kept = target in _REAL or (target in _WHOLE and (labels is None or labels.whole))
+    if not kept:
+        raise CannotMoveError("it makes something else of its values: cast what is decrypted")
+    return ()
+
+
+def _target(moved: MovedNode) -> int:
+    """ONNX's number of the type that a Cast or CastLike casts to."""
+    if moved.node.operator == "Cast":
+        return int(moved.options["to"])
+    like = np.asarray(moved.args[1])
+    if moved.args[1] is SECRET or like.dtype.kind == "f":
+        return _REAL[0]
+    return {"i": _WHOLE[0], "U": _TEXT, "S": _TEXT, "O": _TEXT}.get(like.dtype.kind, 0)
 
 
 _POINTS = {"Exp": "exp", "Log": "log", "Sqrt": "sqrt", "Abs": "absolute"}
 _ARITHMETIC = {"Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div"}
-_SAME = ("Identity", "Cast", "CastLike", "Dropout")
+_SAME = ("Identity", "Dropout")
+_REAL, _WHOLE, _TEXT = (1, 10, 11, 16), (7, 6, 5, 3, 12, 13, 4, 2), 8  # ONNX's numbers of types
 _SHAPING = {
     "Reshape": _reshape, "Flatten": _flatten, "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Transpose": _transpose,
 }  # fmt: skip
@@ -271,6 +257,7 @@ _REDUCTIONS = {"ReduceSum": "sum", "ReduceMean": "mean", "ReduceMax": "max", "Re
 ONNX_RULES = OwnerRules(
     rules(
         (_SAME, OwnerRule(common.nothing, common.nothing, wanted=False)),
+        (("Cast", "CastLike"), OwnerRule(_cast_before, _cast_after, wanted=False)),
         *(((name,), OwnerRule(make, make, wanted=False)) for name, make in _SHAPING.items()),
         *(((name,), OwnerRule(None, _reduction(kind), wanted=False)) for name, kind in _REDUCTIONS.items()),
         *(
@@ -295,7 +282,7 @@ ONNX_RULES = OwnerRules(
         (("Gather",), OwnerRule(_rows_of, None)),
         (("Concat",), OwnerRule(joins=lambda m: m.dim(m.options["axis"]))),
         ((f"{ML}.FeatureVectorizer",), OwnerRule(joins=lambda m: -1)),
-        ((CLASS,), OwnerRule(None, _class)),
+        *(((name,), OwnerRule(None, make)) for name, make in CLASS_STEPS.items()),
         ((f"{ML}.ZipMap",), OwnerRule(None, _by_name)),
         ((f"{ML}.LabelEncoder", f"{ML}.CategoryMapper"), OwnerRule(_code_of, _names_of)),
         ((f"{ML}.OneHotEncoder",), OwnerRule(_one_hot, None)),
@@ -303,5 +290,5 @@ ONNX_RULES = OwnerRules(
         ((f"{ML}.Scaler",), OwnerRule(_scaler, _scaler)),
         ((f"{ML}.Normalizer",), OwnerRule(_normalizer, _normalizer)),
     ),
-    _split,
+    split_classifier,
 )

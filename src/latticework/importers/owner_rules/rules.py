@@ -29,12 +29,14 @@ class MovedNode:
 
     args, options  public values as arrays or as they are, SECRET for the secret operand
     shape          of the secret operand
+    decided        the step after decryption that made classes of numbers, where one did
     """
 
     node: ModelNode
     args: tuple[Any, ...]
     options: dict[str, Any]
     shape: tuple[int, ...]
+    decided: OwnerStep | None = None
 
     def given(self, place: int, name: str, default: Any = None) -> Any:
         """An argument by its place or by its name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from latticework.importers.meanings import activations, reductions
 from latticework.importers.meanings.values import is_secret, public, taken, values
 from latticework.importers.onnx_door.limits import check_size
 from latticework.importers.onnx_door.reading import ML
+from latticework.importers.owner_rules.classes import SPREAD_BY, ClassRule, class_count, class_rule
 from latticework.importers.trees.signs import sum_of_trees
 
 Floats = Sequence[float]
@@ -20,6 +22,13 @@ _LABELS = (
     "the class is a step, which no polynomial follows: leave it out with outputs=[...], naming the scores, and take "
     "the largest after decryption"
 )
+_NO_LABELS = (
+    "runtimes compute different classes of what has one class, or two and no support vectors: leave the class out with "
+    "outputs=[...], naming the scores"
+)
+_POSTS: dict[str, Callable[[Any], Any]] = {
+    "NONE": lambda s: s, "LOGISTIC": activations.sigmoid, "SOFTMAX": lambda s: activations.softmax(s, 1),
+}  # fmt: skip
 
 
 def _rows(name: str, x: Any) -> Any:
@@ -38,32 +47,33 @@ def _matrix(name: str, numbers: Floats, rows: int, columns: int) -> Any:
     return np.array(numbers, np.float64).reshape(rows, columns)
 
 
-def _post(name: str, scores: Any, transform: str) -> Any:
-    ways: dict[str, Callable[[Any], Any]] = {
-        "NONE": lambda s: s, "LOGISTIC": activations.sigmoid, "SOFTMAX": lambda s: activations.softmax(s, 1),
-    }  # fmt: skip
-    if transform not in ways:
+def _post(name: str, scores: Any, transform: str, known: Sequence[str] = tuple(_POSTS)) -> Any:
+    if transform not in known:
         raise UnsupportedError(
-            f"{name}: post_transform={transform}; there are {', '.join(ways)}: apply it after decryption"
+            f"{name}: post_transform={transform}; {', '.join(known)} can be taken here: leave the scores out with "
+            "outputs=[...], or export it with NONE and apply it after decryption"
         )
-    return ways[transform](scores)
+    return _POSTS[transform](scores)
 
 
-def _check_label(name: str, wanted: Sequence[bool]) -> None:
+def _classified(name: str, scores: Any, transform: str, rule: ClassRule, *, raw: bool, wanted: Sequence[bool]) -> Any:
+    """The scores that a classifier returns, or with `raw` those that they and its class are made of."""
+    found = scores if raw else _post(name, scores, transform, rule.posts)
     if wanted and wanted[0]:
-        raise UnsupportedError(f"{name}: {_LABELS}")
+        raise UnsupportedError(f"{name}: {_LABELS if rule.label else _NO_LABELS}")
+    return found + np.array(SPREAD_BY) if rule.spread and not raw and transform == "NONE" else found
 
 
 def _linear_classifier(
     x: Any, *, coefficients: Floats, intercepts: Floats | None = None, classlabels_ints: Sequence[int] = (),
     classlabels_strings: Sequence[str] = (), multi_class: int = 0, post_transform: str = "NONE",
-    wanted: Sequence[bool] = (),
+    wanted: Sequence[bool] = (), raw: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
-    _check_label("LinearClassifier", wanted)
     x = _rows("LinearClassifier", x)
-    features, labels = np.shape(x)[1], max(len(classlabels_ints), len(classlabels_strings))
-    rows = len(intercepts or ()) or (1 if labels == 2 and len(coefficients) == features else labels)
-    rows = rows or len(coefficients) // features
+    labels = {"classlabels_ints": classlabels_ints, "classlabels_strings": classlabels_strings}
+    rule = class_rule("LinearClassifier", {**labels, "intercepts": intercepts})
+    features, classes = np.shape(x)[1], class_count(labels)
+    rows = len(intercepts or ()) or classes or len(coefficients) // features
     if rows and len(coefficients) == rows * (len(coefficients) // rows) != rows * features:
         raise ShapeError(
             f"LinearClassifier: {len(coefficients)} coefficients for {rows} scores are of {len(coefficients) // rows} "
@@ -72,9 +82,9 @@ def _linear_classifier(
     scores = np.matmul(x, _matrix("LinearClassifier", coefficients, rows, features).T)
     if intercepts:
         scores = scores + _matrix("LinearClassifier", intercepts, 1, rows)
-    if rows == 1 and labels == 2:
+    if rows == 1 and classes == 2:
         scores = np.concatenate([-scores, scores], 1)
-    return None, _post("LinearClassifier", scores, post_transform)
+    return None, _classified("LinearClassifier", scores, post_transform, rule, raw=raw, wanted=wanted)
 
 
 def _linear_regressor(
@@ -127,19 +137,27 @@ def _svm_classifier(
     x: Any, *, coefficients: Floats, rho: Floats, classlabels_ints: Sequence[int] = (),
     classlabels_strings: Sequence[str] = (), kernel_params: Floats = (), kernel_type: str = "LINEAR",
     post_transform: str = "NONE", prob_a: Floats = (), prob_b: Floats = (), support_vectors: Floats = (),
-    vectors_per_class: Sequence[int] = (), wanted: Sequence[bool] = (),
+    vectors_per_class: Sequence[int] = (), wanted: Sequence[bool] = (), raw: bool = False,
 ) -> tuple[Any, Any]:  # fmt: skip
-    _check_label("SVMClassifier", wanted)
     x = _rows("SVMClassifier", x)
-    features, classes = np.shape(x)[1], max(len(classlabels_ints), len(classlabels_strings), 1)
+    labels = {"classlabels_ints": classlabels_ints, "classlabels_strings": classlabels_strings}
+    rule = class_rule("SVMClassifier", {**labels, "vectors_per_class": vectors_per_class})
+    features, classes = np.shape(x)[1], max(class_count(labels), 1)
     if prob_a:
         raise UnsupportedError(
-            "SVMClassifier: probabilities iterate until they agree; train without, or use its scores"
+            "SVMClassifier: probabilities iterate until they agree; leave them out with outputs=[...], naming the "
+            "class, or train without"
         )
     count = sum(vectors_per_class)
     if not count:
         weights = _matrix("SVMClassifier", coefficients, classes, features)
-        return None, _post("SVMClassifier", np.matmul(x, weights.T) + float(rho[0]), post_transform)
+        scores = np.matmul(x, weights.T) + float(rho[0])
+        return None, _classified("SVMClassifier", scores, post_transform, rule, raw=raw, wanted=wanted)
+    if len(vectors_per_class) != classes or min(vectors_per_class) < 0 or len(rho) < comb(classes, 2):
+        raise ShapeError(
+            f"SVMClassifier: vectors_per_class={list(vectors_per_class)} and {len(rho)} numbers in rho for {classes} "
+            f"classes; there are to be {classes} and {comb(classes, 2)}: export it again"
+        )
     vectors = _matrix("SVMClassifier", support_vectors, count, features)
     kernels = _kernel("SVMClassifier", x, vectors, kernel_type, kernel_params)
     given, ends = _matrix("SVMClassifier", coefficients, classes - 1, count), np.cumsum(vectors_per_class)
@@ -151,7 +169,7 @@ def _svm_classifier(
     scores = np.matmul(kernels, weights) + np.array(rho[: len(pairs)])
     if classes == 2:
         scores = np.concatenate([-scores, scores], 1)
-    return None, _post("SVMClassifier", scores, post_transform)
+    return None, _classified("SVMClassifier", scores, post_transform, rule, raw=raw, wanted=wanted)
 
 
 def _scaler(x: Any, *, offset: Floats = (), scale: Floats = ()) -> Any:
@@ -243,13 +261,13 @@ def _trees(x: Any, *, gap: float = 0.0, **options: Any) -> tuple[Any, Any]:
 
 
 _BY_WAY = 'with trees="sign" or "exact"; post_transform NONE, LOGISTIC or SOFTMAX'
-_NOT_LABEL = "not the class, its first result; post_transform NONE, LOGISTIC or SOFTMAX"
+_LABEL = "the class is the owner's; post_transform NONE, LOGISTIC or, of more than one score, SOFTMAX"
 CONVERTERS = tuple(
     Converter(f"{ML}.{name}", meaning, since=1, note=note)
     for name, meaning, note in (
-        ("LinearClassifier", _linear_classifier, _NOT_LABEL),
+        ("LinearClassifier", _linear_classifier, _LABEL),
         ("LinearRegressor", _linear_regressor, "post_transform NONE, LOGISTIC or SOFTMAX"),
-        ("SVMClassifier", _svm_classifier, f"{_NOT_LABEL}; without probabilities"),
+        ("SVMClassifier", _svm_classifier, f"{_LABEL}; without probabilities"),
         ("SVMRegressor", _svm_regressor, "not one_class"),
         ("Scaler", _scaler, ""),
         ("Normalizer", _normalizer, "of what is not 0"),

@@ -31,6 +31,7 @@ from latticework.runtime.batches import Extent, extent_of, in_runs, of_run, put_
 from latticework.runtime.events import OnEvent
 from latticework.runtime.finished import finished_arrays
 from latticework.runtime.prepared import prepared_inputs
+from latticework.runtime.program_names import own_names, program_names_first
 from latticework.user.numbers import real_array
 from latticework.words.escaping import plain_text
 from latticework.words.shown import describe
@@ -142,8 +143,9 @@ class Model:
             client_costs(self.plan.client, model),
         )  # fmt: skip
 
+    @program_names_first(lambda model, inputs: model.plan.client.given_names[len(inputs) :])
     def simulate(
-        self, *inputs: npt.ArrayLike | int, noise: np.random.Generator | bool | None = None, **named: Any
+        self, /, *inputs: npt.ArrayLike | int, noise: np.random.Generator | bool | None = None, **named: Any
     ) -> Any:
         """Run the plan on cleartext slot vectors, levels and scales checked, with modelled noise if asked.
 
@@ -153,13 +155,13 @@ class Model:
         raises  TraceError, ShapeError, DtypeError or RangeError for inputs that are not those of the program
         """
         spec = self.plan.client
-        values, extent = check_inputs(spec, inputs, named)
+        values, extent = check_inputs(spec, inputs, own_names(named))
         outputs = simulate(self.plan, values, noise=_generator(noise))
         if extent is not None and extent.rows is not None:
             outputs = put_together(spec, extent, [list(stack) for stack in outputs])
         return self._returned(outputs)
 
-    def plaintext(self, *inputs: npt.ArrayLike | int, **named: Any) -> Any:
+    def plaintext(self, /, *inputs: npt.ArrayLike | int, **named: Any) -> Any:
         """The program on cleartext tensors in NumPy, its functions as polynomials: what encrypted results approach.
 
         A loaded model does not have the tensor program; then this is the noiseless simulation of its plan.
@@ -189,7 +191,8 @@ class Model:
         arrays = dict(zip((r.name for r in results), scatter(results, flat), strict=True))
         return rebuild_result(results, lambda result: arrays[result.name])
 
-    def debug(self, *inputs: npt.ArrayLike | int, client: Client | None = None, **named: Any) -> DebugReport:
+    @program_names_first(lambda model, inputs: model.plan.client.given_names[len(inputs) :])
+    def debug(self, /, *inputs: npt.ArrayLike | int, client: Client | None = None, **named: Any) -> DebugReport:
         """Run the program encrypted beside its plaintext; names the first line whose value is off beyond its bound.
 
         client  one that holds keys, made anew if not given: debugging decrypts intermediate values, so it is for
@@ -204,8 +207,9 @@ class Model:
                 "with new keys"
             )
         reference = None if self._reference is None else (self._reference.module, self._reference.positions)
-        return debug_run(self.plan, client, inputs, named, reference)
+        return debug_run(self.plan, client, inputs, own_names(named), reference)
 
+    @program_names_first(lambda model, data: model._open_integers(data))
     def accuracy(
         self,
         X: Any,
@@ -253,9 +257,14 @@ class Model:
             )
         costs = self._costs or CostModel.load()
         return kept.report(
-            self.plan, costs, chosen, X, y, named=integers, num_encrypted=encrypted, num_simulated=simulated,
+            self.plan, costs, chosen, X, y, named=own_names(integers), num_encrypted=encrypted, num_simulated=simulated,
             seed=seed, progress=progress, on_event=on_event, server=server,
         )  # fmt: skip
+
+    def _open_integers(self, data: tuple[Any, ...]) -> set[str]:
+        """Run-time integers that data by name do not hold."""
+        given = set(data[0]) if data and isinstance(data[0], Mapping) else set()
+        return {i.name for i in self.plan.client.inputs if isinstance(i, IndexInput)} - given
 
     def _why_not_assessed(self) -> str:
         name = self.plan.client.name

@@ -193,9 +193,11 @@ def shows_progress(compile: Callable[P, T]) -> Callable[P, T]:
         progress = options.get("progress", True)
         if not isinstance(progress, bool):
             raise UserError(f"compile: progress={progress!r}; give True, or False to show nothing while it works")
+        listener = options.get("on_event")
+        if listener is not None and not callable(listener):
+            raise UserError(f"compile: on_event={listener!r}; give a function of one event, or leave it out")
         if not progress:
             return compile(*args, **given)
-        listener = options.get("on_event")
         with ProgressBar("compiling", after=PATIENCE) as bar:
 
             def both(event: Event | PassEvent) -> None:

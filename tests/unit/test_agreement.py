@@ -217,7 +217,7 @@ def test_what_no_degree_reaches_is_refused():
             {"tolerance": 0.1, "agreement": 0.9, "calibrate": DATA},
             "of agreement= and tolerance= leave all but one",
         ),
-        (circuit, {"degree": 7}, "for programs on arrays; circuit is none"),
+        (circuit, {"degree": 7}, "is for programs on arrays; circuit is a circuit"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(program, options, told):

@@ -29,13 +29,6 @@ def check_bootstrap(bootstrap: Any, bootstrap_set: Any) -> None:
         raise UserError(f"compile: bootstrap_set={bootstrap_set!r}; there are {', '.join(BOOTSTRAP_SETS)}")
 
 
-def check_no_bootstrap(bootstrap: str, bootstrap_set: Any, what: str) -> None:
-    """UserError where something is said of bootstraps that what is compiled does not have."""
-    said = "bootstrap=" if bootstrap != AUTO else "bootstrap_set=" if bootstrap_set is not None else None
-    if said is not None:
-        raise UserError(f"compile: {said} is for programs on arrays under CKKS; {what} has no bootstraps: leave it out")
-
-
 def chosen_set(
     bootstrap_set: BootstrapSet | str | None, ring_degree: int | None, security_bits: int, insecure: bool
 ) -> BootstrapSet | None:

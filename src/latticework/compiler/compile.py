@@ -18,7 +18,6 @@ from latticework.compiler.bootstrap_options import (
     AUTO,
     NEVER,
     check_bootstrap,
-    check_no_bootstrap,
     chosen_set,
     obstacle,
     with_remedy,
@@ -43,6 +42,7 @@ from latticework.compiler.pipeline import OnEvent, to_polynomials, to_tensors, t
 from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.rows import least_rows, planned_for_rows, rows_of
 from latticework.compiler.stages import Vectors
+from latticework.compiler.taken_options import check_taken
 from latticework.cost import CostModel
 from latticework.errors import ApproximationWarning, LevelError, PrecisionError, TraceError, UserError
 from latticework.frontend import Circuit, Program
@@ -175,51 +175,32 @@ def compile(
     raises          UserError and its kinds, naming the line of the program, before any key is made
     warns           ApproximationWarning, RangeWarning, EffortWarning
     """
+    options = dict(locals())
     if not isinstance(program, Program | Circuit):
         raise TraceError(
             f"compile: {program!r} is not a program; decorate the function with @lw.program, or with @lw.circuit"
         )
     _check_options(precision_bits, ring_degree, security_bits, insecure, techniques)
     _check_scheme(program, scheme)
-    asked = asked_degrees(program, degree, agreement, tolerance, calibrate)
+    check_taken(compile, program, options)
+    asked = asked_degrees(degree, agreement, tolerance, calibrate)
     check_bootstrap(bootstrap, bootstrap_set)
     check_lane_options(algorithm, effort, seed)
     wanted_rows = rows_of(batch, bootstrap_set)
     bits_a_second = _bits_a_second(network)
     costs = CostModel.load(cost_table).with_key_price(_key_price(key_price))
     if isinstance(program, Circuit):
-        check_no_bootstrap(bootstrap, bootstrap_set, "BFV" if scheme == "bfv" else "a circuit")
-        if feed is not None:
-            raise UserError(
-                "compile: feed= is for programs on arrays; an input of a circuit that another one computes is declared "
-                "by lanes=",
-                at=program.loc,
-            )
-        if labels is not None:
-            raise UserError(
-                "compile: labels= score programs on arrays, whose functions are approximated; a circuit computes what "
-                "is written: leave it out",
-                at=program.loc,
-            )
-        options = CircuitOptions(
+        asked_of = CircuitOptions(
             weights, calibrate if calibrate is not None else example, float(precision_bits), ring_degree,
             security_bits, insecure, costs, techniques, bits_a_second, on_event, algorithm, effort, int(seed),
-            plain_bits, plain_modulus, _whole("spare_levels", spare_levels), like, _flag("wraps", wraps),
+            plain_bits, plain_modulus, _whole("spare_levels", spare_levels), like, bool(wraps),
             wanted_rows,
         )  # fmt: skip
         with user_line(program.loc):
-            _refuse_stages(program, owner, scale_columns)
-            return compile_bfv(program, options) if scheme == "bfv" else compile_ckks(program, options)
+            return compile_bfv(program, asked_of) if scheme == "bfv" else compile_ckks(program, asked_of)
     bootstrap = bootstrap if wanted_rows is None else NEVER
     chosen = chosen_set(bootstrap_set, ring_degree, security_bits, insecure)
     if isinstance(program, HeirProgram):
-        if labels is not None or feed is not None or len(weights) or wanted_rows is not None:
-            raise UserError(
-                f"compile: weights=, labels=, feed= and batch= are for programs written here; {program.name} was "
-                "compiled by HEIR, with its weights and slots in it: leave them out",
-                at=program.loc,
-            )
-        _refuse_stages(program, owner, scale_columns)
         packed, plan = compile_packed(
             program, calibrate if calibrate is not None else example, precision_bits=float(precision_bits),
             ring_degree=ring_degree, security_bits=security_bits, insecure=insecure, costs=costs,
@@ -300,14 +281,6 @@ def compile(
     return Model(plan, Reference(vectors.placed, vectors.positions, assessment), costs, allow_insecure=insecure)
 
 
-def _refuse_stages(program: Program | Circuit, owner: OwnerStages | None, scale_columns: bool | None) -> None:
-    if owner is not None or scale_columns:
-        raise UserError(
-            f"compile: owner= and scale_columns= are for programs on arrays; {program.name} is none: leave them out",
-            at=program.loc,
-        )
-
-
 def _labels(labels: Any, data: Any) -> Any:
     if labels is not None and data is None:
         raise UserError("compile: labels= is given without calibrate=; labels belong to rows of calibration data")
@@ -318,12 +291,6 @@ def _whole(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= MAX_SPARE:
         raise UserError(f"compile: {name}={write_value(value)}; give a whole number from 0 to {MAX_SPARE}")
     return int(value)
-
-
-def _flag(name: str, value: Any) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise UserError(f"compile: {name}={value!r}; give True or False")
-    return bool(value)
 
 
 def _check_scheme(program: Program | Circuit, scheme: str) -> None:

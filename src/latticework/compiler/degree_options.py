@@ -21,8 +21,6 @@ from latticework.accuracy.goals import (
 )
 from latticework.approx.degrees import MAX_DEGREE
 from latticework.errors import RangeError, UserError
-from latticework.frontend import Circuit, Program
-from latticework.interop.heir import HeirProgram
 from latticework.ir import Module
 from latticework.owner import OwnerStages
 from latticework.owner.run import finish
@@ -51,18 +49,12 @@ class AskedDegrees:
         return FREE_DEGREES if self.degree is None else DegreeOptions(self.degree)
 
 
-def asked_degrees(
-    program: Program | Circuit, degree: Any, agreement: Any, tolerance: Any, calibrate: Any
-) -> AskedDegrees:
+def asked_degrees(degree: Any, agreement: Any, tolerance: Any, calibrate: Any) -> AskedDegrees:
     """UserError for what cannot be asked of degrees."""
     given = {"degree": degree, "agreement": agreement, "tolerance": tolerance}
     names = [f"{name}=" for name, value in given.items() if value is not None]
     if not names:
         return AskedDegrees()
-    if not isinstance(program, Program) or isinstance(program, HeirProgram):
-        raise UserError(
-            f"compile: {names[0]} is for programs on arrays; {program.name} is none: leave it out", at=program.loc
-        )
     if len(names) > 1:
         raise UserError(
             "compile: agreement= and tolerance= choose degrees, and degree= gives them; of "

@@ -66,7 +66,7 @@ class Circuit:
         """The parameters that are public and given to compile."""
         return tuple(p for p in self.parameters if p.kind is None or not p.kind.secret)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the function itself, on exact integers where it is given integers; inputs are checked."""
         bound = self.signature.bind(*args, **kwargs)
         for parameter in self.parameters:

@@ -68,7 +68,7 @@ class Program:
         """The parameters that are given to compile."""
         return tuple(p for p in self.parameters if p.kind is None)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the function itself; inputs are checked against the declared shapes.
 
         Where it computes every row of its inputs alike and apart from the others, any number of rows may be given.

@@ -6,6 +6,7 @@ import copy
 import inspect
 import re
 from collections.abc import Callable
+from keyword import iskeyword
 from typing import Any
 
 from latticework.errors import TraceError
@@ -71,7 +72,7 @@ class ImportedProgram(Program):
         check_stages(self, owner, {p.name: p.kind.shape or () for p in self.parameters}, self.output_shapes)
         self.owner, self.notes = owner or None, (*self.notes, *notes)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """What the model computes of what the owner gives, and of secrets while another program is traced.
 
         raises  TraceError, ShapeError, DtypeError or RangeError for what is no input
@@ -116,8 +117,9 @@ class ImportedProgram(Program):
 
 
 def identifier(name: str) -> str:
-    """A name as Python's own: "input.1" becomes input_1."""
+    """A name as Python's own: "input.1" becomes input_1, and "class" class_."""
     cleaned = re.sub(r"\W", "_", name, flags=re.ASCII) or "x"
+    cleaned = f"{cleaned}_" if iskeyword(cleaned) else cleaned
     return cleaned if not cleaned[0].isdigit() else f"x{cleaned}"
 
 

@@ -204,7 +204,7 @@ class Client:
 
     @at_caller
     @operation
-    def encrypt(self, *arrays: npt.ArrayLike | int, **named: npt.ArrayLike | int) -> Encrypted:
+    def encrypt(self, /, *arrays: npt.ArrayLike | int, **named: npt.ArrayLike | int) -> Encrypted:
         """Encrypt the inputs, by position or by name; run-time integers travel in the clear.
 
         arrays  of the shapes that were compiled, or as the owner has them where the program says what to compute of

@@ -33,6 +33,7 @@ from latticework.runtime.members import MembersProgress, check_members, members_
 from latticework.runtime.memory_use import KeyTraffic, MemoryUse, in_all
 from latticework.runtime.options import ServerPlace, check_readers, machine_bytes, places_of
 from latticework.runtime.parts import check_complete, join
+from latticework.runtime.program_names import own_names, program_names_first
 from latticework.runtime.run_progress import RunProgress
 from latticework.runtime.shares import Shares, shares_of_files, shares_of_memory
 from latticework.runtime.side_by_side import Check, side_by_side
@@ -175,8 +176,10 @@ class Server:
         return server
 
     @at_caller
+    @program_names_first(lambda server, parts: server._open_integers(parts))
     def __call__(
         self,
+        /,
         *inputs: Encrypted,
         on_event: OnEvent | None = None,
         checkpoint: str | Path | Checkpoint | None = None,
@@ -186,7 +189,8 @@ class Server:
 
         inputs      what the client encrypted, at once or in parts: every input once. Parts can be used in many runs.
                     Rows and stacks of inputs are computed run by run, and returned as one
-        integers    run-time integers (lw.Index), such as numbers of iterations, that no part has
+        integers    run-time integers (lw.Index), such as numbers of iterations, that no part has. One that is called
+                    `on_event` or `checkpoint` is given by that name, and `run` takes the option beside it
         on_event    called after every instruction; where keys stay in a file, also in waits for them of more than a
                     second, and at the end of a run with what it read
         checkpoint  a file, or a `Checkpoint`, which says how often: after a turn of an outermost loop it holds what is
@@ -195,7 +199,12 @@ class Server:
         raises      before any work for inputs of another program, parameters or key set, missing ones, and ones that
                     are given twice; for a checkpoint that is damaged or of anything else than this run
         """
-        return self.run(*inputs, on_event=on_event, integers=integers, checkpoint=checkpoint)
+        return self.run(*inputs, on_event=on_event, integers=own_names(integers), checkpoint=checkpoint)
+
+    def _open_integers(self, parts: Sequence[Any]) -> set[str]:
+        """Run-time integers that none of these has."""
+        given = {name for part in parts if isinstance(part, Encrypted) for name in part.integers}
+        return {i.name for i in self.plan.client.inputs if isinstance(i, IndexInput)} - given
 
     def run(
         self,
@@ -373,7 +382,7 @@ class Server:
         return CheckpointFile(wanted, self.plan, bytes(self._key_set), given, context)
 
     @at_caller
-    def inputs(self, *parts: Encrypted | None, **outputs: Encrypted) -> Encrypted:
+    def inputs(self, /, *parts: Encrypted | None, **outputs: Encrypted) -> Encrypted:
         """Inputs in several parts, of which some may be results of other circuits, or of a run before, as one.
 
         parts    what the client encrypted, if anything

@@ -161,8 +161,6 @@ def _arrays(
 
 def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
     """A circuit on integers modulo t, exactly; RangeWarning where its results may not fit them."""
-    if options.calibrate is not None:
-        raise UserError("compile: calibrate= is for CKKS; under BFV declare low= and high= of inputs")
     shared = shared_parameters(circuit, options.like, "bfv")
     check_rows(circuit, shared, options)
     arithmetic = exact_arithmetic(options, shared.chain)

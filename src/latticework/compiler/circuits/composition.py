@@ -10,7 +10,6 @@ from latticework.compiler.stages import Vectors
 from latticework.errors import LayoutError, LevelError, ParameterMismatchError, UserError
 from latticework.frontend import Circuit
 from latticework.levels import program_depth
-from latticework.model import Model
 from latticework.params import ModulusChain
 from latticework.params.fingerprint import fingerprint
 from latticework.plan.arguments import OutputLanes
@@ -73,8 +72,6 @@ def shared_parameters(circuit: Circuit, like: Any, scheme: str) -> SharedParamet
                 at=circuit.loc,
             )
         return SharedParameters(None, {}, groups)
-    if not isinstance(like, Model):
-        raise UserError(f"compile: like={like!r}; give the model of a compiled circuit")
     chain = like.plan.chain
     if chain.scheme != scheme:
         raise UserError(f"compile: scheme={scheme!r}, but the model given as like= has {chain.scheme!r}")

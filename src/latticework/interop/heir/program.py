@@ -97,7 +97,7 @@ class HeirProgram(Program):
         self.signature = inspect.Signature([inspect.Parameter(p.name, kind) for p in self.parameters])
         self.function: Callable[..., Any] = self._compute
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the program in NumPy, packed as HEIR packs; an array, or a tuple of them where it has several results."""
         return self._compute(*self.signature.bind(*args, **kwargs).args)
 

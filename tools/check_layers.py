@@ -63,7 +63,7 @@ MAY_IMPORT = {
     "keys": "ir dialects params packing instructions",
     "codegen": f"ir dialects params expand passes keys techniques analysis {PLAN}",
     # programs of other compilers
-    "interop": "ir dialects packing frontend",
+    "interop": "ir dialects packing frontend user",
     # models of other packages
     "importers": "ir approx frontend ops owner user user.lines",
     # what a compiled program is worth
@@ -83,11 +83,11 @@ MAY_IMPORT = {
     "debug": f"analysis ir runtime {PLAN}",
     "progress": "ir runtime",
     "model": f"analysis ir cost debug devices user report runtime {PLAN}",
-    "commands": f"__init__ _core devices runtime progress {PLAN}",
-    "commands.compile": "commands commands.programs compiler progress report",
-    "commands.accuracy": "commands commands.programs compiler frontend progress report",
-    "commands.programs": "commands frontend importers interop",
-    "commands.inspect": "commands commands.programs frontend importers",
+    "commands": f"__init__ _core devices runtime progress user {PLAN}",
+    "commands.compile": "commands commands.programs compiler progress report user",
+    "commands.accuracy": "commands commands.programs compiler frontend progress report user",
+    "commands.programs": "commands frontend importers interop user",
+    "commands.inspect": "commands commands.programs frontend importers user",
     "commands.explain": f"commands report {PLAN}",
     "commands.keys": "commands interop plan",
     "commands.measure": "commands machine params",
@@ -95,7 +95,7 @@ MAY_IMPORT = {
     "commands.benchmarks": "",
     "cli": "__init__ commands",
     "__main__": "cli",
-    "__init__": "bfv ckks compiler devices frontend importers interop model runtime techniques torch",
+    "__init__": "bfv ckks compiler devices frontend importers interop model runtime techniques torch user",
 }
 # Not needed by a plain installation, slow to import: only inside the functions that use them.
 OPTIONAL = {"IPython", "torch", "onnx", "ray", "sklearn", "skops", "matplotlib", "ortools"}

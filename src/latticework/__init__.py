@@ -63,6 +63,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from latticework.model import Model, load
     from latticework.runtime import Checkpoint, Client, Encrypted, Keys, OwnerValue, PublicKeys, Server
     from latticework.techniques import Techniques
+    from latticework.user.reading import ReadingLimits
 
 __version__ = "0.1.0"
 
@@ -89,6 +90,7 @@ _HOMES = {
     "model": ("Model", "load"),
     "runtime": ("Checkpoint", "Client", "Encrypted", "Keys", "OwnerValue", "PublicKeys", "Server"),
     "techniques": ("Techniques",),
+    "user.reading": ("ReadingLimits",),
 }  # fmt: skip
 _OTHER_NAMES = {"inverse": "reciprocal", "inverse_sqrt": "rsqrt", "less": "greater"}  # that people look for
 _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
@@ -111,6 +113,7 @@ __all__ = [
     "Program",
     "PublicKeys",
     "RangeWarning",
+    "ReadingLimits",
     "Secret",
     "Server",
     "Techniques",

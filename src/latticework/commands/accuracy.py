@@ -23,13 +23,14 @@ from latticework.commands.compile_options import (
     WeightsFile,
 )
 from latticework.commands.files import Force, prepare
-from latticework.commands.programs import ProgramFile, Shapes, TrustFile, load_program
+from latticework.commands.programs import Limits, ProgramFile, Shapes, TrustFile, load_program
 from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.compiler.compile import compile as compile_program
 from latticework.errors import TraceError
 from latticework.frontend import Program
 from latticework.progress import ProgressBar
 from latticework.report import report_ending
+from latticework.user.reading import limits_of
 
 
 @report_outcome
@@ -54,6 +55,7 @@ def accuracy(
     seed: Annotated[int, typer.Option(help="Of the modelled noise.")] = 0,
     trust_file: TrustFile = False,
     shape: Shapes = None,
+    limit: Limits = None,
     report: Annotated[Path | None, typer.Option(help="Report to write: .html, .txt or .json.")] = None,
     force: Force = False,
 ) -> Outcome:
@@ -63,16 +65,17 @@ def accuracy(
         report_ending(report, program)
         prepare(talk, report, force=force, inputs=[Path(program.partition(":")[0]), *files])
     with talk.step("load the program"):
-        found = load_program(program, trust=trust_file, shapes=shape)
+        allowed = limits_of(limit or [])
+        found = load_program(program, trust=trust_file, shapes=shape, limits=allowed)
     if not isinstance(found, Program):
         raise TraceError(f"{program} is a circuit, whose functions are not approximated: it computes what is written")
-    rows = read_values(data)
+    rows = read_values(data, allowed)
     with ProgressBar("compiling") as bar:
         model = compile_program(
             found,
-            weights=read_arrays(weights) if weights else {},
-            calibrate=read_values(calibrate) if calibrate else None,
-            example=read_values(example) if example else None,
+            weights=read_arrays(weights, allowed) if weights else {},
+            calibrate=read_values(calibrate, allowed) if calibrate else None,
+            example=read_values(example, allowed) if example else None,
             precision_bits=precision_bits,
             degree=degree,
             agreement=agreement,
@@ -85,7 +88,7 @@ def accuracy(
             progress=False,
         )
     with talk.step("look at the data"):
-        made = model.accuracy(rows, read_arrays(labels) if labels else None, encrypted, simulated=simulated, seed=seed)
+        made = model.accuracy(rows, read_arrays(labels, allowed) if labels else None, encrypted, simulated=simulated, seed=seed)
     facts = {"program": model.plan.client.name, "report": None if report is None else str(report)}
     told = {**facts, "accuracy": json_text.loads(made.json())} if talk.json else facts
     if report is not None:

@@ -3,35 +3,78 @@
 from __future__ import annotations
 
 import io
+import struct
+import tokenize
 import zlib
+from math import prod
 from pathlib import Path
-from typing import Any
-from zipfile import BadZipFile
+from typing import IO, Any
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 
 from latticework import _core
 from latticework.commands.files import STANDARD, source
-from latticework.errors import DtypeError, FormatError
+from latticework.errors import DtypeError, FormatError, UserError
+from latticework.user.archives import check_archive
+from latticework.user.reading import DEFAULTS, ReadingLimits, open_regular
+
+_ZIP = b"PK"
+_HEADER_BYTES = 10_000
 
 
-def read_arrays(path: Path) -> Any:
-    """An array from .npy, a dictionary of arrays from .npz; `-` is standard input."""
+def read_arrays(path: Path, limits: ReadingLimits = DEFAULTS) -> Any:
+    """An array from .npy, a dictionary of arrays from .npz; `-` is standard input.
+
+    raises  FormatError for what is neither, holds other than numbers, or unpacks to more than the limits allow
+    """
     given = source(path)
     try:
-        with io.BytesIO(given) if isinstance(given, bytes) else given.open("rb") as file:  # NumPy would leave it open
-            loaded = np.load(file, allow_pickle=False)
-            return loaded if isinstance(loaded, np.ndarray) else {name: loaded[name] for name in loaded.files}
-    except (ValueError, EOFError, BadZipFile, zlib.error):
+        with io.BytesIO(given) if isinstance(given, bytes) else open_regular(given) as file:  # NumPy would leave it open
+            size = file.seek(0, io.SEEK_END)
+            file.seek(0)
+            if file.read(len(_ZIP)) != _ZIP:
+                file.seek(0)
+                return _read_array(file, size)
+            check_archive(file, str(path), limits, size)
+            with ZipFile(file) as archive:
+                return {entry.filename.removesuffix(".npy"): _entry(archive, entry) for entry in archive.infolist()}
+    except UserError:
+        raise
+    except (ValueError, TypeError, SyntaxError, EOFError, OverflowError, MemoryError, RecursionError, BadZipFile, zlib.error,
+            struct.error, tokenize.TokenError):  # fmt: skip
         raise FormatError(
             f"{path} is not a .npy or .npz file of numbers; save it with np.save({str(path.with_suffix('.npy'))!r}, "
             "array), or several arrays by name with np.savez"
         ) from None
 
 
-def read_values(path: Path) -> Any:
+def _entry(archive: ZipFile, entry: ZipInfo) -> Any:
+    with archive.open(entry) as file:
+        return _read_array(file, entry.file_size)
+
+
+def _read_array(file: IO[bytes], size: int) -> Any:
+    """An array of numbers, of a file of so many bytes; ValueError where its header says another size than that."""
+    version = np.lib.format.read_magic(file)
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in readers:
+        raise ValueError(f"version {version}")
+    shape, in_columns, dtype = readers[version](file, max_header_size=_HEADER_BYTES)
+    if dtype.hasobject or dtype.itemsize == 0 or any(extent < 0 for extent in shape):
+        raise ValueError("no numbers")
+    count = prod(shape)
+    if count * dtype.itemsize != size - file.tell():
+        raise ValueError("another size")
+    data = bytearray(count * dtype.itemsize)
+    if file.readinto(data) != len(data):  # type: ignore[attr-defined]
+        raise ValueError("another size")
+    return np.frombuffer(data, dtype, count).reshape(shape, order="F" if in_columns else "C")
+
+
+def read_values(path: Path, limits: ReadingLimits = DEFAULTS) -> Any:
     """What `read_arrays` reads, single integers as Python's: files hold a run-time integer as an array of no axes."""
-    read = read_arrays(path)
+    read = read_arrays(path, limits)
     return {name: _value(array) for name, array in read.items()} if isinstance(read, dict) else _value(read)
 
 

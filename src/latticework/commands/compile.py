@@ -22,11 +22,12 @@ from latticework.commands.compile_options import (
     WeightsFile,
 )
 from latticework.commands.files import Force, prepare
-from latticework.commands.programs import ProgramFile, Shapes, TrustFile, load_program
+from latticework.commands.programs import Limits, ProgramFile, Shapes, TrustFile, load_program
 from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.compiler.compile import compile as compile_program
 from latticework.progress import ProgressBar
 from latticework.report import report_ending
+from latticework.user.reading import limits_of
 
 
 @report_outcome
@@ -72,6 +73,7 @@ def compile(
     ] = None,
     trust_file: TrustFile = False,
     shape: Shapes = None,
+    limit: Limits = None,
     report: Annotated[Path | None, typer.Option(help="Report to write: .html, .txt or .json.")] = None,
 ) -> Outcome:
     """Compile a program or a circuit to the server's plan and, beside it, the client file (no weights)."""
@@ -82,14 +84,15 @@ def compile(
     outputs = [output, client_file, *([report] if report is not None else [])]
     prepare(talk, *outputs, force=force, inputs=[Path(program.partition(":")[0]), *data])
     with talk.step("load the program"):
-        found = load_program(program, trust=trust_file, shapes=shape)
+        allowed = limits_of(limit or [])
+        found = load_program(program, trust=trust_file, shapes=shape, limits=allowed)
     with ProgressBar("compiling") as bar:
         model = compile_program(
             found,
-            weights=read_arrays(weights) if weights else {},
-            calibrate=read_values(calibrate) if calibrate else None,
-            labels=read_values(labels) if labels else None,
-            example=read_values(example) if example else None,
+            weights=read_arrays(weights, allowed) if weights else {},
+            calibrate=read_values(calibrate, allowed) if calibrate else None,
+            labels=read_values(labels, allowed) if labels else None,
+            example=read_values(example, allowed) if example else None,
             precision_bits=precision_bits,
             degree=degree,
             agreement=agreement,

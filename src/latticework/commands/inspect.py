@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from latticework.commands.programs import ProgramFile, Shapes, TrustFile, load_program
+from latticework.commands.programs import Limits, ProgramFile, Shapes, TrustFile, load_program
 from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.errors import TraceError, UserError
 from latticework.frontend import Program
 from latticework.importers.inspection import NOT_POSSIBLE, Depth, Inspected, inspect_program, inspect_refused
+from latticework.user.reading import limits_of
 from latticework.words.escaping import plain_text
 
 
@@ -18,11 +19,12 @@ def inspect(
     program: ProgramFile,
     trust_file: TrustFile = False,
     shape: Shapes = None,
+    limit: Limits = None,
 ) -> Outcome:
     """Say what a model consists of, where each operator runs, and what cannot be computed; without data."""
     try:
         with talk.step("load the model"):
-            loaded = load_program(program, trust=trust_file, shapes=shape)
+            loaded = load_program(program, trust=trust_file, shapes=shape, limits=limits_of(limit or []))
         if not isinstance(loaded, Program):
             raise TraceError(f"{program} is a circuit; `latticework compile` tells what it takes")
         with talk.step("look at it"):

@@ -18,6 +18,7 @@ from latticework.importers.sklearn_door.skops_files import load_skops
 from latticework.importers.torch_door.door import from_torch
 from latticework.importers.torch_door.files import load_exported
 from latticework.interop.heir import from_heir
+from latticework.user.reading import DEFAULTS, ReadingLimits
 
 ProgramFile = Annotated[
     str,
@@ -30,13 +31,24 @@ TrustFile = Annotated[bool, typer.Option("--trust-file", help="Read a .pt2 file,
 Shapes = Annotated[
     list[str] | None, typer.Option("--shape", help="Of an ONNX model: x=1,4 for an input, N=1 for a free dimension.")
 ]
+Limits = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit",
+        help="Of what a file of a model or of arrays may take: work=N, memory_bytes=N, depth=N or file_bytes=N, in the "
+        "place of what is allowed of files that are not trusted.",
+    ),
+]
 
 
-def load_program(argument: str, *, trust: bool = False, shapes: list[str] | None = None) -> Program | Circuit:
+def load_program(
+    argument: str, *, trust: bool = False, shapes: list[str] | None = None, limits: ReadingLimits = DEFAULTS
+) -> Program | Circuit:
     """The program or circuit of FILE.py[:NAME], the program of FILE.mlir[:NAME], or that of a trained model.
 
     trust   whether files of models may execute code
     shapes  of inputs and free dimensions of an ONNX model
+    limits  of what a file of HEIR or of a model may have us do
     raises  TraceError if there is none of that name, or several and no name, or if the file cannot be executed;
             SecurityError for models that are not trusted; as from_onnx, from_torch and from_sklearn
     """
@@ -45,13 +57,13 @@ def load_program(argument: str, *, trust: bool = False, shapes: list[str] | None
     if not path.is_file():
         raise FileNotFoundError(f"no such file: {path}")
     if path.suffix == ".mlir":
-        return from_heir(path, name or None)
+        return from_heir(path, name or None, limits=limits)
     if path.suffix == ".onnx":
-        return from_onnx(path, read_shapes(shapes or []))
+        return from_onnx(path, read_shapes(shapes or []), limits=limits)
     if path.suffix == ".pt2":
-        return from_torch(_exported(path, trust=trust))
+        return from_torch(_exported(path, trust=trust, limits=limits), limits=limits)
     if path.suffix == ".skops":
-        return from_sklearn(load_skops(path), name or None)
+        return from_sklearn(load_skops(path, limits=limits), name or None, limits=limits)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise TraceError(f"{path} is not a Python file; name it something.py")
@@ -80,9 +92,9 @@ def load_program(argument: str, *, trust: bool = False, shapes: list[str] | None
     )
 
 
-def _exported(path: Path, *, trust: bool) -> Any:
+def _exported(path: Path, *, trust: bool, limits: ReadingLimits) -> Any:
     try:
-        return load_exported(path, trust)
+        return load_exported(path, trust, limits=limits)
     except UserError as error:  # at a line of ours
         raise type(error)(error.message) from None
 

@@ -23,8 +23,10 @@ from latticework.ir.location import Origin
 from latticework.ir.types import INDEX
 from latticework.ops import trivial
 from latticework.ops.base import shape_of
+from latticework.user.reading import take_traced
 
 Body = Callable[[Any, Any], tuple[Any, Any]]
+_WORK_OF_TURN = 100  # on arrays, in units of ReadingLimits
 
 
 def scan(body: Body, init: Any, xs: Any = None, length: int | None = None) -> tuple[Any, Any]:
@@ -84,6 +86,7 @@ def _split(returned: Any) -> tuple[Any, Any]:
 
 def _run(turn: Turn, body: Body, xs: Any, count: int) -> tuple[Any, Any]:
     (init,) = turn.init
+    take_traced(_WORK_OF_TURN * count)
     carried = turn.each("init", plain_array, turn.leaves)
     given = [] if xs is None else [plain_array(leaf) for _, leaf in leaves_of(xs, "xs")]
     first: Any = None

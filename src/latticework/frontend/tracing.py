@@ -25,10 +25,12 @@ from latticework.ir.types import INDEX
 from latticework.ops import ALL_OPS, COMPOSED, TensorOp, apply
 from latticework.ops.constant import CONSTANT
 from latticework.user.lines import user_loc
+from latticework.user.reading import take_traced
 
 NUMPY: dict[Callable[..., Any], Callable[..., Any]] = {
     function: trace for op in ALL_OPS for function, trace in op.numpy.items()
 } | COMPOSED
+_WORK_OF_OPERATION = 20  # to trace it, in units of ReadingLimits
 _SAME = {"expit": "sigmoid"}  # functions of SciPy that are known by another name
 _active: ContextVar[FunctionTracer | None] = ContextVar("latticework_tracer", default=None)
 
@@ -106,6 +108,7 @@ class FunctionTracer:
             (kind,) = op.spec.infer(operands, attrs, ())
             if not getattr(kind, "secret", True):
                 return self._constant(plain_array(op.reference(arrays, attrs, self.module.sources), op.name))  # type: ignore[arg-type]
+        take_traced(_WORK_OF_OPERATION)
         return self._builder.create(op.spec, operands, attrs, loc=user_loc()).result
 
     def create(self, spec: OpSpec, operands: Sequence[Value], attrs: dict[str, Any], **kwargs: Any) -> Op:

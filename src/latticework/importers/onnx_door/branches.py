@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from latticework.importers.trees.leaves import MAX_LEAVES, Leaf, Reals, Refuse, TreeSplit
+from latticework.importers.trees.leaves import MAX_LEAVES, Leaf, Reals, Refuse, TreeSplit, check_path
+from latticework.user.reading import current_budget, raised
 
 ORDERS = ("LEQ", "LT", "GTE", "GT")
 EQUALITIES = ("EQ", "NEQ", "MEMBER")
-_MOST_SEEN = 8 * MAX_LEAVES
 _DAMAGED = "export it again"
 
 
@@ -54,11 +54,20 @@ class TreeFeatures:
                      else np.nextafter(value, -np.inf))  # fmt: skip
 
 
+def check_trees(branches: Mapping[Hashable, TreeBranch], roots: Sequence[Hashable], refuse: Refuse) -> None:
+    """Refuse nodes that several lead to: such a graph has as many leaves as it has paths. Leaves may be shared."""
+    led_to = [child for branch in branches.values() for child in (branch.yes, branch.no)]
+    inner = [name for name in (*roots, *led_to) if name in branches]
+    if len(set(inner)) < len(inner):
+        refuse("a tree of it is none: several nodes, or trees, lead to one node", _DAMAGED)
+
+
 @dataclass
 class TreeReader:
     """Reads trees one after the other; of all the features that are compared for equality are noted.
 
     branches  by their names;  leaf  the value of what is none
+    seen      nodes on all paths until now: values that are compared for equality lead to one node on several
     """
 
     features: TreeFeatures
@@ -66,17 +75,23 @@ class TreeReader:
     leaf: Callable[[Hashable], Reals]
     refuse: Refuse
     equal: set[int]
+    seen: int = 0
 
     def leaves(self, root: Hashable) -> tuple[Leaf, ...]:
         """Those that a row can come to, of one tree."""
         found: list[Leaf] = []
         unseen: list[tuple[Hashable, tuple[TreeSplit, ...], int]] = [(root, (), 0)]
-        seen = 0
         while unseen:
             name, path, depth = unseen.pop()
-            seen += 1
-            if depth > len(self.branches) or seen > _MOST_SEEN or len(found) > MAX_LEAVES:
-                self.refuse("a tree of it is none, or too large: its nodes refer to each other", _DAMAGED)
+            self.seen += 1
+            budget = current_budget()
+            if self.seen > 2 * len(self.branches) + len(found) + 1 and budget is not None and not budget.take_running(10):
+                self.refuse("its comparisons for equality make too many paths", raised("work"))
+            if depth > len(self.branches):
+                self.refuse("a tree of it is none: its nodes refer to each other", _DAMAGED)
+            if len(found) > MAX_LEAVES:
+                self.refuse(f"a tree of it has more than {MAX_LEAVES} leaves", _DAMAGED)
+            check_path(path, self.refuse)
             branch = self.branches.get(name)
             if branch is None:
                 found.append(Leaf(path, self.leaf(name)))

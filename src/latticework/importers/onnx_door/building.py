@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from latticework.errors import FormatError, UnsupportedError, UserError
 from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.importers.onnx_door.attributes import options_of
-from latticework.importers.onnx_door.limits import MOST_NODES
+from latticework.importers.onnx_door.limits import check_nodes, deepest, take_nodes
 from latticework.importers.onnx_door.parts import captured, needed, nested, reads
 from latticework.importers.onnx_door.reading import ML, OnnxFile
 from latticework.importers.onnx_door.tensors import NARROW, TensorReader
@@ -23,7 +24,6 @@ ASKING = frozenset(
 NAMING = frozenset(
     {"ArgMax", "ArgMin", "TopK", f"{ML}.ZipMap", f"{ML}.LabelEncoder", f"{ML}.CategoryMapper"}
 )  # where to cut the graph
-_DEEPEST = 24  # calls within calls, graphs within graphs
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class OnnxBuilder:
     tensors: TensorReader
     constants: dict[str, Any] = field(default_factory=dict)
     narrow: set[str] = field(default_factory=set)
-    _nodes: int = 0
     _calls: int = 0
+    _sizes: dict[int, int] = field(default_factory=dict)
 
     def keep(self, name: str, tensor: Any, said: str) -> None:
         """Read an array of the file as a constant."""
@@ -72,10 +72,8 @@ class OnnxBuilder:
         wanted = {name for _, node in nodes for name in reads(node)} | set(outputs)
         for number, node in nodes:
             loc = self.file.at(scope.number or number, f"{node.op_type} {node.name}".strip())
-            if self._nodes > MOST_NODES:
-                raise FormatError(f"{self.file.name}: more than {MOST_NODES} nodes, with functions unfolded", at=loc)
-            self._nodes += 1
             try:
+                take_nodes(1, self.file.name)
                 found.extend(self._build(node, wanted, scope, loc, number))
             except UserError as error:
                 raise (error if error.at is not None else type(error)(error.message, at=loc)) from None
@@ -84,7 +82,7 @@ class OnnxBuilder:
     def _build(self, node: Any, wanted: set[str], scope: Scope, loc: Loc, number: int) -> list[ModelNode]:
         domain = "" if node.domain == "ai.onnx" else node.domain
         function = self._function(domain, node)
-        if scope.depth > _DEEPEST:
+        if scope.depth > deepest():
             raise FormatError("functions or graphs are nested too deeply, or call themselves; the file is damaged")
         inner: list[str] = []
         has_graph = any(True for _ in nested(node))
@@ -117,15 +115,31 @@ class OnnxBuilder:
         return [ModelNode(operator, args, options, results, loc, scope.versions.get(domain, 1))]
 
     def _function(self, domain: str, node: Any) -> Any:
+        return self._functions.get((domain, node.op_type, node.overload))
+
+    @cached_property
+    def _functions(self) -> dict[tuple[str, str, str], Any]:
+        """Those of the file, the first of each name."""
+        found: dict[tuple[str, str, str], Any] = {}
         for each in self.file.model.functions:
-            same = ("" if each.domain == "ai.onnx" else each.domain) == domain
-            if same and each.name == node.op_type and each.overload == node.overload:
-                return each
-        return None
+            found.setdefault(("" if each.domain == "ai.onnx" else each.domain, each.name, each.overload), each)
+        return found
+
+    def _size(self, function: Any, depth: int = 0) -> int:
+        """Nodes of a function with all that it calls unfolded; calls that are nested too deeply are refused later."""
+        known = self._sizes.get(id(function))
+        if known is not None or depth > deepest():
+            return known or 0
+        self._sizes[id(function)] = 0  # what calls itself
+        called = (self._function("" if n.domain == "ai.onnx" else n.domain, n) for n in function.node)
+        size = len(function.node) + sum(self._size(each, depth + 1) for each in called if each is not None)
+        self._sizes[id(function)] = size
+        return size
 
     def _inline(
         self, function: Any, args: tuple[Any, ...], options: dict[str, Any], outputs: Any, scope: Scope, loc: Loc
     ) -> list[ModelNode]:
+        check_nodes(self._size(function), self.file.name)
         self._calls += 1
         prefix = f"{scope.prefix}{function.name}/{self._calls}/"
         if len(args) > len(function.input) or len(outputs) > len(function.output):

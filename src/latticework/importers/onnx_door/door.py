@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -17,7 +19,6 @@ from latticework.importers.onnx_door.building import OnnxBuilder, Scope
 from latticework.importers.onnx_door.casts import without_idle_casts
 from latticework.importers.onnx_door.digits import on_digits
 from latticework.importers.onnx_door.doubtful import marked
-from latticework.importers.onnx_door.limits import allowing
 from latticework.importers.onnx_door.operators import quantised
 from latticework.importers.onnx_door.operators.saturation import without_idle_cuts
 from latticework.importers.onnx_door.operators.table import CONVERTERS
@@ -32,9 +33,8 @@ from latticework.importers.owner_rules.onnx import ONNX_RULES
 from latticework.importers.trees.choice import TreeChoice, Ways
 from latticework.importers.trees.circuits import TreeCircuit
 from latticework.importers.trees.program import TreeProgram
+from latticework.user.reading import DEFAULTS, ReadingLimits, reading, told_as_damage
 
-_SPARE_BYTES = 200 << 20
-_DAMAGE = (UnicodeDecodeError, RecursionError, OverflowError, MemoryError)
 
 
 @overload
@@ -42,23 +42,23 @@ def from_onnx(
     model: Any, shapes: Mapping[str, Any] | None = None, *, inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None, public: Mapping[str, Any] | None = None, client: Sequence[str] = (),
     server: Sequence[str] = (), trees: Literal["sign"] | None = None, samples: Any = None, gap: float | None = None,
-    mark: bool = True, memory_bytes: int = _SPARE_BYTES,
+    mark: bool = True, memory_bytes: int | None = None, limits: ReadingLimits = DEFAULTS,
 ) -> TreeProgram: ...  # fmt: skip
 @overload
 def from_onnx(
     model: Any, shapes: Mapping[str, Any] | None = None, *, inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None, public: Mapping[str, Any] | None = None, trees: Literal["exact"],
-    samples: Any, digits: int = 8, memory_bytes: int = _SPARE_BYTES,
+    samples: Any, digits: int = 8, memory_bytes: int | None = None, limits: ReadingLimits = DEFAULTS,
 ) -> TreeCircuit: ...  # fmt: skip
 def from_onnx(
     model: Any, shapes: Mapping[str, Any] | None = None, *, inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None, public: Mapping[str, Any] | None = None, client: Sequence[str] = (),
     server: Sequence[str] = (), trees: Ways | None = None, samples: Any = None, gap: float | None = None,
-    mark: bool = True, digits: int = 8, memory_bytes: int = _SPARE_BYTES,
+    mark: bool = True, digits: int = 8, memory_bytes: int | None = None, limits: ReadingLimits = DEFAULTS,
 ) -> TreeProgram | TreeCircuit:  # fmt: skip
     """What an ONNX model computes, as a program; its inputs are encrypted, and its weights are public.
 
-    model    path of a file, its bytes, or an onnx.ModelProto; operators of versions 7 on, and of ai.onnx.ml
+    model    path of a file, its bytes, an open file, or an onnx.ModelProto; operators of versions 7 on, and of ai.onnx.ml
     shapes   of inputs by name, {"x": (1, 3, 224, 224)}, whatever the file declares (`notes` say where it declares
              another one), or extents of named dimensions, {"N": 1}
     inputs   names of values to be encrypted, wherever in the graph; those of the model, unless given
@@ -70,7 +70,8 @@ def from_onnx(
              "exact": one ensemble as a circuit for scheme="bfv", on digits of features that the owner encrypts
     samples  rows like those of training, for trees; a tuple of them where there are several inputs
     gap, mark, digits  of trees, as `from_sklearn` has them
-    memory_bytes  that public values may take while the model is imported, beyond twice the file
+    limits   of what a file may have us do, which is not trusted: work, memory, depth and bytes
+    memory_bytes  in the place of that of limits: what public values may take while the model is imported
     returns  a circuit of exact trees, or else a program of as many arrays as there are inputs, which returns an array,
              or a tuple of several; called with NumPy arrays it computes in NumPy, in float64. Its `notes` say what
              importing changed
@@ -78,27 +79,24 @@ def from_onnx(
              operators that cannot be computed encrypted, and what to do; MissingPackageError without the package onnx
     """
     choice = TreeChoice("from_onnx", trees, gap, mark, digits)
-    try:
-        file = read(model)
-        with allowing(memory_bytes + 2 * file.size):
-            graph, notes, kinds = _graph(file, shapes or {}, inputs, outputs, public or {})
-            check = partial(check_wholes, file.name, kinds)
-            del file
-            if trees == "exact":
-                return on_digits(graph, ONNX_RULES, CONVERTERS, kinds, samples, choice)
-            has_trees = bool(tree_nodes(graph))
-            if has_trees:
-                graph, told = by_signs(graph, CONVERTERS, kinds, samples, choice)
-                notes = (*notes, *told)
-            return cut_program(
-                graph, CONVERTERS, ONNX_RULES, notes, client=client, server=server, check=check,
-                mark=marked if has_trees and mark else None,
-            )  # fmt: skip
-    except _DAMAGE as error:
-        name = Path(model).name if isinstance(model, str) else "the model"
-        raise FormatError(
-            f"{name} is damaged, or too large: {type(error).__name__}: {error}; export it again"
-        ) from error
+    if memory_bytes is not None:
+        limits = replace(limits, memory_bytes=memory_bytes)
+    name = Path(model).name if isinstance(model, str | os.PathLike) else "the model"
+    with told_as_damage(name), reading(limits) as budget:
+        file = read(model, budget)
+        graph, notes, kinds = _graph(file, shapes or {}, inputs, outputs, public or {})
+        check = partial(check_wholes, file.name, kinds)
+        del file
+        if trees == "exact":
+            return on_digits(graph, ONNX_RULES, CONVERTERS, kinds, samples, choice)
+        has_trees = bool(tree_nodes(graph))
+        if has_trees:
+            graph, told = by_signs(graph, CONVERTERS, kinds, samples, choice)
+            notes = (*notes, *told)
+        return cut_program(
+            graph, CONVERTERS, ONNX_RULES, notes, client=client, server=server, check=check,
+            mark=marked if has_trees and mark else None,
+        )  # fmt: skip
 
 
 def _graph(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.importers.onnx_door.branches import TreeBranch, TreeFeatures, TreeReader
+from latticework.importers.onnx_door.branches import TreeBranch, TreeFeatures, TreeReader, check_trees
 from latticework.importers.onnx_door.limits import check_size
 from latticework.importers.trees.leaves import Leaf, Reals, Refuse, TreeSum
 
@@ -52,6 +52,7 @@ class _Forest:
         if outputs < 1:
             refuse(f"it has {outputs} outputs", _DAMAGED)
         check_size((len(self.entries) + len(self.roots), outputs))
+        check_trees(self.branches, self.roots, refuse)
         equal: set[int] = set()
 
         def value(name: Hashable) -> Reals:

@@ -1,4 +1,4 @@
-"""How much an untrusted file may make us compute: checked from shapes, before memory is asked for.
+"""What the nodes of an ONNX file may make, of the budget of reading: checked from shapes, before memory is asked for.
 
 Of public values all elements that an import makes are counted together; a secret array has no elements while it is
 traced, and is bounded by itself.
@@ -6,48 +6,26 @@ traced, and is bounded by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import prod
 
-from latticework.errors import ShapeError
+from latticework.errors import FormatError, ShapeError
+from latticework.user.reading import MOST_SECRET, current_budget, raised
 
-MOST_SECRET = 1 << 26  # elements of an array that is encrypted: thousands of ciphertexts
-MOST_NODES = 50_000  # after functions and loops were unfolded
-MOST_STEPS = 20_000  # of nodes within loops, all iterations counted
-BYTES_OF_ELEMENT = 24  # of float64, with the copies that a step makes of it
-
-
-@dataclass
-class Allowance:
-    """Elements of public values that may still be made, and steps of loops that may still be unrolled."""
-
-    left: int
-    steps: int = MOST_STEPS
-
-
-_allowance: ContextVar[Allowance | None] = ContextVar("latticework_onnx_allowance", default=None)
-
-
-@contextmanager
-def allowing(spare_bytes: int) -> Iterator[None]:
-    """Inside, public values may take so many bytes together."""
-    token = _allowance.set(Allowance(spare_bytes // BYTES_OF_ELEMENT))
-    try:
-        yield
-    finally:
-        _allowance.reset(token)
+WORK_OF_NODE = 40  # to read it, in units of ReadingLimits
+WORK_OF_STEP = 100  # of a node that a loop carries out; a turn without one counts as one
+PRODUCTS_OF_WORK = 20_000  # of matrices, that are summed up in a unit
+PRODUCTS_ONE_BY_ONE = 1000  # the same where they are made one by one
+ELEMENTS_OF_WORK = 1000  # of secret arrays, which have none yet: of a unit when the program is called
 
 
 def check_size(shape: Sequence[int], *, secret: bool = False) -> None:
     """ShapeError where an array of this shape is more than may be made; nothing is checked outside of an import."""
-    allowance = _allowance.get()
-    if allowance is None:
+    budget = current_budget()
+    if budget is None:
         return
     count = prod(int(extent) for extent in shape)
-    most = MOST_SECRET if secret else allowance.left
+    most = MOST_SECRET if secret else budget.elements
     if count > most:
         raise ShapeError(
             f"a result of shape {shown(shape)} has {count} elements, more than the {most} that are allowed here; cut "
@@ -57,20 +35,76 @@ def check_size(shape: Sequence[int], *, secret: bool = False) -> None:
 
 def spend(count: int) -> None:
     """Count elements of a public value that was made."""
-    allowance = _allowance.get()
-    if allowance is not None:
-        allowance.left = max(allowance.left - count, 0)
+    budget = current_budget()
+    if budget is not None:
+        budget.elements = max(budget.elements - count, 0)
+
+
+def check_extents(shape: Sequence[int], name: str) -> None:
+    """FormatError for a shape that no array can have, also where another of its extents is 0."""
+    if any(extent < 0 for extent in shape):
+        raise FormatError(f"{name} has shape {shown(shape)}, with a negative extent; the file is damaged")
+    if len(shape) > 32 or prod(extent for extent in shape if extent) >= 1 << 60:
+        raise FormatError(f"{name} has shape {shown(shape)}, which no array can have; the file is damaged")
+
+
+def take_nodes(count: int, said: str) -> None:
+    """Count nodes that are read, functions unfolded. FormatError where they become too many."""
+    budget = current_budget()
+    if budget is not None and not budget.take_unfolding(count * WORK_OF_NODE):
+        raise FormatError(
+            f"{said}: more than {budget.limits.work // WORK_OF_NODE} nodes, with functions unfolded: {raised('work')}"
+        )
+
+
+def check_nodes(count: int, said: str) -> None:
+    """FormatError where so many nodes, which are not counted yet, would be too many: before the first one is made."""
+    budget = current_budget()
+    if budget is not None and count * WORK_OF_NODE > budget.unfolding:
+        take_nodes(count, said)
 
 
 def take_steps(count: int) -> None:
-    """Count nodes that are carried out within a loop. ShapeError where they become too many."""
-    allowance = _allowance.get()
-    if allowance is not None:
-        allowance.steps -= count
-        if allowance.steps < 0:
-            raise ShapeError(
-                f"loops are unrolled, and make more than {MOST_STEPS} steps here; write it with lw.for_loop"
-            )
+    """Count nodes that are carried out within a loop, or its turns. ShapeError where they become too many."""
+    budget = current_budget()
+    if budget is not None and not budget.take_running(count * WORK_OF_STEP):
+        raise ShapeError(
+            f"loops are unrolled, and make more than {budget.limits.work // WORK_OF_STEP} steps here; write it with "
+            f"lw.for_loop, or {raised('work')}"
+        )
+
+
+def check_steps(count: int) -> None:
+    """ShapeError where so many steps, which are not counted yet, would be too many: before the first one is made."""
+    budget = current_budget()
+    if budget is not None and count * WORK_OF_STEP > budget.running:
+        take_steps(count)
+
+
+def take_products(count: int, name: str, in_a_unit: int = PRODUCTS_OF_WORK) -> None:
+    """Count products that are summed up, now or when the program is called. ShapeError where they become too many."""
+    budget = current_budget()
+    if budget is not None and not budget.take_running(count // in_a_unit):
+        raise ShapeError(
+            f"{name} takes {count} products, which with what was computed before is more than the {budget.limits.work} "
+            f"units of work that are allowed here; cut the graph with inputs=[...], or {raised('work')}"
+        )
+
+
+def take_secret(count: int) -> None:
+    """Count elements of a secret array. ShapeError where all of them become too many."""
+    budget = current_budget()
+    if budget is not None and not budget.take_running(count // ELEMENTS_OF_WORK):
+        raise ShapeError(
+            f"results have more than {budget.limits.work * ELEMENTS_OF_WORK} elements together, in arrays of "
+            f"{count} and others; cut the graph with inputs=[...], or {raised('work')}"
+        )
+
+
+def deepest() -> int:
+    """How many calls may be within calls, and graphs within graphs."""
+    budget = current_budget()
+    return 1 << 30 if budget is None else budget.limits.depth
 
 
 def shown(shape: Sequence[int]) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from latticework.errors import FormatError, UserError
+from latticework.errors import FormatError
 from latticework.importers.onnx_door.package import onnx_package
+from latticework.importers.onnx_door.limits import take_nodes
 from latticework.ir.location import Loc
+from latticework.user.reading import BYTES_OF_ELEMENT, ReadingBudget, read_bytes
 
 OLDEST = 6  # its differences, but for a few operators, are attributes that are refused
 NEWEST_ML = 5
@@ -40,21 +40,18 @@ class OnnxFile:
         return Loc(self.name, number, text)
 
 
-def read(given: Any) -> OnnxFile:
-    """An ONNX model from a path, from bytes, or from a ModelProto.
+def read(given: Any, budget: ReadingBudget) -> OnnxFile:
+    """An ONNX model from a path, bytes, an open file, or a ModelProto; the budget grows with the file.
 
     raises  FormatError for what is no ONNX model or of a version that is not known, MissingPackageError
     """
     onnx = onnx_package()
     if isinstance(given, onnx.ModelProto):
         data, name, folder = given.SerializeToString(), "model.onnx", None
-    elif isinstance(given, bytes | bytearray | memoryview):
-        data, name, folder = bytes(given), "model.onnx", None
-    elif isinstance(given, str | os.PathLike):
-        path = Path(given)
-        data, name, folder = _contents(path), path.name, path.parent
     else:
-        raise UserError(f"from_onnx: {type(given).__name__} is no model; give a path, bytes or an onnx.ModelProto")
+        found = read_bytes(given, "from_onnx", "model", budget.limits, "model.onnx")
+        data, name, folder = found.data, found.name, found.folder
+    budget.elements += 2 * len(data) // BYTES_OF_ELEMENT
     model = onnx.ModelProto()
     try:
         model.ParseFromString(data)
@@ -62,18 +59,11 @@ def read(given: Any) -> OnnxFile:
         raise FormatError(f"{name}: no ONNX model, or a damaged one: {error}; export it again") from error
     if not model.HasField("graph") or not (model.graph.node or model.graph.output):
         raise FormatError(f"{name}: no ONNX model, for it has no graph; give what an exporter wrote")
+    take_nodes(len(model.graph.node), name)
+    budget.unfolding = budget.limits.work  # they are counted one by one when they are read
     for part in (model.graph, *model.functions):
         _check_texts(part, name)
     return OnnxFile(model, name, folder, len(data), _versions(onnx, model, name))
-
-
-def _contents(path: Path) -> bytes:
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise FormatError(f"{path}: no file; give the .onnx file")
-        return path.read_bytes()
-    except OSError as error:
-        raise UserError(f"from_onnx: {path} cannot be read: {error.strerror}") from error
 
 
 def _check_texts(part: Any, name: str) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from latticework.errors import ShapeError
-from latticework.importers.onnx_door.limits import MOST_SECRET, check_size
+from latticework.importers.onnx_door.limits import check_size
+from latticework.user.reading import MOST_SECRET
 
 Extent = int | str  # as the file has it; "" where it says nothing
 

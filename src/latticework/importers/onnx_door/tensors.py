@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, FormatError, RangeError, UserError
-from latticework.importers.onnx_door.limits import check_size, shown, spend
+from latticework.importers.onnx_door.limits import check_extents, check_size, shown, spend
 from latticework.importers.onnx_door.package import onnx_package
 
 Array = npt.NDArray[Any]
@@ -51,8 +51,7 @@ class TensorReader:
                 for NaN, unless it `may_be_nan`
         """
         kind, shape = int(tensor.data_type), tuple(int(extent) for extent in tensor.dims)
-        if any(extent < 0 for extent in shape):
-            raise FormatError(f"{name} has shape {shown(shape)}, with a negative extent; the file is damaged")
+        check_extents(shape, name)
         if kind in COMPLEX:
             raise DtypeError(f"{name} is of complex numbers; programs compute on real ones: split it into two arrays")
         if tensor.HasField("segment"):

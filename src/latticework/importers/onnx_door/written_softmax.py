@@ -23,9 +23,9 @@ from latticework.importers.converters import Converter, Converters
 from latticework.importers.evaluate import run
 from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.importers.meanings import activations
-from latticework.importers.onnx_door.limits import BYTES_OF_ELEMENT, allowing
 from latticework.importers.onnx_door.parts import needed_nodes
 from latticework.importers.owner_rules.onnx import WRITTEN_SOFTMAX
+from latticework.user.reading import trying
 
 _SHAPING = frozenset(("Reshape", "Expand", "Unsqueeze", "Squeeze", "Identity", "Cast"))
 _MOST_TRIED = 1 << 22  # elements of x
@@ -43,7 +43,7 @@ class WrittenSoftmax:
         if not shape or prod(shape) > _MOST_TRIED:
             return None
         x = np.random.default_rng(0).normal(size=shape)
-        with allowing(BYTES_OF_ELEMENT * (len(self.body.nodes) + 1) * x.size):
+        with trying((len(self.body.nodes) + 1) * x.size):
             found = self(x, others)
         if found.shape != x.shape:
             return None

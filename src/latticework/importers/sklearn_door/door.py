@@ -24,20 +24,22 @@ from latticework.importers.trees.grid import FeatureGrid
 from latticework.importers.trees.signs import is_by_signs
 from latticework.ir.location import Loc
 from latticework.owner import Finished
+from latticework.user.reading import DEFAULTS, MOST_SECRET, ReadingLimits, reading, told_as_damage
 
 
 @overload
 def from_sklearn(
     fitted: Any, method: str | None = None, *, rows: int = 1, trees: Literal["sign"] | None = None,
-    samples: Any = None, gap: float | None = None, mark: bool = True,
+    samples: Any = None, gap: float | None = None, mark: bool = True, limits: ReadingLimits = DEFAULTS,
 ) -> SklearnProgram: ...  # fmt: skip
 @overload
 def from_sklearn(
-    fitted: Any, method: str | None = None, *, trees: Literal["exact"], samples: Any, digits: int = 8
-) -> TreeCircuit: ...
+    fitted: Any, method: str | None = None, *, trees: Literal["exact"], samples: Any, digits: int = 8,
+    limits: ReadingLimits = DEFAULTS,
+) -> TreeCircuit: ...  # fmt: skip
 def from_sklearn(
     fitted: Any, method: str | None = None, *, rows: int = 1, trees: Ways | None = None, samples: Any = None,
-    gap: float | None = None, mark: bool = True, digits: int = 8,
+    gap: float | None = None, mark: bool = True, digits: int = 8, limits: ReadingLimits = DEFAULTS,
 ) -> SklearnProgram | TreeCircuit:  # fmt: skip
     """A method of a fitted estimator of scikit-learn as a program, with its weights.
 
@@ -55,6 +57,7 @@ def from_sklearn(
             and decisions not certain, for rows closer to a threshold on their paths. False saves about a twentieth of
             the time, and then NOTHING TELLS that such a row's result is wrong
     digits  binary ones of each feature, of trees="exact": 2^digits steps over the range of samples
+    limits  of what importing may take: `fitted` may be of a file (`load_skops`) that is not trusted
     returns a program on (rows, features), or a circuit on their digits, whose steps after decryption are `finish`;
             docs/models.md lists estimators
     raises  UnsupportedError that names every step that cannot be computed encrypted, why, and what to do; UserError
@@ -66,7 +69,15 @@ def from_sklearn(
     if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1:
         raise UserError(f"from_sklearn: rows={rows!r}; give how many rows are encrypted together, 1 or more")
     TreeChoice("from_sklearn", trees, gap, mark, digits)  # checks them
-    loc = Loc(kind, 1)
+    with told_as_damage(f"from_sklearn: {kind}"), reading(limits):
+        return _program(fitted, method, rows, trees, samples, gap, mark, digits)
+
+
+def _program(
+    fitted: Any, method: str | None, rows: int, trees: Ways | None, samples: Any, gap: float | None, mark: bool,
+    digits: int,
+) -> SklearnProgram | TreeCircuit:  # fmt: skip
+    kind, loc = type(fitted).__name__, Loc(type(fitted).__name__, 1)
     width = _width(fitted)
     given = _samples(samples, width)
     assembly = Assembly(build, methods, {"x": width}, _at_values(given, loc), trees=trees, gap=gap)
@@ -81,6 +92,8 @@ def from_sklearn(
         raise refuse(ModelGraph(kind, (), {}, (), (), loc), assembly.refusals)
     if not width:
         raise UnsupportedError(f"from_sklearn: {kind} has no n_features_in_; call fit first")
+    if not 0 < rows * width <= MOST_SECRET:
+        raise UserError(f"from_sklearn: {kind} takes {width} features in {rows} rows; at most {MOST_SECRET} numbers")
     nodes = fold(assembly.nodes, [result.value])
     outputs, doubt = [result.value], None
     if mark:

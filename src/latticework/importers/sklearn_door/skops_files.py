@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile
 
-from latticework.errors import UnsupportedError, UserError
+from latticework.errors import FormatError, UnsupportedError, UserError
+from latticework.user.archives import check_archive
+from latticework.user.reading import DEFAULTS, ReadingLimits, read_bytes
 from latticework.words.escaping import plain_text
 
 # Parts of scikit-learn's own estimators that skops does not trust by itself: containers of numbers, and settings.
@@ -30,40 +29,36 @@ _PARTS = frozenset(
         "sklearn.utils._bunch.Bunch",
     }
 )
-MAX_BYTES = 1 << 30  # of all that a file unpacks to
+_ZIP = b"PK"  # archives begin with it
 _SHOWN = 10
 
 
-def load_skops(path: str | os.PathLike[str]) -> Any:
+def load_skops(path: Any, *, limits: ReadingLimits = DEFAULTS) -> Any:
     """A fitted estimator from a file of skops (`skops.io.dump`), for `from_sklearn`.
 
     Types that skops trusts, which are scikit-learn's public estimators, NumPy's arrays and Python's containers, and the
     parts that these estimators are made of are loaded; a file that names any other is refused before anything of it is
     made. Pickles and joblib files, which are programs, are never read.
+    path    of the file; or its bytes, or an open file
+    limits  of what a file may have us do, which is not trusted: archives are unpacked up to `memory_bytes` beyond twice
+            the file
     raises  UnsupportedError that lists the types that are not trusted; UserError for what is no such file, or without
             skops
     """
-    file = Path(path)
     try:
         from skops import io
     except ImportError:
         raise UserError("load_skops needs the package skops: pip install skops scikit-learn") from None
+    file = read_bytes(path, "load_skops", "file of skops", limits, "the file")
     name = plain_text(file.name)
-    try:
-        with ZipFile(file) as archive:
-            size = sum(entry.file_size for entry in archive.infolist())
-        if size > MAX_BYTES:
-            raise UserError(f"load_skops: {name} unpacks to {size} bytes; at most {MAX_BYTES} are read")
-        others = sorted(set(io.get_untrusted_types(file=file)) - _PARTS)
-    except OSError as error:
-        raise UserError(f"load_skops: {name}: {error.strerror}") from None
-    except BadZipFile:
-        raise UserError(
+    if not file.data.startswith(_ZIP):
+        raise FormatError(
             f"load_skops: {name} is no file of skops; write one with skops.io.dump(fitted, path). Pickles and joblib "
             "files are programs and never loaded"
-        ) from None
-    except UserError:
-        raise
+        )
+    check_archive(file.data, f"load_skops: {name}", limits, len(file.data))
+    try:
+        others = sorted(set(io.get_untrusted_types(data=file.data)) - _PARTS)
     except Exception as error:  # of any kind: skops reads a file that anybody may have made
         raise UserError(f"load_skops: {name} cannot be read: {type(error).__name__}: {error}") from None
     if others:
@@ -73,6 +68,6 @@ def load_skops(path: str | os.PathLike[str]) -> Any:
             "it yourself with skops.io.load(path, trusted=[...]) if you know who made it, and import what that returns"
         )
     try:
-        return io.load(file, trusted=sorted(_PARTS))
+        return io.loads(file.data, trusted=sorted(_PARTS))
     except Exception as error:  # as above
         raise UserError(f"load_skops: {name} cannot be loaded: {type(error).__name__}: {error}") from None

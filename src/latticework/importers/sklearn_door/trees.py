@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from latticework.importers.sklearn_door.steps import FittedStep
-from latticework.importers.trees.leaves import MAX_LEAVES, Leaf, Reals, TreeSplit
+from latticework.importers.trees.leaves import MAX_LEAVES, Leaf, Reals, TreeSplit, check_path
 
 
 def leaves_of_tree(step: FittedStep, tree: Any, values: Reals) -> tuple[Leaf, ...]:
@@ -45,12 +45,15 @@ def _leaves(
 ) -> tuple[Leaf, ...]:
     found: list[Leaf] = []
     open_paths: list[tuple[int, tuple[TreeSplit, ...]]] = [(0, ())]
-    visited = 0
+    seen: set[int] = set()
     while open_paths:
         node, path = open_paths.pop()
-        visited += 1
-        if visited > len(left) or not 0 <= node < len(left) or len(found) > MAX_LEAVES:
+        if not 0 <= node < len(left) or node in seen:
             step.refuse("a tree of it is none: its nodes refer to each other", "fit it again")
+        seen.add(node)
+        if len(found) > MAX_LEAVES:
+            step.refuse(f"a tree of it has more than {MAX_LEAVES} leaves", "fit it with max_leaf_nodes=")
+        check_path(path, step.refuse)
         if is_leaf[node]:
             found.append(Leaf(path, values[node]))
             continue

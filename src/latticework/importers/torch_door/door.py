@@ -21,11 +21,13 @@ from latticework.importers.torch_door.read import GraphReader
 from latticework.importers.torch_door.signature import Signature
 from latticework.ir.location import Loc
 from latticework.user.lines import definition_loc, user_loc
+from latticework.user.reading import ReadingLimits, reading
 
 
 def from_torch(
-    module: Any, example: Any = None, *, client: Sequence[str] = (), server: Sequence[str] = ()
-) -> ImportedProgram:
+    module: Any, example: Any = None, *, client: Sequence[str] = (), server: Sequence[str] = (),
+    limits: ReadingLimits | None = None,
+) -> ImportedProgram:  # fmt: skip
     """What a module of PyTorch computes, as a program: called on arrays in NumPy, compiled as any other.
 
     module   an nn.Module in evaluation mode, or a torch.export.ExportedProgram. Its weights are copied, once
@@ -34,14 +36,17 @@ def from_torch(
     client, server  operators, by their line of source or what they make, that the owner of the data or the server has
              to compute, whatever would be chosen: what is cheap in the clear or impossible encrypted at both ends is
              the owner's, as `notes` say
+    limits   of what importing may take, for programs of files that somebody else made (`.pt2`); none, unless given: a
+             module is code, and so are these files, which are read only where they are trusted
     returns  a program whose inputs have the names of forward's parameters. Several outputs are a flat tuple; of a
              dictionary, a dictionary
     raises   UnsupportedError that names every operator that cannot be computed encrypted, with the module, its line and
              what to do; TraceError, ShapeError, DtypeError for modules and examples that cannot be exported;
              MissingPackageError without PyTorch
     """
-    read = read_module(module, example, user_loc())
-    return read.program(client=client, server=server)
+    at = user_loc()
+    with nullcontext() if limits is None else reading(limits, _weight_bytes(module)):
+        return read_module(module, example, at).program(client=client, server=server)
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,12 @@ def read_module(module: Any, example: Any, at: Loc) -> ReadModule:
     if refusals:
         raise refuse(graph, refusals)
     return ReadModule(graph, (*notes, *signature.notes), signature.check_encrypted)
+
+
+def _weight_bytes(module: Any) -> int:
+    """Bytes of the weights of an exported program, or of a module."""
+    weights = getattr(module, "state_dict", {})
+    return sum(int(weight.nbytes) for weight in (weights() if callable(weights) else weights).values())
 
 
 def _exportable(module: Any) -> AbstractContextManager[Any]:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.errors import TraceError
+from latticework.errors import ShapeError, TraceError
 from latticework.importers.torch_door.export import first_sentence
 from latticework.ir.location import Loc
+from latticework.user.reading import raised, take_elements
 
 
 def fold(torch: Any, node: Any, values: dict[Any, Any], at: Loc) -> Any:
@@ -24,6 +25,13 @@ def fold(torch: Any, node: Any, values: dict[Any, Any], at: Loc) -> Any:
     def given(argument: Any) -> Any:
         return torch.fx.node.map_arg(argument, lambda operand: values[operand])
 
+    made = node.meta.get("val")
+    for each in made if isinstance(made, tuple | list) else (made,):
+        if isinstance(each, torch.Tensor) and not take_elements(int(each.numel())):
+            raise ShapeError(
+                f"{node.target} makes {each.numel()} public numbers, more than are allowed here: {raised('memory_bytes')}",
+                at=at,
+            )
     try:
         with torch.no_grad():
             return node.target(*given(node.args), **given(node.kwargs))

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from latticework.user.reading import current_budget, raised
+
 Reals = npt.NDArray[np.float64]
 Refuse = Callable[[str, str], NoReturn]  # why, and what to do instead
 
 MAX_LEAVES = 1 << 16
+
+
+USUAL_DEPTH = 64  # of trees: longer paths are of trees that are chains, and count as work
+
+
+def check_path(path: Sequence[TreeSplit], refuse: Refuse) -> None:
+    """Count a path of a tree where it is long; all paths of a chain together grow with the square of its length."""
+    budget = current_budget()
+    beyond = len(path) - USUAL_DEPTH
+    if beyond > 0 and budget is not None and not budget.take_running(beyond):
+        refuse(f"its paths of {len(path)} comparisons and others take too much work", raised("work"))
 
 
 @dataclass(frozen=True, slots=True)

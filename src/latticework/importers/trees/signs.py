@@ -12,13 +12,16 @@ from latticework.frontend.tracing import Traced
 from latticework.importers.graph import ModelNode
 from latticework.importers.trees.choice import GIVE_SAMPLES
 from latticework.importers.trees.leaves import Reals, Refuse, TreeSum
+from latticework.user.reading import current_budget, raised
 
 LEAST_GAP = 2.0**-16  # of a threshold, on the way of a row, by the range of the feature
 CLEAR = 4.0  # for each tree: results are precise to a part of their largest, and doubts need two bits fewer than others
 KEPT = 0.9  # of the smallest distance of samples: others that come as close are as good
 MARGIN_OPTIONS = ("feature", "threshold", "side", "scale", "is_single")
 OPTIONS = (*MARGIN_OPTIONS, "weight", "bias", "gap", "clear", "spread")
-_ROWS = 64  # whose distances are in memory at once
+_ROWS = 64  # whose distances are in memory at once,
+_DISTANCES = 1 << 21  # or as many as make so many distances
+_COPIES = 8  # of the table of comparisons: its parts, and what is computed of them
 
 
 def sign_options(
@@ -43,6 +46,7 @@ def sign_options(
         refuse("how far features keep from thresholds is not known", GIVE_SAMPLES)
     depth = max(1, *(len(leaf.splits) for leaf in trees.leaves))
     shape = depth, len(trees.leaves)
+    _check_room(depth * len(trees.leaves), samples.shape[1], refuse)
     feature, threshold, side, scale = np.zeros(shape, int), np.zeros(shape), np.zeros(shape), np.ones(shape)
     reach = _reach(trees, samples)
     for place, leaf in enumerate(trees.leaves):
@@ -71,6 +75,16 @@ def sign_options(
         "weight": values[0] if is_one else values, "bias": constant[0] if is_one else constant, "gap": gap,
         "is_single": trees.is_single, "clear": CLEAR * len(trees.trees), "spread": spread[0] if is_one else spread,
     }  # fmt: skip
+
+
+def _check_room(comparisons: int, features: int, refuse: Refuse) -> None:
+    """Refuse tables of all comparisons, and what picks the features of each, that take too much memory."""
+    budget = current_budget()
+    if budget is not None and comparisons * (features + _COPIES) * 8 > 2 * budget.limits.memory_bytes:
+        refuse(
+            f"{comparisons} comparisons on all paths, of {features} features, take too much memory",
+            f"fit fewer or smaller trees; {raised('memory_bytes')}",
+        )
 
 
 def is_by_signs(node: ModelNode) -> bool:
@@ -115,7 +129,8 @@ def _reach(trees: TreeSum, samples: Reals) -> dict[int, float]:
 def margins(x: Reals, feature: Any, threshold: Any, side: Any, scale: Any, is_single: bool) -> tuple[Reals, Reals]:
     """How close each row comes to a threshold, of its range: on the paths that it takes, and of all there are."""
     found = []
-    for rows in np.array_split(x, max(1, -(-len(x) // _ROWS))):
+    at_once = max(1, min(_ROWS, _DISTANCES // max(side.size, 1)))
+    for rows in np.array_split(x, max(1, -(-len(x) // at_once))):
         apart = np.abs(_compared(rows, is_single)[:, feature] - threshold) * scale
         apart[:, side == 0] = np.inf
         closest = apart.min(axis=1)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import struct
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import UserError
-from latticework.interop.heir.numbers import MOST_ELEMENTS
+from latticework.interop.heir.budget import hold, room_for, take
 from latticework.interop.heir.syntax import HeirType, integer_bits
 from latticework.interop.heir.tokens import OPENING, Tokens
+
+
+MOST_CHARACTERS = 20_000  # of a type, aliases expanded
+CHARACTERS_OF_WORK = 1000  # of types that are expanded, in a unit
 
 
 def _in_range(number: int, kind: HeirType | None) -> int:
@@ -44,7 +49,7 @@ class Reader:
         if tokens.kind == "type":
             name = tokens.take()
             if name in self.type_aliases and tokens.text != "<":
-                return self.type_aliases[name]
+                return self.expanded(self.type_aliases[name])
             return name + (tokens.group() if tokens.text == "<" else "")
         text = tokens.take_kind("word")
         if tokens.text != "<":
@@ -52,7 +57,15 @@ class Reader:
         start = tokens.at
         tokens.group()
         inside = tokens.texts[start : tokens.at]
-        return text + "".join(self.type_aliases.get(part, part) for part in inside)
+        return self.expanded(text + "".join(self.type_aliases.get(part, part) for part in inside))
+
+    def expanded(self, text: str) -> str:
+        """A type in which aliases were expanded. UserError where it, or all of them, become too long."""
+        tokens = self.tokens
+        if len(text) > MOST_CHARACTERS:
+            raise UserError(f"{tokens.name}:{tokens.line}: a type of {len(text)} characters; at most {MOST_CHARACTERS}")
+        take(len(text) // CHARACTERS_OF_WORK, f"{tokens.name}:{tokens.line}")
+        return text
 
     def type(self) -> HeirType:
         """A type."""
@@ -165,9 +178,10 @@ class Reader:
         tokens.expect(">")
         tokens.expect(":")
         kind = self.type()
-        size = int(np.prod(kind.shape, dtype=object))
-        if not kind.is_number or min(kind.shape, default=1) < 0 or size > MOST_ELEMENTS:
+        size = prod(kind.shape)
+        if not kind.is_number or min(kind.shape, default=1) < 0:
             raise UserError(f"{tokens.name}:{line}: a constant of {kind.element} of shape {kind.shape} is not read")
+        room_for(size, kind.shape)
         if raw is not None:
             width = "i8" if kind.element == "index" else f"{kind.element[0]}{int(kind.element.strip('fiusb')) // 8}"
             numbers = np.frombuffer(raw, dtype=f"<{width}")
@@ -178,7 +192,7 @@ class Reader:
             )  # fmt: skip
         if len(numbers) not in (1, size):
             raise UserError(f"{tokens.name}:{line}: {len(numbers)} numbers for a constant of shape {kind.shape}")
-        made = np.empty(kind.shape, dtype=np.int64 if kind.is_integer else np.float64)
+        made = hold(np.empty(kind.shape, dtype=np.int64 if kind.is_integer else np.float64))
         made[...] = numbers if len(numbers) == 1 and size != 1 else numbers.reshape(kind.shape)
         made.flags.writeable = False
         return made

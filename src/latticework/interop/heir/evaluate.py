@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import LayoutError, UserError
+from latticework.interop.heir.budget import WORK_OF_OPERATION, WORK_OF_VECTORS, hold, room_for, take, too_much
 from latticework.interop.heir.numbers import HANDLERS, is_known_predicate
 from latticework.interop.heir.scope import check_names
 from latticework.interop.heir.slots import SLOT_HANDLERS, HeirVector, SlotArithmetic, check_operands
 from latticework.interop.heir.syntax import HeirFunction, HeirOperation, HeirRegion, HeirText
+from latticework.user.reading import DEFAULTS, ReadingBudget, current_budget, raised
 
 CONTEXT = "context"  # stands for crypto contexts and keys, which no slot depends on
-MOST_OPERATIONS = 20_000_000
-MOST_CALLS = 50
 _CONTROL = {"scf.for", "scf.if", "scf.yield", "func.return", "func.call", "openfhe.decode_ckks"}
 _NEEDED = {"openfhe.eval_chebyshev_series": ("coefficients", "domain_lower", "domain_upper")}
 MOST_SHOWN = 20
@@ -46,7 +46,8 @@ def check_operations(text: HeirText, functions: Sequence[HeirFunction]) -> None:
 
 def _is_known(text: HeirText, op: HeirOperation) -> bool:
     if op.name == "func.call":
-        return op.attributes.get("callee") in text.functions
+        callee = op.attributes.get("callee")
+        return isinstance(callee, str) and callee in text.functions
     if op.name in ("arith.cmpi", "arith.cmpf"):
         return is_known_predicate(op)
     if op.name == "arith.constant":
@@ -65,7 +66,7 @@ class HeirRun:
 
     def __init__(self, text: HeirText, arithmetic: SlotArithmetic, width: int = 0) -> None:
         self.text, self.arithmetic, self.width = text, arithmetic, width
-        self.done = 0
+        self.budget = current_budget() or ReadingBudget.of(DEFAULTS, text.size)
         self.depth = 0
         self.turns: list[int] = []  # counters of the loops that it is in, in this call
         self.calls = 0
@@ -82,8 +83,9 @@ class HeirRun:
         if all(isinstance(given, str) for given in arguments) and name in self.text.results:
             return [made.copy() if isinstance(made, np.ndarray) else made for made in self.text.results[name]]
         self.depth += 1
-        if self.depth > MOST_CALLS:
-            raise UserError(f"{self.text.name}:{function.line}: calls of {name} are nested {MOST_CALLS} deep")
+        most = self.budget.limits.depth
+        if self.depth > most:
+            raise UserError(f"{self.text.name}:{function.line}: calls of {name} are nested {most} deep: {raised('depth')}")
         self.calls += 1
         outside, self.turns, self.active = (self.turns, self.active), [], self.calls
         returned = self.run(function.body, dict(zip(function.body.arguments, arguments, strict=True)))
@@ -99,7 +101,7 @@ class HeirRun:
     def run(self, region: HeirRegion, environment: dict[str, Any]) -> list[Any]:
         """The operands of what ends the region."""
         for op in region.operations:
-            self.count(op)
+            self.count(op, WORK_OF_OPERATION)
             try:
                 inputs = [environment[name] for name in op.operands]
                 for number in op.shared:
@@ -120,11 +122,11 @@ class HeirRun:
                 raise UserError(f"{self.text.name}:{op.line}: {op.name}: {error}") from error
         return []
 
-    def count(self, op: HeirOperation) -> None:
-        """One operation more, or turn of a loop."""
-        self.done += 1
-        if self.done > MOST_OPERATIONS:
-            raise UserError(f"{self.text.name}:{op.line}: more than {MOST_OPERATIONS} operations are carried out")
+    def count(self, op: HeirOperation, units: int) -> None:
+        """Work of an operation, or of turns of a loop."""
+        self.budget.running -= units
+        if self.budget.running < 0:
+            raise UserError(f"{self.text.name}:{op.line}: {too_much(self.budget)}")
 
     def step(self, op: HeirOperation, inputs: list[Any], environment: dict[str, Any]) -> list[Any]:
         """The results of one operation."""
@@ -139,13 +141,17 @@ class HeirRun:
             return self.call(op.attributes["callee"], inputs)
         if name == "openfhe.decode_ckks":
             kind = op.types[0]
+            self.count(op, WORK_OF_VECTORS)
             return [np.asarray(self.slots(inputs[0]), dtype=np.float64).reshape(kind.shape)]
         self.arithmetic.at(op)
         check_operands(op, [x for x in inputs if not isinstance(x, str)])
         operands = [self.slots(x) for x in inputs if not isinstance(x, str)]
+        terms = op.attributes.get("coefficients")
+        self.count(op, (WORK_OF_VECTORS + self.width // 1000) * (len(terms) if isinstance(terms, list) else 1))
         if name == "openfhe.make_ckks_packed_plaintext":
             operands = [self.encoded(op, operands[0])]
-        return [HeirVector(SLOT_HANDLERS[name](self.arithmetic, op, operands))]
+        room_for(self.width)
+        return [HeirVector(hold(SLOT_HANDLERS[name](self.arithmetic, op, operands)))]
 
     def loop(self, op: HeirOperation, inputs: list[Any], environment: dict[str, Any]) -> list[Any]:
         """A loop whose bounds are known."""
@@ -153,13 +159,18 @@ class HeirRun:
         if step < 1:
             raise UserError(f"{self.text.name}:{op.line}: a loop by steps of {step}")
         counter, *names = op.regions[0].arguments
+        turns = range(int(low), int(high), int(step))
+        if turns and (turns[-1] - turns[0]) // turns.step * WORK_OF_OPERATION > self.budget.running:
+            self.count(op, self.budget.running + 1)
+        self.depth += 1
         self.turns.append(0)
-        for i in range(int(low), int(high), int(step)):
-            self.count(op)
+        for i in turns:
+            self.count(op, WORK_OF_OPERATION)
             environment[counter] = self.turns[-1] = i
             environment.update(zip(names, carried, strict=True))
             carried = self.run(op.regions[0], environment)
         self.turns.pop()
+        self.depth -= 1
         return carried
 
     def slots(self, value: Any) -> Any:

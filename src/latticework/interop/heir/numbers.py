@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from latticework.interop.heir.syntax import HeirOperation, HeirType, integer_bits
+from latticework.interop.heir.budget import NUMBERS_OF_WORK, hold, room_for, take
+from latticework.interop.heir.syntax import HeirOperation, HeirType, integer_bits, text_of
 
-MOST_ELEMENTS = 1 << 26  # of one array
 Handler = Callable[[HeirOperation, Sequence[Any], dict[str, Any]], list[Any]]
 
 
@@ -75,21 +75,23 @@ def _as_unsigned(number: Any, bits: int) -> Any:
 
 
 def _compare_integers(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
-    predicate, bits = str(op.attributes.get("predicate")), _width(op)
+    predicate, bits = text_of(op.attributes, "predicate"), _width(op)
+    _room_for_result(inputs)
     read = _as_unsigned if predicate[0] == "u" else _as_signed
     compared = _COMPARED[predicate if predicate in _COMPARED else predicate[1:]]
     return [compared(read(inputs[0], bits), read(inputs[1], bits))]
 
 
 def _compare_floats(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
-    predicate, (a, b) = str(op.attributes.get("predicate")), inputs
+    predicate, (a, b) = text_of(op.attributes, "predicate"), inputs
+    _room_for_result(inputs)
     found, is_ordered = _COMPARED[predicate[1:]](a, b), (a == a) & (b == b)  # noqa: PLR0124  (NaN is not itself)
     return [found & is_ordered if predicate[0] == "o" else found | (is_ordered == 0)]
 
 
 def is_known_predicate(op: HeirOperation) -> bool:
     """Whether a comparison is one that `evaluate` knows."""
-    predicate = str(op.attributes.get("predicate"))
+    predicate = text_of(op.attributes, "predicate")
     if op.name == "arith.cmpf":
         return predicate[:1] in ("o", "u") and predicate[1:] in _COMPARED
     return predicate in ("eq", "ne") or (predicate[:1] in ("s", "u") and predicate[1:] in ("lt", "le", "gt", "ge"))
@@ -97,7 +99,12 @@ def is_known_predicate(op: HeirOperation) -> bool:
 
 def _cast(read: Callable[[Any, int], Any]) -> Handler:
     """To another width, of what an integer is as signed or unsigned."""
-    return lambda op, inputs, _environment: [_wrapped(read(inputs[0], _width(op)), integer_bits(op.types[0].element))]
+
+    def converted(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
+        _room_for_result(inputs)
+        return [hold(_wrapped(read(inputs[0], _width(op)), integer_bits(op.types[0].element)))]
+
+    return converted
 
 
 def _same(_op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
@@ -105,11 +112,13 @@ def _same(_op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any
 
 
 def _to_integer(_op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
-    return [inputs[0].astype(np.int64) if isinstance(inputs[0], np.ndarray) else int(inputs[0])]
+    _room_for_result(inputs)
+    return [hold(inputs[0].astype(np.int64)) if isinstance(inputs[0], np.ndarray) else int(inputs[0])]
 
 
 def _from_integer(read: Callable[[Any, int], Any]) -> Handler:
     def converted(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
+        _room_for_result(inputs)
         number = read(inputs[0], _width(op))
         return [number.astype(np.float64) if isinstance(number, np.ndarray) else float(number)]
 
@@ -119,25 +128,46 @@ def _from_integer(read: Callable[[Any, int], Any]) -> Handler:
 def _whole(function: Callable[[Any, Any], Any], read: Callable[[Any, int], Any]) -> Handler:
     def computed(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
         bits = _width(op)
+        _room_for_result(inputs)
         a, b = (x.astype(object) if isinstance(x, np.ndarray) else x for x in inputs)  # whole numbers of any size
-        return [_wrapped(function(read(a, bits), read(b, bits)), bits)]
+        return [hold(_wrapped(function(read(a, bits), read(b, bits)), bits))]
 
     return computed
 
 
 def _binary(function: Callable[[Any, Any], Any]) -> Handler:
-    return lambda _op, inputs, _environment: [function(inputs[0], inputs[1])]
+    def computed(_op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
+        _room_for_result(inputs)
+        return [hold(function(inputs[0], inputs[1]))]
+
+    return computed
 
 
 def fresh(kind: HeirType, extents: Sequence[Any] = ()) -> Any:
     """An array of a type, zero or empty; its unknown extents are given."""
     rest = iter(extents)
     shape = tuple(int(next(rest)) if n < 0 else n for n in kind.shape)
-    if prod(shape) > MOST_ELEMENTS:
-        raise ValueError(f"an array of shape {shape}; at most {MOST_ELEMENTS} elements are read")
+    room_for(prod(shape), shape)
     if not kind.is_number:
-        return np.full(shape, None, dtype=object)
-    return np.zeros(shape, dtype=np.int64 if kind.is_integer else np.float64)
+        return hold(np.full(shape, None, dtype=object))
+    return hold(np.zeros(shape, dtype=np.int64 if kind.is_integer else np.float64))
+
+
+def _own(array: Any) -> Any:
+    """An array that may be written to: a copy where something else may read it."""
+    if array.flags.writeable:
+        return array
+    room_for(array.size, array.shape)
+    return hold(array.copy())
+
+
+def _room_for_result(inputs: Sequence[Any]) -> None:
+    """Count what is computed element by element."""
+    shapes = [x.shape for x in inputs if isinstance(x, np.ndarray)]
+    if shapes:
+        size = prod(np.broadcast_shapes(*shapes))
+        room_for(size)
+        take(size // NUMBERS_OF_WORK, f"an array of {size} elements")
 
 
 def _index(inputs: Sequence[Any], extents: tuple[int, ...]) -> tuple[int, ...]:
@@ -153,7 +183,7 @@ def _extract(_op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, 
 
 
 def _insert(_op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
-    made = inputs[1] if inputs[1].flags.writeable else inputs[1].copy()
+    made = _own(inputs[1])
     made[_index(inputs[2:], made.shape)] = inputs[0]
     return [made]
 
@@ -182,11 +212,12 @@ def _extract_slice(op: HeirOperation, inputs: Sequence[Any], environment: dict[s
     while len(axes) > len(kept):  # axes of one element that the type leaves out
         drop = next((i for i, n in enumerate(axes) if n == 1 and (i >= len(kept) or kept[i] not in (1, -1))), None)
         axes.pop(axes.index(1) if drop is None else drop)
-    return [found.reshape(axes).copy()]
+    room_for(found.size, found.shape)
+    return [hold(found.reshape(axes).copy())]
 
 
 def _insert_slice(op: HeirOperation, inputs: Sequence[Any], environment: dict[str, Any]) -> list[Any]:
-    made = inputs[1] if inputs[1].flags.writeable else inputs[1].copy()
+    made = _own(inputs[1])
     window = _window(op, environment, made.shape)
     made[window] = inputs[0].reshape(made[window].shape)
     return [made]

@@ -14,12 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import LayoutError
+from latticework.interop.heir.budget import room_for
 from latticework.interop.heir.evaluate import CONTEXT, HeirRun
 from latticework.interop.heir.slots import HeirVector, SlotArithmetic
 from latticework.interop.heir.syntax import HeirFunction, HeirText, HeirType
 from latticework.packing.pack import GAP, PackDim, PackMap
 
 FloatArray = npt.NDArray[np.float64]
+_WORDS_OF_PLACE = 8  # of memory, in tables of where elements lie
 
 
 class ClientFunctions:
@@ -41,6 +43,7 @@ class ClientFunctions:
     def tensor(self, function: HeirFunction, vectors: FloatArray) -> FloatArray:
         """The result that is read from vectors (count, slots)."""
         kind = next(k for k in function.types if k.element == "!openfhe.ciphertext")
+        room_for(prod(kind.shape), kind.shape)
         held: Any = np.full(kind.shape, None, dtype=object) if kind.kind else HeirVector(vectors[0])
         for at, vector in zip(np.ndindex(kind.shape) if kind.kind else (), vectors, strict=False):
             held[at] = HeirVector(vector)
@@ -65,6 +68,7 @@ class ClientFunctions:
             return np.stack([vector.slots for vector in vectors_in(made, function.name)]).reshape(-1)
 
         size = prod(shape)
+        _room_for_table(size, shape)
         moves = _moves(self.text, function, packed, size)
         table = [(place, int(element) - 1) for place, element in enumerate(moves) if element]
         return self._pack(shape, len(moves), table)
@@ -73,6 +77,7 @@ class ClientFunctions:
         """Which slots elements of a result are read from."""
         kind = next(k for k in function.types if k.element == "!openfhe.ciphertext")
         count, shape = prod(kind.shape), function.returns[0].shape
+        _room_for_table(count * self.width, kind.shape)
 
         def unpacked(numbers: FloatArray) -> FloatArray:
             return self.tensor(function, numbers.reshape(count, self.width)).reshape(-1)
@@ -88,6 +93,11 @@ class ClientFunctions:
     def _pack(self, shape: tuple[int, ...], places: int, table: list[tuple[int, int]]) -> PackMap:
         count = places // self.width
         return PackMap(shape, self.width, (), (PackDim(GAP, count),) if count > 1 else (), (), tuple(table))
+
+
+def _room_for_table(places: int, shape: tuple[int, ...]) -> None:
+    """UserError where a table of so many places takes more work or memory than is allowed."""
+    room_for(places * _WORDS_OF_PLACE, shape)
 
 
 def argument_type(function: HeirFunction) -> HeirType:

@@ -8,8 +8,9 @@ from latticework.errors import UserError
 from latticework.interop.heir.attributes import Reader
 from latticework.interop.heir.forms import FORMS, OPENFHE, SHORT
 from latticework.interop.heir.sharing import mark_shared
-from latticework.interop.heir.syntax import HeirFunction, HeirOperation, HeirRegion, HeirText, HeirType
+from latticework.interop.heir.syntax import HeirFunction, HeirOperation, HeirRegion, HeirText, HeirType, text_of
 from latticework.interop.heir.tokens import OPENING, Tokens
+from latticework.user.reading import DEFAULTS, current_budget
 
 DYNAMIC = -(1 << 63)  # in static offsets, sizes and strides: an operand stands for it
 PREDICATES = {
@@ -18,7 +19,7 @@ PREDICATES = {
                    "uno", "true"),
 }  # fmt: skip
 _SLICES = ("offsets", "sizes", "strides")
-MOST_NESTED = 100
+MOST_RESULTS = 10_000  # of an operation
 
 
 def parse(text: str, name: str) -> HeirText:
@@ -33,7 +34,7 @@ def parse(text: str, name: str) -> HeirText:
         raise UserError(f"{name}:{tokens.line}: {error or 'nested too deep'}; give what heir-opt prints") from error
     for function in functions.values():
         mark_shared(function)
-    return HeirText(name, functions, text.splitlines(), parser.attributes)
+    return HeirText(name, functions, text.splitlines(), parser.attributes, size=len(text))
 
 
 class _TextParser:
@@ -43,6 +44,8 @@ class _TextParser:
         self.functions: dict[str, HeirFunction] = {}
         self.attributes: dict[str, Any] = {}
         self.depth = 0
+        budget = current_budget()
+        self.most_nested = (DEFAULTS if budget is None else budget.limits).depth
 
     def file(self) -> dict[str, HeirFunction]:
         """All functions, by name."""
@@ -80,8 +83,8 @@ class _TextParser:
         """Operations in braces, the arguments of a block in front of them if they are written."""
         tokens, made = self.tokens, HeirRegion()
         self.depth += 1
-        if self.depth > MOST_NESTED:
-            tokens.fail(f"at most {MOST_NESTED} nested regions")
+        if self.depth > self.most_nested:
+            tokens.fail(f"at most {self.most_nested} nested regions")
         tokens.expect("{")
         if tokens.kind == "block":
             tokens.take()
@@ -108,7 +111,10 @@ class _TextParser:
         while tokens.kind == "value":
             name = tokens.take()
             if tokens.accept(":"):
-                results += [f"{name}#{i}" for i in range(int(tokens.take_kind("number")))]
+                count = int(tokens.take_kind("number"))
+                if count > MOST_RESULTS:
+                    tokens.fail(f"at most {MOST_RESULTS} results of an operation")
+                results += [f"{name}#{i}" for i in range(count)]
             else:
                 results.append(name)
             if not tokens.accept(","):
@@ -178,9 +184,9 @@ class _TextParser:
     def keep(self, made: HeirOperation) -> None:
         """A function in generic form."""
         attributes = made.attributes
-        inputs, outputs = (split_types(part) for part in str(attributes.get("function_type", "()->()")).split("->", 1))
+        inputs, outputs = (split_types(part) for part in text_of(attributes, "function_type", "()->()").split("->", 1))
         body = made.regions[0] if made.regions else HeirRegion()
-        name = str(attributes.get("sym_name"))
+        name = text_of(attributes, "sym_name")
         given = attributes.get("arg_attrs") or [{} for _ in inputs]
         self.add(HeirFunction(name, made.line, inputs, outputs, attributes, given, body))
 

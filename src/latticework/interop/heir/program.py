@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,40 +19,49 @@ from latticework.errors import LayoutError, ShapeError, TraceError, UserError
 from latticework.frontend.annotations import Parameter, Secret
 from latticework.frontend.plain import plain_array
 from latticework.frontend.program import Program
+from latticework.interop.heir.budget import carrying_out, check_work
 from latticework.interop.heir.evaluate import CONTEXT, HeirRun, check_operations
 from latticework.interop.heir.packing import ClientFunctions, argument_type, vectors_in
 from latticework.interop.heir.parse import parse
 from latticework.interop.heir.slots import HeirVector, SlotArithmetic
-from latticework.interop.heir.syntax import HeirFunction, HeirText, HeirType
+from latticework.interop.heir.syntax import HeirFunction, HeirText, HeirType, text_of
 from latticework.interop.heir.vectors import VectorCode
 from latticework.ir import Loc, Module, Origin, Value
 from latticework.packing.pack import PackMap
+from latticework.user.reading import DEFAULTS, ReadingLimits, read_bytes, reading, told_as_damage
 
 CIPHERTEXT = "!openfhe.ciphertext"
 _ENCRYPT, _ENCRYPT_ZERO, _DECRYPT = "client.encrypt", "client.encrypt_zero", "client.decrypt"
 _ZERO_ARGUMENT = "client.enc_zero_arg"
 
 
-def from_heir(path: str | PathLike[str], function: str | None = None) -> HeirProgram:
+def from_heir(path: Any, function: str | None = None, *, limits: ReadingLimits = DEFAULTS) -> HeirProgram:
     """A program from what `heir-opt --mlir-to-ckks --scheme-to-openfhe` prints, generic or pretty.
 
     `lw.compile` takes it as it takes programs written in Python; called with arrays it computes in NumPy. Inputs are
     named arg0, arg1 and so on, as HEIR does; results come in order. Bootstraps, levels and relinearisations of the text
     are dropped: compiling places its own.
 
+    path      of the text; or its bytes, or an open file
     function  which program, if the file has several
+    limits    of what the text may have us do, which is not trusted: when it is read, and in each call
     raises    UserError that names the file and line: for text that is not MLIR, operations that are not known (all of
               them at once), and programs that HEIR's client functions do not go with
     """
-    return HeirProgram(parse(read_text(path), str(path)), function)
+    text, name = read_text(path, limits)
+    with told_as_damage(name), reading(limits, len(text)):
+        parsed = parse(text, name)
+    return HeirProgram(parsed, function, limits)
 
 
-def read_text(path: str | PathLike[str]) -> str:
-    """A file; UserError where it is not there, or is no text."""
+def read_text(given: Any, limits: ReadingLimits) -> tuple[str, str]:
+    """A file and its name; UserError where it is not there, or is no text."""
+    found = read_bytes(given, "from_heir", "text of HEIR", limits, "the text")
+    name = str(given) if isinstance(given, str | PathLike) else found.name
     try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read: {error}; give what heir-opt prints") from None
+        return found.data.decode("utf-8"), name
+    except UnicodeDecodeError as error:
+        raise UserError(f"{name} cannot be read: {error}; give what heir-opt prints") from None
 
 
 @dataclass(frozen=True)
@@ -76,8 +84,14 @@ class HeirProgram(Program):
     Called with NumPy arrays it computes in NumPy what the compiled program computes encrypted.
     """
 
-    def __init__(self, text: HeirText, function: str | None = None) -> None:
-        self.text = text
+    def __init__(self, text: HeirText, function: str | None = None, limits: ReadingLimits = DEFAULTS) -> None:
+        self.text, self.limits = text, limits
+        with carrying_out(text, limits) as budget:
+            check_work(text, self._find(text, function), budget)
+        self.function: Callable[..., Any] = self._compute
+
+    def _find(self, text: HeirText, function: str | None) -> list[HeirFunction]:
+        """The program and its client functions, checked; nothing is carried out."""
         main = find_program(text, function)
         self.main = main
         self.name = self.__name__ = main.name
@@ -95,13 +109,17 @@ class HeirProgram(Program):
         )
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         self.signature = inspect.Signature([inspect.Parameter(p.name, kind) for p in self.parameters])
-        self.function: Callable[..., Any] = self._compute
+        return used
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the program in NumPy, packed as HEIR packs; an array, or a tuple of them where it has several results."""
         return self._compute(*self.signature.bind(*args, **kwargs).args)
 
     def _compute(self, *arrays: Any) -> Any:
+        with carrying_out(self.text, self.limits):
+            return self._computed(arrays)
+
+    def _computed(self, arrays: Sequence[Any]) -> Any:
         client = ClientFunctions(self.text)
         given = []
         for parameter, function, array in zip(self.parameters, self._encrypting, arrays, strict=True):
@@ -128,6 +146,10 @@ class HeirProgram(Program):
 
         raises  UserError naming the line for what vectors cannot say: an output that depends on no input
         """
+        with carrying_out(self.text, self.limits):
+            return self._as_vectors()
+
+    def _as_vectors(self) -> PackedCode:
         client = ClientFunctions(self.text)
         zeros = [client.vectors(function, None) for function in self._zeros]
         packs = [client.input_pack(function) for function in self._encrypting]
@@ -245,7 +267,7 @@ def reached(text: HeirText, used: Sequence[HeirFunction]) -> list[HeirFunction]:
     todo = list(used)
     while todo:
         for op in todo.pop().walk():
-            callee = text.functions.get(str(op.attributes.get("callee"))) if op.name == "func.call" else None
+            callee = text.functions.get(text_of(op.attributes, "callee")) if op.name == "func.call" else None
             if callee is not None and callee.name not in found:
                 found[callee.name] = callee
                 todo.append(callee)

@@ -5,6 +5,9 @@ Evaluation keeps the values of a function in one table, so it would find a name 
 
 from __future__ import annotations
 
+from collections import ChainMap
+from collections.abc import MutableMapping
+
 from latticework.errors import UserError
 from latticework.interop.heir.syntax import HeirFunction, HeirOperation, HeirRegion, HeirText
 
@@ -20,12 +23,11 @@ class _Names:
     def __init__(self, text: HeirText) -> None:
         self.text = text
 
-    def region(self, region: HeirRegion, outer: dict[str, int], overwritten: dict[str, int], line: int) -> None:
-        """A region in this line; outer: names around it and the lines that make them.
+    def region(self, region: HeirRegion, names: dict[str, int], overwritten: MutableMapping[str, int], line: int) -> None:
+        """A region in this line; names: those around it and the lines that make them.
 
         overwritten  names whose value an operation in place has replaced, and its line; more are added
         """
-        names = dict(outer)
         self.make(names, region.arguments, line)
         for op in region.operations:
             windows = (n for key in ("offsets", "sizes", "strides") for n in op.attributes.get(key, ()))
@@ -34,16 +36,19 @@ class _Names:
                     self.fail(op.line, f"{op.name} reads {name}, which is nowhere")
                 if name in overwritten:
                     self.fail(op.line, f"{op.name} reads {name}, which line {overwritten[name]} overwrites")
-            after = dict(overwritten)
-            for inner in op.regions:
-                inside = dict(overwritten)
-                self.region(inner, names, inside, op.line)
-                after |= inside
-            overwritten.update({name: at for name, at in after.items() if name in names})
+            if op.regions:
+                after = dict[str, int]()
+                for inner in op.regions:
+                    inside = ChainMap({}, overwritten)
+                    self.region(inner, names, inside, op.line)
+                    after |= inside.maps[0]
+                overwritten.update({name: at for name, at in after.items() if name in names})
             self.make(names, op.results, op.line)
             replaced = _replaced(op)
             if replaced is not None:
                 overwritten[replaced] = op.line
+        for name in (*region.arguments, *(name for op in region.operations for name in op.results)):
+            del names[name]
 
     def make(self, names: dict[str, int], made: list[str], line: int) -> None:
         """Add names, which have to be new."""

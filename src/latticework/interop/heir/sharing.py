@@ -21,9 +21,18 @@ class _Walk:
     def __init__(self) -> None:
         self.regions = 0
 
-    def region(self, region: HeirRegion, outer: dict[str, tuple[int, list[_Use]]], number: int) -> None:
-        """A region; outer: the names around it, with the number of the region that each is of, and their uses."""
-        names = {**outer, **{name: (number, []) for name in region.arguments}}
+    def region(self, region: HeirRegion, names: dict[str, tuple[int, list[_Use]]], number: int) -> None:
+        """A region; names: those around it, with the number of the region that each is of, and their uses."""
+        made: list[list[_Use]] = []
+        hidden: dict[str, tuple[int, list[_Use]] | None] = {}  # what names of the region stand for around it
+
+        def make(own: list[str]) -> None:
+            for name in own:
+                hidden.setdefault(name, names.get(name))
+                names[name] = number, []
+                made.append(names[name][1])
+
+        make(region.arguments)
         for op in region.operations:
             for position, name in enumerate(op.operands):
                 if name in names:
@@ -32,10 +41,13 @@ class _Walk:
                 if op.name != "scf.if":
                     self.regions += 1
                 self.region(inner, names, number if op.name == "scf.if" else self.regions)
-            names.update({name: (number, []) for name in op.results})
-        for name, (made, uses) in names.items():
-            if outer.get(name) is names[name]:
-                continue
-            if len(uses) != 1 or uses[0][2] != made:
+            make(op.results)
+        for uses in made:
+            if len(uses) != 1 or uses[0][2] != number:
                 for op, position, _ in uses:
                     op.shared.append(position)
+        for name, around in hidden.items():
+            if around is None:
+                del names[name]
+            else:
+                names[name] = around

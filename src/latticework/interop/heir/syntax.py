@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 _SHAPED = re.compile(r"(tensor|memref|vector)<((?:(?:\d+|\?)x)*)([^,]*)(?:,.*)?>", re.DOTALL)
+
+
+MOST_BITS = 1024  # of an integer
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,11 @@ class HeirType:
         return re.fullmatch(r"index|[su]?i\d+|b?f\d+", self.element) is not None
 
     @property
+    def is_encrypted(self) -> bool:
+        """Whether elements are ciphertexts or plaintexts."""
+        return self.element in ("!openfhe.ciphertext", "!openfhe.plaintext")
+
+    @property
     def is_integer(self) -> bool:
         """Whether elements are integers."""
         return self.is_number and "f" not in self.element
@@ -47,11 +55,20 @@ class HeirType:
 def integer_bits(element: str) -> int:
     """How wide integers of an element's type are.
 
-    raises  ValueError for a type of something else
+    raises  ValueError for a type of something else, or of more bits than programs compute with
     """
     if not HeirType("", (), element).is_integer:
         raise ValueError(f"{element} is no type of integers")
-    return 64 if element == "index" else int(element.lstrip("sui"))
+    bits = 64 if element == "index" else int(element.lstrip("sui"))
+    if not 0 < bits <= MOST_BITS:
+        raise ValueError(f"integers of {bits} bits; at most {MOST_BITS} are read")
+    return bits
+
+
+def text_of(attributes: Mapping[str, Any], key: str, otherwise: str = "") -> str:
+    """An attribute that is a text; of lists nothing is written out, which may hold each other many times over."""
+    found = attributes.get(key)
+    return found if isinstance(found, str) else otherwise
 
 
 @dataclass
@@ -115,7 +132,7 @@ class HeirFunction:
 class HeirText:
     """A file: its functions by name, in order, and its lines.
 
-    attributes  of the module
+    attributes  of the module;  size  of the text, in characters
     results  of functions that take nothing but contexts, once they are known: plaintexts
     """
 
@@ -124,3 +141,4 @@ class HeirText:
     lines: list[str]
     attributes: dict[str, Any] = field(default_factory=dict)
     results: dict[str, list[Any]] = field(default_factory=dict)
+    size: int = 0

@@ -13,9 +13,9 @@ import numpy as np
 from latticework.errors import ShapeError
 from latticework.importers.converters import Converter, Converters
 from latticework.importers.evaluate import check_operators, run
-from latticework.importers.graph import ModelGraph
+from latticework.importers.graph import ModelGraph, Ref
 from latticework.importers.meanings.values import axis_of, public, values, whole
-from latticework.importers.onnx_door.limits import take_steps
+from latticework.importers.onnx_door.limits import check_steps, take_steps
 from latticework.importers.onnx_door.operators.quantised import check_nested
 
 Body = Callable[[Sequence[Any]], list[Any]]
@@ -34,7 +34,7 @@ def converters(table: Callable[[], Converters]) -> tuple[Converter, ...]:
         def carry_out(given: Sequence[Any]) -> list[Any]:
             if len(given) != len(own):
                 raise ShapeError(f"{graph.name} takes {len(own)} values, and is given {len(given)}")
-            take_steps(len(graph.nodes))
+            take_steps(max(len(graph.nodes), 1))
             named = {each.name: outer[each.name] for each in graph.inputs if each.name in outer}
             return run(graph, table(), {**named, **dict(zip(own, given, strict=True))})
 
@@ -61,6 +61,8 @@ def converters(table: Callable[[], Converters]) -> tuple[Converter, ...]:
         goes_on = condition is None or _is_true("Loop", condition)
         kept: list[list[Any]] = []
         number = 0
+        if count is not None and goes_on and _goes_on_always(body):
+            check_steps(count * max(len(body.nodes), 1))
         while goes_on and (count is None or number < count):
             going, *found = once([np.array(number, np.int64), np.array(True), *carried])
             goes_on = _is_true("Loop", going)
@@ -91,6 +93,7 @@ def converters(table: Callable[[], Converters]) -> tuple[Converter, ...]:
             raise ShapeError(f"Scan: sequences of lengths {sorted(lengths)}; they have to be as long as each other")
         (length,) = lengths
         backwards = scan_input_directions or [0] * num_scan_inputs
+        check_steps(length * max(len(body.nodes), 1))
         kept: list[list[Any]] = [[] for _ in range(len(body.outputs) - len(carried))]
         for step in range(length):
             places = [length - 1 - step if back else step for back in backwards]
@@ -109,6 +112,17 @@ def converters(table: Callable[[], Converters]) -> tuple[Converter, ...]:
         Converter("Loop", loop, note="the number of iterations is public; unrolled"),
         Converter("Scan", scan, since=9, note="unrolled"),
     )
+
+
+def _goes_on_always(body: ModelGraph) -> bool:
+    """Whether a loop ends by its number of turns alone: its body returns the condition that it is given, or a constant."""
+    makers = {name: node for node in body.nodes for name in node.results}
+    name = body.outputs[0].name if body.outputs else ""
+    while name in makers and makers[name].operator == "Identity" and isinstance(makers[name].args[0], Ref):
+        name = makers[name].args[0].name
+    if name in body.constants:
+        return bool(np.all(body.constants[name]))
+    return len(body.inputs) > 1 and name == body.inputs[1].name
 
 
 def _is_true(name: str, condition: Any) -> bool:

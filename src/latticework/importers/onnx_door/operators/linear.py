@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from latticework.errors import ShapeError
 from latticework.importers.converters import Converter
 from latticework.importers.meanings import linear
+from latticework.importers.meanings.values import is_secret
+from latticework.importers.onnx_door.limits import PRODUCTS_OF_WORK, PRODUCTS_ONE_BY_ONE, take_products
 from latticework.importers.onnx_door.operators.sizes import bounded, product
 
 
@@ -18,10 +21,18 @@ def _gemm_shape(a: Any, b: Any, c: Any = None, *, transA: int = 0, transB: int =
     return np.shape(a)[1 if transA else 0], np.shape(b)[0 if transB else 1]
 
 
+def _count(a: Any, b: Any, summed: int) -> int:
+    """Products of matrices, or of stacks of them, of which the axis `summed` of the first is summed up."""
+    if np.ndim(a) > 2 or np.ndim(b) > 2:
+        return prod(product(a, b)) * np.shape(a)[summed]
+    return np.size(a) * np.size(b) // max(np.shape(a)[summed], 1)
+
+
 @bounded(_gemm_shape)
 def _gemm(
     a: Any, b: Any, c: Any = None, *, alpha: float = 1.0, beta: float = 1.0, transA: int = 0, transB: int = 0
 ) -> Any:
+    take_products(_count(a, b, 0 if transA else 1), "Gemm")
     return linear.gemm(a, b, c, alpha, beta, bool(transA), bool(transB))
 
 
@@ -47,6 +58,8 @@ def _einsum_shape(*operands: Any, equation: str) -> tuple[int, ...]:
         letters = left.replace(",", "").replace(".", "")
         right = "..." + "".join(sorted(letter for letter in set(letters) if letters.count(letter) == 1))
     kept = [lengths.get(letter, 1) for letter in right.replace(".", "")]
+    count = prod(lengths.values()) * prod(np.broadcast_shapes(*around))
+    take_products(count, "Einsum", PRODUCTS_OF_WORK if is_secret(*operands) else PRODUCTS_ONE_BY_ONE)
     return (*(np.broadcast_shapes(*around) if "..." in right else ()), *kept)
 
 
@@ -57,6 +70,7 @@ def _einsum(*operands: Any, equation: str) -> Any:
 
 @bounded(product)
 def _matmul(a: Any, b: Any) -> Any:
+    take_products(_count(a, b, -1), "MatMul")
     return linear.matmul(a, b)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from latticework.importers.converters import Converter, Converters
 from latticework.importers.meanings.values import is_secret
-from latticework.importers.onnx_door.limits import check_size, spend
+from latticework.importers.onnx_door.limits import check_size, spend, take_secret
 from latticework.importers.onnx_door.operators import (
     attending,
     control,
@@ -50,6 +50,7 @@ def _counted(converter: Converter) -> Converter:
         for result in made if isinstance(made, tuple) else (made,):
             if is_secret(result):
                 check_size(result.shape, secret=True)
+                take_secret(result.size)
             else:
                 spend(np.size(result))
         return made

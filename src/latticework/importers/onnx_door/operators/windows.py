@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, prod
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from latticework.errors import ShapeError, UnsupportedError
 from latticework.importers.converters import Converter
 from latticework.importers.meanings import convolution, pooling, reductions
 from latticework.importers.meanings.values import is_secret
-from latticework.importers.onnx_door.limits import check_size
+from latticework.importers.onnx_door.limits import check_size, take_products
 
 Ints = Sequence[int]
 Pairs = tuple[tuple[int, int], ...]
@@ -81,10 +81,17 @@ class Windows:
             raise ShapeError(
                 f"{self.name}: windows of {self.spans} in arrays of {tuple(padded)}; a window is larger than the array"
             )
-        rounding = ceil if self.ceil_mode else int
-        steps = zip(padded, self.spans, self.strides, strict=True)
         check_size((*lead, *padded), secret=secret)
-        check_size((*lead, *(rounding((n - span) / s) + 1 for n, span, s in steps)), secret=secret)
+        check_size((*lead, *self._places(padded)), secret=secret)
+
+    def _places(self, padded: Sequence[int]) -> list[int]:
+        rounding = ceil if self.ceil_mode else int
+        return [rounding((n - span) / s) + 1 for n, span, s in zip(padded, self.spans, self.strides, strict=True)]
+
+    @property
+    def steps(self) -> int:
+        """Places of the window, of all axes."""
+        return prod(self._places([n + b + a for n, (b, a) in zip(self.extents, self.padding, strict=True)]))
 
 
 def conv(
@@ -97,6 +104,7 @@ def conv(
         raise ShapeError(f"Conv: kernel_shape={tuple(kernel_shape)[:8]}, and the weights have shape {np.shape(w)}")
     found = Windows("Conv", x, kernel, strides=strides, dilations=dilations, pads=pads, auto_pad=auto_pad)
     found.check((*np.shape(x)[:1], max(np.shape(x)[1], np.shape(w)[0])), is_secret(x, w))
+    take_products(np.shape(x)[0] * np.size(w) * found.steps, "Conv")
     return convolution.convolution(x, w, b, found.strides, found.padding, found.dilations, group)
 
 
@@ -129,6 +137,7 @@ def _conv_transpose(
         halves = [(max(t, 0) // 2, max(t, 0) - max(t, 0) // 2) for t in totals]
         padding = tuple(h if auto_pad == "SAME_UPPER" else h[::-1] for h in halves)
     check_size((*np.shape(x)[:1], np.shape(w)[1] * group, *full), secret=is_secret(x, w))
+    take_products(np.shape(x)[0] * np.size(w) * prod(found.extents), "ConvTranspose")
     return convolution.conv_transpose(
         x, w, b, stride=found.strides, padding=padding, output_padding=extra, groups=group, dilation=found.dilations
     )

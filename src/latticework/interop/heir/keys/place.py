@@ -8,6 +8,7 @@ from os import PathLike
 from typing import Any
 
 from latticework.errors import BudgetError, UserError
+from latticework.interop.heir.budget import carrying_out
 from latticework.interop.heir.evaluate import check_operations
 from latticework.interop.heir.keys.bootstrap import bootstrap_indices
 from latticework.interop.heir.keys.check import KeyCounts, check_keys
@@ -17,7 +18,8 @@ from latticework.interop.heir.keys.trace import BOOTSTRAP, KeyTracer, RotationUs
 from latticework.interop.heir.keys.write import write_keys
 from latticework.interop.heir.parse import parse
 from latticework.interop.heir.program import CIPHERTEXT, find_program, reached, read_text
-from latticework.interop.heir.syntax import HeirFunction, HeirOperation, HeirText
+from latticework.interop.heir.syntax import HeirFunction, HeirOperation, HeirText, text_of
+from latticework.user.reading import DEFAULTS, ReadingLimits, reading, told_as_damage
 
 SETUP = "openfhe.setup_bootstrap"
 
@@ -45,6 +47,7 @@ def place_keys(
     function: str | None = None,
     ring_degree: int | None = None,
     boot_levels: tuple[int, int] | None = None,
+    limits: ReadingLimits = DEFAULTS,
 ) -> KeyedText:
     """Place loads of rotation keys in what `heir-opt --scheme-to-openfhe` prints, as few as the budget allows.
 
@@ -53,13 +56,23 @@ def place_keys(
     function     which program, if the file has several
     ring_degree  of the scheme, for bootstraps; what the text says if not given
     boot_levels  the level budgets of CoeffsToSlots and SlotsToCoeffs; what the text says if not given
+    limits       of what the text may have us do, which is not trusted
     raises       UserError naming file and line for what is not read; BudgetError for less than one operation takes
     """
     for what, number in (("budget", budget), ("ahead", ahead)):
         if number is not None and number < 0:
             raise UserError(f"{what}={number}; give 0 or more")
-    source = read_text(path)
-    text = parse(source, str(path))
+    source, name = read_text(path, limits)
+    with told_as_damage(name), reading(limits, len(source)):
+        text = parse(source, name)
+    with carrying_out(text, limits):
+        return _placed(source, text, budget, ahead, function, ring_degree, boot_levels)
+
+
+def _placed(
+    source: str, text: HeirText, budget: int | None, ahead: int, function: str | None, ring_degree: int | None,
+    boot_levels: tuple[int, int] | None,
+) -> KeyedText:  # fmt: skip
     main = _find_main(text, function)
     functions = reached(text, [main])
     check_operations(text, functions)
@@ -91,7 +104,7 @@ def place_keys(
     ask_ahead(lives, capacity, ahead)
     first = lives.requests.get(-1, [])
     made = write_keys(source, main, rules_of(uses, lives), first) if uses else source
-    again = parse(made, str(path))
+    again = parse(made, text.name)
     counts = check_keys(again, again.functions[main.name], inner, capacity)
     assert counts.loads == lives.loads
     return KeyedText(made, main.name, counts, capacity, keys)
@@ -101,7 +114,7 @@ def _find_main(text: HeirText, name: str | None) -> HeirFunction:
     """The program: the function asked for, the one that client functions name, or the only one that is not called."""
     if name is not None and name in text.functions:
         return text.functions[name]
-    called = {op.attributes.get("callee") for f in text.functions.values() for op in f.walk() if op.name == "func.call"}
+    called = {text_of(op.attributes, "callee") for f in text.functions.values() for op in f.walk() if op.name == "func.call"}
     is_evaluated = (f for f in text.functions.values() if "heir.interface" not in f.attributes and f.name not in called)
     found = [f for f in is_evaluated if any(kind.element == CIPHERTEXT for kind in f.types)]
     if name is None and len(found) > 1:

@@ -10,11 +10,14 @@ from typing import Any
 
 from latticework.words.escaping import plain_text
 
+_MOST_SHOWN = 20_000  # characters of a message: a file may have names and lists of millions
+
 
 class UserError(Exception):
     """A fault in what the user gave: program, data, parameters, keys or files.
 
-    message   what is wrong, with the numbers and the remedy; one line, names from files and programs made printable
+    message   what is wrong, with the numbers and the remedy; one line, names from files and programs made printable;
+              its end is left out where it is very long
     at        source location (anything with a ``file:line`` text form), or None
     refused   of an imported model that cannot be computed: its graph, and what is refused of it; else None
     """
@@ -22,7 +25,7 @@ class UserError(Exception):
     refused: Any = None
 
     def __init__(self, message: str, *, at: Any = None) -> None:
-        self.message = plain_text(message)
+        self.message = plain_text(message if len(message) <= _MOST_SHOWN else f"{message[:_MOST_SHOWN]} ...")
         self.at = at
         super().__init__(f"{plain_text(at)}: {self.message}" if at is not None else self.message)
 

@@ -88,7 +88,9 @@ def accuracy(
             progress=False,
         )
     with talk.step("look at the data"):
-        made = model.accuracy(rows, read_arrays(labels, allowed) if labels else None, encrypted, simulated=simulated, seed=seed)
+        made = model.accuracy(
+            rows, read_arrays(labels, allowed) if labels else None, encrypted, simulated=simulated, seed=seed
+        )
     facts = {"program": model.plan.client.name, "report": None if report is None else str(report)}
     told = {**facts, "accuracy": json_text.loads(made.json())} if talk.json else facts
     if report is not None:

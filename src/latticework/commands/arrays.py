@@ -21,6 +21,10 @@ from latticework.user.reading import DEFAULTS, ReadingLimits, open_regular
 
 _ZIP = b"PK"
 _HEADER_BYTES = 10_000
+_FAULTS = (
+    ValueError, TypeError, SyntaxError, EOFError, OverflowError, MemoryError, RecursionError, BadZipFile, zlib.error,
+    struct.error, tokenize.TokenError,
+)  # fmt: skip
 
 
 def read_arrays(path: Path, limits: ReadingLimits = DEFAULTS) -> Any:
@@ -30,7 +34,9 @@ def read_arrays(path: Path, limits: ReadingLimits = DEFAULTS) -> Any:
     """
     given = source(path)
     try:
-        with io.BytesIO(given) if isinstance(given, bytes) else open_regular(given) as file:  # NumPy would leave it open
+        with (
+            io.BytesIO(given) if isinstance(given, bytes) else open_regular(given) as file
+        ):  # NumPy would leave it open
             size = file.seek(0, io.SEEK_END)
             file.seek(0)
             if file.read(len(_ZIP)) != _ZIP:
@@ -41,8 +47,7 @@ def read_arrays(path: Path, limits: ReadingLimits = DEFAULTS) -> Any:
                 return {entry.filename.removesuffix(".npy"): _entry(archive, entry) for entry in archive.infolist()}
     except UserError:
         raise
-    except (ValueError, TypeError, SyntaxError, EOFError, OverflowError, MemoryError, RecursionError, BadZipFile, zlib.error,
-            struct.error, tokenize.TokenError):  # fmt: skip
+    except _FAULTS:
         raise FormatError(
             f"{path} is not a .npy or .npz file of numbers; save it with np.save({str(path.with_suffix('.npy'))!r}, "
             "array), or several arrays by name with np.savez"

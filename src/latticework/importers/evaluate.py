@@ -9,7 +9,7 @@ import numpy as np
 
 from latticework.errors import UserError
 from latticework.importers.converters import Converter, Converters
-from latticework.importers.graph import ModelGraph, ModelNode, Ref
+from latticework.importers.graph import ModelGraph, ModelNode, Ref, is_plain
 from latticework.importers.refusals import Refusal, refuse
 from latticework.user.lines import standing_at
 
@@ -108,7 +108,7 @@ def _given(value: Any, values: Mapping[str, Any], converters: Converters) -> Any
     if isinstance(value, Ref):
         return _given(values[value.name], values, converters)
     if isinstance(value, tuple | list):
-        return type(value)(_given(part, values, converters) for part in value)
+        return value if is_plain(value) else type(value)(_given(part, values, converters) for part in value)
     if isinstance(value, ModelGraph):
         names = [given.name for given in value.inputs]
         return lambda *arrays: run(value, converters, dict(zip(names, arrays, strict=True)))

@@ -97,9 +97,17 @@ def with_names(nodes: Sequence[ModelNode]) -> tuple[tuple[ModelNode, ...], dict[
     return tuple(named), constants
 
 
+_PLAIN = {int, float, str, bool, type(None)}
+
+
+def is_plain(parts: tuple[Any, ...] | list[Any]) -> bool:
+    """Whether there are only numbers and texts in a list: attributes of trees have millions of them."""
+    return set(map(type, parts)) <= _PLAIN
+
+
 def _names(value: Any) -> Iterator[str]:
     if isinstance(value, Ref):
         yield value.name
-    elif isinstance(value, tuple | list):
+    elif isinstance(value, tuple | list) and not is_plain(value):
         for part in value:
             yield from _names(part)

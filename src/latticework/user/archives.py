@@ -20,8 +20,8 @@ def check_archive(data: bytes | IO[bytes], name: str, limits: ReadingLimits, siz
     """FormatError for a zip archive that unpacks to more than is allowed, or to something else than it declares.
 
     data   the archive, or a file that it can be read from;  size  of it, in bytes
-    Entries are stored or deflated. Each is unpacked once in pieces, of which none is kept: a directory may declare a few
-    bytes where there are gigabytes, and what reads an entry as a whole would make all of them.
+    Entries are stored or deflated. Each is unpacked once in pieces, of which none is kept: a directory may declare a
+    few bytes where there are gigabytes, and what reads an entry as a whole would make all of them.
     """
     most = limits.memory_bytes + 2 * size
     try:

@@ -1,8 +1,8 @@
 """How much a file that somebody else made may have us do: one budget of all its readers, counted before it is spent.
 
-A few bytes of a file can say "2^60 times", or double a name sixty times. So readers count what they are about to do, also
-what is empty, and stop with an error that names the limit. The budget of a file is in force while it is read, and again
-whenever the program that was read is carried out as the file says, call by call.
+A few bytes of a file can say "2^60 times", or double a name sixty times. So readers count what they are about to do,
+also what is empty, and stop with an error that names the limit. The budget of a file is in force while it is read, and
+again whenever the program that was read is carried out as the file says, call by call.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ class ReadingBudget:
 
     elements   of public values that may still be made
     bytes_left  that arrays may still hold at one time
+    file_bytes  of files that it names, which may still be read
     unfolding  work that is left for making a graph of a file: its functions are written out
     running    work that is left for carrying it out: loops are written out
     """
@@ -68,6 +69,7 @@ class ReadingBudget:
     limits: ReadingLimits
     elements: int
     bytes_left: int
+    file_bytes: int
     unfolding: int
     running: int
 
@@ -75,17 +77,21 @@ class ReadingBudget:
     def of(cls, limits: ReadingLimits, size: int = 0, work: int = 0) -> ReadingBudget:
         """The whole of it, for a file of so many bytes, with more work where that is in proportion to what it holds."""
         memory = limits.memory_bytes + 2 * size
-        return cls(limits, memory // BYTES_OF_ELEMENT, memory, limits.work, limits.work + work)
+        return cls(limits, memory // BYTES_OF_ELEMENT, memory, limits.file_bytes, limits.work, limits.work + work)
 
     def take_unfolding(self, units: int) -> bool:
         """Whether so much more may be written out; it is counted then."""
+        if units > self.unfolding:
+            return False
         self.unfolding -= units
-        return self.unfolding >= 0
+        return True
 
     def take_running(self, units: int) -> bool:
         """Whether so much more may be carried out; it is counted then."""
+        if units > self.running:
+            return False
         self.running -= units
-        return self.running >= 0
+        return True
 
 
 _budget: ContextVar[ReadingBudget | None] = ContextVar("latticework_reading_budget", default=None)
@@ -151,8 +157,10 @@ def take_elements(count: int) -> bool:
     budget = _budget.get()
     if budget is None:
         return True
+    if count > budget.elements:
+        return False
     budget.elements -= count
-    return budget.elements >= 0
+    return True
 
 
 def take_traced(units: int) -> None:

@@ -173,7 +173,8 @@ def split(x: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
         size = whole("split", "the size", given, 1)
         sizes = [min(size, n - start) for start in range(0, max(n, 1), size)]
     if sum(sizes) != n or min(sizes, default=0) < 0:
-        raise ShapeError(f"split: sizes {sizes} do not add up to {n}, axis {axis} of shape {np.shape(x)}")
+        told = f"{str(sizes[:8])[:-1]}{', ...' * (len(sizes) > 8)}]"
+        raise ShapeError(f"split: sizes {told} do not add up to {n}, axis {axis} of shape {np.shape(x)}")
     ends = np.cumsum(sizes).tolist()
     return tuple(
         values(x)[(*(np.s_[:],) * axis, np.s_[end - size : end])] for size, end in zip(sizes, ends, strict=True)

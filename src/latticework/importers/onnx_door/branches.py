@@ -85,7 +85,11 @@ class TreeReader:
             name, path, depth = unseen.pop()
             self.seen += 1
             budget = current_budget()
-            if self.seen > 2 * len(self.branches) + len(found) + 1 and budget is not None and not budget.take_running(10):
+            if (
+                self.seen > 2 * len(self.branches) + len(found) + 1
+                and budget is not None
+                and not budget.take_running(10)
+            ):
                 self.refuse("its comparisons for equality make too many paths", raised("work"))
             if depth > len(self.branches):
                 self.refuse("a tree of it is none: its nodes refer to each other", _DAMAGED)

@@ -13,7 +13,7 @@ from latticework.errors import FormatError, UnsupportedError, UserError
 from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.importers.onnx_door.attributes import options_of
 from latticework.importers.onnx_door.limits import check_nodes, deepest, take_nodes
-from latticework.importers.onnx_door.parts import captured, needed, nested, reads
+from latticework.importers.onnx_door.parts import Captures, needed, nested
 from latticework.importers.onnx_door.reading import ML, OnnxFile
 from latticework.importers.onnx_door.tensors import NARROW, TensorReader
 from latticework.ir.location import Loc
@@ -55,6 +55,7 @@ class OnnxBuilder:
 
     file: OnnxFile
     tensors: TensorReader
+    captures: Captures
     constants: dict[str, Any] = field(default_factory=dict)
     narrow: set[str] = field(default_factory=set)
     _calls: int = 0
@@ -69,7 +70,7 @@ class OnnxBuilder:
     def build(self, nodes: list[tuple[int, Any]], outputs: Sequence[str], scope: Scope) -> list[ModelNode]:
         """Graph nodes of nodes of the file, in order; of their results those have names that something reads."""
         found: list[ModelNode] = []
-        wanted = {name for _, node in nodes for name in reads(node)} | set(outputs)
+        wanted = {name for _, node in nodes for name in self.captures.reads(node)} | set(outputs)
         for number, node in nodes:
             loc = self.file.at(scope.number or number, f"{node.op_type} {node.name}".strip())
             try:
@@ -88,7 +89,7 @@ class OnnxBuilder:
         has_graph = any(True for _ in nested(node))
 
         def graph(body: Any) -> ModelGraph:
-            inner.extend(name for name in captured(body) if name not in inner)
+            inner.extend(name for name in self.captures.of(body) if name not in inner)
             return self._nested(body, scope, loc, scope.number or number)
 
         options = options_of(node, self.tensors, graph, scope.attributes)
@@ -131,8 +132,12 @@ class OnnxBuilder:
         if known is not None or depth > deepest():
             return known or 0
         self._sizes[id(function)] = 0  # what calls itself
-        called = (self._function("" if n.domain == "ai.onnx" else n.domain, n) for n in function.node)
-        size = len(function.node) + sum(self._size(each, depth + 1) for each in called if each is not None)
+        size, unseen = 0, [function]
+        while unseen:
+            for node in unseen.pop().node:
+                called = self._function("" if node.domain == "ai.onnx" else node.domain, node)
+                size += 1 + (0 if called is None else self._size(called, depth + 1))
+                unseen += nested(node)
         self._sizes[id(function)] = size
         return size
 
@@ -159,7 +164,7 @@ class OnnxBuilder:
         versions = {("" if e.domain == "ai.onnx" else e.domain): int(e.version) for e in function.opset_import}
         body = Scope(names, {**scope.versions, **versions}, {**defaults, **options}, prefix, loc.line, scope.depth + 1)
         wanted = [name for name, asked in zip(function.output, outputs, strict=False) if asked]
-        kept, _ = needed(function, wanted, function.input, f"function {function.name}")
+        kept, _ = needed(function, wanted, function.input, f"function {function.name}", self.captures)
         return self.build(kept, wanted, body)
 
     def _nested(self, body: Any, scope: Scope, loc: Loc, number: int) -> ModelGraph:
@@ -174,8 +179,10 @@ class OnnxBuilder:
             inside.names[array.name] = f"{prefix}{array.name}"
             arrays[f"{prefix}{array.name}"] = self.tensors.array(array, array.name)
         outputs = [value.name for value in body.output]
-        outer = captured(body)
-        kept, _ = needed(body, outputs, [*taken, *(a.name for a in body.initializer), *outer], body.name or "a graph")
+        outer = self.captures.of(body)
+        kept, _ = needed(
+            body, outputs, [*taken, *(a.name for a in body.initializer), *outer], body.name or "a graph", self.captures
+        )
         outside, self.constants = self.constants, arrays
         try:
             nodes = self.build(kept, outputs, inside)

@@ -22,7 +22,7 @@ from latticework.importers.onnx_door.doubtful import marked
 from latticework.importers.onnx_door.operators import quantised
 from latticework.importers.onnx_door.operators.saturation import without_idle_cuts
 from latticework.importers.onnx_door.operators.table import CONVERTERS
-from latticework.importers.onnx_door.parts import check_values, needed
+from latticework.importers.onnx_door.parts import Captures, check_values, needed
 from latticework.importers.onnx_door.reading import OnnxFile, read
 from latticework.importers.onnx_door.tensors import REAL, TensorReader
 from latticework.importers.onnx_door.trees import by_signs, tree_nodes
@@ -34,7 +34,6 @@ from latticework.importers.trees.choice import TreeChoice, Ways
 from latticework.importers.trees.circuits import TreeCircuit
 from latticework.importers.trees.program import TreeProgram
 from latticework.user.reading import DEFAULTS, ReadingLimits, reading, told_as_damage
-
 
 
 @overload
@@ -58,7 +57,8 @@ def from_onnx(
 ) -> TreeProgram | TreeCircuit:  # fmt: skip
     """What an ONNX model computes, as a program; its inputs are encrypted, and its weights are public.
 
-    model    path of a file, its bytes, an open file, or an onnx.ModelProto; operators of versions 7 on, and of ai.onnx.ml
+    model    path of a file, its bytes, an open file, or an onnx.ModelProto; operators of versions 7 on, and those of
+             ai.onnx.ml
     shapes   of inputs by name, {"x": (1, 3, 224, 224)}, whatever the file declares (`notes` say where it declares
              another one), or extents of named dimensions, {"N": 1}
     inputs   names of values to be encrypted, wherever in the graph; those of the model, unless given
@@ -117,11 +117,12 @@ def _graph(
     wanted = list(outputs) if outputs is not None else [value.name for value in graph.output]
     if not wanted:
         raise FormatError(f"{file.name}: the model has no output; give outputs=[...]")
-    kept, loose = needed(graph, wanted, [*secret, *public], file.name)
+    captures = Captures()
+    kept, loose = needed(graph, wanted, [*secret, *public], file.name, captures)
     _check_loose(file, loose - set(arrays), set(of_model), inputs is not None)
 
     tensors = TensorReader(file.folder, notes.setdefault)
-    builder = OnnxBuilder(file, tensors)
+    builder = OnnxBuilder(file, tensors, captures)
     builder.constants.update((name, _public(name, array, file)) for name, array in public.items())
     used = {name for name in loose if name in arrays}
     for name in used:

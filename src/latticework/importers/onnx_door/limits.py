@@ -10,13 +10,16 @@ from collections.abc import Sequence
 from math import prod
 
 from latticework.errors import FormatError, ShapeError
-from latticework.user.reading import MOST_SECRET, current_budget, raised
+from latticework.user.reading import BYTES_OF_ELEMENT, MOST_SECRET, current_budget, raised
 
 WORK_OF_NODE = 40  # to read it, in units of ReadingLimits
 WORK_OF_STEP = 100  # of a node that a loop carries out; a turn without one counts as one
-PRODUCTS_OF_WORK = 20_000  # of matrices, that are summed up in a unit
-PRODUCTS_ONE_BY_ONE = 1000  # the same where they are made one by one
-ELEMENTS_OF_WORK = 1000  # of secret arrays, which have none yet: of a unit when the program is called
+PRODUCTS_OF_WORK = 1000  # of public matrices, that are summed up in a unit
+PRODUCTS_ONE_BY_ONE = 500  # the same where they are made one by one
+PRODUCTS_OF_CALL = 100_000  # of secret ones, which are computed when the program is called
+PRODUCTS_OF_CALL_ONE_BY_ONE = 10_000
+ELEMENTS_OF_WORK = 1000  # of arrays that are read, or of secret ones that will be made
+BYTES_OF_WORK = 100  # of the file, that allow a unit more: so that all of it may be read a few times
 
 
 def check_size(shape: Sequence[int], *, secret: bool = False) -> None:
@@ -81,7 +84,7 @@ def check_steps(count: int) -> None:
         take_steps(count)
 
 
-def take_products(count: int, name: str, in_a_unit: int = PRODUCTS_OF_WORK) -> None:
+def take_products(count: int, name: str, in_a_unit: int) -> None:
     """Count products that are summed up, now or when the program is called. ShapeError where they become too many."""
     budget = current_budget()
     if budget is not None and not budget.take_running(count // in_a_unit):
@@ -91,14 +94,35 @@ def take_products(count: int, name: str, in_a_unit: int = PRODUCTS_OF_WORK) -> N
         )
 
 
-def take_secret(count: int) -> None:
-    """Count elements of a secret array. ShapeError where all of them become too many."""
+def take_elements(count: int) -> None:
+    """Count elements that are read or will be made. ShapeError where all of them become too many."""
     budget = current_budget()
     if budget is not None and not budget.take_running(count // ELEMENTS_OF_WORK):
         raise ShapeError(
-            f"results have more than {budget.limits.work * ELEMENTS_OF_WORK} elements together, in arrays of "
-            f"{count} and others; cut the graph with inputs=[...], or {raised('work')}"
+            f"nodes read and make more elements than {budget.limits.work} units of work allow, here {count}; cut the "
+            f"graph with inputs=[...], or {raised('work')}"
         )
+
+
+def take_data(count: int, name: str) -> None:
+    """Count bytes of a file beside the model. FormatError where all of them become too many."""
+    budget = current_budget()
+    if budget is None:
+        return
+    budget.file_bytes -= count
+    if budget.file_bytes < 0:
+        raise FormatError(
+            f"{name}: the data beside the model have more than {budget.limits.file_bytes} bytes: {raised('file_bytes')}"
+        )
+    allow_for_file(count)
+
+
+def allow_for_file(count: int) -> None:
+    """Allow more where a file, or one beside it, has so many bytes."""
+    budget = current_budget()
+    if budget is not None:
+        budget.elements += 2 * count // BYTES_OF_ELEMENT
+        budget.running += count // BYTES_OF_WORK
 
 
 def deepest() -> int:

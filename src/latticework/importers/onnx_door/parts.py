@@ -17,26 +17,35 @@ def nested(node: Any) -> Iterator[Any]:
         yield from given.graphs
 
 
-def captured(graph: Any) -> list[str]:
-    """Names that a nested graph reads and does not make, in order; depth is bounded by what protobuf reads."""
-    made = {value.name for value in graph.input} | {array.name for array in graph.initializer}
-    found: dict[str, None] = {}
-    for node in graph.node:
-        found.update((name, None) for name in reads(node) if name not in made)
-        made.update(node.output)
-    found.update((value.name, None) for value in graph.output if value.name not in made)
-    return list(found)
+class Captures:
+    """What the nested graphs of a file read from around them; each is looked through once, however deep it lies."""
 
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Any, list[str]]] = {}  # with the graph, which keeps its number while it is kept
 
-def reads(node: Any) -> Iterator[str]:
-    """Names of the values that a node needs, by what is nested in it too."""
-    yield from (name for name in node.input if name)
-    for graph in nested(node):
-        yield from captured(graph)
+    def of(self, graph: Any) -> list[str]:
+        """Names that a nested graph reads and does not make, in order; depth is bounded by what protobuf reads."""
+        known = self._known.get(id(graph))
+        if known is not None:
+            return known[1]
+        made = {value.name for value in graph.input} | {array.name for array in graph.initializer}
+        found: dict[str, None] = {}
+        for node in graph.node:
+            found.update((name, None) for name in self.reads(node) if name not in made)
+            made.update(node.output)
+        found.update((value.name, None) for value in graph.output if value.name not in made)
+        self._known[id(graph)] = graph, list(found)
+        return list(found)
+
+    def reads(self, node: Any) -> Iterator[str]:
+        """Names of the values that a node needs, by what is nested in it too."""
+        yield from (name for name in node.input if name)
+        for graph in nested(node):
+            yield from self.of(graph)
 
 
 def needed(
-    graph: Any, outputs: Sequence[str], given: Iterable[str], said: str
+    graph: Any, outputs: Sequence[str], given: Iterable[str], said: str, captures: Captures
 ) -> tuple[list[tuple[int, Any]], set[str]]:
     """The nodes that outputs need, with their numbers from 1, and the names that no node makes.
 
@@ -57,7 +66,7 @@ def needed(
             loose.add(name)
         elif maker not in kept:
             kept.add(maker)
-            for read in reads(graph.node[maker]):
+            for read in captures.reads(graph.node[maker]):
                 if makers.get(read, -1) >= maker and read not in there:
                     raise FormatError(
                         f"{said}: node {maker + 1} ({graph.node[maker].op_type}) reads {read}, which node "

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from latticework.errors import FormatError
+from latticework.importers.onnx_door.limits import allow_for_file, take_nodes
 from latticework.importers.onnx_door.package import onnx_package
-from latticework.importers.onnx_door.limits import take_nodes
 from latticework.ir.location import Loc
-from latticework.user.reading import BYTES_OF_ELEMENT, ReadingBudget, read_bytes
+from latticework.user.reading import ReadingBudget, read_bytes
 
 OLDEST = 6  # its differences, but for a few operators, are attributes that are refused
 NEWEST_ML = 5
@@ -51,7 +51,7 @@ def read(given: Any, budget: ReadingBudget) -> OnnxFile:
     else:
         found = read_bytes(given, "from_onnx", "model", budget.limits, "model.onnx")
         data, name, folder = found.data, found.name, found.folder
-    budget.elements += 2 * len(data) // BYTES_OF_ELEMENT
+    allow_for_file(len(data))
     model = onnx.ModelProto()
     try:
         model.ParseFromString(data)

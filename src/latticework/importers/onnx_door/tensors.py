@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, FormatError, RangeError, UserError
-from latticework.importers.onnx_door.limits import check_extents, check_size, shown, spend
+from latticework.importers.onnx_door.limits import check_extents, check_size, shown, spend, take_data
 from latticework.importers.onnx_door.package import onnx_package
 
 Array = npt.NDArray[Any]
@@ -128,6 +128,7 @@ class TensorReader:
                 f"{name}: needs {count * dtype.itemsize} bytes, the file gives {length} at {offset} of {path.name}, "
                 f"which has {size}; the files do not belong together"
             )
+        take_data(length, name)
         with path.open("rb") as file:
             return np.fromfile(file, dtype, count, offset=offset)
 

@@ -13,9 +13,7 @@ from latticework.user.lines import user_loc
 from latticework.user.reading import DEFAULTS, ReadingLimits, open_regular, raised
 
 
-def load_exported(
-    path: str | os.PathLike[str], trust: bool = False, *, limits: ReadingLimits = DEFAULTS
-) -> Any:
+def load_exported(path: str | os.PathLike[str], trust: bool = False, *, limits: ReadingLimits = DEFAULTS) -> Any:
     """The ExportedProgram of a `.pt2` file, for `from_torch`.
 
     trust   that the file was made by somebody who may execute code here. `torch.export.load` unpickles the example
@@ -35,7 +33,9 @@ def load_exported(
         with open_regular(Path(name)) as file, own_warnings_only():
             size = os.fstat(file.fileno()).st_size
             if size > limits.file_bytes:
-                raise FormatError(f"{name} has more than {limits.file_bytes} bytes: {raised('file_bytes')}", at=user_loc())
+                raise FormatError(
+                    f"{name} has more than {limits.file_bytes} bytes: {raised('file_bytes')}", at=user_loc()
+                )
             check_archive(file, name, limits, size)
             file.seek(0)
             return torch.export.load(file)

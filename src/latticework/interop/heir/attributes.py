@@ -14,7 +14,6 @@ from latticework.interop.heir.budget import hold, room_for, take
 from latticework.interop.heir.syntax import HeirType, integer_bits
 from latticework.interop.heir.tokens import OPENING, Tokens
 
-
 MOST_CHARACTERS = 20_000  # of a type, aliases expanded
 CHARACTERS_OF_WORK = 1000  # of types that are expanded, in a unit
 

@@ -1,7 +1,7 @@
-"""What carrying out a text takes, of the budget of reading: operations, turns of loops, calls, and arrays that are held.
+"""What carrying out a text takes, of the budget of reading: operations, turns of loops, calls, arrays that are held.
 
-Loops and calls whose numbers stand in the text are counted before anything is carried out (`least_work`), also where they
-are empty; all others while they are. A unit of work is about a microsecond.
+Loops and calls whose numbers stand in the text are counted before anything is carried out (`least_work`), also where
+they are empty; all others while they are. A unit of work is about a microsecond.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WORK_OF_OPERATION = 3
 WORK_OF_VECTORS = 40  # of an operation on slot vectors, which is written down when a program is compiled
 WORK_OF_CHARACTER = 60  # that a text may take beyond the limit for each of its characters
 ELEMENTS_OF_WORK = 100  # of an array that is made, in a unit
-NUMBERS_OF_WORK = 10  # of an array of whole numbers that is computed with, in a unit
+NUMBERS_OF_WORK = 5  # of an array of whole numbers that is computed with, in a unit
 _SMALL = 4096  # bytes of arrays that are not looked after: there is one for a name at the most
 
 
@@ -55,7 +55,9 @@ def room_for(count: int, shape: Any = None) -> None:
         return
     if count * 8 > budget.bytes_left:
         told = f"an array of shape {tuple(shape)}" if shape is not None else f"an array of {count} elements"
-        raise ValueError(f"{told}, with those that are held, takes more memory than is allowed: {raised('memory_bytes')}")
+        raise ValueError(
+            f"{told}, with those that are held, takes more memory than is allowed: {raised('memory_bytes')}"
+        )
     if not budget.take_running(count // ELEMENTS_OF_WORK):
         raise ValueError(too_much(budget))
 

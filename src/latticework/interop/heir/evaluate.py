@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import LayoutError, UserError
-from latticework.interop.heir.budget import WORK_OF_OPERATION, WORK_OF_VECTORS, hold, room_for, take, too_much
+from latticework.interop.heir.budget import WORK_OF_OPERATION, WORK_OF_VECTORS, hold, room_for, too_much
 from latticework.interop.heir.numbers import HANDLERS, is_known_predicate
 from latticework.interop.heir.scope import check_names
 from latticework.interop.heir.slots import SLOT_HANDLERS, HeirVector, SlotArithmetic, check_operands
@@ -85,7 +85,9 @@ class HeirRun:
         self.depth += 1
         most = self.budget.limits.depth
         if self.depth > most:
-            raise UserError(f"{self.text.name}:{function.line}: calls of {name} are nested {most} deep: {raised('depth')}")
+            raise UserError(
+                f"{self.text.name}:{function.line}: calls of {name} are nested {most} deep: {raised('depth')}"
+            )
         self.calls += 1
         outside, self.turns, self.active = (self.turns, self.active), [], self.calls
         returned = self.run(function.body, dict(zip(function.body.arguments, arguments, strict=True)))

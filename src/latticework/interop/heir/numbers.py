@@ -17,6 +17,7 @@ import numpy as np
 from latticework.interop.heir.budget import NUMBERS_OF_WORK, hold, room_for, take
 from latticework.interop.heir.syntax import HeirOperation, HeirType, integer_bits, text_of
 
+_WORDS_OF_INTEGER = 10  # that arrays of integers of any size take for each while they are computed with
 Handler = Callable[[HeirOperation, Sequence[Any], dict[str, Any]], list[Any]]
 
 
@@ -76,7 +77,7 @@ def _as_unsigned(number: Any, bits: int) -> Any:
 
 def _compare_integers(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
     predicate, bits = text_of(op.attributes, "predicate"), _width(op)
-    _room_for_result(inputs)
+    _room_for_result(inputs, _WORDS_OF_INTEGER)
     read = _as_unsigned if predicate[0] == "u" else _as_signed
     compared = _COMPARED[predicate if predicate in _COMPARED else predicate[1:]]
     return [compared(read(inputs[0], bits), read(inputs[1], bits))]
@@ -84,7 +85,7 @@ def _compare_integers(op: HeirOperation, inputs: Sequence[Any], _environment: di
 
 def _compare_floats(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
     predicate, (a, b) = text_of(op.attributes, "predicate"), inputs
-    _room_for_result(inputs)
+    _room_for_result(inputs, _WORDS_OF_INTEGER)
     found, is_ordered = _COMPARED[predicate[1:]](a, b), (a == a) & (b == b)  # noqa: PLR0124  (NaN is not itself)
     return [found & is_ordered if predicate[0] == "o" else found | (is_ordered == 0)]
 
@@ -101,7 +102,7 @@ def _cast(read: Callable[[Any, int], Any]) -> Handler:
     """To another width, of what an integer is as signed or unsigned."""
 
     def converted(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
-        _room_for_result(inputs)
+        _room_for_result(inputs, _WORDS_OF_INTEGER)
         return [hold(_wrapped(read(inputs[0], _width(op)), integer_bits(op.types[0].element)))]
 
     return converted
@@ -112,13 +113,13 @@ def _same(_op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any
 
 
 def _to_integer(_op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
-    _room_for_result(inputs)
+    _room_for_result(inputs, _WORDS_OF_INTEGER)
     return [hold(inputs[0].astype(np.int64)) if isinstance(inputs[0], np.ndarray) else int(inputs[0])]
 
 
 def _from_integer(read: Callable[[Any, int], Any]) -> Handler:
     def converted(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
-        _room_for_result(inputs)
+        _room_for_result(inputs, _WORDS_OF_INTEGER)
         number = read(inputs[0], _width(op))
         return [number.astype(np.float64) if isinstance(number, np.ndarray) else float(number)]
 
@@ -128,7 +129,7 @@ def _from_integer(read: Callable[[Any, int], Any]) -> Handler:
 def _whole(function: Callable[[Any, Any], Any], read: Callable[[Any, int], Any]) -> Handler:
     def computed(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
         bits = _width(op)
-        _room_for_result(inputs)
+        _room_for_result(inputs, _WORDS_OF_INTEGER)
         a, b = (x.astype(object) if isinstance(x, np.ndarray) else x for x in inputs)  # whole numbers of any size
         return [hold(_wrapped(function(read(a, bits), read(b, bits)), bits))]
 
@@ -161,12 +162,12 @@ def _own(array: Any) -> Any:
     return hold(array.copy())
 
 
-def _room_for_result(inputs: Sequence[Any]) -> None:
-    """Count what is computed element by element."""
+def _room_for_result(inputs: Sequence[Any], words: int = 1) -> None:
+    """Count what is computed element by element, with so many words of memory for each."""
     shapes = [x.shape for x in inputs if isinstance(x, np.ndarray)]
     if shapes:
         size = prod(np.broadcast_shapes(*shapes))
-        room_for(size)
+        room_for(size * words)
         take(size // NUMBERS_OF_WORK, f"an array of {size} elements")
 
 

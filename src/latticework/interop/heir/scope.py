@@ -23,7 +23,9 @@ class _Names:
     def __init__(self, text: HeirText) -> None:
         self.text = text
 
-    def region(self, region: HeirRegion, names: dict[str, int], overwritten: MutableMapping[str, int], line: int) -> None:
+    def region(
+        self, region: HeirRegion, names: dict[str, int], overwritten: MutableMapping[str, int], line: int
+    ) -> None:
         """A region in this line; names: those around it and the lines that make them.
 
         overwritten  names whose value an operation in place has replaced, and its line; more are added

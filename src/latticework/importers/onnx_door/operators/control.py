@@ -115,7 +115,7 @@ def converters(table: Callable[[], Converters]) -> tuple[Converter, ...]:
 
 
 def _goes_on_always(body: ModelGraph) -> bool:
-    """Whether a loop ends by its number of turns alone: its body returns the condition that it is given, or a constant."""
+    """Whether a loop ends by its number of turns alone: its body returns the condition that it is given."""
     makers = {name: node for node in body.nodes for name in node.results}
     name = body.outputs[0].name if body.outputs else ""
     while name in makers and makers[name].operator == "Identity" and isinstance(makers[name].args[0], Ref):

@@ -11,7 +11,13 @@ from latticework.errors import ShapeError
 from latticework.importers.converters import Converter
 from latticework.importers.meanings import linear
 from latticework.importers.meanings.values import is_secret
-from latticework.importers.onnx_door.limits import PRODUCTS_OF_WORK, PRODUCTS_ONE_BY_ONE, take_products
+from latticework.importers.onnx_door.limits import (
+    PRODUCTS_OF_CALL,
+    PRODUCTS_OF_CALL_ONE_BY_ONE,
+    PRODUCTS_OF_WORK,
+    PRODUCTS_ONE_BY_ONE,
+    take_products,
+)
 from latticework.importers.onnx_door.operators.sizes import bounded, product
 
 
@@ -28,11 +34,15 @@ def _count(a: Any, b: Any, summed: int) -> int:
     return np.size(a) * np.size(b) // max(np.shape(a)[summed], 1)
 
 
+def _in_a_unit(*operands: Any) -> int:
+    return PRODUCTS_OF_CALL if is_secret(*operands) else PRODUCTS_OF_WORK
+
+
 @bounded(_gemm_shape)
 def _gemm(
     a: Any, b: Any, c: Any = None, *, alpha: float = 1.0, beta: float = 1.0, transA: int = 0, transB: int = 0
 ) -> Any:
-    take_products(_count(a, b, 0 if transA else 1), "Gemm")
+    take_products(_count(a, b, 0 if transA else 1), "Gemm", _in_a_unit(a, b))
     return linear.gemm(a, b, c, alpha, beta, bool(transA), bool(transB))
 
 
@@ -59,7 +69,7 @@ def _einsum_shape(*operands: Any, equation: str) -> tuple[int, ...]:
         right = "..." + "".join(sorted(letter for letter in set(letters) if letters.count(letter) == 1))
     kept = [lengths.get(letter, 1) for letter in right.replace(".", "")]
     count = prod(lengths.values()) * prod(np.broadcast_shapes(*around))
-    take_products(count, "Einsum", PRODUCTS_OF_WORK if is_secret(*operands) else PRODUCTS_ONE_BY_ONE)
+    take_products(count, "Einsum", PRODUCTS_OF_CALL_ONE_BY_ONE if is_secret(*operands) else PRODUCTS_ONE_BY_ONE)
     return (*(np.broadcast_shapes(*around) if "..." in right else ()), *kept)
 
 
@@ -70,7 +80,7 @@ def _einsum(*operands: Any, equation: str) -> Any:
 
 @bounded(product)
 def _matmul(a: Any, b: Any) -> Any:
-    take_products(_count(a, b, -1), "MatMul")
+    take_products(_count(a, b, -1), "MatMul", _in_a_unit(a, b))
     return linear.matmul(a, b)
 
 

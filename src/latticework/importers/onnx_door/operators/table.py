@@ -11,7 +11,7 @@ import numpy as np
 
 from latticework.importers.converters import Converter, Converters
 from latticework.importers.meanings.values import is_secret
-from latticework.importers.onnx_door.limits import check_size, spend, take_secret
+from latticework.importers.onnx_door.limits import check_size, spend, take_elements
 from latticework.importers.onnx_door.operators import (
     attending,
     control,
@@ -46,11 +46,12 @@ def _counted(converter: Converter) -> Converter:
 
     @functools.wraps(converter.meaning)
     def meaning(*args: Any, **options: Any) -> Any:
+        take_elements(sum(np.size(arg) for arg in args if isinstance(arg, np.ndarray)))
         made = converter.meaning(*args, **options)
         for result in made if isinstance(made, tuple) else (made,):
             if is_secret(result):
                 check_size(result.shape, secret=True)
-                take_secret(result.size)
+                take_elements(result.size)
             else:
                 spend(np.size(result))
         return made

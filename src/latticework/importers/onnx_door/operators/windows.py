@@ -12,7 +12,7 @@ from latticework.errors import ShapeError, UnsupportedError
 from latticework.importers.converters import Converter
 from latticework.importers.meanings import convolution, pooling, reductions
 from latticework.importers.meanings.values import is_secret
-from latticework.importers.onnx_door.limits import check_size, take_products
+from latticework.importers.onnx_door.limits import PRODUCTS_OF_CALL, PRODUCTS_OF_WORK, check_size, take_products
 
 Ints = Sequence[int]
 Pairs = tuple[tuple[int, int], ...]
@@ -104,7 +104,9 @@ def conv(
         raise ShapeError(f"Conv: kernel_shape={tuple(kernel_shape)[:8]}, and the weights have shape {np.shape(w)}")
     found = Windows("Conv", x, kernel, strides=strides, dilations=dilations, pads=pads, auto_pad=auto_pad)
     found.check((*np.shape(x)[:1], max(np.shape(x)[1], np.shape(w)[0])), is_secret(x, w))
-    take_products(np.shape(x)[0] * np.size(w) * found.steps, "Conv")
+    take_products(
+        np.shape(x)[0] * np.size(w) * found.steps, "Conv", PRODUCTS_OF_CALL if is_secret(x, w) else PRODUCTS_OF_WORK
+    )
     return convolution.convolution(x, w, b, found.strides, found.padding, found.dilations, group)
 
 
@@ -137,7 +139,11 @@ def _conv_transpose(
         halves = [(max(t, 0) // 2, max(t, 0) - max(t, 0) // 2) for t in totals]
         padding = tuple(h if auto_pad == "SAME_UPPER" else h[::-1] for h in halves)
     check_size((*np.shape(x)[:1], np.shape(w)[1] * group, *full), secret=is_secret(x, w))
-    take_products(np.shape(x)[0] * np.size(w) * prod(found.extents), "ConvTranspose")
+    take_products(
+        np.shape(x)[0] * np.size(w) * prod(found.extents),
+        "ConvTranspose",
+        PRODUCTS_OF_CALL if is_secret(x, w) else PRODUCTS_OF_WORK,
+    )
     return convolution.conv_transpose(
         x, w, b, stride=found.strides, padding=padding, output_padding=extra, groups=group, dilation=found.dilations
     )

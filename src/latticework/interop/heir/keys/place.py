@@ -114,7 +114,9 @@ def _find_main(text: HeirText, name: str | None) -> HeirFunction:
     """The program: the function asked for, the one that client functions name, or the only one that is not called."""
     if name is not None and name in text.functions:
         return text.functions[name]
-    called = {text_of(op.attributes, "callee") for f in text.functions.values() for op in f.walk() if op.name == "func.call"}
+    called = {
+        text_of(op.attributes, "callee") for f in text.functions.values() for op in f.walk() if op.name == "func.call"
+    }
     is_evaluated = (f for f in text.functions.values() if "heir.interface" not in f.attributes and f.name not in called)
     found = [f for f in is_evaluated if any(kind.element == CIPHERTEXT for kind in f.types)]
     if name is None and len(found) > 1:

@@ -21,11 +21,11 @@ LIMITS_MS = {"latticework.compiler.compile": LIMIT_MS, "latticework.commands.run
 OPTIONAL = ("IPython", "torch", "onnx", "ray", "sklearn", "matplotlib", "ortools")
 LEAVES = "errors sums user words"  # EVERYWHERE of check_layers.py
 # servers plan their memory
-RUNTIME = f"devices _core analysis cost instructions owner packing params plan runtime {LEAVES}"
+RUNTIME = f"devices _core analysis cost instructions ledger owner packing params plan runtime {LEAVES}"
 # Module -> the folders and modules of latticework that are loaded with it at most; others may load all of it.
 MAY_LOAD = {
     "latticework": LEAVES,
-    "latticework.bfv": f"_core bfv devices instructions ir keys owner packing params plan rlwe {LEAVES}",
+    "latticework.bfv": f"_core bfv devices instructions ir keys ledger owner packing params plan rlwe {LEAVES}",
     "latticework.ckks": "_core analysis approx ckks codegen devices dialects expand instructions ir keys owner packing "
     f"params passes plan rlwe techniques {LEAVES}",
     "latticework.runtime": RUNTIME,
@@ -35,12 +35,12 @@ MAY_LOAD = {
     "latticework.commands.encrypt": f"{RUNTIME} commands",
     "latticework.commands.run": f"{RUNTIME} commands progress",
     "latticework.commands.decrypt": f"{RUNTIME} commands",
-    "latticework.commands.explain": "_core analysis commands cost instructions owner packing params plan report "
-    f"{LEAVES}",
-    "latticework.commands.keys": "_core approx commands dialects frontend instructions interop ir layout ops owner "
-    f"packing params plan {LEAVES}",
-    "latticework.commands.measure": "_core analysis codegen commands cost dialects expand instructions ir keys machine "
-    f"owner packing params passes plan techniques {LEAVES}",
+    "latticework.commands.explain": "_core analysis commands cost instructions ledger owner packing params plan "
+    f"report {LEAVES}",
+    "latticework.commands.keys": "_core approx commands dialects frontend instructions interop ir layout ledger ops "
+    f"owner packing params plan {LEAVES}",
+    "latticework.commands.measure": "_core analysis codegen commands cost dialects expand instructions ir keys ledger "
+    f"machine owner packing params passes plan techniques {LEAVES}",
     "latticework.commands.bench": f"_core commands {LEAVES}",
 }
 PROGRAM = """

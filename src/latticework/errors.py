@@ -96,7 +96,13 @@ class BudgetError(UserError, ValueError):
 
 
 class DecryptionError(UserError, ValueError):
-    """A ciphertext's noise has grown too large for its message to be certain."""
+    """A ciphertext's noise has grown too large for its message to be certain (BFV).
+
+    That it is raised tells about the secret key, whatever the cause: two results that a server has made up give it one
+    coefficient of the key, if it sees which was refused. So let nobody else see it, neither the message nor that there
+    was one: no error page, no retry, no log that others read. There is one message for all causes, and refusals of a
+    key set are counted, in a ledger beside the secret key, and end at a limit (SECURITY.md).
+    """
 
 
 class DeviceError(UserError, RuntimeError):

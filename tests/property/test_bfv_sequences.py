@@ -22,7 +22,7 @@ def instance(plain_bits: int) -> Any:
     keygen = bfv.KeyGenerator(parameters)
     evaluator = bfv.Evaluator(parameters, keygen.evaluation_keys(steps=[1, 5, -7], swap_rows=True))
     encryptor = bfv.Encryptor(parameters, keygen.public_key(), evaluator=evaluator)
-    return parameters, evaluator, encryptor, bfv.Decryptor(parameters, keygen.secret_key())
+    return parameters, evaluator, encryptor, bfv.Decryptor(parameters, keygen.secret_key(), allow_refusals=1000)
 
 
 STEP = st.one_of(

@@ -47,7 +47,7 @@ def make_case(parameters: bfv.Parameters, backend: str | None = None, threads: i
         keys,
         bfv.Encoder(parameters),
         bfv.Encryptor(parameters, keygen.secret_key(), evaluator=evaluator),
-        bfv.Decryptor(parameters, keygen.secret_key()),
+        bfv.Decryptor(parameters, keygen.secret_key(), allow_refusals=1000),
         evaluator,
     )
 

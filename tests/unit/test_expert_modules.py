@@ -33,7 +33,7 @@ ONLY_BFV = {
 MORE_ARGUMENTS = {
     "ckks": {"scale", "rescale", "scale_bits", "precision_bits", "max_value", "conjugate", "constant_bytes"}
     | {"KeyGenerator.evaluation_keys slots", "KeyGenerator.galois_keys slots", "Encoder.encode level"},
-    "bfv": {"plain_bits", "plain_modulus", "swap_rows", "Plaintext.() encoder"},
+    "bfv": {"plain_bits", "plain_modulus", "swap_rows", "Plaintext.() encoder", "allow_refusals"},
 }
 OTHER_DEFAULTS = {"dtype"}  # complex numbers, integers
 

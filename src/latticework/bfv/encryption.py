@@ -12,8 +12,9 @@ from latticework.bfv.ciphertext import Ciphertext, Plaintext
 from latticework.bfv.evaluator import Evaluator
 from latticework.bfv.keys import PublicKey, SecretKey
 from latticework.bfv.parameters import Parameters
-from latticework.bfv.values import Integers, to_integers, to_residues
-from latticework.errors import ParameterMismatchError
+from latticework.bfv.values import Integers, integer_dtype, to_integers, to_residues
+from latticework.errors import DecryptionError, ParameterMismatchError
+from latticework.ledger.refusals import check_allowed
 from latticework.rlwe.checks import as_list, fail, locate, needs
 from latticework.rlwe.other_names import KnowsOtherNames
 from latticework.rlwe.parameters import check_parameters, need_parameters
@@ -102,31 +103,51 @@ class Decryptor(KnowsOtherNames):
 
     A result is exact, or refused: when the noise has used up the budget but for 2 bits, `decrypt` raises
     DecryptionError. Never let others see whether a ciphertext of theirs decrypts, or its noise budget: both tell about
-    the key.
+    the key. Refusals are counted in the key's ledger, and end at a limit; looks at noise budgets are not.
+
+    allow_refusals  ciphertexts of this key set that may be refused before it decrypts no more; 4 if not given
     """
 
     @locate
-    def __init__(self, parameters: Parameters, secret_key: SecretKey) -> None:
+    def __init__(self, parameters: Parameters, secret_key: SecretKey, *, allow_refusals: int | None = None) -> None:
         need_parameters("Decryptor", parameters, Parameters)
         needs("Decryptor: the key", secret_key, SecretKey, "give keygen.secret_key()")
         check_parameters("Decryptor: the key", secret_key.parameters, parameters)
+        check_allowed("Decryptor", allow_refusals)
         self.parameters = parameters
         self._key_set = secret_key.key_set
         self._encoder = Encoder(parameters)
         self._core = _core.BfvDecryptor(parameters.context, secret_key.core)
+        self._ledger, self._allow_refusals = secret_key._ledger, allow_refusals
 
     @locate
     def decrypt(self, ciphertext: Ciphertext, dtype: npt.DTypeLike = np.int64) -> Integers:
         """All slots, shape (2, N/2): int64 nearest to zero, or uint64 in [0, t); of degree 1 or 2, any level.
 
-        raises  DecryptionError if the noise is too large; ParameterMismatchError for another key's ciphertext
+        raises  DecryptionError if the noise is too large; SecurityError after as many of these as may be, OSError where
+                they cannot be recorded; ParameterMismatchError for another key's ciphertext
         """
-        message = self._core.decrypt(self._own("decrypt", ciphertext))
-        return self._encoder._integers("decrypt", message, dtype)
+        return self._decrypted([ciphertext], dtype)[0]
 
+    @locate
     def decrypt_many(self, ciphertexts: Sequence[Ciphertext], dtype: npt.DTypeLike = np.int64) -> list[Integers]:
-        """The slots of each."""
-        return [self.decrypt(c, dtype) for c in as_list("decrypt_many", ciphertexts, "give a list of ciphertexts")]
+        """The slots of each; if one is refused, or several, all are, which counts once and takes the time of all."""
+        return self._decrypted(as_list("decrypt_many", ciphertexts, "give a list of ciphertexts"), dtype)
+
+    def _decrypted(self, ciphertexts: Sequence[Ciphertext], dtype: npt.DTypeLike) -> list[Integers]:
+        cores = [self._own("decrypt", ciphertext) for ciphertext in ciphertexts]
+        integer_dtype("decrypt", dtype)
+        messages: list[_core.BfvMessage] = []
+        refused: DecryptionError | None = None
+        with self._ledger.decrypting("decrypt", self._allow_refusals):
+            for core in cores:
+                try:
+                    messages.append(self._core.decrypt(core))
+                except DecryptionError as error:
+                    refused = error
+            if refused is not None:
+                raise refused
+        return [self._encoder._integers("decrypt", message, dtype) for message in messages]
 
     @locate
     def noise_budget(self, ciphertext: Ciphertext) -> float:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Self
 
+from latticework import _core
 from latticework.bfv.parameters import Parameters
+from latticework.ledger.refusals import RefusalLedger, ledger_beside, refuse_existing_ledger
 from latticework.packing.keys import KeySpec
 from latticework.rlwe import keys
+from latticework.rlwe.checks import locate
 from latticework.rlwe.keys import OnKey
 
 
@@ -14,10 +19,37 @@ class SecretKey(keys.SecretKey[Parameters]):
     """A secret key: nothing of it is shown, pickled or copied; its files have mode 0600.
 
     The bytes of `to_bytes` lie in ordinary memory: they are for handing to a vault, and as secret as the key.
+
+    Beside its file lies a ledger, which counts the ciphertexts that a `Decryptor` refused (`docs/bfv.md`), and goes
+    where the key goes. Of a key that has no file, or comes from bytes, they are counted in memory, from none.
     """
 
-    __slots__ = ()
+    __slots__ = ("_ledger",)
     _parameters = Parameters
+
+    def __init__(self, core: _core.SecretKey, parameters: Parameters) -> None:
+        super().__init__(core, parameters)
+        self._ledger = RefusalLedger(core.key_set)
+
+    @classmethod
+    @locate
+    def load(cls, path: str | Path, parameters: Parameters) -> Self:
+        """Read a file of `save`, whose ledger lies beside it.
+
+        raises  ParameterMismatchError for a file of other parameters, FormatError for a damaged one
+        """
+        key = super().load(path, parameters)
+        key._ledger = RefusalLedger(key.key_set, ledger_beside(path))
+        return key
+
+    def _write(self, path: str | None) -> bytes | None:
+        beside = None if path is None else ledger_beside(path)
+        if beside is not None:
+            refuse_existing_ledger(beside)
+        written = super()._write(path)
+        if beside is not None:
+            self._ledger.write(beside)
+        return written
 
 
 class PublicKey(keys.PublicKey[Parameters]):

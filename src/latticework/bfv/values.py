@@ -75,11 +75,15 @@ def check_range(who: str, array: npt.NDArray[Any], modulus: int) -> None:
 def to_integers(who: str, residues: npt.NDArray[np.uint64], modulus: int, dtype: npt.DTypeLike) -> Integers:
     """Residues as (2, N/2) integers: int64 nearest to zero, or uint64 in [0, t)."""
     rows = residues.reshape(2, -1)
-    asked = one_of(who, dtype, (np.int64, np.uint64), "int64 (signed) and uint64 (in [0, t))")
-    if asked == np.uint64:
+    if integer_dtype(who, dtype) == np.uint64:
         return rows
     signed = rows.astype(np.int64)
     return np.where(signed > modulus // 2, signed - modulus, signed)
+
+
+def integer_dtype(who: str, dtype: npt.DTypeLike) -> np.dtype[Any]:
+    """A dtype that decrypted integers can have; DtypeError for any other."""
+    return one_of(who, dtype, (np.int64, np.uint64), "int64 (signed) and uint64 (in [0, t))")
 
 
 def to_constant(who: str, value: int, modulus: int) -> int:

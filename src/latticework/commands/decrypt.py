@@ -28,6 +28,13 @@ def decrypt(
         Path | None,
         typer.Option("--output", "-o", help=".npy (or .npz for several outputs), - for standard output; else printed."),
     ] = None,
+    allow_refusals: Annotated[
+        int | None,
+        typer.Option(help="BFV: results of this key that may be refused before it decrypts no more; 4 if not given."),
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="BFV: where refused results are counted; beside the secret key if not given.")
+    ] = None,
     force: Force = False,
     threads: Threads = 0,
     insecure: Insecure = False,
@@ -37,9 +44,10 @@ def decrypt(
         check_form(output)
         prepare_stream(talk, output, force=force, inputs=[client, outputs, *key_files(keys)])
     owner = Client.load(client, threads=threads, allow_insecure=insecure)
-    load_secret_key(owner, keys)
+    load_secret_key(owner, keys, ledger)
+    allowed = {} if allow_refusals is None else {"allow_refusals": allow_refusals}
     with talk.step("decrypt"):
-        values = name_values(owner.decrypt(owner.load_encrypted(source(outputs))))
+        values = name_values(owner.decrypt(owner.load_encrypted(source(outputs)), **allowed))
     arrays = {key: value.as_array() for key, value in values.items()}
     facts = {
         "output": None if output is None else str(output),
@@ -102,4 +110,13 @@ def _facts(value: OwnerValue, *, shown: bool) -> dict[str, Any]:
     if isinstance(value, FinishedValue):
         facts["certain"] = value.is_certain.tolist()
     found = value.reveal()
-    return facts | ({"values": found.tolist() if isinstance(found, np.ndarray) else found} if shown else {})
+    return facts | ({"values": _as_json(found.tolist() if isinstance(found, np.ndarray) else found)} if shown else {})
+
+
+def _as_json(found: Any) -> Any:
+    """Results with null in the place of numbers that are not finite, which JSON has not: how it ends tells nothing."""
+    if isinstance(found, dict):
+        return {key: _as_json(value) for key, value in found.items()}
+    if isinstance(found, list):
+        return [_as_json(value) for value in found]
+    return None if isinstance(found, float) and not isfinite(found) else found

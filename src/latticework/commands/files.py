@@ -14,6 +14,7 @@ import typer
 from latticework import _core
 from latticework.commands.talk import Talk
 from latticework.errors import FormatError, UserError
+from latticework.ledger.records import is_ledger
 from latticework.plan.serialise import is_secret_key
 
 STANDARD = Path("-")  # standard input or output
@@ -53,11 +54,13 @@ def prepare_stream(talk: Talk, output: Path, *, force: bool, inputs: Iterable[Pa
 
 
 def refuse_existing(output: Path, *, force: bool, inputs: Iterable[Path] = ()) -> None:
-    """FileExistsError for a file that would be lost; with `force` only for secret keys and what the command reads."""
+    """FileExistsError for a file that would be lost; with `force` only for what belongs to secret keys or is read."""
     if not output.exists():
         return
     if is_secret_key(str(output)):
         raise FileExistsError(f"{output} is a secret key, which is never replaced; name another file")
+    if is_ledger(output):
+        raise FileExistsError(f"{output} is the ledger of a secret key, which is never replaced; name another file")
     if any(given.exists() and output.samefile(given) for given in inputs):
         raise UserError(f"{output} is also an input of this command; name another file")
     if not force:

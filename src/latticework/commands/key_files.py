@@ -47,9 +47,9 @@ def key_files(given: Path | None) -> list[Path]:
     return [place / name for name in WHAT] if place.is_dir() else [place]
 
 
-def load_secret_key(owner: Client, given: Path | None) -> None:
-    """The key to decrypt with."""
-    owner.load_keys(key_file(given, SECRET_FILE))
+def load_secret_key(owner: Client, given: Path | None, ledger: Path | None) -> None:
+    """The key to decrypt with, and where its refusals are counted."""
+    owner.load_keys(key_file(given, SECRET_FILE), ledger=ledger)
 
 
 def load_encryption_key(owner: Client, given: Path | None) -> None:

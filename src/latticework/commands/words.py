@@ -15,8 +15,9 @@ VALUES = (
     "effort", "seed", "bootstrap", "bootstrap_set", "memory", "key_memory", "key_readers", "runs", "device", "threads",
     "backend", "checkpoint", "every", "key_price", "budget", "key_size", "ahead",
     "boot_levels", "encrypted", "simulated", "degree", "agreement", "tolerance", "batch",
+    "allow_refusals",
 )  # fmt: skip
-FILES = ("weights", "calibrate", "labels", "example", "cost_table")
+FILES = ("ledger", "weights", "calibrate", "labels", "example", "cost_table")
 FLAGS = ("insecure", "allow_insecure", "wraps", "scale_columns")
 PYTHON_ONLY = {
     "program": "the first argument of the command",
@@ -37,6 +38,7 @@ PHRASES = {
     "with trust=True it is read": "with --trust-file it is read",
     "keys.public().save(folder)": "`latticework keygen`",
     "keys.public()": "evaluation.lwkeys",
+    "load_keys(.., ledger=)": "--ledger",
     "load_keys(folder) of its keys": "give the folder of its keys with -k",
     "say which by function=": "name one as FILE.mlir:NAME",
     "client.encrypt_part (`latticework encrypt --part`)": "`latticework encrypt --part`",
@@ -60,7 +62,7 @@ def in_words(text: str) -> str:
 
 
 def _option_of(name: str) -> str:
-    return "--" + name.removeprefix("allow_").replace("_", "-")
+    return "--" + (name.removeprefix("allow_") if name in FLAGS else name).replace("_", "-")
 
 
 def _option(found: re.Match[str]) -> str:

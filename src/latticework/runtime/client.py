@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from math import log2
@@ -16,6 +18,7 @@ from latticework import _core
 from latticework.devices.operations import operation
 from latticework.errors import (
     BudgetError,
+    DecryptionError,
     DtypeError,
     ParameterMismatchError,
     SecretKeyError,
@@ -23,6 +26,7 @@ from latticework.errors import (
     ShapeError,
     UserError,
 )
+from latticework.ledger.refusals import RefusalLedger, ledger_beside
 from latticework.owner.run import returned
 from latticework.packing.arrays import as_vectors
 from latticework.plan.schema import ClientSpec, IndexInput, Output, SecretInput
@@ -79,6 +83,7 @@ class Client:
         self._encryptor: _core.Encryptor | None = None
         self._decryptor: PlanDecryptor | None = None
         self._secret: _core.SecretKey | None = None
+        self._ledger: RefusalLedger | None = None
         self._interface = interface_id(spec)
 
     @classmethod
@@ -116,7 +121,7 @@ class Client:
             keys = Keys(secret, self._public_keys(secret, on_event), self.context)
         else:
             keys = write_keys(Path(folder), self.context, self._specs(), _listener(on_event))
-        self.use_secret_key(keys._secret)
+        self._use(keys._secret, keys._ledger)
         return keys
 
     @at_caller
@@ -155,14 +160,17 @@ class Client:
 
     @at_caller
     def use_secret_key(self, secret: _core.SecretKey) -> None:
-        """Encrypt and decrypt under this key from now on."""
+        """Encrypt and decrypt under this key from now on; results that are refused are counted in memory."""
         if not isinstance(secret, _core.SecretKey):
             raise UserError(
                 f"use_secret_key takes a SecretKey, got {type(secret).__name__}; load_keys(folder) reads one"
             )
+        self._use(secret, RefusalLedger(secret.key_set))
+
+    def _use(self, secret: _core.SecretKey, ledger: RefusalLedger) -> None:
         self._encryptor = _core.Encryptor(self.context, secret)
         self._decryptor = self._coding.decryptor(secret)
-        self._secret = secret
+        self._secret, self._ledger = secret, ledger
 
     @at_caller
     def share_keys(self, keys: Keys) -> None:
@@ -177,7 +185,7 @@ class Client:
                 f"client of {self.spec.name}: the keys are of other parameters; compile with like= the model that they "
                 "are of"
             )
-        self.use_secret_key(keys._secret)
+        self._use(keys._secret, keys._ledger)
 
     @at_caller
     def use_public_key(self, key: _core.PublicKey) -> None:
@@ -188,12 +196,18 @@ class Client:
                 "or read its file with load_public_key(path)"
             )
         self._encryptor = _core.Encryptor(self.context, key)
-        self._secret = self._decryptor = None
+        self._secret = self._decryptor = self._ledger = None
 
     @at_caller
-    def load_keys(self, path: str | Path) -> None:
-        """Read a secret key file, or that of a folder written by `Keys.save`."""
-        self.use_secret_key(_core.load_secret_key(file_in(path, SECRET_FILE), self.context))
+    def load_keys(self, path: str | Path, *, ledger: str | Path | None = None) -> None:
+        """Read a secret key file, or that of a folder written by `Keys.save`.
+
+        ledger  of BFV, where refused results are counted (`docs/bfv.md`); None: beside the secret key. For keys in a
+                folder that cannot be written: the path of their ledger, moved to where it can
+        """
+        file = file_in(path, SECRET_FILE)
+        secret = _core.load_secret_key(file, self.context)
+        self._use(secret, RefusalLedger(secret.key_set, ledger_beside(file) if ledger is None else ledger))
 
     @at_caller
     def load_public_key(self, path: str | Path) -> None:
@@ -244,13 +258,16 @@ class Client:
 
     @at_caller
     @operation
-    def decrypt(self, encrypted: Encrypted) -> OwnerValue | Any:
+    def decrypt(self, encrypted: Encrypted, *, allow_refusals: int | None = None) -> OwnerValue | Any:
         """Decrypt the outputs of a run: one OwnerValue, or a tuple or dictionary of them, as the program returned.
 
         Where the owner goes on computing after decryption they are FinishedValues, which reveal the finished results.
 
         To type checkers it is an OwnerValue where nothing else is done with it than one can do.
-        raises  ParameterMismatchError for ciphertexts of other parameters or another key
+        allow_refusals  of BFV, results of this key set that may be refused before it decrypts no more; 4 if not given
+        raises  ParameterMismatchError for ciphertexts of other parameters or another key; of BFV DecryptionError for a
+                result that is not certain, which others must not learn of; SecurityError after as many of them as may
+                be, OSError where they cannot be recorded
         """
         check_role(encrypted, self.spec, OUTPUTS)
         if self._secret is None:
@@ -262,11 +279,20 @@ class Client:
         missing = [o.name for o in self.spec.outputs if o.name not in encrypted.tensors]
         if missing:
             raise ShapeError(f"program {self.spec.name}: outputs {', '.join(missing)} are missing")
-        values = after_rounds(self.spec, self._values(encrypted), encrypted.rounds)
-        if self.spec.results:
-            return return_values(self.spec, list(values.values()))
-        values = finished_values(self.spec, values)
-        return returned(self.spec.result_names, list(values.values()))
+        by_output = self._parts(encrypted)
+        with self._counting(allow_refusals):
+            values = after_rounds(self.spec, self._values(encrypted.extent, by_output), encrypted.rounds)
+            if self.spec.results:
+                return return_values(self.spec, list(values.values()))
+            values = finished_values(self.spec, values)
+            return returned(self.spec.result_names, list(values.values()))
+
+    def _counting(self, allow_refusals: int | None = None) -> AbstractContextManager[None]:
+        """What counts as refused if it does not end well: all that follows the checks of what anybody can see."""
+        if not self._coding.may_refuse:
+            return nullcontext()
+        assert self._ledger is not None
+        return self._ledger.decrypting(f"program {self.spec.name}", allow_refusals)
 
     def _check_origin(self, where: str, ciphertext: _core.Ciphertext) -> None:
         assert self._secret is not None
@@ -282,46 +308,72 @@ class Client:
                 f"{key_set[:8].hex()}: use the client that encrypted the inputs, or load_keys(folder) of its keys"
             )
 
-    def _values(self, encrypted: Encrypted) -> dict[str, OwnerValue]:
-        """The outputs of all runs, put together."""
-        extent, items = encrypted.extent, None if encrypted.extent is None else encrypted.extent.runs
-        runs = self.spec.runs_for(items or 1)
-        by_output: list[list[OwnerValue]] = []
+    def _parts(self, encrypted: Encrypted) -> list[list[tuple[_core.Ciphertext, ...]]]:
+        """The ciphertexts of every output by run, all of them checked."""
+        runs = self.spec.runs_for(1 if encrypted.extent is None else encrypted.extent.runs)
+        by_output = []
         for output in self.spec.outputs:
             array, count = encrypted.tensors[output.name], output.pack.count
             if len(array) != runs * count:
                 raise ShapeError(f"output {output.name} has {len(array)} ciphertexts, expected {runs * count}")
-            parts = (array[run * count : (run + 1) * count] for run in range(runs))
-            by_output.append([self.decrypted(output, part, whole=items is not None) for part in parts])
-        found = list(zip(*(of_one_run(values) for values in zip(*by_output, strict=True)), strict=True))
+            self._check_places(output, array)
+            by_output.append([array[run * count : (run + 1) * count] for run in range(runs)])
+        return by_output
+
+    def _values(
+        self, extent: Extent | None, by_output: Sequence[Sequence[tuple[_core.Ciphertext, ...]]]
+    ) -> dict[str, OwnerValue]:
+        """The outputs of all runs, put together."""
+        whole = extent is not None
+        vectors = self._decrypt_all([part for parts in by_output for part in parts])
+        by_run = [
+            [self._coding.value(output, next(vectors), self.spec.rows if whole else None) for _ in parts]
+            for output, parts in zip(self.spec.outputs, by_output, strict=True)
+        ]
+        found = list(zip(*(of_one_run(values) for values in zip(*by_run, strict=True)), strict=True))
         if extent is None:
             return {o.name: values[0] for o, values in zip(self.spec.outputs, found, strict=True)}
         arrays = [of_items(self.spec, extent, [value.reveal() for value in values]) for values in found]
-        whole = put_together(self.spec, extent, arrays)
-        rows = zip(self.spec.outputs, whole, found, strict=True)
+        rows = zip(self.spec.outputs, put_together(self.spec, extent, arrays), found, strict=True)
         return {output.name: of_several(array, values) for output, array, values in rows}
 
-    def decrypted(self, output: Output, array: tuple[_core.Ciphertext, ...], *, whole: bool = False) -> OwnerValue:
-        """One output of a run of the plan, of ciphertexts under this client's key; raises as `decrypt`.
-
-        whole  of all rows that are computed in the run, (rows, *shape), where there are several
-        """
+    def decrypted(self, output: Output, array: tuple[_core.Ciphertext, ...]) -> OwnerValue:
+        """One output of a run of the plan, of ciphertexts under this client's key; raises as `decrypt`."""
         if len(array) != output.pack.count:
             raise ShapeError(f"output {output.name} has {len(array)} ciphertexts, expected {output.pack.count}")
-        vectors = np.stack([self._decrypt_vector(output, ciphertext) for ciphertext in array])
-        return self._coding.value(output, vectors, self.spec.rows if whole else None)
+        self._check_places(output, array)
+        with self._counting():
+            return self._coding.value(output, next(self._decrypt_all([array])))
 
-    def _decrypt_vector(self, output: Output, ciphertext: _core.Ciphertext) -> npt.NDArray[Any]:
+    def _check_places(self, output: Output, array: tuple[_core.Ciphertext, ...]) -> None:
+        for ciphertext in array:
+            if ciphertext.slots != output.pack.slots:
+                raise ShapeError(f"output {output.name} has {ciphertext.slots} slots, expected {output.pack.slots}")
+            if ciphertext.level != (0, output.level) or abs(ciphertext.scale / output.scale - 1) > SCALE_TOLERANCE:
+                raise ParameterMismatchError(
+                    f"output {output.name} lies at level {ciphertext.level[1]}, scale 2^{log2(ciphertext.scale):.3f}; "
+                    f"program {self.spec.name} gives level {output.level}, scale 2^{log2(output.scale):.3f}: the "
+                    "ciphertext was altered, or is of another program"
+                )
+
+    def _decrypt_all(self, arrays: Sequence[tuple[_core.Ciphertext, ...]]) -> Iterator[npt.NDArray[Any]]:
+        """The slots of ciphertexts, (count, slots) for each array; one that is refused hides no other's refusal.
+
+        So the time that it takes does not tell which ciphertext it was.
+        """
         assert self._decryptor is not None
-        if ciphertext.slots != output.pack.slots:
-            raise ShapeError(f"output {output.name} has {ciphertext.slots} slots, expected {output.pack.slots}")
-        if ciphertext.level != (0, output.level) or abs(ciphertext.scale / output.scale - 1) > SCALE_TOLERANCE:
-            raise ParameterMismatchError(
-                f"output {output.name} lies at level {ciphertext.level[1]}, scale 2^{log2(ciphertext.scale):.3f}; "
-                f"program {self.spec.name} gives level {output.level}, scale 2^{log2(output.scale):.3f}: the "
-                "ciphertext was altered, or is of another program"
-            )
-        return self._decryptor.decrypt(_core.move(ciphertext, self.context))
+        found: list[list[npt.NDArray[Any]]] = []
+        refused: DecryptionError | None = None
+        for array in arrays:
+            found.append([])
+            for ciphertext in array:
+                try:
+                    found[-1].append(self._decryptor.decrypt(_core.move(ciphertext, self.context)))
+                except DecryptionError as error:
+                    refused = error
+        if refused is not None:
+            raise refused
+        return iter([np.stack(vectors) for vectors in found])
 
     @at_caller
     def load_encrypted(self, source: str | Path | bytes | bytearray | memoryview) -> Encrypted:

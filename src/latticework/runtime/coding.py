@@ -21,7 +21,12 @@ Slots = npt.NDArray[Any]
 
 
 class Coding(Protocol):
-    """What a client asks of a scheme."""
+    """What a client asks of a scheme.
+
+    may_refuse  whether a decryption can be refused for what the secret key makes of a ciphertext
+    """
+
+    may_refuse: bool
 
     def check_dtype(self, where: str, array: npt.NDArray[Any]) -> None:
         """DtypeError for an array that can hold no values of an input."""
@@ -52,7 +57,9 @@ def coding_of(chain: ModulusChain, context: _core.Context) -> Coding:
 
 
 class CkksCoding:
-    """Real numbers at a scale."""
+    """Real numbers at a scale. Every ciphertext has some: one that is wrong is marked, and none refused."""
+
+    may_refuse = False
 
     def __init__(self, context: _core.Context) -> None:
         self._context = context
@@ -112,6 +119,8 @@ def _is_within(value: npt.NDArray[Any], most: float) -> bool:
 
 class BfvCoding:
     """Integers modulo t, in two rows that are alike; read as the representatives nearest to zero."""
+
+    may_refuse = True
 
     def __init__(self, chain: ModulusChain, context: _core.Context) -> None:
         self._context, self._row, self._modulus = context, chain.slots, chain.plain_modulus

@@ -1,8 +1,8 @@
 """A folder of keys that are made and written one after the other, and gone on with where an earlier process ended.
 
 In order, each step durable before the next: the unfinished file of evaluation keys, with room for all of them; the
-secret key; the public key; the evaluation keys, and their file's name. So a folder with a secret key and an unfinished
-file of its key set was left in the midst of this, and one with a secret key and none is complete.
+secret key; of BFV its ledger; the public key; the evaluation keys, and their file's name. So a folder with a secret key
+and an unfinished file of its key set was left in the midst of this, and one with a secret key and none is complete.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from typing import Any
 
 from latticework import _core
 from latticework.errors import LeftoverWarning
+from latticework.ledger.refusals import RefusalLedger, ledger_beside, refuse_existing_ledger
 from latticework.runtime.keys import (
     EVALUATION_FILE,
     PUBLIC_FILE,
     SECRET_FILE,
     Keys,
     PublicKeys,
+    has_ledger,
     make_folder,
     refuse_existing_key,
 )
@@ -71,6 +73,7 @@ def write_keys(folder: Path, context: _core.Context, specs: Sequence[Any], on_ke
     begun = is_begun(folder)
     if not begun:
         refuse_existing_key(folder)
+        refuse_existing_ledger(ledger_beside(folder / SECRET_FILE))
     make_folder(folder, 0o700)
     generator = _core.KeyGenerator(context)
     secret_file, evaluation_file = folder / SECRET_FILE, folder / EVALUATION_FILE
@@ -83,6 +86,7 @@ def write_keys(folder: Path, context: _core.Context, specs: Sequence[Any], on_ke
         except BaseException:
             unfinished.remove()  # nothing is in it yet
             raise
+    ledger = _ledger_of(secret, secret_file, context)
     _core.save_public_key(folder / PUBLIC_FILE, public)
     num_kept = 0
 
@@ -93,4 +97,16 @@ def write_keys(folder: Path, context: _core.Context, specs: Sequence[Any], on_ke
 
     generator.write_evaluation_keys(secret, unfinished, made)
     mapped = _core.MappedKeys(evaluation_file, context, READ_BYTES, readers=READERS)
-    return Keys(secret, PublicKeys(mapped, public), context)
+    return Keys(secret, PublicKeys(mapped, public), context, ledger)
+
+
+def _ledger_of(secret: _core.SecretKey, file: Path, context: _core.Context) -> RefusalLedger | None:
+    """The ledger of a key that was just written, or whose keys are gone on with."""
+    if not has_ledger(context):
+        return None
+    beside = ledger_beside(file)
+    if beside.exists():
+        return RefusalLedger(secret.key_set, beside)
+    ledger = RefusalLedger(secret.key_set)
+    ledger.write(beside)
+    return ledger

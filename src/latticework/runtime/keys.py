@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from latticework import _core
 from latticework.errors import SecretKeyError, UserError
+from latticework.ledger.refusals import RefusalLedger, ledger_beside, refuse_existing_ledger
 from latticework.plan.serialise import is_secret_key
 from latticework.words.escaping import plain_text
 from latticework.words.shown import count_noun, describe, size
@@ -27,6 +28,11 @@ def refuse_existing_key(folder: Path) -> None:
             f"{plain_text(folder / SECRET_FILE)} exists; whatever was encrypted with that key could not be decrypted "
             "without it: choose another folder, or move the key away"
         )
+
+
+def has_ledger(context: _core.Context) -> bool:
+    """Whether results under keys of these parameters can be refused for what the secret key makes of them: of BFV."""
+    return context.parameters.plain_modulus > 0
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:
@@ -92,10 +98,17 @@ class PublicKeys:
 class Keys:
     """A client's keys, the secret one included. Never given to a server; `public()` is what a server gets."""
 
-    def __init__(self, secret: _core.SecretKey, public: PublicKeys, context: _core.Context) -> None:
+    def __init__(
+        self,
+        secret: _core.SecretKey,
+        public: PublicKeys,
+        context: _core.Context,
+        ledger: RefusalLedger | None = None,
+    ) -> None:
         self._secret = secret
         self._public = public
         self._context = context
+        self._ledger = RefusalLedger(secret.key_set) if ledger is None else ledger
 
     def public(self) -> PublicKeys:
         """The keys a server computes with; they reveal nothing of the secret."""
@@ -104,17 +117,22 @@ class Keys:
     def save(self, folder: str | Path) -> None:
         """Write `secret.lwkey` (readable by its owner only) and the public files into a folder.
 
+        With keys of BFV goes `secret.lwkey.ledger`, which counts the results that were refused: it belongs to the
+        secret key, and has to go where that goes.
         A folder that is not there yet is made for its owner only: who may write to it could exchange the keys.
         raises  FileExistsError if the folder holds a secret key already: what was encrypted with it would be lost
         """
         self._public._in_memory()
         target = Path(folder)
         refuse_existing_key(target)
-        make_folder(target, 0o700)
         secret = target / SECRET_FILE
+        refuse_existing_ledger(ledger_beside(secret))
+        make_folder(target, 0o700)
         _core.save_secret_key(str(secret), self._secret, self._context)  # first: one of two writers at once is refused
         try:
             self._public.save(target)
+            if has_ledger(self._context):
+                self._ledger.write(ledger_beside(secret))
         except BaseException:
             secret.unlink()  # nothing was encrypted with it yet, and it would stand in the way of a second attempt
             raise

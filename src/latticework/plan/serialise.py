@@ -101,9 +101,18 @@ def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
 
 def plan_id(plan: Plan) -> bytes:
     """32 bytes that name what a plan computes, weights included, and for whom; not what is told of it."""
+    return bytes(_core.blake3(_computed(plan)))
+
+
+def plan_key(plan: Plan, purpose: str) -> bytes:
+    """32 bytes that nobody can compute who has not got the plan: `plan_id` does not tell them."""
+    return bytes(_core.blake3(purpose.encode() + b"\0" + _computed(plan)))
+
+
+def _computed(plan: Plan) -> bytes:
+    """Hashes of all that a plan computes, and for whom."""
     computed = [encode_code(plan), _core.cbor_encode(_constants_data(plan)), *map(_array_bytes, plan.sources.values())]
-    parts = [interface_id(plan.client), *(bytes(_core.blake3(data)) for data in computed)]
-    return bytes(_core.blake3(b"".join(parts)))
+    return b"".join([interface_id(plan.client), *(bytes(_core.blake3(data)) for data in computed)])
 
 
 def _constants_data(plan: Plan) -> dict[str, Any]:

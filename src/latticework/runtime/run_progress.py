@@ -26,6 +26,16 @@ class RunPlace(NamedTuple):
     bootstraps: int
 
 
+def known_trips(plan: Plan, integers: Sequence[int | None]) -> dict[int, int]:
+    """Turns of loops by the number of their block, of those that are one known number.
+
+    integers  what the run is given, an item for each input: None for a ciphertext
+    """
+    loops = _Loops()
+    Walk(plan, plan.chain, loops).run(0, integers)
+    return loops.trips
+
+
 class RunProgress:
     """Counts the steps of one run, from what the core says as instructions are done.
 
@@ -35,9 +45,7 @@ class RunProgress:
 
     def __init__(self, plan: Plan, integers: Sequence[int | None]) -> None:
         """integers: what the run is given, an item for each input: None for a ciphertext."""
-        loops = _Loops()
-        Walk(plan, plan.chain, loops).run(0, integers)
-        self._trips = loops.trips
+        self._trips = known_trips(plan, integers)
         self._bootstraps = {number: kind.count for number, kind in bootstraps_of(plan, plan.chain).items()}
         # Of each block, but for its `yield`: the block that each instruction runs, and the steps before it.
         self._inner = [[self._entered(inner_blocks(i), i.op) for i in block.code[:-1]] for block in plan.blocks]

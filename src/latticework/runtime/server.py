@@ -21,7 +21,7 @@ from latticework.plan.serialise import interface_id, read_plan
 from latticework.plan.uses import key_order
 from latticework.runtime.batches import check_runs
 from latticework.runtime.callers import at_caller
-from latticework.runtime.checkpoint import Checkpoint, CheckpointFile, State
+from latticework.runtime.checkpoint import Checkpoint, CheckpointFile
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.engines import AnyKeys, Engine, Engines
 from latticework.runtime.events import Event, OnEvent
@@ -29,6 +29,7 @@ from latticework.runtime.integers import check_integers
 from latticework.runtime.key_folder import READERS as FOLDER_READERS
 from latticework.runtime.key_reading import KeyWaits, telling_reads
 from latticework.runtime.keys import EVALUATION_FILE, Keys, PublicKeys, file_in, refuse_secret_keys
+from latticework.runtime.loop_state import State
 from latticework.runtime.members import MembersProgress, check_members, members_at_once, naming
 from latticework.runtime.memory_use import KeyTraffic, MemoryUse, in_all
 from latticework.runtime.options import ServerPlace, check_readers, machine_bytes, places_of

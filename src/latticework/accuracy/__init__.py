@@ -19,6 +19,7 @@ from latticework.accuracy.effects import Effects, stages_of, with_error, with_po
 from latticework.accuracy.levels import least_levels
 from latticework.accuracy.scores import scores_of
 from latticework.accuracy.uses import ApproximatedProgram, Fitted, FloatArray, FunctionUse, StandIn, uses_of
+from latticework.accuracy.vanishing import sizes_to_compare_with, without_rounding
 from latticework.accuracy.words import FunctionsTooDeepError, divergence, form_words, loss, refusal, too_deep
 from latticework.frontend.samples import Sample
 from latticework.ir import Module
@@ -32,6 +33,8 @@ __all__ = [
     "approximate_functions",
     "loss",
     "scores_of",
+    "sizes_to_compare_with",
+    "without_rounding",
 ]
 
 SHARE = 0.75
@@ -57,8 +60,9 @@ def approximate_functions(
     found = Effects(module, uses, samples)
     seen = [value.origin.max_abs if value.origin else None for value in module.body.terminator.operands]
     magnitudes = np.maximum(found.magnitudes, [size or 0.0 for size in seen])
-    budgets = SHARE * 2.0**-precision_bits * magnitudes
-    budgets = np.where(magnitudes > VANISHING * np.max(magnitudes), budgets, np.inf)
+    magnitudes = np.array(without_rounding(module, samples, magnitudes.tolist()))
+    sizes = np.array(sizes_to_compare_with(magnitudes.tolist(), samples))
+    budgets = np.where(sizes > VANISHING * np.max(sizes), SHARE * 2.0**-precision_bits * sizes, np.inf)
     outputs, limits = len(budgets), np.concatenate([budgets, found.rooms])
     seen_slopes, slopes = found.slopes()
     for _ in range(ATTEMPTS):

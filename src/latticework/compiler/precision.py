@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.accuracy import SHARE, VANISHING
+from latticework.accuracy import SHARE, VANISHING, sizes_to_compare_with, without_rounding
 from latticework.analysis.estimate import estimate
 from latticework.codegen.bootstraps import noise_of
 from latticework.compiler.assemble import accepted_ranges
@@ -320,24 +320,18 @@ class PrecisionSearch:
     def missing_bits(self, measured: Measured, chain: ModulusChain) -> int:
         """Bits by which the modelled noise exceeds what is left for it (negative: bits to spare).
 
-        raises  PrecisionError if no output is anything but zero: nothing to be precise about
+        raises  PrecisionError where errors exceed all numbers
         """
         needed = [
             log2(max(self.deviations(chain) * deviation, 1e-300) / left)
             for deviation, magnitude, left in zip(measured.outputs, self.magnitudes, self.noise_budgets, strict=True)
-            if magnitude > self.vanishing
+            if magnitude > self.vanishing or self.is_zero
         ]
         if not all(map(isfinite, needed)):
             raise PrecisionError(
                 "compile: errors grow without end: every product takes those of its factors along, so that the "
                 "smallest one at the beginning exceeds all numbers at the end; write fewer products or iterations one "
                 "after another",
-                at=self.program.loc,
-            )
-        if not needed:
-            raise PrecisionError(
-                f"compile: the outputs are at most {max(self.magnitudes):.1g} for all calibration data, so there is "
-                "nothing to be precise about; give calibrate= data like what will be encrypted",
                 at=self.program.loc,
             )
         return ceil(max(needed))
@@ -348,7 +342,7 @@ class PrecisionSearch:
 
         All of it where degrees that the user gave lose more than that, so that noise adds little to the loss.
         """
-        whole = [2.0**-self.precision_bits * magnitude for magnitude in self.magnitudes]
+        whole = [2.0**-self.precision_bits * size for size in sizes_to_compare_with(self.magnitudes, self.samples)]
         if self.traced.is_lossy:
             return whole
         return [max(w - e, LEAST_SHARE * w) for w, e in zip(whole, self.traced.effects, strict=True)]
@@ -358,12 +352,18 @@ class PrecisionSearch:
         """Outputs of at most this magnitude have no relative precision."""
         return VANISHING * max(self.magnitudes)
 
+    @property
+    def is_zero(self) -> bool:
+        """Whether every output is 0 on all calibration data."""
+        return not any(self.magnitudes)
+
     @cached_property
     def magnitudes(self) -> list[float]:
-        """Largest magnitude of every output over all calibration data."""
+        """Largest magnitude of every output over all calibration data; 0 of what only rounding keeps from 0."""
         values = self.vectors.placed.body.terminator.operands
         seen = [v.origin.max_abs if v.origin and v.origin.max_abs else 0.0 for v in values]
-        return [max(pair) for pair in zip(seen, self.measure.magnitudes, strict=True)]
+        sizes = [max(pair) for pair in zip(seen, self.measure.magnitudes, strict=True)]
+        return without_rounding(self.vectors.placed, self.samples, sizes)
 
     def headroom_bits(
         self, plan: Plan, largest: float, reached: Sequence[Held | None], most: float = MOST_REACH

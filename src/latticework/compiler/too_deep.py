@@ -40,7 +40,7 @@ def too_deep(
     said = (
         f"{name} spends {need.depth} level{'s one after another' if need.depth > 1 else ''}; {where} holds "
         f"{f'about {held}' if held else 'none'} at precision_bits={precision_bits:g} and {security_bits}-bit security"
-        f"{smaller}. Spent by {_list(lines)}{loop.said}"
+        f"{smaller}. Spent by {list_lines(lines)}{loop.said}"
     )
     remedies = list(loop.remedies)
     larger = ring_that_holds(need, security_bits)
@@ -57,7 +57,8 @@ def too_deep(
     return TooDeepError(f"{said}: {advice}", at=loop.at or (lines[0].loc if lines else at))
 
 
-def _list(lines: list[Spent]) -> str:
+def list_lines(lines: list[Spent]) -> str:
+    """The lines that spend most, each with its part."""
     shown = [f"line {s.loc.line} ({_text(s.loc)}) {s.levels}" for s in lines[:SHOWN_LINES]]
     rest = sum(s.levels for s in lines[SHOWN_LINES:])
     return ", ".join(shown) + (f", others {rest}" if rest else "")
@@ -68,7 +69,7 @@ def _text(loc: Loc) -> str:
 
 
 @dataclass(frozen=True)
-class _Loop:
+class SpendingLoop:
     """The loop that spends most of the levels: its line, what to say of it, and what would help."""
 
     at: Loc | None = None
@@ -76,17 +77,22 @@ class _Loop:
     remedies: tuple[str, ...] = ()
 
 
-def _loop(vectors: Vectors, lines: list[Spent], depth: int, held: int) -> _Loop:
+def _loop(vectors: Vectors, lines: list[Spent], depth: int, held: int) -> SpendingLoop:
     """Of lw.for_loop how many iterations fit; of Python's loops, which are unrolled, how many operations of a line."""
     loops = loop_spending(vectors.module, lines)
     if loops and 2 * loops[0].levels >= depth:
         loop = loops[0]
         fits = max(0, (held - (depth - loop.levels)) * loop.iterations // loop.levels)
         said = f"; about {fits} of the {loop.iterations} iterations of the loop in line {loop.loc.line} fit"
-        return _Loop(loop.loc, said, (f"make at most {fits}",) if fits else ())
+        return SpendingLoop(loop.loc, said, (f"make at most {fits}",) if fits else ())
+    return unrolled_loop(lines, depth, held)
+
+
+def unrolled_loop(lines: list[Spent], depth: int, held: int) -> SpendingLoop:
+    """Python's loop around the line that spends most, if there is one, and how many operations of the line fit."""
     around = loop_around(lines[0].loc) if lines and lines[0].operations > 1 else None
     if around is None:
-        return _Loop()
+        return SpendingLoop()
     first = lines[0]
     levels = sum(s.levels for s in lines if loop_around(s.loc) is around)
     fits = max(0, (held - (depth - levels)) * first.operations // levels)
@@ -94,7 +100,7 @@ def _loop(vectors: Vectors, lines: list[Spent], depth: int, held: int) -> _Loop:
         f"; about {fits} of the {first.operations} operations of line {first.loc.line}, in the loop of line "
         f"{around.line}, fit"
     )
-    return _Loop(around, said, ("make fewer iterations",))
+    return SpendingLoop(around, said, ("make fewer iterations",))
 
 
 def _scale_that_fits(need: Need, ring_degree: int, security_bits: int) -> int:

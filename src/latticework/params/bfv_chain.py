@@ -13,7 +13,7 @@ from math import log2
 
 from latticework import _core
 from latticework.errors import LevelError, RangeError
-from latticework.params.bfv_noise import ShapeNoiseModel
+from latticework.params.bfv_noise import ShapeNoiseModel, least_product_bits
 from latticework.params.chain import ModulusChain, Track
 from latticework.params.explicit import judge
 from latticework.params.fingerprint import core_parameters
@@ -102,6 +102,7 @@ def _cut_digits(limbs: int, num_digits: int) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(range(i, min(i + size, limbs))) for i in range(0, limbs, size))
 
 
+@lru_cache(maxsize=1024)
 def largest_bfv_chain(
     ring_degree: int, plain_modulus: int, limbs: int, special: int, *, security_bits: int = 128, insecure: bool = False
 ) -> ModulusChain | None:
@@ -139,6 +140,9 @@ def smallest_chain(
     least_bits  of the modulus, below which there certainly is none
     insecure    any modulus
     """
+    limit = None if insecure else modulus_limit_bits(ring_degree, security_bits)
+    if limit is not None and limit < least_bits:
+        return None
     for limbs in range(1, MAX_LIMBS + 1):
         if limbs * MAX_PRIME_BITS < least_bits:
             continue
@@ -153,14 +157,21 @@ def smallest_chain(
     return None
 
 
+@lru_cache(maxsize=1024)
+def _noise_of(chain: ModulusChain) -> ShapeNoiseModel:
+    return ShapeNoiseModel(ChainShape(chain))
+
+
 @lru_cache(maxsize=256)
 def chain_for_depth(
     depth: int, ring_degree: int, plain_modulus: int, *, security_bits: int = 128, insecure: bool = False
 ) -> ModulusChain | None:
     """The cheapest chain of a ring for so many products in a row, each followed by a rotation and a few sums."""
+    least_bits = least_product_bits(depth, ring_degree, plain_modulus)
     return smallest_chain(
-        ring_degree, plain_modulus, lambda chain: ShapeNoiseModel(ChainShape(chain)).supports(depth),
-        lambda chain: sum(chain_transforms(chain).values()), security_bits=security_bits, insecure=insecure,
+        ring_degree, plain_modulus, lambda chain: _noise_of(chain).supports(depth),
+        lambda chain: sum(chain_transforms(chain).values()), least_bits=least_bits, security_bits=security_bits,
+        insecure=insecure,
     )  # fmt: skip
 
 

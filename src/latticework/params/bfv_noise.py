@@ -15,6 +15,7 @@ source  the split by powers of s: Biasioli, Marcolla, Calderini, Mono, "Improvin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import exp, exp2, factorial, inf, log, log2
 from typing import Protocol
 
@@ -32,6 +33,14 @@ def log_sum(*terms: float) -> float:
     """log2 of a sum of numbers given by their log2."""
     top = max(terms, default=-inf)
     return top if top == -inf else top + log2(add_up(exp2(max(t - top, -1000.0)) for t in terms))
+
+
+def least_product_bits(depth: int, ring_degree: int, plain_modulus: int) -> float:
+    """Bits of the modulus that no circuit with so many products in a row does with: the part of their noise that no way
+    to compute them avoids, each product times the multiple of t in its other factor (`ShapeNoiseModel`)."""
+    each = log2(ring_degree) + log2(plain_modulus) + (ROUNDING + log2(SECRET_VARIANCE)) / 2
+    first = ROUNDING / 2 + log2(FAILURE_DEVIATIONS)
+    return first + depth * each + log2(plain_modulus) + 1 + MIN_BUDGET_BITS
 
 
 class NoiseShape(Protocol):
@@ -131,11 +140,16 @@ class ShapeNoiseModel:
 
         Before each product: a rotation, and a sum of up to 2^(2 * SLACK_BITS) independent terms.
         """
-        x = self.fresh()
-        for _ in range(depth):
-            x = self.mul(x, x)
-            x = self.rotate(Noise(x.level, tuple(v + 2 * SLACK_BITS for v in x.variances), x.worst + 2 * SLACK_BITS))
-        return self.is_reliable(x)
+        while len(self._products) <= depth and self.is_reliable(self._products[-1]):  # noise only grows
+            x = self.mul(self._products[-1], self._products[-1])
+            more = Noise(x.level, tuple(v + 2 * SLACK_BITS for v in x.variances), x.worst + 2 * SLACK_BITS)
+            self._products.append(self.rotate(more))
+        return len(self._products) > depth and self.is_reliable(self._products[depth])
+
+    @cached_property
+    def _products(self) -> list[Noise]:
+        """The noise of so many products in a row as were asked for."""
+        return [self.fresh()]
 
     def _room(self, level: int) -> float:
         return self.parameters.log2_q(level) - self._t - 1

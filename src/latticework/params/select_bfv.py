@@ -45,6 +45,10 @@ class NoisyProgram(Protocol):
         """
 
 
+class TooNoisyError(LevelError):
+    """No ring, or not the one that was asked for, has room for a program's noise."""
+
+
 def select_bfv(
     code_of: Callable[[ModulusChain], NoisyProgram],
     slots: int,
@@ -59,7 +63,7 @@ def select_bfv(
 
     code_of  the program's code for a chain; its operations do not depend on which
     slots    width of its vectors
-    raises   LevelError if there is no such chain; LayoutError if the vectors do not fit; RangeError for a plaintext
+    raises   TooNoisyError if there is no such chain; LayoutError if the vectors do not fit; RangeError for a plaintext
              modulus that is none
     """
     degrees = [1 << k for k in range(MIN_RING_LOG2, MAX_RING_LOG2 + 1)] if ring_degree is None else [ring_degree]
@@ -90,7 +94,7 @@ def select_bfv(
     size = plain_bits if plain_modulus is None else plain_modulus.bit_length()
     where = f"N=2^{MAX_RING_LOG2}, the largest ring," if ring_degree is None else f"ring_degree={ring_degree}"
     larger = "a larger ring_degree, " if ring_degree is not None and ring_degree < 1 << MAX_RING_LOG2 else ""
-    raise LevelError(
+    raise TooNoisyError(
         f"the noise of this program, with a plaintext modulus of {size} bits, does not fit {where} at "
         f"{security_bits}-bit security; use {larger}a smaller plaintext modulus or fewer products in a row"
     )

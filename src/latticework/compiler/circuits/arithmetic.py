@@ -39,7 +39,16 @@ def exact_arithmetic(options: CircuitOptions, shared: ModulusChain | None) -> Ar
             return inf, inf
         return chain.ring_degree, products * bfv_weights(chain, options.costs).mul
 
-    return Arithmetic(modulus, price)
+    return Arithmetic(modulus, price, _where(options, shared))
+
+
+def _where(options: CircuitOptions, shared: ModulusChain | None) -> str:
+    """What products in a row have to fit, as messages call it."""
+    if shared is not None:
+        return f"N={shared.ring_degree}, whose parameters are shared,"
+    ring = f"ring_degree={options.ring_degree}" if options.ring_degree else f"the largest ring, N=2^{MAX_RING_LOG2},"
+    spare = f", beside spare_levels={options.spare_levels}" if options.spare_levels else ""
+    return f"{ring} at {options.security_bits}-bit security{spare}"
 
 
 def exact_weights(depth: int, options: CircuitOptions, shared: ModulusChain | None) -> tuple[float, ...] | None:

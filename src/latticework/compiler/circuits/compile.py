@@ -29,6 +29,7 @@ from latticework.compiler.circuits.pipeline import (
 )
 from latticework.compiler.circuits.rows import check_rows, of_best_width
 from latticework.compiler.circuits.samples import circuit_samples, with_ranges
+from latticework.compiler.circuits.too_many_products import check_products, too_many_products
 from latticework.compiler.pipeline import to_bfv_plan
 from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.rows import least_rows, planned_for_rows
@@ -39,6 +40,7 @@ from latticework.frontend.integers.facts import ASSUMED
 from latticework.frontend.samples import Sample
 from latticework.layout_cost import VectorCosts, code_seconds, least_ring_degree, sending_seconds, vector_costs
 from latticework.model import Model, Reference
+from latticework.params.select_bfv import TooNoisyError
 from latticework.plan.schema import Plan
 from latticework.user.lines import warn
 from latticework.words.figures import large, write_value
@@ -167,14 +169,19 @@ def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
     scalars = to_scalars(circuit, options.weights, exact=True, arithmetic=arithmetic)
     if scalars.traced.is_modular:
         options = replace(options, plain_modulus=arithmetic.modulus)
+    if shared.chain is None:
+        check_products(circuit, scalars, arithmetic, options)
     samples = circuit_samples(circuit, scalars, None)
     arrays = _arrays(circuit, scalars, samples, options, exact=True) if _is_alone(shared, options) else None
-    if arrays is not None and _is_settled(scalars, options):
-        vectors, plan = arrays, _bfv_plan(circuit, arrays, shared, options)
-    else:
-        vectors, plan = _exact_lanes(circuit, scalars, arrays, shared, options)
-    of_rows = partial(_bfv_plan, circuit, shared=shared, options=options)
-    vectors, plan = _for_rows(circuit, vectors, of_rows, plan.chain.ring_degree, options, plan)
+    try:
+        if arrays is not None and _is_settled(scalars, options):
+            vectors, plan = arrays, _bfv_plan(circuit, arrays, shared, options)
+        else:
+            vectors, plan = _exact_lanes(circuit, scalars, arrays, shared, options)
+        of_rows = partial(_bfv_plan, circuit, shared=shared, options=options)
+        vectors, plan = _for_rows(circuit, vectors, of_rows, plan.chain.ring_degree, options, plan)
+    except TooNoisyError as error:
+        raise too_many_products(circuit, scalars.graph, arithmetic, error) from None
     if not options.wraps:
         _warn_of_overflow(circuit, scalars, plan.chain.plain_modulus)
     return Model(

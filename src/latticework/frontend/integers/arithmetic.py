@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from math import inf
 
 from latticework.frontend import circuit_values as values
 from latticework.frontend.circuit_values import Number
@@ -19,10 +21,24 @@ class Arithmetic:
     modulus  the prime t
     price    (products in a row, products) -> what is smaller where a program is cheaper; (inf, inf) where no ring has
              room for so many in a row
+    where    what has room for them, as messages call it
     """
 
     modulus: int
     price: Callable[[int, int], Price]
+    where: str = "the largest ring"
+
+    @cached_property
+    def most_products(self) -> int:
+        """Products in a row that there is room for."""
+        high = 1
+        while self.price(high, 1)[0] < inf:
+            high *= 2
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self.price(middle, 1)[0] < inf else (low, middle)
+        return low
 
 
 def plus(a: Operand, b: Operand) -> Operand:

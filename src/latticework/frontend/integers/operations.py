@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
-from latticework.errors import RangeError, TraceError
+from latticework.errors import LevelError, RangeError, TraceError
 from latticework.frontend.circuit_values import CircuitTracer, Number
 from latticework.frontend.integers import digits as bitwise
 from latticework.frontend.integers.arithmetic import (
@@ -77,7 +77,8 @@ class IntegerOperators:
     def apply(self, symbol: str, a: Operand, b: Operand) -> Operand:
         """a symbol b, of which one at least is encrypted.
 
-        raises  TraceError or RangeError for what is not possible, or absurd
+        raises  TraceError or RangeError for what is not possible, or absurd; LevelError for more products in a row than
+                any ring has room for
         """
         match symbol:
             case "==":
@@ -109,6 +110,7 @@ class IntegerOperators:
         modulus = self._arithmetic.modulus
         most = max(-low, high)
         below = depth_of(a, b)
+        power_way: list[IntegerWay] = []
         if high - low <= MAX_DEGREE and high - low < modulus and most + 2 > high - low:
             ways.append(self._table(minus(a, b), low, high, lambda d: int(d == 0)))
         elif most <= MAX_DEGREE and 2 * most < modulus:
@@ -124,11 +126,12 @@ class IntegerOperators:
         if most < modulus:
             bits = (modulus - 2).bit_length()
             count = bits + (modulus - 1).bit_count() - 1
-            ways.append(
+            power_way.append(
                 IntegerWay(below + bits, count, lambda: self._modular(inverse(power(minus(a, b), modulus - 1))))
             )
-        found = self._cheapest(ways)
+        found = self._cheapest([*ways, *power_way])
         if found is None:
+            self._refuse_depth("==", ways, a, b)
             bits = (modulus - 2).bit_length()
             raise self._refuse(
                 "==", low, high,
@@ -161,6 +164,7 @@ class IntegerOperators:
             ways.append(IntegerWay(depth, 2 + products_of_degree(count - 1), odd))
         found = self._cheapest(ways)
         if found is None:
+            self._refuse_depth("<", ways, a, b)
             raise self._refuse("<", low, high)
         return found
 
@@ -237,7 +241,7 @@ class IntegerOperators:
     def table(self, what: str, x: Operand, function: Callable[[int], int]) -> Operand:
         """Any function of a number that takes few values.
 
-        raises  RangeError if it takes many
+        raises  RangeError if it takes many; LevelError if no ring has room for the products in a row
         """
         if isinstance(x, int):
             return function(x)
@@ -253,8 +257,10 @@ class IntegerOperators:
                 f"plain_bits={abs(largest).bit_length() + 2}, or declare a narrower range of the number (low=, high=)",
                 at=user_loc(),
             )
-        found = self._cheapest([self._table(x, low, high, function)])
+        way = self._table(x, low, high, function)
+        found = self._cheapest([way])
         if found is None:
+            self._refuse_depth(what, [way], x)
             raise self._many(what, low, high)
         return found
 
@@ -345,6 +351,20 @@ class IntegerOperators:
         """A 0 or 1 of which this is the residue."""
         self._tracer.is_modular = True
         return standing_for(bit, 0, 1)
+
+    def _refuse_depth(self, what: str, ways: list[IntegerWay], *operands: Operand) -> None:
+        """LevelError if there are ways, for which there are too many products in a row: what is before them counts."""
+        if not ways:
+            return
+        depth, below = min(way.depth for way in ways), depth_of(*operands)
+        before = f" after the {below} that its operand took: {depth} in all" if below else ""
+        held, bits = self._arithmetic.most_products, self._arithmetic.modulus.bit_length()
+        raise LevelError(
+            f"{what} takes {depth - below} products in a row{before}; {self._arithmetic.where} has room for about "
+            f"{held} with a plaintext modulus of {bits} bits: do fewer steps one after another, use a smaller "
+            "plain_bits, or compile two circuits, between which the client decrypts and encrypts again",
+            at=user_loc(),
+        )
 
     def _refuse(self, symbol: str, low: float, high: float, rest: str = "") -> RangeError:
         return RangeError(

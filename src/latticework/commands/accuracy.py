@@ -23,7 +23,7 @@ from latticework.commands.compile_options import (
     WeightsFile,
 )
 from latticework.commands.files import Force, prepare
-from latticework.commands.programs import Limits, ProgramFile, Shapes, TrustFile, load_program
+from latticework.commands.programs import Limits, PoolsOption, ProgramFile, Shapes, TrustFile, load_program
 from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.compiler.compile import compile as compile_program
 from latticework.errors import TraceError
@@ -56,6 +56,7 @@ def accuracy(
     trust_file: TrustFile = False,
     shape: Shapes = None,
     limit: Limits = None,
+    pools: PoolsOption = "keep",
     report: Annotated[Path | None, typer.Option(help="Report to write: .html, .txt or .json.")] = None,
     force: Force = False,
 ) -> Outcome:
@@ -66,7 +67,7 @@ def accuracy(
         prepare(talk, report, force=force, inputs=[Path(program.partition(":")[0]), *files])
     with talk.step("load the program"):
         allowed = limits_of(limit or [])
-        found = load_program(program, trust=trust_file, shapes=shape, limits=allowed)
+        found = load_program(program, trust=trust_file, shapes=shape, limits=allowed, pools=pools)
     if not isinstance(found, Program):
         raise TraceError(f"{program} is a circuit, whose functions are not approximated: it computes what is written")
     rows = read_values(data, allowed)

@@ -22,7 +22,7 @@ from latticework.commands.compile_options import (
     WeightsFile,
 )
 from latticework.commands.files import Force, prepare
-from latticework.commands.programs import Limits, ProgramFile, Shapes, TrustFile, load_program
+from latticework.commands.programs import Limits, PoolsOption, ProgramFile, Shapes, TrustFile, load_program
 from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.compiler.compile import compile as compile_program
 from latticework.progress import ProgressBar
@@ -74,6 +74,7 @@ def compile(
     trust_file: TrustFile = False,
     shape: Shapes = None,
     limit: Limits = None,
+    pools: PoolsOption = "keep",
     report: Annotated[Path | None, typer.Option(help="Report to write: .html, .txt or .json.")] = None,
 ) -> Outcome:
     """Compile a program or a circuit to the server's plan and, beside it, the client file (no weights)."""
@@ -85,7 +86,7 @@ def compile(
     prepare(talk, *outputs, force=force, inputs=[Path(program.partition(":")[0]), *data])
     with talk.step("load the program"):
         allowed = limits_of(limit or [])
-        found = load_program(program, trust=trust_file, shapes=shape, limits=allowed)
+        found = load_program(program, trust=trust_file, shapes=shape, limits=allowed, pools=pools)
     with ProgressBar("compiling") as bar:
         model = compile_program(
             found,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from latticework.commands.programs import Limits, ProgramFile, Shapes, TrustFile, load_program
+from latticework.commands.programs import Limits, PoolsOption, ProgramFile, Shapes, TrustFile, load_program
 from latticework.commands.talk import Outcome, Talk, report_outcome
 from latticework.errors import TraceError, UserError
 from latticework.frontend import Program
@@ -20,11 +20,12 @@ def inspect(
     trust_file: TrustFile = False,
     shape: Shapes = None,
     limit: Limits = None,
+    pools: PoolsOption = "keep",
 ) -> Outcome:
     """Say what a model consists of, where each operator runs, and what cannot be computed; without data."""
     try:
         with talk.step("load the model"):
-            loaded = load_program(program, trust=trust_file, shapes=shape, limits=limits_of(limit or []))
+            loaded = load_program(program, trust=trust_file, shapes=shape, limits=limits_of(limit or []), pools=pools)
         if not isinstance(loaded, Program):
             raise TraceError(f"{program} is a circuit; `latticework compile` tells what it takes")
         with talk.step("look at it"):

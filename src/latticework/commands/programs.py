@@ -40,15 +40,25 @@ Limits = Annotated[
     ),
 ]
 
+PoolsOption = Annotated[
+    str, typer.Option("--pools", help="Of ONNX and PyTorch models: keep, or average for means in max-pools' place.")
+]
+
 
 def load_program(
-    argument: str, *, trust: bool = False, shapes: list[str] | None = None, limits: ReadingLimits = DEFAULTS
+    argument: str,
+    *,
+    trust: bool = False,
+    shapes: list[str] | None = None,
+    limits: ReadingLimits = DEFAULTS,
+    pools: str = "keep",
 ) -> Program | Circuit:
     """The program or circuit of FILE.py[:NAME], the program of FILE.mlir[:NAME], or that of a trained model.
 
     trust   whether files of models may execute code
     shapes  of inputs and free dimensions of an ONNX model
     limits  of what a file of HEIR or of a model may have us do
+    pools   "average": the mean in the place of the largest element of pools of a model
     raises  TraceError if there is none of that name, or several and no name, or if the file cannot be executed;
             SecurityError for models that are not trusted; as from_onnx, from_torch and from_sklearn
     """
@@ -56,12 +66,14 @@ def load_program(
     path = Path(file)
     if not path.is_file():
         raise FileNotFoundError(f"no such file: {path}")
+    if pools != "keep" and path.suffix not in (".onnx", ".pt2"):
+        raise UserError(f"--pools {pools} is for models of ONNX and PyTorch; {path.name} is none: leave it out")
     if path.suffix == ".mlir":
         return from_heir(path, name or None, limits=limits)
     if path.suffix == ".onnx":
-        return from_onnx(path, read_shapes(shapes or []), limits=limits)
+        return from_onnx(path, read_shapes(shapes or []), limits=limits, pools=pools)  # type: ignore[call-overload]
     if path.suffix == ".pt2":
-        return from_torch(_exported(path, trust=trust, limits=limits), limits=limits)
+        return from_torch(_exported(path, trust=trust, limits=limits), limits=limits, pools=pools)  # type: ignore[arg-type]
     if path.suffix == ".skops":
         return from_sklearn(load_skops(path, limits=limits), name or None, limits=limits)
     spec = importlib.util.spec_from_file_location(path.stem, path)

@@ -20,7 +20,7 @@ from latticework.analysis.estimate import estimate
 from latticework.compiler.bootstrap_options import NEVER, obstacle, with_remedy
 from latticework.compiler.bootstrap_prices import BootstrapPrices, program_seconds, rough_seconds
 from latticework.compiler.pipeline import OnEvent, to_vectors, with_small_outputs
-from latticework.compiler.precision import PrecisionSearch, find_held
+from latticework.compiler.precision import PrecisionSearch, Trial, find_held
 from latticework.compiler.stages import TracedProgram, Vectors
 from latticework.cost import CostModel
 from latticework.errors import LevelError, PrecisionError, UserError
@@ -131,19 +131,28 @@ class BootstrapSearch:
         tried: set[Option] = set()
         measured: dict[Option, float] = {}
         wanted = self.precision_bits + SPARE_BITS
+        simulated: tuple[ChainCandidate, Trial] | None = None  # precise enough, though it is not proved beside kinks
         while True:
             first = self.quickest_candidate([option for option in self.options(wanted) if option not in tried])
-            if first is None:
+            if first is None and simulated is None:
                 raise self._imprecise(reached)
-            search = self.search(first.vectors)
-            trial = search.tried_on(first.chain)
+            if first is None and simulated is not None:
+                first, trial = simulated
+                return self._finished(first, trial, measured)
+            assert first is not None
+            trial = self.search(first.vectors).tried_on(first.chain)
             if trial.missing_bits <= 0 and trial.has_room:
-                plan = search.finished(trial.plan, trial.measured, trial.found)
-                return first.vectors, replace(plan, weighed=self._weighed(first.option, measured))
+                return self._finished(first, trial, measured)
+            if trial.noisy_bits <= 0 and trial.has_room and simulated is None:
+                simulated = first, trial
             tried.add(first.option)
             bits = measured[first.option] = self.precision_bits - trial.missing_bits
             reached.append(f"{bits:g} by {first.option.chosen.name} with {_ITERATIONS[first.option.iterations]}")
             wanted = max(wanted, first.option.bits + trial.missing_bits)
+
+    def _finished(self, first: ChainCandidate, trial: Trial, measured: Mapping[Option, float]) -> tuple[Vectors, Plan]:
+        plan = self.search(first.vectors).finished(trial.plan, trial.measured, trial.found)
+        return first.vectors, replace(plan, weighed=self._weighed(first.option, measured))
 
     def may_be_quicker(self, vectors: Vectors, plan: Plan) -> bool:
         """Whether the program, as it is laid out for its plan without bootstraps, is predicted to be quicker with some.

@@ -208,7 +208,7 @@ def compile(
         )  # fmt: skip
         reference = Reference(packed.vectors.placed, packed.vectors.positions)
         return Model(plan, reference, costs, allow_insecure=insecure)
-    stages = stages_of(program, owner)
+    stages, changes = stages_of(program, owner), program.changes
     example, calibrate = (through_stages(program, stages, data) for data in (example, calibrate))
     module = to_tensors(program, weights, example)
     check_traced(program, stages, module)
@@ -273,7 +273,7 @@ def compile(
     if axis is not None:
         few = 0 if data is None else repeated_rows(program, module, data, axis)
         plan = replace(plan, client=replace(plan.client, batch=replace(axis, calibrated=few)))
-    plan = replace(plan, client=with_stages(plan.client, stages))
+    plan = replace(plan, client=with_stages(plan.client, stages), changes=changes)
     warn_of_leaving(plan, traced.fitted, num_given, stacklevel=4)
     assessment = Assessment(
         program_itself, vectors.placed, vectors.positions, traced.stand_ins, [] if data is None else samples[:num_given]

@@ -257,8 +257,8 @@ class PrecisionSearch:
         sizes = Sizes(plan)
         measured = self.measure.measured(plan, sizes.note)
         headroom = self.headroom_bits(plan, sizes.largest, found.outputs)
-        missing = max(self.missing_bits(measured, chain), found.short_bits)
-        return Trial(plan, measured, found, missing, headroom)
+        noisy = self.missing_bits(measured, chain)
+        return Trial(plan, measured, found, max(noisy, found.short_bits), headroom, noisy)
 
     def on(self, chain: ModulusChain) -> Plan:
         """The plan on given parameters.
@@ -414,8 +414,9 @@ class PrecisionSearch:
 class Trial:
     """A plan on one chain, and what is known of it.
 
-    missing_bits   of precision; negative: to spare
+    missing_bits   of precision; negative: to spare. Noise beside kinks counts as large as it is proved to be at most
     headroom_bits  that values take of the modulus above the scale, at the lowest level
+    noisy_bits     missing by the noise that was simulated, which functions with kinks were computed with
     """
 
     plan: Plan
@@ -423,6 +424,7 @@ class Trial:
     found: Reach
     missing_bits: int
     headroom_bits: int
+    noisy_bits: int
 
     @property
     def has_room(self) -> bool:

@@ -45,10 +45,12 @@ class Program:
     loc         its `def` line
     owner       what the owner of the data computes before encryption and after decryption, where the program says so
     scales_columns  whether columns of unlike ranges are brought to one range before encryption, unless told otherwise
+    changes     what it computes in the place of what the user gave, because the user asked for it
     """
 
     owner: OwnerStages | None = None
     scales_columns: bool = False
+    changes: tuple[str, ...] = ()
 
     def __init__(self, function: Callable[..., Any], local_names: Mapping[str, Any] | None = None) -> None:
         functools.update_wrapper(self, function)

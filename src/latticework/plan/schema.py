@@ -283,6 +283,7 @@ class Plan:
     bootstrap_noise  what they leave, each as one step; None: known only by following their code
     weighed    chains with bootstraps, for the report; none where there was no choice
     reasons    why bootstraps stand where they do, for the report
+    changes    what is computed in the place of what the user gave, because the user asked for it, for the report
     """
 
     client: ClientSpec
@@ -306,6 +307,7 @@ class Plan:
     bootstrap_noise: BootstrapNoise | None = None
     weighed: tuple[WeighedChain, ...] = ()
     reasons: tuple[CallReason, ...] = ()
+    changes: tuple[str, ...] = ()
 
     @property
     def chain(self) -> ModulusChain:

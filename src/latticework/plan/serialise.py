@@ -91,6 +91,7 @@ def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
         **({} if plan.bootstrap_noise is None else {"bootstrap_noise": to_data(plan.bootstrap_noise)}),
         **({"weighed": to_data(plan.weighed)} if plan.weighed else {}),
         **({"reasons": to_data(plan.reasons)} if plan.reasons else {}),
+        **({"changes": to_data(plan.changes)} if plan.changes else {}),
     }
     contents = {CODE: to_columns(code_data(plan)), CONSTANTS: _constants_data(plan), DEBUG: debug}
     sections = [(kind, bytes(_core.cbor_encode(shared(content)))) for kind, content in contents.items()]
@@ -162,6 +163,7 @@ def read_plan(source: Path | bytes) -> Plan:
         bootstrap_noise=from_data(BootstrapNoise | None, debug.get("bootstrap_noise"), "bootstrap_noise"),
         weighed=from_data(tuple[WeighedChain, ...], debug.get("weighed", []), "weighed"),
         reasons=from_data(tuple[CallReason, ...], debug.get("reasons", []), "reasons"),
+        changes=from_data(tuple[str, ...], debug.get("changes", []), "changes"),
     )  # fmt: skip
     check_references(plan)
     check_exact(plan)

@@ -46,6 +46,7 @@ def error_note(spec: ClientSpec) -> str:
 def plan_notes(plan: Plan, cost: CostEstimate, model: CostModel) -> list[str]:
     """Everything that a reader of the report has to know."""
     notes = [
+        *plan.changes,
         f"Times are predicted, not measured: work counted from the plan, priced by the cost table {table_text(model)} "
         f"(table {model.table_hash[:12]}). They are for one thread of a quiet machine; "
         "another machine needs its own table.",

@@ -20,6 +20,7 @@ from latticework.importers.onnx_door.casts import without_idle_casts
 from latticework.importers.onnx_door.digits import on_digits
 from latticework.importers.onnx_door.doubtful import marked
 from latticework.importers.onnx_door.operators import quantised
+from latticework.importers.onnx_door.operators.average_pools import AVERAGE_POOLS
 from latticework.importers.onnx_door.operators.saturation import without_idle_cuts
 from latticework.importers.onnx_door.operators.table import CONVERTERS
 from latticework.importers.onnx_door.parts import Captures, check_values, needed
@@ -30,6 +31,7 @@ from latticework.importers.onnx_door.wholes import check_wholes
 from latticework.importers.onnx_door.written_functions import with_whole_activations
 from latticework.importers.onnx_door.written_softmax import with_whole_softmaxes
 from latticework.importers.owner_rules.onnx import ONNX_RULES
+from latticework.importers.pools import Pools, check_pools, with_average_pools
 from latticework.importers.trees.choice import TreeChoice, Ways
 from latticework.importers.trees.circuits import TreeCircuit
 from latticework.importers.trees.program import TreeProgram
@@ -42,6 +44,7 @@ def from_onnx(
     outputs: Sequence[str] | None = None, public: Mapping[str, Any] | None = None, client: Sequence[str] = (),
     server: Sequence[str] = (), trees: Literal["sign"] | None = None, samples: Any = None, gap: float | None = None,
     mark: bool = True, memory_bytes: int | None = None, limits: ReadingLimits = DEFAULTS,
+    pools: Pools = "keep",
 ) -> TreeProgram: ...  # fmt: skip
 @overload
 def from_onnx(
@@ -54,6 +57,7 @@ def from_onnx(
     outputs: Sequence[str] | None = None, public: Mapping[str, Any] | None = None, client: Sequence[str] = (),
     server: Sequence[str] = (), trees: Ways | None = None, samples: Any = None, gap: float | None = None,
     mark: bool = True, digits: int = 8, memory_bytes: int | None = None, limits: ReadingLimits = DEFAULTS,
+    pools: Pools = "keep",
 ) -> TreeProgram | TreeCircuit:  # fmt: skip
     """What an ONNX model computes, as a program; its inputs are encrypted, and its weights are public.
 
@@ -72,12 +76,15 @@ def from_onnx(
     gap, mark, digits  of trees, as `from_sklearn` has them
     limits   of what a file may have us do, which is not trusted: work, memory, depth and bytes
     memory_bytes  in the place of that of limits: what public values may take while the model is imported
+    pools    "average": the mean in the place of the largest element of every pool, which takes no comparisons: another
+             model, as `notes` and the report say; "keep": the largest, by comparisons of many levels
     returns  a circuit of exact trees, or else a program of as many arrays as there are inputs, which returns an array,
              or a tuple of several; called with NumPy arrays it computes in NumPy, in float64. Its `notes` say what
              importing changed
     raises   FormatError for damaged files, ShapeError that names free dimensions, UnsupportedError that names all
              operators that cannot be computed encrypted, and what to do; MissingPackageError without the package onnx
     """
+    averages = check_pools("from_onnx", pools)
     choice = TreeChoice("from_onnx", trees, gap, mark, digits)
     if memory_bytes is not None:
         limits = replace(limits, memory_bytes=memory_bytes)
@@ -89,14 +96,20 @@ def from_onnx(
         del file
         if trees == "exact":
             return on_digits(graph, ONNX_RULES, CONVERTERS, kinds, samples, choice)
+        changes: tuple[str, ...] = ()
+        if averages:
+            graph, changes = with_average_pools(graph, AVERAGE_POOLS)
+        notes = (*notes, *changes)
         has_trees = bool(tree_nodes(graph))
         if has_trees:
             graph, told = by_signs(graph, CONVERTERS, kinds, samples, choice)
             notes = (*notes, *told)
-        return cut_program(
+        made = cut_program(
             graph, CONVERTERS, ONNX_RULES, notes, client=client, server=server, check=check,
             mark=marked if has_trees and mark else None,
         )  # fmt: skip
+        made.changes = changes
+        return made
 
 
 def _graph(

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from latticework.importers.cuts import cut_program
 from latticework.importers.graph import ModelGraph
 from latticework.importers.owner_rules.aten import ATEN_RULES
+from latticework.importers.pools import Pools, check_pools, with_average_pools
 from latticework.importers.program import ImportedProgram
 from latticework.importers.refusals import refuse
 from latticework.importers.torch_door.checks import check_exported, check_module
 from latticework.importers.torch_door.example import example_of
 from latticework.importers.torch_door.export import export, functional, import_torch
 from latticework.importers.torch_door.operators import CONVERTERS
+from latticework.importers.torch_door.operators.average_pools import AVERAGE_POOLS
 from latticework.importers.torch_door.places import SourcePlaces
 from latticework.importers.torch_door.read import GraphReader
 from latticework.importers.torch_door.signature import Signature
@@ -25,7 +27,7 @@ from latticework.user.reading import ReadingLimits, reading
 
 
 def from_torch(
-    module: Any, example: Any = None, *, client: Sequence[str] = (), server: Sequence[str] = (),
+    module: Any, example: Any = None, *, client: Sequence[str] = (), server: Sequence[str] = (), pools: Pools = "keep",
     limits: ReadingLimits | None = None,
 ) -> ImportedProgram:  # fmt: skip
     """What a module of PyTorch computes, as a program: called on arrays in NumPy, compiled as any other.
@@ -38,6 +40,8 @@ def from_torch(
              the owner's, as `notes` say
     limits   of what importing may take, for programs of files that somebody else made (`.pt2`); none, unless given: a
              module is code, and so are these files, which are read only where they are trusted
+    pools    "average": the mean in the place of the largest element of every pool, which takes no comparisons: another
+             model, as `notes` and the report say; "keep": the largest, by comparisons of many levels
     returns  a program whose inputs have the names of forward's parameters. Several outputs are a flat tuple; of a
              dictionary, a dictionary
     raises   UnsupportedError that names every operator that cannot be computed encrypted, with the module, its line and
@@ -45,8 +49,13 @@ def from_torch(
              MissingPackageError without PyTorch
     """
     at = user_loc()
+    averages = check_pools("from_torch", pools, at)
     with nullcontext() if limits is None else reading(limits, _weight_bytes(module)):
-        return read_module(module, example, at).program(client=client, server=server)
+        read = read_module(module, example, at)
+        if averages:
+            graph, changes = with_average_pools(read.graph, AVERAGE_POOLS)
+            read = replace(read, graph=graph, notes=(*read.notes, *changes), changes=changes)
+        return read.program(client=client, server=server)
 
 
 @dataclass(frozen=True)
@@ -55,17 +64,21 @@ class ReadModule:
 
     notes  what importing changed
     check  of the server's part of it
+    changes  those of the notes that say that results are not the module's own
     """
 
     graph: ModelGraph
     notes: tuple[str, ...]
     check: Callable[[ModelGraph], Iterable[str]]
+    changes: tuple[str, ...] = ()
 
     def program(self, *, client: Sequence[str] = (), server: Sequence[str] = ()) -> ImportedProgram:
         """What it computes, as `from_torch` returns it."""
-        return cut_program(
+        made = cut_program(
             self.graph, CONVERTERS, ATEN_RULES, self.notes, client=client, server=server, check=self.check
         )
+        made.changes = self.changes
+        return made
 
 
 def read_module(module: Any, example: Any, at: Loc) -> ReadModule:

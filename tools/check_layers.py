@@ -21,7 +21,7 @@ PACKAGE = "latticework"
 # Plain values that compiler, plans and runtime share.
 VALUES = "owner packing plan.arguments plan.batch plan.circuits plan.placing"
 PLAN = f"plan instructions {VALUES}"
-EVERYWHERE = ("errors", "sums", "words", "user.arrays")  # leaves that all modules may import
+EVERYWHERE = ("errors", "sums", "words", "user.arrays", "user.columns")  # leaves that all modules may import
 
 # Folder or module -> what it may import, apart from itself and those of EVERYWHERE. The longest name that fits a module
 # decides for it, and a name on the right stands for just the modules that this name decides for.
@@ -32,6 +32,7 @@ MAY_IMPORT = {
     "words": "",
     "user": "",
     "user.arrays": "",
+    "user.columns": "",
     "user.lines": "ir",
     "techniques": "",
     "ledger": "",

@@ -49,6 +49,10 @@ class ShapeError(UserError, ValueError):
     """An array has another shape than declared or needed."""
 
 
+class ColumnsError(UserError, ValueError):
+    """A frame has other columns than the program was compiled for, or some that cannot be told apart."""
+
+
 class DtypeError(UserError, TypeError):
     """An array has a dtype that cannot be used."""
 

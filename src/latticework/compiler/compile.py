@@ -59,6 +59,7 @@ from latticework.params import MAX_RING_LOG2, BootstrapSet, Need, levels_held, m
 from latticework.plan.schema import Plan
 from latticework.progress import shows_progress
 from latticework.techniques import ALL, Techniques
+from latticework.user.columns import take_columns
 from latticework.words.figures import write_value
 
 MAX_PRECISION_BITS = 40
@@ -112,7 +113,9 @@ def compile(
     weights         arrays for the parameters without annotation, in order or by name
     calibrate       data like what will be encrypted: an array (samples, ...), a tuple, or a dictionary by name; for an
                     input of shape (B, ...) also rows, from which batches of B are made, repeated if they are fewer.
-                    Functions are approximated on the ranges seen, and inputs far outside are refused. Without data
+                    Functions are approximated on the ranges seen, and inputs far outside are refused. Columns of frames
+                    are taken by the names that the program brings (of an estimator fitted on a frame), else their own
+                    names become those that frames are encrypted by. Without data
                     inputs are taken to lie in [-1, 1], and functions need their own range=
     labels          one a row of `calibrate`, to score the first output by, before and after functions are approximated:
                     integers are classes, whose score is the accuracy (the place of the largest number in the last axis;
@@ -189,6 +192,9 @@ def compile(
     wanted_rows = rows_of(batch, bootstrap_set)
     bits_a_second = _bits_a_second(network)
     costs = CostModel.load(cost_table).with_key_price(_key_price(key_price))
+    order = _given_names(program, owner)
+    calibrate, columns = take_columns(_known_columns(program, owner), order, calibrate, "calibrate")
+    example, columns = take_columns(columns, order, example, "example")
     if isinstance(program, Circuit):
         asked_of = CircuitOptions(
             weights, calibrate if calibrate is not None else example, float(precision_bits), ring_degree,
@@ -197,7 +203,9 @@ def compile(
             wanted_rows,
         )  # fmt: skip
         with user_line(program.loc):
-            return compile_bfv(program, asked_of) if scheme == "bfv" else compile_ckks(program, asked_of)
+            model = compile_bfv(program, asked_of) if scheme == "bfv" else compile_ckks(program, asked_of)
+        model.plan = replace(model.plan, client=model.plan.client.with_columns(columns))
+        return model
     bootstrap = bootstrap if wanted_rows is None else NEVER
     chosen = chosen_set(bootstrap_set, ring_degree, security_bits, insecure)
     if isinstance(program, HeirProgram):
@@ -207,6 +215,7 @@ def compile(
             techniques=techniques, bits_a_second=bits_a_second, on_event=on_event, bootstrap=bootstrap, chosen=chosen,
         )  # fmt: skip
         reference = Reference(packed.vectors.placed, packed.vectors.positions)
+        plan = replace(plan, client=plan.client.with_columns(columns))
         return Model(plan, reference, costs, allow_insecure=insecure)
     stages, changes = stages_of(program, owner), program.changes
     example, calibrate = (through_stages(program, stages, data) for data in (example, calibrate))
@@ -273,12 +282,27 @@ def compile(
     if axis is not None:
         few = 0 if data is None else repeated_rows(program, module, data, axis)
         plan = replace(plan, client=replace(plan.client, batch=replace(axis, calibrated=few)))
-    plan = replace(plan, client=with_stages(plan.client, stages), changes=changes)
+    plan = replace(plan, client=with_stages(plan.client, stages).with_columns(columns), changes=changes)
     warn_of_leaving(plan, traced.fitted, num_given, stacklevel=4)
     assessment = Assessment(
         program_itself, vectors.placed, vectors.positions, traced.stand_ins, [] if data is None else samples[:num_given]
     )
     return Model(plan, Reference(vectors.placed, vectors.positions, assessment), costs, allow_insecure=insecure)
+
+
+def _known_columns(program: Program | Circuit, owner: OwnerStages | None) -> dict[str, tuple[str, ...]]:
+    """Names of columns that the program brings, or that steps of the owner declare, by what the owner gives."""
+    if isinstance(program, Circuit):
+        return {}
+    declared = {each.name: each.columns for each in stages_of(program, owner).given if each.columns}
+    return {**program.columns, **declared}
+
+
+def _given_names(program: Program | Circuit, owner: OwnerStages | None) -> list[str]:
+    """What the owner calls the encrypted inputs, in the order of a tuple of data."""
+    if isinstance(program, Circuit):
+        return [p.name for p in program.inputs]
+    return stages_of(program, owner).given_for(p.name for p in program.inputs if isinstance(p.kind, Secret))
 
 
 def _labels(labels: Any, data: Any) -> Any:

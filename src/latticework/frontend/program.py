@@ -8,6 +8,7 @@ import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -46,11 +47,13 @@ class Program:
     owner       what the owner of the data computes before encryption and after decryption, where the program says so
     scales_columns  whether columns of unlike ranges are brought to one range before encryption, unless told otherwise
     changes     what it computes in the place of what the user gave, because the user asked for it
+    columns     names of the columns of what the owner gives, by input, where the program brings them
     """
 
     owner: OwnerStages | None = None
     scales_columns: bool = False
     changes: tuple[str, ...] = ()
+    columns: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     def __init__(self, function: Callable[..., Any], local_names: Mapping[str, Any] | None = None) -> None:
         functools.update_wrapper(self, function)

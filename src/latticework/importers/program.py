@@ -21,6 +21,7 @@ from latticework.ir.module import Module
 from latticework.ops.base import shape_of
 from latticework.owner.run import exactly, prepare, returned
 from latticework.owner.stages import OwnerStages
+from latticework.user.columns import take_columns
 
 
 class ImportedProgram(Program):
@@ -75,12 +76,15 @@ class ImportedProgram(Program):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """What the model computes of what the owner gives, and of secrets while another program is traced.
 
-        raises  TraceError, ShapeError, DtypeError or RangeError for what is no input
+        raises  TraceError, ShapeError, ColumnsError, DtypeError or RangeError for what is no input
         """
         owner = self.owner
-        if owner is None or is_secret(*args, *kwargs.values()):
+        if is_secret(*args, *kwargs.values()):
             return super().__call__(*args, **kwargs)
-        names = owner.given_for(p.name for p in self.parameters)
+        names = self.given_names
+        args, kwargs = self.with_columns_in_order(args), self.with_columns_in_order(kwargs)
+        if owner is None:
+            return super().__call__(*args, **kwargs)
         given = dict(zip(names, args, strict=False)) | kwargs
         if len(args) > len(names) or set(given) != set(names) or len(given) < len(args) + len(kwargs):
             raise TraceError(f"{self.graph.name} takes the inputs {', '.join(names)}", at=self.loc)
@@ -90,6 +94,21 @@ class ImportedProgram(Program):
             return found
         by_name = dict(zip(self.output_shapes, several, strict=True))
         return returned([result.name for result in owner.after], exactly(owner.after, by_name))
+
+    @property
+    def given_names(self) -> list[str]:
+        """What the owner calls the inputs."""
+        names = [p.name for p in self.parameters]
+        return names if self.owner is None else self.owner.given_for(names)
+
+    def with_columns_in_order(self, data: Any) -> Any:
+        """What the owner gives, a tuple in order or a dictionary by name, with columns of frames in the model's order.
+
+        raises  ColumnsError for frames with other columns
+        """
+        given = () if self.owner is None else self.owner.given
+        known = {**self.columns, **{each.name: each.columns for each in given if each.columns}}
+        return take_columns(known, self.given_names, data, self.graph.name)[0]
 
     def traced(self, on_node: OnNode) -> Module:
         """What is computed encrypted, traced once more; `on_node` is told of every node when it was carried out."""

@@ -70,6 +70,7 @@ def check_client(spec: ClientSpec) -> None:
     _check_batch(spec)
     _check_feeding(spec)
     _check_owner(spec)
+    _check_columns(spec)
     manifest = spec.manifest
     for use in manifest.uses:
         key = use.spec
@@ -108,6 +109,15 @@ def _check_owner(spec: ClientSpec) -> None:
         raise FormatError(f"plan: steps of the owner: {error}; the file was altered") from None
     if batch is not None and batch.inputs and mixes_rows(stages, spec, batch):
         raise FormatError("plan: steps of the owner work along the axis of rows; the file was altered")
+
+
+def _check_columns(spec: ClientSpec) -> None:
+    """FormatError unless names of columns are of what users give, once, and as many as there are columns."""
+    staged = {each.name for each in spec.owner.given} if spec.owner is not None else set()
+    names = [name for name, _ in spec.columns]
+    shapes = {name: spec.shape_given(name) for name in spec.given_names if name not in staged}
+    if len(set(names)) < len(names) or any((shapes.get(n) or ())[-1:] != (len(found),) for n, found in spec.columns):
+        raise FormatError("plan: names of columns do not fit the inputs; the file was altered")
 
 
 def mixes_rows(stages: OwnerStages, spec: ClientSpec, batch: Batch) -> bool:

@@ -7,7 +7,7 @@ over the whole plan and have static types; loops and branches are blocks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
@@ -196,6 +196,8 @@ class ClientSpec:
     declared            where users declare what they give, by name: "program.py:7", for messages
     feeding             what is known of runs that go on from encrypted results; None: nothing
     owner               what the owner computes before encryption and after decryption; None: nothing
+    columns             names of the elements of last axes of what users give, by name, where they are known; of what
+                        the owner's steps are given they stand there
     """
 
     name: str
@@ -210,6 +212,31 @@ class ClientSpec:
     declared: tuple[tuple[str, str], ...] = field(default=(), metadata={"unstored_default": True})
     feeding: Feeding | None = field(default=None, metadata={"unstored_default": True})
     owner: OwnerStages | None = field(default=None, metadata={"unstored_default": True})
+    columns: tuple[tuple[str, tuple[str, ...]], ...] = field(default=(), metadata={"unstored_default": True})
+
+    def columns_of(self, name: str) -> tuple[str, ...]:
+        """Names of the columns of what users give by this name; () where they are not known."""
+        given = () if self.owner is None else self.owner.given
+        known = dict(self.columns) | {each.name: each.columns for each in given}
+        return known.get(name, ())
+
+    def shape_given(self, name: str) -> tuple[int, ...] | None:
+        """Of what users give by this name, for one run; None of run-time integers and unknown names."""
+        shapes = {i.name: i.shape for i in self.arguments or self.secret_inputs}
+        shapes |= {} if self.owner is None else {each.name: each.shape for each in self.owner.given}
+        return shapes.get(name)
+
+    def with_columns(self, columns: Mapping[str, tuple[str, ...]]) -> ClientSpec:
+        """With names of columns, by name of what users give, where there are as many as the last axis has elements."""
+        shapes = {name: self.shape_given(name) or (0,) for name in self.given_names}
+        fitting = {n: tuple(columns[n]) for n in shapes if columns.get(n) and len(columns[n]) == shapes[n][-1]}
+        given = () if self.owner is None else self.owner.given
+        staged = {each.name for each in given}
+        owner = self.owner and replace(
+            self.owner, given=tuple(replace(g, columns=g.columns or fitting.get(g.name, ())) for g in given)
+        )
+        own = tuple((name, names) for name, names in fitting.items() if name not in staged)
+        return replace(self, owner=owner, columns=own)
 
     @property
     def given_names(self) -> list[str]:

@@ -49,6 +49,7 @@ def explain_file(source: str | Path | bytes) -> str:
         ("parameters", f"{facts['parameters'][:_ID_DIGITS]}  (the same in all files that go together)"),
     ]
     if kind in (_core.FileKind.PLAN, _core.FileKind.CLIENT):
+        rows += [("columns", f"of {name}: {_named(names)}") for name, names in facts.get("columns", {}).items()]
         details = ["", f"Sections ({reader.num_sections})", *_sections(reader, kind)]
     else:
         if "key_set" in facts:
@@ -88,6 +89,8 @@ def file_facts(source: str | Path | bytes, *, with_report: bool = False) -> dict
             facts["report"] = report_data(build_report(read_plan(given)))
         elif with_report:
             facts["report"] = report_data(build_client_report(spec))
+        if columns_by_name := {name: list(spec.columns_of(name)) for name in spec.given_names if spec.columns_of(name)}:
+            facts["columns"] = columns_by_name
         return facts | {
             "program": spec.name,
             "scheme": spec.chain.scheme,
@@ -106,6 +109,12 @@ def file_facts(source: str | Path | bytes, *, with_report: bool = False) -> dict
         facts |= {"role": _text(extras.get("role")), "program": _text(extras.get("program"))}
         facts |= {"holds": list(_counts(header)), "integers": _integers(extras), "extent": _extent(extras)}
     return facts
+
+
+def _named(names: list[str]) -> str:
+    """Names of columns, the first few of many."""
+    more = f" and {count(len(names) - _MAX_ITEMS)} more" if len(names) > _MAX_ITEMS else ""
+    return f"{', '.join(names[:_MAX_ITEMS])}{more}"
 
 
 def _open_source(source: str | Path | bytes) -> _core.ContainerReader:

@@ -16,6 +16,7 @@ from latticework.plan.schema import ClientSpec
 from latticework.runtime.owner import OwnerValue, of_several
 from latticework.runtime.parts import check_whole_ciphertexts
 from latticework.user.arrays import as_array, find_loss
+from latticework.user.columns import in_order
 from latticework.words.figures import large, outside
 
 
@@ -26,7 +27,9 @@ def inputs_by_name(
 
     linked  whether those that another circuit computes have to be given too
     part    whether others may come from elsewhere: at least one has to be given, and what shares a ciphertext with it
-    raises  TraceError for too many, unknown, missing or repeated ones, and for several that have no order
+    returns columns of frames in the order that the program knows them in
+    raises  TraceError for too many, unknown, missing or repeated ones, and for several that have no order; ColumnsError
+            for frames with other columns
     """
     names = spec.given_names
     listed = ", ".join(names)
@@ -51,7 +54,8 @@ def inputs_by_name(
         )
     if part:
         check_whole_ciphertexts(spec, given)
-    return given
+    where = f"program {spec.name}, input"
+    return {name: in_order(value, spec.columns_of(name), f"{where} {name}") for name, value in given.items()}
 
 
 @contextmanager

@@ -32,9 +32,11 @@ from latticework.importers.onnx_door.written_functions import with_whole_activat
 from latticework.importers.onnx_door.written_softmax import with_whole_softmaxes
 from latticework.importers.owner_rules.onnx import ONNX_RULES
 from latticework.importers.pools import Pools, check_pools, with_average_pools
+from latticework.importers.program import identifier
 from latticework.importers.trees.choice import TreeChoice, Ways
 from latticework.importers.trees.circuits import TreeCircuit
 from latticework.importers.trees.program import TreeProgram
+from latticework.user.columns import take_columns
 from latticework.user.reading import DEFAULTS, ReadingLimits, reading, told_as_damage
 
 
@@ -72,7 +74,8 @@ def from_onnx(
              what is cheap in the clear or impossible encrypted at both ends is the owner's, as `notes` say
     trees    of ensembles of trees, as `from_sklearn` has it: "sign": they compare by composite signs, approximately;
              "exact": one ensemble as a circuit for scheme="bfv", on digits of features that the owner encrypts
-    samples  rows like those of training, for trees; a tuple of them where there are several inputs
+    samples  rows like those of training, for trees; a tuple of them where there are several inputs. Where they are
+             frames, columns of frames are taken by their names from then on
     gap, mark, digits  of trees, as `from_sklearn` has them
     limits   of what a file may have us do, which is not trusted: work, memory, depth and bytes
     memory_bytes  in the place of that of limits: what public values may take while the model is imported
@@ -92,10 +95,14 @@ def from_onnx(
     with told_as_damage(name), reading(limits) as budget:
         file = read(model, budget)
         graph, notes, kinds = _graph(file, shapes or {}, inputs, outputs, public or {})
+        order = [identifier(given.name) for given in graph.inputs]
+        samples, columns = take_columns({}, order, samples, "from_onnx: samples")
         check = partial(check_wholes, file.name, kinds)
         del file
         if trees == "exact":
-            return on_digits(graph, ONNX_RULES, CONVERTERS, kinds, samples, choice)
+            circuit = on_digits(graph, ONNX_RULES, CONVERTERS, kinds, samples, choice)
+            circuit.names = next(iter(columns.values()), ())
+            return circuit
         changes: tuple[str, ...] = ()
         if averages:
             graph, changes = with_average_pools(graph, AVERAGE_POOLS)
@@ -108,7 +115,7 @@ def from_onnx(
             graph, CONVERTERS, ONNX_RULES, notes, client=client, server=server, check=check,
             mark=marked if has_trees and mark else None,
         )  # fmt: skip
-        made.changes = changes
+        made.changes, made.columns = changes, columns
         return made
 
 

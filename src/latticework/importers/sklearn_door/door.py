@@ -24,7 +24,10 @@ from latticework.importers.trees.grid import FeatureGrid
 from latticework.importers.trees.signs import is_by_signs
 from latticework.ir.location import Loc
 from latticework.owner import Finished
+from latticework.user.columns import Names, in_order, names_of
 from latticework.user.reading import DEFAULTS, MOST_SECRET, ReadingLimits, reading, told_as_damage
+
+_SAMPLES = "from_sklearn: samples"
 
 
 @overload
@@ -49,8 +52,8 @@ def from_sklearn(
     rows    how many are encrypted together; clients take any number, in runs of as many
     trees   "sign": trees compare by composite signs, approximately; "exact": a circuit for scheme="bfv", on digits of
             features that the owner encrypts
-    samples (n, features) like those of training, for trees: how far they keep from thresholds, or between which limits
-            they lie, is public
+    samples (n, features), or a frame, like those of training, for trees: how far they keep from thresholds, or between
+            which limits they lie, is public
     gap     of trees="sign", the distance from thresholds, as a part of a feature's range, from which on signs are
             right; as far as all samples keep if not given. `keeps_apart` tells the rows to calibrate with
     mark    of trees="sign", whether a second output tells how far comparisons are decided, so that bounds are larger,
@@ -59,7 +62,7 @@ def from_sklearn(
     digits  binary ones of each feature, of trees="exact": 2^digits steps over the range of samples
     limits  of what importing may take: `fitted` may be of a file (`load_skops`) that is not trusted
     returns a program on (rows, features), or a circuit on their digits, whose steps after decryption are `finish`;
-            docs/models.md lists estimators
+            docs/models.md lists estimators. Of one that was fitted on a frame, columns of frames are taken by its names
     raises  UnsupportedError that names every step that cannot be computed encrypted, why, and what to do; UserError
             for what is no estimator
     """
@@ -79,12 +82,13 @@ def _program(
 ) -> SklearnProgram | TreeCircuit:  # fmt: skip
     kind, loc = type(fitted).__name__, Loc(type(fitted).__name__, 1)
     width = _width(fitted)
-    given = _samples(samples, width)
+    names = feature_names(fitted, width)
+    given = _samples(samples, width, names)
     assembly = Assembly(build, methods, {"x": width}, _at_values(given, loc), trees=trees, gap=gap)
     offered = methods(fitted)
     chosen = method or (offered[0] if offered else "predict")
     if trees == "exact":
-        made = _exact(FittedStep(fitted, loc, assembly), given, digits, chosen)
+        made = _exact(FittedStep(fitted, loc, assembly), given, digits, chosen, names or names_of(samples, _SAMPLES))
         if made is not None:
             return made
     result = _read(fitted, loc, assembly, chosen)
@@ -104,10 +108,11 @@ def _program(
         assembly.notes.append(f"{loc}: {UNMARKED}")
     named, constants = with_names(nodes)
     graph = ModelGraph(kind, (GraphInput("x", (rows, width), loc),), constants, named, tuple(outputs), loc)
-    return SklearnProgram(graph, chosen, result.finish, assembly.notes, doubt)
+    names = names or names_of(samples, _SAMPLES)
+    return SklearnProgram(graph, chosen, result.finish, assembly.notes, doubt, names)
 
 
-def _exact(step: FittedStep, samples: Reals | None, digits: int, method: str) -> TreeCircuit | None:
+def _exact(step: FittedStep, samples: Reals | None, digits: int, method: str, names: Names) -> TreeCircuit | None:
     """A circuit of trees; None, with the refusals noted, where an estimator is no sum of trees."""
     if step.kind not in READERS:
         return None
@@ -120,7 +125,7 @@ def _exact(step: FittedStep, samples: Reals | None, digits: int, method: str) ->
         trees = read(step)
         steps = finish(step, Ref("x"), method).finish
         results = (Finished("result", SUMS, steps),)
-        circuit = TreeCircuit(step.kind, trees, FeatureGrid(samples, digits), results, step.loc)
+        circuit = TreeCircuit(step.kind, trees, FeatureGrid(samples, digits), results, step.loc, names)
     except StepRefusedError as error:
         step.assembly.refusals.append(error.refusal)
         raise refuse(ModelGraph(step.kind, (), {}, (), (), step.loc), step.assembly.refusals) from None
@@ -150,11 +155,42 @@ def _width(fitted: Any) -> int | None:
         return None
 
 
-def _samples(samples: Any, width: int | None) -> Reals | None:
+def feature_names(fitted: Any, width: int | None) -> Names:
+    """What an estimator that was fitted on a frame calls its features, in order; () where it does not say.
+
+    Compositions that do not say it themselves have a part that is given the same features.
+    """
+    for _ in range(10):
+        try:
+            names = tuple(map(str, fitted.feature_names_in_))
+        except (AttributeError, TypeError):
+            names = ()
+        part = _first_part(fitted)
+        if part is None or (names and len(names) == width):
+            return names if len(names) == width else ()
+        fitted = part
+    return ()
+
+
+def _first_part(fitted: Any) -> Any:
+    """A part that is given what the whole is given; None where there is none."""
+    steps = getattr(fitted, "steps", None) if type(fitted).__name__ == "Pipeline" else None
+    if steps:
+        return next((part for _, part in steps if not (part is None or isinstance(part, str))), None)
+    for name in ("best_estimator_", "regressor_"):
+        part = getattr(fitted, name, None)
+        if hasattr(part, "get_params"):
+            return part
+    parts = getattr(fitted, "estimators_", None)
+    first = parts[0] if isinstance(parts, list) and parts else None
+    return first if hasattr(first, "get_params") else None
+
+
+def _samples(samples: Any, width: int | None, names: Names) -> Reals | None:
     """Rows like those of training, checked."""
     if samples is None:
         return None
-    given = plain_array(samples, "from_sklearn")
+    given = plain_array(in_order(samples, names, _SAMPLES), "from_sklearn")
     if given.ndim != 2 or given.shape[1] != width or not len(given):
         raise UserError(f"from_sklearn: samples of shape {given.shape}; give (n, {width})")
     return given

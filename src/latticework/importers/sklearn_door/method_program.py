@@ -10,6 +10,7 @@ from latticework.importers.sklearn_door.finishing import Steps
 from latticework.importers.sklearn_door.meanings import CONVERTERS
 from latticework.importers.trees.program import TreeProgram
 from latticework.owner import Doubt, Finished, OwnerStages
+from latticework.user.columns import Names
 
 
 class SklearnProgram(TreeProgram):
@@ -21,13 +22,22 @@ class SklearnProgram(TreeProgram):
 
     method  of the estimator
     doubt   what the second output of the graph, where it has one, says of the first
+    names   of the features, where the estimator was fitted on a frame that has them
     """
 
     def __init__(
-        self, graph: ModelGraph, method: str, steps: Steps, notes: Sequence[str], doubt: Doubt | None = None
+        self,
+        graph: ModelGraph,
+        method: str,
+        steps: Steps,
+        notes: Sequence[str],
+        doubt: Doubt | None = None,
+        names: Names = (),
     ) -> None:
         super().__init__(graph, CONVERTERS, tuple(notes))
         self.method = method
+        if names:
+            self.columns = {self.parameters[0].name: names}
         if steps or doubt:
             output, *more = self.output_shapes
             told = replace(doubt, output=more[0]) if doubt else None

@@ -19,6 +19,7 @@ from latticework.importers.trees.parts import NumberParts
 from latticework.ir.location import Loc
 from latticework.owner import Finished
 from latticework.owner.run import exactly, returned
+from latticework.user.columns import Names, in_order
 from latticework.user.lines import standing_at, warn
 
 SUMS = "sums"
@@ -40,9 +41,13 @@ class TreeCircuit(Circuit):
     parts     how their numbers are coded
     results   what is computed of the sums after decryption, each of the output `SUMS`
     loc       of the model
+    names     of all features, by which columns of frames are taken; (): by position
     """
 
-    def __init__(self, name: str, trees: TreeSum, grid: FeatureGrid, results: Sequence[Finished], loc: Loc) -> None:
+    def __init__(
+        self, name: str, trees: TreeSum, grid: FeatureGrid, results: Sequence[Finished], loc: Loc, names: Names = ()
+    ) -> None:
+        self.names = names
         values = np.array([leaf.value for leaf in trees.leaves])
         largest = np.abs(values).max()
         self._unit = float(largest * trees.count) / (1 << LEAF_BITS) or 1.0
@@ -127,7 +132,7 @@ class TreeCircuit(Circuit):
 
         raises  UserError for other shapes
         """
-        given = plain_array(x, who)
+        given = plain_array(in_order(x, self.names, f"{who}: what is given"), who)
         if given.ndim != 2 or given.shape[1] != len(self.grid.low):
             raise UserError(f"{who}: rows of shape {given.shape}; give (n, {len(self.grid.low)})", at=self.loc)
         return given

@@ -37,6 +37,7 @@ class TreeProgram(ImportedProgram):
 
     def _encrypted_rows(self, x: Any) -> dict[str, Reals]:
         """Rows of every input of the graph, from what the owner gives."""
+        x = self.with_columns_in_order(x)
         owner = self.owner
         if owner is None or not owner.before:
             return rows_of(self.graph.inputs, x, "keeps_apart")

@@ -1,0 +1,198 @@
+"""Names of columns: what frames call them, and values put into the order that a program knows them in.
+
+A frame is whatever names its columns: frames of pandas, polars and their like, tables of Arrow, arrays of NumPy with
+named fields. A series of pandas is one row, whose index has the names. None of these packages is imported. Columns that
+are numbered 0, 1, 2, ... have no names: an array that was made a frame has these.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from latticework.errors import ColumnsError, DtypeError
+
+Names = tuple[str, ...]
+_SHOWN = 8  # names in a message
+_UNNAMED = (str, bytes, int, float, complex, np.generic, dict)  # that have no columns
+_ARRAYS = (np.ndarray, list, tuple, *_UNNAMED)
+
+
+def names_of(given: Any, said: str) -> Names:
+    """What a frame, or the first of a list of frames or of named rows, calls its columns; () where they have no names.
+
+    said    what it is called in messages
+    raises  ColumnsError for columns that are numbered from 0 in another order, which are neither named nor in order
+    """
+    if isinstance(given, list | tuple):
+        found = (names_of(part, said) if _frame_labels(part) is not None else _row_names(part) for part in given)
+        return next((names for names in found if names), ())
+    labels = _frame_labels(given)
+    if labels is None or _is_numbered(labels):
+        return ()
+    _refuse_shuffled(labels, said)
+    return tuple(map(str, labels))
+
+
+def in_order(given: Any, names: Names, said: str) -> Any:
+    """A value whose last axis has named columns, with them in this order; what has no names is taken by position.
+
+    names   of all columns; (): they are not known, and what has names is taken by position too
+    raises  ColumnsError for missing, unknown and repeated names
+    """
+    if isinstance(given, list | tuple):
+        if any(_is_named(part) for part in given):
+            return [in_order(part, names, said) for part in given]
+        return given
+    labels = _frame_labels(given)
+    is_frame = labels is not None
+    if labels is None and names:
+        labels = _row_labels(given)
+    if labels is None:
+        return given
+    if names and field_names(given) is not None:
+        given = _of_records(given)
+    texts = tuple(map(str, labels))
+    if not names:
+        _refuse_shuffled(labels, said)
+        return given
+    if texts == names:
+        return given
+    if set(texts) == set(names) and len(set(names)) == len(names) == len(texts):
+        place = {text: number for number, text in enumerate(texts)}
+        return _taken(given, [place[name] for name in names], is_frame)
+    if _is_numbered(labels):
+        return given
+    raise ColumnsError(f"{said} {_told_difference(texts, names)}")
+
+
+def take_columns(
+    known: Mapping[str, Names], order: Sequence[str], data: Any, said: str
+) -> tuple[Any, dict[str, Names]]:
+    """Data for the inputs of a program with their columns in order, and the names of all columns by input.
+
+    known   names that are known already, by input;  order  of inputs that are given as a tuple
+    data    of the only input, a tuple, or a dictionary by input; None: nothing
+    raises  ColumnsError for frames with other columns than those known
+    """
+    found = dict(known)
+
+    def taken(name: str, value: Any) -> Any:
+        where = f"{said}: {name}"
+        if name in order and not found.get(name):
+            found[name] = names_of(value, where)
+        return in_order(value, found.get(name, ()), where)
+
+    if data is None:
+        made: Any = None
+    elif isinstance(data, Mapping):
+        made = {name: taken(name, value) for name, value in data.items()}
+    elif isinstance(data, tuple):
+        pairs = zip(order, data, strict=False)
+        made = tuple(taken(name, value) for name, value in pairs) + data[len(order) :]
+    else:
+        made = taken(order[0], data) if order else data
+    return made, {name: names for name, names in found.items() if names}
+
+
+def field_names(given: Any) -> Names | None:
+    """The fields of an array of records; None of any other value."""
+    names = getattr(getattr(given, "dtype", None), "names", None)
+    return names if isinstance(names, tuple) and isinstance(given, np.ndarray | np.void) else None
+
+
+def _is_named(given: Any) -> bool:
+    if isinstance(given, _UNNAMED) and not isinstance(given, np.void):
+        return False
+    if isinstance(given, list | tuple):
+        return any(map(_is_named, given))
+    return _frame_labels(given) is not None or _row_labels(given) is not None
+
+
+def _frame_labels(given: Any) -> list[Any] | None:
+    """What the columns of a frame are called; None of what is none."""
+    fields = field_names(given)
+    if fields is not None:
+        return list(fields)
+    if isinstance(given, _ARRAYS):
+        return None
+    for name in ("column_names", "columns"):  # of tables of Arrow, whose columns are arrays, and of other frames
+        labels = getattr(given, name, None)
+        if labels is not None and not callable(labels) and hasattr(labels, "__iter__"):
+            return list(labels)
+    return None
+
+
+def _row_labels(given: Any) -> list[Any] | None:
+    """The index of a series, of which each is what an element of a row is called; None of what is none."""
+    if isinstance(given, _ARRAYS) or not hasattr(given, "iloc"):
+        return None
+    index = getattr(given, "index", None)
+    return None if index is None or callable(index) or not hasattr(index, "__iter__") else list(index)
+
+
+def _row_names(given: Any) -> Names:
+    """What the elements of a named row are called, if all names are texts: else they may number rows."""
+    labels = _row_labels(given) or []
+    return tuple(labels) if all(isinstance(label, str) for label in labels) else ()
+
+
+def _whole(labels: Sequence[Any]) -> bool:
+    return all(isinstance(label, int | np.integer) and not isinstance(label, bool) for label in labels)
+
+
+def _is_numbered(labels: Sequence[Any]) -> bool:
+    return _whole(labels) and list(labels) == list(range(len(labels)))
+
+
+def _refuse_shuffled(labels: Sequence[Any], said: str) -> None:
+    """ColumnsError for the numbers from 0 in another order: they could be places, and they could be names."""
+    if _whole(labels) and not _is_numbered(labels) and sorted(labels) == list(range(len(labels))):
+        raise ColumnsError(
+            f"{said} has columns that are numbered {_listed(tuple(map(str, labels)))}: neither names nor in order; "
+            "give frame.to_numpy() to take them as they stand, or name them"
+        )
+
+
+def _taken(given: Any, places: list[int], is_frame: bool) -> Any:
+    """The columns at these places, as a value of the same kind where that has a way to take them."""
+    if hasattr(given, "iloc"):
+        return given.iloc[:, places] if is_frame else given.iloc[places]
+    if callable(getattr(given, "select", None)):  # by number of tables of Arrow, by name of polars
+        labels = _frame_labels(given)
+        assert labels is not None
+        return given.select([labels[place] for place in places])
+    return np.asarray(given)[..., places]
+
+
+def _of_records(given: Any) -> np.ndarray[Any, Any]:
+    """An array with named fields as one whose last axis they are: of numbers, or of objects where there are texts."""
+    fields = [np.asarray(given[name]) for name in given.dtype.names]
+    if any(field.dtype.kind not in "biufUSO" or field.shape != given.shape for field in fields):
+        told = ", ".join(f"{name} ({given.dtype[name]})" for name in given.dtype.names)
+        raise DtypeError(f"an array of records has fields that are no columns of numbers or texts: {told}")
+    is_numeric = all(field.dtype.kind in "biuf" for field in fields)
+    return np.stack(fields if is_numeric else [field.astype(object) for field in fields], axis=-1)
+
+
+def _told_difference(texts: Names, names: Names) -> str:
+    """How columns differ from those that are taken, and what to do."""
+    twice = tuple(name for name, count in Counter(texts).items() if count > 1 and Counter(names)[name] < count)
+    missing = tuple(name for name in names if name not in texts)
+    unknown = tuple(dict.fromkeys(name for name in texts if name not in names))
+    parts = ((missing, "missing"), (unknown, "unknown"), (twice, "given twice"))
+    told = "; ".join(f"{word}: {_listed(found)}" for found, word in parts if found)
+    if not told:  # names that stand for several columns, in another order
+        told = f"{_listed(texts)}, of which some have the same name"
+    return (
+        f"has other columns than the program takes, which are {_listed(names)}; {told}; select these columns by name, "
+        "or give an array, whose columns are taken by position"
+    )
+
+
+def _listed(names: Names) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

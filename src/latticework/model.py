@@ -332,7 +332,7 @@ def check_inputs(
     if program.arguments:
         values: dict[str, Any] = dict(gather_inputs(program, given))
     else:
-        given = prepared_inputs(program, given, checked=False)
+        given = prepared_inputs(program, given)
         values = {
             spec.name: _integer(program, spec, given[spec.name])
             if isinstance(spec, IndexInput)

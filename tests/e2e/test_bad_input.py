@@ -60,13 +60,21 @@ VALUES = {
     "complex": (1j * X, DtypeError, "has dtype complex128; give real numbers"),
     "dates": (np.zeros(4, "M8[s]"), DtypeError, r"has dtype datetime64\[s\]"),
     "ragged": ([[1.0], [1.0, 2.0]], DtypeError, "is a list of rows of different lengths; give an array"),
-    "NaN": (np.array([0, np.nan, 0, np.nan]), RangeError, "2 of 4 values are NaN or infinite; replace them first"),
-    "infinity": (np.array([0, 0, -np.inf, 0]), RangeError, "1 of 4 values are NaN or infinite"),
-    "beyond float64": (np.full(4, np.longdouble("1e400")), RangeError, "4 of 4 values are NaN or infinite"),
+    "NaN": (
+        np.array([0, np.nan, 0, np.nan]),
+        RangeError,
+        r"column 1 is NaN or infinite \(and 1 more value is not taken\): replace it",
+    ),
+    "infinity": (np.array([0, 0, -np.inf, 0]), RangeError, "column 2 is NaN or infinite: replace it"),
+    "beyond float64": (
+        np.full(4, np.longdouble("1e400")),
+        RangeError,
+        r"column 0 is NaN or infinite \(and 3 more values are not taken\)",
+    ),
     "outside": (
         np.array([0, 3, 0, -0.5]),
         RangeError,
-        r"reaches from -0.5 to 3; the program was calibrated for -1\.\d+ to 1\.\d+.*scale the input, or.*calibrate=",
+        r"input x, column 1 is outside -1\.\d+ to 1\.\d+, as calibrated: .*scale the input, .*calibrate=",
     ),
 }
 

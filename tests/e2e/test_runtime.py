@@ -475,7 +475,9 @@ def test_debug_with_the_client_of_the_user_keeps_its_key(deployed_mlp, run):
 def test_debug_checks_inputs_first(deployed_mlp):
     with pytest.raises(ShapeError, match="debug: 3 rows were given; give the inputs of one run"):
         deployed_mlp.model.debug(np.zeros((3, 8)))
-    with pytest.raises(RangeError, match="input x reaches from 9 to 9"):
+    with pytest.raises(
+        RangeError, match=r"input x, row 0, column 0 is outside -1.* to 1.*, as calibrated \(and 31 more values"
+    ):
         deployed_mlp.model.debug(x=np.full((4, 8), 9.0))
 
 

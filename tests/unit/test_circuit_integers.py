@@ -271,10 +271,10 @@ def test_decrypted_results_are_those_of_python(tmp_path):
     assert re.search(r"^ +a .* 0 to 15, as 4 digits", text, re.MULTILINE)
     assert re.search(r"^ +b .* -3 to 4 ", text, re.MULTILINE) and "0 to 15, as 4 digits" in model.report().html()
     with pytest.raises(
-        RangeError, match=r"input a reaches from 3 to 16; lw.bits\(4\) takes 0 to 15: declare more bits"
+        RangeError, match=r"input a, column 1 is outside 0 to 15, which lw.bits\(4\) takes: declare more bits"
     ):
         client.encrypt(a=[3, 16], b=0, c=0)
-    with pytest.raises(DtypeError, match="2.5, which is no integer"):
+    with pytest.raises(DtypeError, match="input a, column 1 is no integer: give whole numbers"):
         client.encrypt(a=[3, 2.5], b=0, c=0)
 
 

@@ -96,11 +96,12 @@ def test_results_of_thousands_of_digits_are_warned_of():
     assert "between 0 and more than 2^1000 for inputs" in str(caught[0].message)
 
 
-def test_an_input_just_outside_is_refused_with_the_digits_that_show_it():
+def test_an_input_just_outside_is_refused_with_the_range_alone():
     @lw.circuit
     def f(x: lw.scalar(low=0, high=1)):
         return x + 1
 
     client = lw.compile(f, ring_degree=1024, insecure=True).client()
-    with pytest.raises(RangeError, match="from 1.0000001 to 1.0000001; the circuit was compiled for 0 to 1"):
+    with pytest.raises(RangeError, match="input x is outside 0 to 1, which the circuit was compiled for") as caught:
         client.checked((), {"x": np.float64(1.0000001)})
+    assert "1.0000001" not in str(caught.value)

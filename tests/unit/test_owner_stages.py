@@ -122,11 +122,11 @@ def test_raw_values_are_refused_in_the_owners_terms(flowers):
             1,
             "sand",
             RangeError,
-            r"input plant, row 1, column 1 \(soil\) is 'sand', which is none .* dry, moist, wet",
+            r"input plant, row 1, column 1 \(soil\) is none of the categories dry, moist, wet",
         ),
-        (1, 0, "tall", RangeError, r"row 1, column 0 \(height\) is 'tall', no number"),
-        (0, 2, np.nan, RangeError, r"row 0, column 2 \(leaves\) is nan, no finite number"),
-        (1, 2, 30.0, RangeError, r"row 1, column 2 \(leaves\) is 30; accepted there is -1.* to 1.*, as calibrated"),
+        (1, 0, "tall", RangeError, r"row 1, column 0 \(height\) is no number"),
+        (0, 2, np.nan, RangeError, r"row 0, column 2 \(leaves\) is no finite number"),
+        (1, 2, 30.0, RangeError, r"row 1, column 2 \(leaves\) is outside -1.* to 1.*, as calibrated"),
     ):
         given = table(2)
         given[row, column] = value
@@ -307,7 +307,7 @@ def test_columns_are_scaled_to_their_own_ranges():
     assert np.abs(probability.reveal()[:, 0] - fitted.predict_proba(x)[:, 1]).max() <= probability.error_bound < 2**-10
     changed = x[:20].copy()
     changed[17, 3] = 1e5
-    with pytest.raises(RangeError, match=r"row 17, column 3 \(mean area\) is 100000; accepted there is -92.25 to 2736"):
+    with pytest.raises(RangeError, match=r"row 17, column 3 \(mean area\) is outside -92.25 to 2736"):
         client.encrypt(changed)
 
 
@@ -354,7 +354,7 @@ def test_what_is_encrypted_as_one_comes_together():
         assert np.abs(y.reveal() - np.hstack([a, b]) @ WEIGHTS).max() <= y.error_bound
     with pytest.raises(ShapeError, match=r"a of shape \(5, 2\), b of shape \(4, 3\) do not go together"):
         client.encrypt(a, b[:4])
-    with pytest.raises(RangeError, match=r"input b, row 3, column 1 is 9; accepted there is 0.9 to 1.1"):
+    with pytest.raises(RangeError, match=r"input b, row 3, column 1 is outside 0.9 to 1.1"):
         client.encrypt(a, np.where(np.arange(15).reshape(5, 3) == 10, 9, b))
 
 

@@ -163,7 +163,7 @@ def test_lookups_are_those_of_scikit_learn():
     codes = OrdinalEncoder().fit_transform(texts[:, None])[:, 0]
     np.testing.assert_array_equal(CodeOf(labels).apply(texts), codes)
     assert OneHot(labels, takes_unknown=True).apply(np.array(["grey"])).tolist() == [[0, 0, 0]]
-    with pytest.raises(UnfitValueError, match=r"is .*grey.*, which is none of the categories blue, green, red"):
+    with pytest.raises(UnfitValueError, match="is none of the categories blue, green, red"):
         OneHot(labels).apply(np.array(["red", "grey"]))
     numbers = Labels.of([10, 30, 20])
     assert CodeOf(numbers).apply(np.array([20, 10.0])).tolist() == [2, 0]

@@ -32,7 +32,7 @@ def to_residues(who: str, values: Any, row_slots: int, modulus: int) -> npt.NDAr
     if array.dtype.kind == "O":
         first = array.reshape(-1)[0]
         if isinstance(first, int):
-            raise RangeError(f"{who}: {first} has more than 64 bits; reduce the values modulo t = {modulus} first")
+            raise RangeError(f"{who}: a value has more than 64 bits; reduce the values modulo t = {modulus} first")
         raise DtypeError(
             f"{who}: got {type_text(first)}; a BFV operand is a bfv.Ciphertext, a "
             "bfv.Plaintext, an integer or an array of integers"
@@ -60,13 +60,15 @@ def to_residues(who: str, values: Any, row_slots: int, modulus: int) -> npt.NDAr
 
 
 def check_range(who: str, array: npt.NDArray[Any], modulus: int) -> None:
-    """RangeError, naming the first bad value, unless all are representatives of residues modulo t."""
+    """RangeError, naming the place of the first bad value, unless all are representatives of residues modulo t."""
     half = (modulus - 1) // 2
     low, high = (-half, half) if array.dtype.kind == "i" else (0, modulus - 1)
     bad = (array < low) | (array > high)
     if bad.any():
+        place = tuple(int(i) for i in np.argwhere(bad)[0])
         raise RangeError(
-            f"{who}: {int(array[bad].reshape(-1)[0])} is outside [{low}, {high}], which slots modulo t = {modulus} "
+            f"{who}: the value{f' at {list(place)}' if place else ''} is outside [{low}, {high}], which slots modulo "
+            f"t = {modulus} "
             f"hold as {'signed' if array.dtype.kind == 'i' else 'unsigned'} values; use a larger plain_modulus, or "
             "reduce them"
         )

@@ -76,7 +76,8 @@ def check_encodable(who: str, values: ComplexArray, scale: float) -> None:
     if largest * scale >= MAX_COEFFICIENT:
         fail(
             RangeError,
-            f"{who}: values up to {largest:.3g} at scale {scale_text(scale)} need coefficients of 2^62 or more; use a "
+            f"{who}: values of {MAX_COEFFICIENT / scale:.3g} or more at scale {scale_text(scale)} need coefficients of "
+            "2^62 or more; use a "
             "smaller scale, or rescale the ciphertext first",
         )
 
@@ -90,7 +91,7 @@ def check_modulus(who: str, values: ComplexArray, scale: float, modulus: int, le
     if largest * scale >= modulus:
         fail(
             RangeError,
-            f"{who}: values of {largest:.3g} at scale {scale_text(scale)} do not fit the modulus "
+            f"{who}: values of {modulus / scale:.3g} or more at scale {scale_text(scale)} do not fit the modulus "
             f"(2^{log2(modulus):.1f}) at level {level}; use a higher level, or a smaller scale",
         )
 

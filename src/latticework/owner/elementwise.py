@@ -111,10 +111,10 @@ class Elementary(OwnerStep):
         meaning, _, least, included = _FUNCTIONS[self.function]
         given = as_numbers(x)
         fits = given >= least if included else given > least
-        require(fits, given, f"not {'at least' if included else 'above'} {least:g}, which its {self.function} takes")
+        require(fits, f"is not {'at least' if included else 'above'} {least:g}, which its {self.function} takes")
         with np.errstate(over="ignore"):
             found: Array = meaning(given)
-        require(np.isfinite(found), given, f"which is too large for its {self.function}")
+        require(np.isfinite(found), f"is too large for its {self.function}")
         return found
 
     def bounded(self, x: Bounded) -> Bounded:

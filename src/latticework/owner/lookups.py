@@ -96,8 +96,8 @@ class TableRows(OwnerStep):
     def apply(self, x: Array) -> Array:
         """In float64; numbers below 0 count from the end."""
         given, count = as_numbers(x), self.table.shape[0]
-        require(given == np.rint(given), given, "no whole number")
-        require((given >= -count) & (given < count), given, f"which is no row of a table of {count}")
+        require(given == np.rint(given), "is no whole number")
+        require((given >= -count) & (given < count), f"is no row of a table of {count}")
         return self.table.rows(given.astype(np.int64))
 
     def words(self) -> str:
@@ -113,5 +113,5 @@ def _found(categories: Labels, x: Array, *, refuse: bool) -> npt.NDArray[np.int6
     given = np.asarray(x) if categories.numbers is None else as_numbers(x)
     found = categories.find(given)
     if refuse:
-        require(found >= 0, given, f"which is none of the categories {categories.words()}")
+        require(found >= 0, f"is none of the categories {categories.words()}")
     return found

@@ -18,12 +18,34 @@ MAX_SPANNED = 1 << 20
 ROUNDING = 2.0**-44  # of float64 in these steps, relative
 
 
+class UnfitInputError(ValueError):
+    """Values that a step of the owner's does not take, in the owner's terms.
+
+    given  the names of what they are in
+    unfit  which elements of it, where that is one and steps before kept its columns apart; else None
+    rows   which elements along the first axis they are in
+    why    without any value
+    """
+
+    def __init__(self, text: str, given: Sequence[str], unfit: Array | None, rows: Array, why: str) -> None:
+        self.given, self.unfit, self.rows, self.why = tuple(given), unfit, rows, why
+        super().__init__(text)
+
+
 def prepare(stages: OwnerStages, program: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The encrypted inputs that all pieces are given of, by name, and what needs no steps as it is.
 
     given   by the names that the owner uses; arrays of one run, of any number of rows, or stacks (runs, *shape)
     raises  ShapeError, DtypeError or RangeError in the owner's terms
     """
+    try:
+        return prepare_fitting(stages, program, given)
+    except UnfitInputError as error:
+        raise RangeError(str(error)) from None
+
+
+def prepare_fitting(stages: OwnerStages, program: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """As `prepare`; raises UnfitInputError for values that a step does not take."""
     known = {each.name: each for each in stages.given}
     raw = {name: raw_array(program, known[name], value) for name, value in given.items() if name in known}
     found = {name: value for name, value in given.items() if name not in known}
@@ -64,7 +86,7 @@ def _prepared(stages: OwnerStages, program: str, stage: Prepared, raw: Mapping[s
     pieces = []
     for piece in stage.pieces:
         steps = piece.steps if len(stage.pieces) > 1 else (*piece.steps, *stage.steps)
-        pieces.append(_through(steps, raw[piece.given], program, known[piece.given]))
+        pieces.append(_through(steps, raw[piece.given], program, known[piece.given], (piece.given,)))
     if len(pieces) == 1:
         return pieces[0]
     try:
@@ -72,10 +94,11 @@ def _prepared(stages: OwnerStages, program: str, stage: Prepared, raw: Mapping[s
     except ValueError:
         shapes = ", ".join(f"{p.given} of shape {raw[p.given].shape}" for p in stage.pieces)
         raise ShapeError(f"program {program}: {shapes} do not go together; give as many rows of each") from None
-    return _through(stage.steps, joined, program, None)
+    return _through(stage.steps, joined, program, None, [piece.given for piece in stage.pieces])
 
 
-def _through(steps: Steps, array: Array, program: str, given: Given | None) -> Array:
+def _through(steps: Steps, array: Array, program: str, given: Given | None, of: Sequence[str]) -> Array:
+    shape = array.shape
     named = given or Given("of several inputs joined", ())
     columns: tuple[int, ...] | None = tuple(range(named.shape[-1])) if named.shape else None
     for step in steps:
@@ -84,9 +107,24 @@ def _through(steps: Steps, array: Array, program: str, given: Given | None) -> A
         except UnfitValueError as error:
             index = error.index if columns is None else (*error.index[:-1], columns[error.index[-1]])
             place = place_of(named, index, array.ndim, with_column=columns is not None)
-            raise RangeError(f"program {program}, {place} {error} ({step.words()})") from None
+            why = f"{error} ({step.words()})"
+            unfit = _in_columns(error.unfit, columns, shape) if given is not None else None
+            rows = np.any(np.reshape(error.unfit, (len(error.unfit) if error.unfit.ndim else 1, -1)), axis=1)
+            raise UnfitInputError(f"program {program}, {place} {why}", of, unfit, rows, why) from None
         columns = None if columns is None else step.columns_of(columns)
     return array
+
+
+def _in_columns(unfit: Array, columns: tuple[int, ...] | None, shape: Shape) -> Array | None:
+    """Elements that steps made, as those of what was given, where each column is of one; None where that is not so."""
+    if not shape or (columns is not None and unfit.shape != (*shape[:-1], len(columns))):
+        return None
+    if columns is None:
+        return unfit if unfit.shape == shape else None
+    found = np.zeros(shape, dtype=bool)
+    for number, column in enumerate(columns):
+        found[..., column] |= unfit[..., number]
+    return found
 
 
 def place_of(given: Given, index: tuple[int, ...], axes: int, *, with_column: bool = True) -> str:

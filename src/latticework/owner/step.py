@@ -18,14 +18,19 @@ Span = tuple[Array, Array]
 
 
 class UnfitValueError(ValueError):
-    """A value that a step is not defined for.
+    """Values that a step is not defined for; they are private, and no message shows one.
 
-    index  of the element in the array that the step was given
+    unfit  which elements of the array that the step was given
     """
 
-    def __init__(self, index: tuple[int, ...], why: str) -> None:
-        self.index = index
+    def __init__(self, unfit: Array, why: str) -> None:
+        self.unfit = unfit
         super().__init__(why)
+
+    @property
+    def index(self) -> tuple[int, ...]:
+        """Of the first one."""
+        return tuple(int(i) for i in np.argwhere(self.unfit)[0])
 
 
 @dataclass(frozen=True)
@@ -180,19 +185,16 @@ def as_numbers(x: Array) -> npt.NDArray[np.float64]:
     array = np.asarray(x)
     if array.dtype.kind not in "biuf":
         numeric = np.array([isinstance(value, int | float | np.number | np.bool_) for value in array.reshape(-1)])
-        require(numeric.reshape(array.shape), array, "no number")
+        require(numeric.reshape(array.shape), "is no number")
     found = array.astype(np.float64)
-    require(np.isfinite(found), found, "no finite number")
+    require(np.isfinite(found), "is no finite number")
     return found
 
 
-def require(fits: Array, values: Array, why: str) -> None:
-    """UnfitValueError that names the first value that does not fit, and why."""
+def require(fits: Array, why: str) -> None:
+    """UnfitValueError that says where values do not fit, and why."""
     if not fits.all():
-        index = tuple(int(i) for i in np.argwhere(~fits)[0])
-        value = values[index]
-        shown = f"{value:.9g}" if isinstance(value, int | float | np.number) else repr(value)[:80]
-        raise UnfitValueError(index, f"is {shown}, {why}")
+        raise UnfitValueError(~np.asarray(fits), why)
 
 
 def last_axes(shape: Shape, count: int) -> Shape:

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from latticework.errors import DtypeError, RangeError, ShapeError, TraceError, UserError
+from latticework.errors import DtypeError, ShapeError, TraceError, UserError
 from latticework.plan.arguments import Argument, Result, gather, rebuild_result
 from latticework.plan.schema import ClientSpec
+from latticework.runtime.misfits import (
+    OUTSIDE,
+    REMEDY,
+    Misfits,
+    in_users_terms,
+    mended,
+    not_finite,
+    not_whole,
+    refusal,
+)
 from latticework.runtime.owner import OwnerValue, of_several
 from latticework.runtime.parts import check_whole_ciphertexts
 from latticework.user.arrays import as_array, find_loss
 from latticework.user.columns import in_order
-from latticework.words.figures import large, outside
 
 
 def inputs_by_name(
@@ -75,11 +85,23 @@ def gather_inputs(spec: ClientSpec, given: dict[str, Any]) -> dict[str, npt.NDAr
 
     raises  ShapeError, DtypeError or RangeError for values that do not fit
     """
+    found, misfits = fitting_arguments(spec, given)
+    if misfits:
+        raise refusal(spec, misfits)
+    return found
+
+
+def fitting_arguments(spec: ClientSpec, given: dict[str, Any]) -> tuple[dict[str, npt.NDArray[Any]], list[Misfits]]:
+    """The same with values that are not taken brought to the ends of their ranges, or replaced; and these.
+
+    raises  ShapeError or DtypeError for what is no array of numbers of the declared shape
+    """
     present = [a for a in spec.arguments if a.name in given]
-    values = {}
+    values, misfits = {}, list[Misfits]()
     for argument in present:
         with locate_declaration(spec, argument.name):
-            values[argument.name] = check_argument(spec, argument, given[argument.name], stacks=True)
+            values[argument.name], found = fitting_argument(spec, argument, given[argument.name])
+            misfits += [in_users_terms(spec, each) for each in found]
     several = {a.name: len(values[a.name]) for a in present if values[a.name].ndim > len(a.shape)}
     if len(set(several.values())) > 1:
         told = ", ".join(f"{name} is a stack of {runs}" for name, runs in several.items())
@@ -88,17 +110,20 @@ def gather_inputs(spec: ClientSpec, given: dict[str, Any]) -> dict[str, npt.NDAr
     arrays = gather(sent, [prod(i.shape) for i in spec.secret_inputs], values)
     numbers = {a.input for a in sent}
     differing = {a.input for a in sent if a.name in several}
-    found = {}
+    gathered = {}
     for number, (i, array) in enumerate(zip(spec.secret_inputs, arrays, strict=True)):
         if number in differing:
-            found[i.name] = array.reshape(-1, *i.shape)
+            gathered[i.name] = array.reshape(-1, *i.shape)
         elif number in numbers:  # the same in all runs
-            found[i.name] = array.reshape(-1, *i.shape)[0]
-    return found
+            gathered[i.name] = array.reshape(-1, *i.shape)[0]
+    return gathered, misfits
 
 
-def check_argument(spec: ClientSpec, argument: Argument, value: Any, *, stacks: bool = False) -> npt.NDArray[Any]:
-    """A value of the declared shape and range, or with `stacks` a stack (runs, *shape) of such; kept whole if it is."""
+def fitting_argument(spec: ClientSpec, argument: Argument, value: Any) -> tuple[npt.NDArray[Any], list[Misfits]]:
+    """A value of the declared shape, or a stack (runs, *shape) of such, that fits; kept whole if it is.
+
+    returns  with it what did not, which was brought to the ends of its range, or replaced
+    """
     where = f"circuit {spec.name}, input {argument.name}"
     lost = find_loss(value)
     if lost:
@@ -107,35 +132,69 @@ def check_argument(spec: ClientSpec, argument: Argument, value: Any, *, stacks: 
         array = as_array(value)
     except ValueError:
         raise DtypeError(f"{where} is a {type(value).__name__} of rows of different lengths; give an array") from None
-    if array.dtype.kind == "O" and all(isinstance(n, int) for n in array.flat):
-        large_ones = [n for n in array.flat if abs(n) >= 1 << 62]
-        if large_ones:
-            raise RangeError(f"{where} holds {large(large_ones[0])}; whole numbers have at most 62 bits here")
-        array = array.astype(np.int64)
-    if array.dtype.kind not in "fiub":
+    is_whole = array.dtype.kind == "O" and all(isinstance(n, int) for n in array.flat)
+    if array.dtype.kind not in "fiub" and not is_whole:
         raise DtypeError(f"{where} has dtype {array.dtype}; give real numbers or integers")
-    is_stack = stacks and array.ndim == len(argument.shape) + 1 and array.shape[1:] == argument.shape and len(array)
+    is_stack = array.ndim == len(argument.shape) + 1 and array.shape[1:] == argument.shape and len(array)
     if array.shape != argument.shape and not is_stack:
-        stack = f"; for several runs give a stack (runs, {str(argument.shape)[1:]}" if stacks else ""
-        raise ShapeError(f"{where} has shape {array.shape}, the circuit was compiled for {argument.shape}{stack}")
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise RangeError(f"{where} holds NaN or infinity; replace them first")
-    low, high = argument.low, argument.high
-    if low is not None and high is not None and (array.min() < low or array.max() > high):
-        given = outside(array.min(), array.max(), low, high)
-        if argument.bits:
-            raise RangeError(
-                f"{where} reaches from {given[0]} to {given[1]}; lw.bits({argument.bits}) takes {given[2]} to "
-                f"{given[3]}: declare more bits"
-            )
-        raise RangeError(
-            f"{where} reaches from {given[0]} to {given[1]}; the circuit was compiled for {given[2]} to "
-            f"{given[3]}: declare low= and high= of the input, or compile with calibrate= data that cover it"
+        raise ShapeError(
+            f"{where} has shape {array.shape}, the circuit was compiled for {argument.shape}; for several runs give a "
+            f"stack (runs, {str(argument.shape)[1:]}"
         )
-    if argument.bits and not (array == np.rint(array)).all():
-        first = array[array != np.rint(array)].reshape(-1)[0]
-        raise DtypeError(f"{where} holds {first:.17g}, which is no integer; give whole numbers")
-    return array.astype(np.int64) if array.dtype.kind == "b" else array
+    array, found = _of_62_bits(argument, array, bool(is_stack))
+    found += _misfits(argument, array, bool(is_stack), spec.chain.plain_modulus)
+    if found:
+        array = mended(array, found, argument.low or 0.0)
+    return array.astype(np.int64) if array.dtype.kind == "b" else array, found
+
+
+def _of_62_bits(argument: Argument, array: npt.NDArray[Any], is_stack: bool) -> tuple[npt.NDArray[Any], list[Misfits]]:
+    """Whole numbers of Python's as int64, those that have more bits replaced."""
+    if array.dtype.kind != "O":
+        return array, []
+    large = np.array([abs(n) >= 1 << 62 for n in array.flat], dtype=bool).reshape(array.shape)
+    if not large.any():
+        return array.astype(np.int64), []
+    why, remedy = "is a whole number of more than 62 bits", "whole numbers have at most 62 bits here"
+    held = np.where(large, int(argument.low or 0), array).astype(np.int64)
+    return held, [Misfits(argument.name, large, argument.shape, is_stack, why, remedy, can_clip=False)]
+
+
+def _misfits(argument: Argument, array: npt.NDArray[Any], is_stack: bool, modulus: int) -> list[Misfits]:
+    """What is not taken of numbers; of integers modulo a number that is not 0 fractions are not either."""
+    name, shape, found = argument.name, argument.shape, list[Misfits]()
+    finite = np.isfinite(array)
+    if not finite.all():
+        found.append(not_finite(~finite, name, shape, is_stack))
+    if argument.bits or modulus:
+        fractions = finite & (array != np.rint(array))
+        if fractions.any():
+            exact = f"this program computes exactly on integers modulo {modulus}: round the values, or scale them to "
+            remedy = "give whole numbers" if argument.bits else f"{exact}integers"
+            found.append(not_whole(fractions, name, shape, is_stack, remedy))
+    low, high = argument.low, argument.high
+    if low is not None and high is not None:
+        off = finite & ((array < low) | (array > high))
+        then, remedy = ", which the circuit was compiled for", "declare low= and high= of the input, or compile with "
+        remedy += f"calibrate= data that cover it; {REMEDY}"
+        if argument.bits:
+            then, remedy = f", which lw.bits({argument.bits}) takes", "declare more bits"
+        if off.any():
+            found.append(Misfits(name, off, shape, is_stack, OUTSIDE, remedy, then, low, high))
+    return found
+
+
+def in_arguments_terms(spec: ClientSpec, misfits: Misfits) -> Iterator[Misfits]:
+    """What is not taken of an encrypted input, as elements of the values that users give, which share it."""
+    numbers = {i.name: number for number, i in enumerate(spec.secret_inputs)}
+    for argument in spec.arguments:
+        if argument.input != numbers.get(misfits.input) or argument.bits:
+            continue
+        runs = misfits.where.shape[:1] if misfits.has_rows else ()
+        flat = misfits.where.reshape(*runs, -1)[..., list(argument.elements)]
+        if flat.any():
+            where = flat.reshape(*runs, *argument.shape)
+            yield replace(misfits, input=argument.name, where=where, shape=argument.shape)
 
 
 def return_values(spec: ClientSpec, outputs: list[OwnerValue]) -> Any:

@@ -19,7 +19,6 @@ from latticework.devices.operations import operation
 from latticework.errors import (
     BudgetError,
     DecryptionError,
-    DtypeError,
     ParameterMismatchError,
     SecretKeyError,
     SecurityError,
@@ -29,23 +28,22 @@ from latticework.errors import (
 from latticework.ledger.refusals import RefusalLedger, ledger_beside
 from latticework.owner.run import returned
 from latticework.packing.arrays import as_vectors
-from latticework.plan.schema import ClientSpec, IndexInput, Output, SecretInput
+from latticework.plan.schema import ClientSpec, IndexInput, Output
 from latticework.plan.serialise import interface_id, read_client, write_client
-from latticework.runtime.arguments import gather_inputs, inputs_by_name, locate_declaration, return_values
-from latticework.runtime.batches import Extent, extent_of, in_runs, of_items, put_together
+from latticework.runtime.arguments import inputs_by_name, return_values
+from latticework.runtime.batches import Extent, in_runs, of_items, put_together
 from latticework.runtime.callers import at_caller
-from latticework.runtime.coding import Coding, PlanDecryptor, coding_of
+from latticework.runtime.coding import PlanDecryptor, coding_of
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.finished import finished_values
-from latticework.runtime.integers import check_integer
 from latticework.runtime.key_folder import OnKey, write_keys
 from latticework.runtime.keys import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
+from latticework.runtime.looking import Looked, look_at
+from latticework.runtime.misfits import refusal
 from latticework.runtime.options import free_bytes, open_context
 from latticework.runtime.owner import OwnerValue, of_one_run, of_several
-from latticework.runtime.prepared import prepared_inputs
 from latticework.runtime.rounds import after_rounds
-from latticework.user.arrays import as_array, find_loss
 from latticework.words.shown import count_noun, describe, size
 
 SCALE_TOLERANCE = 2.0**-20
@@ -385,17 +383,13 @@ class Client:
 
         raises  as `encrypt`, or `encrypt_part`
         """
-        given = inputs_by_name(self.spec, arrays, named, part=part)
-        if self.spec.arguments:
-            given = gather_inputs(self.spec, given)
-        given = prepared_inputs(self.spec, given)
-        sent = [i for i in self.spec.inputs if i.name in given]  # the server has those that another circuit computes
-        values = {i.name: self._checked(i, given[i.name]) for i in sent}
-        return Inputs(*in_runs(self.spec, values))
+        looked = self._look(arrays, named, part=part)
+        if looked.misfits:
+            raise refusal(self.spec, looked.misfits)
+        return Inputs(*in_runs(self.spec, looked.values))
 
-    def _checked(self, spec: SecretInput | IndexInput, value: Any) -> Any:
-        with locate_declaration(self.spec, spec.name):
-            return _check(self.spec, spec, value, self._coding)
+    def _look(self, arrays: tuple[Any, ...], named: dict[str, Any], *, part: bool) -> Looked:
+        return look_at(self.spec, self._coding, inputs_by_name(self.spec, arrays, named, part=part))
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -404,23 +398,6 @@ class Client:
 
     def __repr__(self) -> str:
         return describe("Client", *self.spec.facts(), "no keys yet" if self._encryptor is None else "secret key hidden")
-
-
-def _check(program: ClientSpec, spec: SecretInput | IndexInput, value: Any, coding: Coding) -> Any:
-    """An input, checked against what the program was compiled for."""
-    where = f"program {program.name}, input {spec.name}"
-    if isinstance(spec, IndexInput):
-        return check_integer(where, spec, value)
-    lost = find_loss(value)
-    if lost:
-        raise DtypeError(f"{where} is {lost}")
-    try:
-        array = as_array(value)
-    except ValueError:
-        raise DtypeError(f"{where} is a {type(value).__name__} of rows of different lengths; give an array") from None
-    coding.check_dtype(where, array)
-    extent_of(program, spec, array.shape)
-    return coding.checked(where, spec, array)
 
 
 def _listener(on_event: OnEvent | None) -> OnKey:

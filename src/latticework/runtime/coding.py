@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework import _core
-from latticework.errors import DtypeError, RangeError
+from latticework.errors import DtypeError
 from latticework.packing.arrays import as_value
 from latticework.params import ModulusChain
 from latticework.plan.schema import Output, SecretInput
+from latticework.runtime.misfits import OUTSIDE, REMEDY, Misfits, mended, not_finite, not_whole
 from latticework.runtime.owner import OwnerValue
-from latticework.words.figures import large, outside
 
 MAGNITUDE_MARGIN = 2.0  # results larger than this times calibration's have no error bound, unless one is proved
 Slots = npt.NDArray[Any]
@@ -31,8 +31,13 @@ class Coding(Protocol):
     def check_dtype(self, where: str, array: npt.NDArray[Any]) -> None:
         """DtypeError for an array that can hold no values of an input."""
 
-    def checked(self, where: str, spec: SecretInput, array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """The values of an input as float64; DtypeError or RangeError for ones that are not taken."""
+    def fitting(
+        self, spec: SecretInput, array: npt.NDArray[Any], has_rows: bool
+    ) -> tuple[npt.NDArray[np.float64], list[Misfits]]:
+        """The values of an input as float64 that are taken, and what was replaced for that.
+
+        has_rows  whether the first axis is of rows or of runs
+        """
 
     def encode(self, vector: Slots, spec: SecretInput) -> _core.Plaintext:
         """A slot vector of an input, to be encrypted."""
@@ -70,21 +75,27 @@ class CkksCoding:
         if array.dtype.kind not in "fiub":
             raise DtypeError(f"{where} has dtype {array.dtype}; give real numbers (float or integer)")
 
-    def checked(self, where: str, spec: SecretInput, array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    def fitting(
+        self, spec: SecretInput, array: npt.NDArray[Any], has_rows: bool
+    ) -> tuple[npt.NDArray[np.float64], list[Misfits]]:
         """Finite real numbers in the calibrated range."""
         with np.errstate(over="ignore"):
             array = array.astype(np.float64)
-        if not np.isfinite(array).all():
-            bad = int(np.count_nonzero(~np.isfinite(array)))
-            raise RangeError(f"{where}: {bad} of {array.size} values are NaN or infinite; replace them first")
-        if array.min() < spec.low or array.max() > spec.high:
-            given = outside(array.min(), array.max(), spec.low, spec.high)
-            raise RangeError(
-                f"{where} reaches from {given[0]} to {given[1]}; the program was calibrated for "
-                f"{given[2]} to {given[3]}, and its approximations are wrong outside: "
-                "scale the input, or compile with calibrate= data that cover it"
-            )
-        return array
+        found = []
+        finite = np.isfinite(array)
+        if not finite.all():
+            found.append(not_finite(~finite, spec.name, spec.shape, has_rows))
+        off = finite & ((array < spec.low) | (array > spec.high))
+        if off.any():
+            found.append(
+                Misfits(
+                    spec.name, off, spec.shape, has_rows, OUTSIDE,
+                    "the program's approximations are wrong outside: scale the input, leave it out, or compile with "
+                    f"calibrate= data that cover it; {REMEDY}",
+                    ", as calibrated", spec.low, spec.high,
+                )
+            )  # fmt: skip
+        return mended(array, found, spec.low) if found else array, found
 
     def encode(self, vector: Slots, spec: SecretInput) -> _core.Plaintext:
         """At the input's scale."""
@@ -131,19 +142,27 @@ class BfvCoding:
         if array.dtype.kind not in "fiub" and not all(type(v) is int for v in array.reshape(-1)):
             raise DtypeError(f"{where} has dtype {array.dtype}; give integers: this program computes exactly")
 
-    def checked(self, where: str, spec: SecretInput, array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    def fitting(
+        self, spec: SecretInput, array: npt.NDArray[Any], has_rows: bool
+    ) -> tuple[npt.NDArray[np.float64], list[Misfits]]:
         """Integers in the declared range."""
-        if array.dtype.kind == "O":
-            _refuse_outside(where, spec, min(array.reshape(-1)), max(array.reshape(-1)))
-            array = array.astype(np.int64)
-        if array.dtype.kind == "f" and not (array == np.rint(array)).all():  # NaN is not equal to itself
-            first = array[array != np.rint(array)].reshape(-1)[0]
-            raise DtypeError(
-                f"{where} holds {first:.17g}, which is no integer; this program computes exactly on integers modulo "
-                f"{self._modulus}: round the values, or scale them to integers"
-            )
-        _refuse_outside(where, spec, array.min(), array.max())
-        return array.astype(np.float64)
+        found = []
+        if array.dtype.kind == "f":
+            fractions = array != np.rint(array)  # NaN is not equal to itself
+            if fractions.any():
+                remedy = (
+                    f"this program computes exactly on integers modulo {self._modulus}: round the values, or scale "
+                    "them to integers"
+                )
+                found.append(not_whole(fractions, spec.name, spec.shape, has_rows, remedy))
+                array = np.where(fractions, spec.low, array)
+        off = np.asarray((array < spec.low) | (array > spec.high), dtype=bool)
+        if off.any():
+            remedy = "give values in this range, or compile with a larger one"
+            then = ", which the program was compiled for"
+            found.append(Misfits(spec.name, off, spec.shape, has_rows, OUTSIDE, remedy, then, spec.low, spec.high))
+            array = np.where(off, np.where(array < spec.low, spec.low, spec.high), array)
+        return array.astype(np.float64), found
 
     def encode(self, vector: Slots, spec: SecretInput) -> _core.Plaintext:
         """Repeated in both rows."""
@@ -171,11 +190,3 @@ class _BfvDecryptor:
         """The first row's period, int64; DecryptionError where the noise is too large."""
         residues = self._encoder.decode(self._core.decrypt(ciphertext))[: ciphertext.slots].astype(np.int64)
         return np.where(residues > self._modulus // 2, residues - self._modulus, residues)
-
-
-def _refuse_outside(where: str, spec: SecretInput, low: Any, high: Any) -> None:
-    if low < spec.low or high > spec.high:
-        raise RangeError(
-            f"{where} reaches from {large(int(low))} to {large(int(high))}; the program was compiled for "
-            f"{int(spec.low)} to {int(spec.high)}: give values in this range, or compile with a larger one"
-        )

@@ -25,6 +25,18 @@ def outside(low: float, high: float, least: float, most: float, shown: int = 6) 
     return texts[0], texts[1], texts[2], texts[3]
 
 
+def between(least: float, most: float) -> tuple[str, str]:
+    """An accepted range, in as few digits (at least 6) as tell its ends apart; whole numbers in all of theirs."""
+    ends = (least, most)
+    if all(isfinite(end) and end == int(end) and abs(end) < 2**53 for end in ends):
+        return str(int(least)), str(int(most))
+    for digits in range(6, 18):
+        low, high = (f"{end:.{digits}g}" for end in ends)
+        if least == most or low != high:
+            break
+    return low, high
+
+
 def large(number: float) -> str:
     """A whole number, or the power of two that it is about, where it has many digits; infinite: beyond 2^1000."""
     if abs(number) == inf:

@@ -77,9 +77,10 @@ class TreeCircuit(Circuit):
         for feature in sorted(self._trees.whole):
             bad = np.flatnonzero(given[:, feature] != np.rint(given[:, feature]))
             if len(bad):
+                name = f" ({self.names[feature]})" if self.names else ""
                 raise UserError(
-                    f"encoded: feature {feature} is compared for equality, and row {bad[0]} has "
-                    f"{given[bad[0], feature]:.9g} there; give whole numbers, as the samples had",
+                    f"encoded: feature {feature}{name} is compared for equality, and row {bad[0]} has a fraction "
+                    "there; give whole numbers, as the samples had",
                     at=self.loc,
                 )
         return self.parts.coded(self.grid.numbers(given)[:, self.features]).swapaxes(1, 2)

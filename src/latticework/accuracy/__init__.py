@@ -96,7 +96,7 @@ def approximate_functions(
     fitted = [
         Fitted(
             use.function.name, use.op.loc, use.interval, made_of.degree, error, use.given is not None, least,
-            form_words(use, degree), use.leaving(degree),
+            form_words(use, degree), use.leaving(degree), use.room,
         )
         for use, degree, made_of, error, least in zip(uses, degrees, polynomials, errors.tolist(), needed, strict=True)
     ]  # fmt: skip

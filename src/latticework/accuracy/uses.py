@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from latticework.approx.channel_curve import ChannelCurve
 from latticework.approx.chebyshev import Interval
 from latticework.approx.curve import Curve
+from latticework.approx.few_runs import FEW, Room, room_of, share_leaving
 from latticework.approx.functions import Function, function_of
 from latticework.approx.kink_curve import KinkCurve
 from latticework.approx.sign import CompositeSign
@@ -35,7 +36,9 @@ class Fitted:
     needed     the degree that the precision asked for needs; None if none that is affordable does
     form       what was taken instead of one polynomial, in words; "": one polynomial
     leaving    the estimated probability that a new input takes the argument out of the interval, or out of the part of
-               it that its channel has a polynomial for; None: calibration says too little
+               it that its channel has a polynomial for; None: calibration has too few runs for an estimate from tails
+    room       what the interval leaves beyond the ends that calibration reached; None: nothing is known of these, or
+               the user states the interval
     """
 
     function: str
@@ -47,6 +50,7 @@ class Fitted:
     needed: int | None = None
     form: str = ""
     leaving: float | None = None
+    room: Room | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class FunctionUse:
         kinks = () if self.function.kinks is None else self.function.kinks.inside(self.interval).places
         curve = Curve(self.function.finite, self.interval, made, smooth=self.function.smooth, kinks=kinks)
         tails = self.op.attrs["tails"]
-        return curve if channels is None else ChannelCurve(curve, channels, None if tails is None else tails[1])
+        return curve if channels is None else ChannelCurve(curve, channels, tails[1] if tails else None)
 
     def polynomial(self, degree: int) -> Approximant | CompositeSign:
         """The one of this degree: as given, or chosen."""
@@ -99,7 +103,7 @@ class FunctionUse:
     def leaving(self, degree: int) -> float | None:
         """The estimated probability that a new input leaves where the polynomial of this degree is close."""
         tails, curve = self.op.attrs["tails"], self._curve
-        if tails is None:
+        if not tails:
             return None
         whole, by_channel = tails
         found: float | None
@@ -107,7 +111,19 @@ class FunctionUse:
             found = by_channel.leaving(curve.ranges)
         else:
             found = whole.leaving([self.interval])
+        if found is not None and self.room is not None and self.room.runs < FEW:
+            found = max(found, share_leaving([self.room]))
         return found
+
+    @cached_property
+    def room(self) -> Room | None:
+        """What the interval leaves beyond the ends that calibration reached."""
+        tails = self.op.attrs["tails"]
+        if not tails or tails[0].extremes is None:
+            return None
+        extremes = tails[0].extremes
+        scale = self.function.scale(extremes.lowest[0][0], extremes.highest[0][0])
+        return room_of(extremes, self.interval, scale)
 
     @property
     def highest(self) -> int:

@@ -18,7 +18,6 @@ from latticework.approx.tails import Tails
 from latticework.packing.constants import Approximant, ChannelPolynomial
 from latticework.packing.series import series_at
 
-MARGIN = 0.1  # of the range seen of a channel, by which its own reaches further on each side
 USUAL = 0.75  # of channels, whose distance from their means others are taken to reach
 RARE = 1e-3  # the share of inputs, at most, that are estimated to leave the range of any channel, within that of all
 HIGHEST = 63  # degree up to which channels have polynomials of their own: beyond, fits take long
@@ -35,10 +34,8 @@ class ChannelCurve:
     tails   of calibration by channel, where they are known
     """
 
-    def __init__(
-        self, shared: Curve, channels: ChannelSamples, tails: Tails | None = None, margin: float = MARGIN
-    ) -> None:
-        self.shared, self.channels, self.tails, self.margin = shared, channels, tails, margin
+    def __init__(self, shared: Curve, channels: ChannelSamples, tails: Tails | None = None) -> None:
+        self.shared, self.channels, self.tails = shared, channels, tails
         self._polynomials: dict[int, tuple[ChannelPolynomial, float]] = {}
 
     def is_by_channel(self, degree: int) -> bool:
@@ -72,7 +69,7 @@ class ChannelCurve:
             both = (far[varies] / deviation[varies] for far in (mean - least, most - mean))
             below, above = (np.quantile(each, USUAL) for each in both)
             least, most = np.minimum(least, mean - below * deviation), np.maximum(most, mean + above * deviation)
-        room = self.margin * np.where(most > least, most - least, np.maximum(np.abs(most), 1.0))
+        room = self.channels.margin * np.where(most > least, most - least, np.maximum(np.abs(most), 1.0))
         least, most = least - room, most + room
         if self.tails is not None and (rare := self.tails.ends(RARE)) is not None:
             least, most = np.minimum(least, rare[0]), np.maximum(most, rare[1])

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from latticework.approx.chebyshev import FloatArray, Interval
 
 NARROW = 0.9  # of the range of all: channels on average at most so wide are worth polynomials of their own
+MARGIN = 0.1  # of the range seen, by which that of a function reaches further on each side, if nothing else is asked
 LEAST_SAMPLES = 64  # fewer say too little about the range of a channel
 MOST_CHANNELS = 1 << 12
 QUANTILES = 33
@@ -21,10 +22,12 @@ class ChannelSamples:
 
     axis     counted from the end: -1 is the last
     samples  by place along it, numbers that the argument takes there, in order: the first and the last are the ends
+    margin   of the range of a channel, by which it is to reach further on each side
     """
 
     axis: int
     samples: tuple[tuple[float, ...], ...]
+    margin: float = MARGIN
 
     def attribute_text(self) -> str:
         """As text of the IR."""
@@ -55,8 +58,9 @@ def telling_axis(low: FloatArray, high: FloatArray, samples: int, rows: int | No
 
 
 def channel_samples(
-    axis: int, low: FloatArray, high: FloatArray, values: FloatArray, places: npt.NDArray[np.int64]
-) -> ChannelSamples:
+    axis: int, low: FloatArray, high: FloatArray, values: FloatArray, places: npt.NDArray[np.int64],
+    margin: float = MARGIN,
+) -> ChannelSamples:  # fmt: skip
     """Of a tensor of which some elements were kept.
 
     low, high  of every element
@@ -69,4 +73,4 @@ def channel_samples(
     for channel, ends in enumerate(zip(low.min(others).tolist(), high.max(others).tolist(), strict=True)):
         seen = np.clip(np.append(values[channels == channel], ends), *ends)
         rows.append((ends[0], *np.quantile(seen, np.linspace(0.0, 1.0, QUANTILES))[1:-1].tolist(), ends[1]))
-    return ChannelSamples(axis, tuple(rows))
+    return ChannelSamples(axis, tuple(rows), margin)

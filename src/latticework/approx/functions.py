@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf, isfinite, log
 
 import numpy as np
 
@@ -153,6 +153,14 @@ class Function:
             ends = near / ratio, far * ratio
         first, second = (end + sign * x for x in ends)
         return min(first, second), max(first, second)
+
+    def scale(self, lo: float, hi: float) -> Callable[[float], float]:
+        """What a range from lo to hi is widened evenly on: numbers as they are, or logarithms towards a finite end."""
+        low, high = self.check_domain(lo, hi, "arguments reach")
+        if isfinite(low) == isfinite(high) or lo == low or hi == high:
+            return float
+        end, sign = (low, 1.0) if isfinite(low) else (high, -1.0)
+        return lambda x: sign * log(sign * (x - end)) if sign * (x - end) > 0.0 else -sign * inf
 
 
 def _words(low: float, high: float, closed: bool) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.approx.chebyshev import FloatArray, Interval
+from latticework.approx.few_runs import Extremes
 
 LEAST_RUNS = 16  # fewer say nothing of what is rare
 SHARE, FEWEST, MOST = 8, 3, 32  # of so many runs one is among the farthest, and how many of those there are
@@ -29,11 +30,14 @@ class Tails:
     runs      of calibration
     lowest, highest  the ends of the runs that went farthest, nearest first, each of (farthest, places): of the whole
               argument one place, and else one for each channel
+    extremes  which inputs of calibration went farthest with the whole argument; None where the user states its
+              range, against which few runs say nothing
     """
 
     runs: int
     lowest: tuple[tuple[float, ...], ...]
     highest: tuple[tuple[float, ...], ...]
+    extremes: Extremes | None = None
 
     def attribute_text(self) -> str:
         """As text of the IR."""

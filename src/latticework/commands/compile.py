@@ -60,6 +60,9 @@ def compile(
         bool, typer.Option("--wraps", help="Results modulo t are meant: no warning of large ones.")
     ] = False,
     plain_modulus: Annotated[int | None, typer.Option(help="Of BFV itself: a prime.")] = None,
+    margin: Annotated[
+        float, typer.Option(help="Part of a range seen by which functions are approximated beyond it on each side.")
+    ] = 0.1,
     bootstrap: Annotated[str, typer.Option(help="auto: where levels run out, or to be quicker; never.")] = "auto",
     bootstrap_set: Annotated[str | None, typer.Option(help="The bootstrapping set to compile for, by name.")] = None,
     batch: Annotated[
@@ -111,6 +114,7 @@ def compile(
             plain_modulus=plain_modulus,
             wraps=wraps,
             scale_columns=scale_columns,
+            margin=margin,
             bootstrap=bootstrap,
             bootstrap_set=bootstrap_set,
             batch=int(batch) if batch is not None and batch.isdecimal() else batch,

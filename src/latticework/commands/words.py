@@ -14,8 +14,7 @@ VALUES = (
     "precision_bits", "ring_degree", "security_bits", "network", "scheme", "plain_bits", "plain_modulus", "algorithm",
     "effort", "seed", "bootstrap", "bootstrap_set", "memory", "key_memory", "key_readers", "runs", "device", "threads",
     "backend", "checkpoint", "every", "key_price", "budget", "key_size", "ahead",
-    "boot_levels", "encrypted", "simulated", "degree", "agreement", "tolerance", "batch",
-    "allow_refusals",
+    "boot_levels", "encrypted", "simulated", "degree", "agreement", "tolerance", "batch", "margin", "allow_refusals",
 )  # fmt: skip
 FILES = ("ledger", "weights", "calibrate", "labels", "example", "cost_table")
 FLAGS = ("insecure", "allow_insecure", "wraps", "scale_columns")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from latticework.accuracy import FunctionsTooDeepError
+from latticework.approx.channel_samples import MARGIN
 from latticework.assessment import Assessment
 from latticework.compiler.bootstrap_options import (
     AUTO,
@@ -49,7 +50,7 @@ from latticework.frontend import Circuit, Program
 from latticework.frontend.annotations import Secret
 from latticework.frontend.batching import batch_of
 from latticework.frontend.owned import check_traced
-from latticework.frontend.samples import assume_samples, repeated_rows, samples_of
+from latticework.frontend.samples import assume_samples, repeated_rows, rows_given, samples_of
 from latticework.frontend.tracing import user_line
 from latticework.interop.heir import HeirProgram
 from latticework.layout_cost import NETWORKS
@@ -99,6 +100,7 @@ def compile(
     feed_runs: int = 1,
     owner: OwnerStages | None = None,
     scale_columns: bool | None = None,
+    margin: float = MARGIN,
     bootstrap: str = "auto",
     bootstrap_set: BootstrapSet | str | None = None,
     batch: int | str | None = None,
@@ -151,6 +153,9 @@ def compile(
     wraps           results modulo t are meant: no RangeWarning where they may be larger
     spare_levels    products in a row that other circuits may go on with, on this one's results
     like            a model whose parameters are to be used, so that results of one are inputs of the other
+    margin          part of the range of a function's argument in calibration by which the range that it is approximated
+                    on goes further on each side. More makes it rarer that new inputs leave it, for higher degrees;
+                    clients accept no more for it
     bootstrap       "auto": values are refreshed on the way where a program spends more levels than a ring holds, or
                     where that is predicted to be quicker; "never"
     bootstrap_set   the bootstrapping set to compile for, whatever others would take, by name ("A14": see
@@ -240,7 +245,8 @@ def compile(
         try:
             traced = to_polynomials(
                 module, samples, precision_bits=float(precision_bits), most_levels=limit, labels=_labels(labels, data),
-                num_given=num_given, assumed=data is None, degrees=asked.options(stages, module),
+                num_given=num_given, num_rows=None if data is None else rows_given(program, module, data, axis),
+                assumed=data is None, margin=float(margin), degrees=asked.options(stages, module),
                 on_event=on_event,
             )  # fmt: skip
         except FunctionsTooDeepError as error:
@@ -283,7 +289,7 @@ def compile(
         few = 0 if data is None else repeated_rows(program, module, data, axis)
         plan = replace(plan, client=replace(plan.client, batch=replace(axis, calibrated=few)))
     plan = replace(plan, client=with_stages(plan.client, stages).with_columns(columns), changes=changes)
-    warn_of_leaving(plan, traced.fitted, num_given, stacklevel=4)
+    warn_of_leaving(plan, traced.fitted, margin, stacklevel=4)
     assessment = Assessment(
         program_itself, vectors.placed, vectors.positions, traced.stand_ins, [] if data is None else samples[:num_given]
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from latticework.accuracy import SHARE, approximate_functions, loss, scores_of
 from latticework.accuracy.agreement import FREE_DEGREES, DegreeOptions
+from latticework.approx.channel_samples import MARGIN
 from latticework.codegen.generate import generate
 from latticework.compiler.assemble import to_exact_plan, to_plan
 from latticework.compiler.noisy_code import NoisyCode
@@ -107,7 +108,9 @@ def to_polynomials(
     most_levels: int | None = None,
     labels: Any = None,
     num_given: int | None = None,
+    num_rows: int | None = None,
     assumed: bool = False,
+    margin: float = MARGIN,
     degrees: DegreeOptions = FREE_DEGREES,
     on_event: OnEvent | None = None,
 ) -> TracedProgram:
@@ -116,17 +119,19 @@ def to_polynomials(
     most_levels  that any ring has
     labels       of calibration rows, to be scored by
     num_given    samples that the user gave; those after them are what is fed to later runs
+    num_rows     of data that the user gave, where samples have some repeatedly
+    margin       by this part of what calibration reached, ranges of functions go further on each side
     assumed      the samples are stand-ins, so they say nothing about the ranges of functions
     degrees      what is asked of functions that have no degree of their own
     raises       as `accuracy.approximate_functions` and `accuracy.scores_of`
     """
-    module = expand_softmax(tabulate(module, samples[0]), samples, assumed=assumed)
+    module = expand_softmax(tabulate(module, samples[0]), samples, assumed=assumed, margin=margin)
     given = samples[:num_given]
     samples, held = degrees.parted(samples)
-    calibrated = module if assumed else calibrate(module, samples)
+    calibrated = module if assumed else calibrate(module, samples, margin=margin, num_rows=num_rows)
     exact, agreement = degrees.applied(calibrated, samples, held)
     found = approximate_functions(exact, samples, precision_bits, most_levels)
-    made = calibrate(found.module, samples, assumed=True) if assumed else found.module
+    made = calibrate(found.module, samples, margin=margin, assumed=True) if assumed else found.module
     scores = None if labels is None else scores_of(exact, made, given, labels)
     told = loss(found, precision_bits, SHARE, scores, agreement) if found.is_lossy else ""
     tidy = run_passes(made, TENSOR_PASSES, on_event=on_event)

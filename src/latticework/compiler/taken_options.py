@@ -19,6 +19,8 @@ from latticework.interop.heir import HeirProgram
 from latticework.model import Model
 from latticework.owner import OwnerStages
 
+MOST_MARGIN = 100  # times the range seen
+
 
 class Kind(Enum):
     """A kind of program, and what it is called."""
@@ -64,11 +66,21 @@ def _none_or(*kinds: type) -> Callable[[Any], bool]:
     return lambda value: value is None or isinstance(value, kinds)
 
 
+def _is_margin(value: Any) -> bool:
+    return (
+        isinstance(value, int | float | np.integer | np.floating) and not _is_flag(value) and 0 <= value <= MOST_MARGIN
+    )
+
+
 _FLAG = (_is_flag, "True or False")
 _CALIBRATED = "functions are approximated on arrays alone: leave it out"
 _EXACT = "results under CKKS are real numbers, and none wraps around: leave it out"
 _LANES = "arrays have layouts and no lanes: leave it out"
 _OWNER = "compute what comes before encryption and after decryption yourself: leave it out"
+_MARGIN = (
+    f"the part of the range seen by which functions are approximated beyond it on each side, from 0 to {MOST_MARGIN}, "
+    "such as 0.5"
+)
 _BOOTSTRAPS = "it has no bootstraps: leave it out"
 
 OPTIONS: dict[str, CompileOption] = {
@@ -108,6 +120,7 @@ OPTIONS: dict[str, CompileOption] = {
     "scale_columns": CompileOption(
         (Kind.ARRAYS,), _OWNER, _none_or(bool, np.bool_), "True or False, or None to leave it to the program"
     ),
+    "margin": CompileOption((Kind.ARRAYS,), _CALIBRATED, _is_margin, _MARGIN),
     "bootstrap": CompileOption((Kind.ARRAYS, Kind.HEIR), _BOOTSTRAPS),
     "bootstrap_set": CompileOption((Kind.ARRAYS, Kind.HEIR), _BOOTSTRAPS),
     "batch": CompileOption(WRITTEN, "it was compiled by HEIR, with its slots in it: leave it out"),

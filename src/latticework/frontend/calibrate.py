@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.approx.channel_samples import MOST_CHANNELS, ChannelSamples, channel_samples, telling_axis
+from latticework.approx.channel_samples import MARGIN, MOST_CHANNELS, ChannelSamples, channel_samples, telling_axis
 from latticework.approx.chebyshev import Interval
+from latticework.approx.few_runs import ExtremesSeen
 from latticework.approx.functions import function_of
 from latticework.approx.tails import TailsSeen
 from latticework.dialects.scalar import GroupType
@@ -46,9 +47,10 @@ class _Seen:
     lowest: npt.NDArray[np.float64] | None = None  # of each element
     highest: npt.NDArray[np.float64] | None = None
     tails: TailsSeen = field(default_factory=lambda: TailsSeen(MOST_CHANNELS))
+    extremes: ExtremesSeen = field(default_factory=ExtremesSeen)
 
-    def add(self, array: npt.NDArray[np.float64], keep: int) -> None:
-        """Take note of an array, and keep at most `keep` of its elements, others every time."""
+    def add(self, array: npt.NDArray[np.float64], keep: int, sample: int, rows: int | None) -> None:
+        """Take note of an array, and keep at most `keep` of its elements, others every time; by rows along an axis."""
         self.lo = min(self.lo, float(array.min()))
         self.hi = max(self.hi, float(array.max()))
         if keep:
@@ -60,8 +62,15 @@ class _Seen:
             self.lowest = np.minimum(array if self.lowest is None else self.lowest, array)
             self.highest = np.maximum(array if self.highest is None else self.highest, array)
             self.tails.add(array)
+            self._add_extremes(array if rows is None else np.moveaxis(array, rows, 0), sample, by_row=rows is not None)
 
-    def channels(self, rows: int | None) -> ChannelSamples | None:
+    def _add_extremes(self, array: npt.NDArray[np.float64], sample: int, *, by_row: bool) -> None:
+        each = array.reshape(len(array) if by_row else 1, -1)
+        low, high = each.min(axis=1), each.max(axis=1)
+        for row in {*np.argsort(low, kind="stable")[:2].tolist(), *np.argsort(-high, kind="stable")[:2].tolist()}:
+            self.extremes.add(sample * len(each) + row, float(low[row]), float(high[row]))
+
+    def channels(self, rows: int | None, margin: float) -> ChannelSamples | None:
         """Along the axis on which ranges differ most, if they do; `rows` is that of the rows of a batch."""
         if self.lowest is None or self.highest is None:
             return None
@@ -69,34 +78,38 @@ class _Seen:
         if axis is None:
             return None
         return channel_samples(
-            axis, self.lowest, self.highest, np.concatenate(self.elements), np.concatenate(self.places)
+            axis, self.lowest, self.highest, np.concatenate(self.elements), np.concatenate(self.places), margin
         )
 
 
 def calibrate(
-    module: Module, samples: Sequence[Sample], *, margin: float = 0.1, max_samples: int = 4096, assumed: bool = False
-) -> Module:
+    module: Module, samples: Sequence[Sample], *, margin: float = MARGIN, max_samples: int = 4096,
+    assumed: bool = False, num_rows: int | None = None,
+) -> Module:  # fmt: skip
     """Run the module on samples; returns a copy that knows the magnitudes.
 
     samples  dictionaries, input name -> array (or integer); at most `max_samples`, evenly spaced, are run, fewer if
              loops make many turns
     assumed  they are stand-ins, which say nothing about ranges
     margin   by this part of the range seen, intervals reach further on each side
+    num_rows  of what the user gave, each an input of the program or a row of one, where samples have some repeatedly
     returns  Origin.max_abs of every value set to what was seen; every tensor.apply without an interval given one
     raises   RangeError where data leave the range the user gave; ShapeError for samples that do not fit
     """
     module = module.clone()
-    seen = _run(module, samples, max_samples)
+    batch = batch_of(module) if any(op.spec is APPLY.spec for op in module.walk()) else None
+    rows = {} if batch is None else row_axes(module, batch.inputs)
+    seen, num_run = _run(module, samples, max_samples, rows)
+    num_run *= batch.rows if batch is not None and batch.inputs else 1
+    num_rows = num_run if num_rows is None else min(num_rows, num_run)
     for value, facts in seen.items():
         largest = max(abs(facts.lo), abs(facts.hi))
         origin = value.origin or Origin("", value.owner.loc if isinstance(value.owner, Op) else Loc.unknown())
         value.origin = replace(origin, max_abs=largest)
-    batch = batch_of(module) if any(op.spec is APPLY.spec for op in module.walk()) else None
-    rows = {} if batch is None else row_axes(module, batch.inputs)
     for op in module.walk():
         facts_of_operand = seen.get(op.operands[0]) if op.operands else None
         if facts_of_operand is not None and op.spec is APPLY.spec:
-            _calibrate_activation(op, facts_of_operand, margin, rows.get(op.operands[0]), assumed)
+            _calibrate_activation(op, facts_of_operand, margin, rows.get(op.operands[0]), num_rows, assumed)
         if facts_of_operand is not None and op.spec is POLYNOMIAL.spec:
             _calibrate_polynomial(op, facts_of_operand, margin, assumed)
     return module
@@ -112,7 +125,10 @@ def input_ranges(module: Module, samples: Sequence[Sample]) -> dict[str, Interva
     return ranges
 
 
-def _run(module: Module, samples: Sequence[Sample], max_samples: int) -> dict[Value, _Seen]:
+def _run(
+    module: Module, samples: Sequence[Sample], max_samples: int, rows: Mapping[Value, int]
+) -> tuple[dict[Value, _Seen], int]:
+    """What passed through every value, and on how many samples."""
     if not len(samples):
         raise RangeError("calibrate: there are no samples; give at least one set of inputs")
     seen: dict[Value, _Seen] = {}
@@ -129,15 +145,16 @@ def _run(module: Module, samples: Sequence[Sample], max_samples: int) -> dict[Va
             if isinstance(value.owner, Op) and value.owner.spec is APPLY.spec:
                 _refuse_arguments(value.owner, seen[value.owner.operands[0]], number)
             raise _not_finite(value, number)
-        seen.setdefault(value, _Seen()).add(array, keep if value in activations else 0)
+        seen.setdefault(value, _Seen()).add(array, keep if value in activations else 0, number, rows.get(value))
 
-    for number, sample in _space_out(samples, max_samples):
+    chosen = list(_space_out(samples, max_samples))
+    for number, sample in chosen:
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 interpret(module, sample, on_value=note)
         except ShapeError as error:
             raise ShapeError(f"calibrate: sample {number}: {error.message}", at=error.at) from None
-    return seen
+    return seen, len(chosen)
 
 
 def _not_finite(value: Value, sample: int) -> RangeError:
@@ -169,8 +186,11 @@ def _space_out(samples: Sequence[Sample], count: int) -> Iterator[tuple[int, Sam
     return ((int(number), samples[number]) for number in numbers)
 
 
-def _calibrate_activation(op: Op, seen: _Seen, margin: float, rows: int | None, assumed: bool) -> None:
+def _calibrate_activation(
+    op: Op, seen: _Seen, margin: float, rows: int | None, num_rows: int, assumed: bool
+) -> None:  # fmt: skip
     function = function_of(op.attrs["function"])
+    is_stated = op.attrs["interval"] is not None and op.attrs["tails"] is None
     if function.gap and seen.nearest < function.gap:
         raise RangeError(
             f"{function.name}: calibration data come within {seen.nearest:.3g} of 0, inside gap={function.gap:g}, "
@@ -182,7 +202,7 @@ def _calibrate_activation(op: Op, seen: _Seen, margin: float, rows: int | None, 
     if interval is None:
         op.attrs["interval"] = wide
         if not function.gap and not is_direct(op.operands[0]):  # clients keep all of an input within one range
-            op.attrs["channels"] = seen.channels(rows)
+            op.attrs["channels"] = seen.channels(rows, margin)
     elif seen.lo < interval[0] or seen.hi > interval[1]:
         given = outside(seen.lo, seen.hi, interval[0], interval[1], shown=4)
         raise RangeError(
@@ -195,7 +215,9 @@ def _calibrate_activation(op: Op, seen: _Seen, margin: float, rows: int | None, 
     op.attrs["samples"] = tuple(float(x) for x in quantiles)
     channels = op.attrs["channels"]
     if not assumed:
-        op.attrs["tails"] = (seen.tails.along(None), None if channels is None else seen.tails.along(channels.axis))
+        extremes = None if is_stated else seen.extremes.of(num_rows)
+        whole = replace(seen.tails.along(None), extremes=extremes)
+        op.attrs["tails"] = (whole, None if channels is None else seen.tails.along(channels.axis))
 
 
 def _calibrate_polynomial(op: Op, seen: _Seen, margin: float, assumed: bool) -> None:

@@ -66,6 +66,20 @@ def samples_of(program: Program, module: Module, data: Any, batch: Batch | None 
     return with_fewer_turns(module, samples, limits)
 
 
+def rows_given(program: Program, module: Module, data: Any, batch: Batch | None) -> int:
+    """How many inputs of the program calibration data hold; of a program with a batch axis, how many rows of these."""
+    types = {n: v.type for n, v in zip(module.input_names, module.inputs, strict=True)}
+    ranks = {name: kind.rank for name, kind in types.items() if isinstance(kind, TensorType)}
+    counts, given = [1], _by_name(program, list(ranks), data)
+    for name, rank in ranks.items():
+        shape, with_rows = np.shape(in_numpy(given[name])), _is_batched(name, batch)
+        if len(shape) > rank:
+            counts.append(shape[0] * (shape[1] if with_rows else 1))
+        elif with_rows:
+            counts.append(shape[0])
+    return max(counts)
+
+
 def repeated_rows(program: Program, module: Module, data: Any, batch: Batch) -> int:
     """How many rows there are, if they are fewer than a batch has and so were repeated; else 0."""
     types = {n: v.type for n, v in zip(module.input_names, module.inputs, strict=True)}

@@ -23,6 +23,7 @@ from math import ceil, exp, isfinite, log, log2
 import numpy as np
 import numpy.typing as npt
 
+from latticework.approx.channel_samples import MARGIN
 from latticework.approx.chebyshev import Interval
 from latticework.approx.degrees import least_degree
 from latticework.approx.functions import FUNCTIONS
@@ -43,7 +44,6 @@ from latticework.ops.sub import SUB
 from latticework.ops.sum import SUM
 from latticework.words.figures import outside
 
-MARGIN = 0.1  # of the logarithm of its range, by which a sum may leave what calibration saw
 LEAST_CENTRING = 16  # samples from which places have means of their own
 _TOLERANCE = 2.0**-14  # at which ways are compared
 
@@ -69,16 +69,19 @@ class SoftmaxWay:
     factor: npt.NDArray[np.float64] | None = None
 
 
-def expand_softmax(module: Module, samples: Sequence[Sample], *, assumed: bool = False) -> Module:
+def expand_softmax(
+    module: Module, samples: Sequence[Sample], *, assumed: bool = False, margin: float = MARGIN
+) -> Module:
     """Take every tensor.softmax apart.
 
     assumed  samples are stand-ins: ranges are those that users give
+    margin   by this part of what calibration saw, ranges reach further on each side; of sums, of its logarithm
     raises   RangeError where a range is not known, or data leave the one that was given
     """
     found = [op for op in module.walk() if op.spec is SOFTMAX.spec]
     if not found:
         return module
-    ways = _ways(module, found, samples, assumed)
+    ways = _ways(module, found, samples, assumed, margin)
 
     def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
         if op.spec is not SOFTMAX.spec:
@@ -93,31 +96,31 @@ def expand_softmax(module: Module, samples: Sequence[Sample], *, assumed: bool =
     return made
 
 
-def best_way(interval: Interval, sums: Sequence[Interval], count: int) -> SoftmaxWay:
+def best_way(interval: Interval, sums: Sequence[Interval], count: int, margin: float = MARGIN) -> SoftmaxWay:
     """The way of the fewest levels.
 
     interval  of the operand;  sums  logarithms of the sums of exp(x / 2^k) of up to `count` elements, for every k
     """
-    return min((_way(interval, sums[k], count, k) for k in range(len(sums))), key=lambda way: way.levels)
+    return min((_way(interval, sums[k], count, k, margin) for k in range(len(sums))), key=lambda way: way.levels)
 
 
-def _way(interval: Interval, sums: Interval, count: int, k: int) -> SoftmaxWay:
-    shift, range_of_sums = _up_to_one(sums)
+def _way(interval: Interval, sums: Interval, count: int, k: int, margin: float) -> SoftmaxWay:
+    shift, range_of_sums = _up_to_one(sums, margin)
     exponents = interval[0] / 2**k - shift, interval[1] / 2**k - shift
     return SoftmaxWay(k, shift, exponents, range_of_sums, count, _levels(exponents, range_of_sums, count, k))
 
 
-def centred_way(seen: SeenLogits, count: int, is_masked: bool) -> SoftmaxWay | None:
+def centred_way(seen: SeenLogits, count: int, is_masked: bool, margin: float = MARGIN) -> SoftmaxWay | None:
     """The way of the fewest levels around what is expected at each place; None of too few samples to expect anything.
 
     is_masked  elements are multiplied by a public mask in any case
     """
     if seen.values is None or seen.count < LEAST_CENTRING:
         return None
-    mean, rest = seen.values.mean(seen.count), FUNCTIONS["exp"].widened(*seen.values.rest(seen.count), MARGIN)
+    mean, rest = seen.values.mean(seen.count), FUNCTIONS["exp"].widened(*seen.values.rest(seen.count), margin)
     found = []
     for k, sums in enumerate(seen.sums):
-        above, range_of_sums = _up_to_one(sums.rest(seen.count))
+        above, range_of_sums = _up_to_one(sums.rest(seen.count), margin)
         top = rest[1] / 2**k  # exponentials are at most 1
         exponents = rest[0] / 2**k - top, 0.0
         levels = _levels(exponents, range_of_sums, count, k) + (not is_masked)
@@ -127,9 +130,9 @@ def centred_way(seen: SeenLogits, count: int, is_masked: bool) -> SoftmaxWay | N
     return min(found, key=lambda way: way.levels)
 
 
-def _up_to_one(sums: Interval) -> tuple[float, Interval]:
+def _up_to_one(sums: Interval, margin: float) -> tuple[float, Interval]:
     """What is subtracted from logarithms of sums, and the range of sums that are then at most 1."""
-    wide = MARGIN * max(sums[1] - sums[0], 0.1)
+    wide = margin * max(sums[1] - sums[0], 0.1)
     shift = sums[1] + wide
     return shift, (exp(max(sums[0] - wide - shift, -600.0)), 1.0)
 
@@ -148,7 +151,9 @@ def _depth(name: str, interval: Interval, size: float) -> int:
     return ceil(log2(degree + 1)) if isfinite(degree) else 1 << 20
 
 
-def _ways(module: Module, found: Sequence[Op], samples: Sequence[Sample], assumed: bool) -> dict[Op, SoftmaxWay]:
+def _ways(
+    module: Module, found: Sequence[Op], samples: Sequence[Sample], assumed: bool, margin: float
+) -> dict[Op, SoftmaxWay]:
     operands = {op.operands[0]: op for op in found}
     seen = {op: SeenLogits() for op in found}
 
@@ -162,7 +167,7 @@ def _ways(module: Module, found: Sequence[Op], samples: Sequence[Sample], assume
         with np.errstate(over="ignore", invalid="ignore"):
             for sample in samples:
                 interpret(module, sample, on_value=note)
-    return {op: _choose(op, seen[op], assumed, _counts(module, op)) for op in found}
+    return {op: _choose(op, seen[op], assumed, _counts(module, op), margin) for op in found}
 
 
 def _kept(module: Module, op: Op) -> npt.NDArray[np.float64] | None:
@@ -183,7 +188,7 @@ def _counts(module: Module, op: Op) -> tuple[int, int]:
     return int(counts.min()), int(counts.max())
 
 
-def _choose(op: Op, seen: SeenLogits, assumed: bool, counts: tuple[int, int]) -> SoftmaxWay:
+def _choose(op: Op, seen: SeenLogits, assumed: bool, counts: tuple[int, int], margin: float) -> SoftmaxWay:
     given: Interval | None = op.attrs["interval"]
     around = None
     lo, hi = (0.0, 0.0) if seen.values is None else seen.values.range
@@ -194,8 +199,8 @@ def _choose(op: Op, seen: SeenLogits, assumed: bool, counts: tuple[int, int]) ->
                 "lw.softmax(x, range=(-8, 8))",
                 at=op.loc,
             )
-        given = FUNCTIONS["exp"].widened(lo, hi, MARGIN)
-        around = centred_way(seen, counts[1], len(op.operands) > 1)
+        given = FUNCTIONS["exp"].widened(lo, hi, margin)
+        around = centred_way(seen, counts[1], len(op.operands) > 1, margin)
     elif not assumed and seen.values is not None and (lo < given[0] or hi > given[1]):
         shown = outside(lo, hi, given[0], given[1], shown=4)
         raise RangeError(
@@ -207,7 +212,7 @@ def _choose(op: Op, seen: SeenLogits, assumed: bool, counts: tuple[int, int]) ->
     if assumed:
         least, most = map(log, counts)
         sums = [(given[0] / 2**k + least, given[1] / 2**k + most) for k in range(MOST_SQUARINGS + 1)]
-    plain = best_way(given, sums, counts[1])
+    plain = best_way(given, sums, counts[1], margin)
     return plain if around is None or plain.levels <= around.levels else around
 
 
@@ -216,14 +221,14 @@ def _apart(
     mask: npt.NDArray[np.float64] | None,
 ) -> Value:  # fmt: skip
     """The operations of one softmax; elements that do not count become 0 once, and stay so."""
-    (x, *kept), axis, degree = values, op.attrs["axis"], op.attrs["degree"]
+    (x, *kept), axis, degree, is_given = values, op.attrs["axis"], op.attrs["degree"], op.attrs["interval"] is not None
 
     def public(value: float | npt.NDArray[np.float64]) -> Value:
         array = np.asarray(value, dtype=np.float64)
         return builder.build(CONSTANT.spec, [], source=sources.add_source(array), shape=array.shape)
 
     def applied(name: str, value: Value, interval: Interval) -> Value:
-        unknown = dict.fromkeys(("samples", "channels", "tails"))
+        unknown = {"samples": None, "channels": None, "tails": None if is_given else ()}
         attrs = {"function": FUNCTIONS[name], "degree": degree, "interval": interval, **unknown}
         return builder.build(APPLY.spec, [value], **attrs)
 

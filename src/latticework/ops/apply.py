@@ -24,7 +24,7 @@ Interval = tuple[float, float]
 
 def shape(
     a: Shape, *, function: object, degree: int | None, interval: Interval | None, samples: tuple[float, ...] | None,
-    channels: ChannelSamples | None, tails: tuple[Tails, Tails | None] | None,
+    channels: ChannelSamples | None, tails: tuple[Tails, Tails | None] | tuple[()] | None,
 ) -> Shape:  # fmt: skip
     """Shape of the operand.
 
@@ -33,7 +33,8 @@ def shape(
     interval  where it will; None until calibration or the user says
     samples   values the operand takes, for a fit weighted by them; None if not calibrated
     channels  the same along an axis of it, where ranges differ much; None if they do not, or are not known
-    tails     how far runs of calibration went, of the whole operand and by channel; None if not calibrated
+    tails     how far runs of calibration went, of the whole operand and by channel; None if not calibrated, () if not
+              although the interval is from calibration
     """
     check_degree(function_of(function), degree)  # type: ignore[arg-type]
     return a

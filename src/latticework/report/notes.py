@@ -81,7 +81,10 @@ def plan_notes(plan: Plan, cost: CostEstimate, model: CostModel) -> list[str]:
 def _leaving_note(a: Approximation) -> str:
     """How often, where calibration tells."""
     if a.leaving is None:
-        return "How often is not known: calibration tells too little."
+        return (
+            "How often is not known: calibration has fewer than 16 runs. Of n runs about 2 in n + 1 others go beyond "
+            "what all of them reach."
+        )
     channel = ", or out of the part of it that its channel has a polynomial for" if a.form else ""
     often = leaving_text(a.may_leave, a.leaving)
     return f"Of inputs like those of calibration, {often} is estimated to do so{channel}, by their tails."

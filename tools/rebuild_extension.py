@@ -133,9 +133,10 @@ def _holder(lock: os.stat_result) -> str:
 def _rebuild(tree: Path, build: Path, changed: list[str], what: str) -> None:
     cmake = _checked_tools(tree, build, what)
     print(f"latticework: compiling its extension for {_listed(changed)}", file=sys.stderr, flush=True)
+    compile_ = [cmake, "--build", str(build), *(["--clean-first"] if _looks_built(tree, build, changed) else [])]
     install = [cmake, "--install", str(build), "--prefix", str(build / SITE)]
     with recorded(tree, build):
-        for command in ([cmake, "--build", str(build)], install):
+        for command in (compile_, install):
             done = _run(command)
             if done.returncode:
                 print(done.stdout, file=sys.stderr)
@@ -143,6 +144,19 @@ def _rebuild(tree: Path, build: Path, changed: list[str], what: str) -> None:
                     f"{what}; cmake {command[1]} failed with status {done.returncode}, for what is printed above. Mend "
                     f"it, or install the tree anew: {tree}/tools/setup"
                 )
+
+
+def _looks_built(tree: Path, build: Path, changed: list[str]) -> bool:
+    """Whether a source changed to one that is older than the last build, such as a copy that keeps its time.
+
+    Build tools compare times alone and would leave such a source out.
+    """
+    try:
+        built = (build / _BUILT_FROM).stat().st_mtime_ns
+    except FileNotFoundError:
+        return False
+    found = [tree / name for name in changed]
+    return any(path.is_file() and path.stat().st_mtime_ns < built for path in found)
 
 
 def _checked_tools(tree: Path, build: Path, what: str) -> str:

@@ -100,6 +100,8 @@ def test_an_import_compiles_when_something_changed_and_only_then(editable, capsy
     editable.import_it()
     named = {"added": "cpp/c.cpp", "removed": "cpp/b.cpp", "lost": "not there", "stopped": "was not finished"}
     assert named.get(change, "cpp/a.cpp") in capsys.readouterr().err
+    # build tools compare times alone: an older source is compiled only if everything is
+    assert ("--clean-first" in (editable.build / "calls").read_text()) == (change == "older")
     assert editable.core.read_text() == (editable.tree / "cpp/a.cpp").read_text()
     before = editable.files()
     editable.import_it()

@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path
 
 import hostile_files as hostile
+import hostile_onnx as onnx_made
 import numpy as np
 import pytest
 from onnx import TensorProto
@@ -31,17 +32,17 @@ def test_all_hostile_files_are_refused(start_python) -> None:
 
 
 FAST = {
-    "empty loop": (hostile.read_onnx, lambda: hostile.loop(hostile.graph([], hostile.STATE, hostile.AFTER))),
-    "nested loops": (hostile.read_onnx, lambda: hostile.nested_loops(6, 100)),
-    "empty scan": (hostile.read_onnx, lambda: hostile.scan(2**26)),
-    "call tree": (hostile.read_onnx, lambda: hostile.call_tree(49)),
-    "branches that call": (hostile.read_onnx, lambda: hostile.if_tree(40)),
-    "dims": (hostile.read_onnx, lambda: hostile.tensor(0, 2**62, 2**62)),
-    "message": (hostile.read_onnx, lambda: hostile.deep_message(500)),
-    "einsum": (hostile.read_onnx, lambda: hostile.added(
-        hostile.node("Einsum", ["u"] * 4, ["k"], equation="a,b,c,d->"), arrays=[hostile.const("u", np.ones(3000, "f4"))])),
-    "directed acyclic graph": (hostile.read_trees, lambda: hostile.dag(4, 11)),
-    "one root many times": (hostile.read_trees, lambda: hostile.tree_ensemble([0] * 1000, [0], [-1])),
+    "empty loop": (hostile.read_onnx, lambda: onnx_made.loop(onnx_made.graph([], onnx_made.STATE, onnx_made.AFTER))),
+    "nested loops": (hostile.read_onnx, lambda: onnx_made.nested_loops(6, 100)),
+    "empty scan": (hostile.read_onnx, lambda: onnx_made.scan(2**26)),
+    "call tree": (hostile.read_onnx, lambda: onnx_made.call_tree(49)),
+    "branches that call": (hostile.read_onnx, lambda: onnx_made.if_tree(40)),
+    "dims": (hostile.read_onnx, lambda: onnx_made.tensor(0, 2**62, 2**62)),
+    "message": (hostile.read_onnx, lambda: onnx_made.deep_message(500)),
+    "einsum": (hostile.read_onnx, lambda: onnx_made.added(
+        onnx_made.node("Einsum", ["u"] * 4, ["k"], equation="a,b,c,d->"), arrays=[onnx_made.const("u", np.ones(3000, "f4"))])),
+    "directed acyclic graph": (hostile.read_trees, lambda: onnx_made.dag(4, 11)),
+    "one root many times": (hostile.read_trees, lambda: onnx_made.tree_ensemble([0] * 1000, [0], [-1])),
     "empty loop of HEIR": (hostile.read_heir, lambda: hostile.heir(main=hostile.heir_loop(2**60))),
     "empty loop of a client": (hostile.read_heir, lambda: hostile.heir(decrypt=hostile.heir_loop(2**60))),
     "computed end": (hostile.read_heir, lambda: hostile.heir(encrypt=hostile.heir_loop(2**30, computed=True))),
@@ -91,14 +92,15 @@ def test_arrays_that_are_given_back_are_not_counted() -> None:
 
 
 def test_limits_of_onnx_files_can_be_raised() -> None:
-    turns = hostile.loop(
-        hostile.graph([hostile.node("Neg", ["s"], ["w"])], hostile.STATE, (hostile.AFTER[0], ("w", 1, None))), 101
+    turns = onnx_made.loop(
+        onnx_made.graph([onnx_made.node("Neg", ["s"], ["w"])], onnx_made.STATE, (onnx_made.AFTER[0], ("w", 1, None))),
+        101,
     )
     with pytest.raises(ShapeError, match=r"more than 100 steps .*limits=lw.ReadingLimits\(work="):
         lw.from_onnx(turns, limits=lw.ReadingLimits(work=10_000))
     x = np.array([[1.0, -2.0, 3.0, 0.5]])
     np.testing.assert_array_equal(lw.from_onnx(turns, limits=lw.ReadingLimits(work=20_000))(x), -x)
-    calls = hostile.call_tree(6)
+    calls = onnx_made.call_tree(6)
     with pytest.raises(FormatError, match="more than 20 nodes, with functions unfolded"):
         lw.from_onnx(calls, limits=lw.ReadingLimits(work=800))
     with pytest.raises(FormatError, match="nested too deeply"):
@@ -110,16 +112,16 @@ def test_limits_of_onnx_files_can_be_raised() -> None:
 
 def test_loops_that_end_by_their_condition_may_say_any_number_of_turns() -> None:
     """As exporters write `while`: a number of turns that is never reached."""
-    body = hostile.graph(
-        [hostile.node("Less", ["i", "far"], ["go"]), hostile.node("Neg", ["s"], ["w"])],
-        hostile.STATE, (("go", TensorProto.BOOL, []), ("w", TensorProto.FLOAT, None)))  # fmt: skip
-    program = lw.from_onnx(hostile.loop(body, 2**63 - 1, extra=[hostile.const("far", 3, np.int64)]))
+    body = onnx_made.graph(
+        [onnx_made.node("Less", ["i", "far"], ["go"]), onnx_made.node("Neg", ["s"], ["w"])],
+        onnx_made.STATE, (("go", TensorProto.BOOL, []), ("w", TensorProto.FLOAT, None)))  # fmt: skip
+    program = lw.from_onnx(onnx_made.loop(body, 2**63 - 1, extra=[onnx_made.const("far", 3, np.int64)]))
     np.testing.assert_array_equal(program(np.ones((1, 4))), np.ones((1, 4)))  # four turns
 
 
 def test_models_are_read_from_paths_bytes_and_open_files(tmp_path) -> None:
     for data, read, ending in (
-        (hostile.long_chain(3), lw.from_onnx, "onnx"),
+        (onnx_made.long_chain(3), lw.from_onnx, "onnx"),
         (hostile.heir(), lw.from_heir, "mlir"),
     ):
         path = tmp_path / f"model.{ending}"

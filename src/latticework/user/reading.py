@@ -24,7 +24,7 @@ MOST_SECRET = 1 << 26  # elements of an array that is encrypted: thousands of ci
 BYTES_OF_ELEMENT = 24  # of float64, with the copies that a step makes of it
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReadingLimits:
     """What reading a file may take, and each run of the program that it describes.
 
@@ -46,6 +46,10 @@ class ReadingLimits:
             value = getattr(self, each.name)
             if isinstance(value, bool) or not hasattr(value, "__index__") or operator.index(value) < 1:
                 raise UserError(f"ReadingLimits: {each.name}={value!r}; give a whole number from 1 on")
+
+    def __repr__(self) -> str:
+        changed = (f"{f.name}={getattr(self, f.name)}" for f in fields(self) if getattr(self, f.name) != f.default)
+        return f"ReadingLimits({', '.join(changed)})"
 
 
 DEFAULTS = ReadingLimits()

@@ -191,7 +191,7 @@ class Reader:
             )  # fmt: skip
         if len(numbers) not in (1, size):
             raise UserError(f"{tokens.name}:{line}: {len(numbers)} numbers for a constant of shape {kind.shape}")
-        made = hold(np.empty(kind.shape, dtype=np.int64 if kind.is_integer else np.float64))
+        made: npt.NDArray[Any] = hold(np.empty(kind.shape, dtype=np.int64 if kind.is_integer else np.float64))
         made[...] = numbers if len(numbers) == 1 and size != 1 else numbers.reshape(kind.shape)
         made.flags.writeable = False
         return made

@@ -9,7 +9,7 @@ from tiny_plans import CHAIN, N, counted_plan, loop_plan
 
 from latticework import _core
 from latticework.analysis.estimate import estimate
-from latticework.cost import UNITS, CostModel, Shape, default_table, parse_table, work
+from latticework.cost import UNITS, CostModel, Shape, default_table, parse_table, read_table, work
 from latticework.cost.table import shipped_table
 from latticework.errors import FormatError
 from latticework.params import bootstrap_chain
@@ -189,13 +189,23 @@ def test_hash_names_the_content():
         ({"source": "guessed"}, "guessed"),
         ({"overhead": {"add": 0}}, "0"),
         ({"threads": "many"}, "many"),
+        ({"threads": 1 << 30}, "1073741824 is not a whole number from 0 to 1048576"),
+        ({"overhead": {"add": 10**400}}, "too large"),
+        ({"parallel": {"overhead": {"add": 10**400}}}, "too large"),
     ],
 )
 def test_bad_tables_are_refused(change, named):
     with pytest.raises(FormatError, match=named):
         parse_table(json.dumps(TABLE | change))
-    with pytest.raises(FormatError, match="JSON"):
-        parse_table("{")
+
+
+@pytest.mark.parametrize(
+    "data", [b"{", b"", b"[" * 100_000, b"\xff\xfe", b"\xef\xbb\xbf{}", b'{"format": ' + b"9" * 5000 + b"}"]
+)
+def test_files_that_are_no_tables_are_refused(tmp_path, data):
+    (tmp_path / "table.json").write_bytes(data)
+    with pytest.raises(FormatError, match=r"table.json: not JSON"):
+        read_table(tmp_path / "table.json")
 
 
 def test_shipped_table():

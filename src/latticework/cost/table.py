@@ -18,6 +18,8 @@ FORMAT = 1
 SOURCES = ("measured", "published")
 
 
+MAX_WHOLE = 1 << 20  # limbs, digits, slots, threads and ring degrees are fewer: lists of so many may be made
+
 THREE_POLYS = ("relinearize",)
 
 
@@ -105,7 +107,7 @@ def parse_table(text: str, name: str = "cost table") -> CostTable:
     """
     try:
         content = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise FormatError(f"{name}: not JSON: {error}; give a table that `latticework measure` wrote") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FormatError(f"{name}: not a cost table of format {FORMAT}")
@@ -127,7 +129,7 @@ def parse_table(text: str, name: str = "cost table") -> CostTable:
         )
     except KeyError as error:
         raise FormatError(f"{name}: field {error} is missing") from None
-    except (TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
         raise FormatError(f"{name}: {error}") from None
 
 
@@ -136,7 +138,11 @@ def read_table(path: Path) -> CostTable:
 
     raises  FormatError, OSError
     """
-    return parse_table(path.read_text(encoding="utf-8"), str(path))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path}: not JSON: {error}; give a table that `latticework measure` wrote") from None
+    return parse_table(text, str(path))
 
 
 def default_table() -> CostTable:
@@ -199,8 +205,8 @@ def _one_of(allowed: tuple[str, ...], value: object) -> str:
 
 
 def _whole(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"{value!r} is not a whole number")
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_WHOLE:
+        raise ValueError(f"{value!r:.60} is not a whole number from 0 to {MAX_WHOLE}")
     return value
 
 

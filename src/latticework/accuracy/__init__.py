@@ -11,16 +11,27 @@ have kinks, and one level more in every second program. What the last step of a 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from latticework.accuracy.degrees import choose_degrees
 from latticework.accuracy.effects import Effects, stages_of, with_error, with_polynomials
-from latticework.accuracy.levels import least_levels
+from latticework.accuracy.guess import OFF, DepthGuess
+from latticework.accuracy.levels import LevelRoom, least_levels
 from latticework.accuracy.scores import scores_of
 from latticework.accuracy.uses import ApproximatedProgram, Fitted, FloatArray, FunctionUse, StandIn, uses_of
 from latticework.accuracy.vanishing import sizes_to_compare_with, without_rounding
-from latticework.accuracy.words import FunctionsTooDeepError, divergence, form_words, loss, refusal, too_deep
+from latticework.accuracy.words import (
+    FunctionsTooDeepError,
+    OperatorAt,
+    TooDeep,
+    divergence,
+    form_words,
+    loss,
+    refusal,
+    with_pools,
+)
 from latticework.frontend.samples import Sample
 from latticework.ir import Module
 
@@ -29,11 +40,13 @@ __all__ = [
     "ApproximatedProgram",
     "Fitted",
     "FunctionsTooDeepError",
+    "LevelRoom",
     "StandIn",
     "approximate_functions",
     "loss",
     "scores_of",
     "sizes_to_compare_with",
+    "with_pools",
     "without_rounding",
 ]
 
@@ -44,12 +57,17 @@ VANISHING = 2.0**-60  # outputs smaller than this part of the largest have no re
 
 
 def approximate_functions(
-    module: Module, samples: Sequence[Sample], precision_bits: float, most_levels: int | None = None
+    module: Module,
+    samples: Sequence[Sample],
+    precision_bits: float,
+    room: LevelRoom | None = None,
+    operator_at: OperatorAt = lambda _loc: "",
 ) -> ApproximatedProgram:
     """Replace every function by a polynomial, of the degree that was given or of the lowest that is precise enough.
 
     module       calibrated: every function has an interval
-    most_levels  that any ring has at this precision
+    room         for levels at this precision; None: whatever it takes
+    operator_at  what an imported model calls what is computed at a place
     raises       RangeError where an interval is missing; PrecisionError where no affordable degrees are precise enough,
                  and where those that were given leave no numbers as results
     """
@@ -57,6 +75,7 @@ def approximate_functions(
     if not uses:
         nothing = np.zeros(len(module.outputs))
         return ApproximatedProgram(module, [], nothing, nothing, nothing, is_lossy=False)
+    guess = _guess(module, uses, samples, precision_bits, room, operator_at)
     found = Effects(module, uses, samples)
     seen = [value.origin.max_abs if value.origin else None for value in module.body.terminator.operands]
     magnitudes = np.maximum(found.magnitudes, [size or 0.0 for size in seen])
@@ -90,8 +109,9 @@ def approximate_functions(
     if not np.all(np.isfinite(effects)):
         raise divergence(uses, degrees, errors, parts)
     levels = least_levels(made, {})
-    if most_levels is not None and levels > most_levels and any(use.given is None for use in uses):
-        raise too_deep(uses, degrees, levels, most_levels, precision_bits)
+    if room is not None and room.most is not None and levels > room.most and any(use.given is None for use in uses):
+        cheaper = {} if guess is None else guess.cheaper(precision_bits)
+        raise TooDeep(uses, degrees, levels, precision_bits, cheaper, operator_at).of_all(room.most)
     needed = _find_needed(uses, parts) if is_lossy else [None] * len(uses)
     fitted = [
         Fitted(
@@ -105,6 +125,31 @@ def approximate_functions(
         for use, polynomial, error, degree in zip(uses, polynomials, errors.tolist(), degrees, strict=True)
     )
     return ApproximatedProgram(made, fitted, shifts, effects, magnitudes, is_lossy, stand_ins)
+
+
+def _guess(
+    module: Module, uses: Sequence[FunctionUse], samples: Sequence[Sample], precision_bits: float,
+    room: LevelRoom | None, operator_at: OperatorAt,
+) -> DepthGuess | None:  # fmt: skip
+    """What functions of which some have kinks take, by one sample, where there is a limit.
+
+    raises  FunctionsTooDeepError, before anything that takes long, where it is plain that they take more
+    """
+    kinked = [use for use in uses if use.given is None and use.function.kinks is not None]
+    if room is None or not kinked:
+        return None
+    guess = DepthGuess.of(module, uses, samples, SHARE)
+    degrees = guess.degrees(precision_bits)
+    if degrees is None:
+        return guess
+    levels = guess.levels(degrees)
+    deep = TooDeep(uses, degrees, levels, precision_bits, {}, operator_at)
+    if room.most is not None and levels > room.most + OFF:
+        raise replace(deep, cheaper=guess.cheaper(precision_bits)).of_all(room.most)
+    steepest = max(degree.bit_length() for degree in degrees)
+    if room.most is None and levels > room.plain + OFF and steepest > room.between + OFF:
+        raise replace(deep, cheaper=guess.cheaper(precision_bits)).of_one(room.between)
+    return guess
 
 
 def _find_needed(uses: Sequence[FunctionUse], parts: FloatArray) -> Sequence[int | None]:

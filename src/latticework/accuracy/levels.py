@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from latticework.ir import Block, Module, Op, Value
 
 MOST_TURNS = 256  # of a loop that are followed; each further one adds what the last did
 
 Spent = dict[Value, int]
+
+
+@dataclass(frozen=True)
+class LevelRoom:
+    """Levels that a program may spend.
+
+    most     one after another; None: bootstraps give more
+    plain    without bootstraps, in the largest ring
+    between  two bootstraps, at most
+    """
+
+    most: int | None
+    plain: int
+    between: int = 0
 
 
 def least_levels(module: Module, degrees: Mapping[Op, int]) -> int:

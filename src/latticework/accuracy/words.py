@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import floor, log2
 
 import numpy as np
@@ -10,12 +11,13 @@ import numpy.typing as npt
 
 from latticework.accuracy.agreement import Agreement
 from latticework.accuracy.degrees import part_taken
-from latticework.accuracy.uses import ApproximatedProgram, Fitted, FunctionUse
+from latticework.accuracy.uses import ApproximatedProgram, Fitted, FunctionUse, StandIn
 from latticework.approx.chebyshev import interpolate
 from latticework.approx.degrees import MAX_DEGREE
 from latticework.approx.kink_curve import KinkCurve
-from latticework.errors import PrecisionError
+from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.expand.polynomial import num_products
+from latticework.ir import Loc
 from latticework.packing.constants import ChannelPolynomial
 from latticework.params import ModulusChain, Need, build_chain
 from latticework.plan.schema import Scores
@@ -27,7 +29,12 @@ LISTED = (15, 31, 63, 127, 255, 511, MAX_DEGREE)
 MAX_LISTED = 3  # functions
 COMPOSED = "x * sign(x)"
 COMPOSED_LEVELS = (12, 15, 18, 21, 24)
+OperatorAt = Callable[[Loc], str]  # what an imported model calls what is computed at a place; "" of others
 USUAL = 63  # degrees that are advised where there is a choice
+
+
+def _no_operator(_loc: Loc) -> str:
+    return ""
 
 
 def refusal(uses: Sequence[FunctionUse], parts: FloatArray, precision_bits: float) -> PrecisionError:
@@ -136,21 +143,81 @@ class FunctionsTooDeepError(PrecisionError):
     """The polynomials that precision takes spend more levels than any ring has."""
 
 
-def too_deep(
-    uses: Sequence[FunctionUse], degrees: Sequence[int], levels: int, most: int, bits: float
-) -> FunctionsTooDeepError:
-    """The chosen degrees take more levels than any ring has."""
-    listed = ", ".join(
-        f"{use.function.name} {'as' if _is_composed(use, degree) else 'of'} {_words(use, degree)}"
-        for use, degree in zip(uses, degrees, strict=True)
+@dataclass(frozen=True)
+class TooDeep:
+    """Functions that take more levels than there are, for the user.
+
+    levels   that all take, one after another
+    cheaper  levels that fewer bits of precision take, by bits
+    """
+
+    uses: Sequence[FunctionUse]
+    degrees: Sequence[int]
+    levels: int
+    bits: float
+    cheaper: Mapping[int, int] = field(default_factory=dict)
+    operator_at: OperatorAt = _no_operator
+
+    def of_all(self, most: int) -> FunctionsTooDeepError:
+        """The error where all together spend more than `most`, which the largest ring has."""
+        return self._error(
+            f"with the products between secrets at least {self.levels} levels one after another, and at this precision "
+            f"the largest ring allowed has room for at most {most}"
+        )
+
+    def of_one(self, most: int) -> FunctionsTooDeepError:
+        """The error where one function spends more than `most`, which is what a bootstrap leaves."""
+        return self._error(
+            f"{self.levels} levels one after another, which no ring allowed has without bootstraps, and one alone "
+            f"spends up to {max(self.degrees).bit_length()}, where a bootstrap leaves at most {most}"
+        )
+
+    def _error(self, why: str) -> FunctionsTooDeepError:
+        pools = [n for n, use in enumerate(self.uses) if is_pool(self.operator_at(use.op.loc))]
+        deepest = max(pools or range(len(self.uses)), key=lambda number: self.degrees[number])
+        fewer = ", ".join(f"{levels} levels at precision_bits={bits}" for bits, levels in self.cheaper.items())
+        ask = f"ask for fewer bits ({fewer})" if fewer else "ask for fewer bits"
+        means = ""
+        if pools:
+            spent = sum(self.degrees[n].bit_length() for n in pools)
+            means = (
+                ', import the model with pools="average" (means take no comparisons, where the max-pools spend '
+                f"{spent} levels)"
+            )
+        return FunctionsTooDeepError(
+            f"compile: precision_bits={self.bits:g} takes {self._listed()}: {why}; {ask}{means}, give lower degrees "
+            "with degree=, or apply fewer functions one after another",
+            at=self.uses[deepest].op.loc,
+        )
+
+    def _listed(self) -> str:
+        """What every function is made of, equal ones once; those of an imported model by their operators."""
+        counts: dict[str, int] = {}
+        for use, degree in zip(self.uses, self.degrees, strict=True):
+            name = self.operator_at(use.op.loc) or use.function.name
+            words = f"{name} {'as' if _is_composed(use, degree) else 'of'} {_words(use, degree)}"
+            counts[words] = counts.get(words, 0) + 1
+        return ", ".join(words + (f" ({count} times)" if count > 1 else "") for words, count in counts.items())
+
+
+def with_pools(error: UserError, stand_ins: Sequence[StandIn], operator_at: OperatorAt) -> UserError:
+    """An error about levels or precision that came late, with the part that max-pools have in it."""
+    pools = [each for each in stand_ins if is_pool(operator_at(each.use.op.loc))]
+    if not pools:
+        return error
+    levels = sum(each.degree.bit_length() for each in pools)
+    names = ", ".join(dict.fromkeys(operator_at(each.use.op.loc) for each in pools))
+    kind = type(error) if type(error) in (LevelError, PrecisionError) else LevelError
+    return kind(
+        f"{error.message}; {names} compare {len(pools)} times, which spends {levels} levels: ask for fewer "
+        'precision_bits, or import the model with pools="average", whose means take no comparisons',
+        at=error.at or pools[0].use.op.loc,
     )
-    deepest = max(range(len(uses)), key=lambda number: degrees[number])
-    return FunctionsTooDeepError(
-        f"compile: precision_bits={bits:g} takes {listed}: with the products between secrets at least {levels} levels "
-        f"one after another, and at this precision the largest ring allowed has room for at most {most}; ask for fewer "
-        "bits, give lower degrees with degree=, or apply fewer functions one after another",
-        at=uses[deepest].op.loc,
-    )
+
+
+def is_pool(operator: str) -> bool:
+    """Whether an operator of a model takes the largest elements of windows."""
+    return "max_pool" in operator or "MaxPool" in operator
 
 
 def divergence(

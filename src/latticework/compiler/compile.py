@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.accuracy import FunctionsTooDeepError
+from latticework.accuracy import FunctionsTooDeepError, LevelRoom, with_pools
 from latticework.approx.channel_samples import MARGIN
 from latticework.assessment import Assessment
 from latticework.compiler.bootstrap_options import (
@@ -23,7 +23,7 @@ from latticework.compiler.bootstrap_options import (
     obstacle,
     with_remedy,
 )
-from latticework.compiler.bootstrapping import BootstrapSearch, quickest
+from latticework.compiler.bootstrapping import SPARE_BITS, BootstrapSearch, quickest
 from latticework.compiler.circuits.compile import check_lane_options, compile_bfv, compile_ckks
 from latticework.compiler.circuits.options import CircuitOptions
 from latticework.compiler.collecting import collect_seldom
@@ -56,7 +56,16 @@ from latticework.interop.heir import HeirProgram
 from latticework.layout_cost import NETWORKS
 from latticework.model import Model, Reference
 from latticework.owner import OwnerStages
-from latticework.params import MAX_RING_LOG2, BootstrapSet, Need, levels_held, modulus_limit_bits, security_levels
+from latticework.params import (
+    MAX_RING_LOG2,
+    BootstrapSet,
+    Need,
+    bootstrapping_rings,
+    levels_held,
+    modulus_limit_bits,
+    most_levels_left,
+    security_levels,
+)
 from latticework.plan.schema import Plan
 from latticework.progress import shows_progress
 from latticework.techniques import ALL, Techniques
@@ -222,7 +231,7 @@ def compile(
         reference = Reference(packed.vectors.placed, packed.vectors.positions)
         plan = replace(plan, client=plan.client.with_columns(columns))
         return Model(plan, reference, costs, allow_insecure=insecure)
-    stages, changes = stages_of(program, owner), program.changes
+    stages, changes, operator_at = stages_of(program, owner), program.changes, program.operator_at
     example, calibrate = (through_stages(program, stages, data) for data in (example, calibrate))
     module = to_tensors(program, weights, example)
     check_traced(program, stages, module)
@@ -240,14 +249,20 @@ def compile(
     samples += later_samples(program, module, samples, fed, _whole("feed_runs", feed_runs))
     largest = Need(0, 1, ceil(precision_bits), 2), ring_degree or 1 << MAX_RING_LOG2, security_bits
     is_refreshed = chosen is not None or (bootstrap == AUTO and obstacle(ring_degree, security_bits) is None)
-    limit = None if is_refreshed or (insecure and ring_degree is not None) else levels_held(*largest)
+    plain = levels_held(*largest)
+    room = None
+    if is_refreshed and chosen is None:
+        rings = [ring_degree] if ring_degree is not None else bootstrapping_rings()
+        room = LevelRoom(None, plain, max(most_levels_left(precision_bits + SPARE_BITS, ring) for ring in rings))
+    elif not is_refreshed and not (insecure and ring_degree is not None):
+        room = LevelRoom(plain, plain)
     with user_line(program.loc):
         try:
             traced = to_polynomials(
-                module, samples, precision_bits=float(precision_bits), most_levels=limit, labels=_labels(labels, data),
+                module, samples, precision_bits=float(precision_bits), room=room, labels=_labels(labels, data),
                 num_given=num_given, num_rows=None if data is None else rows_given(program, module, data, axis),
                 assumed=data is None, margin=float(margin), degrees=asked.options(stages, module),
-                on_event=on_event,
+                on_event=on_event, operator_at=operator_at,
             )  # fmt: skip
         except FunctionsTooDeepError as error:
             raise with_remedy(error, bootstrap, ring_degree, security_bits) from None
@@ -284,7 +299,10 @@ def compile(
         program, traced, samples, float(precision_bits), on_event, costs, techniques, bits_a_second, ring_degree,
         security_bits, chosen,
     )  # fmt: skip
-    vectors, plan = refreshed.best() if chosen else quickest(without_bootstraps, refreshed, bootstrap)
+    try:
+        vectors, plan = refreshed.best() if chosen else quickest(without_bootstraps, refreshed, bootstrap)
+    except (LevelError, PrecisionError) as error:
+        raise with_pools(error, traced.stand_ins, operator_at) from None
     if axis is not None:
         few = 0 if data is None else repeated_rows(program, module, data, axis)
         plan = replace(plan, client=replace(plan.client, batch=replace(axis, calibrated=few)))

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from latticework.accuracy import SHARE, approximate_functions, loss, scores_of
+from latticework.accuracy import SHARE, LevelRoom, approximate_functions, loss, scores_of
 from latticework.accuracy.agreement import FREE_DEGREES, DegreeOptions
 from latticework.approx.channel_samples import MARGIN
 from latticework.codegen.generate import generate
@@ -23,7 +23,7 @@ from latticework.errors import LayoutError
 from latticework.frontend import Program, calibrate, trace
 from latticework.frontend.samples import Sample
 from latticework.frontend.softmax import expand_softmax
-from latticework.ir import Builder, Module, PassEvent, Value, run_passes, verify
+from latticework.ir import Builder, Loc, Module, PassEvent, Value, run_passes, verify
 from latticework.keys import manifest
 from latticework.layout import assign_layouts
 from latticework.layout_cost import (
@@ -105,7 +105,8 @@ def to_polynomials(
     samples: list[Sample],
     *,
     precision_bits: float,
-    most_levels: int | None = None,
+    room: LevelRoom | None = None,
+    operator_at: Callable[[Loc], str] = lambda _loc: "",
     labels: Any = None,
     num_given: int | None = None,
     num_rows: int | None = None,
@@ -116,7 +117,8 @@ def to_polynomials(
 ) -> TracedProgram:
     """Calibrate a traced program, and put polynomials that are precise enough in the place of its functions.
 
-    most_levels  that any ring has
+    room         for levels in rings that may be taken
+    operator_at  what an imported model calls what is computed at a place
     labels       of calibration rows, to be scored by
     num_given    samples that the user gave; those after them are what is fed to later runs
     num_rows     of data that the user gave, where samples have some repeatedly
@@ -130,7 +132,7 @@ def to_polynomials(
     samples, held = degrees.parted(samples)
     calibrated = module if assumed else calibrate(module, samples, margin=margin, num_rows=num_rows)
     exact, agreement = degrees.applied(calibrated, samples, held)
-    found = approximate_functions(exact, samples, precision_bits, most_levels)
+    found = approximate_functions(exact, samples, precision_bits, room, operator_at)
     made = calibrate(found.module, samples, margin=margin, assumed=True) if assumed else found.module
     scores = None if labels is None else scores_of(exact, made, given, labels)
     told = loss(found, precision_bits, SHARE, scores, agreement) if found.is_lossy else ""

@@ -55,6 +55,10 @@ class Program:
     changes: tuple[str, ...] = ()
     columns: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
+    def operator_at(self, _loc: Loc) -> str:
+        """What an imported model calls what is computed at a place; "" of what the user wrote."""
+        return ""
+
     def __init__(self, function: Callable[..., Any], local_names: Mapping[str, Any] | None = None) -> None:
         functools.update_wrapper(self, function)
         self.function = function

@@ -17,11 +17,13 @@ from latticework.importers.converters import Converters
 from latticework.importers.evaluate import OnNode, check_operators, run
 from latticework.importers.graph import ModelGraph
 from latticework.importers.meanings.values import is_secret
+from latticework.ir.location import Loc
 from latticework.ir.module import Module
 from latticework.ops.base import shape_of
 from latticework.owner.run import exactly, prepare, returned
 from latticework.owner.stages import OwnerStages
 from latticework.user.columns import take_columns
+from latticework.words.escaping import plain_text
 
 
 class ImportedProgram(Program):
@@ -63,6 +65,15 @@ class ImportedProgram(Program):
         self.output_shapes: dict[str, tuple[int, ...]] = {name: shape_of(value) for name, value in made}
         if owner:
             self.take_owner(owner)
+
+    def operator_at(self, loc: Loc) -> str:
+        """What the model calls what is computed at a place: "max_pool2d (features.3)"; "" of no node."""
+        key = loc.file, loc.line, loc.text
+        node = next((n for n in self.graph.nodes if (n.loc.file, n.loc.line, n.loc.text) == key), None)
+        if node is None:
+            return ""
+        operator = node.operator.removeprefix("aten.").removesuffix(".default")
+        return f"{operator} ({plain_text(loc.text)})" if loc.text and not loc.text.startswith(operator) else operator
 
     def take_owner(self, owner: OwnerStages, notes: tuple[str, ...] = ()) -> None:
         """Let the owner compute these steps.

@@ -251,8 +251,8 @@ def check(problem: Problem) -> None:
 def _too_deep(op: OpPrices, need: int, residual: int) -> LevelError:
     if op.enters[0] > residual:
         return LevelError(
-            f"place bootstraps: {op.name} spends {op.enters[0]} levels at once, and a bootstrap leaves {residual}; "
-            "lower its degree, split it, or take a set with more levels after bootstrapping",
+            f"place bootstraps: {op.name} spends {op.enters[0]} levels at once, and a bootstrap leaves {residual}; ask "
+            "for fewer precision_bits, lower its degree, split it, or take a set with more levels after bootstrapping",
             at=op.loc,
         )
     return LevelError(

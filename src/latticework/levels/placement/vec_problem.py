@@ -13,6 +13,7 @@ from latticework.ir.core import walk_regions
 from latticework.levels.bootstraps import ciphertexts
 from latticework.levels.depth import Levels, is_public, spent_by
 from latticework.levels.placement.problem import OpPrices, Problem, ValuePrices, spending
+from latticework.packing.constants import KinkedPolynomial
 
 IMPOSSIBLE = float("inf")
 
@@ -188,7 +189,10 @@ def _name_of(op: Op) -> str:
     """What messages call an operation."""
     match op.name:
         case "vec.polynomial":
-            return f"a polynomial of degree {op.attrs['polynomial'].degree}"
+            polynomial = op.attrs["polynomial"]
+            if isinstance(polynomial, KinkedPolynomial):
+                return f"a comparison, which is composed of polynomials on {spent_by(op)} levels,"
+            return f"a polynomial of degree {polynomial.degree}"
         case "loop.for":
             return "a loop"
         case "loop.if":

@@ -61,16 +61,6 @@ def test_deep_comparisons_are_refused_before_functions_are_fitted(monkeypatch):
     assert "pools=" not in error.message
 
 
-def test_fewer_bits_that_are_said_to_fit_do():
-    program = largest_of(5)
-    error = refused(program, bootstrap="never")
-    most = int(re.search(r"room for at most (\d+)", error.message).group(1))
-    said = {int(b): int(n) for n, b in re.findall(r"(\d+) levels at precision_bits=(\d+)", error.message)}
-    fits = max(bits for bits, levels in said.items() if levels < 0.8 * most)
-    model = lw.compile(program, calibrate=ROWS, precision_bits=fits, bootstrap="never")
-    assert abs(model.plan.chain.main.top - said[fits]) <= 12
-
-
 def test_comparisons_that_no_bootstrap_leaves_levels_for():
     error = refused(largest_of(8), ring_degree=32768)
     assert re.search(r"one alone spends up to \d+, where a bootstrap leaves at most \d;", error.message)

@@ -7,6 +7,7 @@ ones. Nothing is computed on ciphertexts, and no key is needed.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, NoReturn
@@ -22,6 +23,9 @@ from latticework.ckks.evaluator import Evaluator
 from latticework.ckks.exact import PlainOperand
 from latticework.ckks.parameters import Parameters
 from latticework.ckks.planned import Place, PlannedOperation
+from latticework.ckks.polynomial_bounds import polynomial_bound
+from latticework.ckks.polynomials import Polynomial
+from latticework.codegen.bare_plan import plan_of_code
 from latticework.errors import RangeError, ShapeError, UserError
 from latticework.packing.keys import KeySpec, galois_action
 from latticework.rlwe.checks import fail, whole
@@ -67,7 +71,9 @@ class Estimator(Evaluator):
     """Carries bounds along the operations of an Evaluator, with the rules for levels, scales and degrees of one.
 
     Exact are the real operations with public numbers as they were given, except that a linear transform or a
-    polynomial is exact with its constants as they are encoded: what that moves them by is below the bounds.
+    polynomial is exact with its constants as they are encoded: what that moves them by is below the bounds. Of a
+    polynomial the slots are taken for real ones on its interval, or as far beyond it as their peak lies; its worst case
+    leaves out noise that is rarer than 2^-128.
     """
 
     _operand = Estimate
@@ -128,6 +134,12 @@ class Estimator(Evaluator):
             return self._out(_Shape(x.slots, (0, step.level), step.scale, 1, after))
         plan = operation._compiled(self.parameters, place)
         bound, kind = carry(plan.steps, plan.sources, self._model, before)
+        if isinstance(operation, Polynomial):
+            chain = self.parameters.chain
+            with suppress(RangeError):  # beyond the modulus, what is carried along says how large values are
+                alone = plan_of_code(operation.name, plan.steps, plan.sources, chain)
+                found = polynomial_bound(alone, operation.series, before, x.slots)
+                bound = replace(found, worst=min(found.worst, bound.worst), peak=min(found.peak, bound.peak))
         return self._out(_Shape(kind.slots, (kind.track, kind.level), kind.scale, kind.degree, bound))
 
     # -- what differs from an evaluator ------------------------------------------------------

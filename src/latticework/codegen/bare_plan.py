@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import numpy.typing as npt
+
+from latticework.codegen.emit import Code
 from latticework.codegen.generate import generate
 from latticework.expand import LevelPrices
 from latticework.ir import Module
@@ -21,9 +27,13 @@ def bare_plan(
 ) -> Plan:
     """Expanded, with its keys; `prices` and `techniques` as of `generate`."""
     made = generate(module, chain, prices=prices, techniques=techniques)
-    code = made.code
+    return plan_of_code(name, made.code, made.module.sources, chain)
+
+
+def plan_of_code(name: str, code: Code, given: Mapping[str, npt.NDArray[Any]], chain: ModulusChain) -> Plan:
+    """The plan of code that is there; `given`: the public arrays that it may read, by name."""
     used = set[str]().union(*(c.sources for c in code.constants))
-    sources = {name: made.module.sources[name] for name in used if name in made.module.sources}
+    sources = {name: given[name] for name in used if name in given}
     client = ClientSpec(name, chain, (), (), manifest(code, chain), 0.0)
     return Plan(
         client, tuple(code.kinds), tuple(code.registers), tuple(code.blocks), code.keys, tuple(code.constants), sources,

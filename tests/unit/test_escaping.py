@@ -44,6 +44,7 @@ WITHOUT_TEXT = {
     "packing.pack.PackDim", "packing.pack.PackMap",
     "devices.frames.frame", "rlwe.ciphertext.Ciphertext", "rlwe.evaluator.Evaluator", "rlwe.keys.EvaluationKeys", "rlwe.keys.KeyGenerator",
     "rlwe.keys.PublicKey", "rlwe.keys.SecretKey", "rlwe.parameters.ChainParameters", "runtime.batches.Extent",
+    "runtime.clipped.ClippedRows",
     "runtime.keys.Keys",
     "runtime.keys.PublicKeys", "runtime.finished.FinishedValue", "runtime.owner.OwnerValue", "techniques.Techniques",
     "accuracy.agreement.Agreement",
@@ -94,7 +95,13 @@ def objects(plan, owner, encrypted):
     place = SourceLocation(HOSTILE, 3, HOSTILE)
     row = DebugRow(HOSTILE, place, (5,), 1.0, 0.5, 1.0)
     loc = Loc(HOSTILE, 3, HOSTILE)
+    check = client.check(*(np.full(a.shape, 1e9) for a in plan.client.arguments))
+    assert not check.fits
     return {
+        "runtime.input_check.InputCheck": check,
+        "runtime.input_check.Inputs": check.clipped(),
+        "runtime.looking.Looked": check._looked,
+        "runtime.misfits.Finding": check.findings[0],
         "model.Model": model,
         "debug.DebugReport": DebugReport((row, dataclasses.replace(row, error=0.0))),
         "report.report.Report": model.report(),

@@ -87,7 +87,11 @@ CASES = {
         "input x, column 1 is outside",
     ),
     "owner": (scaled, row(PRIVATE), r"row 2, column 1 \(b\) is outside -0.* to 1.*, as calibrated"),
-    "unknown kind": (one_hot, np.where(row("98765") == 0.75, "wet", row("98765")), r"row 2, column 1 \(b\) is none of the categories"),
+    "unknown kind": (
+        one_hot,
+        np.where(row("98765") == 0.75, "wet", row("98765")),
+        r"row 2, column 1 \(b\) is none of the categories",
+    ),
     "no row of a table": (table, np.where(row(PRIVATE) > 1, 98765, 1.0), r"column 1 \(b\) is no row of a table of 3"),
     "fraction": (table, np.where(row(PRIVATE) > 1, PRIVATE, 1.0), r"column 1 \(b\) is no whole number"),
     "logarithm": (lambda: staged(Elementary("log")), row(-PRIVATE), r"column 1 \(b\) is not above 0"),

@@ -23,6 +23,9 @@ def decrypt(
     talk: Talk,
     client: Annotated[Path, typer.Argument(help="Client file.")],
     outputs: Annotated[Path, typer.Argument(help="Encrypted outputs; - for standard input.")],
+    record: Annotated[
+        Path | None, typer.Option(help="Which rows were clipped, where `encrypt --record` wrote it.")
+    ] = None,
     keys: ClientKeys = None,
     output: Annotated[
         Path | None,
@@ -42,9 +45,12 @@ def decrypt(
     """Decrypt the outputs of a run, for the key owner: the low bits of a result reveal the key if published."""
     if output is not None:
         check_form(output)
-        prepare_stream(talk, output, force=force, inputs=[client, outputs, *key_files(keys)])
+        read = [client, outputs, *key_files(keys), *([] if record is None else [record])]
+        prepare_stream(talk, output, force=force, inputs=read)
     owner = Client.load(client, threads=threads, allow_insecure=insecure)
     load_secret_key(owner, keys, ledger)
+    if record is not None:
+        owner.load_clipped(record)
     allowed = {} if allow_refusals is None else {"allow_refusals": allow_refusals}
     with talk.step("decrypt"):
         values = name_values(owner.decrypt(owner.load_encrypted(source(outputs)), **allowed))
@@ -107,7 +113,7 @@ def _facts(value: OwnerValue, *, shown: bool) -> dict[str, Any]:
     facts = {
         "shape": list(value.shape), "error_bound": bound, "is_proved": value.is_proved, "rounds": value.rounds,
     }  # fmt: skip
-    if isinstance(value, FinishedValue):
+    if isinstance(value, FinishedValue) or value.is_certain.ndim:
         facts["certain"] = value.is_certain.tolist()
     found = value.reveal()
     return facts | ({"values": _as_json(found.tolist() if isinstance(found, np.ndarray) else found)} if shown else {})

@@ -8,11 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from latticework.commands.arrays import read_values
-from latticework.commands.files import Force, Insecure, Threads, deliver, name, prepare_stream
+from latticework.commands.files import Force, Insecure, Threads, deliver, name, prepare, prepare_stream
 from latticework.commands.key_files import ClientKeys, key_files, load_encryption_key
 from latticework.commands.talk import Outcome, Talk, report_outcome
-from latticework.errors import TraceError
+from latticework.errors import TraceError, UserError
 from latticework.runtime import Client
+from latticework.runtime.clipped import ClippedRows
+from latticework.runtime.input_check import InputCheck
 
 
 @report_outcome
@@ -25,6 +27,15 @@ def encrypt(
     part: Annotated[
         bool, typer.Option("--part", help="Only some of the inputs, by name; `run` takes files with the others too.")
     ] = False,
+    clip: Annotated[
+        bool, typer.Option("--clip", help="Bring what is outside a range to its end; results of such rows are marked.")
+    ] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave out rows in which something is outside its range.")
+    ] = False,
+    record: Annotated[
+        Path | None, typer.Option(help="Where to write which rows --clip changed, too; for whoever decrypts.")
+    ] = None,
     keys: ClientKeys = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write; - for standard output.")] = Path(
         "inputs.lwct"
@@ -36,6 +47,12 @@ def encrypt(
     """Encrypt the inputs of one run, with the secret key or, as anybody can, with the public key."""
     read = [client, *(Path(word.rpartition("=")[2]) for word in inputs), *key_files(keys)]
     prepare_stream(talk, output, force=force, inputs=read)
+    if clip and keep:
+        raise UserError("encrypt: --clip changes rows and --keep leaves them out; give one of them")
+    if record is not None:
+        if not clip:
+            raise UserError("encrypt: --record is of --clip, which changes rows; give both")
+        prepare(talk, record, force=force, inputs=[*read, output])
     owner = Client.load(client, threads=threads, allow_insecure=insecure)
     positional, named = read_inputs(owner, inputs)
     load_encryption_key(owner, keys)
@@ -44,18 +61,47 @@ def encrypt(
             f"encrypt --part: {len(positional)} of the inputs given have no name; write NAME=INPUT.npy for one of "
             f"{', '.join(input_names(owner))}"
         )
+    with talk.step("look at the inputs"):
+        check = owner.check_part(**named) if part else owner.check(*positional, **named)
+        chosen = check.clipped() if clip else check.kept() if keep else check.inputs()
+        if chosen.clipped is not None:
+            keep_record(owner, chosen.clipped, record)
     with talk.step("encrypt"):
-        encrypted = owner.encrypt_part(**named) if part else owner.encrypt(*positional, **named)
+        encrypted = owner.encrypt(chosen)
     with talk.step("write inputs"):
         size, data = deliver(output, lambda: encrypted.save(output), encrypted.to_bytes)
     missing = [n for n in input_names(owner) if part and n not in named]
     held = [n for n in input_names(owner) if n not in missing]
     rest = f"; holds {', '.join(held)}, not {', '.join(missing)}" if missing else ""
     return Outcome(
-        {"output": str(output), "bytes": size, "inputs": held, "missing": missing},
-        (f"wrote {name(output)} ({size / 1e6:.2f} MB){rest}",),
+        {"output": str(output), "bytes": size, "inputs": held, "missing": missing, **_outside(check, clip, keep)},
+        (*_told(check, clip), f"wrote {name(output)} ({size / 1e6:.2f} MB){rest}"),
         data=data,
     )
+
+
+def keep_record(owner: Client, clipped: ClippedRows, record: Path | None) -> None:
+    """Which rows were clipped, in a file; UserError if it would be lost with this command."""
+    if record is not None:
+        clipped.save(record)
+    elif not owner.keeps_clipped:
+        raise UserError(
+            "encrypt --clip: which rows are clipped is kept beside the secret key, and this is the public one; write "
+            "it with --record FILE, and give that to whoever decrypts"
+        )
+
+
+def _outside(check: InputCheck, clip: bool, keep: bool) -> dict[str, Any]:
+    """What --json says of rows that were changed, or left out."""
+    rows = {"clipped_rows": list(check.rows)} if clip else {"left_out_rows": list(check.rows)} if keep else {}
+    return {**rows, **({"findings": [str(finding) for finding in check.findings]} if rows else {})}
+
+
+def _told(check: InputCheck, clip: bool) -> tuple[str, ...]:
+    if check.fits:
+        return ()
+    first, *more = str(check).splitlines()
+    return (f"{'clipped' if clip else 'left out'}: {first}", *more)
 
 
 def input_names(owner: Client) -> list[str]:

@@ -40,6 +40,9 @@ PHRASES = {
     "load_keys(.., ledger=)": "--ledger",
     "load_keys(folder) of its keys": "give the folder of its keys with -k",
     "say which by function=": "name one as FILE.mlir:NAME",
+    "client.check tells all such places, and goes on with clipped or kept rows": "--clip brings values to the ends of "
+    "their ranges, --keep leaves such rows out",
+    "It cannot be clipped: kept() leaves such rows out": "It cannot be clipped: --keep leaves such rows out",
     "client.encrypt_part (`latticework encrypt --part`)": "`latticework encrypt --part`",
     "client.encrypt": "`latticework encrypt`",
     "client.decrypt": "`latticework decrypt`",

@@ -56,6 +56,8 @@ def explain_file(source: str | Path | bytes) -> str:
             rows.append(("key set", f"{facts['key_set'][:_ID_DIGITS]}  (the same in all that one secret key made)"))
         if kind == _core.FileKind.CIPHERTEXTS:
             rows.append(("holds", _find_held(reader.header)))
+            if "clipped" in facts:
+                rows.append(("clipped", "rows outside, by the client, which alone knows whether there were any"))
         details = _content(reader, kind)
     lines = [*(f"  {name:<12}{value}" for name, value in rows), *details]
     text = "\n".join(clip(line.rstrip(), WIDTH) for line in lines) + "\n"
@@ -108,6 +110,8 @@ def file_facts(source: str | Path | bytes, *, with_report: bool = False) -> dict
         extras = _extras(header)
         facts |= {"role": _text(extras.get("role")), "program": _text(extras.get("program"))}
         facts |= {"holds": list(_counts(header)), "integers": _integers(extras), "extent": _extent(extras)}
+        if isinstance(extras.get("clipped"), list):
+            facts["clipped"] = len(extras["clipped"])
     return facts
 
 

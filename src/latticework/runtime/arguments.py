@@ -14,6 +14,7 @@ import numpy.typing as npt
 from latticework.errors import DtypeError, ShapeError, TraceError, UserError
 from latticework.plan.arguments import Argument, Result, gather, rebuild_result
 from latticework.plan.schema import ClientSpec
+from latticework.runtime.clipped import Doubted
 from latticework.runtime.misfits import (
     OUTSIDE,
     REMEDY,
@@ -197,8 +198,10 @@ def in_arguments_terms(spec: ClientSpec, misfits: Misfits) -> Iterator[Misfits]:
             yield replace(misfits, input=argument.name, where=where, shape=argument.shape)
 
 
-def return_values(spec: ClientSpec, outputs: list[OwnerValue]) -> Any:
+def return_values(spec: ClientSpec, outputs: list[OwnerValue], doubted: Doubted | None = None) -> Any:
     """What the circuit's function returned, of decrypted outputs: an OwnerValue for every number and array.
+
+    doubted  rows, of a stack, whose results are marked
 
     The error bound of a result is that of the worst output which holds a part of it.
     """
@@ -211,6 +214,9 @@ def return_values(spec: ClientSpec, outputs: list[OwnerValue]) -> Any:
     def make(result: Result) -> OwnerValue:
         numbers = list(result.elements)
         parts = [outputs[i] for i in np.unique(owner[numbers])]
-        return of_several(held[..., numbers].reshape((*stack, *result.shape)), parts)
+        value = of_several(held[..., numbers].reshape((*stack, *result.shape)), parts)
+        if doubted is not None:
+            value.doubt_rows(doubted.rows, 0 if stack else None, doubted.reason)
+        return value
 
     return rebuild_result(spec.results, make)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from functools import partial
 from math import log2
 from pathlib import Path
@@ -31,30 +30,23 @@ from latticework.packing.arrays import as_vectors
 from latticework.plan.schema import ClientSpec, IndexInput, Output
 from latticework.plan.serialise import interface_id, read_client, write_client
 from latticework.runtime.arguments import inputs_by_name, return_values
-from latticework.runtime.batches import Extent, in_runs, of_items, put_together
+from latticework.runtime.batches import Extent, of_items, put_together
 from latticework.runtime.callers import at_caller
+from latticework.runtime.clipped import ClippedRecords, ClippedRows, doubted_rows
 from latticework.runtime.coding import PlanDecryptor, coding_of
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_interface, check_role, load_encrypted
 from latticework.runtime.events import Event, OnEvent
-from latticework.runtime.finished import finished_values
+from latticework.runtime.finished import doubt_results, finished_values
+from latticework.runtime.input_check import InputCheck, Inputs
 from latticework.runtime.key_folder import OnKey, write_keys
 from latticework.runtime.keys import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
-from latticework.runtime.looking import Looked, look_at
-from latticework.runtime.misfits import refusal
+from latticework.runtime.looking import look_at
 from latticework.runtime.options import free_bytes, open_context
 from latticework.runtime.owner import OwnerValue, of_one_run, of_several
 from latticework.runtime.rounds import after_rounds
 from latticework.words.shown import count_noun, describe, size
 
 SCALE_TOLERANCE = 2.0**-20
-
-
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """Checked inputs by name, those that differ from run to run as stacks (runs, *shape)."""
-
-    values: dict[str, Any]
-    extent: Extent | None
 
 
 class Client:
@@ -83,6 +75,7 @@ class Client:
         self._secret: _core.SecretKey | None = None
         self._ledger: RefusalLedger | None = None
         self._interface = interface_id(spec)
+        self._clipped = ClippedRecords()
 
     @classmethod
     @at_caller
@@ -120,6 +113,8 @@ class Client:
         else:
             keys = write_keys(Path(folder), self.context, self._specs(), _listener(on_event))
         self._use(keys._secret, keys._ledger)
+        if folder is not None:
+            self._clipped.lie_beside(Path(folder) / SECRET_FILE)
         return keys
 
     @at_caller
@@ -169,6 +164,7 @@ class Client:
         self._encryptor = _core.Encryptor(self.context, secret)
         self._decryptor = self._coding.decryptor(secret)
         self._secret, self._ledger = secret, ledger
+        self._clipped.lie_nowhere()
 
     @at_caller
     def share_keys(self, keys: Keys) -> None:
@@ -195,10 +191,13 @@ class Client:
             )
         self._encryptor = _core.Encryptor(self.context, key)
         self._secret = self._decryptor = self._ledger = None
+        self._clipped.lie_nowhere()
 
     @at_caller
     def load_keys(self, path: str | Path, *, ledger: str | Path | None = None) -> None:
         """Read a secret key file, or that of a folder written by `Keys.save`.
+
+        Records of rows that are clipped from then on lie beside it, in the folder `clipped`.
 
         ledger  of BFV, where refused results are counted (`docs/bfv.md`); None: beside the secret key. For keys in a
                 folder that cannot be written: the path of their ledger, moved to where it can
@@ -206,6 +205,7 @@ class Client:
         file = file_in(path, SECRET_FILE)
         secret = _core.load_secret_key(file, self.context)
         self._use(secret, RefusalLedger(secret.key_set, ledger_beside(file) if ledger is None else ledger))
+        self._clipped.lie_beside(Path(file))
 
     @at_caller
     def load_public_key(self, path: str | Path) -> None:
@@ -216,16 +216,35 @@ class Client:
 
     @at_caller
     @operation
-    def encrypt(self, /, *arrays: npt.ArrayLike | int, **named: npt.ArrayLike | int) -> Encrypted:
+    def encrypt(self, /, *arrays: npt.ArrayLike | int | InputCheck | Inputs, **named: npt.ArrayLike | int) -> Encrypted:
         """Encrypt the inputs, by position or by name; run-time integers travel in the clear.
+
+        What `check` found in them, and its `clipped()` and `kept()`, are inputs too.
 
         arrays  of the shapes that were compiled, or as the owner has them where the program says what to compute of
                 them first (`spec.owner`); any number of rows, where the program computes every row alike and
                 apart from the others; or stacks (runs, *shape), one input for each run. The server takes all of it in
                 one call, and `decrypt` gives the results of all rows or runs
-        raises  ShapeError, DtypeError or RangeError, before anything is encrypted, for inputs that do not fit
+        raises  ShapeError, ColumnsError, DtypeError or RangeError, before anything is encrypted, for inputs that do not
+                fit: with the place and what is accepted there, and no value
         """
         return self.encrypt_checked(self.checked(arrays, named))
+
+    @at_caller
+    def check(self, /, *arrays: npt.ArrayLike | int, **named: npt.ArrayLike | int) -> InputCheck:
+        """Look at inputs as `encrypt` does, and say of all rows and columns what is not taken, instead of refusing it.
+
+        arrays   as `encrypt` takes them
+        returns  with `clipped()` and `kept()` what `encrypt` takes: values brought to the ends of their ranges, whose
+                 results are marked, or the rows in which all is taken
+        raises   ShapeError, ColumnsError or DtypeError for what are no inputs of the program
+        """
+        return self._check(arrays, named)
+
+    @at_caller
+    def check_part(self, /, **named: npt.ArrayLike | int) -> InputCheck:
+        """The same of some of the inputs, by name, as `encrypt_part` takes them."""
+        return self._check((), named, part=True)
 
     @at_caller
     @operation
@@ -252,7 +271,21 @@ class Client:
                 vectors = (v for group in spec.groups(value) for v in as_vectors(spec.pack.pack(group)))
                 plains = (self._coding.encode(v, spec) for v in vectors)
                 tensors[spec.name] = tuple(self._encryptor.encrypt(plain) for plain in plains)
-        return Encrypted(INPUTS, self.spec.name, self._interface, tensors, integers, checked.extent)
+        clipped = checked.clipped
+        if clipped is not None:
+            self._clipped.note(clipped)
+        numbers = () if clipped is None else (clipped.number,)
+        return Encrypted(INPUTS, self.spec.name, self._interface, tensors, integers, checked.extent, clipped=numbers)
+
+    @property
+    def keeps_clipped(self) -> bool:
+        """Whether records of rows that it clips outlast the process: its secret key is in a folder."""
+        return self._clipped.are_kept
+
+    @at_caller
+    def load_clipped(self, path: str | Path) -> None:
+        """Read which rows were clipped (`ClippedRows.save`), where others encrypted them, or a process that ended."""
+        self._clipped.note(ClippedRows.load(path), keep=False)
 
     @at_caller
     @operation
@@ -280,10 +313,23 @@ class Client:
         by_output = self._parts(encrypted)
         with self._counting(allow_refusals):
             values = after_rounds(self.spec, self._values(encrypted.extent, by_output), encrypted.rounds)
-            if self.spec.results:
-                return return_values(self.spec, list(values.values()))
-            values = finished_values(self.spec, values)
-            return returned(self.spec.result_names, list(values.values()))
+            return self._results(values, encrypted)
+
+    def _results(self, values: dict[str, OwnerValue], encrypted: Encrypted) -> Any:
+        """What the program returned, of decrypted outputs by name; results of clipped rows are not certain."""
+        extent, batch = encrypted.extent, self.spec.batch
+        is_stack = extent is not None and extent.rows is None
+        rows = None if batch is None or not batch.inputs else batch.rows
+        count = rows if extent is None else extent.rows or extent.runs
+        doubted = doubted_rows(self._clipped, encrypted.clipped, count)
+        if self.spec.results:
+            return return_values(self.spec, list(values.values()), doubted)
+        values = finished_values(self.spec, values)
+        if doubted is not None:
+            names = [output.name for output in self.spec.outputs]
+            axes = {} if batch is None or rows is None else dict(zip(names, batch.axes, strict=True))
+            doubt_results(self.spec, values, doubted, None if is_stack else axes)
+        return returned(self.spec.result_names, list(values.values()))
 
     def _counting(self, allow_refusals: int | None = None) -> AbstractContextManager[None]:
         """What counts as refused if it does not end well: all that follows the checks of what anybody can see."""
@@ -383,13 +429,19 @@ class Client:
 
         raises  as `encrypt`, or `encrypt_part`
         """
-        looked = self._look(arrays, named, part=part)
-        if looked.misfits:
-            raise refusal(self.spec, looked.misfits)
-        return Inputs(*in_runs(self.spec, looked.values))
+        if len(arrays) == 1 and not named and isinstance(arrays[0], InputCheck | Inputs):
+            made = arrays[0].inputs() if isinstance(arrays[0], InputCheck) else arrays[0]
+            if made.interface != self._interface:
+                raise ParameterMismatchError(
+                    f"program {self.spec.name}: these inputs were checked by the client of another compilation; check "
+                    "them with this one"
+                )
+            return made
+        return self._check(arrays, named, part=part).inputs()
 
-    def _look(self, arrays: tuple[Any, ...], named: dict[str, Any], *, part: bool) -> Looked:
-        return look_at(self.spec, self._coding, inputs_by_name(self.spec, arrays, named, part=part))
+    def _check(self, arrays: tuple[Any, ...], named: dict[str, Any], *, part: bool = False) -> InputCheck:
+        given = inputs_by_name(self.spec, arrays, named, part=part)
+        return InputCheck(self.spec, look_at(self.spec, self._coding, given), self._interface)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

@@ -15,10 +15,12 @@ from latticework.errors import FormatError, ParameterMismatchError, TraceError
 from latticework.plan.schema import ClientSpec
 from latticework.runtime.batches import Extent, check_extent, extent_data, extent_from
 from latticework.runtime.callers import at_caller
+from latticework.runtime.clipped import ID_BYTES, MAX_IDS
 from latticework.words.escaping import html_text
 from latticework.words.shown import describe, size
 
 INPUTS, OUTPUTS = "inputs", "outputs"
+WITH_CLIPPED = " with clipped rows"  # of a role in files: builds that would drop their numbers refuse such a file
 _MAKE = {INPUTS: "encrypt it with client.encrypt", OUTPUTS: "run the server on encrypted inputs"}
 
 
@@ -35,6 +37,8 @@ class Encrypted:
     extent    how many rows or runs these are, which is not encrypted; None: one run of the program as compiled
     rounds    runs one after the other that these are the inputs, or the results, of: each went on with what the one
               before returned
+    clipped   random numbers of the encryptions of clipped rows (`InputCheck.clipped`) that they are, or come from;
+              which rows were changed only the client knows
     device    what they are marked for, by `gpu` and `cpu`: a device by name, on which runs that take them are, or
               "cpu": any
     """
@@ -47,6 +51,7 @@ class Encrypted:
     extent: Extent | None = None
     rounds: int = 1
     device: str = "cpu"
+    clipped: tuple[bytes, ...] = ()
 
     @at_caller
     def gpu(self, device: str | Device = "cuda") -> Encrypted:
@@ -91,7 +96,7 @@ class Encrypted:
 
     def _write(self, path: str | None) -> bytes | None:
         extras: dict[str, Any] = {
-            "role": self.role,
+            "role": f"{self.role}{WITH_CLIPPED if self.clipped else ''}",
             "program": self.program,
             "interface": self.interface,
             "integers": dict(self.integers),
@@ -99,6 +104,8 @@ class Encrypted:
         }
         if self.rounds != 1:
             extras["rounds"] = self.rounds
+        if self.clipped:
+            extras["clipped"] = list(self.clipped)
         counts = {name: len(array) for name, array in self.tensors.items() if len(array) > 1}
         if counts:
             extras["counts"] = counts
@@ -154,6 +161,9 @@ def load_encrypted(source: str | Path | bytes | bytearray | memoryview, context:
     interface = extras.get("interface")
     if not isinstance(program, str) or not isinstance(interface, bytes) or not isinstance(integers, dict):
         raise FormatError("the ciphertext file does not say what it belongs to; write it with Encrypted.save")
+    clipped = extras.get("clipped", [])
+    if clipped and isinstance(role, str):
+        role = role.removesuffix(WITH_CLIPPED) if role.endswith(WITH_CLIPPED) else None
     if role not in (INPUTS, OUTPUTS):
         raise FormatError("the ciphertext file does not say what it holds; write it with Encrypted.save")
     if any(type(v) is not int for v in integers.values()):
@@ -162,7 +172,11 @@ def load_encrypted(source: str | Path | bytes | bytearray | memoryview, context:
     rounds = extras.get("rounds", 1)
     if type(rounds) is not int or rounds < 1:
         raise FormatError("the ciphertext file does not say of how many runs it is; it was altered")
-    return Encrypted(role, program, interface, tensors, integers, extent_from(extras), rounds)
+    is_known = isinstance(clipped, list) and len(clipped) <= MAX_IDS
+    if not is_known or any(not isinstance(each, bytes) or len(each) != ID_BYTES for each in clipped):
+        raise FormatError("the ciphertext file holds numbers of clipped rows that are none; it was altered")
+    extent = extent_from(extras)
+    return Encrypted(role, program, interface, tensors, integers, extent, rounds, clipped=tuple(clipped))
 
 
 def _stored_names(name: str, count: int) -> list[str]:

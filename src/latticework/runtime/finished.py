@@ -12,6 +12,7 @@ import numpy.typing as npt
 from latticework.owner.run import error_of, errors_of, exactly, finish_of, shown
 from latticework.owner.stages import Finished
 from latticework.plan.schema import ClientSpec
+from latticework.runtime.clipped import Doubted
 from latticework.runtime.owner import OwnerValue, doubt_about
 from latticework.words.shown import describe
 
@@ -26,10 +27,10 @@ class FinishedValue(OwnerValue):
     error_bound  of numbers; of decisions 0 where all are certain, else infinite. What another output tells of doubts is
                  read with its usual error, and then the bound is not proved: the interval that is proved of it hardly
                  tells rows in doubt from others
-    error_bounds the same of each element, in the shape of the result
+    error_bounds the same of each element, in the shape of the result; infinite in rows that were clipped
     """
 
-    __slots__ = ("_are_numbers", "_certain", "_shown", "error_bounds", "numbers")
+    __slots__ = ("_are_numbers", "_bounds", "_certain", "_shown", "numbers")
 
     def __init__(self, result: Finished, values: Mapping[str, OwnerValue]) -> None:
         numbers, doubt = values[result.output], result.doubt
@@ -48,7 +49,7 @@ class FinishedValue(OwnerValue):
             rounds=numbers.rounds,
         )
         self.numbers = numbers
-        self.error_bounds, self._are_numbers = errors_of(found), found.certain is None
+        self._bounds, self._are_numbers = errors_of(found), found.certain is None
         self._shown = shown(found) if found.names else None
         bounded = np.array(isfinite(self.error_bound))
         self._certain = bounded if found.certain is None else found.certain
@@ -64,17 +65,29 @@ class FinishedValue(OwnerValue):
 
     @property
     def is_certain(self) -> npt.NDArray[np.bool_]:
-        """Of every decision, in the shape of the result; of numbers one for all, unless an output tells of each."""
-        return self._certain.copy()
+        """Of every decision, in the shape of the result; of numbers one for all, unless an output tells of each, or
+        rows are doubted.
+        """
+        return self._with_doubted(self._certain.copy(), False)
+
+    @property
+    def error_bounds(self) -> npt.NDArray[np.float64]:
+        """Of each element, in the shape of the result."""
+        return self._with_doubted(self._bounds, inf)
 
     def doubt(self) -> str:
         """What a reader has to know before relying on it; nothing if it is certain for every input."""
+        told = self._doubt_of_errors()
+        return "; ".join(filter(None, [self._reason, told]))
+
+    def _doubt_of_errors(self) -> str:
+        """The same of errors alone, whatever rows are doubted."""
         about = doubt_about(self.numbers)
-        unsure = int(np.count_nonzero(~self.is_certain))
+        unsure = int(np.count_nonzero(~self._certain))
         if not unsure or not isfinite(self.numbers.error_bound):
             return about
         what = "numbers" if self._are_numbers else "decisions"
-        count = f"{unsure} of {self.is_certain.size} {what}" if self.is_certain.ndim else "the result"
+        count = f"{unsure} of {self._certain.size} {what}" if self._certain.ndim else "the result"
         said = f"{count} NOT CERTAIN: errors within the bound could change {'them' if unsure > 1 else 'it'}"
         if self._are_numbers:
             said = f"{count} NOT CERTAIN: bounds in error_bounds are larger there"
@@ -102,3 +115,20 @@ def finished_arrays(spec: ClientSpec, outputs: list[npt.NDArray[Any]]) -> list[A
         return outputs
     by_name = dict(zip((output.name for output in spec.outputs), outputs, strict=True))
     return exactly(spec.owner.after, by_name)
+
+
+def doubt_results(
+    spec: ClientSpec, values: Mapping[str, OwnerValue], doubted: Doubted, axes: Mapping[str, int] | None
+) -> None:
+    """Mark results of doubted rows.
+
+    axes  along which rows lie in each output, by name; None: those of a stack, along the first one of all
+    """
+    outputs = {} if spec.owner is None else {result.name: result.output for result in spec.owner.after}
+    for name, value in values.items():
+        axis = 0 if axes is None else axes.get(outputs.get(name, name))
+        if isinstance(value, FinishedValue):
+            value.numbers.doubt_rows(doubted.rows, axis, doubted.reason)
+            if axis and axes is not None:  # steps may have taken away axes before it
+                axis = None
+        value.doubt_rows(doubted.rows, axis, doubted.reason)

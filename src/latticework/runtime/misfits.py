@@ -16,6 +16,7 @@ from latticework.errors import DtypeError, RangeError, UserError
 from latticework.owner.run import place_of
 from latticework.owner.stages import Given
 from latticework.plan.schema import ClientSpec
+from latticework.words.escaping import plain_text
 from latticework.words.figures import between
 
 Array = npt.NDArray[Any]
@@ -47,7 +48,7 @@ class Finding:
     place: str
 
     def __str__(self) -> str:
-        return f"{self.place} {self.why}"
+        return plain_text(f"{self.place} {self.why}")
 
 
 @dataclass(frozen=True)

@@ -37,9 +37,11 @@ class OwnerValue:
     rounds       runs one after the other that it is the result of. The bound of several is for inputs like those of
                  calibration, and infinite where results leave the range of the input that they are in calibration:
                  that cannot be seen while they are encrypted
+    error_bounds  the bound of each element, in the shape of the tensor: infinite in rows that the client clipped before
+                 it encrypted them, which are results of other numbers than were given; `error_bound` is the worst
     """
 
-    __slots__ = ("_array", "error_bound", "is_proved", "rounds", "shape", "usual_error")
+    __slots__ = ("_array", "_bound", "_doubted", "_reason", "is_proved", "rounds", "shape", "usual_error")
 
     def __init__(
         self,
@@ -52,10 +54,38 @@ class OwnerValue:
     ) -> None:
         self._array = array
         self.shape = array.shape
-        self.error_bound = error_bound
+        self._bound = error_bound
+        self._doubted: npt.NDArray[np.bool_] | None = None
+        self._reason = ""
         self.usual_error = usual_error
         self.is_proved = is_proved
         self.rounds = rounds
+
+    @property
+    def error_bound(self) -> float:
+        """Of the worst element: infinite where some are doubted."""
+        return self._bound if self._doubted is None else inf
+
+    @property
+    def error_bounds(self) -> npt.NDArray[np.float64]:
+        """Of each element, in the shape of the tensor."""
+        return self._with_doubted(np.full(self.shape, self._bound), inf)
+
+    def doubt_rows(self, rows: Sequence[int] | None, axis: int | None, reason: str) -> None:
+        """Mark results of rows that lie along an axis, None for all of it: no bound is known there, nothing is certain.
+
+        reason  what `doubt` then begins with
+        """
+        marked = np.zeros(self.shape, dtype=bool)
+        if rows is None or axis is None:
+            marked[...] = True
+        else:
+            np.moveaxis(marked, axis, 0)[list(rows)] = True
+        self._doubted, self._reason = marked, reason
+
+    def _with_doubted(self, array: npt.NDArray[Any], value: Any) -> npt.NDArray[Any]:
+        """An array for all elements, with another value where they are doubted."""
+        return array if self._doubted is None else np.where(self._doubted, value, np.broadcast_to(array, self.shape))
 
     def reveal(self) -> npt.NDArray[Any]:
         """The tensor, for the owner: do not publish or send its low bits."""
@@ -67,21 +97,21 @@ class OwnerValue:
 
     @property
     def is_certain(self) -> npt.NDArray[np.bool_]:
-        """Whether it has an error bound; of decisions, which of them no error within the bound could change."""
-        return np.array(isfinite(self.error_bound))
+        """Whether it has an error bound, of each element where rows are doubted; of decisions, which of them no error
+        within the bound could change.
+        """
+        return self._with_doubted(np.array(isfinite(self._bound)), False)
 
     def doubt(self) -> str:
         """What a reader has to know before relying on it; nothing if its bound is proved."""
-        return doubt_about(self)
+        return "; ".join(filter(None, [self._reason, doubt_about(self)]))
 
     def __repr__(self) -> str:
-        return describe(
-            "OwnerValue", f"shape {self.shape}", "hidden: .reveal() gives it to its owner", doubt_about(self)
-        )
+        return describe("OwnerValue", f"shape {self.shape}", "hidden: .reveal() gives it to its owner", self.doubt())
 
     def _repr_html_(self) -> str:
         said = f"<code>OwnerValue(shape {self.shape})</code>: hidden, <code>.reveal()</code> gives it to its owner"
-        return ", ".join(filter(None, [said, doubt_about(self)]))
+        return ", ".join(filter(None, [said, self.doubt()]))
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise SecretKeyError(_WARNING)
@@ -106,10 +136,10 @@ class OwnerValue:
 
 
 def doubt_about(value: OwnerValue) -> str:
-    """What a reader has to know before relying on a value; nothing if its bound is proved."""
-    if value.rounds > 1 and not isfinite(value.error_bound):
+    """What a reader has to know before relying on a value, rows apart; nothing if its bound is proved."""
+    if value.rounds > 1 and not isfinite(value._bound):
         return f"the result of {value.rounds} runs one after the other, for which no error bound is known"
-    if not isfinite(value.error_bound):
+    if not isfinite(value._bound):
         return TOO_LARGE
     return "" if value.is_proved else "error bound for inputs like those of calibration only"
 

@@ -8,6 +8,7 @@ from latticework import _core
 from latticework.errors import FormatError, ParameterMismatchError, ShapeError, TraceError, UserError
 from latticework.plan.schema import ClientSpec, IndexInput, SecretInput
 from latticework.runtime.batches import joined_extent
+from latticework.runtime.clipped import MAX_IDS
 from latticework.runtime.encrypted import INPUTS, OUTPUTS, Encrypted, check_role
 
 HOW_TO_ENCRYPT = (
@@ -70,7 +71,13 @@ def join(
             tensors[name] = array
             extents.append((giver, outputs.extent, [name]))
     device = _joined_device(spec, [*parts, *results.values()])
-    return Encrypted(INPUTS, spec.name, interface, tensors, integers, joined_extent(spec, extents), rounds, device)
+    extent = joined_extent(spec, extents)
+    clipped = tuple(dict.fromkeys(each for part in (*parts, *results.values()) for each in part.clipped))
+    if len(clipped) > MAX_IDS:
+        raise UserError(
+            f"program {spec.name}: inputs come from {len(clipped)} encryptions of clipped rows; at most {MAX_IDS}"
+        )
+    return Encrypted(INPUTS, spec.name, interface, tensors, integers, extent, rounds, device, clipped)
 
 
 def _joined_device(spec: ClientSpec, parts: Iterable[Encrypted]) -> str:

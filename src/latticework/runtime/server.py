@@ -372,7 +372,9 @@ class Server:
             for made, value in zip(found.values(), of_run, strict=True):
                 made += value if isinstance(value, list) else [value]
         tensors = {name: tuple(made) for name, made in found.items()}
-        return Encrypted(OUTPUTS, spec.name, self._interface, tensors, {}, given.extent, given.rounds, given.device)
+        return Encrypted(
+            OUTPUTS, spec.name, self._interface, tensors, {}, given.extent, given.rounds, given.device, given.clipped
+        )
 
     def _checkpoint(self, wanted: str | Path | Checkpoint, given: Encrypted, context: _core.Context) -> CheckpointFile:
         if not self._engines.all[0].executor.has_states:

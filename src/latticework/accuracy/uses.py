@@ -126,6 +126,17 @@ class FunctionUse:
         return room_of(extremes, self.interval, scale)
 
     @property
+    def seen(self) -> Interval | None:
+        """From where to where the argument was in calibration; None if it is not known."""
+        tails = self.op.attrs["tails"]
+        return (tails[0].lowest[-1][0], tails[0].highest[-1][0]) if tails else None
+
+    def is_by_channel(self, degree: int) -> bool:
+        """Whether channels have polynomials of their own, of this degree."""
+        curve = self._curve
+        return isinstance(curve, ChannelCurve) and curve.is_by_channel(degree)
+
+    @property
     def highest(self) -> int:
         """The highest degree that there is."""
         return (1 << self.curve.most_levels) - 1

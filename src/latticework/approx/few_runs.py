@@ -79,7 +79,7 @@ def share_leaving(rooms: Sequence[Room], confidence: float = LIKELY) -> float:
     if runs >= FEW:
         return upper_share(runs, len(frozenset[int]().union(*(each.lone for each in rooms))), confidence)
     power = min(TAIL, (runs - 1.0) / RUNS_A_POWER)
-    buys = sum((1.0 + max(room, 0.0)) ** -power for _, room in ends) / len(ends)
+    buys: float = sum((1.0 + max(room, 0.0)) ** -power for _, room in ends) / len(ends)
     return buys * upper_share(runs, len({run for run, _ in ends}), confidence)
 
 

@@ -91,7 +91,8 @@ class TailsSeen:
         """By place along an axis, counted from the end, or of all together."""
         kept = min(MOST, max(FEWEST, self.runs // SHARE), self.runs)
         lowest, highest = np.moveaxis(np.sort(np.stack(self._ends[axis]), axis=0)[-kept:], 1, 0)
-        return Tails(self.runs, *(tuple(map(tuple, ends.tolist())) for ends in (-lowest, highest)))
+        low, high = (tuple(map(tuple, ends.tolist())) for ends in (-lowest, highest))
+        return Tails(self.runs, low, high)
 
     def _keep(self, axis: int | None, ends: FloatArray) -> None:
         known = self._ends.setdefault(axis, [])

@@ -17,6 +17,7 @@ from latticework.frontend import input_ranges
 from latticework.frontend.direct import direct_ranges
 from latticework.frontend.samples import Sample
 from latticework.ir import Loc, Module
+from latticework.plan.constraints import Constraint
 from latticework.plan.schema import (
     Approximation,
     ClientSpec,
@@ -39,10 +40,12 @@ def to_plan(
     samples: list[Sample],
     precision_bits: float,
     leaving: set[Loc],
+    constraints: tuple[Constraint, ...] = (),
 ) -> Plan:
     """All parts of a plan but the error bounds, which come from simulating it.
 
     leaving  lines whose functions accepted inputs may take outside the range they are approximated on
+    constraints  that accepted inputs meet beside their ranges
     """
     outputs = tuple(
         replace(output, shift=shift, approximation=effect)
@@ -50,7 +53,8 @@ def to_plan(
     )
     inputs = _inputs(vectors, lowered, samples)
     plan = _assemble(name, vectors, lowered, inputs, outputs, precision_bits, traced.fitted, leaving)
-    return replace(plan, loss=traced.loss, scores=traced.scores)
+    client = replace(plan.client, constraints=constraints)
+    return replace(plan, client=client, loss=traced.loss, scores=traced.scores)
 
 
 def to_exact_plan(name: str, vectors: Vectors, lowered: Lowered, ranges: Mapping[str, tuple[float, float]]) -> Plan:

@@ -12,6 +12,7 @@ from latticework.accuracy.agreement import FREE_DEGREES, DegreeOptions
 from latticework.approx.channel_samples import MARGIN
 from latticework.codegen.generate import generate
 from latticework.compiler.assemble import to_exact_plan, to_plan
+from latticework.compiler.constraints import find_forms
 from latticework.compiler.noisy_code import NoisyCode
 from latticework.compiler.stages import Lowered, TracedProgram, Vectors
 from latticework.compiler.tabulating import tabulate
@@ -139,7 +140,7 @@ def to_polynomials(
     tidy = run_passes(made, TENSOR_PASSES, on_event=on_event)
     return TracedProgram(
         tidy, found.fitted, found.shifts.tolist(), found.effects.tolist(), told, scores, num_given=num_given,
-        stand_ins=found.stand_ins,
+        stand_ins=found.stand_ins, forms=find_forms(exact, found.stand_ins),
     )  # fmt: skip
 
 

@@ -9,10 +9,10 @@ that values need in the modulus, and the error bounds, wherever that is proved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from math import ceil, inf, isfinite, log2
 from typing import Any
 
@@ -23,6 +23,7 @@ from latticework.accuracy import SHARE, VANISHING, sizes_to_compare_with, withou
 from latticework.analysis.estimate import estimate
 from latticework.codegen.bootstraps import noise_of
 from latticework.compiler.assemble import accepted_ranges
+from latticework.compiler.constraints import Form
 from latticework.compiler.feeding import follow_fed
 from latticework.compiler.measure import Measure, Measured
 from latticework.compiler.pipeline import OnEvent, to_levels, to_plan, to_primitives, with_small_outputs
@@ -36,6 +37,7 @@ from latticework.frontend.samples import Sample
 from latticework.instructions.kinds import CipherKind
 from latticework.levels import LevelPlan
 from latticework.levels.held import Held
+from latticework.levels.known_slots import Draw
 from latticework.levels.reach import Reach, reach
 from latticework.packing.pack import PackMap
 from latticework.params import ModulusChain, Need, TooDeepError, build_chain, select_chain
@@ -44,6 +46,7 @@ from latticework.plan.limits import check_encodable
 from latticework.plan.schema import Output, Plan
 from latticework.techniques import ALL, LEAST_TIME, WATERLINE, Techniques
 
+DRAWS = 3  # inputs by chance that tell which slots hold what clients check
 FIRST_SCALE_BITS, MAX_SCALE_BITS = 40, 55
 FIRST_HEADROOM_BITS = 56  # of the trial plan: values up to 2^54 fit
 MAX_HEADROOM_BITS = 200  # beyond any chain
@@ -288,8 +291,9 @@ class PrecisionSearch:
         lowered = to_primitives(self.levels, chain, self.on_event, costs=self.costs, techniques=self.techniques)
         found = self.reach(lowered, chain)
         plan = to_plan(
-            self.program.name, self.traced, self.vectors, lowered, self.samples, self.precision_bits, found.leaving
-        )
+            self.program.name, self.traced, self.vectors, lowered, self.samples, self.precision_bits, found.leaving,
+            tuple(self.forms[number].constraint for number in sorted(found.assumed)),
+        )  # fmt: skip
         return plan, found
 
     def reach(self, lowered: Lowered, chain: ModulusChain) -> Reach:
@@ -301,16 +305,46 @@ class PrecisionSearch:
                 boxes.append(max(int(sample[name]) for sample in self.samples))
             else:
                 boxes.append(tuple(pack.pack(np.full(pack.shape, end)) for end in accepted[name]))
-        found = reach(
-            lowered.managed, chain, boxes, choices=lowered.choices,
+        follow = partial(
+            reach, lowered.managed, chain, boxes, choices=lowered.choices,
             deviations=self.deviations(chain),
             polynomial_noise=polynomial_noise(chain),
             bootstrap_noise=noise_of(chain) if chain.bootstrap is not None else None,
             elements={number: find_held(tensor.pack) for number, tensor in enumerate(self.vectors.tensors)},
         )  # fmt: skip
+        found = follow()
+        if self.forms and found.leaving:  # what intervals of inputs do not hold, constraints on them may
+            found = follow(draws=self.draws(accepted))
         circuit = self.vectors.circuit
         if circuit is not None and any(argument.linked is not None for argument in circuit.arguments):
             found.size = inf  # of ciphertexts of other circuits, noise and what lies beside their lanes are not known
+        return found
+
+    @cached_property
+    def forms(self) -> tuple[Form, ...]:
+        """Arguments that clients can hold within their ranges; not of inputs that come as results of earlier runs."""
+        fed = {self.vectors.placed.input_names[number] for number in self.vectors.fed.values()}
+        return tuple(form for form in self.traced.forms if form.constraint.input not in fed)
+
+    def draws(self, accepted: Mapping[str, tuple[float, float]]) -> list[Draw]:
+        """Inputs by chance, and those arguments."""
+        if not self.forms:
+            return []
+        rng, found, rows = np.random.default_rng(0), [], self.vectors.rows > 1
+        placed = self.vectors.placed
+        for _ in range(DRAWS):
+            inputs: list[Any] = []
+            arrays = {}
+            for name, pack in zip(placed.input_names, self.vectors.inputs, strict=True):
+                if pack is None:
+                    inputs.append(max(int(sample[name]) for sample in self.samples))
+                else:
+                    array = arrays[name] = rng.uniform(*accepted[name], pack.shape)
+                    inputs.append((pack.pack(array),) * 2)
+            shapes = {name: array.shape[rows:] for name, array in arrays.items()}
+            parts = [f.arguments(arrays[f.constraint.input], shapes[f.constraint.input]) for f in self.forms]
+            numbers = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+            found.append(Draw(inputs, np.concatenate(parts), numbers))
         return found
 
     def deviations(self, chain: ModulusChain) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from latticework.accuracy import Fitted, StandIn
 from latticework.codegen.emit import Code
+from latticework.compiler.constraints import Form
 from latticework.frontend.samples import SampleSizes
 from latticework.ir import Loc, Module, Op, Value
 from latticework.ops.lower import PlacedTensor
@@ -31,6 +32,7 @@ class TracedProgram:
     scores   against labels of calibration rows, if there were any
     fed      numbers of outputs that are an input of the next run -> the number of that input
     stand_ins  the functions themselves, and the polynomials that took their places
+    forms      arguments of these functions that clients can hold within their ranges
     num_given  samples that runs one after the other start from; those after them are what is fed later
     """
 
@@ -43,6 +45,7 @@ class TracedProgram:
     fed: Mapping[int, int] = field(default_factory=dict)
     num_given: int | None = None
     stand_ins: tuple[StandIn, ...] = ()
+    forms: tuple[Form, ...] = ()
 
     @property
     def is_lossy(self) -> bool:

@@ -43,6 +43,7 @@ from latticework.levels.held import (
     turn_lineage,
     unite,
 )
+from latticework.levels.known_slots import WITHIN, Draw, owners_of
 from latticework.levels.parts import Parts, add_parts, bootstrapped, each, parts_of, sub_parts, turn_parts
 from latticework.packing.arrays import as_vectors, concat_vectors, sum_vectors, take_vectors
 from latticework.packing.constants import (
@@ -61,6 +62,7 @@ from latticework.params.bootstrap_noise import BootstrapNoise, BootstrapStep
 from latticework.sums import add_up
 
 TOLERANCE = 1e-8  # of arguments outside [-1, 1], which rounding may give; errors of polynomials hold so far outside
+POINT = 1e-8  # of a number, or of 1, by which rounding may move it
 MAX_TURNS = 1 << 14  # of all loops together
 MAX_EXTRAPOLATION = 4.0  # times the interval of a polynomial, beyond which its values are of no use
 MOST_BITS = 1 << 10
@@ -78,6 +80,7 @@ class Span:
 
 
 Item = Held | Parts | Span | None  # None: not followed
+KnownArguments = dict[Op, npt.NDArray[np.int64]]  # by slot what its number is about, -1 where it is not known
 _OF_PARTS = ("ckks.bootstrap", "rlwe.mul_monomial", "rlwe.relabel")
 
 
@@ -92,6 +95,7 @@ class Reach:
     tensors  bound on the noise of watched values by position, in the slots that hold their elements
     proved   the outputs of the program with its functions exact, and how far from them those computed are: their bias
              has the errors of polynomials in it. None where an argument may leave the interval of a polynomial
+    assumed  of `draws`, what numbers are about that were taken to be within [-1, 1], where they would not be otherwise
     short_bits  of scale, for noise beside kinks to stay within what is reserved for it
     """
 
@@ -100,6 +104,7 @@ class Reach:
     short_bits: int = -MOST_BITS
     size: float = 0.0
     leaving: set[Loc] = field(default_factory=set)
+    assumed: set[int] = field(default_factory=set)
     tensors: dict[int, float] = field(default_factory=dict)
 
 
@@ -113,6 +118,7 @@ def reach(
     elements: Mapping[int, npt.NDArray[np.bool_]],
     choices: Mapping[Op, Choice],
     bootstrap_noise: BootstrapNoise | None = None,
+    draws: Sequence[Draw] = (),
 ) -> Reach:
     """Follow a managed module: as it is, and, if polynomials stand for functions, against the functions.
 
@@ -123,16 +129,42 @@ def reach(
     elements          slots that hold elements of watched values, (count, slots), by position
     choices           how linear maps are carried out; others are not packed
     bootstrap_noise   what bootstraps with the chain leave; without it, what comes out of one is not known
+    draws             inputs, and numbers that are within [-1, 1] for all that clients accept: arguments of polynomials
+                      that are such are taken to be there
     """
     common = module, chain, deviations, polynomial_noise
-    found = _follow(_Run(*common, elements, choices, bootstrap_noise), inputs)
+    known = _known_arguments(common, choices, bootstrap_noise, draws)
+    found = _follow(_Run(*common, elements, choices, bootstrap_noise, known=known), inputs)
     found.proved = found.outputs
     if any(op.name == "ckks.polynomial" and op.attrs["polynomial"].error for op in module.walk()):
-        exact = _Run(*common, {}, choices, bootstrap_noise, with_functions=True)
-        found.proved = _follow(exact, inputs).outputs
+        exact = _Run(*common, {}, choices, bootstrap_noise, with_functions=True, known=known)
+        followed = _follow(exact, inputs)
+        found.proved, found.assumed = followed.outputs, found.assumed | followed.assumed
     if any(isinstance(op.attrs.get("polynomial"), KinkedPolynomial) for op in module.walk()):
-        inside = _Run(*common, {}, choices, bootstrap_noise, within=True)  # noise where no argument leaves its interval
+        inside = _Run(
+            *common, {}, choices, bootstrap_noise, within=True, known=known
+        )  # noise where no argument leaves its interval
         found.short_bits = _follow(inside, inputs).short_bits
+    return found
+
+
+def _known_arguments(
+    common: tuple[Module, ModulusChain, float, PolynomialNoise], choices: Mapping[Op, Choice],
+    bootstrap_noise: BootstrapNoise | None, draws: Sequence[Draw],
+) -> KnownArguments:  # fmt: skip
+    """Of polynomials that are reached, each time, which slots of their arguments hold numbers that are known."""
+    seen: list[dict[Op, list[Array]]] = []
+    for draw in draws:
+        run = _Run(*common, {}, choices, bootstrap_noise)
+        run.arguments = {}
+        _follow(run, draw.inputs)
+        seen.append(run.arguments)
+    found: KnownArguments = {}
+    for op, visits in seen[0].items() if seen else ():
+        times = [each.get(op, []) for each in seen]
+        if all(len(each) == len(visits) for each in times):
+            owners = np.stack([owners_of(visit, draws) for visit in zip(*times, strict=True)])
+            found[op] = np.where(np.all(owners == owners[0], axis=0), owners[0], -1)
     return found
 
 
@@ -158,6 +190,7 @@ class _Run:
 
     with_functions  values are those of the program with its functions exact; errors of polynomials are bias
     within          arguments of polynomials are taken to lie in their intervals, whatever they can be
+    known           slots of arguments that are within [-1, 1] by constraints on inputs
     """
 
     def __init__(
@@ -172,7 +205,10 @@ class _Run:
         *,
         with_functions: bool = False,
         within: bool = False,
+        known: KnownArguments | None = None,
     ) -> None:
+        self.known = {} if known is None else known
+        self.arguments: dict[Op, list[Array]] | None = None  # of polynomials, collected where it is asked for
         self.within = within
         self.choices, self.with_functions, self.bootstrap_noise = choices, with_functions, bootstrap_noise
         self.module, self.chain, self.deviations = module, chain, deviations
@@ -481,6 +517,10 @@ class _Run:
         """A polynomial that is close to a function on [-1, 1]."""
         polynomial, kind = op.attrs["polynomial"], _cipher(op.result)
         error = polynomial.error if self.with_functions else 0.0
+        if self.arguments is not None:
+            is_point = x.high - x.low <= POINT * np.maximum(1.0, x.size)  # else nothing is known of it
+            self.arguments.setdefault(op, []).append(np.where(is_point, x.low, np.nan))
+        x = self.assured(op, x)
         if self.within:
             x = Held(np.clip(x.low, -1.0, 1.0), np.clip(x.high, -1.0, 1.0), x.variance, x.bias, x.lineage)
             if isinstance(polynomial, KinkedPolynomial):
@@ -504,6 +544,21 @@ class _Run:
         lowest, highest = values.on(x.low, x.high)
         made = Held(lowest - error, highest + error, slope**2 * x.variance, slope * x.bias + error, x.lineage)
         return self.disturbed(made, own**2)
+
+    def assured(self, op: Op, x: Held) -> Held:
+        """The argument of a polynomial, where constraints hold it within [-1, 1] and nothing else does."""
+        owners = self.known.get(op)
+        is_fit = owners is not None and owners.shape == np.broadcast_shapes(x.low.shape, x.high.shape, owners.shape)
+        if owners is None or not is_fit or isinstance(op.attrs["polynomial"], ChannelPolynomial):
+            return x
+        held = owners >= 0
+        low = np.where(held, np.clip(x.low, -WITHIN, WITHIN), x.low)
+        high = np.where(held, np.clip(x.high, -WITHIN, WITHIN), x.high)
+        beyond = (x.low < -1.0 - TOLERANCE) | (x.high > 1.0 + TOLERANCE)
+        if not beyond.any() or np.any(beyond & ~held):
+            return x  # it needs none, or they are not enough
+        self.found.assumed.update(np.unique(owners[beyond & held]).tolist())
+        return Held(low, high, x.variance, x.bias, x.lineage)
 
     def kinked(self, op: Op, polynomial: KinkedPolynomial, x: Held, ends: tuple[float, float]) -> Held | None:
         """A piecewise linear function by composed signs, of arguments between these ends, noise included.

@@ -71,6 +71,7 @@ def check_client(spec: ClientSpec) -> None:
     _check_feeding(spec)
     _check_owner(spec)
     _check_columns(spec)
+    _check_constraints(spec)
     manifest = spec.manifest
     for use in manifest.uses:
         key = use.spec
@@ -94,6 +95,16 @@ def _check_feeding(spec: ClientSpec) -> None:
     is_whole = list(feeding.sources) == fed and [len(row) for row in feeding.gains] == [len(fed)] * len(names)
     if feeding.runs < 1 or not is_whole or not all(0.0 <= gain < inf for row in feeding.gains for gain in row):
         raise FormatError("plan: what is said of errors in later runs is not about its inputs; the file was altered")
+
+
+def _check_constraints(spec: ClientSpec) -> None:
+    """FormatError unless constraints are on elements that inputs have."""
+    shapes = {i.name: i.shape for i in spec.secret_inputs}
+    for constraint in spec.constraints:
+        if constraint.input not in shapes or not constraint.is_about(shapes[constraint.input]):
+            raise FormatError(
+                f"plan: a constraint is on elements that input {constraint.input!r} does not have; the file was altered"
+            )
 
 
 def _check_owner(spec: ClientSpec) -> None:

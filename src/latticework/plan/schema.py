@@ -27,6 +27,7 @@ from latticework.params.bootstrap_noise import BootstrapNoise
 from latticework.plan.arguments import Argument, Result
 from latticework.plan.batch import Batch
 from latticework.plan.circuits import CircuitRecord
+from latticework.plan.constraints import Constraint
 from latticework.plan.feeding import Feeding
 from latticework.plan.placing import Placing
 from latticework.plan.weighed import WeighedChain
@@ -198,6 +199,7 @@ class ClientSpec:
     owner               what the owner computes before encryption and after decryption; None: nothing
     columns             names of the elements of last axes of what users give, by name, where they are known; of what
                         the owner's steps are given they stand there
+    constraints          what encrypted inputs have to meet beside their ranges
     """
 
     name: str
@@ -213,6 +215,7 @@ class ClientSpec:
     feeding: Feeding | None = field(default=None, metadata={"unstored_default": True})
     owner: OwnerStages | None = field(default=None, metadata={"unstored_default": True})
     columns: tuple[tuple[str, tuple[str, ...]], ...] = field(default=(), metadata={"unstored_default": True})
+    constraints: tuple[Constraint, ...] = field(default=(), metadata={"unstored_default": True})
 
     def columns_of(self, name: str) -> tuple[str, ...]:
         """Names of the columns of what users give by this name; () where they are not known."""

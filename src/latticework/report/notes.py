@@ -69,6 +69,13 @@ def plan_notes(plan: Plan, cost: CostEstimate, model: CostModel) -> list[str]:
                 f"take the argument outside; then results are wrong. {_leaving_note(a)} Give calibration data that "
                 "cover what will be encrypted."
             )
+    for constraint in plan.client.constraints:
+        count = len(constraint.elements)
+        notes.append(
+            f"Clients refuse rows in which what {constraint.function} in {constraint.place} takes of "
+            f"{constraint.input} leaves {real(constraint.low)} to {real(constraint.high)}: that of "
+            f"{'1 element or sum' if count == 1 else f'{count} elements or sums'}."
+        )
     for name, value in cost.trips.items():
         notes.append(f"The run-time count {name} is taken as {value}.")
     for location in cost.unbounded:

@@ -190,3 +190,9 @@ def extent_from(extras: Mapping[str, Any]) -> Extent | None:
     if not isinstance(data, list) or len(data) not in (1, 2) or any(type(n) is not int or n < 1 for n in data):
         raise FormatError("the ciphertext file holds a number of rows or runs that is none; it was altered")
     return Extent(*data)
+
+
+def has_rows(spec: ClientSpec, wanted: SecretInput, array: npt.NDArray[Any]) -> bool:
+    """Whether the first axis of an input is of runs, or of rows that are computed apart from each other."""
+    batched = () if spec.batch is None else spec.batch.inputs
+    return np.ndim(array) == len(wanted.shape) + 1 or wanted.name in batched

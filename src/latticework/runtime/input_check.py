@@ -11,9 +11,9 @@ import numpy as np
 
 from latticework.errors import RangeError
 from latticework.plan.schema import ClientSpec
-from latticework.runtime.batches import Extent, in_runs
+from latticework.runtime.batches import Extent, has_rows, in_runs
 from latticework.runtime.clipped import ClippedRows
-from latticework.runtime.looking import Looked, has_rows
+from latticework.runtime.looking import Looked
 from latticework.runtime.misfits import Finding, refusal
 from latticework.words.escaping import plain_text
 from latticework.words.shown import count_noun, describe

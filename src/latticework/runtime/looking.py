@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from latticework.errors import DtypeError
 from latticework.plan.schema import ClientSpec, IndexInput, SecretInput
 from latticework.runtime.arguments import fitting_arguments, in_arguments_terms, locate_declaration
-from latticework.runtime.batches import Extent, extent_of, in_runs
+from latticework.runtime.batches import Extent, extent_of, has_rows, in_runs
 from latticework.runtime.coding import Coding
+from latticework.runtime.constraints import elements_beyond, sums_beyond
 from latticework.runtime.integers import check_integer
-from latticework.runtime.misfits import Array, Misfits, in_users_terms
+from latticework.runtime.misfits import Misfits, in_users_terms, mended
 from latticework.runtime.prepared import fitting_inputs, in_owners_terms
 from latticework.user.arrays import as_array, find_loss
 from latticework.words.shown import describe
-
-# Conditions on encrypted inputs beside the ranges of their elements: given the arrays by input, as they would be
-# encrypted once elements are clipped, what still does not meet them, with can_clip=False.
-CONDITIONS: tuple[Callable[[ClientSpec, Mapping[str, Array]], Iterable[Misfits]], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,8 +54,10 @@ def look_at(spec: ClientSpec, coding: Coding, given: Mapping[str, Any]) -> Looke
     values = {i.name: _fitting(spec, coding, i, values[i.name], found) for i in sent}
     _, extent = in_runs(spec, values)
     arrays = {i.name: values[i.name] for i in spec.secret_inputs if i.name in values}
-    for condition in CONDITIONS:
-        found += condition(spec, arrays)
+    for beyond in elements_beyond(spec, arrays):
+        arrays[beyond.input] = values[beyond.input] = mended(arrays[beyond.input], [beyond], 0.0)
+        found.append(beyond)
+    found += sums_beyond(spec, arrays)  # of what would be encrypted once elements are clipped
     every = [*told, *found]
     for misfits in found:
         terms = in_arguments_terms(spec, misfits) if spec.arguments else in_owners_terms(spec, raw, misfits)
@@ -69,12 +66,6 @@ def look_at(spec: ClientSpec, coding: Coding, given: Mapping[str, Any]) -> Looke
         values, tuple(_once(told)), _rows(every), _rows(each for each in every if not each.can_clip), extent,
         any(has_rows(spec, i, arrays[i.name]) for i in spec.secret_inputs if i.name in arrays),
     )  # fmt: skip
-
-
-def has_rows(spec: ClientSpec, wanted: SecretInput, array: Array) -> bool:
-    """Whether the first axis of an input is of runs, or of rows that are computed apart from each other."""
-    batched = () if spec.batch is None else spec.batch.inputs
-    return np.ndim(array) == len(wanted.shape) + 1 or wanted.name in batched
 
 
 def _fitting(

@@ -126,3 +126,67 @@ def test_functions_of_scipy_are_approximated():
 
     with pytest.raises(UnsupportedError, match=r"^[^ ]+: xlogy is not supported .*write x \* np.log\(y\)"):
         trace(of_two)
+
+
+EDGES = np.array([-1.0, -0.25, 0.5, 1.0])
+
+
+def median_of_three(x):
+    a, b, c = x[0], x[1], x[2]
+    return np.maximum(np.minimum(a, b), np.minimum(np.maximum(a, b), c))
+
+
+def sorted_of_four(x):
+    """Each round puts neighbours in order."""
+    parts = [x[i] for i in range(4)]
+    for first in (0, 1, 0, 1):
+        for i in range(first, 3, 2):
+            parts[i : i + 2] = np.minimum(parts[i], parts[i + 1]), np.maximum(parts[i], parts[i + 1])
+    return np.stack(parts)
+
+
+def counted(x):
+    above = np.stack([np.sum(lw.greater(x, edge, gap=0.01)) for edge in EDGES])
+    return above[:-1] - above[1:]
+
+
+ORDERS = {
+    "sort": (np.sort, sorted_of_four),
+    "median": (lambda x: np.median(x[:3]), median_of_three),
+    "histogram": (lambda x: np.histogram(x, bins=EDGES)[0], counted),
+    "digitize": (
+        lambda x: np.digitize(x, EDGES),
+        lambda x: np.sum(lw.greater(x[..., None], EDGES, gap=0.01), axis=-1),
+    ),
+    "max": (lambda x: np.max(x) > 0.5, lambda x: 1 - np.prod(1 - lw.greater(x, 0.5, gap=0.01))),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_what_serves_instead_of_an_order_can_be_written_and_is_right(name):
+    wanted, formula = ORDERS[name]
+    assert "lw.greater(x" in remedy(name)
+    program = lw.program(with_kind(lambda x: formula(x)))
+    module = trace(program)
+    for x in np.random.default_rng(0).uniform(-0.98, 0.98, (20, 4)):
+        if np.min(np.abs(x[:, None] - EDGES)) < 0.01:
+            continue  # closer to an edge than the gap
+        np.testing.assert_allclose(program(x), wanted(x), atol=1e-12)
+        np.testing.assert_allclose(np.squeeze(interpret(module, {"x": x})[0]), wanted(x), atol=1e-12)
+
+
+def with_kind(function):
+    function.__annotations__ = {"x": lw.Secret[4]}
+    return function
+
+
+@pytest.mark.parametrize(
+    "call", [np.sort, np.median, np.histogram, np.max, np.percentile, np.digitize], ids=lambda f: f.__name__
+)
+def test_refusals_of_orders_name_comparisons_with_edges(call):
+    def ordered(x: lw.Secret[4]):
+        return call(x, *([50] if call is np.percentile else [EDGES] if call is np.digitize else []))
+
+    with pytest.raises(UnsupportedError, match=r"lw\.greater\(x") as caught:
+        trace(lw.program(ordered))
+    assert "call(x" in caught.value.at.text

@@ -17,6 +17,7 @@ from latticework.approx.degrees import MAX_DEGREE
 from latticework.approx.kink_curve import KinkCurve
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.expand.polynomial import num_products
+from latticework.frontend.pools import is_pool
 from latticework.ir import Loc
 from latticework.packing.constants import ChannelPolynomial
 from latticework.params import ModulusChain, Need, build_chain
@@ -213,11 +214,6 @@ def with_pools(error: UserError, stand_ins: Sequence[StandIn], operator_at: Oper
         'precision_bits, or import the model with pools="average", whose means take no comparisons',
         at=error.at or pools[0].use.op.loc,
     )
-
-
-def is_pool(operator: str) -> bool:
-    """Whether an operator of a model takes the largest elements of windows."""
-    return "max_pool" in operator or "MaxPool" in operator
 
 
 def divergence(

@@ -7,9 +7,27 @@ _COMPARE = (
     "lw.sigmoid(k * x)"
 )
 _SELECT = "blend with a mask: lw.where(lw.greater(x, y, gap=...), a, b)"
-_ORDER = "ordering secrets is not supported; return the values and order them after decryption"
+COUNTED = (
+    "np.sum(lw.greater(x, edge, gap=...)) is how many are above a public edge, and the difference of two such sums how "
+    "many lie between edges"
+)
+ORDERED = (
+    "ordering secrets is not supported as such: np.minimum(a, b) and np.maximum(a, b) put two in order, in rounds one "
+    f"after another more of them, and {COUNTED}; or return the values and order them after decryption"
+)
+_MEDIAN = (
+    "the median of three is np.maximum(np.minimum(a, b), np.minimum(np.maximum(a, b), c)); of more return the values "
+    f"and take it after decryption, or count by edges: {COUNTED}"
+)
+_BINS = (
+    "with public edges it is np.sum(lw.greater(x[..., None], edges, gap=...), axis=-1), each of the comparisons right "
+    "for what keeps the gap from its edge"
+)
 _PLACE = "lw.argmax(x, gap=...) is the place of the largest, of -x that of the smallest, if it is ahead by the gap"
-_MOST = "np.maximum(a, b) is the larger of two, np.minimum(a, b) the smaller: apply it to halves, over and over"
+_MOST = (
+    "np.maximum(a, b) is the larger of two, np.minimum(a, b) the smaller: apply it to halves, over and over; whether "
+    "any is above a public edge is 1 - np.prod(1 - lw.greater(x, edge, gap=...))"
+)
 _FUNCTION = "approximate it on its range with lw.approximate(function)(x)"
 _VALUES = "return the values and do it after decryption"
 _SOLVE = (
@@ -33,7 +51,10 @@ _IN_PLACE = "values are immutable here; build a new one, with np.where by a publ
 _SHAPE = "the shape of a secret is public: np.zeros(x.shape), np.full(x.shape, value)"
 _PUBLIC = "its results are public numbers or settings: call it on a public array of the same shape, np.zeros(x.shape)"
 _REAL = "secrets are real: leave it out"
-_COUNTS = "how often values occur needs comparisons; return the values and count after decryption"
+_COUNTS = (
+    f"how often values occur needs comparisons: {COUNTED}. With above = np.stack([np.sum(lw.greater(x, edge, gap=...)) "
+    "for edge in edges]) a histogram is above[:-1] - above[1:]"
+)
 _STEPS = "np.concatenate of slices: x[1:] - x[:-1] are the steps, (x[2:] - x[:-2]) / 2 the slopes inside"
 _LOG_SUM = "write np.log(np.exp(a) + np.exp(b))"
 _JOIN = "join the parts with np.concatenate or np.stack"
@@ -47,13 +68,18 @@ REMEDIES: dict[str, str] = {
     **_each("block insert bmat", _JOIN),
     **_each("select choose piecewise extract place", _SELECT),
     **_each("heaviside signbit copysign", _COMPARE),
-    **_each("sort argsort median unique ptp lexsort partition argpartition", _ORDER),
+    **_each("sort argsort lexsort partition argpartition sort_complex", ORDERED),
+    **_each("median nanmedian", _MEDIAN),
+    **_each("digitize searchsorted", _BINS),
+    "unique": _SETS,
+    "ptp": f"it is the largest less the smallest: {_MOST}",
     **_each("argmax argmin", _PLACE),
-    **_each("max min amax amin", _MOST),
-    **_each("sort_complex nanmax nanmin nanargmax nanargmin nanmedian searchsorted digitize fmin", _ORDER),
+    **_each("max min amax amin nanmax nanmin", _MOST),
+    **_each("nanargmax nanargmin", _PLACE),
+    "fmin": "write np.minimum(a, b)",
     **_each("percentile quantile nanpercentile nanquantile",
             "percentiles order secrets, which is not supported: return the values and take it after decryption, or "
-            "np.mean(x) and np.std(x), of which percentiles of normal data follow"),
+            f"np.mean(x) and np.std(x), of which percentiles of normal data follow, or count by edges: {COUNTED}"),
     **_each("greater greater_equal less less_equal equal not_equal sign", _COMPARE),
     **_each("all any logical_and logical_or logical_not logical_xor", _COMPARE),
     **_each("nonzero flatnonzero argwhere count_nonzero", _COMPARE),
@@ -132,7 +158,10 @@ _CHOICE = "encrypt the bit of the comparison as an input of its own, and choose 
 _POLYNOMIAL = (
     "write it as a polynomial: circuits have + - *, ** by small whole numbers, and / by public numbers in CKKS"
 )
-_OF_CIRCUITS = {_COMPARE: _CHOICE, _SELECT: _CHOICE, _ORDER: _CHOICE, _PLACE: _CHOICE, _MOST: _CHOICE, _VALUES: _VALUES}
+_OF_CIRCUITS = {
+    **dict.fromkeys((_COMPARE, _SELECT, ORDERED, _MEDIAN, _BINS, _PLACE, _MOST), _CHOICE),
+    _VALUES: _VALUES,
+}
 
 
 def circuit_remedy(name: str) -> str:

@@ -8,9 +8,11 @@ from math import ceil, log2
 from typing import Any
 
 from latticework.errors import UserError
+from latticework.frontend.pools import is_pool
 from latticework.frontend.program import Program, trace
 from latticework.frontend.tracing import Traced
 from latticework.importers.graph import ModelGraph, ModelNode
+from latticework.importers.pools import PRICE
 from latticework.importers.program import ImportedProgram
 from latticework.importers.refusals import Refusal
 from latticework.ir.core import Block, Op, Value
@@ -121,7 +123,12 @@ def inspect_program(program: Program) -> Inspected:
         shapes = {each.name: each.shape for each in program.owner.given}
         own = dict(inputs)
         given = tuple((name, shapes.get(name, own.get(name, ()))) for name in program.owner.given_for(own))
-    return Inspected(program.graph.name, given, tuple(tally.uses.values()), _deepest(module, depths), program.notes)
+    found = tuple(tally.uses.values())
+    pools = sorted(
+        {use.operator.removeprefix("aten.") for use in found if use.where == SERVER and is_pool(use.operator)}
+    )
+    notes = (*program.notes, *(f"{operator}: {PRICE}" for operator in pools))
+    return Inspected(program.graph.name, given, found, _deepest(module, depths), notes)
 
 
 def _at_owner(program: ImportedProgram) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
+from latticework.frontend.unsupported import COUNTED
 from latticework.importers.meanings.values import axis_of, is_secret, whole
 
 
@@ -47,5 +48,6 @@ def _order(name: str, x: Any, dim: int, descending: bool) -> tuple[Any, int, Any
 def _refuse(name: str, shape: tuple[int, ...]) -> NoReturn:
     raise UnsupportedError(
         f"{name}: the order of {shape} secrets is what comparisons tell, and no polynomial follows a step: return the "
-        "values and order them after decryption; the largest alone is amax, and its place lw.argmax(x, gap=...)"
+        "values and order them after decryption; the largest alone is amax, and its place lw.argmax(x, gap=...); "
+        f"{COUNTED}, in a program"
     )

@@ -13,6 +13,7 @@ from latticework.importers.converters import Converter
 from latticework.importers.meanings import convolution, pooling, reductions
 from latticework.importers.meanings.values import is_secret
 from latticework.importers.onnx_door.limits import PRODUCTS_OF_CALL, PRODUCTS_OF_WORK, check_size, take_products
+from latticework.importers.pools import PRICE
 
 Ints = Sequence[int]
 Pairs = tuple[tuple[int, int], ...]
@@ -205,9 +206,9 @@ CONVERTERS = (
     Converter("Conv", conv, note=_AXES),
     Converter("ConvTranspose", _conv_transpose, note=_AXES),
     Converter("AveragePool", _average_pool, note=f"{_AXES}, no dilation"),
-    Converter("MaxPool", _max_pool, note=f"{_AXES}; not its second result, the places"),
+    Converter("MaxPool", _max_pool, note=f"{_AXES}; not its second result, the places; {PRICE}"),
     Converter("LpPool", _lp_pool, note=f"{_AXES}, no dilation"),
     Converter("GlobalAveragePool", pooling.global_average_pool),
-    Converter("GlobalMaxPool", pooling.global_max_pool),
+    Converter("GlobalMaxPool", pooling.global_max_pool, note=PRICE),
     Converter("GlobalLpPool", _global_lp_pool),
 )

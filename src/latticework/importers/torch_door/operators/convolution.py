@@ -9,6 +9,7 @@ import numpy as np
 from latticework.errors import UnsupportedError
 from latticework.importers.meanings import convolution as meant
 from latticework.importers.meanings import pooling
+from latticework.importers.pools import PRICE
 from latticework.importers.torch_door.operators.table import each, pairs
 
 _AXES = "along one axis or two"
@@ -102,10 +103,10 @@ CONVERTERS = [
     *each("convolution.default _convolution.default", _general, _AXES),
     *each("avg_pool1d.default avg_pool2d.default", _average),
     *each("avg_pool3d.default", _average_of_channels, "along one of the three axes"),
-    *each("max_pool1d.default max_pool2d.default", _largest),
-    *each("max_pool1d_with_indices.default max_pool2d_with_indices.default", _largest_alone, _VALUES),
+    *each("max_pool1d.default max_pool2d.default", _largest, PRICE),
+    *each("max_pool1d_with_indices.default max_pool2d_with_indices.default", _largest_alone, f"{_VALUES}; {PRICE}"),
     *each("adaptive_avg_pool1d.default adaptive_avg_pool2d.default", pooling.adaptive_average_pool, "any size"),
     *each("_adaptive_avg_pool2d.default", pooling.adaptive_average_pool, "any size"),
     *each("adaptive_max_pool1d.default adaptive_max_pool2d.default",
-          lambda x, size: (pooling.adaptive_max_pool(x, size),), _VALUES),
+          lambda x, size: (pooling.adaptive_max_pool(x, size),), f"{_VALUES}; {PRICE}"),
 ]  # fmt: skip

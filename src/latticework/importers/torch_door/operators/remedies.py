@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from latticework.frontend.unsupported import COUNTED, ORDERED
+
 _COMPARE = (
     "secrets cannot be compared without a gap: return the numbers and compare after decryption, or write "
     "lw.greater(a, b, gap=...) in a program"
 )
 _PLACE = "return the scores and take the place after decryption, or write lw.argmax(x, gap=...) in a program"
-_ORDER = "ordering secrets is not supported: return the numbers and order them after decryption"
+_ORDER = f"{ORDERED}; in a program"
+_COUNT = f"{COUNTED}, in a program; or return the numbers and count after decryption"
 _ROUND = "rounding is a step at every whole number: round after decryption"
 _VALUE = "its value is secret: compute with tensors, or decide before encryption"
 _BATCH = "it takes the statistics of the batch: call module.eval() before exporting, and keep track_running_stats=True"
@@ -24,6 +27,7 @@ REMEDIES = {
     "cond": "compute both results and choose by arithmetic: lw.where(lw.greater(a, b, gap=...), x, y) in a program",
     **_each("argmax.default argmin.default", _PLACE),
     **_each("sort.default sort.stable argsort.default topk.default kthvalue.default median.default median.dim", _ORDER),
+    **_each("histc.default bincount.default bucketize.Tensor searchsorted.Tensor", _COUNT),
     **_each("round.default round.decimals floor.default ceil.default trunc.default frac.default", _ROUND),
     **_each("fmod.Scalar fmod.Tensor remainder.Scalar remainder.Tensor floor_divide.default", _ROUND),
     **_each("item.default _local_scalar_dense.default", _VALUE),

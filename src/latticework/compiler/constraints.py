@@ -2,10 +2,10 @@
 
 In: a calibrated module and the functions that polynomials stand for.  Out: for each whose argument is a form, what the
 client would check. What is a form is decided by operations: those that take, move, add up and subtract elements, and
-public numbers that act on all elements alike: one factor of the whole, a number added, 1/n in a mean. Such a number may
-be a weight, and weights stay at the server. So a constraint is on what is left without them, and its interval is that
-of calibration, widened by a tenth times a power of two: as far as the range of the function allows. Products with
-matrices are no forms, nor is what brings several inputs together, which may be encrypted apart.
+public numbers that act on all elements alike: one factor of single elements, a number added, 1/n in a mean. Such a
+number may be a weight, and weights stay at the server. So a constraint is on what is left without them, and its
+interval is that of calibration, widened by a tenth times a power of two: as far as the range of the function allows.
+Products with matrices are no forms, nor is what brings several inputs together, which may be encrypted apart.
 Cost: an evaluation of the operations before the function for each element of the input, at most `MOST_SIZE`.
 """
 
@@ -92,6 +92,8 @@ def _form(module: Module, use: FunctionUse) -> Form | None:
     elements = tuple(dict.fromkeys(_element(row) for row in matrix / factor if row.any()))
     if not 0 < sum(len(element.places) for element in elements) <= MOST_PLACES:
         return None
+    if abs(factor) != 1.0 and any(len(element.places) > 1 for element in elements):
+        return None  # as a product with a vector of equal weights is
     interval = _accepted(use, factor, offset)
     if interval is None:
         return None

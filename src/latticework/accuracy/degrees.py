@@ -72,6 +72,8 @@ class _Choice:
         while not self._fits(self.levels):
             taken = self._taken(self.levels)
             over = np.sum(taken, axis=1) > 1.0
+            if not over.any():  # what is taken of nothing is no number
+                return False
             worst = np.max(taken[over], axis=0)
             open_ = [
                 place for place, levels in enumerate(self.levels) if levels < self._most(place) and worst[place] > 0.0

@@ -12,6 +12,7 @@ from latticework.frontend.plain import plain_array
 from latticework.frontend.samples import Sample
 from latticework.ir import Module, interpret
 from latticework.plan.schema import Scores
+from latticework.user.arrays import in_numpy, is_tensor
 
 
 def scores_of(exact: Module, approximated: Module, samples: Sequence[Sample], labels: Any) -> Scores:
@@ -24,7 +25,7 @@ def scores_of(exact: Module, approximated: Module, samples: Sequence[Sample], la
     raises   ShapeError, DtypeError or RangeError for labels that fit the output in neither way
     """
     plain_array(labels)  # refuses what is no array of numbers
-    given = np.asarray(labels)
+    given = np.asarray(in_numpy(labels) if is_tensor(labels) else labels)
     runs = [s for s in samples if all(s[n] == samples[0][n] for n in samples[0] if np.ndim(s[n]) == 0)]
     results = [np.stack([interpret(module, sample)[0] for sample in runs]) for module in (exact, approximated)]
     judge, rows = judge_of(given, results[0])

@@ -229,7 +229,7 @@ def elementwise(function: Callable[..., object]) -> RealFunction:
     def reference(x: FloatArray) -> FloatArray:
         array = np.asarray(x, dtype=np.float64)
         try:
-            values = np.asarray(function(array))
+            values = np.asarray(function(array.copy()))  # which may change it in place
         except (TypeError, ValueError):  # it branches on the number, or calls functions of `math`
             values = np.asarray(None)
         if values.shape != array.shape or values.dtype == object:

@@ -15,6 +15,7 @@ from latticework.errors import RangeError, ShapeError
 from latticework.owner.run import finish
 from latticework.owner.stages import Finished
 from latticework.plan.schema import ClientSpec
+from latticework.user.arrays import in_numpy, is_tensor
 from latticework.words.figures import write_value
 from latticework.words.shown import count_noun
 
@@ -61,7 +62,7 @@ def decisions_of(spec: ClientSpec, given: GivenRows, exact: Joined, rows: Sequen
     raises  ShapeError, DtypeError or RangeError for labels that do not fit
     """
     deciding = None if spec.owner is None else next((r for r in spec.owner.after if _decides(r)), None)
-    known = None if labels is None else _by_row(given, np.asarray(labels))
+    known = None if labels is None else _by_row(given, np.asarray(in_numpy(labels) if is_tensor(labels) else labels))
     if deciding is not None:
         return _by_owner(spec, given, deciding, exact, known)
     finished = None if spec.owner is None or not spec.owner.after else spec.owner.after[0]

@@ -59,6 +59,7 @@ USEFUL_BITS = 3  # of the largest result in calibration, that a proved bound has
 UNSEEN_NOISE = 4.0  # times that of calibration, after bootstraps: products of values twice as large may go unmarked
 ATTEMPTS = 4
 LEAST_SHARE = (1.0 - SHARE) / 2  # of the budget for errors, that noise has in any case
+SMALLEST = 1e-300  # of what noise may be: products of smaller numbers vanish
 
 
 @dataclass
@@ -356,6 +357,15 @@ class PrecisionSearch:
 
         raises  PrecisionError where errors exceed all numbers
         """
+        pairs = zip(self.noise_budgets, self.magnitudes, strict=True)
+        least = min((left for left, magnitude in pairs if magnitude > self.vanishing), default=1.0)
+        if least < SMALLEST:
+            raise PrecisionError(
+                f"compile: an output is at most {max(self.magnitudes):.1g} for all calibration data, and 2^-"
+                f"{self.precision_bits:g} of one is below {SMALLEST:g}, which numbers do not reach; multiply inputs or "
+                "weights by a public number",
+                at=self.program.loc,
+            )
         needed = [
             log2(max(self.deviations(chain) * deviation, 1e-300) / left)
             for deviation, magnitude, left in zip(measured.outputs, self.magnitudes, self.noise_budgets, strict=True)

@@ -30,7 +30,7 @@ from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
 from latticework.plan.arguments import MAX_NESTING, Argument, Branch, Result
 from latticework.plan.circuits import ScalarCounts
-from latticework.user.arrays import find_loss, in_numpy, is_tensor
+from latticework.user.arrays import find_loss, in_numpy, is_tensor, own_copy
 from latticework.user.lines import definition_loc, user_loc
 from latticework.words.escaping import plain_text
 from latticework.words.figures import write_value
@@ -69,8 +69,12 @@ class Circuit:
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the function itself, on exact integers where it is given integers; inputs are checked."""
         bound = self.signature.bind(*args, **kwargs)
+        bound.apply_defaults()
         for parameter in self.parameters:
-            if parameter.kind is not None and parameter.name in bound.arguments:
+            if parameter.kind is None:
+                weight = own_copy(bound.arguments[parameter.name])
+                bound.arguments[parameter.name] = in_numpy(weight) if is_tensor(weight) else weight
+            elif parameter.name in bound.arguments:
                 bound.arguments[parameter.name] = self.plain_input(parameter, bound.arguments[parameter.name])
         return self.function(*bound.args, **bound.kwargs)
 
@@ -168,6 +172,7 @@ def trace_circuit(
         tracer.facts = Facts(arithmetic.modulus // 2)
     given: dict[str, Any] = dict(weights_of(circuit, weights, "circuit", "lw.vector(length)"))
     for parameter in circuit.weights:
+        given[parameter.name] = own_copy(given[parameter.name])
         if is_tensor(given[parameter.name]):
             given[parameter.name] = in_numpy(given[parameter.name])
         if parameter.kind is not None:

@@ -31,7 +31,7 @@ from latticework.ir.module import Module
 from latticework.ir.types import INDEX
 from latticework.ops import trivial
 from latticework.owner.stages import OwnerStages
-from latticework.user.arrays import as_array, find_loss, in_numpy, is_one_array
+from latticework.user.arrays import as_array, find_loss, in_numpy, is_one_array, is_tensor, own_copy
 from latticework.user.lines import definition_loc, user_loc
 from latticework.words.escaping import plain_text
 
@@ -87,13 +87,17 @@ class Program:
             found = self._in_batches(bound.arguments)
             if found is not None:
                 return found
+        bound.apply_defaults()
         for parameter in self.inputs:
             bound.arguments[parameter.name] = self._plain_input(parameter, bound.arguments[parameter.name])
+        for parameter in self.weights:
+            bound.arguments[parameter.name] = own_copy(bound.arguments[parameter.name])
         try:
             return self.function(*bound.args, **bound.kwargs)
         except (TypeError, AttributeError) as error:
             traced = any(isinstance(value, Traced) for value in bound.arguments.values())
-            if traced or not torch_calls.wants_tensors(error):
+            of_tensors = any(is_tensor(bound.arguments[p.name]) for p in self.weights)
+            if traced or not (of_tensors or torch_calls.wants_tensors(error)):
                 raise
         return self._interpret(bound.arguments)
 
@@ -175,7 +179,7 @@ def trace(program: Program, weights: Any = (), example: Any = None) -> Module:
     """
     module = Module()
     tracer = FunctionTracer(module, program.name, wrap)
-    arguments = {name: _subscriptable(value) for name, value in weights_of(program, weights).items()}
+    arguments = {name: _subscriptable(own_copy(value)) for name, value in weights_of(program, weights).items()}
     examples = _examples(program, example)
     for parameter in program.inputs:
         value = module.body.add_arg(_type(program, parameter, examples), Origin(parameter.name, parameter.loc))

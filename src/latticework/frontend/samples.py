@@ -34,6 +34,7 @@ MOST_COMBINATIONS = 32  # of several integers
 MOST_SAMPLES = 4096  # that any module is run on
 REPEATED_VALUES = 1 << 18  # that loops may compute again, over all samples that are run
 LEAST_SAMPLES = 8
+SMALLEST = 1e-280  # that the largest number of an input may be
 
 
 def samples_of(program: Program, module: Module, data: Any, batch: Batch | None = None) -> list[Sample]:
@@ -290,6 +291,12 @@ def _data(name: str, given: Any) -> np.ndarray[Any, Any]:
         raise type(error)(f"calibrate: data for {name}: {error.message}") from None
     if not array.size:
         raise RangeError(f"calibrate: the data for {name} are empty (shape {array.shape}); give at least one sample")
+    most = float(np.max(np.abs(array)))
+    if 0 < most < SMALLEST:
+        raise RangeError(
+            f"calibrate: the data for {name} are at most {most:.3g}, and products of such numbers vanish; give at "
+            f"least {SMALLEST:g}: multiply them by a public number"
+        )
     return array
 
 

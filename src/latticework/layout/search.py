@@ -35,6 +35,7 @@ from latticework.sums import add_up
 MOST_VECTORS = 256  # times as many as the choice that takes the fewest: what it would take is not looked at
 
 MOST_TURNS = 2  # layouts of what a loop carries that are tried
+_DEEPEST = 500  # levels from which on all are as dear: powers leave the range of numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,8 @@ class _SearchState:
 
     def rank(self, tuning: LayoutTuning, scarce_levels: bool, level_seconds: float) -> float:
         """Seconds, what the depth makes everything cost, and what its levels take."""
-        dearer = tuning.scarce_level**self.deepest if scarce_levels else 1.0 + tuning.level_share * self.deepest
+        scarce = tuning.scarce_level ** min(self.deepest, _DEEPEST)
+        dearer = scarce if scarce_levels else 1.0 + tuning.level_share * self.deepest
         return self.seconds * dearer + level_seconds * self.deepest
 
 

@@ -231,7 +231,9 @@ class ShapeNoiseModel:
 
 
 def _moment(i: int, cut: float) -> float:
-    """The i-th moment of an exponential variable of mean 1, without what lies above `cut`."""
+    """The i-th moment of an exponential variable of mean 1, up to `cut`; infinite from the 171st on."""
+    if i > 170:  # factorials leave the range of numbers
+        return inf
     if cut == inf:
         return float(factorial(i))
     return factorial(i) * (1 - exp(-cut) * add_up(cut**k / factorial(k) for k in range(i + 1)))

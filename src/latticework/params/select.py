@@ -222,6 +222,11 @@ class PrimeSupply:
 
     def group(self, target: float, count: int, *, below: bool = False) -> tuple[int, ...]:
         """The `count` unused primes nearest to a target (or nearest below it)."""
+        if not self.two_n < target <= 2.0**60:
+            raise LevelError(
+                f"N={self.two_n // 2} has no primes left near 2^{log2(target):.0f} after {len(self.used)} others: so "
+                "many levels take a larger ring; leave ring_degree out, or write fewer products one after another"
+            )
         for wanted in (count + len(self.used) + 8, 4 * (count + len(self.used)) + 64):
             near = [int(p) for p in _core.primes_near(target, self.two_n, wanted)]
             free = [p for p in near if p not in self.used and (not below or p < target) and p < 1 << MAX_PRIME_BITS]

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from latticework.errors import DtypeError
 
+_TOLD = ("dtype", "layout", "device")  # of tensors that cannot be read
 _NUMERIC = "biufc"  # kinds of dtypes, which extension dtypes of pandas have too
 
 
@@ -50,8 +51,23 @@ def in_numpy(given: Any) -> Any:
         return _of_tensor(given)
     if _is_sparse(given):
         return given.toarray()
-    is_frame = type(given).__module__.partition(".")[0] == "pandas" and hasattr(given, "to_numpy")
-    return _of_frame(given) if is_frame else given
+    return _of_frame(given) if _is_frame(given) else given
+
+
+def own_copy(given: Any) -> Any:
+    """The same values in memory of their own, so that what changes them in place changes nothing of the user's.
+
+    Arrays, tensors, frames and sparse arrays, also in lists, tuples and dictionaries; other objects as they are.
+    """
+    if isinstance(given, np.ndarray):
+        return given.copy()
+    if is_tensor(given):
+        return given.clone()
+    if isinstance(given, dict):
+        return {name: own_copy(part) for name, part in given.items()}
+    if type(given) in (list, tuple):
+        return type(given)(own_copy(part) for part in given)
+    return given.copy() if _is_sparse(given) or _is_frame(given) else given
 
 
 def is_one_array(given: Any) -> bool:
@@ -64,17 +80,35 @@ def is_tensor(given: Any) -> bool:
     return callable(getattr(given, "detach", None)) and callable(getattr(given, "numpy", None))
 
 
+def _is_frame(given: Any) -> bool:
+    return type(given).__module__.partition(".")[0] == "pandas" and hasattr(given, "to_numpy")
+
+
 def _is_sparse(given: Any) -> bool:
     return callable(getattr(given, "toarray", None)) and hasattr(given, "nnz")
 
 
 def _of_tensor(given: Any) -> npt.NDArray[Any]:
     """Its values, wherever it lies, and whether or not gradients are followed through it."""
-    values = given.detach().cpu()
     try:
-        return np.asarray(values.numpy())
-    except TypeError:  # bfloat16 and its like, which NumPy has not
-        return np.asarray(values.float().numpy())
+        values = given.detach().cpu()
+        if getattr(values, "is_quantized", False):
+            values = values.dequantize()
+        if "strided" not in str(getattr(values, "layout", "strided")):  # sparse in some way
+            values = values.to_dense()
+        if hasattr(values, "resolve_conj"):
+            values = values.resolve_conj().resolve_neg()
+        try:
+            return np.asarray(values.numpy())
+        except TypeError:  # bfloat16 and its like, which NumPy has not
+            return np.asarray(values.float().numpy())
+    except (RuntimeError, TypeError, NotImplementedError) as error:
+        kind = [f"{name} {value}" for name in _TOLD if (value := getattr(given, name, None)) is not None]
+        raise DtypeError(
+            f"a {type(given).__name__} of {', '.join(kind)} holds no numbers that can be read "
+            f"({type(error).__name__}: {str(error).splitlines()[0][:120]}); give an array, or a tensor "
+            "that lies in memory"
+        ) from None
 
 
 def _of_frame(given: Any) -> npt.NDArray[Any]:

@@ -30,6 +30,9 @@ def batch_norm(x: Any, mean: Any, var: Any, weight: Any = None, bias: Any = None
     if len(shape) < 2:
         raise ShapeError(f"batch_norm: x of shape {shape} has no channels along axis 1")
     centre, spread = (_channels(name, what, v, shape[1]) for what, v in (("mean", mean), ("var", var)))
+    _check_eps("batch_norm", eps)
+    if not np.isfinite(spread).all():
+        raise RangeError(f"batch_norm: a variance is {spread[~np.isfinite(spread)].flat[0]:g}; repair the model")
     if (spread + eps <= 0).any():
         raise RangeError(
             f"batch_norm: a variance plus eps={eps:g} is {float((spread + eps).min()):g}; it must be above 0"
@@ -59,6 +62,7 @@ def rms_norm(x: Any, normalized_shape: Any, weight: Any = None, eps: float | Non
     eps   that of float64 unless given; PyTorch's is that of the type of x
     """
     axes, x = _last("rms_norm", x, normalized_shape), values(x)
+    _check_eps("rms_norm", 0.0 if eps is None else eps)
     size = rsqrt(np.mean(np.square(x), axis=axes, keepdims=True) + (_EPS if eps is None else eps))
     return _affine(x, weight, None) * size
 
@@ -88,9 +92,16 @@ def group_norm(x: Any, num_groups: int, weight: Any = None, bias: Any = None, ep
     return _affine(np.reshape(found, shape), None, bias)
 
 
+def _check_eps(name: str, eps: float) -> None:
+    """RangeError for what keeps no square root away from 0."""
+    if not 0 <= eps < np.inf:
+        raise RangeError(f"{name}: eps={eps:g}; give a number from 0 on, as 1e-5: it keeps variances away from 0")
+
+
 def _standard(x: Any, axes: tuple[int, ...], eps: float, weight: Any) -> Any:
     """Mean 0 and variance 1 over axes, times a weight: that, where it is public, is a factor before the product."""
     apart = x - np.mean(x, axis=axes, keepdims=True)
+    _check_eps("a normalisation", eps)
     size = rsqrt(np.mean(np.square(apart), axis=axes, keepdims=True) + eps)
     return _affine(apart, weight, None) * size
 
@@ -139,6 +150,11 @@ def local_response_norm(
     count, shape = whole("local_response_norm", "size", size, 1), np.shape(x)
     if len(shape) < 3:
         raise ShapeError(f"local_response_norm: x of shape {shape}; it must be (batch, channels, ...)")
+    if not (0 <= alpha < inf and 0 <= k < inf and -inf < beta < inf and alpha + k > 0):
+        raise RangeError(
+            f"local_response_norm: alpha={alpha:g}, beta={beta:g}, k={k:g}; give alpha and k from 0 on, one of them "
+            "above it, since k + alpha * mean is raised to a power"
+        )
     first = count // 2 if before is None else whole("local_response_norm", "before", before, 0)
     squares = pad(np.square(x), [(0, 0) if i != 1 else (first, count - 1 - first) for i in range(len(shape))])
     sums = np.cumsum(np.eye(shape[1] + count - 1), axis=1)

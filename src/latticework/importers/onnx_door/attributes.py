@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import isnan
+from math import isinf, isnan
 from typing import Any
 
 from latticework.errors import FormatError, RangeError
@@ -14,6 +14,22 @@ _WITH_NAN = {
     "membership_values",
     "nodes_splits",
 }  # it ends sets of the one, and nothing is compared with it in the other
+_UNBOUNDED = {
+    "value",
+    "value_float",
+    "value_floats",
+    "min",
+    "max",
+    "extrapolation_value",
+    "nodes_values",
+    "nodes_splits",
+    "threshold",
+    "imputed_value_floats",
+    "replaced_value_float",
+    "default_float",
+    "keys_floats",
+    "values_floats",
+}  # that may be infinite: limits, and what is put in somewhere
 _NAMES = {
     9: "several tensors", 10: "several graphs", 11: "a sparse tensor", 12: "sparse tensors", 13: "a type", 14: "types",
 }  # fmt: skip
@@ -56,5 +72,7 @@ def _value(given: Any, tensors: TensorReader, graph: Callable[[Any], Any]) -> An
         numbers = (float(given.f),) if kind == _FLOAT else tuple(given.floats)
         if any(map(isnan, numbers)):
             raise RangeError(f"{given.name} is NaN; repair the model")
+        if given.name not in _UNBOUNDED and any(map(isinf, numbers)):
+            raise RangeError(f"{given.name} is infinite; repair the model")
         return numbers if kind == _FLOATS else numbers[0]
     raise FormatError(f"{given.name} is {_NAMES.get(kind, f'of unknown type {kind}')}, which no operator here takes")

@@ -170,7 +170,7 @@ def _graph(
         if said := binding.changed(name, by_name[name], shape):
             notes.setdefault(said)
     if any(node.operator in quantised.OPERATORS for node in nodes):
-        nodes = quantised.marked(nodes, given, builder.narrow)
+        nodes = quantised.marked(nodes, given, builder.narrow, builder.constants)
         nodes = without_idle_cuts(quantised.without_pairs(nodes, builder.constants), builder.constants)
         notes.setdefault(quantised.NOTE)
     title = graph.name if file.name == "model.onnx" and graph.name else file.name.removesuffix(".onnx")

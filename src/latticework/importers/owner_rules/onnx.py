@@ -148,6 +148,8 @@ def _quantised(moved: MovedNode) -> Steps:
     if not moved.options.get("restored") or len(moved.args) < 3 or np.size(moved.args[1]) * np.size(moved.args[2]) != 1:
         raise CannotMoveError("it is not restored to numbers of one scale")
     step, zero = np.reshape(moved.args[1], ()), np.reshape(moved.args[2], ())
+    if not 0 < step < np.inf:
+        raise CannotMoveError(f"its scale is {step}")
     ends = np.iinfo(zero.dtype).min, np.iinfo(zero.dtype).max
     return common.clipped(*((end - float(zero)) * float(step) for end in ends))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.errors import ShapeError, UnsupportedError
+from latticework.errors import RangeError, ShapeError, UnsupportedError
 from latticework.importers.converters import Converter
 from latticework.importers.graph import ModelNode, Ref
 from latticework.importers.meanings import arithmetic
@@ -22,6 +22,7 @@ from latticework.importers.meanings.values import is_secret, public
 from latticework.importers.onnx_door.limits import check_size
 from latticework.importers.onnx_door.operators.sizes import bounded, product
 from latticework.importers.onnx_door.operators.windows import conv
+from latticework.user.lines import standing_at
 
 NOTE = (
     "quantised values are restored to numbers: cut off at the ends of their types, and not rounded, within a step each"
@@ -57,6 +58,24 @@ def _along(given: Any, x: Any, axis: int, block: int = 0) -> Any:
     return array.reshape(-1, *(1,) * (rank - along - 1))
 
 
+def check_scales(operator: str, given: Any) -> None:
+    """RangeError unless scales are positive and finite: numbers are divided by them, and ends of types are in order."""
+    scales = np.asarray(given, np.float64)
+    wrong = ~(np.isfinite(scales) & (scales > 0))
+    if wrong.any():
+        raise RangeError(
+            f"{operator}: {int(wrong.sum())} of {scales.size} scales are not positive and finite, the first is "
+            f"{scales[wrong].flat[0]:g}; export the model again with scales above 0"
+        )
+
+
+def _scale(operator: str, given: Any) -> Any:
+    """Scales, which are public."""
+    found = _real(public(operator, "the scale", given))
+    check_scales(operator, found)
+    return found
+
+
 def _real(x: Any) -> Any:
     return x if is_secret(x) else np.asarray(x, np.float64)
 
@@ -66,7 +85,7 @@ def _dequantize(
 ) -> Any:
     shift = 0.0 if zero is None else _real(_along(zero, x, axis, block_size))
     shifted = _real(x) if not np.any(shift) else _real(x) - shift
-    return shifted * _real(_along(scale, x, axis, block_size))
+    return shifted * _along(_scale("DequantizeLinear", scale), x, axis, block_size)
 
 
 def _quantize(
@@ -90,7 +109,7 @@ def _quantize(
         raise UnsupportedError(
             "QuantizeLinear: to numbers of 4 bits, or of floating point of 8; cut it out of the model"
         )
-    step, shift = _real(_along(scale, x, axis, block_size)), 0.0
+    step, shift = _along(_scale("QuantizeLinear", scale), x, axis, block_size), 0.0
     if given is not None:
         shift = _real(_along(given, x, axis, block_size))
     low, high = np.iinfo(kind).min, np.iinfo(kind).max
@@ -150,12 +169,12 @@ def _q_matmul(
     a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, scale: Any, zero: Any, **marks: bool
 ) -> Any:
     left = _less(a, a_zero) * _row_scale(a_scale)
-    right = _less(b, b_zero, columns=True) * _real(public("QLinearMatMul", "the scale", b_scale))
+    right = _less(b, b_zero, columns=True) * _scale("QLinearMatMul", b_scale)
     return _quantize(np.matmul(left, right), scale, zero, **marks)
 
 
 def _row_scale(scale: Any) -> Any:
-    found = _real(public("QLinearMatMul", "the scale", scale))
+    found = _scale("QLinearMatMul", scale)
     return found.reshape(-1, 1) if found.ndim == 1 and found.size > 1 else found
 
 
@@ -165,22 +184,31 @@ def _q_conv(
 ) -> Any:  # fmt: skip
     marks = {name: options.pop(name) for name in ("real", "narrow", "fits") if name in options}
     weights = _dequantize(w, w_scale, w_zero, axis=0)
-    factor = _real(public("QLinearConv", "the scale", x_scale)).reshape(())
-    bias = None if b is None else _real(b) * factor * _real(public("QLinearConv", "the scale", w_scale)).reshape(-1)
+    factor = _scale("QLinearConv", x_scale).reshape(())
+    bias = None if b is None else _real(b) * factor * _scale("QLinearConv", w_scale).reshape(-1)
     return _quantize(conv(_less(x, x_zero), weights * factor, bias, **options), scale, zero, **marks)
 
 
+_SCALES = {"QuantizeLinear": (1,), "DequantizeLinear": (1,), "QLinearMatMul": (1, 4, 6), "QLinearConv": (1, 4, 6)}
 _ROUNDING = frozenset({"QuantizeLinear", "DynamicQuantizeLinear", "QLinearMatMul", "QLinearConv"})
 
 
-def marked(nodes: Sequence[ModelNode], inputs: Iterable[str], narrow: Container[str]) -> list[ModelNode]:
+def marked(
+    nodes: Sequence[ModelNode], inputs: Iterable[str], narrow: Container[str], constants: Mapping[str, Any]
+) -> list[ModelNode]:
     """Nodes of which those that round say whether what they round depends on an input, and is of few bits.
 
     So an imported model computes the same on arrays as on secrets.
     narrow  names of arrays of numbers of 4 and of 2 bits, and of floating point of 8
+    raises  RangeError for scales that are not positive and finite, whoever computes the node
     """
     real, found = set(inputs), []
     for node in nodes:
+        for place in _SCALES.get(node.operator, ()):
+            arg = node.args[place] if place < len(node.args) else None
+            if isinstance(arg, Ref) and arg.name in constants:
+                with standing_at(node.loc):
+                    check_scales(node.operator, constants[arg.name])
         depends = node.operator not in ("Shape", "Size") and not real.isdisjoint(node.reads())
         if depends:
             real.update(name for name in node.results if name)

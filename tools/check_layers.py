@@ -19,7 +19,7 @@ from pathlib import Path
 
 PACKAGE = "latticework"
 # Plain values that compiler, plans and runtime share.
-VALUES = "owner packing plan.arguments plan.batch plan.circuits plan.placing"
+VALUES = "owner packing plan.arguments plan.batch plan.circuits plan.conditions plan.placing"
 PLAN = f"plan instructions {VALUES}"
 EVERYWHERE = ("errors", "sums", "words", "user.arrays", "user.columns")  # leaves that all modules may import
 
@@ -48,6 +48,7 @@ MAY_IMPORT = {
     "plan.arguments": "",
     "plan.batch": "",
     "plan.circuits": "",
+    "plan.conditions": "",
     "plan.placing": "packing",
     # stages of the compiler
     "dialects": "ir instructions packing",

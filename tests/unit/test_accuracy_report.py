@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.errors import FormatError, RangeError, ShapeError, TraceError, UserError
+from latticework.errors import ApproximationWarning, FormatError, RangeError, ShapeError, TraceError, UserError
 from latticework.runtime import Client
 
 SMALL = {"ring_degree": 2048, "insecure": True}
@@ -210,7 +210,8 @@ def test_signs_of_several_polynomials_and_numbers_in_their_gap():
 
     rng = np.random.default_rng(1)
     data = rng.uniform(0.1, 1, size=(20, 4)) * rng.choice([-1, 1], size=(20, 4))
-    model = lw.compile(signs, calibrate=data, precision_bits=6, **SMALL)
+    with pytest.warns(ApproximationWarning, match="closer to 0 than its gap"):
+        model = lw.compile(signs, calibrate=data, precision_bits=6, **SMALL)
     data[3, 1] = 0.01
     report = model.accuracy(data, encrypted=1)
     assert np.array_equal(report.columns[0].results[0], np.sign(data).sum(axis=1))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.errors import RangeError, ShapeError
+from latticework.errors import ApproximationWarning, RangeError, ShapeError
 
 RNG = np.random.default_rng(0)
 QUICK = {"ring_degree": 4096, "insecure": True}
@@ -47,7 +47,8 @@ def test_plain_arrays_are_compared_exactly():
 
 
 def test_signs_are_as_precise_as_was_asked_encrypted():
-    model = lw.compile(signs, calibrate=APART, precision_bits=10, **QUICK)
+    with pytest.warns(ApproximationWarning, match=r"sign at test_comparing.py:\d+ \(gap=0.15\)"):
+        model = lw.compile(signs, calibrate=APART, precision_bits=10, **QUICK)
     (made,) = model.plan.approximations
     assert not made.may_leave  # by bounds on every stage, of any input that a client accepts
     assert made.function == "sign" and made.max_error <= 0.75 * 2.0**-10 and made.degree > 31
@@ -57,7 +58,8 @@ def test_signs_are_as_precise_as_was_asked_encrypted():
 
 def test_choices_and_places_encrypted():
     rows = pairs(0.16)
-    model = lw.compile(chosen, calibrate=rows, precision_bits=7, ring_degree=8192, insecure=True)
+    with pytest.warns(ApproximationWarning, match=r"\(gap=0.15\), sign at test_comparing.py:\d+ \(gap=0.3\)\. Results"):
+        model = lw.compile(chosen, calibrate=rows, precision_bits=7, ring_degree=8192, insecure=True)
     for found, exact in zip(decrypted(model, rows[0]), chosen(rows[0]), strict=True):
         assert np.abs(found.reveal() - exact).max() <= 2.0**-6 * 3  # of the largest result
 
@@ -124,7 +126,8 @@ def test_nothing_is_proved_of_a_sign_whose_argument_may_leave_its_range():
     def side(x: lw.Secret[2]):
         return lw.sign(x[0] + x[1], gap=0.1, range=(-1, 1))
 
-    model = lw.compile(side, calibrate=rows, precision_bits=7, ring_degree=4096, insecure=True)
+    with pytest.warns(ApproximationWarning, match="side: nothing keeps accepted inputs"):
+        model = lw.compile(side, calibrate=rows, precision_bits=7, ring_degree=4096, insecure=True)
     (output,), (fitted,) = model.plan.client.outputs, model.plan.approximations
     assert 2 * model.plan.client.inputs[0].high == pytest.approx(1.05)
     assert fitted.may_leave and output.reach is None

@@ -18,6 +18,7 @@ from latticework.debug import DebugReport, DebugRow
 from latticework.errors import UserError
 from latticework.frontend import trace
 from latticework.ir import Loc, Origin
+from latticework.plan.conditions import Condition
 from latticework.plan.schema import Scores, SourceLocation
 from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
 from latticework.report import AccuracyReport, build_report, explain_file
@@ -110,6 +111,7 @@ def objects(plan, owner, encrypted):
         "runtime.server.Server": model.server(keys.public(), threads=1),
         "runtime.encrypted.Encrypted": encrypted,
         "plan.schema.SourceLocation": place,
+        "plan.conditions.Condition": Condition(HOSTILE, HOSTILE, 0.1),
         "plan.schema.Plan": plan,
         "plan.schema.Scores": Scores(HOSTILE, 3, 0.5, 0.25),
         "plan.schema.ClientSpec": plan.client,

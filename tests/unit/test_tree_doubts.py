@@ -1,5 +1,6 @@
 """Trees by signs: results of rows close to a threshold are within a wider bound, or not certain, and others are neither."""
 
+import contextlib
 import copy
 from dataclasses import replace
 
@@ -194,6 +195,27 @@ def test_encrypted() -> None:
     assert np.all(np.abs(got.reveal() - program(rows)) <= got.error_bounds)
     assert got.error_bounds[[0, 3]].max() < 0.8 < 1 < got.error_bounds[[1, 2]].min() and got.error_bound < 20
     assert "2 of 4 numbers NOT CERTAIN" in got.doubt() and "is_certain" not in program.notes[0]
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+def test_features_out_of_range_are_not_certain(scaled: bool) -> None:
+    """Where a column is narrower than what is accepted of all: signs beyond their range are decided, and wrong."""
+    rng = np.random.default_rng(0)
+    x = np.stack([rng.uniform(-1, 1, 400), rng.uniform(-40, 40, 400)], 1)
+    x = x[np.abs(x[:, 0]) > 0.1]
+    fitted = DecisionTreeRegressor(max_depth=1).fit(x, x[:, 0] > 0)
+    program = lw.from_sklearn(fitted, trees="sign", samples=x, gap=2.0**-4)
+    with contextlib.nullcontext() if scaled else pytest.warns(lw.ApproximationWarning, match="or out of its range"):
+        model = lw.compile(
+            program, calibrate=x[program.keeps_apart(x)], precision_bits=7, ring_degree=4096, insecure=True,
+            progress=False, scale_columns=scaled,
+        )  # fmt: skip
+    client = model.client(threads=1)
+    row = np.array([[0.5 if scaled else 1.24, 3.0]])  # the latter is refused where columns have ranges of their own
+    got = client.decrypt(model.server(client.keygen().public(), threads=1)(client.encrypt(row)))
+    within = np.abs(got.reveal() - fitted.predict(row)) <= got.error_bounds
+    assert got.is_certain.all() == within.all() == scaled
+    assert scaled or "keep their gap and range" in got.doubt()
 
 
 def test_without_marks() -> None:

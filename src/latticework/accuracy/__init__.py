@@ -112,11 +112,15 @@ def approximate_functions(
     if room is not None and room.most is not None and levels > room.most and any(use.given is None for use in uses):
         cheaper = {} if guess is None else guess.cheaper(precision_bits)
         raise TooDeep(uses, degrees, levels, precision_bits, cheaper, operator_at).of_all(room.most)
+    bounds = [use.bound(degree) for use, degree in zip(uses, degrees, strict=True)]
+    if bounds != errors.tolist():
+        made = with_polynomials(module, [with_error(*pair) for pair in zip(polynomials, bounds, strict=True)])
     needed = _find_needed(uses, parts) if is_lossy else [None] * len(uses)
     fitted = [
         Fitted(
             use.function.name, use.op.loc, use.interval, made_of.degree, error, use.given is not None, least,
-            form_words(use, degree), use.leaving(degree), use.room,
+            form_words(use, degree), use.leaving(degree), use.room, use.function.gap, use.function.told,
+            use.is_sampled(degree),
         )
         for use, degree, made_of, error, least in zip(uses, degrees, polynomials, errors.tolist(), needed, strict=True)
     ]  # fmt: skip

@@ -34,6 +34,8 @@ class Fitted:
     max_error  largest |polynomial - function| on the interval
     given      whether the user gave the degree
     needed     the degree that the precision asked for needs; None if none that is affordable does
+    gap        of a comparison, whose argument has to keep this distance from 0;  told  another output tells where not
+    is_sampled  max_error is the largest that was seen at points of a function that only its user knows
     form       what was taken instead of one polynomial, in words; "": one polynomial
     leaving    the estimated probability that a new input takes the argument out of the interval, or out of the part of
                it that its channel has a polynomial for; None: calibration has too few runs for an estimate from tails
@@ -51,6 +53,9 @@ class Fitted:
     form: str = ""
     leaving: float | None = None
     room: Room | None = field(default=None, compare=False)
+    gap: float = 0.0
+    told: bool = False
+    is_sampled: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ class FunctionUse:
                 return SignCurve(self.function.gap, self.interval)
         if self.function.kinks is not None:
             return KinkCurve(self.function.finite, self.function.kinks, self.interval)
-        return Curve(self.function.finite, self.interval, smooth=self.function.smooth)
+        return Curve(self.function.finite, self.interval, smooth=self.function.smooth, data=self._data)
 
     @cached_property
     def given_curve(self) -> Curve | ChannelCurve:
@@ -84,7 +89,9 @@ class FunctionUse:
         channels = self.op.attrs["channels"]
         made = None if self.function.smooth else lambda d: self.function.approximate(self.interval, d, data)
         kinks = () if self.function.kinks is None else self.function.kinks.inside(self.interval).places
-        curve = Curve(self.function.finite, self.interval, made, smooth=self.function.smooth, kinks=kinks)
+        curve = Curve(
+            self.function.finite, self.interval, made, smooth=self.function.smooth, kinks=kinks, data=self._data
+        )
         tails = self.op.attrs["tails"]
         return curve if channels is None else ChannelCurve(curve, channels, tails[1] if tails else None)
 
@@ -95,6 +102,21 @@ class FunctionUse:
     def error(self, degree: int) -> float:
         """Its largest distance from the function."""
         return self._curve.error(degree)
+
+    def bound(self, degree: int) -> float:
+        """That distance as far as it is proved; of a function that was sampled, what was seen of it."""
+        lipschitz, curve = self.function.lipschitz, self._curve
+        if not lipschitz or not isinstance(curve, Curve):
+            return self.error(degree)
+        with user_line(self.op.loc):
+            try:
+                return curve.bound(degree, lipschitz)
+            except RangeError as error:
+                raise RangeError(f"{self.function.name}: {error.message}") from None
+
+    def is_sampled(self, degree: int) -> bool:
+        """Whether nothing is proved of that distance: of a user's function, by the slope of which it is not bounded."""
+        return self.function.is_sampled or (self.function.unknown and not isinstance(self._curve, Curve))
 
     def estimate(self, degree: int) -> float:
         """About the same, for choosing among degrees."""
@@ -135,6 +157,11 @@ class FunctionUse:
         """Whether channels have polynomials of their own, of this degree."""
         curve = self._curve
         return isinstance(curve, ChannelCurve) and curve.is_by_channel(degree)
+
+    @property
+    def _data(self) -> tuple[float, ...] | None:
+        """Arguments of a function of which only values are known, as calibration saw them."""
+        return (self.op.attrs["samples"] or ()) if self.function.unknown else None
 
     @property
     def highest(self) -> int:

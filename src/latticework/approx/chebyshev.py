@@ -24,6 +24,7 @@ Interval = tuple[float, float]
 _NEGLIGIBLE = 1e-14  # relative to the largest coefficient: rounding of the fit, not part of the function
 _GRID = 10_001  # odd, so that the middle of the interval (a kink of relu) is a point
 _POINTS_A_DEGREE = 32
+_HAIR = 1.001  # times its slope, at most, of a polynomial of degree 1023 as far beyond its interval as rounding goes
 _PEAKS, _ZOOMS, _ZOOM_POINTS = 16, 4, 9
 
 
@@ -115,6 +116,20 @@ def max_error(polynomial: IntervalPolynomial, function: RealFunction, beyond: fl
         largest = max(largest, float(np.max(near)))
         low, high = points[top - 1, every], points[top + 1, every]
     return largest
+
+
+def max_slope(polynomial: IntervalPolynomial) -> float:
+    """A bound on the slope of a polynomial on its interval, a hair beyond which it is no steeper by much.
+
+    Source: at m + 1 Chebyshev points a polynomial of degree d takes cos(d pi / 2m) of its largest value (Ehlich and
+    Zeller 1964).
+    """
+    given = to_chebyshev(polynomial)
+    degree = max(given.degree, 1)
+    points = 4 * degree
+    slopes = series.chebval(np.cos(np.linspace(0.0, np.pi, points + 1)), series.chebder(np.asarray(given.coefficients)))
+    half = (polynomial.interval[1] - polynomial.interval[0]) / 2
+    return _HAIR * float(np.max(np.abs(slopes))) / float(np.cos(degree * np.pi / (2 * points))) / half
 
 
 def to_chebyshev(polynomial: IntervalPolynomial, interval: Interval | None = None) -> IntervalPolynomial:

@@ -8,6 +8,7 @@ from math import log2
 
 import numpy as np
 
+from latticework.approx.between_points import bounded_distance, distance_of, first_points, largest_seen
 from latticework.approx.chebyshev import FloatArray, Interval, RealFunction, max_error
 from latticework.approx.degrees import MAX_DEGREE
 from latticework.approx.minimax import minimax
@@ -27,6 +28,8 @@ class Curve:
     given   the polynomial of a degree, if it is not the one with the least largest error
     smooth  the function is analytic around the interval; if not, errors fall by a power of the degree
     kinks   places where it bends, at which distances are looked at too
+    data    of a function that is known by its values alone, arguments that it was seen to take: it is looked at there,
+            and more closely wherever neighbours disagree
     """
 
     most_levels = MAX_DEGREE.bit_length()
@@ -39,7 +42,9 @@ class Curve:
         *,
         smooth: bool = True,
         kinks: Sequence[float] = (),
+        data: Sequence[float] | None = None,
     ) -> None:
+        self.data = None if data is None else np.asarray(data, dtype=np.float64)
         self.kinks = np.asarray(kinks, dtype=np.float64)
         self.function, self.interval, self.smooth = function, interval, smooth
         self._made = given or (lambda degree: minimax(function, interval, degree))
@@ -59,6 +64,17 @@ class Curve:
         """The largest distance of that polynomial from the function."""
         return self._at(degree)[1]
 
+    def bound(self, degree: int, lipschitz: float) -> float:
+        """The same, proved of a function of this slope at most: no less than `error`.
+
+        raises  RangeError where the function is steeper
+        """
+        made, error = self._at(degree)
+        more = np.empty(0) if self.data is None else self.data
+        beyond = BEYOND * (self.interval[1] - self.interval[0]) / 2
+        points = first_points(self.interval, more)
+        return max(error, bounded_distance(made, self.function, lipschitz, points, beyond))
+
     def estimate(self, degree: int) -> float:
         """About the same, without the polynomial where it would take long and its error follows from others'."""
         lower = [error for known, (_, error) in self._polynomials.items() if known <= degree]
@@ -77,7 +93,11 @@ class Curve:
             largest = max_error(made, self._beyond, BEYOND)
             if len(self.kinks):
                 largest = max(largest, float(np.max(np.abs(made(self.kinks) - self._beyond(self.kinks)))))
-            self._polynomials[degree] = made, BETWEEN * largest
+            error = BETWEEN * largest
+            if self.data is not None:
+                points = first_points(self.interval, self.data)
+                error = max(error, largest_seen(distance_of(made, self.function), points))
+            self._polynomials[degree] = made, error
         return self._polynomials[degree]
 
     def _beyond(self, x: FloatArray) -> FloatArray:

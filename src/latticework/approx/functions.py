@@ -71,6 +71,9 @@ class Function:
     closed     whether their finite ends belong to them
     gap        of a step at 0: the distance from there from which on it is approximated; 0 for other functions
     kinks      of a function that is linear between them; None for other functions
+    told       of a step: another output tells how far it is decided (`importers.trees.doubts`)
+    unknown    nothing is known of it but its values, as of a user's: between points that were looked at it may be any
+    lipschitz  a bound on its slope that the user gave: |f(a) - f(b)| <= lipschitz * |a - b|; 0: none was given
     As an attribute of an operation it is written as its name, and read back by it where it is one of `FUNCTIONS`.
     """
 
@@ -81,6 +84,14 @@ class Function:
     closed: bool = False
     gap: float = 0.0
     kinks: Kinks | None = None
+    told: bool = False
+    unknown: bool = False
+    lipschitz: float = 0.0
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether the distance of a polynomial from it is known at points alone, and proved nowhere between."""
+        return self.unknown and not self.lipschitz
 
     def attribute_text(self) -> str:
         """As text of the IR."""
@@ -205,9 +216,9 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 
-def sign_from(gap: float) -> Function:
+def sign_from(gap: float, *, told: bool = False) -> Function:
     """The sign of numbers that are at least this far from 0."""
-    return Function("sign", np.sign, smooth=False, gap=gap)
+    return Function("sign", np.sign, smooth=False, gap=gap, told=told)
 
 
 def function_of(given: Function | str) -> Function:

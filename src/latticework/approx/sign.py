@@ -97,6 +97,11 @@ def composite_sign(gap: float, largest: float, error: float) -> CompositeSign:
     )
 
 
+def part_of_half(gap: float, largest: float) -> float:
+    """A gap as a part of half the interval of the first stage for numbers up to `largest`."""
+    return gap / (largest * (1.0 + ROOM))
+
+
 def check_gap(gap: float, largest: float = inf) -> None:
     """RangeError unless numbers up to `largest` can be farther from 0 than the gap."""
     if not (np.isfinite(gap) and gap > 0.0):
@@ -182,7 +187,8 @@ def composed(degrees: tuple[int, ...], gap: float, largest: float) -> CompositeS
         top = 1.0 if number == len(degrees) - 1 else 1.0 + error
         half = (largest if number == 0 else 1.0) * (1.0 + ROOM)
         coefficients = tuple(c / top for c in made.coefficients)
-        stages.append(IntervalPolynomial(coefficients, (-half, half)))
+        apart = part_of_half(gap, largest) if number == 0 else 1.0
+        stages.append(IntervalPolynomial(coefficients, (-half, half), gap=apart))
         ratio = (1.0 - error) / (1.0 + error)
     found = CompositeSign(tuple(stages), gap, error)
     measured = float(np.max(np.abs(found(np.geomspace(gap, largest, MEASURED)) - 1.0)))

@@ -13,6 +13,7 @@ from latticework.commands.arrays import array_bytes, check_form, write_arrays
 from latticework.commands.files import STANDARD, Force, Insecure, Threads, deliver, name, prepare_stream, source
 from latticework.commands.key_files import ClientKeys, key_files, load_secret_key
 from latticework.commands.talk import Outcome, Talk, report_outcome
+from latticework.plan.conditions import condition_words, uncertain
 from latticework.runtime import Client, OwnerValue
 from latticework.runtime.finished import FinishedValue
 from latticework.words.escaping import plain_text
@@ -89,7 +90,7 @@ def _show(value: OwnerValue) -> str:
     found, certain = value.reveal(), value.is_certain
     if not isinstance(found, np.ndarray):
         return "\n".join(plain_text(str(row)) for row in (found if isinstance(found, list) else [found]))
-    if found.dtype.kind in "iufb" and certain.all():
+    if found.dtype.kind in "iufb" and (certain.all() or not isinstance(value, FinishedValue)):
         return np.array2string(found, precision=6, suppress_small=True)
     marked = [f"{label}{'' if sure else ' (NOT CERTAIN)'}" for label, sure in zip(*_flat(found, certain), strict=True)]
     return plain_text(", ".join(marked))
@@ -103,7 +104,9 @@ def _precision(value: OwnerValue) -> str:
     """How far a value may be off, in words; nothing for exact integers."""
     if not isfinite(value.error_bound) or value.error_bound == 0:
         return ""
-    for_which = "" if value.is_proved else ", for inputs like those of calibration"
+    for_which = "" if value.is_followed else ", for inputs like those of calibration"
+    if value.conditions:
+        for_which += f", {condition_words(value.conditions)}"
     return f" (each within {value.error_bound:.2g}{for_which})"
 
 
@@ -113,7 +116,9 @@ def _facts(value: OwnerValue, *, shown: bool) -> dict[str, Any]:
     facts = {
         "shape": list(value.shape), "error_bound": bound, "is_proved": value.is_proved, "rounds": value.rounds,
     }  # fmt: skip
-    if isinstance(value, FinishedValue) or value.is_certain.ndim:
+    if value.conditions:
+        facts["conditions"] = [str(each) for each in value.conditions]
+    if isinstance(value, FinishedValue) or value.is_certain.ndim or uncertain(value.conditions):
         facts["certain"] = value.is_certain.tolist()
     found = value.reveal()
     return facts | ({"values": _as_json(found.tolist() if isinstance(found, np.ndarray) else found)} if shown else {})

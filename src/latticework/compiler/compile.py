@@ -27,6 +27,7 @@ from latticework.compiler.bootstrapping import SPARE_BITS, BootstrapSearch, quic
 from latticework.compiler.circuits.compile import check_lane_options, compile_bfv, compile_ckks
 from latticework.compiler.circuits.options import CircuitOptions
 from latticework.compiler.collecting import collect_seldom
+from latticework.compiler.conditions import warn_of_gaps
 from latticework.compiler.degree_options import asked_degrees
 from latticework.compiler.feeding import find_fed, later_samples
 from latticework.compiler.leaving import warn_of_leaving
@@ -159,7 +160,7 @@ def compile(
     progress        after two seconds, tell on a terminal or in a notebook how far it is; nowhere else
     plain_bits      of the plaintext modulus t of BFV: integers are exact between -t/2 and t/2 and wrap around beyond;
                     plain_modulus  t itself
-    wraps           results modulo t are meant: no RangeWarning where they may be larger
+    wraps           results modulo t are meant: no RangeWarning where they may be larger, and they are certain
     spare_levels    products in a row that other circuits may go on with, on this one's results
     like            a model whose parameters are to be used, so that results of one are inputs of the other
     margin          part of the range of a function's argument in calibration by which the range that it is approximated
@@ -308,6 +309,7 @@ def compile(
         plan = replace(plan, client=replace(plan.client, batch=replace(axis, calibrated=few)))
     plan = replace(plan, client=with_stages(plan.client, stages).with_columns(columns), changes=changes)
     warn_of_leaving(plan, traced.fitted, margin, stacklevel=4)
+    warn_of_gaps(plan, stacklevel=4)
     assessment = Assessment(
         program_itself, vectors.placed, vectors.positions, traced.stand_ins, [] if data is None else samples[:num_given]
     )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from latticework.approx.functions import function_of
 from latticework.compiler.assemble import INPUT_MARGIN
 from latticework.dialects.tensor import TensorType
 from latticework.errors import TraceError, UserError
@@ -17,6 +18,7 @@ from latticework.frontend.annotations import Secret
 from latticework.frontend.program import Program
 from latticework.frontend.samples import Sample
 from latticework.ir import Module
+from latticework.ops.apply import APPLY
 from latticework.owner import Affine, OwnerArray, OwnerStages
 from latticework.owner.run import prepare
 from latticework.plan.check import mixes_rows
@@ -85,11 +87,13 @@ def find_scalings(
     """Inputs whose columns are to be scaled.
 
     asked  by the user: all inputs; not asked, those of imported models that are rows of unlike columns, if there are as
-           many rows as columns: with fewer, nearly every other row is beyond the range of some column
+           many rows as columns: with fewer, nearly every other row is beyond the range of some column. Of trees that
+           mark rows in doubt, wherever columns differ at all: what leaves its own range looks decided there, and is not
     """
     if asked is False or (asked is None and not program.scales_columns):
         return []
     found = []
+    is_marked = any(op.spec is APPLY.spec and function_of(op.attrs["function"]).told for op in module.walk())
     taken = set(fed.values())
     for number, (name, value) in enumerate(zip(module.input_names, module.inputs, strict=True)):
         if not isinstance(value.type, TensorType) or not value.type.shape or number in taken:
@@ -102,7 +106,8 @@ def find_scalings(
         half = np.where(varies, (high - low) / 2, least)
         gain = size.max() / half[varies].min() if varies.any() else 1.0
         is_known = len(value.type.shape) <= 2 and len(columns) >= columns.shape[1]
-        if asked or (is_known and gain >= LEAST_GAIN):
+        differ = bool(np.any(low != low[0]) or np.any(high != high[0]))
+        if asked or (is_known and (gain >= LEAST_GAIN or (is_marked and differ))):
             found.append(ColumnScaling(name, np.where(varies, (low + high) / 2, low), half))
     return found
 

@@ -23,6 +23,7 @@ from latticework.accuracy import SHARE, VANISHING, sizes_to_compare_with, withou
 from latticework.analysis.estimate import estimate
 from latticework.codegen.bootstraps import noise_of
 from latticework.compiler.assemble import accepted_ranges
+from latticework.compiler.conditions import Proofs
 from latticework.compiler.constraints import Form
 from latticework.compiler.feeding import follow_fed
 from latticework.compiler.measure import Measure, Measured
@@ -435,13 +436,20 @@ class PrecisionSearch:
         is_proved = 2.0 * TIGHT * PROVED_MARGIN * found.size <= room_above_scale(chain)
         unseen = 1.0 if chain.bootstrap is None else UNSEEN_NOISE
         outputs = []
+        proofs = Proofs(
+            self.traced.module, self.traced.fitted, found,
+            lambda held, number: _largest(held.reach(deviations), plan.client.outputs[number]),
+        )  # fmt: skip
         rows = zip(plan.client.outputs, measured.outputs, self.magnitudes, found.proved, strict=True)
-        for output, deviation, magnitude, held in rows:
+        for number, (output, deviation, magnitude, held) in enumerate(rows):
             usual = deviations * deviation + output.approximation
             bound = unseen * deviations * deviation + output.approximation
             made = replace(output, error_bound=bound, magnitude=magnitude, usual_error=usual)
+            if self.traced.fitted:
+                made = replace(made, conditions=proofs.conditions(number))
             if is_proved and held is not None:
-                proved, size = max(_largest(held.reach(deviations), output), usual), _largest(held.size, output)
+                own = max(_largest(held.reach(deviations), output), proofs.bound(number))
+                proved, size = max(own, usual), _largest(held.size, output)
                 if proved <= magnitude * 2.0**-USEFUL_BITS:
                     made = replace(made, error_bound=proved, reach=max(size, magnitude))
             outputs.append(made)

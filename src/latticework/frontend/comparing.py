@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from latticework.approx.chebyshev import Interval
-from latticework.approx.functions import checked_range, sign_from
+from latticework.approx.functions import Function, checked_range, sign_from
 from latticework.approx.sign import check_gap
 from latticework.errors import ShapeError
 from latticework.frontend.annotations import Result
@@ -29,8 +29,12 @@ def sign(x: Any, *, gap: float, range: Interval | None = None) -> Result:
     range   (lo, hi) of the values of x; without it, from calibration data
     It spends about as many levels as the bits of range / gap, and half the bits of precision.
     """
+    return apply_sign(x, sign_from(float(gap)), range)
+
+
+def apply_sign(x: Any, function: Function, range: Interval | None = None) -> Result:
+    """-1, 0 or 1, by a function that `sign_from` made."""
     with user_line():
-        function = sign_from(float(gap))
         check_gap(function.gap)
         if isinstance(x, Traced):
             return x._tracer.call(applying.trace, x, function, None, range)

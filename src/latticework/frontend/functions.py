@@ -126,15 +126,26 @@ def softmax(
         return softmaxes.softmax(array, kept, along)
 
 
-def approximate(function: Callable[..., Any], *, degree: int | None = None, range: Interval | None = None) -> Any:
+def approximate(
+    function: Callable[..., Any],
+    *,
+    degree: int | None = None,
+    range: Interval | None = None,
+    lipschitz: float | None = None,
+) -> Any:
     """Any function of one number, for programs: exact on NumPy arrays, a polynomial when compiled.
 
     function  of a number or of an array, real and finite on the range; the more smoothly it runs, the lower the degree
               that it takes
     degree, range  as for relu; they may be given where it is called too
+    lipschitz  a bound on its slope: |f(a) - f(b)| <= lipschitz * |a - b| everywhere on the range. Then the distance of
+               the polynomial is bounded between the points at which they are compared, so that results can be proved;
+               without it, it is known at those points alone, and results are not `is_proved`. Functions that
+               latticework knows, such as np.sin, need none
     returns   a function of an array: ``softplus = lw.approximate(lambda x: np.log1p(np.exp(x)))``, and in the program
               ``softplus(x)``
-    raises    UserError for what cannot be called; RangeError, when compiled, where it has no finite value
+    raises    UserError for what cannot be called; RangeError, when compiled, where it has no finite value, or is
+              steeper than was said
     """
     with user_line():
         if not callable(function):
@@ -143,7 +154,7 @@ def approximate(function: Callable[..., Any], *, degree: int | None = None, rang
         if known and function.__name__ in FUNCTIONS:
             made = FUNCTIONS[function.__name__]
         else:
-            made = Function(_name(function), elementwise(function))
+            made = Function(_name(function), elementwise(function), unknown=True, lipschitz=_slope(lipschitz))
         if degree is not None:
             applying.check_degree(made, degree)
         if range is not None:
@@ -166,6 +177,7 @@ class Approximated:
 
     def __repr__(self) -> str:
         given = [f"{n}={getattr(self, n)}" for n in ("degree", "range") if getattr(self, n) is not None]
+        given += [f"lipschitz={self.function.lipschitz:g}"] if self.function.lipschitz else []
         return describe("lw.approximate", self.function.name, *given)
 
 
@@ -235,6 +247,18 @@ def _polynomial(coefficients: Any, basis: str, interval: Interval | None) -> Int
     kept = np.trim_zeros(numbers, "b") if numbers.any() else numbers[:1]
     bounds = (-1.0, 1.0) if interval is None else check_interval(interval)
     return IntervalPolynomial(tuple(float(c) for c in kept), bounds, basis)
+
+
+def _slope(lipschitz: Any) -> float:
+    """The bound, 0 without one; RangeError for what is none."""
+    if lipschitz is None:
+        return 0.0
+    is_number = isinstance(lipschitz, int | float | np.integer | np.floating) and not isinstance(lipschitz, bool)
+    if not is_number or not 0.0 < lipschitz < np.inf:
+        raise RangeError(
+            f"approximate: lipschitz={lipschitz!r}; give a finite number above 0 that the slope never exceeds"
+        )
+    return float(lipschitz)
 
 
 def _name(function: Callable[..., Any]) -> str:

@@ -180,7 +180,7 @@ def _of_another_package(function: Callable[..., Any]) -> Callable[..., Any] | No
         or (function.nin, function.nout) != (1, 1)
     ):
         return None
-    return apply.tracing(_SAME.get(name) or Function(name, elementwise(function)))
+    return apply.tracing(_SAME.get(name) or Function(name, elementwise(function), unknown=True))
 
 
 def current_tracer() -> FunctionTracer | None:

@@ -11,11 +11,11 @@ Cost: O(ops), times the turns of loops; a linear map costs its diagonals.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from math import ceil, inf, log2
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +66,8 @@ POINT = 1e-8  # of a number, or of 1, by which rounding may move it
 MAX_TURNS = 1 << 14  # of all loops together
 MAX_EXTRAPOLATION = 4.0  # times the interval of a polynomial, beyond which its values are of no use
 MOST_BITS = 1 << 10
+OPENED = 1.0  # by how much a sign is taken to be off within its gap, to see what that moves
+KEPT = 2.0**-20  # of a gap, by which arguments may be closer to 0 by rounding: the first stage is made for that
 SMEAR = 1.2  # times its deviation, by which noise of either sign moves |x|: 0.8, and what the first stage adds
 PACKED = 4.0  # variance of what is added to a packed linear map, whose halves are added up to the result: 2 Re(e)
 PolynomialNoise = Callable[[Approximant, CipherType, CipherType, float], float]
@@ -77,6 +79,13 @@ class Span:
 
     low: int
     high: int
+
+
+class Comparison(NamedTuple):
+    """A composed sign, by the line that asks for it and its gap, as a part of half of its interval."""
+
+    loc: Loc
+    gap: float
 
 
 Item = Held | Parts | Span | None  # None: not followed
@@ -96,11 +105,18 @@ class Reach:
     proved   the outputs of the program with its functions exact, and how far from them those computed are: their bias
              has the errors of polynomials in it. None where an argument may leave the interval of a polynomial
     assumed  of `draws`, what numbers are about that were taken to be within [-1, 1], where they would not be otherwise
+    open     comparisons whose argument may be within their gap, or outside their interval, where the sign may be the
+             wrong one: `proved` is of inputs that keep both
+    opened   the same as `proved`, where some comparisons are off within their gaps; None where that cannot be told
+             from other errors, which are as large: `is_vague`
     short_bits  of scale, for noise beside kinks to stay within what is reserved for it
     """
 
     outputs: list[Held | None] = field(default_factory=list)
     proved: list[Held | None] = field(default_factory=list)
+    open: set[Comparison] = field(default_factory=set)
+    opened: Callable[[Collection[Comparison]], list[Held | None]] | None = None
+    is_vague: bool = False
     short_bits: int = -MOST_BITS
     size: float = 0.0
     leaving: set[Loc] = field(default_factory=set)
@@ -137,9 +153,15 @@ def reach(
     found = _follow(_Run(*common, elements, choices, bootstrap_noise, known=known), inputs)
     found.proved = found.outputs
     if any(op.name == "ckks.polynomial" and op.attrs["polynomial"].error for op in module.walk()):
-        exact = _Run(*common, {}, choices, bootstrap_noise, with_functions=True, known=known)
-        followed = _follow(exact, inputs)
-        found.proved, found.assumed = followed.outputs, found.assumed | followed.assumed
+
+        def against_functions(opened: Collection[Comparison] = ()) -> Reach:
+            run = _Run(*common, {}, choices, bootstrap_noise, with_functions=True, opened=opened, known=known)
+            return _follow(run, inputs)
+
+        exact = against_functions()
+        found.proved, found.open, found.assumed = exact.outputs, exact.open, found.assumed | exact.assumed
+        if not exact.is_vague:
+            found.opened = lambda opened: against_functions(opened).outputs
     if any(isinstance(op.attrs.get("polynomial"), KinkedPolynomial) for op in module.walk()):
         inside = _Run(
             *common, {}, choices, bootstrap_noise, within=True, known=known
@@ -191,6 +213,7 @@ class _Run:
     with_functions  values are those of the program with its functions exact; errors of polynomials are bias
     within          arguments of polynomials are taken to lie in their intervals, whatever they can be
     known           slots of arguments that are within [-1, 1] by constraints on inputs
+    opened          comparisons that are off where their argument may be within the gap
     """
 
     def __init__(
@@ -206,10 +229,11 @@ class _Run:
         with_functions: bool = False,
         within: bool = False,
         known: KnownArguments | None = None,
+        opened: Collection[Comparison] = (),
     ) -> None:
         self.known = {} if known is None else known
         self.arguments: dict[Op, list[Array]] | None = None  # of polynomials, collected where it is asked for
-        self.within = within
+        self.within, self.comparisons_opened = within, opened
         self.choices, self.with_functions, self.bootstrap_noise = choices, with_functions, bootstrap_noise
         self.module, self.chain, self.deviations = module, chain, deviations
         self.polynomial_noise, self.elements = polynomial_noise, elements
@@ -291,10 +315,11 @@ class _Run:
         return [self.step(op, operands)]  # type: ignore[arg-type]
 
     def leave(self, ops: Iterable[Op]) -> None:
-        """Arguments of these may be anything."""
+        """Arguments of these may be anything, or outside the interval."""
         for op in ops:
             if op.name == "ckks.polynomial":
                 self.found.leaving.update(loc for loc, _ in op.loc.shares)
+                self.found.open.update(_comparisons(op))
 
     def loop(self, op: Op, operands: list[Item]) -> list[Item]:
         """What any number of turns that the loop may make leaves."""
@@ -525,11 +550,14 @@ class _Run:
             x = Held(np.clip(x.low, -1.0, 1.0), np.clip(x.high, -1.0, 1.0), x.variance, x.bias, x.lineage)
             if isinstance(polynomial, KinkedPolynomial):
                 return self.only_noise(polynomial, x, kind)
+        opened = self.opened(op, x)
         least, most = polynomial.ends() if isinstance(polynomial, ChannelPolynomial) else (-1.0, 1.0)
         if np.any(x.low < least - TOLERANCE) or np.any(x.high > most + TOLERANCE):
             self.leave((op,))
             if error:
                 return None  # out there the polynomial may be as far from the function as can be
+        if opened is not None:  # stages stay within [-1, 1] whatever their arguments in there
+            x = Held(x.low, x.high, x.variance, np.where(opened, 0.0, x.bias), x.lineage)
         off = x.reach(self.deviations)
         low, high = x.low - off, x.high + off
         largest = max(1.0, float(-low.min()), float(high.max()))
@@ -542,7 +570,10 @@ class _Run:
         slope = np.maximum(*(np.abs(end) for end in slopes.on(low, high)))
         own = self.polynomial_noise(polynomial, _cipher(op.operands[0]), kind, largest)
         lowest, highest = values.on(x.low, x.high)
-        made = Held(lowest - error, highest + error, slope**2 * x.variance, slope * x.bias + error, x.lineage)
+        bias = slope * x.bias + error
+        if opened is not None:
+            bias = np.where(opened, OPENED + error, bias)
+        made = Held(lowest - error, highest + error, slope**2 * x.variance, bias, x.lineage)
         return self.disturbed(made, own**2)
 
     def assured(self, op: Op, x: Held) -> Held:
@@ -559,6 +590,25 @@ class _Run:
             return x  # it needs none, or they are not enough
         self.found.assumed.update(np.unique(owners[beyond & held]).tolist())
         return Held(low, high, x.variance, x.bias, x.lineage)
+
+    def opened(self, op: Op, x: Held) -> npt.NDArray[np.bool_] | None:
+        """Slots in which the sign that this is a stage of is taken to be off; None: in none, whatever arguments are.
+
+        Where the first stage is, those after it are. In slots that hold no element arguments are 0, and are within the
+        gap; what they are off reaches no result.
+        """
+        gap = getattr(op.attrs["polynomial"], "gap", 0.0)
+        if not gap or not self.with_functions:
+            return None
+        comparisons = _comparisons(op)
+        if not comparisons:
+            off = x.bias >= OPENED / 2
+            self.found.is_vague |= bool(off.any())
+            return off if self.comparisons_opened else None
+        inside = (x.low < gap * (1.0 - KEPT)) & (x.high > -gap * (1.0 - KEPT))
+        if inside.any():
+            self.found.open.update(comparisons)
+        return inside if comparisons & set(self.comparisons_opened) else None
 
     def kinked(self, op: Op, polynomial: KinkedPolynomial, x: Held, ends: tuple[float, float]) -> Held | None:
         """A piecewise linear function by composed signs, of arguments between these ends, noise included.
@@ -728,6 +778,12 @@ def _of_indices(name: str, a: Span, b: Span) -> Span:
 def _cipher(value: Value) -> CipherType:
     assert isinstance(value.type, CipherType)
     return value.type
+
+
+def _comparisons(op: Op) -> set[Comparison]:
+    """Those that a polynomial is the first stage of."""
+    gap: float = getattr(op.attrs["polynomial"], "gap", 0.0)
+    return {Comparison(loc, gap) for loc, _ in op.loc.shares} if 0.0 < gap < 1.0 else set()
 
 
 def _made_in(value: Value, block: Block) -> bool:

@@ -74,7 +74,7 @@ def lower(target: Target, a: Operand, polynomial: Approximant) -> Value:
         x = target.build("vec.sub", x, everywhere(target, a, middle))
     if isinstance(polynomial, IntervalPolynomial):
         coefficients = to_chebyshev(polynomial).coefficients
-        moved: Approximant = IntervalPolynomial(coefficients, (-half, half), error=polynomial.error)
+        moved: Approximant = IntervalPolynomial(coefficients, (-half, half), error=polynomial.error, gap=polynomial.gap)
     else:
         moved = polynomial.over((-half, half))
     return target.build("vec.polynomial", x, polynomial=moved)

@@ -78,12 +78,16 @@ class IntervalPolynomial(Series):
     interval       (lo, hi): where it approximates; Chebyshev coefficients refer to it mapped to [-1, 1]
     basis          "chebyshev" or "power" (then the interval is only a record)
     error          largest distance on the interval from the function that it stands for; 0: it stands for itself
+    gap            of a stage of a composed sign, the part of half its interval on both sides of 0 where the sign is not
+                   told: of the first stage that of the user, of those after it 1, for that is said of their arguments
+                   alone by what comes before; 0: of other polynomials
     """
 
     coefficients: tuple[float, ...]
     interval: Interval
     basis: str = "chebyshev"
     error: float = 0.0
+    gap: float = 0.0
 
     @property
     def degree(self) -> int:  # type: ignore[override]

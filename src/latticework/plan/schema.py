@@ -27,6 +27,7 @@ from latticework.params.bootstrap_noise import BootstrapNoise
 from latticework.plan.arguments import Argument, Result
 from latticework.plan.batch import Batch
 from latticework.plan.circuits import CircuitRecord
+from latticework.plan.conditions import Condition, joined, left_by
 from latticework.plan.constraints import Constraint
 from latticework.plan.feeding import Feeding
 from latticework.plan.placing import Placing
@@ -86,6 +87,7 @@ class Output:
                  leaves its modulus; None if that is not proved
     usual_error  the bound on the error for inputs like those of calibration, as measured on them
     approximation  part of `usual_error` that approximating functions takes: what their largest errors can do
+    conditions   what has to hold for `error_bound` beside that the input is accepted; none: it holds for every one
     pack         of a tensor of this shape; or (rows, *shape), where a run computes rows of them side by side
     """
 
@@ -100,6 +102,12 @@ class Output:
     reach: float | None = field(default=None, metadata={"unstored_default": True})
     usual_error: float = field(default=0.0, metadata={"unstored_default": True})
     approximation: float = field(default=0.0, metadata={"unstored_default": True})
+    conditions: tuple[Condition, ...] = field(default=(), metadata={"unstored_default": True})
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether the bound holds for every accepted input."""
+        return self.reach is not None and not self.conditions
 
     def unpacked(self, vectors: npt.NDArray[Any], items: int | None = None) -> npt.NDArray[np.float64]:
         """Tensors (items, *shape) from their vectors, or the first one: `packing.rows`."""
@@ -252,6 +260,16 @@ class ClientSpec:
         """What users call the results."""
         finished = () if self.owner is None else self.owner.after
         return [r.name for r in self.results or finished or self.outputs]
+
+    def result_conditions(self) -> Iterator[tuple[str, tuple[Condition, ...]]]:
+        """What has to hold for the bound of each result, by name: less what another output tells of it."""
+        outputs = {output.name: output for output in self.outputs}
+        if self.owner is None or not self.owner.after:
+            yield from ((output.name, output.conditions) for output in self.outputs)
+            return
+        for result in self.owner.after:
+            conditions = joined(outputs[name].conditions for name in result.reads())
+            yield result.name, left_by(conditions, is_told=result.doubt is not None)
 
     @property
     def rows(self) -> int:

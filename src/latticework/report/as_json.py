@@ -14,7 +14,8 @@ known is null, and so are numbers that are not finite.
   outputs          name, shape, layout, words, slots, vectors, level, bytes, usual_error (bound for inputs like those
                    of calibration), error_bound (for every accepted input if is_proved), worst_case (by the worst
                    noise), magnitude (largest in calibration), approximation (part of usual_error by approximating
-                   functions), shift (what that changes on calibration data), budget_bits (if exact)
+                   functions), shift (what that changes on calibration data), budget_bits (if exact),
+                   is_proved, conditions (what has to hold for error_bound beside that an input is accepted, in words)
   keys             kind, steps (of rotations), level, uses, log2_qp, stored_bytes, resident_bytes
   client           predicted for one thread: keygen_seconds, encrypt_seconds, decrypt_seconds; memory: keygen_bytes,
                    encrypt_bytes, decrypt_bytes; sizes: input_bytes, result_bytes, key_bytes, file_bytes

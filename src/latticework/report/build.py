@@ -19,6 +19,7 @@ from latticework.errors import UnsupportedError
 from latticework.packing.keys import KeyUse
 from latticework.packing.pack import PackMap
 from latticework.params import ModulusChain
+from latticework.plan.conditions import condition_words
 from latticework.plan.placing import INPUT
 from latticework.plan.schema import ClientSpec, IndexInput, Plan, SecretInput
 from latticework.report.bootstraps import bootstrapping
@@ -40,7 +41,7 @@ from latticework.report.data import (
 )
 from latticework.report.layout_words import layout_words
 from latticework.report.lines import lines_of, moments_of, where_text
-from latticework.report.notes import error_note, plan_notes, table_text
+from latticework.report.notes import error_notes, plan_notes, table_text
 from latticework.report.owner_work import owner_work
 from latticework.report.report import Report
 from latticework.report.under_budget import under_budget
@@ -98,7 +99,7 @@ def _budgets(plan: Plan) -> list[float | None]:
 def build_client_report(spec: ClientSpec) -> Report:
     """The report of a client file: parameters, inputs, outputs and keys."""
     unknown = [None] * len(spec.outputs)
-    return _report(spec, CostModel.load(), None, {}, (error_note(spec),), unknown, unknown)
+    return _report(spec, CostModel.load(), None, {}, tuple(error_notes(spec)), unknown, unknown)
 
 
 def _worst_cases(plan: Plan) -> list[float | None]:
@@ -144,7 +145,8 @@ def _report(
             OutputRow(
                 name, o.shape, str(o.pack), o.pack.slots, o.level, o.pack.count * stored_bytes(chain, o.level, 0, 2),
                 o.error_bound, o.magnitude, o.shift, worst, o.pack.count, budget,
-                o.usual_error or o.error_bound, o.reach is not None, layout_words(o.pack), o.approximation,
+                o.usual_error or o.error_bound, o.is_proved, layout_words(o.pack), o.approximation,
+                condition_words(o.conditions),
             )
             for name, o, worst, budget in zip(_output_names(client), client.outputs, worst_cases, budgets, strict=True)
         ),

@@ -92,6 +92,7 @@ class OutputRow:
     approximation  part of `usual_error` that approximating functions takes
     worst_case  what noise cannot exceed for any accepted input; None if unknown (a client file holds no code)
     words       the layout in a sentence
+    conditions  what has to hold for the bound, beside that the input is accepted, in words
     budget_bits of an exact output: bits by which the noise is expected to stay below what would make it wrong
     """
 
@@ -111,6 +112,7 @@ class OutputRow:
     is_proved: bool = False
     words: str = ""
     approximation: float = 0.0
+    conditions: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from latticework.analysis.estimate import CostEstimate
 from latticework.cost import CostModel
+from latticework.plan.conditions import condition_words
 from latticework.plan.schema import Approximation, ClientSpec, Plan
 from latticework.report.lines import where_text
 from latticework.report.quantities import leaving_text, real
+from latticework.words.escaping import plain_text
 
 
 def table_text(model: CostModel) -> str:
@@ -38,9 +40,16 @@ _BUDGET_NOTE = (
 )
 
 
-def error_note(spec: ClientSpec) -> str:
-    """What errors are measured against, or how exact results can fail."""
-    return _BUDGET_NOTE if spec.chain.scheme == "bfv" else _BOUND_NOTE
+def error_notes(spec: ClientSpec) -> list[str]:
+    """What errors are measured against, or how exact results can fail; and what has to hold for their bounds."""
+    by_words: dict[str, list[str]] = {}
+    for name, conditions in spec.result_conditions():
+        if conditions:
+            by_words.setdefault(condition_words(conditions), []).append(plain_text(name))
+    return [
+        _BUDGET_NOTE if spec.chain.scheme == "bfv" else _BOUND_NOTE,
+        *(f"The error bound of {', '.join(names)} {words}. Nothing tells." for words, names in by_words.items()),
+    ]
 
 
 def plan_notes(plan: Plan, cost: CostEstimate, model: CostModel) -> list[str]:
@@ -58,7 +67,7 @@ def plan_notes(plan: Plan, cost: CostEstimate, model: CostModel) -> list[str]:
         "to the encoding of constants.",
         "Peak memory is live ciphertexts at the worst moment with that operation's scratch, plus all keys and all "
         "encoded constants; the process itself and the weights come on top.",
-        error_note(plan.client),
+        *error_notes(plan.client),
     ]
     notes += _row_notes(plan.client)
     for a in plan.approximations:

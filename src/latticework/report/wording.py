@@ -194,6 +194,7 @@ def error_rows(report: Contents, output: OutputRow) -> list[tuple[str, str]]:
         return [("error", "none"), ("noise budget left", left)]
     usual = f"at most {small(output.usual_error)}{_bits_right(output.usual_error, output.magnitude)}"
     proved = f"at most {small(output.error_bound)}" if output.is_proved else "not proved"
+    proved += ", by what the notes say" if output.conditions else ""
     rows = [
         ("error, for inputs like those of calibration", usual),
         ("error, for every accepted input", proved),

@@ -116,7 +116,10 @@ class CkksCoding:
         else:
             is_known = _is_within(value, output.reach + output.error_bound)
         bound = output.error_bound if is_known else inf
-        return OwnerValue(value, bound, usual_error=output.usual_error, is_proved=output.reach is not None)
+        return OwnerValue(
+            value, bound,
+            usual_error=output.usual_error, is_followed=output.reach is not None, conditions=output.conditions,
+        )  # fmt: skip
 
 
 def is_usual(value: npt.NDArray[Any], output: Output, error: float) -> bool:
@@ -175,9 +178,9 @@ class BfvCoding:
         return _BfvDecryptor(self._context, secret, self._encoder, self._modulus)
 
     def value(self, output: Output, vectors: Slots, rows: int | None = None) -> OwnerValue:
-        """Exact: int64."""
+        """Exact: int64; modulo t, where it may be larger."""
         value = output.unpacked(as_value(vectors), rows)
-        return OwnerValue(value.astype(np.int64), 0.0)
+        return OwnerValue(value.astype(np.int64), 0.0, conditions=output.conditions)
 
 
 class _BfvDecryptor:

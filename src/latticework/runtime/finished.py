@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import inf, isfinite
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from latticework.owner.run import error_of, errors_of, exactly, finish_of, shown
 from latticework.owner.stages import Finished
+from latticework.plan.conditions import joined, left_by, uncertain
 from latticework.plan.schema import ClientSpec
 from latticework.runtime.clipped import Doubted
 from latticework.runtime.owner import OwnerValue, doubt_about
@@ -27,6 +29,7 @@ class FinishedValue(OwnerValue):
     error_bound  of numbers; of decisions 0 where all are certain, else infinite. What another output tells of doubts is
                  read with its usual error, and then the bound is not proved: the interval that is proved of it hardly
                  tells rows in doubt from others
+    conditions   those of the outputs that it is made of, less what another output tells of them
     error_bounds the same of each element, in the shape of the result; infinite in rows that were clipped
     """
 
@@ -36,16 +39,21 @@ class FinishedValue(OwnerValue):
         numbers, doubt = values[result.output], result.doubt
         raw = {name: values[name].reveal() for name in result.reads()}
         errors = {name: values[name].error_bound for name in raw}
-        is_proved = all(values[name].is_proved for name in raw)
+        is_followed = all(values[name].is_followed for name in raw)
         if doubt is not None and 0.0 < values[doubt.output].usual_error < errors[doubt.output] < inf:
-            errors[doubt.output], is_proved = values[doubt.output].usual_error, False  # what is proved hides all doubts
+            errors[doubt.output] = values[doubt.output].usual_error
+            is_followed = False  # what is proved hides all doubts
+        conditions = left_by(joined(values[name].conditions for name in raw), is_told=doubt is not None)
         found = finish_of(result, raw, errors)
+        if uncertain(conditions) and found.certain is not None:
+            found = replace(found, certain=np.zeros_like(found.certain))
         usual = finish_of(result, raw, {name: values[name].usual_error for name in raw})
         super().__init__(
             found.value,
             error_of(found),
             usual_error=error_of(usual),
-            is_proved=is_proved,
+            is_followed=is_followed,
+            conditions=conditions,
             rounds=numbers.rounds,
         )
         self.numbers = numbers
@@ -58,6 +66,8 @@ class FinishedValue(OwnerValue):
             follows = self.shape[: clear.ndim] == clear.shape
             kept = clear.reshape(*clear.shape, *(1,) * (len(self.shape) - clear.ndim)) if follows else clear.all()
             self._certain = np.broadcast_to(kept, self.shape)
+        if uncertain(conditions):
+            self._certain = np.zeros_like(self._certain)
 
     def reveal(self) -> Any:
         """The finished result, for the owner: an array, or a dictionary for each row where its numbers have names."""
@@ -82,9 +92,9 @@ class FinishedValue(OwnerValue):
 
     def _doubt_of_errors(self) -> str:
         """The same of errors alone, whatever rows are doubted."""
-        about = doubt_about(self.numbers)
+        about = doubt_about(self.numbers, self.conditions)
         unsure = int(np.count_nonzero(~self._certain))
-        if not unsure or not isfinite(self.numbers.error_bound):
+        if not unsure or not isfinite(self.numbers.error_bound) or uncertain(self.conditions):
             return about
         what = "numbers" if self._are_numbers else "decisions"
         count = f"{unsure} of {self._certain.size} {what}" if self._certain.ndim else "the result"

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import SecretKeyError
+from latticework.plan.conditions import Condition, condition_words, joined, uncertain
 from latticework.words.shown import describe
 
 _WARNING = (
@@ -32,7 +33,11 @@ class OwnerValue:
                  it, is larger than what the program was made for: then no bound is known, and it may be wrong. 0 for
                  BFV, whose values are exact integers (int64)
     is_proved    whether the bound holds for every input that the client accepts. If not, it holds for inputs like those
-                 of calibration, and a result of other inputs may be wrong without being marked
+                 of calibration, or those for which `conditions` hold, and a result of other inputs may be wrong without
+                 being marked
+    is_followed  whether it holds for every such input for which `conditions` hold
+    conditions   what has to hold of an input for the bound to, beside that it is accepted: comparisons that keep their
+                 gap, functions whose polynomials are known at points alone. Nothing tells for which inputs it does
     usual_error  the bound for inputs like those of calibration, which is smaller
     rounds       runs one after the other that it is the result of. The bound of several is for inputs like those of
                  calibration, and infinite where results leave the range of the input that they are in calibration:
@@ -41,7 +46,17 @@ class OwnerValue:
                  it encrypted them, which are results of other numbers than were given; `error_bound` is the worst
     """
 
-    __slots__ = ("_array", "_bound", "_doubted", "_reason", "is_proved", "rounds", "shape", "usual_error")
+    __slots__ = (
+        "_array",
+        "_bound",
+        "_doubted",
+        "_reason",
+        "conditions",
+        "is_followed",
+        "rounds",
+        "shape",
+        "usual_error",
+    )
 
     def __init__(
         self,
@@ -49,7 +64,8 @@ class OwnerValue:
         error_bound: float,
         *,
         usual_error: float = 0.0,
-        is_proved: bool = True,
+        is_followed: bool = True,
+        conditions: Sequence[Condition] = (),
         rounds: int = 1,
     ) -> None:
         self._array = array
@@ -58,7 +74,8 @@ class OwnerValue:
         self._doubted: npt.NDArray[np.bool_] | None = None
         self._reason = ""
         self.usual_error = usual_error
-        self.is_proved = is_proved
+        self.is_followed = is_followed
+        self.conditions = tuple(conditions)
         self.rounds = rounds
 
     @property
@@ -96,11 +113,17 @@ class OwnerValue:
         return self._array.copy()
 
     @property
+    def is_proved(self) -> bool:
+        """Whether the bound holds for every input that the client accepts."""
+        return self.is_followed and not self.conditions
+
+    @property
     def is_certain(self) -> npt.NDArray[np.bool_]:
-        """Whether it has an error bound, of each element where rows are doubted; of decisions, which of them no error
-        within the bound could change.
+        """Whether it has an error bound, and no comparison that accepted inputs may take into its gap decides about it,
+        nor may it wrap around, of each element where rows are doubted; of decisions, which of them no error within the
+        bound could change.
         """
-        return self._with_doubted(np.array(isfinite(self._bound)), False)
+        return self._with_doubted(np.array(isfinite(self._bound) and not uncertain(self.conditions)), False)
 
     def doubt(self) -> str:
         """What a reader has to know before relying on it; nothing if its bound is proved."""
@@ -135,13 +158,21 @@ class OwnerValue:
         return self._refuse() if spec else repr(self)
 
 
-def doubt_about(value: OwnerValue) -> str:
-    """What a reader has to know before relying on a value, rows apart; nothing if its bound is proved."""
+def doubt_about(value: OwnerValue, conditions: Sequence[Condition] | None = None) -> str:
+    """What a reader has to know before relying on a value, rows apart; nothing if its bound is proved.
+
+    conditions  of what is made of it, if not its own
+    """
+    conditions = value.conditions if conditions is None else conditions
     if value.rounds > 1 and not isfinite(value._bound):
         return f"the result of {value.rounds} runs one after the other, for which no error bound is known"
     if not isfinite(value._bound):
         return TOO_LARGE
-    return "" if value.is_proved else "error bound for inputs like those of calibration only"
+    certain = "NOT CERTAIN: " if uncertain(conditions) else ""
+    said = [f"{certain}error bound {condition_words(conditions)}"] if conditions else []
+    if not value.is_followed:
+        said.append("error bound for inputs like those of calibration only")
+    return "; ".join(said)
 
 
 def of_several(array: npt.NDArray[Any], values: Sequence[OwnerValue]) -> OwnerValue:
@@ -150,7 +181,8 @@ def of_several(array: npt.NDArray[Any], values: Sequence[OwnerValue]) -> OwnerVa
         array,
         max((value.error_bound for value in values), default=0.0),
         usual_error=max((value.usual_error for value in values), default=0.0),
-        is_proved=all(value.is_proved for value in values),
+        is_followed=all(value.is_followed for value in values),
+        conditions=joined(value.conditions for value in values),
         rounds=max((value.rounds for value in values), default=1),
     )
 
@@ -166,4 +198,6 @@ def of_one_run(values: Sequence[OwnerValue]) -> list[OwnerValue]:
 
 
 def _doubted(value: OwnerValue) -> OwnerValue:
-    return OwnerValue(value.reveal(), inf, usual_error=value.usual_error, is_proved=False)
+    return OwnerValue(
+        value.reveal(), inf, usual_error=value.usual_error, is_followed=False, conditions=value.conditions
+    )

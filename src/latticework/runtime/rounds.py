@@ -28,7 +28,8 @@ def after_rounds(spec: ClientSpec, values: Mapping[str, OwnerValue], rounds: int
             value.reveal(),
             errors[name] if is_known else inf,
             usual_error=errors[name],
-            is_proved=False,
+            is_followed=False,
+            conditions=value.conditions,
             rounds=rounds,
         )
         for name, value in values.items()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from latticework.compiler.circuits.pipeline import (
 from latticework.compiler.circuits.rows import check_rows, of_best_width
 from latticework.compiler.circuits.samples import circuit_samples, with_ranges
 from latticework.compiler.circuits.too_many_products import check_products, too_many_products
+from latticework.compiler.conditions import place_of
 from latticework.compiler.pipeline import to_bfv_plan
 from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.rows import least_rows, planned_for_rows
@@ -41,6 +43,7 @@ from latticework.frontend.samples import Sample
 from latticework.layout_cost import VectorCosts, code_seconds, least_ring_degree, sending_seconds, vector_costs
 from latticework.model import Model, Reference
 from latticework.params.select_bfv import TooNoisyError
+from latticework.plan.conditions import Condition
 from latticework.plan.schema import Plan
 from latticework.user.lines import warn
 from latticework.words.figures import large, write_value
@@ -183,7 +186,9 @@ def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
     except TooNoisyError as error:
         raise too_many_products(circuit, scalars.graph, arithmetic, error) from None
     if not options.wraps:
-        _warn_of_overflow(circuit, scalars, plan.chain.plain_modulus)
+        overflowing = _overflowing(scalars, plan.chain.plain_modulus)
+        _warn_of_overflow(circuit, scalars, plan.chain.plain_modulus, overflowing)
+        plan = _with_wraps(circuit, scalars, plan, [number for number, _ in overflowing])
     return Model(
         plan, Reference(vectors.placed, vectors.positions), options.costs, allow_insecure=options.allows_insecure
     )
@@ -273,10 +278,27 @@ def _overflowing(scalars: Scalars, modulus: int) -> list[tuple[int, Interval]]:
     return [(number, own) for number, own in found if not fits(own, modulus)]
 
 
-def _warn_of_overflow(circuit: Circuit, scalars: Scalars, modulus: int) -> None:
+def _with_wraps(circuit: Circuit, scalars: Scalars, plan: Plan, numbers: Sequence[int]) -> Plan:
+    """The plan, with what has to hold of outputs that hold such numbers of results: that they do not wrap around."""
+    ends = np.cumsum([prod(output.shape) for output in plan.client.outputs])
+    names = {number: result.name for result in scalars.traced.results for number in result.elements}
+    held: dict[int, dict[str, None]] = {}
+    for number in numbers:
+        held.setdefault(int(np.searchsorted(ends, number, side="right")), {})[names[number]] = None
+    outputs = []
+    for place, output in enumerate(plan.client.outputs):
+        if place in held:
+            first, *others = held[place]
+            said = f"result {first}" + (" and others" if others else "")
+            condition = Condition(said, place_of(circuit.loc), modulus=plan.chain.plain_modulus)
+            output = replace(output, conditions=(condition,))
+        outputs.append(output)
+    return replace(plan, client=replace(plan.client, outputs=tuple(outputs)))
+
+
+def _warn_of_overflow(circuit: Circuit, scalars: Scalars, modulus: int, found: Sequence[tuple[int, Interval]]) -> None:
     """Warn of results that may wrap around, for inputs in their ranges; those without one are taken as -1 to 1."""
     traced = scalars.traced
-    found = _overflowing(scalars, modulus)
     if not found:
         return
     number, (low, high) = max(found, key=lambda f: max(-f[1][0], f[1][1]))

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from latticework.frontend.comparing import sign
+from latticework.approx.functions import sign_from
+from latticework.frontend.comparing import apply_sign
 from latticework.frontend.tracing import Traced
 from latticework.importers.graph import ModelNode
 from latticework.importers.trees.choice import GIVE_SAMPLES
@@ -165,7 +166,7 @@ def _indicators(x: Any, feature: Any, threshold: Any, side: Any, scale: Any, gap
     apart = np.zeros((x.shape[1], side.size))
     apart[feature.reshape(-1), numbers] = (side * scale).reshape(-1)
     offset = np.where(side == 0, 1.0, -threshold * side * scale).reshape(-1)
-    bits = 0.5 + 0.5 * sign(x @ apart + offset, gap=gap)
+    bits = 0.5 + 0.5 * apply_sign(x @ apart + offset, sign_from(float(gap), told=True))
     return np.prod(np.reshape(bits, (x.shape[0], depth, leaves)), axis=1)
 
 

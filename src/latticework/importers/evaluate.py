@@ -12,6 +12,7 @@ from latticework.importers.converters import Converter, Converters
 from latticework.importers.graph import ModelGraph, ModelNode, Ref, is_plain
 from latticework.importers.refusals import Refusal, refuse
 from latticework.user.lines import standing_at
+from latticework.user.reading import current_budget
 
 _FAULTS = (TypeError, ValueError, IndexError, KeyError, AttributeError, ArithmeticError, NotImplementedError)
 
@@ -58,6 +59,9 @@ def run(
             made = carry_out(node, converter, values, converters)
         except UserError as error:
             faults.append((node, error))
+            budget = current_budget()
+            if budget is not None and budget.is_spent:
+                break  # all nodes after it would say the same, and their errors keep what they were given
             missing.update(node.results)
             continue
         values.update((name, value) for name, value in zip(node.results, made, strict=True) if name)

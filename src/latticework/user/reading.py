@@ -68,6 +68,7 @@ class ReadingBudget:
     file_bytes  of files that it names, which may still be read
     unfolding  work that is left for making a graph of a file: its functions are written out
     running    work that is left for carrying it out: loops are written out
+    is_spent   whether work was refused
     """
 
     limits: ReadingLimits
@@ -76,6 +77,7 @@ class ReadingBudget:
     file_bytes: int
     unfolding: int
     running: int
+    is_spent: bool = False
 
     @classmethod
     def of(cls, limits: ReadingLimits, size: int = 0, work: int = 0) -> ReadingBudget:
@@ -86,6 +88,7 @@ class ReadingBudget:
     def take_unfolding(self, units: int) -> bool:
         """Whether so much more may be written out; it is counted then."""
         if units > self.unfolding:
+            self.is_spent = True
             return False
         self.unfolding -= units
         return True
@@ -93,6 +96,7 @@ class ReadingBudget:
     def take_running(self, units: int) -> bool:
         """Whether so much more may be carried out; it is counted then."""
         if units > self.running:
+            self.is_spent = True
             return False
         self.running -= units
         return True

@@ -31,7 +31,7 @@ def _count(a: Any, b: Any, summed: int) -> int:
     """Products of matrices, or of stacks of them, of which the axis `summed` of the first is summed up."""
     if np.ndim(a) > 2 or np.ndim(b) > 2:
         return prod(product(a, b)) * int(np.shape(a)[summed])
-    return int(np.size(a)) * int(np.size(b)) // max(np.shape(a)[summed], 1)
+    return int(np.size(a) * np.size(b)) // max(int(np.shape(a)[summed]), 1)
 
 
 def _in_a_unit(*operands: Any) -> int:

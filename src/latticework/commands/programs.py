@@ -13,6 +13,7 @@ import typer
 from latticework.errors import TraceError, UserError
 from latticework.frontend import Circuit, Program
 from latticework.importers.onnx_door import from_onnx
+from latticework.importers.pools import Pools, check_pools
 from latticework.importers.sklearn_door import from_sklearn
 from latticework.importers.sklearn_door.skops_files import load_skops
 from latticework.importers.torch_door.door import from_torch
@@ -66,14 +67,15 @@ def load_program(
     path = Path(file)
     if not path.is_file():
         raise FileNotFoundError(f"no such file: {path}")
+    wanted: Pools = "average" if check_pools("load_program", pools) else "keep"
     if pools != "keep" and path.suffix not in (".onnx", ".pt2"):
         raise UserError(f"--pools {pools} is for models of ONNX and PyTorch; {path.name} is none: leave it out")
     if path.suffix == ".mlir":
         return from_heir(path, name or None, limits=limits)
     if path.suffix == ".onnx":
-        return from_onnx(path, read_shapes(shapes or []), limits=limits, pools=pools)  # type: ignore[call-overload]
+        return from_onnx(path, read_shapes(shapes or []), limits=limits, pools=wanted)
     if path.suffix == ".pt2":
-        return from_torch(_exported(path, trust=trust, limits=limits), limits=limits, pools=pools)  # type: ignore[arg-type]
+        return from_torch(_exported(path, trust=trust, limits=limits), limits=limits, pools=wanted)
     if path.suffix == ".skops":
         return from_sklearn(load_skops(path, limits=limits), name or None, limits=limits)
     spec = importlib.util.spec_from_file_location(path.stem, path)

@@ -369,7 +369,7 @@ def test_stages_that_do_not_fit_the_program_are_refused():
     wrong = OwnerStages(after=(Finished("a", "result", (Extreme(Labels.of([1, 2])),)),))
     with pytest.raises(UserError, match=r"program scores: steps of the owner: 2 labels of an axis of 3"):
         lw.compile(scores, weights=(WEIGHTS,), owner=wrong, **SMALL)
-    with pytest.raises(UserError, match="owner is a list"):
+    with pytest.raises(UserError, match=r"owner=\[\]; give latticework.owner.OwnerStages"):
         lw.compile(scores, weights=(WEIGHTS,), owner=[], **SMALL)
 
 

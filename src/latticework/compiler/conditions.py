@@ -49,7 +49,7 @@ class Proofs:
         """Those of an output; none: its bound is proved for every accepted input, if it is at all."""
         lines, reached = self._computed_of[number], self._reached(number)
         named = [f for f in self.fitted if (comparison_of(f) in reached if f.gap else f.is_sampled and f.loc in lines)]
-        return tuple(dict.fromkeys(condition_of(f, leaves=f.loc in self.found.leaving) for f in named))
+        return tuple(dict.fromkeys(condition_of(f, leaves=comparison_of(f) in self.found.beyond) for f in named))
 
     def bound(self, number: int) -> float:
         """What signs within their gaps may move an output that has no condition; 0 where none may be."""

@@ -107,6 +107,8 @@ class Reach:
     assumed  of `draws`, what numbers are about that were taken to be within [-1, 1], where they would not be otherwise
     open     comparisons whose argument may be within their gap, or outside their interval, where the sign may be the
              wrong one: `proved` is of inputs that keep both
+    beyond   those whose argument may be outside their interval, by what values can be, noise apart, or because that is
+             not known: a sign may be the wrong one there and look decided
     opened   the same as `proved`, where some comparisons are off within their gaps; None where that cannot be told
              from other errors, which are as large: `is_vague`
     short_bits  of scale, for noise beside kinks to stay within what is reserved for it
@@ -115,6 +117,7 @@ class Reach:
     outputs: list[Held | None] = field(default_factory=list)
     proved: list[Held | None] = field(default_factory=list)
     open: set[Comparison] = field(default_factory=set)
+    beyond: set[Comparison] = field(default_factory=set)
     opened: Callable[[Collection[Comparison]], list[Held | None]] | None = None
     is_vague: bool = False
     short_bits: int = -MOST_BITS
@@ -159,7 +162,8 @@ def reach(
             return _follow(run, inputs)
 
         exact = against_functions()
-        found.proved, found.open, found.assumed = exact.outputs, exact.open, found.assumed | exact.assumed
+        found.proved, found.assumed = exact.outputs, found.assumed | exact.assumed
+        found.open, found.beyond = exact.open, exact.beyond
         if not exact.is_vague:
             found.opened = lambda opened: against_functions(opened).outputs
     if any(isinstance(op.attrs.get("polynomial"), KinkedPolynomial) for op in module.walk()):
@@ -319,7 +323,9 @@ class _Run:
         for op in ops:
             if op.name == "ckks.polynomial":
                 self.found.leaving.update(loc for loc, _ in op.loc.shares)
-                self.found.open.update(_comparisons(op))
+                comparisons = _comparisons(op)  # none of a later stage, which noise alone may take out
+                self.found.open.update(comparisons)
+                self.found.beyond.update(comparisons)
 
     def loop(self, op: Op, operands: list[Item]) -> list[Item]:
         """What any number of turns that the loop may make leaves."""

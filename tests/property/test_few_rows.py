@@ -93,7 +93,7 @@ def is_beyond(program, row, found):
 def test_no_more_rows_are_off_than_is_stated(draw):
     seen = Counter()
     for program in PROGRAMS:
-        for number in (2, 3, 5, 10, 15, 20, 30, 50, 100, 200):
+        for number in (2, 3, 5, 10, 20, 50, 200):
             rng = np.random.default_rng([number, len(program.name)])
             try:
                 model, stated = compiled(program, DRAWS[draw](rng, (number, 20)))
@@ -101,7 +101,7 @@ def test_no_more_rows_are_off_than_is_stated(draw):
                 seen["refused"] += 1
                 continue
             outcomes = []
-            for row, found in results(model, DRAWS[draw](rng, (120, 20))):
+            for row, found in results(model, DRAWS[draw](rng, (60, 20))):
                 beyond = is_beyond(program, row, found)
                 assert not (beyond and found.is_proved), (program.name, number, row)
                 outcomes.append(beyond)
@@ -110,7 +110,7 @@ def test_no_more_rows_are_off_than_is_stated(draw):
             seen["more"] += np.mean(outcomes or [0.0]) > limit + 1.5 * np.sqrt(limit / max(len(outcomes), 1))
             seen["beyond"], seen["rows"] = seen["beyond"] + sum(outcomes), seen["rows"] + len(outcomes)
     print(draw, dict(seen))
-    assert seen["programs"] >= 40 and seen["rows"] > 1000
+    assert seen["programs"] >= 30 and seen["rows"] > 500
     assert seen["more"] <= 0.1 * seen["programs"]
 
 

@@ -67,9 +67,8 @@ def _none_or(*kinds: type) -> Callable[[Any], bool]:
 
 
 def _is_margin(value: Any) -> bool:
-    return (
-        isinstance(value, int | float | np.integer | np.floating) and not _is_flag(value) and 0 <= value <= MOST_MARGIN
-    )
+    is_number = isinstance(value, int | float | np.integer | np.floating) and not _is_flag(value)
+    return is_number and bool(0 <= value <= MOST_MARGIN)
 
 
 _FLAG = (_is_flag, "True or False")

@@ -46,7 +46,7 @@ def sums_beyond(spec: ClientSpec, arrays: Arrays) -> Iterator[Misfits]:
             inner = None if by_runs or not constraint.by_row else int(np.argmax(rows))
             yield Misfits(
                 constraint.input,
-                rows.reshape(len(array), -1).any(axis=1) if by_runs else np.asarray(rows.any()),
+                np.any(rows.reshape(len(array), -1), axis=1) if by_runs else np.full((), rows.any()),
                 shape, by_runs, f"has {element_text(constraint, element, shape, inner)} outside",
                 f"leave such rows out (client.check tells all of them, and keeps the others), or {_COMPILE}",
                 then=_taken_by(constraint), low=constraint.low, high=constraint.high, can_clip=False, by_rows=True,

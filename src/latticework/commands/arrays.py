@@ -9,7 +9,7 @@ import zlib
 from math import prod
 from pathlib import Path
 from typing import IO, Any
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from latticework.errors import DtypeError, FormatError, UserError
 from latticework.user.archives import check_archive
 from latticework.user.reading import DEFAULTS, ReadingLimits, open_regular
 
-_ZIP = b"PK"
 _HEADER_BYTES = 10_000
 _FAULTS = (
     ValueError, TypeError, SyntaxError, EOFError, OverflowError, MemoryError, RecursionError, BadZipFile, zlib.error,
@@ -39,9 +38,10 @@ def read_arrays(path: Path, limits: ReadingLimits = DEFAULTS) -> Any:
         ):  # NumPy would leave it open
             size = file.seek(0, io.SEEK_END)
             file.seek(0)
-            if file.read(len(_ZIP)) != _ZIP:
+            if not is_zipfile(file):
                 file.seek(0)
                 return _read_array(file, size)
+            file.seek(0)
             check_archive(file, str(path), limits, size)
             with ZipFile(file) as archive:
                 return {entry.filename.removesuffix(".npy"): _entry(archive, entry) for entry in archive.infolist()}

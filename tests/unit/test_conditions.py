@@ -130,7 +130,7 @@ def test_values_made_of_others_keep_their_conditions(model):
     beside, _ = of_one_run([one, OwnerValue(np.ones(1), np.inf)])
     assert beside.conditions == (CONDITION,) and beside.error_bound == np.inf
     sampled = OwnerValue(np.ones(2), 0.1, conditions=(SAMPLED,))
-    assert not sampled.is_proved and sampled.is_certain  # it has a bound, for inputs like those of calibration
+    assert not sampled.is_proved and not sampled.is_certain
     assert "not proved, as functions were sampled: softplus at a.py:4" in sampled.doubt()
     spec = model.plan.client
     values = {o.name: OwnerValue(np.zeros(o.shape), o.error_bound, conditions=o.conditions) for o in spec.outputs}

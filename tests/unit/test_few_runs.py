@@ -10,6 +10,7 @@ import pytest
 import latticework as lw
 from latticework.approx.few_runs import LIKELY, SURE, ExtremesSeen, room_of, share_leaving, upper_share
 from latticework.approx.functions import function_of
+from latticework.owner import Extreme, Finished, Labels, OwnerStages
 
 SMALL = {"ring_degree": 4096, "insecure": True, "precision_bits": 8}
 
@@ -162,3 +163,22 @@ def test_circuits_take_no_margin():
 
     with pytest.raises(lw.UserError, match="margin= is for programs on arrays; doubled is a circuit"):
         lw.compile(doubled, margin=0.2)
+
+
+def test_decisions_of_programs_that_many_inputs_leave_are_not_certain(tmp_path):
+    """What compiling warns of is in the client's file, so that it is said of every result."""
+
+    @lw.program
+    def two(x: lw.Secret[20]):
+        far = np.log(np.mean(x * x) + 0.05)
+        return {"far": np.stack([far, -far, far - 1]), "sum": np.sum(x)}
+
+    data = np.random.default_rng(11).normal(size=(2, 20))
+    stages = OwnerStages(after=(Finished("kind", "far", (Extreme(Labels.of(["a", "b", "c"])),)), Finished("sum", "sum")))
+    with pytest.warns(lw.ApproximationWarning, match="out of the interval"):
+        model = lw.compile(two, calibrate=data, owner=stages, ring_degree=4096, insecure=True)
+    model.client().save(tmp_path / "model.lwclient")
+    client = lw.Client.load(tmp_path / "model.lwclient", allow_insecure=True)
+    found = client.decrypt(model.server(client.keygen().public())(client.encrypt(data[0])))
+    assert not found["kind"].is_certain and "stay within ranges which many leave: log at" in found["kind"].doubt()
+    assert not found["sum"].conditions  # it is computed of no such function

@@ -61,7 +61,7 @@ def decrypt(
         "outputs": {key: _facts(value, shown=output is None) for key, value in values.items()},
     }
     for key, value in values.items():
-        if not isfinite(value.error_bound) or not value.is_certain.all():
+        if _is_doubtful(value):
             talk.warn(f"{key}: {value.doubt()}")
     if output is None:
         shown = (f"{plain_text(key)}{_precision(value)} =\n{_show(value)}" for key, value in values.items())
@@ -69,6 +69,12 @@ def decrypt(
     _, data = deliver(output, lambda: write_arrays(output, arrays), lambda: array_bytes(arrays))
     who = "" if output == STANDARD else ", readable by you only"
     return Outcome(facts, (f"wrote {name(output)}{who}; do not publish it",), data=data)
+
+
+def _is_doubtful(value: OwnerValue) -> bool:
+    """Whether more has to be said of it than which inputs its bound is for."""
+    is_unsure = isinstance(value, FinishedValue) and value.num_unsure > 0
+    return is_unsure or not isfinite(value.error_bound) or bool(uncertain(value.conditions))
 
 
 def name_values(values: Any) -> dict[str, OwnerValue]:

@@ -308,7 +308,7 @@ def compile(
         few = 0 if data is None else repeated_rows(program, module, data, axis)
         plan = replace(plan, client=replace(plan.client, batch=replace(axis, calibrated=few)))
     plan = replace(plan, client=with_stages(plan.client, stages).with_columns(columns), changes=changes)
-    warn_of_leaving(plan, traced.fitted, margin, stacklevel=4)
+    plan = warn_of_leaving(plan, traced, margin, stacklevel=4)
     warn_of_gaps(plan, stacklevel=4)
     assessment = Assessment(
         program_itself, vectors.placed, vectors.positions, traced.stand_ins, [] if data is None else samples[:num_given]

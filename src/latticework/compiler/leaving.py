@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import floor, prod
 
 from latticework.accuracy.uses import Fitted
 from latticework.approx.few_runs import FEW, LIKELY, SURE, share_leaving
+from latticework.compiler.conditions import lines_read, place_of
+from latticework.compiler.stages import TracedProgram
 from latticework.errors import ApproximationWarning
-from latticework.plan.schema import Plan
+from latticework.plan.conditions import Condition, joined
+from latticework.plan.schema import Output, Plan
 
 OFTEN = 0.1  # of inputs: said when a program is compiled; less is in reports
 
 
-def warn_of_leaving(plan: Plan, fitted: Sequence[Fitted], margin: float, stacklevel: int) -> None:
+def warn_of_leaving(plan: Plan, traced: TracedProgram, margin: float, stacklevel: int) -> Plan:
     """An ApproximationWarning where many inputs like those of calibration are estimated to do so, or may as far as so
-    few tell; of ranges that are wider by this margin."""
-    able = [each for each, made in zip(fitted, plan.approximations, strict=True) if made.may_leave]
+    few tell; of ranges that are wider by this margin.
+
+    returns  the plan; where it warned, with a condition on every output that is computed of such a function and not
+             proved, so that none of its decisions is called certain
+    """
+    able = [each for each, made in zip(traced.fitted, plan.approximations, strict=True) if made.may_leave]
     if _share(able, LIKELY) < OFTEN:
-        return
+        return plan
     share = _share(able, SURE)
     worst = max(able, key=_own_share)
     warnings.warn(
@@ -30,6 +38,18 @@ def warn_of_leaving(plan: Plan, fitted: Sequence[Fitted], margin: float, stackle
         ApproximationWarning,
         stacklevel=stacklevel + 1,
     )
+    return replace(plan, client=replace(plan.client, outputs=tuple(_conditioned(plan, traced, able))))
+
+
+def _conditioned(plan: Plan, traced: TracedProgram, able: Sequence[Fitted]) -> Iterator[Output]:
+    """The outputs, with a condition for each of these functions that one of them is computed of."""
+    computed_of = lines_read(traced.module, {each.loc for each in able})
+    for output, lines in zip(plan.client.outputs, computed_of, strict=True):
+        if output.reach is not None:
+            yield output
+            continue
+        leaving = [Condition(each.function, place_of(each.loc), leaves=True) for each in able if each.loc in lines]
+        yield replace(output, conditions=joined([output.conditions, leaving]))
 
 
 def _share(able: Sequence[Fitted], confidence: float) -> float:

@@ -24,8 +24,8 @@ class FinishedValue(OwnerValue):
 
     numbers      the decrypted output that it is made of
     is_certain   of every decision (a class, a side of a threshold) whether all numbers within the error bound of the
-                 decrypted ones lead to it; of numbers, whether they have a bound, and where another output tells how
-                 far they may be off, whether it tells nothing of theirs
+                 decrypted ones lead to it; of numbers, whether their bound is proved, and where another output tells
+                 how far they may be off, whether it tells nothing of theirs
     error_bound  of numbers; of decisions 0 where all are certain, else infinite. What another output tells of doubts is
                  read with its usual error, and then the bound is not proved: the interval that is proved of it hardly
                  tells rows in doubt from others
@@ -33,7 +33,7 @@ class FinishedValue(OwnerValue):
     error_bounds the same of each element, in the shape of the result; infinite in rows that were clipped
     """
 
-    __slots__ = ("_are_numbers", "_bounds", "_certain", "_shown", "numbers")
+    __slots__ = ("_are_numbers", "_bounds", "_certain", "_is_told", "_shown", "numbers")
 
     def __init__(self, result: Finished, values: Mapping[str, OwnerValue]) -> None:
         numbers, doubt = values[result.output], result.doubt
@@ -57,7 +57,7 @@ class FinishedValue(OwnerValue):
             rounds=numbers.rounds,
         )
         self.numbers = numbers
-        self._bounds, self._are_numbers = errors_of(found), found.certain is None
+        self._bounds, self._are_numbers, self._is_told = errors_of(found), found.certain is None, doubt is not None
         self._shown = shown(found) if found.names else None
         bounded = np.array(isfinite(self.error_bound))
         self._certain = bounded if found.certain is None else found.certain
@@ -78,7 +78,13 @@ class FinishedValue(OwnerValue):
         """Of every decision, in the shape of the result; of numbers one for all, unless an output tells of each, or
         rows are doubted.
         """
-        return self._with_doubted(self._certain.copy(), False)
+        holds = self.is_proved or self._is_told or not self._are_numbers
+        return self._with_doubted(self._certain & np.bool_(holds), False)
+
+    @property
+    def num_unsure(self) -> int:
+        """How many decisions errors within the bound could change, or numbers that another output doubts."""
+        return int(np.count_nonzero(~self._certain))
 
     @property
     def error_bounds(self) -> npt.NDArray[np.float64]:
@@ -93,7 +99,7 @@ class FinishedValue(OwnerValue):
     def _doubt_of_errors(self) -> str:
         """The same of errors alone, whatever rows are doubted."""
         about = doubt_about(self.numbers, self.conditions)
-        unsure = int(np.count_nonzero(~self._certain))
+        unsure = self.num_unsure
         if not unsure or not isfinite(self.numbers.error_bound) or uncertain(self.conditions):
             return about
         what = "numbers" if self._are_numbers else "decisions"

@@ -119,11 +119,10 @@ class OwnerValue:
 
     @property
     def is_certain(self) -> npt.NDArray[np.bool_]:
-        """Whether it has an error bound, and no comparison that accepted inputs may take into its gap decides about it,
-        nor may it wrap around, of each element where rows are doubted; of decisions, which of them no error within the
-        bound could change.
+        """Whether its error bound holds for every input that the client accepts (`is_proved`), of each element where
+        rows are doubted; of decisions, which of them no error within the bound could change.
         """
-        return self._with_doubted(np.array(isfinite(self._bound) and not uncertain(self.conditions)), False)
+        return self._with_doubted(np.array(isfinite(self._bound) and self.is_proved), False)
 
     def doubt(self) -> str:
         """What a reader has to know before relying on it; nothing if its bound is proved."""

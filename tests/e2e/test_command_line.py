@@ -398,9 +398,9 @@ def test_results_larger_than_the_program_was_made_for_are_marked(here, monkeypat
     """Printed or written, text or JSON."""
     decrypt = lw.Client.decrypt
 
-    def unbounded(client, encrypted):
-        found = decrypt(client, encrypted)
-        found.error_bound = float("inf")
+    def unbounded(client, encrypted, **options):
+        found = decrypt(client, encrypted, **options)
+        found._bound = float("inf")
         return found
 
     monkeypatch.setattr(lw.Client, "decrypt", unbounded)

@@ -48,8 +48,11 @@ def test_what_accepted_inputs_can_reach_fits_and_is_bounded():
     assert beyond.is_proved and abs(beyond.reveal() - 1024) <= beyond.error_bound < 1.0
 
 
+WEIGHTS = np.where(np.arange(32) % 3, 1.0, 0.9)
+
+
 def squashed(x: lw.Secret[32]):
-    return lw.tanh(np.sum(x))
+    return lw.tanh(np.sum(x * WEIGHTS))  # a product with weights, which no client checks
 
 
 @pytest.mark.parametrize("function", [total, lw.program(squashed)], ids=["proved", "not proved"])
@@ -68,8 +71,8 @@ def test_results_larger_than_the_program_was_made_for_are_marked(function):
 
 def test_a_result_too_large_puts_those_beside_it_in_doubt():
     """What was too large on the way may have gone on as a small number, in any result that is not proved."""
-    small, proved = (OwnerValue(np.ones(2), 0.1, usual_error=0.05, is_proved=p) for p in (False, True))
-    large = OwnerValue(np.full(2, 99.0), math.inf, usual_error=0.05, is_proved=False)
+    small, proved = (OwnerValue(np.ones(2), 0.1, usual_error=0.05, is_followed=p) for p in (False, True))
+    large = OwnerValue(np.full(2, 99.0), math.inf, usual_error=0.05, is_followed=False)
     kept, doubted = of_one_run([small, proved]), of_one_run([small, large, proved])
     assert [v.error_bound for v in kept] == [0.1, 0.1]
     assert [v.error_bound for v in doubted] == [math.inf, math.inf, 0.1]

@@ -24,6 +24,21 @@ def adversaries(spec, rng, worst):
     ]
 
 
+def accepted(client, given, inside):
+    """Inputs on the way from ones that are accepted to these: as far as the client takes them, constraints held."""
+
+    def at(part):
+        return [np.asarray(i) + part * (np.asarray(x) - np.asarray(i)) for x, i in zip(given, inside, strict=True)]
+
+    if client.check(*given).fits:
+        return tuple(given)
+    low, high = 0.0, 1.0
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if client.check(*at(middle)).fits else (low, middle)
+    return tuple(at(low))
+
+
 def verdict(value, want):
     """What became of one result: "held", "marked", or "wrong" without a mark."""
     got = value.reveal()

@@ -92,7 +92,7 @@ def world() -> World:
         evaluator,
         ckks.Encryptor(parameters, generator.public_key(), evaluator=evaluator),
         ckks.Decryptor(parameters, generator.secret_key()),
-        ckks.Estimator(parameters),
+        ckks.Estimator(parameters, complex_slots=True),
         transforms,
         polynomials,
     )

@@ -196,7 +196,7 @@ def test_real_numbers_may_be_divided_by_public_ones():
         assert trace_circuit(lw.circuit(function), dtype="float64").written.mul_constants == 1
 
 
-def test_what_fits_no_ring_names_the_circuit():
+def test_what_fits_no_ring_names_the_loop_of_its_products():
     @lw.circuit
     def deep(x: lw.scalar()):
         for _ in range(40):
@@ -205,7 +205,7 @@ def test_what_fits_no_ring_names_the_circuit():
 
     with pytest.raises(LevelError) as caught:
         lw.compile(deep, scheme="bfv", algorithm="scalar")
-    assert str(caught.value).startswith(f"{deep.loc}: ")
+    assert str(caught.value).startswith(f"{deep.loc.file}:{deep.loc.line + 1}: circuit deep multiplies")
 
 
 def test_numbers_of_an_earlier_run_are_refused():

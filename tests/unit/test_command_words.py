@@ -18,6 +18,8 @@ OURS = (
     "keys",
     "part",
     "clip",
+    "limit",
+    "pools",
     "keep",
     "record",
     "quick",
@@ -98,9 +100,12 @@ def told(arguments, folder, monkeypatch, text="def f(x: lw.Secret[4]):\n    retu
         (["--security-bits", "100"], "compile: --security-bits 100; choose one of"),
         (["--network", "internet"], "compile: --network internet; give 'lan', 'wan', or a number of bits per second"),
         (["--scheme", "tfhe"], "compile: --scheme tfhe; give one of 'ckks', 'bfv'"),
-        (["--algorithm", "best"], "compile: --algorithm best; give one of"),
-        (["--effort", "all"], "compile: --effort all; give one of"),
-        (["--seed", "-1"], "compile: --seed -1; give a whole number of at least 0"),
+        (
+            ["--algorithm", "best"],
+            "compile: --algorithm is for circuits under CKKS and circuits under BFV; f is a program",
+        ),
+        (["--effort", "all"], "compile: --effort is for circuits"),
+        (["--seed", "-1"], "compile: --seed is for circuits"),
     ],
 )
 def test_messages_of_compile(tmp_path, monkeypatch, arguments, want):

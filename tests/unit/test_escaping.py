@@ -39,7 +39,7 @@ WITHOUT_TEXT = {
     "bfv.ciphertext.Plaintext", "bfv.encryption.Decryptor", "bfv.encryption.Encoder", "bfv.encryption.Encryptor",
     "bfv.parameters.Parameters", "ckks.bootstrapper.Bootstrapper", "ckks.ciphertext.Plaintext",
     "ckks.encryption.Decryptor", "ckks.encryption.Encoder", "ckks.encryption.Encryptor", "ckks.linear.LinearTransform",
-    "ckks.parameters.Parameters", "ckks.polynomials.Polynomial", "dialects.rlwe_types.Level", "ir.types.Type",
+    "ckks.parameters.Parameters", "ckks.polynomials.Polynomial", "user.reading.ReadingLimits", "dialects.rlwe_types.Level", "ir.types.Type",
     "layout.conversions.base.Conversion", "layout.layout.Layout", "levels.plan.CipherState", "levels.plan.Scale",
     "machine.bootstraps.MeasuredBootstrap",
     "packing.pack.PackDim", "packing.pack.PackMap",

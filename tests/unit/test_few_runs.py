@@ -174,7 +174,9 @@ def test_decisions_of_programs_that_many_inputs_leave_are_not_certain(tmp_path):
         return {"far": np.stack([far, -far, far - 1]), "sum": np.sum(x)}
 
     data = np.random.default_rng(11).normal(size=(2, 20))
-    stages = OwnerStages(after=(Finished("kind", "far", (Extreme(Labels.of(["a", "b", "c"])),)), Finished("sum", "sum")))
+    stages = OwnerStages(
+        after=(Finished("kind", "far", (Extreme(Labels.of(["a", "b", "c"])),)), Finished("sum", "sum"))
+    )
     with pytest.warns(lw.ApproximationWarning, match="out of the interval"):
         model = lw.compile(two, calibrate=data, owner=stages, ring_degree=4096, insecure=True)
     model.client().save(tmp_path / "model.lwclient")

@@ -37,7 +37,7 @@ VALUES = {
     "example": np.zeros(4), "weights": (np.ones(3),), "calibrate": np.zeros((9, 4)), "labels": [1], "degree": 3,
     "precision_bits": 9, "agreement": 0.9, "tolerance": 0.1, "plain_bits": -1, "plain_modulus": 65537, "wraps": True,
     "spare_levels": -1, "like": 3, "feed": {"x": "result"}, "feed_runs": 2, "owner": 3, "scale_columns": "x",
-    "bootstrap": "never", "bootstrap_set": "A14", "batch": 4, "algorithm": "scalar", "effort": "fast", "seed": 1,
+    "margin": 0.5, "bootstrap": "never", "bootstrap_set": "A14", "batch": 4, "algorithm": "scalar", "effort": "fast", "seed": 1,
 }  # fmt: skip
 REFUSED = [
     (kind, name) for kind in Kind for name, option in OPTIONS.items() if kind not in option.kinds

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from latticework.approx.channel_curve import ChannelCurve
 from latticework.approx.chebyshev import Interval
 from latticework.approx.curve import Curve
-from latticework.approx.few_runs import FEW, Room, room_of, share_leaving
+from latticework.approx.few_runs import FEW, RangeRoom, room_of, share_leaving
 from latticework.approx.functions import Function, function_of
 from latticework.approx.kink_curve import KinkCurve
 from latticework.approx.sign import CompositeSign
@@ -52,7 +52,7 @@ class Fitted:
     needed: int | None = None
     form: str = ""
     leaving: float | None = None
-    room: Room | None = field(default=None, compare=False)
+    room: RangeRoom | None = field(default=None, compare=False)
     gap: float = 0.0
     told: bool = False
     is_sampled: bool = False
@@ -138,7 +138,7 @@ class FunctionUse:
         return found
 
     @cached_property
-    def room(self) -> Room | None:
+    def room(self) -> RangeRoom | None:
         """What the interval leaves beyond the ends that calibration reached."""
         tails = self.op.attrs["tails"]
         if not tails or tails[0].extremes is None:

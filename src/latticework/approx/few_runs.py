@@ -29,7 +29,7 @@ End = tuple[tuple[float, int], ...]  # how far the two farthest runs go, the far
 
 
 @dataclass(frozen=True, slots=True)
-class Extremes:
+class RunExtremes:
     """How far runs of calibration took one argument, and which did.
 
     runs             that could have gone farthest, each an input like those to come: a row of a batch is one
@@ -42,7 +42,7 @@ class Extremes:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class RangeRoom:
     """What the interval of a function leaves beyond the ends that calibration reached.
 
     runs  of calibration
@@ -55,7 +55,7 @@ class Room:
     lone: frozenset[int]
 
 
-def room_of(extremes: Extremes, interval: Interval, scale: Callable[[float], float]) -> Room:
+def room_of(extremes: RunExtremes, interval: Interval, scale: Callable[[float], float]) -> RangeRoom:
     """Of one function, on the scale by which its range is widened."""
     low, high = ([(sign * scale(far), run) for far, run in end]
                  for sign, end in ((-1.0, extremes.lowest), (1.0, extremes.highest)))  # fmt: skip
@@ -67,10 +67,10 @@ def room_of(extremes: Extremes, interval: Interval, scale: Callable[[float], flo
         if rest[0] is None or rest[1] is None or far - rest[0] > wide / length * (rest[0] + rest[1]):
             lone.add(run)
     ends = [(end[0][1], wide / length) for end, wide in ((low, beyond[0]), (high, beyond[1])) if wide < inf]
-    return Room(extremes.runs, tuple(ends), frozenset(lone))
+    return RangeRoom(extremes.runs, tuple(ends), frozenset(lone))
 
 
-def share_leaving(rooms: Sequence[Room], confidence: float = LIKELY) -> float:
+def share_leaving(rooms: Sequence[RangeRoom], confidence: float = LIKELY) -> float:
     """The share of new inputs, at most, by which the interval of any of some functions is left; 0 of none."""
     ends = [end for each in rooms for end in each.ends]
     if not ends:
@@ -113,7 +113,7 @@ class ExtremesSeen:
             if len(kept) > 2:
                 del kept[min(kept, key=lambda known: (kept[known], -known))]
 
-    def of(self, runs: int) -> Extremes:
+    def of(self, runs: int) -> RunExtremes:
         """Among so many runs."""
         low, high = (sorted(((far, run) for run, far in kept.items()), reverse=True) for kept in self._ends)
-        return Extremes(runs, tuple((-far, run) for far, run in low), tuple(high))
+        return RunExtremes(runs, tuple((-far, run) for far, run in low), tuple(high))

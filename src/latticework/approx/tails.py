@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.approx.chebyshev import FloatArray, Interval
-from latticework.approx.few_runs import Extremes
+from latticework.approx.few_runs import RunExtremes
 
 LEAST_RUNS = 16  # fewer say nothing of what is rare
 SHARE, FEWEST, MOST = 8, 3, 32  # of so many runs one is among the farthest, and how many of those there are
@@ -37,7 +37,7 @@ class Tails:
     runs: int
     lowest: tuple[tuple[float, ...], ...]
     highest: tuple[tuple[float, ...], ...]
-    extremes: Extremes | None = None
+    extremes: RunExtremes | None = None
 
     def attribute_text(self) -> str:
         """As text of the IR."""

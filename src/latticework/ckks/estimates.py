@@ -74,12 +74,16 @@ class Estimator(Evaluator):
     polynomial is exact with its constants as they are encoded: what that moves them by is below the bounds. Of a
     polynomial the slots are taken for real ones on its interval, or as far beyond it as their peak lies; its worst case
     leaves out noise that is rarer than 2^-128.
+
+    complex_slots  slots may be any complex numbers: bounds of polynomials then add up their terms, which of long
+                   series is far more than what real slots give
     """
 
     _operand = Estimate
 
-    def __init__(self, parameters: Parameters, *, align: bool = False) -> None:
+    def __init__(self, parameters: Parameters, *, align: bool = False, complex_slots: bool = False) -> None:
         super().__init__(parameters, align=align)
+        self._complex_slots = complex_slots
         self._model = ErrorModel(parameters.chain)
         self._core = _BoundSteps(self._model)  # type: ignore[assignment]
         self._encoder = _BoundEncoder(self._model)  # type: ignore[assignment]
@@ -134,7 +138,7 @@ class Estimator(Evaluator):
             return self._out(_Shape(x.slots, (0, step.level), step.scale, 1, after))
         plan = operation._compiled(self.parameters, place)
         bound, kind = carry(plan.steps, plan.sources, self._model, before)
-        if isinstance(operation, Polynomial):
+        if isinstance(operation, Polynomial) and not self._complex_slots:
             chain = self.parameters.chain
             with suppress(RangeError):  # beyond the modulus, what is carried along says how large values are
                 alone = plan_of_code(operation.name, plan.steps, plan.sources, chain)

@@ -49,7 +49,7 @@ _MOVES = {op.spec for op in (BROADCAST_TO, NEG, RESHAPE, ROLL, SLICE, SUM, TAKE,
 
 
 @dataclass(frozen=True)
-class Form:
+class CheckedForm:
     """An argument that a client can check.
 
     constraint      what it would
@@ -67,7 +67,7 @@ class Form:
         return np.asarray(self.scale * self.constraint.values(array.reshape(-1, size)) + self.offset).reshape(-1)
 
 
-def find_forms(module: Module, stand_ins: Sequence[StandIn]) -> tuple[Form, ...]:
+def find_forms(module: Module, stand_ins: Sequence[StandIn]) -> tuple[CheckedForm, ...]:
     """Those of all functions but steps, whose argument has to stay out of a gap as well."""
     forms = [_form(module, stand_in.use) for stand_in in stand_ins if not _is_split(stand_in)]
     return tuple(form for form in forms if form is not None)
@@ -78,9 +78,9 @@ def _is_split(stand_in: StandIn) -> bool:
     return bool(use.function.gap) or use.is_by_channel(stand_in.degree)
 
 
-def _form(module: Module, use: FunctionUse) -> Form | None:
+def _form(module: Module, use: FunctionUse) -> CheckedForm | None:
     argument = use.op.operands[0]
-    walk = _Walk(module)
+    walk = _FormWalk(module)
     factor = walk.factor(argument)
     if not factor or len(walk.inputs) != 1:
         return None
@@ -101,10 +101,10 @@ def _form(module: Module, use: FunctionUse) -> Form | None:
     name = module.input_names[module.inputs.index(source)]
     place = f"{Path(use.op.loc.file).name}:{use.op.loc.line}"
     constraint = Constraint(name, use.function.name, place, *interval, elements, by_row)
-    return Form(constraint, 2.0 * factor / (high - low), (2.0 * offset - low - high) / (high - low))
+    return CheckedForm(constraint, 2.0 * factor / (high - low), (2.0 * offset - low - high) / (high - low))
 
 
-class _Walk:
+class _FormWalk:
     """Goes from a value back to inputs.
 
     inputs  that it depends on

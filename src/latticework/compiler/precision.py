@@ -24,7 +24,7 @@ from latticework.analysis.estimate import estimate
 from latticework.codegen.bootstraps import noise_of
 from latticework.compiler.assemble import accepted_ranges
 from latticework.compiler.conditions import Proofs
-from latticework.compiler.constraints import Form
+from latticework.compiler.constraints import CheckedForm
 from latticework.compiler.feeding import follow_fed
 from latticework.compiler.measure import Measure, Measured
 from latticework.compiler.pipeline import OnEvent, to_levels, to_plan, to_primitives, with_small_outputs
@@ -323,7 +323,7 @@ class PrecisionSearch:
         return found
 
     @cached_property
-    def forms(self) -> tuple[Form, ...]:
+    def forms(self) -> tuple[CheckedForm, ...]:
         """Arguments that clients can hold within their ranges; not of inputs that come as results of earlier runs."""
         fed = {self.vectors.placed.input_names[number] for number in self.vectors.fed.values()}
         return tuple(form for form in self.traced.forms if form.constraint.input not in fed)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from latticework.accuracy import Fitted, StandIn
 from latticework.codegen.emit import Code
-from latticework.compiler.constraints import Form
+from latticework.compiler.constraints import CheckedForm
 from latticework.frontend.samples import SampleSizes
 from latticework.ir import Loc, Module, Op, Value
 from latticework.ops.lower import PlacedTensor
@@ -45,7 +45,7 @@ class TracedProgram:
     fed: Mapping[int, int] = field(default_factory=dict)
     num_given: int | None = None
     stand_ins: tuple[StandIn, ...] = ()
-    forms: tuple[Form, ...] = ()
+    forms: tuple[CheckedForm, ...] = ()
 
     @property
     def is_lossy(self) -> bool:

@@ -41,7 +41,7 @@ def is_ledger(path: Path) -> bool:
 
 
 @dataclass
-class Counts:
+class LedgerCounts:
     """What the lines of a ledger come to.
 
     lines       after the first
@@ -80,7 +80,7 @@ class LedgerFile:
 
     path: Path
     key_set: bytes
-    _counts: Counts = field(default_factory=Counts)
+    _counts: LedgerCounts = field(default_factory=LedgerCounts)
     _read_bytes: int = 0
     _place: tuple[int, int] | None = None  # device and inode, once it was read
 
@@ -107,10 +107,10 @@ class LedgerFile:
             unfinished.unlink()
             os.close(fd)
         _sync_folder(self.path.parent)
-        self._counts, self._read_bytes, self._place = Counts(), 0, None
+        self._counts, self._read_bytes, self._place = LedgerCounts(), 0, None
 
     @contextmanager
-    def locked(self) -> Iterator[tuple[Counts, _Appender]]:
+    def locked(self) -> Iterator[tuple[LedgerCounts, _Appender]]:
         """What the ledger holds, and what appends to it, while no other process or thread can.
 
         raises  FileNotFoundError; OSError if it cannot be written; FormatError, ParameterMismatchError or SecurityError

@@ -20,7 +20,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from latticework.errors import DecryptionError, DtypeError, RangeError, SecurityError
-from latticework.ledger.records import Counts, LedgerFile
+from latticework.ledger.records import LedgerCounts, LedgerFile
 
 ALLOWED_REFUSALS = 4
 SUFFIX = ".ledger"
@@ -46,7 +46,7 @@ class RefusalLedger:
     def __init__(self, key_set: bytes, path: str | Path | None = None) -> None:
         self._key_set = bytes(key_set)
         self._file = None if path is None else LedgerFile(Path(path), self._key_set)
-        self._in_memory = Counts()
+        self._in_memory = LedgerCounts()
         self._lock = threading.RLock()  # of what is in memory; a file has its own besides
 
     def write(self, path: Path) -> None:
@@ -95,7 +95,7 @@ class RefusalLedger:
             append("answered")
 
     @contextmanager
-    def _recording(self, who: str, *, is_given: bool) -> Iterator[tuple[Counts, Callable[[str], None]]]:
+    def _recording(self, who: str, *, is_given: bool) -> Iterator[tuple[LedgerCounts, Callable[[str], None]]]:
         if self._file is None:
             yield self._in_memory, self._in_memory.add
             return

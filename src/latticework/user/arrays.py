@@ -62,7 +62,7 @@ def own_copy(given: Any) -> Any:
     if isinstance(given, np.ndarray):
         return given.copy()
     if is_tensor(given):
-        return given.clone()
+        return given.clone() if callable(getattr(given, "clone", None)) else in_numpy(given).copy()
     if isinstance(given, dict):
         return {name: own_copy(part) for name, part in given.items()}
     if type(given) in (list, tuple):

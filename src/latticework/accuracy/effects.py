@@ -166,8 +166,10 @@ def _count_pool(module: Module, uses: int) -> int:
 def with_error(found: Approximant | CompositeSign, error: float) -> Approximant | CompositeSign:
     """A polynomial that knows how far it is from its function; of composed signs the last.
 
-    Those before it stand for themselves, but on their intervals alone: beyond, no later one may seem to be right.
+    Those before it stand for themselves, but on their intervals alone: beyond, no later one may seem to be right. Nor
+    may one that is exact there, as of a piecewise linear function with no kink in its interval.
     """
+    error = max(error, ROUNDED)
     if isinstance(found, Approximant):
         return replace(found, error=error)  # type: ignore[type-var]
     before = (replace(stage, error=ROUNDED) for stage in found.stages[:-1])

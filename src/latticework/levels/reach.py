@@ -69,6 +69,8 @@ MOST_BITS = 1 << 10
 OPENED = 1.0  # by how much a sign is taken to be off within its gap, to see what that moves
 KEPT = 2.0**-20  # of a gap, by which arguments may be closer to 0 by rounding: the first stage is made for that
 SMEAR = 1.2  # times its deviation, by which noise of either sign moves |x|: 0.8, and what the first stage adds
+FLAT = 0.1  # of degree^2 times how far an argument is beyond [-1, 1]: up to there T_n grows by a tenth
+MEAN_SIZE = 0.8  # of normal noise, in deviations
 PACKED = 4.0  # variance of what is added to a packed linear map, whose halves are added up to the result: 2 Re(e)
 PolynomialNoise = Callable[[Approximant, CipherType, CipherType, float], float]
 
@@ -564,7 +566,8 @@ class _Run:
                 return None  # out there the polynomial may be as far from the function as can be
         if opened is not None:  # stages stay within [-1, 1] whatever their arguments in there
             x = Held(x.low, x.high, x.variance, np.where(opened, 0.0, x.bias), x.lineage)
-        off = x.reach(self.deviations)
+        spread = None if isinstance(polynomial, KinkedPolynomial) else self.spread(op, x)
+        off = x.reach(self.deviations) if spread is None else x.bias + self.deviations * spread
         low, high = x.low - off, x.high + off
         largest = max(1.0, float(-low.min()), float(high.max()))
         if largest > MAX_EXTRAPOLATION:
@@ -573,14 +576,32 @@ class _Run:
             return self.kinked(op, polynomial, x, (float(low.min()), float(high.max())))
         values, slopes = extremes(polynomial, largest)
         self.note(largest_terms(polynomial, largest), kind)
-        slope = np.maximum(*(np.abs(end) for end in slopes.on(low, high)))
+        least_slope, most_slope = slopes.on(low, high)
+        slope = np.maximum(np.abs(least_slope), np.abs(most_slope))
         own = self.polynomial_noise(polynomial, _cipher(op.operands[0]), kind, largest)
         lowest, highest = values.on(x.low, x.high)
         bias = slope * x.bias + error
+        if spread is not None:  # the mean of (p'(t) - c) d over copies, whose noise d has a mean near 0
+            bias = bias + (MEAN_SIZE / 2) * (most_slope - least_slope) * spread
         if opened is not None:
             bias = np.where(opened, OPENED + error, bias)
         made = Held(lowest - error, highest + error, slope**2 * x.variance, bias, x.lineage)
         return self.disturbed(made, own**2)
+
+    def spread(self, op: Op, x: Held) -> Array | None:
+        """The deviation of noise in each slot of the ring, where that takes arguments to where a polynomial is steep.
+
+        A vector of few slots lies in those of the ring many times, and what is read is the mean: its noise is smaller
+        than that of any copy, and a polynomial is taken of every copy. Outside of its interval one of high degree grows
+        with the square of that, so copies at an end are off by far more than their mean's noise says.
+        """
+        copies = self.chain.slots / _cipher(op.operands[0]).slots
+        found = np.sqrt(x.variance * copies)
+        off = x.bias + self.deviations * found
+        beyond = [np.minimum(off, np.maximum(end + off - 1.0, 0.0)) for end in (x.high, -x.low)]
+        excess = max(float(np.max(each)) for each in beyond)
+        is_flat = copies <= 1 or op.attrs["polynomial"].degree ** 2 * excess <= FLAT
+        return None if is_flat else np.asarray(found)
 
     def assured(self, op: Op, x: Held) -> Held:
         """The argument of a polynomial, where constraints hold it within [-1, 1] and nothing else does."""

@@ -53,7 +53,8 @@ def _on_unit(polynomial: Approximant) -> Approximant:
     least = 2 if polynomial.error else 1  # a constant that stands for a function goes on being a polynomial
     while len(coefficients) > least and coefficients[-1] == 0.0:
         coefficients = coefficients[:-1]
-    return IntervalPolynomial(tuple(coefficients), UNIT, error=polynomial.error, gap=polynomial.gap)
+    coefficients = (*coefficients, *[0.0] * (least - len(coefficients)))
+    return IntervalPolynomial(coefficients, UNIT, error=polynomial.error, gap=polynomial.gap)
 
 
 WRITTEN = ("vec.add", "vec.mul", "vec.polynomial", "vec.splat", "vec.sub")

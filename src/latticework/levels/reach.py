@@ -24,6 +24,7 @@ from latticework import _core
 from latticework.dialects.rlwe import CipherType
 from latticework.dialects.rlwe_types import PlainType
 from latticework.ir import Block, Loc, Module, Op, Value, attribute_key, last_uses, walk_block
+from latticework.levels.copies import mean_shift, steep_spread
 from latticework.levels.extremes import extremes, largest_terms
 from latticework.levels.held import (
     Array,
@@ -45,6 +46,7 @@ from latticework.levels.held import (
 )
 from latticework.levels.known_slots import WITHIN, Draw, owners_of
 from latticework.levels.parts import Parts, add_parts, bootstrapped, each, parts_of, sub_parts, turn_parts
+from latticework.levels.spans import Span, of_indices
 from latticework.packing.arrays import as_vectors, concat_vectors, sum_vectors, take_vectors
 from latticework.packing.constants import (
     SMEARED,
@@ -69,18 +71,9 @@ MOST_BITS = 1 << 10
 OPENED = 1.0  # by how much a sign is taken to be off within its gap, to see what that moves
 KEPT = 2.0**-20  # of a gap, by which arguments may be closer to 0 by rounding: the first stage is made for that
 SMEAR = 1.2  # times its deviation, by which noise of either sign moves |x|: 0.8, and what the first stage adds
-FLAT = 0.1  # of degree^2 times how far an argument is beyond [-1, 1]: up to there T_n grows by a tenth
-MEAN_SIZE = 0.8  # of normal noise, in deviations
+LOST = 32.0  # of a bias, beside which OPENED is not seen
 PACKED = 4.0  # variance of what is added to a packed linear map, whose halves are added up to the result: 2 Re(e)
 PolynomialNoise = Callable[[Approximant, CipherType, CipherType, float], float]
-
-
-@dataclass(frozen=True)
-class Span:
-    """A public integer that lies between two."""
-
-    low: int
-    high: int
 
 
 class Comparison(NamedTuple):
@@ -310,7 +303,7 @@ class _Run:
         if op.name.startswith("loop.index_"):
             a, b = operands
             assert isinstance(a, Span) and isinstance(b, Span)
-            return [_of_indices(op.name, a, b)]
+            return [of_indices(op.name, a, b)]
         if op.name in ("rlwe.take_at", "rlwe.put_at", "rlwe.encode_at"):
             return [self.by_number(op, operands)]
         if any(not isinstance(x, Held | Parts) for x in operands):
@@ -566,7 +559,7 @@ class _Run:
                 return None  # out there the polynomial may be as far from the function as can be
         if opened is not None:  # stages stay within [-1, 1] whatever their arguments in there
             x = Held(x.low, x.high, x.variance, np.where(opened, 0.0, x.bias), x.lineage)
-        spread = None if isinstance(polynomial, KinkedPolynomial) else self.spread(op, x)
+        spread = steep_spread(polynomial, x, self.chain.slots / _cipher(op.operands[0]).slots, self.deviations)
         off = x.reach(self.deviations) if spread is None else x.bias + self.deviations * spread
         low, high = x.low - off, x.high + off
         largest = max(1.0, float(-low.min()), float(high.max()))
@@ -581,27 +574,14 @@ class _Run:
         own = self.polynomial_noise(polynomial, _cipher(op.operands[0]), kind, largest)
         lowest, highest = values.on(x.low, x.high)
         bias = slope * x.bias + error
-        if spread is not None:  # the mean of (p'(t) - c) d over copies, whose noise d has a mean near 0
-            bias = bias + (MEAN_SIZE / 2) * (most_slope - least_slope) * spread
+        if spread is not None:
+            more = mean_shift(least_slope, most_slope, spread)
+            self.found.is_vague |= bool(np.any(more > LOST))
+            bias = bias + more
         if opened is not None:
-            bias = np.where(opened, OPENED + error, bias)
+            bias = bias + np.where(opened, OPENED, 0.0)
         made = Held(lowest - error, highest + error, slope**2 * x.variance, bias, x.lineage)
         return self.disturbed(made, own**2)
-
-    def spread(self, op: Op, x: Held) -> Array | None:
-        """The deviation of noise in each slot of the ring, where that takes arguments to where a polynomial is steep.
-
-        A vector of few slots lies in those of the ring many times, and what is read is the mean: its noise is smaller
-        than that of any copy, and a polynomial is taken of every copy. Outside of its interval one of high degree grows
-        with the square of that, so copies at an end are off by far more than their mean's noise says.
-        """
-        copies = self.chain.slots / _cipher(op.operands[0]).slots
-        found = np.sqrt(x.variance * copies)
-        off = x.bias + self.deviations * found
-        beyond = [np.minimum(off, np.maximum(end + off - 1.0, 0.0)) for end in (x.high, -x.low)]
-        excess = max(float(np.max(each)) for each in beyond)
-        is_flat = copies <= 1 or op.attrs["polynomial"].degree ** 2 * excess <= FLAT
-        return None if is_flat else np.asarray(found)
 
     def assured(self, op: Op, x: Held) -> Held:
         """The argument of a polynomial, where constraints hold it within [-1, 1] and nothing else does."""
@@ -784,22 +764,6 @@ def _widen(a: Held) -> Held:
     """A little more than a value may be, from sources that nobody knows."""
     span = 1e-6 * (a.high - a.low + a.size) + 1e-300
     return Held(a.low - span, a.high + span, a.variance * 1.1, a.bias * 1.1, (None,) * len(a.lineage))
-
-
-def _of_indices(name: str, a: Span, b: Span) -> Span:
-    """Arithmetic on public integers."""
-    match name:
-        case "loop.index_add":
-            return Span(a.low + b.low, a.high + b.high)
-        case "loop.index_sub":
-            return Span(a.low - b.high, a.high - b.low)
-        case "loop.index_mul":
-            corners = [i * j for i in (a.low, a.high) for j in (b.low, b.high)]
-            return Span(min(corners), max(corners))
-        case "loop.index_min":
-            return Span(min(a.low, b.low), min(a.high, b.high))
-    assert name == "loop.index_less", name
-    return Span(int(a.high < b.low), int(a.low < b.high))
 
 
 def _cipher(value: Value) -> CipherType:

@@ -332,3 +332,50 @@ def test_the_command_line_takes_records_by_name(tmp_path, monkeypatch):
     np.testing.assert_allclose(np.load("found.npy").ravel(), wanted(ROWS), atol=0.05)
     status, told = call("encrypt", "model.lwclient", "y.npy", "--insecure", "--force")
     assert status == 1 and "missing: dose; unknown: amount" in told
+
+
+def test_named_tuples_are_rows_with_names():
+    """As `frame.itertuples(index=False)` gives them: alone, in lists, and as calibration."""
+    frame = pd.DataFrame(np.random.default_rng(3).normal(size=(40, 3)), columns=["age", "dose", "weight"])
+    other = frame[["weight", "age", "dose"]]
+
+    @lw.program
+    def weighted(x: lw.Secret[3]):
+        return x @ np.array([1.0, -2.0, 5.0])
+
+    wanted = frame.to_numpy() @ [1.0, -2.0, 5.0]
+    for calibrate in (frame, list(frame.itertuples(index=False))):
+        model = lw.compile(weighted, calibrate=calibrate, precision_bits=8, ring_degree=2048, insecure=True)
+        client = model.client(threads=1)
+        server = model.server(client.keygen().public(), threads=1)
+        for given in (list(other.itertuples(index=False)), other):
+            found = client.decrypt(server(client.encrypt(given)))
+            assert np.abs(found.reveal() - wanted).max() <= found.error_bound
+        assert (
+            abs(client.decrypt(server(client.encrypt(next(other.itertuples(index=False))))).reveal() - wanted[0]) < 0.1
+        )
+        with pytest.raises(lw.errors.ColumnsError, match="unknown: Index"):
+            client.encrypt(list(other.itertuples()))
+
+
+def test_a_series_as_example_names_columns():
+    frame = pd.DataFrame(np.random.default_rng(4).normal(size=(40, 3)), columns=["weight", "dose", "age"])
+
+    @lw.program
+    def weighted(x: lw.Secret[3]):
+        return x @ np.array([1.0, -2.0, 5.0])
+
+    for example in (frame.iloc[0], {"x": frame.iloc[0]}):
+        model = lw.compile(
+            weighted, calibrate=frame.to_numpy(), example=example, precision_bits=8, ring_degree=2048, insecure=True
+        )
+        assert model.plan.client.columns_of("x") == ("weight", "dose", "age")
+
+
+def test_exact_trees_are_for_bfv():
+    from sklearn.tree import DecisionTreeClassifier
+
+    x = np.random.default_rng(5).uniform(-1, 1, (60, 3))
+    fitted = DecisionTreeClassifier(max_depth=2).fit(x, x[:, 0] > 0)
+    with pytest.raises(lw.UserError, match="give scheme='bfv'"):
+        lw.compile(lw.from_sklearn(fitted, "predict", trees="exact", samples=x))

@@ -209,7 +209,7 @@ def compile(
     costs = CostModel.load(cost_table).with_key_price(_key_price(key_price))
     order = _given_names(program, owner)
     calibrate, columns = take_columns(_known_columns(program, owner), order, calibrate, "calibrate")
-    example, columns = take_columns(columns, order, example, "example")
+    example, columns = take_columns(columns, order, example, "example", is_one_run=True)
     if isinstance(program, Circuit):
         asked_of = CircuitOptions(
             weights, calibrate if calibrate is not None else example, float(precision_bits), ring_degree,
@@ -346,6 +346,11 @@ def _whole(name: str, value: Any) -> int:
 def _check_scheme(program: Program | Circuit, scheme: str) -> None:
     if scheme not in SCHEMES:
         raise UserError(f"compile: scheme={scheme!r}; give one of {', '.join(map(repr, SCHEMES))}")
+    if scheme == "ckks" and isinstance(program, Circuit) and program.is_exact:
+        raise UserError(
+            f"compile: {program.name} computes on integers, which are exact under BFV alone; give scheme='bfv'",
+            at=program.loc,
+        )
     if scheme != "ckks" and isinstance(program, Program):
         raise UserError(
             f"compile: programs on arrays run on CKKS, not {scheme!r}; write {program.name} as a circuit on numbers "

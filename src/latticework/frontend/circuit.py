@@ -45,7 +45,10 @@ class Circuit:
     function    the user's own
     parameters  in the order of its signature
     loc         its `def` line
+    is_exact    whether it computes on integers alone, so that no scheme of real numbers takes it
     """
+
+    is_exact = False
 
     def __init__(self, function: Callable[..., Any], local_names: Mapping[str, Any] | None = None) -> None:
         functools.update_wrapper(self, function)

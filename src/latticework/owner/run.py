@@ -69,6 +69,8 @@ def raw_array(program: str, given: Given, value: Any) -> Array:
         array = np.asarray(value, dtype=object)
     except ValueError:
         raise DtypeError(f"{where} is a {type(value).__name__} of rows of different lengths; give an array") from None
+    if array.dtype.kind == "O" and any(isinstance(each, list | tuple | np.ndarray) for each in array.flat):
+        raise DtypeError(f"{where} holds a list in the place of a number or a text; give one of these for each column")
     is_rows = 0 < array.ndim == len(given.shape) and array.shape[1:] == given.shape[1:]
     is_stack = array.ndim == len(given.shape) + 1 and array.shape[1:] == given.shape
     if not array.size or not (array.shape == given.shape or is_rows or is_stack):

@@ -1,8 +1,8 @@
 """Names of columns: what frames call them, and values put into the order that a program knows them in.
 
 A frame is whatever names its columns: frames of pandas, polars and their like, tables of Arrow, arrays of NumPy with
-named fields. A series of pandas is one row, whose index has the names. None of these packages is imported. Columns that
-are numbered 0, 1, 2, ... have no names: an array that was made a frame has these.
+named fields. A series of pandas is one row, whose index has the names, and so is a named tuple. None of these packages
+is imported. Columns that are numbered 0, 1, 2, ... have no names: an array that was made a frame has these.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def names_of(given: Any, said: str) -> Names:
     said    what it is called in messages
     raises  ColumnsError for columns that are numbered from 0 in another order, which are neither named nor in order
     """
-    if isinstance(given, list | tuple):
+    if isinstance(given, list | tuple) and not _tuple_fields(given):
         found = (names_of(part, said) if _frame_labels(part) is not None else _row_names(part) for part in given)
         return next((names for names in found if names), ())
     labels = _frame_labels(given)
@@ -43,7 +43,7 @@ def in_order(given: Any, names: Names, said: str) -> Any:
     names   of all columns; (): they are not known, and what has names is taken by position too
     raises  ColumnsError for missing, unknown and repeated names
     """
-    if isinstance(given, list | tuple):
+    if isinstance(given, list | tuple) and not _tuple_fields(given):
         if any(_is_named(part) for part in given):
             return [in_order(part, names, said) for part in given]
         return given
@@ -70,12 +70,13 @@ def in_order(given: Any, names: Names, said: str) -> Any:
 
 
 def take_columns(
-    known: Mapping[str, Names], order: Sequence[str], data: Any, said: str
+    known: Mapping[str, Names], order: Sequence[str], data: Any, said: str, *, is_one_run: bool = False
 ) -> tuple[Any, dict[str, Names]]:
     """Data for the inputs of a program with their columns in order, and the names of all columns by input.
 
     known   names that are known already, by input;  order  of inputs that are given as a tuple
     data    of the only input, a tuple, or a dictionary by input; None: nothing
+    is_one_run  the data are of one run, so that a named row alone has the names of columns, too
     raises  ColumnsError for frames with other columns than those known
     """
     found = dict(known)
@@ -83,7 +84,7 @@ def take_columns(
     def taken(name: str, value: Any) -> Any:
         where = f"{said}: {name}"
         if name in order and not found.get(name):
-            found[name] = names_of(value, where)
+            found[name] = names_of(value, where) or (_row_names(value) if is_one_run else ())
         return in_order(value, found.get(name, ()), where)
 
     if data is None:
@@ -104,10 +105,16 @@ def field_names(given: Any) -> Names | None:
     return names if isinstance(names, tuple) and isinstance(given, np.ndarray | np.void) else None
 
 
+def _tuple_fields(given: Any) -> Names:
+    """The fields of a named tuple; () of any other value."""
+    fields = getattr(given, "_fields", ())
+    return fields if isinstance(given, tuple) and isinstance(fields, tuple) else ()
+
+
 def _is_named(given: Any) -> bool:
     if isinstance(given, _UNNAMED) and not isinstance(given, np.void):
         return False
-    if isinstance(given, list | tuple):
+    if isinstance(given, list | tuple) and not _tuple_fields(given):
         return any(map(_is_named, given))
     return _frame_labels(given) is not None or _row_labels(given) is not None
 
@@ -127,7 +134,9 @@ def _frame_labels(given: Any) -> list[Any] | None:
 
 
 def _row_labels(given: Any) -> list[Any] | None:
-    """The index of a series, of which each is what an element of a row is called; None of what is none."""
+    """What the elements of a row are called, by a series' index or a named tuple's fields; None of what is neither."""
+    if fields := _tuple_fields(given):
+        return list(fields)
     if isinstance(given, _ARRAYS) or not hasattr(given, "iloc"):
         return None
     index = getattr(given, "index", None)

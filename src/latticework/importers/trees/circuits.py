@@ -44,6 +44,8 @@ class TreeCircuit(Circuit):
     names     of all features, by which columns of frames are taken; (): by position
     """
 
+    is_exact = True
+
     def __init__(
         self, name: str, trees: TreeSum, grid: FeatureGrid, results: Sequence[Finished], loc: Loc, names: Names = ()
     ) -> None:

@@ -353,7 +353,6 @@ def skops_files(folder):
     )
     for name, change in (("a DAG", _shared), ("a cycle", _cycle), ("a far child", _far), ("a far feature", _feature)):
         yield f"skops, trees, {name}", with_children(change)
-    yield "skops, trees of many outputs", changed(skops_of(fitted_tree()), in_schema(b'"n_outputs_"', b'"n_outputs_x"'))
 
 
 def _twice():

@@ -192,3 +192,16 @@ def test_arrays_are_read_as_numpy_reads_them(array, ending, tmp_path) -> None:
     np.testing.assert_array_equal(found[name], array)
     assert found[name].dtype == array.dtype
     assert found[name].flags.writeable
+
+
+def test_products_of_powers_are_counted_before_they_are_listed():
+    """Whatever degree a fitted estimator states: scikit-learn would list them all."""
+    from sklearn.preprocessing import PolynomialFeatures
+
+    fitted = PolynomialFeatures(2).fit(np.zeros((3, 4)))
+    for degree in (10**8, (0, 10**8), -1, "2"):
+        fitted.degree = degree
+        with pytest.raises(lw.UserError, match=r"products of up to 100000000 factors|its degree is"):
+            lw.from_sklearn(fitted, "transform")
+    fitted.degree = (1, 2)
+    assert lw.from_sklearn(PolynomialFeatures((1, 2)).fit(np.zeros((3, 4))), "transform").graph.nodes

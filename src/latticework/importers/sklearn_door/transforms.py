@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 
 from latticework.importers.graph import Ref
 from latticework.importers.sklearn_door.entries import EstimatorEntry
 from latticework.importers.sklearn_door.steps import FittedStep, Reals, StepResult
+
+MOST_FACTORS = 40  # of a product, or columns in one, beyond which products of powers are always too many
+MOST_MONOMIALS = 1 << 16
 
 
 def _scaled(step: FittedStep, x: Ref, factor: Reals, offset: Reals) -> StepResult:
@@ -123,7 +128,17 @@ def axes(step: FittedStep, x: Ref) -> StepResult:
 
 
 def polynomial_features(step: FittedStep, x: Ref, method: str) -> StepResult:
-    """Products of powers of columns."""
+    """Products of powers of columns, counted before scikit-learn lists them: a file may state any degree."""
+    degree = getattr(step.estimator, "degree", 2)
+    most = max(degree) if isinstance(degree, tuple) and degree else degree
+    if not isinstance(most, int) or most < 0:
+        step.refuse(f"its degree is {most!r}", "fit it again with a whole number")
+    fewer = min(most, step.width)
+    if fewer > MOST_FACTORS or comb(most + step.width, fewer) > MOST_MONOMIALS:
+        step.refuse(
+            f"of {step.width} features it makes more than {MOST_MONOMIALS} products of up to {most} factors",
+            "fit it with a lower degree or fewer features",
+        )
     powers = step.array("powers_", None, step.width).astype(int)
     return StepResult(step.emit("monomials", x, powers=powers))
 

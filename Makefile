@@ -7,7 +7,7 @@ WORKERS = -n 2 --dist worksteal
 IN_VENV := PATH="$(CURDIR)/.venv/bin:$$PATH"
 CPP_FILES = $(shell find cpp sycl -name '*.cpp' -o -name '*.hpp')
 
-.PHONY: help setup demo test test-slow witness golden check lint types layers sizes symbols import-time docs test-pythons format asan ubsan tsan sycl-check clean
+.PHONY: help setup demo test test-slow witness golden check lint types layers sizes structure symbols import-time docs test-pythons format asan ubsan tsan sycl-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -39,7 +39,7 @@ test-pythons: ## a wheel and a fast part of the tests for every supported Python
 	@tools/setup dev
 	@$(IN_VENV) python tools/test_pythons.py
 
-check: lint types layers sizes symbols import-time test ## everything that has to hold before a change goes in
+check: lint types layers sizes structure symbols import-time test ## everything that has to hold before a change goes in
 
 lint: ## ruff and clang-format, nothing written
 	@tools/setup dev
@@ -59,6 +59,10 @@ layers: ## dependency rules and cycles
 sizes: ## file and function sizes, duplication, docstrings and annotations
 	@tools/setup dev
 	$(IN_VENV) python tools/check_sizes.py
+
+structure: ## folders, upward imports, names, docstrings, parameters, files that name one thing, words of pages
+	@tools/setup dev
+	$(IN_VENV) python tools/check_structure.py
 
 symbols: ## nothing of an instruction-set-specific file can replace generic code
 	@tools/setup dev

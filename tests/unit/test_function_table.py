@@ -77,6 +77,7 @@ def test_records_are_right(name):
     assert values.shape == x.shape and values.dtype == np.float64 and np.isfinite(values).all()
     if record.slope < math.inf:  # and no more than is needed
         assert 0.99 * record.slope <= np.abs(slopes).max() <= record.slope * (1 + 1e-10)
+    assert (record.values[0] <= record.meaning(wide)).all() and (record.meaning(wide) <= record.values[1]).all()
     if record.monotone:
         assert (record.monotone * np.diff(values) >= 0).all()
     if record.inverse is not None:

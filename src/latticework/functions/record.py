@@ -43,6 +43,8 @@ class FunctionRecord:
     smooth     analytic around every interval of its domain; if not, polynomials are fitted to where data are
     bend       its slopes below and above 0, where it is linear on both sides
     slope      a bound of its derivative; infinite where there is none
+    values     between which its values lie, where readers of models ask: not of arctan and others, which would change
+               plans of quantised models
     monotone   1 where it never falls, -1 where it never rises, 0 for others
     least_at   of a function that falls up to there and rises from there
     inverse    of a monotone one: the argument, of values
@@ -65,6 +67,7 @@ class FunctionRecord:
     smooth: bool = True
     bend: tuple[float, float] | None = None
     slope: float = inf
+    values: Interval = EVERYWHERE[0]
     monotone: int = 0
     least_at: float | None = None
     inverse: RealFunction | None = None

@@ -28,15 +28,16 @@ RECORDS: tuple[FunctionRecord, ...] = (
                    bend=(0.0, 1.0), slope=1.0, monotone=1),
     FunctionRecord("gelu", formulas.gelu, aten="gelu", onnx="Gelu", onnx_since=20, lw="gelu", slope=1.13),
     FunctionRecord("sigmoid", formulas.sigmoid, aten="sigmoid special_expit", onnx="Sigmoid", sklearn="logistic",
-                   scipy="expit", lw="sigmoid", slope=0.25, monotone=1, inverse=formulas.logit, moved=_AFTER,
-                   in_clear=formulas.sigmoid_in_full),
+                   scipy="expit", lw="sigmoid", slope=0.25, values=(0.0, 1.0), monotone=1,
+                   inverse=formulas.logit, moved=_AFTER, in_clear=formulas.sigmoid_in_full),
     FunctionRecord("tanh", np.tanh, numpy="tanh", aten="tanh", onnx="Tanh", sklearn="tanh", lw="tanh", slope=1.0,
-                   monotone=1, inverse=np.arctanh, moved=_AFTER),
+                   values=(-1.0, 1.0), monotone=1, inverse=np.arctanh, moved=_AFTER),
     FunctionRecord("silu", formulas.silu, aten="silu", onnx="Swish", onnx_since=24, slope=1.1),
     FunctionRecord("mish", formulas.mish, aten="mish", onnx="Mish", slope=1.09),
     FunctionRecord("hardswish", formulas.hardswish, (-4.0, 4.0), aten="hardswish", onnx="HardSwish", smooth=False,
                    slope=1.5),
-    FunctionRecord("softsign", formulas.softsign, onnx="Softsign", smooth=False, slope=1.0, monotone=1),
+    FunctionRecord("softsign", formulas.softsign, onnx="Softsign", smooth=False, slope=1.0, values=(-1.0, 1.0),
+                   monotone=1),
     FunctionRecord("log_sigmoid", formulas.log_sigmoid, (-6.0, 2.0), aten="log_sigmoid", slope=1.0, monotone=1),
     FunctionRecord("tanhshrink", formulas.tanhshrink, (-4.0, 4.0), slope=1.0, monotone=1),
     # powers, exponentials and logarithms
@@ -63,8 +64,8 @@ RECORDS: tuple[FunctionRecord, ...] = (
     FunctionRecord("absolute", np.absolute, numpy="absolute", aten="abs absolute", onnx="Abs", lw="abs", smooth=False,
                    bend=(-1.0, 1.0), slope=1.0, least_at=0.0, moved=_BOTH),
     # of angles
-    FunctionRecord("sin", np.sin, numpy="sin", aten="sin", onnx="Sin", slope=1.0),
-    FunctionRecord("cos", np.cos, numpy="cos", aten="cos", onnx="Cos", slope=1.0),
+    FunctionRecord("sin", np.sin, numpy="sin", aten="sin", onnx="Sin", slope=1.0, values=(-1.0, 1.0)),
+    FunctionRecord("cos", np.cos, numpy="cos", aten="cos", onnx="Cos", slope=1.0, values=(-1.0, 1.0)),
     FunctionRecord("tan", np.tan, (-1.25, 1.25), numpy="tan", aten="tan", onnx="Tan", domains=_QUARTERS, monotone=1,
                    inverse=np.arctan),
     FunctionRecord("arcsin", np.arcsin, (-0.9, 0.9), numpy="arcsin", aten="asin arcsin", onnx="Asin", smooth=False,
@@ -83,7 +84,7 @@ RECORDS: tuple[FunctionRecord, ...] = (
                    domains=_UNIT, monotone=1, inverse=np.tanh),
     FunctionRecord("sinc", np.sinc, numpy="sinc", aten="sinc special_sinc", slope=1.371),
     FunctionRecord("erf", formulas.error_function, aten="erf special_erf", onnx="Erf", onnx_since=9, slope=1.1284,
-                   monotone=1),
+                   values=(-1.0, 1.0), monotone=1),
 )  # fmt: skip
 
 BY_NAME: dict[str, FunctionRecord] = {record.name: record for record in RECORDS}

@@ -11,6 +11,7 @@ from latticework.frontend import functions as public
 from latticework.frontend.program import trace
 from latticework.frontend.tracing import NUMPY
 from latticework.frontend.unsupported import REMEDIES
+from latticework.functions.record import EVERYWHERE
 from latticework.functions.table import BY_NAME, RECORDS
 from latticework.importers.onnx_door.operators.table import CONVERTERS as ONNX
 from latticework.importers.sklearn_door.meanings import CONVERTERS as SKLEARN
@@ -77,7 +78,11 @@ def test_records_are_right(name):
     assert values.shape == x.shape and values.dtype == np.float64 and np.isfinite(values).all()
     if record.slope < math.inf:  # and no more than is needed
         assert 0.99 * record.slope <= np.abs(slopes).max() <= record.slope * (1 + 1e-10)
+    else:
+        assert record.domains != EVERYWHERE or np.abs(slopes).max() > 10, "a bound of its slope is forgotten"
     assert (record.values[0] <= record.meaning(wide)).all() and (record.meaning(wide) <= record.values[1]).all()
+    if len(record.domains) == 1:
+        assert record.monotone == bool((slopes >= 0).all()) - bool((slopes <= 0).all())
     if record.monotone:
         assert (record.monotone * np.diff(values) >= 0).all()
     if record.inverse is not None:
@@ -200,6 +205,18 @@ def test_targets_are_transformed_back(name):
     program = lw.from_sklearn(fitted, "predict")
     assert Elementary(name) in program.owner.after[0].steps
     np.testing.assert_allclose(program(x[1:-1]), fitted.predict(x[1:-1]), rtol=1e-9, atol=1e-12)
+
+
+def test_functions_of_targets_that_other_steps_go_on_with():
+    """The owner's last step is computed encrypted where it is not the last one of a model."""
+    compose, linear_model = pytest.importorskip("sklearn.compose"), pytest.importorskip("sklearn.linear_model")
+    multioutput = pytest.importorskip("sklearn.multioutput")
+    x = np.random.default_rng(0).uniform(0.5, 2.0, (20, 3))
+    inner = compose.TransformedTargetRegressor(linear_model.Ridge(), func=np.log1p, inverse_func=np.expm1)
+    fitted = multioutput.MultiOutputRegressor(inner).fit(x, x[:, :2])
+    program = lw.from_sklearn(fitted, "predict")
+    assert [node.operator for node in program.graph.nodes].count("expm1") == 2
+    np.testing.assert_allclose(program(x), fitted.predict(x), rtol=1e-9)
 
 
 def test_networks_of_scikit_learn():

@@ -62,6 +62,12 @@ def error_function(x: FloatArray) -> FloatArray:
     return np.fromiter(map(math.erf, array.reshape(-1).tolist()), np.float64, array.size).reshape(array.shape)
 
 
+def complementary_error_function(x: FloatArray) -> FloatArray:
+    """1 - erf(x), number by number, small ones too."""
+    array = np.asarray(x, dtype=np.float64)
+    return np.fromiter(map(math.erfc, array.reshape(-1).tolist()), np.float64, array.size).reshape(array.shape)
+
+
 def softplus(x: FloatArray) -> FloatArray:
     """log(1 + exp(x))."""
     return np.logaddexp(0.0, x)

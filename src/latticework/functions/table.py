@@ -83,6 +83,8 @@ RECORDS: tuple[FunctionRecord, ...] = (
     FunctionRecord("arctanh", np.arctanh, (-0.9, 0.9), numpy="arctanh", aten="atanh arctanh", onnx="Atanh",
                    domains=_UNIT, monotone=1, inverse=np.tanh),
     FunctionRecord("sinc", np.sinc, numpy="sinc", aten="sinc special_sinc", slope=1.371),
+    FunctionRecord("erfc", formulas.complementary_error_function, aten="erfc special_erfc", slope=1.1284,
+                   values=(0.0, 2.0), monotone=-1),
     FunctionRecord("erf", formulas.error_function, aten="erf special_erf", onnx="Erf", onnx_since=9, slope=1.1284,
                    values=(-1.0, 1.0), monotone=1),
 )  # fmt: skip

@@ -37,8 +37,8 @@ MAY_LOAD = {
     "latticework.commands.decrypt": f"{RUNTIME} commands",
     "latticework.commands.explain": "_core analysis commands cost instructions ledger owner packing params plan "
     f"report {LEAVES}",
-    "latticework.commands.keys": "_core approx commands dialects frontend instructions interop ir layout ledger ops "
-    f"owner packing params plan {LEAVES}",
+    "latticework.commands.keys": "_core approx commands dialects frontend functions instructions interop ir layout "
+    f"ledger ops owner packing params plan {LEAVES}",
     "latticework.commands.measure": "_core analysis codegen commands cost dialects expand instructions ir keys ledger "
     f"machine owner packing params passes plan techniques {LEAVES}",
     "latticework.commands.bench": f"_core commands {LEAVES}",

@@ -38,7 +38,8 @@ MAY_IMPORT = {
     "ledger": "",
     "ir": "",
     "packing": "_core",
-    "owner": "",
+    "functions": "",
+    "owner": "functions",
     "params": "_core",
     "devices": "_core params plan",
     "instructions": "_core packing params",
@@ -52,11 +53,11 @@ MAY_IMPORT = {
     "plan.placing": "packing",
     # stages of the compiler
     "dialects": "ir instructions packing",
-    "approx": "packing",
+    "approx": "functions packing",
     "layout": "ir dialects packing plan.placing",
     "circuit": f"_core ir dialects approx {VALUES}",
-    "ops": "ir dialects approx layout packing",
-    "frontend": f"ir dialects approx ops user user.lines {VALUES}",
+    "ops": "ir dialects approx functions layout packing",
+    "frontend": f"ir dialects approx functions ops user user.lines {VALUES}",
     "torch": "approx frontend importers ir ops packing user.lines",
     "accuracy": f"ir dialects approx ops expand params frontend {PLAN}",
     "levels": "_core techniques ir dialects params packing instructions",
@@ -68,7 +69,7 @@ MAY_IMPORT = {
     # programs of other compilers
     "interop": "ir dialects packing frontend user",
     # models of other packages
-    "importers": "ir approx frontend ops owner user user.lines",
+    "importers": "ir approx frontend functions ops owner user user.lines",
     # what a compiled program is worth
     "assessment": f"accuracy analysis approx cost expand frontend ir model ops params progress report runtime {PLAN}",
     "compiler": "_core accuracy analysis approx assessment circuit codegen cost dialects expand frontend interop ir "

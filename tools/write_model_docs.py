@@ -10,11 +10,15 @@ import argparse
 import re
 import sys
 from collections.abc import Callable
+from itertools import groupby
 from pathlib import Path
 
+from latticework.functions.record import EVERYWHERE, Moved, domain_words
+from latticework.functions.table import RECORDS
 from latticework.importers.converters import Converter
 from latticework.importers.onnx_door.operators.table import CONVERTERS as ONNX
 from latticework.importers.sklearn_door.table import FAMILIES, REASONS
+from latticework.importers.torch_door.operators import CONVERTERS as TORCH
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "models.md"
 PART = re.compile(r"(<!-- table of ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -52,10 +56,36 @@ def onnx_operators() -> str:
     return "\n".join(rows) + "\n"
 
 
+def torch_operators() -> str:
+    """Operators of PyTorch, those of one meaning in a row, without "aten." and ".default"."""
+    rows = ["| operator | note |", "|---|---|"]
+    for (_, note), alike in groupby(TORCH, key=lambda converter: (id(converter.meaning), converter.note)):
+        names = (converter.operator.removeprefix("aten.").removesuffix(".default") for converter in alike)
+        rows.append(f"| {', '.join(f'`{name}`' for name in names)} | {note} |")
+    return "\n".join(rows) + "\n"
+
+
+def functions() -> str:
+    """Functions of one number, by door."""
+    ends = {Moved.NOWHERE: "where asked", Moved.AFTER: "after decryption", Moved.BEFORE_AND_AFTER: "before and after"}
+    rows = ["| | NumPy | PyTorch | ONNX | scikit-learn | of numbers | the owner |", "|---|---|---|---|---|---|---|"]
+    for record in RECORDS:
+        ours = [f"lw.{record.lw}"] if record.lw else []
+        numpy = [f"np.{record.numpy}"] if record.numpy else []
+        names = (ours + numpy, record.aten_names, [record.onnx] if record.onnx else [], numpy + record.sklearn.split())
+        cells = [" ".join(f"`{name}`" for name in each) for each in names]
+        domain = "" if record.domains == EVERYWHERE else domain_words(record.domains, record.closed)
+        owner = ends[record.moved] if record.owner_computes else ""
+        rows.append(f"| `{record.name}` | {' | '.join(cells)} | {domain} | {owner} |")
+    return "\n".join(rows) + "\n"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "estimators": estimators,
     "refused-estimators": refused_estimators,
     "onnx-operators": onnx_operators,
+    "torch-operators": torch_operators,
+    "functions": functions,
 }
 
 

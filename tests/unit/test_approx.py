@@ -7,9 +7,10 @@ import pytest
 
 from latticework.approx.chebyshev import fit, interpolate, max_error, to_chebyshev
 from latticework.approx.curve import Curve
-from latticework.approx.functions import FUNCTIONS, gelu, relu, sigmoid
+from latticework.approx.functions import FUNCTIONS
 from latticework.approx.minimax import minimax
 from latticework.errors import RangeError
+from latticework.functions.formulas import gelu, relu, sigmoid
 from latticework.packing.constants import IntervalPolynomial
 
 

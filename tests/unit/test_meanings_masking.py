@@ -7,6 +7,7 @@ from meaning_cases import check, encrypted, model_of, refused, tensors
 
 from latticework.frontend.program import trace
 from latticework.importers.meanings import activations, arithmetic, shaping
+from latticework.importers.meanings.functions import MEANINGS
 from latticework.ir.interpret import interpret
 
 RNG = np.random.default_rng(12)
@@ -67,7 +68,7 @@ def test_a_score_of_a_filled_row_that_is_public():
 @pytest.mark.parametrize(
     "use",
     [
-        lambda s: activations.relu(s),
+        lambda s: MEANINGS["relu"](s),
         lambda s: s @ np.ones((4, 2)),
         lambda s: s * -1.0,
         lambda s: s * s,

@@ -7,9 +7,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from latticework.functions.table import RECORDS
+
 Case = Callable[..., Tensor | tuple[Tensor, ...]]
 
-POSITIVE = "positive"  # families whose inputs are between 0.5 and 2
+POSITIVE = "positive"  # a family whose inputs are between 0.5 and 2
+OF_TABLE = "functions of one number"  # and one whose inputs are between 0 and 1
 
 
 def weight(*shape: int, seed: int = 1) -> Tensor:
@@ -28,16 +31,13 @@ ARITHMETIC: dict[str, Case] = {
     "rsub": lambda x, y: torch.rsub(x, y, alpha=3) + (1 - x),
     "mul": lambda x, y: x * y * 2,
     "div": lambda x, y: x / 3 + x / W.abs().add(1),
-    "neg": lambda x, y: -x,
+    "neg": lambda x, y: -x + torch.negative(y),
+    "degrees": lambda x, y: torch.deg2rad(x) + torch.rad2deg(y),
     "square": lambda x, y: torch.square(x) + x**2 + x**3,
     "public base": lambda x, y: 2.0**x,
     "addcmul": lambda x, y: torch.addcmul(x, x, y, value=0.5),
     "addcdiv": lambda x, y: torch.addcdiv(x, y, W.abs() + 1, value=0.5),
     "lerp": lambda x, y: torch.lerp(x, y, 0.25) + torch.lerp(x, y, W),
-    "abs": lambda x, y: x.abs(),
-    "exp": lambda x, y: x.exp() + torch.expm1(x),
-    "erf": lambda x, y: torch.erf(x),
-    "trigonometric": lambda x, y: torch.sin(x) + torch.cos(x) + torch.atan(x) + torch.sinh(x) + torch.cosh(x),
     "clamp": lambda x, y: x.clamp(-0.5, 0.75) + x.clamp(min=0) + x.clamp(max=W),
     "clamp_min": lambda x, y: torch.clamp_min(x, 0.1) + torch.clamp_max(x, 0.1),
     "maximum": lambda x, y: torch.maximum(x, y) - torch.minimum(x, W),
@@ -49,7 +49,6 @@ POSITIVES: dict[str, Case] = {
     "sqrt": lambda x, y: x.sqrt() + x**0.5,
     "rsqrt": lambda x, y: x.rsqrt() + x**-0.5,
     "reciprocal": lambda x, y: x.reciprocal() + x**-2,
-    "log": lambda x, y: x.log() + torch.log2(x) + torch.log10(x) + torch.log1p(x),
     "norm": lambda x, y: torch.linalg.vector_norm(x, dim=1) + x.norm(dim=1) + torch.norm(y, 1, 1),
     "norm of all": lambda x, y: torch.linalg.norm(x) + torch.linalg.norm(x[0]) + torch.norm(x),
     "normalize": lambda x, y: F.normalize(x, dim=1),
@@ -58,6 +57,13 @@ POSITIVES: dict[str, Case] = {
     "logsumexp": lambda x, y: torch.logsumexp(x, 1),
     "cosine": lambda x, y: F.cosine_similarity(x, y),
 }
+
+
+def _of_table(name: str, low: float, high: float) -> Case:
+    return lambda x, y: getattr(torch.ops.aten, name).default(low + (high - low) * x)
+
+
+FUNCTIONS = {name: _of_table(name, *record.arguments) for record in RECORDS for name in record.aten_names}
 LINEAR: dict[str, Case] = {
     "linear": lambda x, y: F.linear(x, W, B) + F.linear(x, W),
     "matmul": lambda x, y: x @ W + W @ x + x @ y,
@@ -184,6 +190,7 @@ IMAGES: dict[str, Case] = {
 FAMILIES: dict[str, tuple[dict[str, Case], tuple[tuple[int, ...], ...]]] = {
     "arithmetic": (ARITHMETIC, ((4, 4), (4, 4))),
     POSITIVE: (POSITIVES, ((4, 4), (4, 4))),
+    OF_TABLE: (FUNCTIONS, ((4, 4), (4, 4))),
     "linear": (LINEAR, ((4, 4), (4, 4))),
     "activations": (ACTIVATIONS, ((4, 4), (4, 4))),
     "shapes": (SHAPES, ((4, 4), (4, 4))),
@@ -234,6 +241,9 @@ NOT_OF_CORE = {
     "prelu",
     "elu",
     "silu",
+    "mish",
+    "sinc",
+    "special_sinc",
     "softplus",
     "threshold",
     "logsumexp",
@@ -258,5 +268,6 @@ class Family(nn.Module):
 
 def inputs_of(family: str, seed: int = 0) -> list[Tensor]:
     rng = np.random.default_rng(seed)
-    draw = (lambda s: rng.uniform(0.5, 2, s)) if family == POSITIVE else (lambda s: rng.normal(size=s))
+    ends = {POSITIVE: (0.5, 2.0), OF_TABLE: (0.0, 1.0)}.get(family)
+    draw = (lambda s: rng.uniform(*ends, s)) if ends else (lambda s: rng.normal(size=s))
     return [torch.from_numpy(draw(shape)) for shape in FAMILIES[family][1]]

@@ -59,6 +59,7 @@ OVERLOADS: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
     "norm.Scalar": ((X,), {}),
     "norm.ScalarOpt_dim": ((X, 2, [1]), {}),
     "numpy_T.default": ((X[0],), {}),
+    "positive.default": ((X,), {}),
     "pow.Tensor_Tensor": ((X, np.array(2.0)), {}),
     "reflection_pad1d.default": ((X, [1, 2]), {}),
     "reflection_pad2d.default": ((X, [1, 2, 0, 3]), {}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, isfinite, log
@@ -14,49 +13,10 @@ from latticework.approx.chebyshev import FloatArray, Interval, RealFunction, che
 from latticework.approx.kinks import Kinks, relu_from
 from latticework.approx.minimax import minimax
 from latticework.errors import RangeError, UnsupportedError
+from latticework.functions.record import EVERYWHERE, FunctionRecord, domain_words
+from latticework.functions.table import BY_NAME, RECORDS
 from latticework.packing.constants import IntervalPolynomial
 from latticework.words.figures import apart
-
-OWN = frozenset(("relu", "gelu", "sigmoid", "tanh", "exp", "log", "sqrt", "rsqrt", "reciprocal"))
-"""Functions that users know as `lw.` and the name."""
-
-_EVERYWHERE = ((-inf, inf),)
-_POSITIVE = ((0.0, inf),)
-_APART_FROM_0 = ((-inf, 0.0), (0.0, inf))
-
-
-def relu(x: FloatArray) -> FloatArray:
-    """max(x, 0)."""
-    return np.maximum(x, 0.0)
-
-
-def sigmoid(x: FloatArray) -> FloatArray:
-    """1 / (1 + exp(-x)), in the form that cannot overflow."""
-    return 0.5 * (1.0 + np.tanh(0.5 * np.asarray(x)))
-
-
-def gelu(x: FloatArray) -> FloatArray:
-    """x * (1 + erf(x / sqrt 2)) / 2."""
-    x = np.asarray(x, dtype=np.float64)
-    return np.asarray(0.5 * x * (1.0 + error_function(x / math.sqrt(2.0))))
-
-
-def reciprocal(x: FloatArray) -> FloatArray:
-    """1 / x; infinite at 0."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(1.0 / np.asarray(x, dtype=np.float64))
-
-
-def rsqrt(x: FloatArray) -> FloatArray:
-    """1 / sqrt(x); infinite at 0, NaN below."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(1.0 / np.sqrt(x))
-
-
-def error_function(x: FloatArray) -> FloatArray:
-    """erf(x), number by number."""
-    array = np.asarray(x, dtype=np.float64)
-    return np.fromiter(map(math.erf, array.reshape(-1).tolist()), np.float64, array.size).reshape(array.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +40,7 @@ class Function:
     name: str
     reference: RealFunction
     smooth: bool = True
-    domains: tuple[Interval, ...] = _EVERYWHERE
+    domains: tuple[Interval, ...] = EVERYWHERE
     closed: bool = False
     gap: float = 0.0
     kinks: Kinks | None = None
@@ -101,7 +61,8 @@ class Function:
         """How users give it a range."""
         if self.gap:
             return f"lw.{self.name}(x, gap={self.gap:g}, range=(-8, 8))"
-        call = f"lw.{self.name}(x" if self.name in OWN else f"lw.approximate({self.name})(x"
+        known = BY_NAME.get(self.name)
+        call = f"lw.{known.lw}(x" if known is not None and known.lw else f"lw.approximate({self.name})(x"
         low = self.domains[-1][0]
         example = (0.1, 10) if low == 0.0 else (-8, 8) if low == -inf else (-0.5, 0.5)
         return f"{call}, range={example})"
@@ -137,7 +98,7 @@ class Function:
         for low, high in self.domains:
             if (low < lo or (self.closed and low == lo)) and (hi < high or (self.closed and hi == high)):
                 return low, high
-        inside = " or ".join(_words(*domain, self.closed) for domain in self.domains)
+        inside = domain_words(self.domains, self.closed)
         first, last = apart((lo, hi), [end for domain in self.domains for end in domain if isfinite(end)])
         raise RangeError(
             f"{self.name}: {whose} from {first} to {last}, and it is defined for numbers {inside}; keep the argument "
@@ -174,46 +135,13 @@ class Function:
         return lambda x: sign * log(sign * (x - end)) if sign * (x - end) > 0.0 else -sign * inf
 
 
-def _words(low: float, high: float, closed: bool) -> str:
-    if isfinite(low) and isfinite(high):
-        return f"from {low:g} to {high:g}" if closed else f"between {low:g} and {high:g}"
-    if isfinite(low):
-        return f"of at least {low:g}" if closed else f"above {low:g}"
-    return f"of at most {high:g}" if closed else f"below {high:g}"
+def _of_record(record: FunctionRecord) -> Function:
+    """The function of a record of the table."""
+    kinks = None if record.bend is None else relu_from(0.0, *record.bend)
+    return Function(record.name, record.meaning, record.smooth, record.domains, record.closed, kinks=kinks)
 
 
-FUNCTIONS: dict[str, Function] = {
-    function.name: function
-    for function in (
-        Function("relu", relu, smooth=False, kinks=relu_from()),
-        Function("gelu", gelu),
-        Function("sigmoid", sigmoid),
-        Function("tanh", np.tanh),
-        Function("exp", np.exp),
-        Function("reciprocal", reciprocal, domains=_APART_FROM_0),
-        Function("sqrt", np.sqrt, domains=_POSITIVE, closed=True),
-        Function("rsqrt", rsqrt, domains=_POSITIVE),
-        Function("log", np.log, domains=_POSITIVE),
-        Function("log2", np.log2, domains=_POSITIVE),
-        Function("log10", np.log10, domains=_POSITIVE),
-        Function("log1p", np.log1p, domains=((-1.0, inf),)),
-        Function("exp2", np.exp2),
-        Function("expm1", np.expm1),
-        Function("cbrt", np.cbrt, smooth=False),
-        Function("absolute", np.absolute, smooth=False, kinks=relu_from(below=-1.0)),
-        Function("sin", np.sin),
-        Function("cos", np.cos),
-        Function("tan", np.tan, domains=((-math.pi / 2, math.pi / 2),)),
-        Function("arcsin", np.arcsin, smooth=False, domains=((-1.0, 1.0),), closed=True),
-        Function("arccos", np.arccos, smooth=False, domains=((-1.0, 1.0),), closed=True),
-        Function("arctan", np.arctan),
-        Function("sinh", np.sinh),
-        Function("cosh", np.cosh),
-        Function("arcsinh", np.arcsinh),
-        Function("arctanh", np.arctanh, domains=((-1.0, 1.0),)),
-        Function("sinc", np.sinc),
-    )
-}
+FUNCTIONS: dict[str, Function] = {record.name: _of_record(record) for record in RECORDS}
 
 
 def sign_from(gap: float, *, told: bool = False) -> Function:

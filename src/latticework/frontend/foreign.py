@@ -48,7 +48,8 @@ _FINISHES = {
 }
 TORCH = (
     "write it in NumPy, with the weights as arrays (w = layer.weight.detach().numpy()); Linear, Conv2d, AvgPool2d, "
-    "Flatten, ReLU, Sigmoid, Tanh, GELU, Softmax and operators work as they are"
+    "Flatten, ReLU, Sigmoid, Tanh, GELU, SiLU, Mish, Softmax, functions such as torch.sin, and operators work as they "
+    "are"
 )
 _OF_PACKAGE = {
     "torch": TORCH,

@@ -21,6 +21,7 @@ from latticework.frontend.annotations import Result
 from latticework.frontend.circuit_values import holds_numbers
 from latticework.frontend.plain import plain_array
 from latticework.frontend.tracing import Traced, user_line
+from latticework.functions.table import record_of_numpy
 from latticework.ops import apply as applying
 from latticework.ops import polynomial as polynomials
 from latticework.ops import softmax as softmaxes
@@ -150,9 +151,9 @@ def approximate(
     with user_line():
         if not callable(function):
             raise UserError(f"approximate: {function!r} is no function; give one of one number")
-        known = getattr(np, getattr(function, "__name__", ""), None) is function
-        if known and function.__name__ in FUNCTIONS:
-            made = FUNCTIONS[function.__name__]
+        known = record_of_numpy(function)
+        if known is not None:
+            made = FUNCTIONS[known.name]
         else:
             made = Function(_name(function), elementwise(function), unknown=True, lipschitz=_slope(lipschitz))
         if degree is not None:

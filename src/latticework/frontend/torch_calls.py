@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from latticework.approx.functions import FUNCTIONS
 from latticework.errors import UnsupportedError, UserError
 from latticework.frontend import functions, images
 from latticework.frontend.foreign import TORCH, library_call
 from latticework.frontend.tracing import Traced
+from latticework.functions.table import RECORDS
 from latticework.ops.base import normal_axis
 from latticework.user.arrays import in_numpy
 from latticework.user.lines import user_frames, user_loc
@@ -65,13 +67,14 @@ def _elementwise(function: Callable[[Any], Any]) -> Callable[..., Any]:
 
 
 _TRACED: dict[str, Callable[..., Any]] = {
+    **{name: _elementwise(functions.Approximated(FUNCTIONS[record.name], None, None))
+       for record in RECORDS for name in record.aten_names},
     "add": np.add, "sub": np.subtract, "subtract": np.subtract, "mul": np.multiply, "multiply": np.multiply,
     "matmul": np.matmul, "mm": np.matmul, "mv": np.matmul, "div": np.divide, "divide": np.divide, "truediv": np.divide,
     "true_divide": np.divide, "neg": np.negative, "negative": np.negative, "square": np.square, "pow": np.power,
     "radd": lambda a, b: np.add(b, a), "rsub": lambda a, b: np.subtract(b, a), "rmul": lambda a, b: np.multiply(b, a),
     "rmatmul": lambda a, b: np.matmul(b, a), "linear": _linear, "conv2d": images.conv2d,
-    "relu": _elementwise(functions.relu), "sigmoid": _elementwise(functions.sigmoid),
-    "tanh": _elementwise(functions.tanh), "exp": _elementwise(functions.exp), "gelu": _gelu, "dropout": _dropout,
+    "gelu": _gelu, "dropout": _dropout,
     "flatten": flatten, "softmax": _softmax, "avg_pool2d": _avg_pool2d,
 }  # fmt: skip
 

@@ -17,6 +17,7 @@ from latticework.errors import TraceError, UnsupportedError, UserError
 from latticework.frontend.faults import Faults
 from latticework.frontend.plain import plain_array
 from latticework.frontend.unsupported import remedy
+from latticework.functions.table import RECORDS
 from latticework.ir.builder import Builder, locate
 from latticework.ir.core import Block, Op, OpSpec, Value
 from latticework.ir.location import Loc
@@ -31,7 +32,7 @@ NUMPY: dict[Callable[..., Any], Callable[..., Any]] = {
     function: trace for op in ALL_OPS for function, trace in op.numpy.items()
 } | COMPOSED
 _WORK_OF_OPERATION = 20  # to trace it, in units of ReadingLimits
-_SAME = {"expit": "sigmoid"}  # functions of SciPy that are known by another name
+_OF_SCIPY = {record.scipy: record.name for record in RECORDS if record.scipy}
 _active: ContextVar[FunctionTracer | None] = ContextVar("latticework_tracer", default=None)
 
 
@@ -180,7 +181,7 @@ def _of_another_package(function: Callable[..., Any]) -> Callable[..., Any] | No
         or (function.nin, function.nout) != (1, 1)
     ):
         return None
-    return apply.tracing(_SAME.get(name) or Function(name, elementwise(function), unknown=True))
+    return apply.tracing(_OF_SCIPY.get(name) or Function(name, elementwise(function), unknown=True))
 
 
 def current_tracer() -> FunctionTracer | None:

@@ -14,6 +14,7 @@ from latticework.approx.functions import FUNCTIONS, Function, checked_range, fun
 from latticework.approx.sign import check_gap
 from latticework.approx.tails import Tails
 from latticework.errors import RangeError
+from latticework.functions.table import BY_NAME, RECORDS
 from latticework.ir.core import Value
 from latticework.ops import add, row_rules, sub
 from latticework.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
@@ -88,12 +89,13 @@ def trace_minimum(tracer: Tracer, x1: object, x2: object) -> Value:
 
 
 def random_case(rng: np.random.Generator, slots: int) -> Case:
-    """One of the functions NumPy has too."""
-    array = rng.uniform(0.1, 0.9, size=random_shape(rng, slots))
-    expressions: dict[str, Any] = {"relu": lambda x: np.maximum(x, 0.0)} | {f.__name__: f for f in UFUNCS}
-    function = FUNCTIONS[str(rng.choice(sorted(expressions)))]
-    attrs = {"function": function, "degree": None, "interval": None, "samples": None, "channels": None, "tails": None}
-    return Case((array,), expressions[function.name], attrs)
+    """One of the functions that NumPy has too, or relu."""
+    expressions: dict[str, Any] = {name: function for function, name in OF_NUMPY.items()}
+    expressions["relu"] = lambda x: np.maximum(x, 0.0)
+    name = str(rng.choice(sorted(expressions)))
+    array = rng.uniform(*BY_NAME[name].arguments, size=random_shape(rng, slots))
+    attrs = {"degree": None, "interval": None, "samples": None, "channels": None, "tails": None}
+    return Case((array,), expressions[name], {"function": FUNCTIONS[name], **attrs})
 
 
 def _apply(a: FloatArray, function: Function | str, **_: Any) -> FloatArray:
@@ -101,9 +103,7 @@ def _apply(a: FloatArray, function: Function | str, **_: Any) -> FloatArray:
         return function_of(function).reference(a)
 
 
-UFUNCS: tuple[np.ufunc, ...] = tuple(
-    found for name in FUNCTIONS if isinstance(found := getattr(np, name, None), np.ufunc)
-)
+OF_NUMPY: dict[Callable[..., Any], str] = {getattr(np, record.numpy): record.name for record in RECORDS if record.numpy}
 
 APPLY = tensor_op(
     "apply",
@@ -113,7 +113,7 @@ APPLY = tensor_op(
     random_case=random_case,
     rows=row_rules.elementwise,
     numpy={
-        **{ufunc: tracing(ufunc.__name__) for ufunc in UFUNCS},
+        **{function: tracing(name) for function, name in OF_NUMPY.items()},
         np.maximum: trace_maximum,
         np.minimum: trace_minimum,
     },

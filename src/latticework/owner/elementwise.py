@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from latticework.functions.record import FunctionRecord, domain_words
+from latticework.functions.table import BY_NAME, RECORDS
 from latticework.owner.arrays import OwnerArray
 from latticework.owner.step import Array, Bounded, OwnerStep, Shape, Span, as_numbers, last_axes, require
-
-
-def sigmoid(x: Array) -> Array:
-    """1 / (1 + exp(-x)), of any numbers."""
-    small = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1.0, small) / (1.0 + small)
 
 
 @dataclass(frozen=True)
@@ -77,30 +72,26 @@ class Affine(OwnerStep):
 
 
 _INF = np.inf
-# name -> (meaning, inverse or None, smallest argument, whether that itself is taken)
-_FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None, float, bool]] = {
-    "exp": (np.exp, np.log, -_INF, True),
-    "expm1": (np.expm1, np.log1p, -_INF, True),
-    "log": (np.log, np.exp, 0.0, False),
-    "log1p": (np.log1p, np.expm1, -1.0, False),
-    "sqrt": (np.sqrt, np.square, 0.0, True),
-    "sigmoid": (sigmoid, None, -_INF, True),
-    "tanh": (np.tanh, None, -_INF, True),
-    "absolute": (np.abs, None, -_INF, True),
-}
 
 
 @dataclass(frozen=True)
 class Elementary(OwnerStep):
-    """exp, expm1, log, log1p, sqrt, sigmoid, tanh or absolute of every element."""
+    """A function of every element: one of `functions/table.py` through which bounds can be carried."""
 
     function: str
 
     NAME: ClassVar[str] = "function"
 
     def __post_init__(self) -> None:
-        if self.function not in _FUNCTIONS:
-            raise ValueError(f"no function is called {self.function!r}; there are {', '.join(_FUNCTIONS)}")
+        record = BY_NAME.get(self.function)
+        if record is None or not record.owner_computes:
+            known = ", ".join(record.name for record in RECORDS if record.owner_computes)
+            raise ValueError(f"no function is called {self.function!r}; there are {known}")
+
+    @property
+    def record(self) -> FunctionRecord:
+        """What the table says of the function."""
+        return BY_NAME[self.function]
 
     def columns_of(self, columns: tuple[int, ...]) -> tuple[int, ...]:
         """The same."""
@@ -108,36 +99,41 @@ class Elementary(OwnerStep):
 
     def apply(self, x: Array) -> Array:
         """In float64."""
-        meaning, _, least, included = _FUNCTIONS[self.function]
-        given = as_numbers(x)
-        fits = given >= least if included else given > least
-        require(fits, f"is not {'at least' if included else 'above'} {least:g}, which its {self.function} takes")
+        record, given = self.record, as_numbers(x)
+        words = domain_words(record.domains, record.closed).removeprefix("of ")
+        require(record.contains(given), f"is not {words}, which its {self.function} takes")
         with np.errstate(over="ignore"):
-            found: Array = meaning(given)
+            found = self._values(given)
         require(np.isfinite(found), f"is too large for its {self.function}")
         return found
 
+    def _values(self, x: Array) -> Array:
+        return np.asarray((self.record.in_clear or self.record.meaning)(x))
+
     def bounded(self, x: Bounded) -> Bounded:
-        """Of bounds, for all but absolute never fall. Exact arguments are none below where one is defined."""
-        meaning, _, least, _ = _FUNCTIONS[self.function]
-        low, high = x.span
+        """By the values at both ends and at `least_at`. Exact arguments are none outside the domain."""
+        ((first, last),) = self.record.domains
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            if self.function == "absolute":
-                around = (low <= 0) & (high >= 0)
-                ends = np.abs(low), np.abs(high)
-                return Bounded(np.abs(x.value), np.where(around, 0.0, np.minimum(*ends)), np.maximum(*ends))
-            return Bounded(*(meaning(np.maximum(part, least)) for part in (x.value, low, high)))
+            arguments = [np.minimum(np.maximum(part, first), last) for part in (x.value, *x.span)]
+            value, *ends = map(self._values, arguments)
+        low, high = np.minimum(*ends), np.maximum(*ends)
+        if (least_at := self.record.least_at) is not None:
+            around = (arguments[1] <= least_at) & (arguments[2] >= least_at)
+            low = np.where(around, self._values(np.asarray(least_at)), low)
+        return Bounded(value, low, high)
 
     def preimage(self, low: Array, high: Array) -> Span | None:
-        """By the inverse."""
-        inverse = _FUNCTIONS[self.function][1]
-        if inverse is None:
+        """By the inverse, of ends within the values that the function takes."""
+        record = self.record
+        if record.inverse is None:
             return None
+        (domain,) = record.domains
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            if self.function == "sqrt":
-                return np.where(low > 0, np.square(low), 0.0), np.where(high >= 0, np.square(high), -_INF)
-            ends = inverse(low), inverse(high)
-        return np.where(np.isnan(ends[0]), -_INF, ends[0]), np.where(np.isnan(ends[1]), -_INF, ends[1])
+            least, most = sorted(float(self._values(np.asarray(end))) for end in domain)
+            first, last = (record.inverse(np.minimum(np.maximum(end, least), most)) for end in (low, high))
+        first = np.where(low > most, record.monotone * _INF, first)
+        last = np.where(high < least, -record.monotone * _INF, last)
+        return (first, last) if record.monotone > 0 else (last, first)
 
     def words(self) -> str:
         """Its name."""

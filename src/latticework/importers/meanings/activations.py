@@ -1,33 +1,29 @@
-"""Activations: each one function of one number, exact on arrays and one polynomial of secrets.
+"""Activations with parameters: each one function of one number, exact on arrays and one polynomial of secrets.
 
-Functions with a kink, or with a jump in a derivative, say so (`smooth=False`).
+Those without are in the table (`functions/table.py`). Functions with a kink, or with a jump in a derivative, say so
+(`smooth=False`).
 """
 
 from __future__ import annotations
 
-import math
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from latticework.approx.functions import FUNCTIONS, Function
-from latticework.approx.functions import sigmoid as sigmoid_of
 from latticework.approx.kinks import Kinks, clipped, relu_from
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.frontend.comparing import greater
 from latticework.frontend.functions import softmax as softmax_of
+from latticework.functions import formulas
 from latticework.importers.meanings.arithmetic import clamp
+from latticework.importers.meanings.functions import MEANINGS
 from latticework.importers.meanings.masking import MaskedScores
 from latticework.importers.meanings.reductions import logsumexp
 from latticework.importers.meanings.values import applied, axis_of, is_secret, number, values
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-
-
-def relu(x: Any) -> Any:
-    """max(x, 0)."""
-    return applied(FUNCTIONS["relu"], x) if is_secret(x) else np.maximum(x, 0)
 
 
 def leaky_relu(x: Any, negative_slope: float = 0.01) -> Any:
@@ -49,7 +45,7 @@ def prelu(x: Any, weight: Any) -> Any:
     weight  one number; a vector: one for every channel, axis 1 of x; with more axes it is broadcast as by NumPy
     """
     if is_secret(weight):
-        return np.multiply(weight, x) + (1.0 - weight) * relu(x)
+        return np.multiply(weight, x) + (1.0 - weight) * MEANINGS["relu"](x)
     slopes = np.asarray(weight, dtype=np.float64)
     if slopes.size == 1 and slopes.ndim <= max(np.ndim(x), 1):
         return leaky_relu(x, float(slopes.reshape(())))
@@ -58,7 +54,7 @@ def prelu(x: Any, weight: Any) -> Any:
             raise ShapeError(f"prelu: {slopes.size} slopes, and x of shape {np.shape(x)} has other channels")
         slopes = slopes.reshape(-1, *(1,) * (np.ndim(x) - 2))
     if is_secret(x):
-        return slopes * x + (1.0 - slopes) * relu(x)
+        return slopes * x + (1.0 - slopes) * MEANINGS["relu"](x)
     return np.where(np.asarray(x) > 0, x, slopes * np.asarray(x))
 
 
@@ -87,24 +83,6 @@ def _elu(alpha: float, scale: float, inner: float) -> Function:
     return Function("elu", reference, smooth=False)
 
 
-def silu(x: Any) -> Any:
-    """x * sigmoid(x)."""
-    return applied(SILU, x)
-
-
-def mish(x: Any) -> Any:
-    """x * tanh(softplus(x))."""
-    return applied(MISH, x)
-
-
-def _softplus(x: Any) -> Any:
-    return np.logaddexp(0.0, x)
-
-
-SILU = Function("silu", lambda x: np.asarray(x) * sigmoid_of(x))
-MISH = Function("mish", lambda x: np.asarray(x) * np.tanh(_softplus(x)))
-
-
 def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """log(1 + exp(beta * x)) / beta; x itself where beta * x is above the threshold."""
     return applied(_softplus_of(number("softplus", "beta", beta), number("softplus", "threshold", threshold)), x)
@@ -114,7 +92,7 @@ def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
 def _softplus_of(beta: float, threshold: float) -> Function:
     def reference(x: Any) -> Any:
         x = np.asarray(x, dtype=np.float64)
-        return np.where(beta * x > threshold, x, _softplus(beta * x) / beta)
+        return np.where(beta * x > threshold, x, formulas.softplus(beta * x) / beta)
 
     return Function("softplus", reference, smooth=threshold >= 15.0)  # a step of exp(-threshold)
 
@@ -126,12 +104,7 @@ def gelu(x: Any, approximate: str = "none") -> Any:
     return applied(FUNCTIONS["gelu"] if approximate == "none" else GELU_TANH, x)
 
 
-def _gelu_tanh(x: Any) -> Any:
-    x = np.asarray(x, dtype=np.float64)
-    return 0.5 * x * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)))
-
-
-GELU_TANH = Function("gelu_tanh", _gelu_tanh)
+GELU_TANH = Function("gelu_tanh", formulas.gelu_tanh)
 
 
 def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:
@@ -155,53 +128,6 @@ def _hard_sigmoid(alpha: float, beta: float) -> Function:
     return Function("hardsigmoid", lambda x: np.clip(alpha * np.asarray(x) + beta, 0.0, 1.0), smooth=False, kinks=kinks)
 
 
-def hardswish(x: Any) -> Any:
-    """x * hardsigmoid(x)."""
-    return applied(HARDSWISH, x)
-
-
-def _hardswish(x: Any) -> Any:
-    x = np.asarray(x, dtype=np.float64)
-    return x * np.clip(x + 3.0, 0.0, 6.0) / 6.0
-
-
-HARDSWISH = Function("hardswish", _hardswish, smooth=False)
-
-
-def sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x))."""
-    return applied(FUNCTIONS["sigmoid"], x)
-
-
-def tanh(x: Any) -> Any:
-    """The hyperbolic tangent."""
-    return np.tanh(x)
-
-
-def softsign(x: Any) -> Any:
-    """x / (1 + |x|)."""
-    return applied(SOFTSIGN, x)
-
-
-SOFTSIGN = Function("softsign", lambda x: np.asarray(x) / (1.0 + np.abs(x)), smooth=False)
-
-
-def log_sigmoid(x: Any) -> Any:
-    """log(sigmoid(x))."""
-    return applied(LOG_SIGMOID, x)
-
-
-LOG_SIGMOID = Function("log_sigmoid", lambda x: -_softplus(-np.asarray(x)))
-
-
-def tanhshrink(x: Any) -> Any:
-    """x - tanh(x)."""
-    return applied(TANHSHRINK, x)
-
-
-TANHSHRINK = Function("tanhshrink", lambda x: np.asarray(x) - np.tanh(x))
-
-
 def softshrink(x: Any, lambd: float = 0.5) -> Any:
     """x moved towards 0 by `lambd`, and 0 closer to it than that."""
     return applied(_soft_shrink(number("softshrink", "lambd", lambd)), x)
@@ -217,7 +143,7 @@ def thresholded_relu(x: Any, alpha: float = 1.0, gap: float | None = None) -> An
     """x where it is above alpha, 0 elsewhere: a step, which of secrets takes a gap, unless alpha is 0."""
     bound = number("thresholded_relu", "alpha", alpha)
     if bound == 0:
-        return relu(x)
+        return MEANINGS["relu"](x)
     if not is_secret(x):
         return np.where(np.asarray(x) > bound, x, 0.0)
     if gap is None:
@@ -235,7 +161,7 @@ def glu(x: Any, dim: int = -1) -> Any:
     if n % 2:
         raise ShapeError(f"glu: axis {axis} of shape {np.shape(x)} is {n} long, which has no halves")
     first, second = (values(x)[(*(np.s_[:],) * axis, half)] for half in (np.s_[: n // 2], np.s_[n // 2 :]))
-    return first * sigmoid(second)
+    return first * MEANINGS["sigmoid"](second)
 
 
 def softmax(x: Any, dim: int = -1) -> Any:

@@ -1,4 +1,4 @@
-"""Arithmetic, element by element: quotients, powers, bounds, choices, and functions of one number."""
+"""Arithmetic, element by element: quotients, powers, bounds and choices."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.approx.functions import FUNCTIONS, Function, error_function
+from latticework.approx.functions import FUNCTIONS, Function
 from latticework.approx.kinks import clipped, relu_from
 from latticework.errors import UnsupportedError
 from latticework.frontend.comparing import sign as sign_of
@@ -106,44 +106,6 @@ def _clamped(low: float | None, high: float | None) -> Function:
         assert high is not None
         kinks = relu_from(high, 1.0, 0.0, constant=high)
     return Function("clamp", between, smooth=False, kinks=kinks)
-
-
-def absolute(x: Any) -> Any:
-    """The magnitude."""
-    return np.absolute(x)
-
-
-def sqrt(x: Any) -> Any:
-    """The square root of numbers from 0 on."""
-    return np.sqrt(x)
-
-
-def rsqrt(x: Any) -> Any:
-    """1 / sqrt(x) of numbers above 0."""
-    return applied(FUNCTIONS["rsqrt"], x)
-
-
-def reciprocal(x: Any) -> Any:
-    """1 / x, of whole numbers too."""
-    return applied(FUNCTIONS["reciprocal"], x)
-
-
-def exp(x: Any) -> Any:
-    """The exponential function."""
-    return np.exp(x)
-
-
-def log(x: Any) -> Any:
-    """The natural logarithm of numbers above 0."""
-    return np.log(x)
-
-
-def erf(x: Any) -> Any:
-    """The error function."""
-    return applied(ERF, x)
-
-
-ERF = Function("erf", error_function)
 
 
 def maximum(a: Any, b: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from latticework.approx.functions import Function
 from latticework.errors import RangeError, ShapeError, UnsupportedError
-from latticework.importers.meanings.arithmetic import rsqrt
+from latticework.importers.meanings.functions import MEANINGS
 from latticework.importers.meanings.joining import pad
 from latticework.importers.meanings.reductions import amax
 from latticework.importers.meanings.values import applied, axis_of, number, public, values, whole, wholes
@@ -63,7 +63,7 @@ def rms_norm(x: Any, normalized_shape: Any, weight: Any = None, eps: float | Non
     """
     axes, x = _last("rms_norm", x, normalized_shape), values(x)
     _check_eps("rms_norm", 0.0 if eps is None else eps)
-    size = rsqrt(np.mean(np.square(x), axis=axes, keepdims=True) + (_EPS if eps is None else eps))
+    size = MEANINGS["rsqrt"](np.mean(np.square(x), axis=axes, keepdims=True) + (_EPS if eps is None else eps))
     return _affine(x, weight, None) * size
 
 
@@ -102,7 +102,7 @@ def _standard(x: Any, axes: tuple[int, ...], eps: float, weight: Any) -> Any:
     """Mean 0 and variance 1 over axes, times a weight: that, where it is public, is a factor before the product."""
     apart = x - np.mean(x, axis=axes, keepdims=True)
     _check_eps("a normalisation", eps)
-    size = rsqrt(np.mean(np.square(apart), axis=axes, keepdims=True) + eps)
+    size = MEANINGS["rsqrt"](np.mean(np.square(apart), axis=axes, keepdims=True) + eps)
     return _affine(apart, weight, None) * size
 
 

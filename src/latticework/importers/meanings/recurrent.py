@@ -17,7 +17,7 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.frontend.scanning import scan
-from latticework.importers.meanings.activations import relu, sigmoid
+from latticework.importers.meanings.functions import MEANINGS
 from latticework.importers.meanings.linear import linear
 from latticework.importers.meanings.values import values, whole
 
@@ -89,7 +89,7 @@ def rnn(
     """The plain recurrent layer, by tanh or relu."""
     if nonlinearity not in ("tanh", "relu"):
         raise UnsupportedError(f"rnn: nonlinearity={nonlinearity!r}; there are 'tanh' and 'relu'")
-    function = np.tanh if nonlinearity == "tanh" else relu
+    function = np.tanh if nonlinearity == "tanh" else MEANINGS["relu"]
 
     def step(w: CellWeights, given: Sequence[Any], states: tuple[Any, ...]) -> tuple[Any, ...]:
         return (function(given[0] + linear(states[0], w.of_state[0])),)
@@ -101,20 +101,21 @@ def rnn(
 def _lstm_step(w: CellWeights, given: Sequence[Any], states: tuple[Any, ...]) -> tuple[Any, ...]:
     h, c = states
     into, forget, cell, out = (g + linear(h, of) for g, of in zip(given, w.of_state, strict=True))
+    sigmoid = MEANINGS["sigmoid"]
     c = sigmoid(forget) * c + sigmoid(into) * np.tanh(cell)
     return sigmoid(out) * np.tanh(c), c
 
 
 def _gru_step(w: CellWeights, given: Sequence[Any], states: tuple[Any, ...]) -> tuple[Any, ...]:
     (h,) = states
-    reset, update = (sigmoid(given[i] + linear(h, w.of_state[i], w.state_bias[i])) for i in (0, 1))
+    reset, update = (MEANINGS["sigmoid"](given[i] + linear(h, w.of_state[i], w.state_bias[i])) for i in (0, 1))
     new = np.tanh(given[2] + reset * linear(h, w.of_state[2], w.state_bias[2]))
     return (new + update * (h - new),)
 
 
 def _gru_step_on_state(w: CellWeights, given: Sequence[Any], states: tuple[Any, ...]) -> tuple[Any, ...]:
     (h,) = states
-    reset, update = (sigmoid(given[i] + linear(h, w.of_state[i], w.state_bias[i])) for i in (0, 1))
+    reset, update = (MEANINGS["sigmoid"](given[i] + linear(h, w.of_state[i], w.state_bias[i])) for i in (0, 1))
     new = np.tanh(given[2] + linear(reset * h, w.of_state[2], w.state_bias[2]))
     return (new + update * (h - new),)
 

@@ -7,17 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from latticework.functions.table import RECORDS
 from latticework.importers.graph import ModelGraph, ModelNode, Ref
 from latticework.importers.onnx_door.reading import ML
 from latticework.importers.owner_rules.rules import SECRET
 from latticework.importers.publics import PublicValues
-from latticework.importers.trees.doubts import LIPSCHITZ, Marked, Part, with_doubts
+from latticework.importers.trees.doubts import SOFTMAX_SLOPE, Marked, Part, with_doubts
 from latticework.ir.location import Loc
 
 # Of these no number is farther off than the farthest of those that it is made of.
 _PASSING = "Identity Cast Reshape Flatten Squeeze Unsqueeze Transpose Slice Gather Split Concat Dropout Expand Tile"
-_SHRINKING = "Neg Abs Relu Clip Max Min Mean ReduceMax ReduceMin ReduceMean"
+_SHRINKING = "Neg Clip Max Min Mean ReduceMax ReduceMin ReduceMean"
 _NO_FARTHER = {*_PASSING.split(), *_SHRINKING.split(), f"{ML}.ArrayFeatureExtractor", f"{ML}.FeatureVectorizer"}
+_LIPSCHITZ = {"Softmax": SOFTMAX_SLOPE} | {record.onnx: record.slope for record in RECORDS if record.onnx}
 
 
 def marked(graph: ModelGraph, publics: PublicValues) -> Marked:
@@ -37,8 +39,8 @@ def _carried(publics: PublicValues) -> Callable[[ModelNode, list[Part]], Part]:
             return max(most)
         if node.operator in ("Add", "Sub", "Sum"):
             return sum(most)
-        if node.operator.lower() in LIPSCHITZ:
-            return LIPSCHITZ[node.operator.lower()] * max(most)
+        if node.operator in _LIPSCHITZ:
+            return _LIPSCHITZ[node.operator] * max(most)
         if node.operator in ("Mul", "Div", "MatMul"):
             return _product(node.operator, [publics.resolved(arg) for arg in node.args], max(most))
         return np.inf

@@ -23,6 +23,7 @@ from latticework.importers.converters import Converters
 from latticework.importers.evaluate import carry_out
 from latticework.importers.graph import ModelNode, Ref
 from latticework.importers.meanings import activations
+from latticework.importers.meanings.functions import MEANINGS
 from latticework.importers.onnx_door.parts import needed_nodes
 
 _PLAIN = frozenset(("Add", "Sub", "Mul", "Div", "Neg", "Pow", "Identity", "Cast"))
@@ -45,8 +46,8 @@ class _Activation:
 _ACTIVATIONS = (
     _Activation("Gelu", 20, {}, activations.gelu),
     _Activation("Gelu", 20, {"approximate": "tanh"}, lambda x: activations.gelu(x, "tanh")),
-    _Activation("Swish", 24, {}, activations.silu),
-    _Activation("Mish", 18, {}, activations.mish),
+    _Activation("Swish", 24, {}, MEANINGS["silu"]),
+    _Activation("Mish", 18, {}, MEANINGS["mish"]),
 )
 
 

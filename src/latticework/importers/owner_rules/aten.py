@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
+from latticework.functions.record import Moved
+from latticework.functions.table import RECORDS
 from latticework.importers.owner_rules import common
 from latticework.importers.owner_rules.rules import (
     SECRET,
@@ -113,7 +115,6 @@ def _side(*, inclusive: bool, turned: bool) -> StepMaker:
 
 
 _SAME = "clone.default detach.default alias.default _to_copy.default contiguous.default dropout.default to.dtype"
-_POINTS = {"exp": "exp", "expm1": "expm1", "log": "log", "log1p": "log1p", "sqrt": "sqrt", "abs": "absolute"}
 _REDUCTIONS = {
     "sum": "sum.default sum.dim_IntList", "mean": "mean.default mean.dim", "max": "amax.default", "min": "amin.default",
 }  # fmt: skip
@@ -140,11 +141,10 @@ ATEN_RULES = OwnerRules(
             for kind in ("add", "sub", "mul", "div")
         ),
         *(
-            (_named(f"{name}.default"), OwnerRule(common.elementary(f), common.elementary(f)))
-            for name, f in _POINTS.items()
+            (_named(" ".join(f"{name}.default" for name in record.aten_names)), common.elementary(record))
+            for record in RECORDS
+            if record.moved is not Moved.NOWHERE
         ),
-        (_named("sigmoid.default"), OwnerRule(None, common.elementary("sigmoid"))),
-        (_named("tanh.default"), OwnerRule(None, common.elementary("tanh"))),
         (_named("clamp.default"), OwnerRule(_clamp, _clamp)),
         (_named("softmax.int _softmax.default"), OwnerRule(None, _softmax(log=False))),
         (_named("log_softmax.int _log_softmax.default"), OwnerRule(None, _softmax(log=True))),

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from latticework.importers.owner_rules.rules import SECRET, CannotMoveError, MovedNode, StepMaker, Steps
+from latticework.functions.record import FunctionRecord, Moved
+from latticework.importers.owner_rules.rules import SECRET, CannotMoveError, MovedNode, OwnerRule, StepMaker, Steps
 from latticework.owner import (
     Affine,
     Clip,
@@ -31,14 +32,14 @@ def nothing(moved: MovedNode) -> Steps:
     return ()
 
 
-def elementary(name: str) -> StepMaker:
-    """A function of every element."""
+def elementary(record: FunctionRecord) -> OwnerRule:
+    """The rule of a function of every element, which models leave to the owner at one end or both."""
 
     def make(moved: MovedNode) -> Steps:
         moved.first_is_secret()
-        return (Elementary(name),)
+        return (Elementary(record.name),)
 
-    return make
+    return OwnerRule(make if record.moved is Moved.BEFORE_AND_AFTER else None, make)
 
 
 def reshaped(moved: MovedNode, sizes: Any) -> Steps:

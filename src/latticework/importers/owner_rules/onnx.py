@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from latticework.functions.record import Moved
+from latticework.functions.table import RECORDS
 from latticework.importers.owner_rules import common
 from latticework.importers.owner_rules.classes import CLASS_STEPS, ML, class_labels, split_classifier
 from latticework.importers.owner_rules.rules import (
@@ -247,7 +249,6 @@ def _target(moved: MovedNode) -> int:
     return {"i": _WHOLE[0], "U": _TEXT, "S": _TEXT, "O": _TEXT}.get(like.dtype.kind, 0)
 
 
-_POINTS = {"Exp": "exp", "Log": "log", "Sqrt": "sqrt", "Abs": "absolute"}
 _ARITHMETIC = {"Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div"}
 _SAME = ("Identity", "Dropout")
 _REAL, _WHOLE, _TEXT = (1, 10, 11, 16), (7, 6, 5, 3, 12, 13, 4, 2), 8  # ONNX's numbers of types
@@ -266,9 +267,11 @@ ONNX_RULES = OwnerRules(
             ((name,), OwnerRule(common.affine(kind), common.affine(kind), wanted=False))
             for name, kind in _ARITHMETIC.items()
         ),
-        *(((name,), OwnerRule(common.elementary(f), common.elementary(f))) for name, f in _POINTS.items()),
-        (("Sigmoid",), OwnerRule(None, common.elementary("sigmoid"))),
-        (("Tanh",), OwnerRule(None, common.elementary("tanh"))),
+        *(
+            ((record.onnx,), common.elementary(record))
+            for record in RECORDS
+            if record.onnx and record.moved is not Moved.NOWHERE
+        ),
         (("Clip",), OwnerRule(_clip, _clip)),
         (("QuantizeLinear",), OwnerRule(_quantised, _quantised)),
         (("Softmax",), OwnerRule(None, _softmax(log=False))),

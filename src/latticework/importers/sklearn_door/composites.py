@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from latticework.functions.table import record_of_numpy
 from latticework.importers.graph import Ref
 from latticework.importers.sklearn_door.entries import EstimatorEntry
-from latticework.importers.sklearn_door.finishing import COLUMN, EXP, NO_COLUMN, SHARES, SIGMOID, SOFTMAX, Steps, affine
+from latticework.importers.sklearn_door.finishing import COLUMN, NO_COLUMN, SHARES, SOFTMAX, Steps, affine
 from latticework.importers.sklearn_door.steps import FittedStep, StepResult
 from latticework.owner import Affine, Columns, Elementary, Linear, OwnerStep
 
@@ -37,7 +38,9 @@ def _encrypted(step: FittedStep, value: Ref, each: OwnerStep) -> Ref:
         return step.emit("combine", (value,))
     if each == NO_COLUMN:
         return step.emit("columns", value, indices=0, width=1)
-    known = {SIGMOID: "sigmoid", EXP: "exp", SOFTMAX: "softmax", SHARES: "share"}
+    if isinstance(each, Elementary):
+        return step.emit(each.function, value)
+    known: dict[OwnerStep, str] = {SOFTMAX: "softmax", SHARES: "share"}
     if each not in known:
         step.refuse(f"its parts end in a {each.words()}, which cannot be computed encrypted for others to go on with")
     return step.emit(known[each], value)
@@ -123,9 +126,9 @@ def _inverse(step: FittedStep, transformer: Any) -> Steps:
         return (affine(1 / scale, -float(transformer.min_[0]) / scale),)
     if kind == "FunctionTransformer":
         inverse = transformer.inverse_func
-        known: dict[Any, Steps] = {None: (), np.exp: (EXP,), np.expm1: (Elementary("expm1"),)}
-        if inverse in known:
-            return known[inverse]
+        record = record_of_numpy(inverse)
+        if inverse is None or (record is not None and record.owner_computes):
+            return () if record is None else (Elementary(record.name),)
     step.refuse(
         f"targets are transformed back by {kind}, which is not known",
         "import its regressor_, and transform back after decryption",
@@ -148,7 +151,7 @@ ENTRIES = [
     ),
     EstimatorEntry(
         ("TransformedTargetRegressor",), ("predict",), transformed_target,
-        "back by StandardScaler, MinMaxScaler, np.exp, np.expm1, at the owner",
+        "back by StandardScaler, MinMaxScaler, or a function of NumPy that the owner computes",
     ),
     EstimatorEntry(("MultiOutputRegressor",), ("predict",), multi_output),
 ]  # fmt: skip

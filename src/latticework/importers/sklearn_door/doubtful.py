@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from latticework.functions.table import RECORDS
 from latticework.importers.graph import ModelNode, Ref
-from latticework.importers.trees.doubts import LIPSCHITZ, Part
+from latticework.importers.trees.doubts import SOFTMAX_SLOPE, Part
 from latticework.ir.location import Loc
 
-_LIPSCHITZ = {**LIPSCHITZ, "logistic": 0.25, "relu": 1.0, "cos": 1.0}
+_LIPSCHITZ = {"softmax": SOFTMAX_SLOPE} | {name: r.slope for r in RECORDS for name in (r.name, r.sklearn) if name}
 
 
 def carried(node: ModelNode, before: list[Part]) -> Part:

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from latticework.frontend import exp, relu, sigmoid, tanh
+from latticework.frontend import exp, tanh
 from latticework.frontend.functions import abs as absolute
 from latticework.frontend.functions import reciprocal, rsqrt, softmax
 from latticework.frontend.tracing import Traced
+from latticework.functions.table import RECORDS
 from latticework.importers.converters import Converter, Converters
+from latticework.importers.meanings.functions import MEANINGS
 from latticework.importers.trees.signs import sum_of_trees
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
@@ -116,14 +118,13 @@ CONVERTERS = Converters(
         Converter("normalize", normalize),
         Converter("trees", sum_of_trees),
         Converter("square", np.square),
-        Converter("cos", np.cos),
-        Converter("relu", relu),
-        Converter("tanh", tanh),
-        Converter("logistic", sigmoid),
+        *(
+            Converter(name, MEANINGS[record.name])
+            for record in RECORDS
+            for name in {record.name, record.sklearn} - {""}
+        ),
         # steps of the owner that others go on with
-        Converter("sigmoid", sigmoid),
         Converter("softmax", lambda v: softmax(v, axis=1)),
-        Converter("exp", exp),
         Converter("share", _own_normalize),
     ]
 )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from latticework.functions.table import RECORDS
 from latticework.importers.graph import Ref
 from latticework.importers.sklearn_door.entries import CHANCES, EstimatorEntry, of_scores
 from latticework.importers.sklearn_door.steps import FittedStep, StepResult
 
+ACTIVATIONS = tuple(record.sklearn for record in RECORDS if record.sklearn)
+
 
 def scores(step: FittedStep, x: Ref) -> Ref:
     """The last layer before its own activation; (rows,) where it is one number a row."""
-    activation = step.setting("activation", "identity", "logistic", "tanh", "relu")
+    activation = step.setting("activation", "identity", *ACTIVATIONS)
     weights = [step.checked(w, "coefs_", None, None) for w in step.get("coefs_")]
     biases = [step.checked(b, "intercepts_", w.shape[1]) for b, w in zip(step.get("intercepts_"), weights, strict=True)]
     for number, (weight, bias) in enumerate(zip(weights, biases, strict=True)):

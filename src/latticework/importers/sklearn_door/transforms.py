@@ -6,6 +6,7 @@ from math import comb
 
 import numpy as np
 
+from latticework.functions.table import RECORDS, record_of_numpy
 from latticework.importers.graph import Ref
 from latticework.importers.sklearn_door.entries import EstimatorEntry
 from latticework.importers.sklearn_door.steps import FittedStep, Reals, StepResult
@@ -148,16 +149,19 @@ def function(step: FittedStep, x: Ref, method: str) -> StepResult:
     func = getattr(step.estimator, "func", None)
     if func is None:
         return StepResult(x)
-    name = getattr(func, "__name__", "")
-    known = {"square", "exp", "cos", "tanh"}
-    if name not in known or getattr(np, name) is not func or step.has("kw_args"):
+    record = record_of_numpy(func)
+    name = "square" if func is np.square else record.name if record is not None else ""
+    if not name or step.has("kw_args"):
+        shown = getattr(func, "__name__", "") or repr(func)
         step.refuse(
-            f"its function {name or repr(func)} is not one of NumPy's {', '.join(sorted(known))}",
+            f"its function {shown} is not one of NumPy's {', '.join(_KNOWN)}",
             "apply it before encryption, or write the model as a program with lw.approximate(function)",
         )
     return StepResult(step.emit(name, x))
 
 
+_NOTE = "none, np.square, or one of NumPy's [functions of one number](#functions-of-one-number)"
+_KNOWN = ("square", *(record.numpy for record in RECORDS if record.numpy))
 _SELECTORS = (
     "SelectKBest", "SelectPercentile", "SelectFpr", "SelectFdr", "SelectFwe", "GenericUnivariateSelect",
     "SelectFromModel", "SequentialFeatureSelector", "RFE", "RFECV", "VarianceThreshold",
@@ -176,5 +180,5 @@ ENTRIES = [
     EstimatorEntry(("FastICA",), _TRANSFORM, independent),
     EstimatorEntry(("FactorAnalysis",), _TRANSFORM, factor_analysis),
     EstimatorEntry(("PolynomialFeatures",), _TRANSFORM, polynomial_features),
-    EstimatorEntry(("FunctionTransformer",), _TRANSFORM, function, "none, np.square, np.exp, np.cos, np.tanh"),
+    EstimatorEntry(("FunctionTransformer",), _TRANSFORM, function, _NOTE),
 ]

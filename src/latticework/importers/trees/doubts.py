@@ -28,7 +28,7 @@ from latticework.owner import Doubt, OwnerArray
 
 SLACK = 1.125  # comparisons may be on the wrong side by 1/18
 SMALL, OF_SMALL, OF_ANY = 0.125, 0.59 * SLACK, 2 * SLACK  # u, and times r u there and beyond
-LIPSCHITZ = {"sigmoid": 0.25, "softmax": 0.5, "tanh": 1.0}  # of the largest
+SOFTMAX_SLOPE = 0.5  # of its largest result by the largest of its arguments
 UNMARKED = (
     "mark=False: NOTHING MARKS the results of rows that come closer than the gap to a threshold on their paths, and "
     "they may be wrong"

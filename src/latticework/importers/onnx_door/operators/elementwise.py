@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from latticework.frontend.functions import approximate, tanh
+from latticework.functions.table import RECORDS
 from latticework.importers.converters import Converter
 from latticework.importers.meanings import activations, arithmetic
+from latticework.importers.meanings.functions import MEANINGS
 from latticework.importers.meanings.values import is_secret
 from latticework.importers.onnx_door.operators.sizes import bounded, broadcast
 
@@ -23,11 +25,6 @@ def _both(meaning: Callable[..., Any]) -> Callable[[Any, Any], Any]:
         return meaning(a, b)
 
     return two
-
-
-def _one(meaning: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Of one operand, without options."""
-    return meaning
 
 
 def _fold(meaning: Callable[..., Any]) -> Callable[..., Any]:
@@ -105,7 +102,7 @@ def _thresholded(x: Any, *, alpha: float = 1.0) -> Any:
 
 
 def _swish(x: Any, *, alpha: float = 1.0) -> Any:
-    return activations.silu(x) if alpha == 1 else x * activations.sigmoid(np.multiply(alpha, x))
+    return MEANINGS["silu"](x) if alpha == 1 else x * MEANINGS["sigmoid"](np.multiply(alpha, x))
 
 
 def _shrink(x: Any, *, bias: float = 0.0, lambd: float = 0.5) -> Any:
@@ -119,19 +116,16 @@ def _scaled_tanh(x: Any, *, alpha: float = 1.0, beta: float = 1.0) -> Any:
     return np.multiply(alpha, tanh(np.multiply(beta, x)))
 
 
-def _of_numpy(*names: str) -> list[Converter]:
-    """Functions of one number that have NumPy's names, with a capital."""
-    numpy = {"Acos": "arccos", "Asin": "arcsin", "Atan": "arctan", "Acosh": "arccosh", "Asinh": "arcsinh",
-             "Atanh": "arctanh", "Neg": "negative", "Abs": "absolute"}  # fmt: skip
-    return [Converter(name, _one(getattr(np, numpy.get(name, name.lower())))) for name in names]
+def _negative(x: Any) -> Any:
+    return np.negative(x)
 
 
-def _acosh(x: Any) -> Any:
-    return approximate(np.arccosh)(x) if is_secret(x) else np.arccosh(x)
+def _softplus(x: Any) -> Any:
+    return activations.softplus(x)
 
 
 _ARITHMETIC = (("Add", arithmetic.add), ("Sub", np.subtract), ("Mul", np.multiply))
-CONVERTERS = (
+_WITH_OPTIONS = (
     *(Converter(name, _both(meaning)) for name, meaning in _ARITHMETIC),
     Converter("Div", _both(_div)),
     Converter("Pow", _both(_pow), note="the base or the exponent is public; then the exponent is one number"),
@@ -142,14 +136,8 @@ CONVERTERS = (
     Converter("Where", bounded(broadcast)(arithmetic.where),
               since=9, note="the condition is public"),
     Converter("Clip", _clip),
-    *_of_numpy("Abs", "Neg", "Exp", "Log", "Sqrt", "Sin", "Cos", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh",
-               "Atanh", "Tanh"),
-    Converter("Acosh", _acosh, since=9),
-    Converter("Reciprocal", _one(arithmetic.reciprocal)),
-    Converter("Erf", _one(arithmetic.erf), since=9),
-    *(Converter(name, _one(meaning)) for name, meaning in (
-        ("Relu", activations.relu), ("Sigmoid", activations.sigmoid), ("Softplus", activations.softplus),
-        ("Softsign", activations.softsign), ("HardSwish", activations.hardswish), ("Mish", activations.mish))),
+    Converter("Neg", _negative),
+    Converter("Softplus", _softplus),
     Converter("LeakyRelu", _leaky),
     Converter("PRelu", _old_prelu),
     Converter("PRelu", bounded(broadcast)(_prelu), since=7),
@@ -163,3 +151,11 @@ CONVERTERS = (
     Converter("Shrink", _shrink, since=9),
     Converter("ScaledTanh", _scaled_tanh),
 )  # fmt: skip
+CONVERTERS = (
+    *_WITH_OPTIONS,
+    *(
+        Converter(record.onnx, MEANINGS[record.name], since=record.onnx_since)
+        for record in RECORDS
+        if record.onnx and record.onnx not in {converter.operator for converter in _WITH_OPTIONS}
+    ),
+)

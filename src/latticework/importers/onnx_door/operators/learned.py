@@ -11,6 +11,7 @@ import numpy as np
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.importers.converters import Converter
 from latticework.importers.meanings import activations, reductions
+from latticework.importers.meanings.functions import MEANINGS
 from latticework.importers.meanings.values import is_secret, public, taken, values
 from latticework.importers.onnx_door.limits import check_size
 from latticework.importers.onnx_door.reading import ML
@@ -27,7 +28,7 @@ _NO_LABELS = (
     "outputs=[...], naming the scores"
 )
 _POSTS: dict[str, Callable[[Any], Any]] = {
-    "NONE": lambda s: s, "LOGISTIC": activations.sigmoid, "SOFTMAX": lambda s: activations.softmax(s, 1),
+    "NONE": lambda s: s, "LOGISTIC": MEANINGS["sigmoid"], "SOFTMAX": lambda s: activations.softmax(s, 1),
 }  # fmt: skip
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.importers.converters import Converter
-from latticework.importers.meanings import activations, arithmetic, normalisation
+from latticework.importers.meanings import activations, normalisation
+from latticework.importers.meanings.functions import MEANINGS
 from latticework.importers.meanings.values import axes_of, axis_of
 
 
@@ -45,7 +46,7 @@ def _layer(
         return found
     axes = tuple(range(at, np.ndim(x)))
     mean = np.mean(x, axis=axes, keepdims=True)
-    return found, mean, arithmetic.rsqrt(np.var(x, axis=axes, keepdims=True) + epsilon)
+    return found, mean, MEANINGS["rsqrt"](np.var(x, axis=axes, keepdims=True) + epsilon)
 
 
 def _rms(x: Any, scale: Any, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1) -> Any:
@@ -72,7 +73,7 @@ def _old_group(x: Any, scale: Any, bias: Any, *, num_groups: int, epsilon: float
 def _mean_variance(x: Any, *, axes: Sequence[int] = (0, 2, 3)) -> Any:
     named = axes_of("MeanVarianceNormalization", axes, np.ndim(x))
     centred = x - np.mean(x, axis=named, keepdims=True)
-    return centred * arithmetic.rsqrt(np.mean(np.square(centred), axis=named, keepdims=True) + 1e-9)
+    return centred * MEANINGS["rsqrt"](np.mean(np.square(centred), axis=named, keepdims=True) + 1e-9)
 
 
 def _lp(x: Any, *, axis: int = -1, p: int = 2) -> Any:

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from latticework.functions.record import EVERYWHERE
+from latticework.functions.table import RECORDS
 from latticework.importers.graph import ModelNode, Ref
 
 Ends = tuple[float, float]
-_BOUNDED: dict[str, Ends] = {
-    "Sigmoid": (0.0, 1.0), "HardSigmoid": (0.0, 1.0), "Softmax": (0.0, 1.0), "Tanh": (-1.0, 1.0),
-    "Softsign": (-1.0, 1.0), "Sin": (-1.0, 1.0), "Cos": (-1.0, 1.0), "Erf": (-1.0, 1.0),
-}  # fmt: skip
+_BOUNDED: dict[str, Ends] = {"HardSigmoid": (0.0, 1.0), "Softmax": (0.0, 1.0)} | {
+    record.onnx: record.values for record in RECORDS if record.onnx and record.values not in EVERYWHERE
+}
 _WITHIN = frozenset(  # whose results lie between the least and the largest of what they are given, or are 0
     ["Identity", "Dropout", "Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Slice", "Split", "Concat",
      "Expand", "Tile", "GlobalAveragePool", "GlobalMaxPool", "MaxPool", "AveragePool", "Relu", "Max", "Min"]

@@ -7,6 +7,7 @@ from latticework.importers.torch_door.operators import (
     attention,
     convolution,
     copies,
+    functions,
     joining,
     linear,
     loops,
@@ -20,8 +21,8 @@ from latticework.importers.torch_door.operators import (
 from latticework.importers.torch_door.operators.remedies import REMEDIES
 
 _FAMILIES = (
-    arithmetic, linear, convolution, activations, attention, normalisation, shaping, joining, resizing, reductions,
-    copies, recurrent, loops, polynomials,
+    arithmetic, functions, linear, convolution, activations, attention, normalisation, shaping, joining, resizing,
+    reductions, copies, recurrent, loops, polynomials,
 )  # fmt: skip
 
 CONVERTERS = Converters([converter for family in _FAMILIES for converter in family.CONVERTERS], REMEDIES)

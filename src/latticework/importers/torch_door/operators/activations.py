@@ -9,6 +9,7 @@ import numpy as np
 from latticework.errors import UnsupportedError
 from latticework.importers.meanings import activations as meant
 from latticework.importers.meanings.arithmetic import clamp
+from latticework.importers.meanings.functions import MEANINGS
 from latticework.importers.torch_door.operators.table import converted, each
 
 
@@ -47,7 +48,6 @@ def _rrelu(x: Any, lower: float = 0.125, upper: float = 1 / 3, training: bool = 
 
 
 CONVERTERS = [
-    *each("relu.default", meant.relu),
     *each("relu6.default", meant.relu6),
     *each("leaky_relu.default", meant.leaky_relu),
     *each("prelu.default _prelu_kernel.default", meant.prelu),
@@ -55,17 +55,11 @@ CONVERTERS = [
     *each("elu.default", _elu),
     *each("selu.default", meant.selu),
     *each("celu.default", meant.celu),
-    *each("silu.default", meant.silu),
-    *each("mish.default", meant.mish),
     *each("softplus.default", meant.softplus),
     *each("gelu.default", lambda x, *, approximate="none": meant.gelu(x, approximate)),
     *each("hardtanh.default", meant.hardtanh),
-    *each("hardswish.default", meant.hardswish),
     *each("hardsigmoid.default", meant.hardsigmoid),
-    *each("sigmoid.default", meant.sigmoid),
-    *each("tanh.default", meant.tanh),
-    *each("log_sigmoid.default", meant.log_sigmoid),
-    *each("log_sigmoid_forward.default", lambda x: (meant.log_sigmoid(x),)),
+    *each("log_sigmoid_forward.default", lambda x: (MEANINGS["log_sigmoid"](x),)),
     *each("threshold.default", _threshold, "where it has no step: value is threshold"),
     *each("glu.default", meant.glu),
     *each("softmax.int", _softmax),

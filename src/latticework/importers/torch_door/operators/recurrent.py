@@ -9,7 +9,7 @@ import numpy as np
 
 from latticework.errors import UnsupportedError
 from latticework.importers.meanings import recurrent as meant
-from latticework.importers.meanings.activations import relu
+from latticework.importers.meanings.functions import MEANINGS
 from latticework.importers.torch_door.operators.table import each
 
 
@@ -64,5 +64,5 @@ CONVERTERS = [
     *each("lstm_cell.default", _lstm_cell),
     *each("gru_cell.default", _gru_cell),
     *each("rnn_tanh_cell.default", _rnn_cell(np.tanh)),
-    *each("rnn_relu_cell.default", _rnn_cell(relu)),
+    *each("rnn_relu_cell.default", _rnn_cell(MEANINGS["relu"])),
 ]

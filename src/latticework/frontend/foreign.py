@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from latticework.frontend.unsupported import REMEDIES
+from latticework.frontend.unsupported import known_remedy
 from latticework.user.lines import is_installed
+from latticework.words.remedies import REMEDIES
 
 _DISTRIBUTIONS = {"sklearn": "scikit-learn", "torch": "PyTorch"}
 _RBF = "lw.exp(-gamma * np.sum((x[:, None] - s) ** 2, axis=2))"
@@ -60,7 +61,7 @@ _OF_PACKAGE = {
 _OF_FUNCTION = {
     "scipy.softmax": "write lw.softmax(x, axis); or return the scores, and do it after decryption",
     "scipy.log_softmax": "return the scores, and do the softmax after decryption: it keeps their order",
-    "scipy.logsumexp": "return the values and do it after decryption",
+    "scipy.logsumexp": REMEDIES["value"].outside,
     "scipy.zscore": "write (x - mean) / deviation with public numbers from training data, or return np.mean(x) and "
     "np.var(x) beside x and divide after decryption",
 }
@@ -96,7 +97,7 @@ def refusal(asked: Asked, why: str = "") -> str:
     advice = (
         _of_estimator(owner, method)
         or _OF_FUNCTION.get(f"{package}.{function}")
-        or REMEDIES.get(method)
+        or known_remedy(method)
         or _OF_PACKAGE.get(package, "write it with NumPy's functions, on the arrays that it holds")
     )
     because = f" ({why})" if why else ""

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from latticework.importers.graph import ModelNode
+from latticework.words.remedies import REMEDIES
 
 Meaning = Callable[..., Any]  # on arrays and secrets alike: operands in order, options by name
 
@@ -65,5 +66,5 @@ class Converters:
 
     def remedy(self, operator: str) -> str:
         """What to do instead of an operator that is not known."""
-        general = "compute it before encryption or after decryption, or write the model as a program (lw.program)"
+        general = f"{REMEDIES['function'].outside}, or write the model as a program (lw.program)"
         return self._remedies.get(operator, general)

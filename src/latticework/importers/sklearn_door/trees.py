@@ -9,6 +9,7 @@ import numpy as np
 
 from latticework.importers.sklearn_door.steps import FittedStep
 from latticework.importers.trees.leaves import MAX_LEAVES, Leaf, Reals, TreeSplit, check_path
+from latticework.words.remedies import REMEDIES
 
 
 def leaves_of_tree(step: FittedStep, tree: Any, values: Reals) -> tuple[Leaf, ...]:
@@ -34,7 +35,7 @@ def leaves_of_predictor(step: FittedStep, nodes: Any) -> tuple[Leaf, ...]:
     if not set(wanted) <= set(nodes.dtype.names or ()):
         step.refuse("a tree of it has other fields", "fit it with the version of scikit-learn that is installed")
     if nodes["is_categorical"].any():
-        step.refuse("it compares categories", "encode them before encryption, and fit it on numbers")
+        step.refuse("it compares categories", f"{REMEDIES['category'].outside}, and fit it on numbers")
     value = step.checked(nodes["value"], "values of leaves", len(nodes))[:, None]
     left, right, feature = (nodes[name].astype(np.int64) for name in ("left", "right", "feature_idx"))
     return _leaves(step, left, right, feature, nodes["num_threshold"], nodes["is_leaf"].astype(bool), value)

@@ -76,7 +76,7 @@ FORMULAS: dict[str, str] = {  # what other functions of NumPy compute the same
     **_each("diagonal trace", "np.diagonal(x, axis1=-2, axis2=-1) or np.trace"),
     **_each("fftshift ifftshift", "np.roll(x, n // 2), or np.roll(x, -(n // 2)) for its inverse"),
     **_each("xlogy", "x * np.log(y)"),
-    **_each("xlog1py", "x * np.log(y)"),
+    **_each("xlog1py", "x * np.log1p(y)"),
     **_each("fmin", "np.minimum(a, b)"),
     **_each("fmax", "np.maximum(a, b)"),
     **_each("clip", "clip(x, 0, 1) as lw.relu(x) - lw.relu(x - 1)"),

@@ -122,6 +122,8 @@ REMEDIES: dict[str, Remedy] = {
     "mutation": Remedy("values are immutable here",
         "build a new one: x = x + y instead of x += y, x * (1 - mask) + new * mask by a public 0/1 mask, np.where, "
         "np.pad or np.concatenate", circuit=""),
+    "counter": Remedy("an index exists only while the program runs",
+        "carry a counter array instead (start at 0.0, return counter + 1)"),
     # kinds of numbers
     "complex": Remedy(_REAL, "leave it out"),
     "dtype": Remedy(f"{_REAL}, and rounding has no encrypted counterpart", "leave it out, and convert after decryption",
@@ -129,6 +131,7 @@ REMEDIES: dict[str, Remedy] = {
     "rounding": Remedy("rounding is a step at every whole number, which no polynomial follows",
         "keep real numbers, and round after decryption", "lw.approximate(function)(x) follows it on its range, roughly",
         'in scheme="bfv" whole numbers have // and % by public ones; round real ones after decryption'),
+    "range": Remedy("its range is too wide", "declare a narrower range of the number (low=, high=)"),
     "bits": Remedy("bits of a secret are not known in programs on arrays",
         "write a circuit on whole numbers (lw.circuit, docs/circuits.md)",
         circuit='compile it with scheme="bfv", where whole numbers have & | ^ ~ << >>'),
@@ -153,6 +156,9 @@ REMEDIES: dict[str, Remedy] = {
     "inverse fourier": Remedy("programs compute on real numbers", "transform before encryption or after decryption",
         "multiply real and imaginary parts by public matrices, (re @ np.cos(a) - im @ np.sin(a)) / n with a = 2 * "
         "np.pi * np.outer(np.arange(n), np.arange(n)) / n"),
+    "depth": Remedy("it takes more levels than its ring has", "ask for less precision",
+        "compile two programs, between which the client decrypts and encrypts again",
+        "compile two circuits, between which the client decrypts and encrypts again"),
     # models
     "random": Remedy("it draws random numbers", f"{_INFERENCE}, or give them as an input"),
     "training": Remedy("it belongs to training", _INFERENCE),

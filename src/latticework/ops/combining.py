@@ -20,8 +20,8 @@ def where(tracer: Tracer, condition: object, x: object = None, y: object = None)
     chosen = tracer.plain(condition)
     if chosen is None or x is None or y is None:
         raise UnsupportedError(
-            "where: the condition is secret, and np.where takes everything but 0 for true; "
-            f"{REMEDIES['branch'].for_programs}"
+            "where: the condition is secret, and np.where takes everything but 0 for true, which no polynomial "
+            f"follows: {REMEDIES['branch'].program}"
         )
     mask = (chosen != 0).astype(np.float64)
     broadcast_shape("where", mask.shape, broadcast_shape("where", shape_of(tracer.lift(x)), shape_of(tracer.lift(y))))

@@ -33,7 +33,7 @@ def cut_before(output: str | None = None) -> str:
 
 NAMES = _AFTER | _WHOLE | _BEFORE
 REMEDIES = {
-    **{name: remedy.add(cut_before()).for_models for name, remedy in name_remedies(_AFTER).items()},
-    **{name: remedy.for_models for name, remedy in name_remedies(_WHOLE).items()},
-    **{name: remedy.add(CUT_BEHIND).for_models for name, remedy in name_remedies(_BEFORE).items()},
+    **{name: remedy.add(cut_before()) for name, remedy in name_remedies(_AFTER).items()},
+    **name_remedies(_WHOLE),
+    **{name: remedy.add(CUT_BEHIND) for name, remedy in name_remedies(_BEFORE).items()},
 }

@@ -9,9 +9,8 @@ import numpy as np
 from latticework.importers.meanings import reductions as meant
 from latticework.importers.meanings.arithmetic import clamp
 from latticework.importers.torch_door.operators.table import converted, each
-from latticework.words.remedies import REMEDIES
 
-_VALUES = f"the values; of their places, {REMEDIES['place'].for_models}"
+_VALUES = "the values; where they were is a comparison, lw.argmax(x, gap=...) in a program"
 
 
 def _cast(reduce: Any) -> Any:

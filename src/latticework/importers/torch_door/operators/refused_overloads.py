@@ -14,6 +14,7 @@ NAMES: dict[str, str] = {
     "percentile": "quantile.default quantile.scalar nanquantile.default nanquantile.scalar",
     "count": "histc.default bincount.default",
     "threshold": "bucketize.Tensor searchsorted.Tensor",
+    "complex": "complex.default view_as_real.default view_as_complex.default",
     "rounding": "round.default round.decimals floor.default ceil.default trunc.default frac.default fmod.Scalar "
     "fmod.Tensor remainder.Scalar remainder.Tensor floor_divide.default",
     "value": "item.default _local_scalar_dense.default",
@@ -28,8 +29,8 @@ NAMES: dict[str, str] = {
     "fourier": "fft_fft.default fft_rfft.default fft_fft2.default fft_rfft2.default _fft_r2c.default",
     "inverse fourier": "fft_ifft.default fft_irfft.default fft_ifft2.default fft_irfft2.default _fft_c2r.default",
     "bits": "bitwise_and.Tensor bitwise_and.Scalar bitwise_or.Tensor bitwise_or.Scalar bitwise_xor.Tensor "
-    "bitwise_xor.Scalar bitwise_not.default bitwise_left_shift.Tensor bitwise_right_shift.Tensor",
+    "bitwise_xor.Scalar bitwise_not.default bitwise_left_shift.Tensor bitwise_right_shift.Tensor "
+    "__and__.Tensor __and__.Scalar __or__.Tensor __or__.Scalar __xor__.Tensor __xor__.Scalar",
     "three axes": "max_pool3d.default conv3d.default adaptive_avg_pool3d.default",
 }
-_REMEDIES = {**name_remedies({"branch": "cond"}), **name_remedies(NAMES, "aten.")}
-REMEDIES = {name: remedy.for_models for name, remedy in _REMEDIES.items()}
+REMEDIES = {**name_remedies({"branch": "cond"}), **name_remedies(NAMES, "aten.")}

@@ -17,7 +17,7 @@ from latticework.functions.record import EVERYWHERE, Moved, domain_words
 from latticework.functions.table import RECORDS
 from latticework.importers.converters import Converter
 from latticework.importers.onnx_door.operators.table import CONVERTERS as ONNX
-from latticework.importers.sklearn_door.table import FAMILIES, REASONS
+from latticework.importers.sklearn_door.table import FAMILIES, REMEDIES
 from latticework.importers.torch_door.operators import CONVERTERS as TORCH
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "models.md"
@@ -37,8 +37,8 @@ def estimators() -> str:
 def refused_estimators() -> str:
     """Estimators that are refused with a reason of their own."""
     by_reason: dict[str, list[str]] = {}
-    for name, reason in REASONS.items():
-        by_reason.setdefault(reason, []).append(f"`{name}`")
+    for name, remedy in REMEDIES.items():
+        by_reason.setdefault(remedy.for_models, []).append(f"`{name}`")
     rows = ["| refused | because |", "|---|---|"]
     return "\n".join([*rows, *(f"| {' '.join(names)} | {reason} |" for reason, names in by_reason.items())]) + "\n"
 

@@ -98,7 +98,7 @@ PYTHON = [
     (branch, TraceError, r"if, while.*<secret array x \(\)> has no value.*choose by lw.where\(bit, a, b\)"),
     (repeat, TraceError, "if, while.*lw.for_loop"),
     (compare, TraceError, r"comparison needs numbers.*secret array x \(4,\).*lw.sigmoid"),
-    (to_float, TraceError, r"float\(\) needs a number.*decrypt the result"),
+    (to_float, TraceError, r"float\(\) needs a number.*after decryption"),
     (inverse, UnsupportedError, "np.linalg.inv is not supported on secret arrays: it divides by what is secret"),
     (ordered, UnsupportedError, "np.sort is not supported.*order them after decryption"),
     (divided, RangeError, "reciprocal: the range of its argument is not known.*range="),

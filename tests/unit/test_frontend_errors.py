@@ -45,7 +45,7 @@ MISTAKES = {
     "comparison": (
         lambda x, s, n: x > 0,
         TraceError,
-        r"cannot be compared.*lw\.where.*lw\.greater\(.*gap=.*lw\.sigmoid",
+        r"cannot be compared.*lw\.greater\(.*gap=.*lw\.sigmoid.*lw\.where",
     ),
     "place of the largest": (lambda x, s, n: np.argmax(x), UnsupportedError, r"np\.argmax is .*lw\.argmax\(x, gap="),
     "largest": (lambda x, s, n: np.max(x), UnsupportedError, r"np\.max is not supported.*np\.maximum\(a, b\)"),
@@ -123,7 +123,7 @@ MISTAKES = {
     "power array": (lambda x, s, n: x ** np.array([1, 2, 3, 4]), UnsupportedError, r"shape \(4,\)"),
     "floor division": (lambda x, s, n: x // 2, UnsupportedError, "np.floor_divide"),
     "modulo": (lambda x, s, n: 5 % x, UnsupportedError, "np.remainder"),
-    "sign": (lambda x, s, n: np.sign(x), UnsupportedError, r"lw.sigmoid\(k \* x\)"),
+    "sign": (lambda x, s, n: np.sign(x), UnsupportedError, r"lw\.sign\(x, gap=.*lw\.sigmoid\(k \* "),
     "round": (lambda x, s, n: round(s), UnsupportedError, "np.round"),
     "concatenate": (
         lambda x, s, n: np.concatenate([x, PLAIN[:, :3]]),

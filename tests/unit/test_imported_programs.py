@@ -22,6 +22,7 @@ from latticework.owner import (
     Softmax,
     TableRows,
 )
+from latticework.words.remedies import Remedy
 
 AT = Loc("model", 1)
 KNOWN = Converters(
@@ -34,7 +35,7 @@ KNOWN = Converters(
         Converter("Shape", lambda x: np.array(np.shape(x))),
         Converter("Strict", lambda x: np.sort(x)),
     ],
-    {"Sort": "sort after decryption"},
+    {"Sort": Remedy("it compares", "sort after decryption")},
 )
 
 

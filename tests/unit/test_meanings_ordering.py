@@ -32,5 +32,7 @@ def test_as_pytorch(dim, descending):
 
 def test_refused():
     for name, args in (("sort", (X,)), ("argsort", (X,)), ("topk", (X, 2))):
-        refused(f"{name}: the order of .3, 6. secrets.*after decryption.*amax", getattr(ordering, name), args)
+        refused(
+            f"{name} of .3, 6. secrets: the order of secrets.*after decryption.*amax", getattr(ordering, name), args
+        )
     refused("k=7 of the 6 elements", lambda x: ordering.topk(np.zeros(6), 7), (X,))

@@ -73,7 +73,7 @@ REFUSED = {
         lambda: CalibratedClassifierCV(GaussianNB(), method="isotonic", cv=2).fit(X, Y), r'fit it with method="sigmoid"'
     ),
     "neighbours": (lambda: KNeighborsClassifier().fit(X, Y), r"training samples would be the server's program"),
-    "no step": (lambda: make_pipeline(QuantileTransformer(n_quantiles=5)).fit(X), r"compare with many thresholds"),
+    "no step": (lambda: make_pipeline(QuantileTransformer(n_quantiles=5)).fit(X), r"compares with many thresholds.*before encryption"),
 }  # fmt: skip
 
 

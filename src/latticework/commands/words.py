@@ -42,6 +42,9 @@ PHRASES = {
     "say which by function=": "name one as FILE.mlir:NAME",
     "client.check tells all such places, and goes on with clipped or kept rows": "--clip brings values to the ends of "
     "their ranges, --keep leaves such rows out",
+    "cut the graph before it with": "in Python, lw.from_onnx cuts the graph before it with",
+    "cut the graph behind it with": "in Python, lw.from_onnx cuts the graph behind it with",
+    "leave it out with outputs=": "in Python, lw.from_onnx leaves it out with outputs=",
     "It cannot be clipped: kept() leaves such rows out": "It cannot be clipped: --keep leaves such rows out",
     "client.encrypt_part (`latticework encrypt --part`)": "`latticework encrypt --part`",
     "client.encrypt": "`latticework encrypt`",

@@ -9,6 +9,7 @@ from latticework.ir import Loc
 from latticework.levels import Spent, loop_spending, spending
 from latticework.params import MAX_RING_LOG2, Need, TooDeepError, levels_held, ring_that_holds
 from latticework.user.lines import loop_around
+from latticework.words.remedies import REMEDIES
 
 SHOWN_LINES = 3
 SHOWN_TEXT = 24  # characters of a line
@@ -52,7 +53,7 @@ def too_deep(
     if any(s.polynomials for s in lines):
         remedies.append("approximate functions by lower degrees")
     if held:
-        remedies.append("compile two programs, between which the client decrypts and encrypts again")
+        remedies.append(REMEDIES["depth"].program)
     advice = ", or ".join(remedies) or "use a smaller security_bits"
     return TooDeepError(f"{said}: {advice}", at=loop.at or (lines[0].loc if lines else at))
 

@@ -22,11 +22,7 @@ from latticework.ops import indexing
 from latticework.ops.base import normal_axes
 from latticework.user.lines import user_loc
 from latticework.words.escaping import plain_text
-
-_BLEND = (
-    "compute both outcomes and choose by lw.where(bit, a, b), with bit = lw.greater(x, y, gap=...) or a soft step, "
-    "lw.sigmoid(k * (x - y))"
-)
+from latticework.words.remedies import REMEDIES
 
 
 def _binary(function: np.ufunc, *, swapped: bool = False) -> Callable[[TracedArray, Any], Any]:
@@ -87,25 +83,23 @@ class TracedArray(Traced):
         "NumPy asks for the numbers of a secret (np.asarray, np.array, assignment into an array, ndarray.dot)",
         "use operators and functions on it directly: w @ x, np.sum(x), np.stack([x, y])",
     )
-    __bool__ = _refuse("if, while, and, or, not needs True or False", f"{_BLEND}; loops are lw.for_loop")
-    __float__ = _refuse("float() needs a number", "keep computing with arrays, and decrypt the result")
-    __int__ = _refuse("int() needs a number", "keep computing with arrays, and decrypt the result")
-    __complex__ = _refuse("complex() needs a number", "keep computing with arrays, and decrypt the result")
+    __bool__ = _refuse("if, while, and, or, not needs True or False", REMEDIES["branch"].for_programs)
+    __float__ = _refuse("float() needs a number", REMEDIES["value"].for_programs)
+    __int__ = _refuse("int() needs a number", REMEDIES["value"].for_programs)
+    __complex__ = _refuse("complex() needs a number", REMEDIES["value"].for_programs)
     __index__ = _refuse(
         "range(), a subscript or a repeat count needs an integer",
         "use a public number; one known only at run time is a parameter annotated lw.Index",
     )
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse(
-        "a comparison needs numbers", f"secrets cannot be compared without a gap; {_BLEND}"
+        "a comparison needs numbers", REMEDIES["comparison"].for_programs
     )
-    __setitem__ = __delitem__ = _refuse(
-        "an element is assigned", "values are immutable here: use a public 0/1 mask, x * (1 - mask) + new * mask"
-    )
+    __setitem__ = __delitem__ = _refuse("an element is assigned", REMEDIES["mutation"].for_programs)
     __iadd__ = __isub__ = __imul__ = __itruediv__ = __ipow__ = __imatmul__ = __ifloordiv__ = __imod__ = _refuse(
         "an in-place operator (+=, -=, *=, ...) changes an array that other names may share",
-        "values are immutable here: write x = x + y instead of x += y",
+        REMEDIES["mutation"].for_programs,
     )
-    __contains__ = _refuse("`in` needs comparisons", f"secrets cannot be compared without a gap; {_BLEND}")
+    __contains__ = _refuse("`in` needs comparisons", REMEDIES["comparison"].for_programs)
     __hash__ = _refuse("a set, or a key of a dictionary, needs numbers", "use a list, or id(x) as a key")
     __reduce__ = __reduce_ex__ = _refuse(
         "a copy in a file or another process needs numbers", "save what client.encrypt returns"
@@ -143,12 +137,10 @@ class TracedArray(Traced):
         if any(isinstance(item, TracedIndex) for item in items):
             with user_line():
                 return subscripted(self._tracer, self, items)
-        advice = "use a Python loop over a known count (it is unrolled), or a public 0/1 selection"
         for item in items:
             if isinstance(item, Traced):
                 raise TraceError(
-                    f"{self!r} is subscripted by a secret; which element that is must be known when the program is "
-                    f"compiled: {advice}",
+                    f"{self!r} is subscripted by a secret; {REMEDIES['index'].for_programs}",
                     at=user_loc(),
                 )
         return self._tracer.call(indexing.trace, self, index)
@@ -257,8 +249,7 @@ class TracedArray(Traced):
         """The array itself for a floating-point dtype; DtypeError otherwise."""
         if np.dtype(dtype).kind != "f":
             raise DtypeError(
-                f"astype({np.dtype(dtype)}): {self!r} is real and rounding has no encrypted counterpart; "
-                "convert after decryption",
+                f"astype({np.dtype(dtype)}) of {self!r}: {REMEDIES['dtype'].for_programs}",
                 at=user_loc(),
             )
         return self

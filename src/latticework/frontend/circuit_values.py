@@ -29,6 +29,7 @@ from latticework.plan.circuits import ScalarCounts
 from latticework.user.lines import user_loc
 from latticework.words.escaping import plain_text
 from latticework.words.figures import write_value
+from latticework.words.remedies import REMEDIES
 
 MAX_OPERATIONS = 1_000_000
 MAX_POWER = 1 << 10
@@ -37,14 +38,9 @@ Public = int | float
 _COMMUTES = {"scalar.add", "scalar.mul"}
 _COMPARE = (
     "an encrypted number cannot be compared, and has no %, // and bit operations, in a circuit on real numbers: "
-    'compile it with scheme="bfv" (whole numbers), or encrypt the bit of the comparison as an input of its own, and '
-    "choose with lw.select(bit, if_one, if_zero)"
+    f"{REMEDIES['comparison'].circuit}"
 )
-_BRANCH = (
-    "a branch on an encrypted number: nobody knows which way it goes while the circuit runs. Compute both ways and "
-    "choose with lw.select(bit, if_one, if_zero), where bit is an encrypted 0 or 1; a loop needs a bound that is "
-    "known when the circuit is compiled"
-)
+_BRANCH = f"a branch on an encrypted number: {REMEDIES['branch'].for_circuits}"
 _BRANCHING = {  # what asks for the truth of a number unseen, by what stands in the line, and what to write instead
     r"\b(min|max|sorted)\(": "min and max are lw.minimum and lw.maximum",
     r"\b(and|or|not|any|all)\b": "`a and b` is a & b, `a or b` is a | b, `not a` is 1 - a",
@@ -366,10 +362,7 @@ class Number:
 
 
 numbers.Number.register(Number)
-_INVERSE = (
-    "no circuit can: compute with the inverse as an input of its own, or approximate it by a polynomial or by "
-    "iterations y = y * (2 - x * y)"
-)
+_INVERSE = REMEDIES["division"].for_circuits
 
 
 def _operate(a: Number, b: Any, function: Callable[[Any, Any], Any]) -> Any:

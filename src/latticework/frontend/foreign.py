@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from latticework.frontend.unsupported import REMEDIES
+from latticework.frontend.unsupported import known_remedy
 from latticework.user.lines import is_installed
+from latticework.words.remedies import REMEDIES
 
 _DISTRIBUTIONS = {"sklearn": "scikit-learn", "torch": "PyTorch"}
+_IMPORT = "lw.from_sklearn(model)"
 _RBF = "lw.exp(-gamma * np.sum((x[:, None] - s) ** 2, axis=2))"
 # What estimators hold after fit() -> what to write with it, of an input x (rows, features) and the estimator `model`.
 _HOLDING: tuple[tuple[tuple[str, ...], str], ...] = (
@@ -34,34 +36,37 @@ _HOLDING: tuple[tuple[tuple[str, ...], str], ...] = (
 )  # fmt: skip
 _NO_FORMULA: tuple[tuple[tuple[str, ...], str], ...] = (
     (("steps",),
-     "write its steps one after the other, with the arrays that each of them holds (model[0], model[1], ...)"),
-    (("tree_",),
-     "a tree compares, and secrets cannot be compared in programs on arrays: a linear model or a network can be "
-     "computed, or write the comparisons in a circuit (docs/circuits.md)"),
-    (("estimators_",), "write what its parts compute (model.estimators_), and combine that with public weights"),
+     f"import it by {_IMPORT}, or write its steps one after the other, with the arrays that each of them holds "
+     "(model[0], model[1], ...)"),
+    (("tree_",), f'a tree compares: import it by {_IMPORT}, with trees="sign" or "exact"'),
+    (("estimators_",),
+     f"import it by {_IMPORT}, of trees with trees=, or write what its parts compute (model.estimators_), and combine "
+     "that with public weights"),
 )  # fmt: skip
 _FINISHES = {
-    "predict": "classes are found by comparing: return this and take its sign, or np.argmax, after decryption",
+    "predict": "classes are found by comparing: return this and take its sign, or np.argmax, after decryption, or "
+    f"import the model by {_IMPORT}, which does so",
     "predict_proba": "lw.sigmoid of this is the probability of one of two classes, lw.softmax that of each of more; or "
     "return this, and do it after decryption",
     "predict_log_proba": "take the logarithm of probabilities after decryption",
 }
 TORCH = (
-    "write it in NumPy, with the weights as arrays (w = layer.weight.detach().numpy()); Linear, Conv2d, AvgPool2d, "
-    "Flatten, ReLU, Sigmoid, Tanh, GELU, SiLU, Mish, Softmax, functions such as torch.sin, and operators work as they "
-    "are"
+    "import the module by lw.from_torch(module, example), or write it in NumPy, with the weights as arrays "
+    "(w = layer.weight.detach().numpy()); Linear, Conv2d, AvgPool2d, Flatten, ReLU, Sigmoid, Tanh, GELU, SiLU, Mish, "
+    "Softmax, functions such as torch.sin, and operators work as they are"
 )
 _OF_PACKAGE = {
     "torch": TORCH,
     "scipy": "write it with NumPy's functions and lw.exp, lw.sigmoid, lw.polynomial; what takes a single number is "
     "lw.approximate(function)(x)",
     "pandas": "take the public numbers out of the frame, frame.to_numpy(), and compute with NumPy: w @ x, x * w",
-    "sklearn": "write it in NumPy, with the arrays that the fitted estimator holds: those whose names end with _",
+    "sklearn": f"import the model by {_IMPORT}, or write it in NumPy, with the arrays that the fitted estimator holds: "
+    "those whose names end with _",
 }
 _OF_FUNCTION = {
     "scipy.softmax": "write lw.softmax(x, axis); or return the scores, and do it after decryption",
     "scipy.log_softmax": "return the scores, and do the softmax after decryption: it keeps their order",
-    "scipy.logsumexp": "return the values and do it after decryption",
+    "scipy.logsumexp": REMEDIES["value"].outside,
     "scipy.zscore": "write (x - mean) / deviation with public numbers from training data, or return np.mean(x) and "
     "np.var(x) beside x and divide after decryption",
 }
@@ -97,7 +102,7 @@ def refusal(asked: Asked, why: str = "") -> str:
     advice = (
         _of_estimator(owner, method)
         or _OF_FUNCTION.get(f"{package}.{function}")
-        or REMEDIES.get(method)
+        or known_remedy(method)
         or _OF_PACKAGE.get(package, "write it with NumPy's functions, on the arrays that it holds")
     )
     because = f" ({why})" if why else ""

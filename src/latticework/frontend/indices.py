@@ -12,8 +12,9 @@ from latticework.frontend.tracing import Traced, user_line
 from latticework.ir.core import Block, OpSpec, Value
 from latticework.user.lines import user_loc
 from latticework.words.escaping import plain_text
+from latticework.words.remedies import REMEDIES
 
-_COUNTER = "carry a counter array instead (start at 0.0, return counter + 1)"
+_COUNTER = REMEDIES["counter"].outside
 
 
 def _refuse(what: str, advice: str) -> Callable[..., NoReturn]:

@@ -27,6 +27,7 @@ from latticework.ops import ALL_OPS, COMPOSED, TensorOp, apply
 from latticework.ops.constant import CONSTANT
 from latticework.user.lines import user_loc
 from latticework.user.reading import take_traced
+from latticework.words.remedies import REMEDIES
 
 NUMPY: dict[Callable[..., Any], Callable[..., Any]] = {
     function: trace for op in ALL_OPS for function, trace in op.numpy.items()
@@ -92,8 +93,7 @@ class FunctionTracer:
             value = self.value_of(operand)
             if value.type is INDEX:
                 raise TraceError(
-                    "an index, which exists only while the program runs, is used as a number in array arithmetic: "
-                    "carry a counter array instead (start at 0.0, return counter + 1)"
+                    f"an index is used as a number in array arithmetic: {REMEDIES['counter'].for_programs}"
                 )
             return value
         return self._constant(plain_array(operand, self._calling))

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from latticework.importers.graph import ModelNode
+from latticework.words.remedies import REMEDIES, Remedy
 
 Meaning = Callable[..., Any]  # on arrays and secrets alike: operands in order, options by name
 
@@ -48,7 +49,7 @@ class Converters:
     remedies  operators that are refused on purpose, and what to do instead
     """
 
-    def __init__(self, converters: Sequence[Converter], remedies: Mapping[str, str] | None = None) -> None:
+    def __init__(self, converters: Sequence[Converter], remedies: Mapping[str, Remedy] | None = None) -> None:
         self._known: dict[str, list[Converter]] = {}
         for converter in sorted(converters, key=lambda c: c.since):
             self._known.setdefault(converter.operator, []).append(converter)
@@ -63,7 +64,8 @@ class Converters:
         at = bisect_right([c.since for c in versions], version)
         return versions[at - 1] if at else None
 
-    def remedy(self, operator: str) -> str:
-        """What to do instead of an operator that is not known."""
-        general = "compute it before encryption or after decryption, or write the model as a program (lw.program)"
-        return self._remedies.get(operator, general)
+    def remedy(self, operator: str, version: int = 0) -> Remedy:
+        """Why an operator that has no converter is refused, and what to do instead."""
+        of = f" of version {version}" if version else ""
+        instead = f"{REMEDIES['function'].outside}, or write the model as a program (lw.program)"
+        return self._remedies.get(operator) or Remedy(f"no such operator is known{of}", instead)

@@ -24,12 +24,11 @@ def check_operators(graph: ModelGraph, converters: Converters) -> None:
     refusals = []
     for node in graph.all_nodes():
         found = converters.find(node.operator, node.version)
+        remedy = converters.remedy(node.operator, node.version)
         if found is None:
-            version = f" of version {node.version}" if node.version else ""
-            why = f"no such operator is known{version}"
-            refusals.append(Refusal(node.loc, node.operator, why, converters.remedy(node.operator)))
+            refusals.append(Refusal(node.loc, node.operator, remedy.why, remedy.instead))
         elif misfit := found.misfit(node):
-            refusals.append(Refusal(node.loc, node.operator, misfit, converters.remedy(node.operator)))
+            refusals.append(Refusal(node.loc, node.operator, misfit, remedy.instead))
     if refusals:
         raise refuse(graph, refusals)
 

@@ -12,6 +12,7 @@ from latticework.ir.core import Value
 from latticework.ops import add, apply, broadcast_to, mul, pad, reshape, sub, take, transpose
 from latticework.ops import sum as summing
 from latticework.ops.base import Tracer, broadcast_shape, normal_axes, shape_of
+from latticework.words.remedies import REMEDIES
 
 
 def where(tracer: Tracer, condition: object, x: object = None, y: object = None) -> Value:
@@ -19,8 +20,8 @@ def where(tracer: Tracer, condition: object, x: object = None, y: object = None)
     chosen = tracer.plain(condition)
     if chosen is None or x is None or y is None:
         raise UnsupportedError(
-            "where: the condition is secret; np.where takes everything but 0 for true, which no polynomial does: write "
-            "lw.where(lw.greater(x, y, gap=...), a, b)"
+            "where: the condition is secret, and np.where takes everything but 0 for true, which no polynomial "
+            f"follows: {REMEDIES['branch'].program}"
         )
     mask = (chosen != 0).astype(np.float64)
     broadcast_shape("where", mask.shape, broadcast_shape("where", shape_of(tracer.lift(x)), shape_of(tracer.lift(y))))

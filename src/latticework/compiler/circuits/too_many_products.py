@@ -16,6 +16,7 @@ from latticework.params.bfv_chain import MAX_LIMBS, plain_prime
 from latticework.params.bfv_noise import least_product_bits
 from latticework.params.select import MAX_PRIME_BITS
 from latticework.params.select_bfv import MIN_RING_LOG2, TooNoisyError
+from latticework.words.remedies import REMEDIES
 
 
 def check_products(circuit: Circuit, scalars: Scalars, arithmetic: Arithmetic, options: CircuitOptions) -> None:
@@ -37,8 +38,7 @@ def too_many_products(
     depth, held = graph.depth((MUL,)), arithmetic.most_products
     loop = unrolled_loop(lines, depth, held)
     remedies = [
-        *loop.remedies, "use a smaller plaintext modulus (plain_bits)",
-        "compile two circuits, between which the client decrypts and encrypts again",
+        *loop.remedies, "use a smaller plaintext modulus (plain_bits)", REMEDIES["depth"].circuit,
     ]  # fmt: skip
     if found is not None and depth <= held:
         among = f": products in a row are in {list_lines(lines)}" if lines else ""

@@ -16,6 +16,7 @@ from latticework.frontend.integers.digits import choose, digitwise
 from latticework.frontend.integers.words import Word, known_digits
 from latticework.frontend.tracing import Traced
 from latticework.user.lines import user_loc
+from latticework.words.remedies import REMEDIES
 
 
 def select(bit: Any, if_one: Any, if_zero: Any) -> Any:
@@ -129,8 +130,8 @@ def table(x: Any, values: Sequence[int] | Mapping[int, int] | Callable[[int], in
         except (KeyError, IndexError):
             least, most = (min(values), max(values)) if isinstance(values, Mapping) else (low, low + len(values) - 1)
             raise RangeError(
-                f"lw.table: there is no value for {number}, only for {least} to {most}; declare a narrower range of "
-                "the number (low=, high=), or give all values",
+                f"lw.table: there is no value for {number}, only for {least} to {most}; "
+                f"{REMEDIES['range'].outside}, or give all values",
                 at=user_loc(),
             ) from None
 

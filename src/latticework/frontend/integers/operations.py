@@ -42,6 +42,7 @@ from latticework.frontend.integers.tables import (
 from latticework.frontend.integers.words import Word, known_digits, word
 from latticework.user.lines import user_loc
 from latticework.words.figures import large
+from latticework.words.remedies import REMEDIES
 
 _BITWISE: dict[str, Callable[[Operand, Operand], Operand]] = {
     "&": bitwise.both, "|": bitwise.either, "^": bitwise.differ,
@@ -254,7 +255,7 @@ class IntegerOperators:
             raise RangeError(
                 f"{what} gives {large(largest)}, and integers modulo {self._arithmetic.modulus} hold "
                 f"{-(self._arithmetic.modulus // 2)} to {self._arithmetic.modulus // 2}: compile with "
-                f"plain_bits={abs(largest).bit_length() + 2}, or declare a narrower range of the number (low=, high=)",
+                f"plain_bits={abs(largest).bit_length() + 2}, or {REMEDIES['range'].outside}",
                 at=user_loc(),
             )
         way = self._table(x, low, high, function)
@@ -362,7 +363,7 @@ class IntegerOperators:
         raise LevelError(
             f"{what} takes {depth - below} products in a row{before}; {self._arithmetic.where} has room for about "
             f"{held} with a plaintext modulus of {bits} bits: do fewer steps one after another, use a smaller "
-            "plain_bits, or compile two circuits, between which the client decrypts and encrypts again",
+            f"plain_bits, or {REMEDIES['depth'].circuit}",
             at=user_loc(),
         )
 

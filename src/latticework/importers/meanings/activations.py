@@ -22,6 +22,7 @@ from latticework.importers.meanings.functions import MEANINGS
 from latticework.importers.meanings.masking import MaskedScores
 from latticework.importers.meanings.reductions import logsumexp
 from latticework.importers.meanings.values import applied, axis_of, is_secret, number, values
+from latticework.words.remedies import REMEDIES
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
@@ -148,8 +149,8 @@ def thresholded_relu(x: Any, alpha: float = 1.0, gap: float | None = None) -> An
         return np.where(np.asarray(x) > bound, x, 0.0)
     if gap is None:
         raise UnsupportedError(
-            f"thresholded_relu: it jumps from 0 to {bound:g} at {bound:g}, and no polynomial follows a step; train "
-            "with alpha=0, or write x * lw.greater(x, alpha, gap=...) in a program"
+            f"thresholded_relu: it jumps from 0 to {bound:g} at {bound:g}; train with alpha=0, or write it in a "
+            f"program: {REMEDIES['comparison'].for_programs}"
         )
     return x * greater(x, bound, gap=number("thresholded_relu", "gap", gap))
 

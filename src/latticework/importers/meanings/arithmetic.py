@@ -13,6 +13,7 @@ from latticework.errors import UnsupportedError
 from latticework.frontend.comparing import sign as sign_of
 from latticework.importers.meanings.masking import LEFT_OUT, with_addend, without
 from latticework.importers.meanings.values import applied, is_secret, number, public, values
+from latticework.words.remedies import REMEDIES
 
 UNBOUNDED = float(np.finfo(np.float32).max)
 """Bounds from here on bound nothing: models write infinity so."""
@@ -40,8 +41,7 @@ def div(a: Any, b: Any, rounding_mode: str | None = None) -> Any:
         raise UnsupportedError(f"div: rounding_mode={rounding_mode!r}; there are None, 'floor' and 'trunc'")
     if is_secret(a, b):
         raise UnsupportedError(
-            f"div: rounding_mode={rounding_mode!r} of what is secret; rounding is a step at every whole number, which "
-            "no polynomial follows: divide without rounding, and round after decryption"
+            f"div: rounding_mode={rounding_mode!r} of what is secret; {REMEDIES['rounding'].for_models}"
         )
     a, b = np.asarray(a), np.asarray(b)
     floor = np.floor_divide(a, b)
@@ -128,10 +128,7 @@ def _extreme(pick: Any, a: Any, b: Any) -> Any:
 
 def where(condition: Any, a: Any, b: Any) -> Any:
     """a where a public condition is true, b elsewhere."""
-    chosen = public(
-        "where", "the condition", condition,
-        "choose by lw.where(lw.greater(x, y, gap=...), a, b), or by a step that is soft, lw.sigmoid(k * (x - y))",
-    )  # fmt: skip
+    chosen = public("where", "the condition", condition, REMEDIES["branch"].instead)
     for scores, filled, gone in ((a, b, chosen == 0), (b, a, chosen != 0)):
         if is_secret(scores) and not is_secret(filled) and (low := np.asarray(filled) <= LEFT_OUT).any():
             kept = scores if low.all() else np.where(gone, np.where(low, 0.0, filled), scores)
@@ -141,7 +138,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
 
 def masked_fill(x: Any, mask: Any, value: Any) -> Any:
     """x with `value` in the places where a public mask is true."""
-    chosen = public("masked_fill", "the mask", mask, "multiply by bits that are 0 or 1 instead").astype(bool)
+    chosen = public("masked_fill", "the mask", mask, REMEDIES["branch"].instead).astype(bool)
     return where(chosen, value, values(x))
 
 
@@ -150,8 +147,5 @@ def sign(x: Any, gap: float | None = None) -> Any:
     if not is_secret(x):
         return np.sign(x)
     if gap is None:
-        raise UnsupportedError(
-            "sign: no polynomial follows a step; say how far from 0 its argument stays: lw.sign(x, gap=...) in a "
-            "program, or leave the sign to who decrypts"
-        )
+        raise UnsupportedError(f"sign: {REMEDIES['comparison'].for_models}")
     return sign_of(x, gap=number("sign", "gap", gap))

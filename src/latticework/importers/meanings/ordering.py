@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
-from latticework.frontend.unsupported import COUNTED
 from latticework.importers.meanings.values import axis_of, is_secret, whole
+from latticework.words.remedies import REMEDIES
 
 
 def sort(x: Any, dim: int = -1, descending: bool = False) -> tuple[Any, Any]:
@@ -36,18 +36,11 @@ def topk(x: Any, k: int, dim: int = -1, largest: bool = True) -> tuple[Any, Any]
 
 def _order(name: str, x: Any, dim: int, descending: bool) -> tuple[Any, int, Any]:
     if is_secret(x):
-        _refuse(name, np.shape(x))
+        instead = REMEDIES["order"].add("the largest alone is amax")
+        raise UnsupportedError(f"{name} of {np.shape(x)} secrets: {instead.for_models}")
     array = np.atleast_1d(np.asarray(x))
     axis = axis_of(name, dim, array.ndim)
     places = np.argsort(np.flip(array, axis) if descending else array, axis=axis, kind="stable")
     if descending:  # the reverse of an ascending order of the reverse keeps equal ones in turn
         places = array.shape[axis] - 1 - np.flip(places, axis)
     return array, axis, places
-
-
-def _refuse(name: str, shape: tuple[int, ...]) -> NoReturn:
-    raise UnsupportedError(
-        f"{name}: the order of {shape} secrets is what comparisons tell, and no polynomial follows a step: return the "
-        "values and order them after decryption; the largest alone is amax, and its place lw.argmax(x, gap=...); "
-        f"{COUNTED}, in a program"
-    )

@@ -10,6 +10,7 @@ import numpy as np
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.frontend.comparing import argmax as place_of_largest
 from latticework.importers.meanings.values import axes_of, axis_of, is_secret, number, values
+from latticework.words.remedies import REMEDIES
 
 
 def sum(x: Any, dim: Any = None, keepdim: bool = False) -> Any:
@@ -115,10 +116,7 @@ def _place(name: str, x: Any, dim: int | None, keepdim: bool, gap: float | None)
             np.asarray(x), axis=axis if rank else None, keepdims=keepdim
         )
     if gap is None:
-        raise UnsupportedError(
-            f"{name}: which of {np.shape(x)} is ahead is a comparison, and no polynomial follows a step: return the "
-            "scores and take it after decryption, or say by how much it is ahead: lw.argmax(x, gap=...)"
-        )
+        raise UnsupportedError(f"{name} of {np.shape(x)} secrets: {REMEDIES['place'].for_models}")
     if rank == 0:
         raise ShapeError(f"{name}: one number has no place; give an array")
     flat = np.reshape(x, -1) if axis is None else x

@@ -13,6 +13,7 @@ import numpy as np
 
 from latticework.importers.onnx_door.branches import TreeBranch, TreeFeatures, TreeReader, check_trees
 from latticework.importers.onnx_door.limits import check_size
+from latticework.importers.onnx_door.refused_operators import APPLY_AFTER, LEAVE_CLASS_OUT
 from latticework.importers.trees.leaves import Leaf, Reals, Refuse, TreeSum
 
 MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER")  # their numbers in TreeEnsemble
@@ -189,7 +190,7 @@ def _post(post: str, refuse: Refuse) -> str:
     if post not in ("NONE", "SOFTMAX", "LOGISTIC"):
         refuse(
             f"post_transform={post}; NONE, SOFTMAX and LOGISTIC are known",
-            "export it with post_transform=NONE, and apply it after decryption",
+            APPLY_AFTER,
         )
     return post
 
@@ -211,11 +212,10 @@ def classifier(options: Mapping[str, Any], features: TreeFeatures, refuse: Refus
         refuse(f"it has {len(base)} base_values for {labels} classes", _DAMAGED)
     found = OnnxEnsemble(forest.read(features, labels, refuse), post=_post(post, refuse))
     found = replace(found, trees=replace(found.trees, constant=base if len(base) else np.zeros(labels)))
-    instead = "leave it out with outputs=[...], naming the scores, and take the largest after decryption"
     if labels == 2:
-        return replace(found, no_label=(f"{_DIFFER}the class of two that have a score each", instead))
+        return replace(found, no_label=(f"{_DIFFER}the class of two that have a score each", LEAVE_CLASS_OUT))
     if not len(base) and (weights < 0).any() and not all(map(forest.always, range(labels))):
-        return replace(found, no_label=(f"{_DIFFER}the class where some have no score", instead))
+        return replace(found, no_label=(f"{_DIFFER}the class where some have no score", LEAVE_CLASS_OUT))
     return found
 
 

@@ -16,7 +16,7 @@ from latticework.importers.onnx_door.ensembles import OnnxEnsemble, classifier, 
 from latticework.importers.onnx_door.reading import ML
 from latticework.importers.owner_rules.classes import LARGEST, POST
 from latticework.importers.refusals import Refusal, refuse
-from latticework.importers.trees.choice import UNCHOSEN, TreeChoice
+from latticework.importers.trees.choice import CHOOSE, GIVE_SAMPLES, UNCHOSEN, UNSEEN, TreeChoice
 from latticework.importers.trees.doubts import UNMARKED
 from latticework.importers.trees.feeding import rows_of, values_at
 from latticework.importers.trees.leaves import Leaf, Reals, TreeSum
@@ -58,7 +58,7 @@ class TreeNodes:
         """
         said = self.refuser(node)
         if self.rows is None:
-            said("how far features keep from thresholds is not known", "give samples=, rows like those of training")
+            said(UNSEEN, GIVE_SAMPLES)
         values = values_at(self.graph, self.converters, self.rows, node.args[0].name)
         kind = self.kinds.get(self.source(node), 0)
         declared = kind in WHOLE
@@ -111,8 +111,7 @@ def by_signs(
         try:
             said = reading.refuser(node)
             if choice.trees is None:
-                said(UNCHOSEN, 'choose trees="sign" (approximate), or of trees alone trees="exact" (on digits), with '
-                     "samples= of training")  # fmt: skip
+                said(UNCHOSEN, CHOOSE)
             read, values = reading.read(node)
             trees = read.trees if read.aggregate == "SUM" else _side_by_side(read.trees)
             told: list[str] = []

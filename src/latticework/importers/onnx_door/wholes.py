@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from latticework.errors import DtypeError
 from latticework.importers.graph import ModelGraph, Ref
+from latticework.importers.onnx_door.refused_operators import CUT_BEHIND
 from latticework.importers.onnx_door.tensors import REAL
 
 _AS_REAL = frozenset(
@@ -56,7 +57,7 @@ def check_wholes(file: str, kinds: Mapping[str, int], part: ModelGraph) -> tuple
     for name, kind in bad.items():
         raise DtypeError(
             f"{file}: input {name} is of {_NAMES.get(kind, f'data type {kind}')}; real numbers are encrypted: "
-            f"give its array in public={{{name!r}: ...}}, or cut the graph behind it with inputs=[...]"
+            f"give its array in public={{{name!r}: ...}}, or {CUT_BEHIND}"
         )
     for node in part.nodes:
         for read in set(node.reads()) & whole.keys():
@@ -67,7 +68,7 @@ def check_wholes(file: str, kinds: Mapping[str, int], part: ModelGraph) -> tuple
             elif node.operator not in _AS_REAL and not node.operator.startswith("ai.onnx.ml."):
                 raise DtypeError(
                     f"{file}: input {name} is of {_NAMES[kind]} and {node.operator} computes with whole numbers; "
-                    f"give its array in public={{{name!r}: ...}}, or cut the graph behind it with inputs=[...]",
+                    f"give its array in public={{{name!r}: ...}}, or {CUT_BEHIND}",
                     at=node.loc,
                 )
     return ("inputs of whole numbers are taken as real ones",) if whole else ()

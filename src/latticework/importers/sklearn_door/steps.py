@@ -17,6 +17,7 @@ from latticework.ir.location import Loc
 
 _UNFITTED = "it is not fitted: it has no {name}"
 _CHANGED = "it has no {name}, which this reads: another version of scikit-learn gives it other attributes"
+FIT_HERE = "fit it with the version of scikit-learn that is installed"
 
 
 class StepRefusedError(Exception):
@@ -115,7 +116,7 @@ class FittedStep:
             state = getattr(self.estimator, "__dict__", {})
             is_fitted = any(n.endswith("_") and not n.startswith("__") for n in state)
             if is_fitted:
-                self.refuse(_CHANGED.format(name=name), "fit it with the version of scikit-learn that is installed")
+                self.refuse(_CHANGED.format(name=name), FIT_HERE)
             self.refuse(_UNFITTED.format(name=name), "call fit first")
         return getattr(self.estimator, name)
 

@@ -18,6 +18,8 @@ from latticework.importers.sklearn_door import (
 )
 from latticework.importers.sklearn_door.entries import EstimatorEntry
 from latticework.importers.sklearn_door.steps import FittedStep, StepResult
+from latticework.words.remedies import REMEDIES as CONCEPTS
+from latticework.words.remedies import Remedy, name_remedies
 
 FAMILIES: dict[str, list[EstimatorEntry]] = {
     "linear models": linear_models.ENTRIES,
@@ -32,30 +34,27 @@ FAMILIES: dict[str, list[EstimatorEntry]] = {
 }
 ESTIMATORS = {name: entry for entries in FAMILIES.values() for entry in entries for name in entry.names}
 
-_GENERAL = "leave this step out, or write the model as a program (lw.program) with the arrays that it holds"
-_NEIGHBOURS = (
-    "its distances to every training sample decide, so that training samples would be the server's program and results "
-    "would tell them; fit NearestCentroid, or an SVC, which keeps some of them only"
+_GENERAL = Remedy(
+    "it is not supported",
+    "leave this step out, or write the model as a program (lw.program) with the arrays that it holds",
 )
-_BEFORE = "it works on words or categories; apply it before encryption, and encrypt what it returns"
-_SPARSE = "it makes sparse rows of counts; apply it before encryption, reduce them (TruncatedSVD) and encrypt that"
-_RANKS = "its steps compare with many thresholds; apply it before encryption"
-REASONS = {
-    **dict.fromkeys(
-        ("KNeighborsClassifier", "KNeighborsRegressor", "RadiusNeighborsClassifier", "RadiusNeighborsRegressor",
-         "NearestNeighbors", "LocalOutlierFactor", "KNeighborsTransformer", "KNNImputer"), _NEIGHBOURS),
-    **dict.fromkeys(("OneHotEncoder", "OrdinalEncoder", "LabelEncoder", "TargetEncoder", "LabelBinarizer"), _BEFORE),
-    **dict.fromkeys(
-        ("TfidfVectorizer", "CountVectorizer", "HashingVectorizer", "TfidfTransformer", "DictVectorizer",
-         "FeatureHasher"), _SPARSE),
-    **dict.fromkeys(("QuantileTransformer", "KBinsDiscretizer", "SplineTransformer", "Binarizer"), _RANKS),
-    "CategoricalNB": "its features are categories; encode them before encryption (OneHotEncoder) and fit MultinomialNB",
-    "PowerTransformer": "its powers differ between columns and signs; apply it before encryption",
-    "AdaBoostRegressor": "it takes a weighted median of its parts; GradientBoostingRegressor can be imported",
-    "GaussianProcessClassifier": "its latent mean needs all training samples; fit an SVC",
-    "GaussianProcessRegressor": "its mean needs all training samples; fit an SVR",
-    "NMF": "it solves an optimisation for every row; PCA and TruncatedSVD can be imported",
-}  # fmt: skip
+NAMES: dict[str, str] = {  # concepts, and the classes that share the remedy of each
+    "training samples": "KNeighborsClassifier KNeighborsRegressor RadiusNeighborsClassifier RadiusNeighborsRegressor "
+    "NearestNeighbors LocalOutlierFactor KNeighborsTransformer KNNImputer GaussianProcessClassifier "
+    "GaussianProcessRegressor",
+    "category": "OneHotEncoder OrdinalEncoder LabelEncoder TargetEncoder LabelBinarizer",
+    "text": "TfidfVectorizer CountVectorizer HashingVectorizer TfidfTransformer DictVectorizer FeatureHasher",
+    "threshold": "QuantileTransformer KBinsDiscretizer SplineTransformer Binarizer",
+}
+REMEDIES: dict[str, Remedy] = {
+    **name_remedies(NAMES),
+    "CategoricalNB": CONCEPTS["category"].add("and fit MultinomialNB"),
+    "AdaBoostRegressor": Remedy(
+        "it takes a weighted median of its parts", "fit GradientBoostingRegressor, which can be imported"
+    ),
+    "PowerTransformer": Remedy("its powers differ between columns and signs", "apply it before encryption"),
+    "NMF": Remedy("it solves an optimisation for every row", "fit PCA or TruncatedSVD, which can be imported"),
+}
 
 
 def methods(estimator: Any) -> tuple[str, ...]:
@@ -81,7 +80,8 @@ def build(step: FittedStep, x: Ref, method: str) -> StepResult:
         )
     entry = ESTIMATORS.get(step.kind)
     if entry is None:
-        step.refuse("it is not supported", REASONS.get(step.kind, _GENERAL))
+        remedy = REMEDIES.get(step.kind, _GENERAL)
+        step.refuse(remedy.why, remedy.instead)
     offered = methods(step.estimator)
     if offered and method not in offered:
         step.refuse(f"its {method} cannot be imported", f"take {' or '.join(offered)}")

@@ -10,6 +10,7 @@ from latticework.functions.table import RECORDS, record_of_numpy
 from latticework.importers.graph import Ref
 from latticework.importers.sklearn_door.entries import EstimatorEntry
 from latticework.importers.sklearn_door.steps import FittedStep, Reals, StepResult
+from latticework.words.remedies import REMEDIES
 
 MOST_FACTORS = 40  # of a product, or columns in one, beyond which products of powers are always too many
 MOST_MONOMIALS = 1 << 16
@@ -79,8 +80,8 @@ def imputer(step: FittedStep, x: Ref, method: str) -> StepResult:
         step.refuse("add_indicator=True adds columns of what is missing", "set add_indicator=False, or impute before")
     statistics = np.asarray(step.get("statistics_"))
     if statistics.dtype.kind == "O":
-        step.refuse("it imputes values that are no numbers", "impute before encryption")
-    step.note("passes data as they are: encrypted data have no missing values, so impute before encryption")
+        step.refuse("it imputes values that are no numbers", REMEDIES["missing"].outside)
+    step.note(f"passes data as they are: {REMEDIES['missing'].for_models}")
     kept = np.flatnonzero(~np.isnan(statistics.astype(np.float64)))
     if len(kept) == step.width or getattr(step.estimator, "keep_empty_features", False):
         return StepResult(x)

@@ -29,7 +29,7 @@ from latticework.importers.sklearn_door.finishing import (
 )
 from latticework.importers.sklearn_door.steps import FittedStep, Reals, StepResult
 from latticework.importers.sklearn_door.trees import leaves_of_predictor, leaves_of_tree
-from latticework.importers.trees.choice import UNCHOSEN
+from latticework.importers.trees.choice import CHOOSE, UNCHOSEN
 from latticework.importers.trees.leaves import Leaf, TreeSum
 from latticework.importers.trees.signs import sign_options
 
@@ -198,10 +198,7 @@ def build(step: FittedStep, x: Ref, method: str) -> StepResult:
     """A sum of trees, by the way that was chosen."""
     read, finish = READERS[step.kind]
     if step.assembly.trees != "sign":
-        step.refuse(
-            UNCHOSEN,
-            'choose trees="sign" (approximate), or of trees alone trees="exact" (on digits), with samples= of training',
-        )
+        step.refuse(UNCHOSEN, CHOOSE)
     options = sign_options(read(step), step.assembly.samples_at(x), step.assembly.gap, step.refuse, step.note)
     return finish(step, step.emit("trees", x, **options), method)
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from latticework.importers.sklearn_door.steps import FittedStep
+from latticework.importers.sklearn_door.steps import FIT_HERE, FittedStep
 from latticework.importers.trees.leaves import MAX_LEAVES, Leaf, Reals, TreeSplit, check_path
+from latticework.words.remedies import REMEDIES
 
 
 def leaves_of_tree(step: FittedStep, tree: Any, values: Reals) -> tuple[Leaf, ...]:
@@ -19,7 +20,7 @@ def leaves_of_tree(step: FittedStep, tree: Any, values: Reals) -> tuple[Leaf, ..
     """
     names = ("children_left", "children_right", "feature", "threshold")
     if not all(hasattr(tree, name) for name in names):
-        step.refuse("a tree of it has other attributes", "fit it with the version of scikit-learn that is installed")
+        step.refuse("a tree of it has other attributes", FIT_HERE)
     left, right, feature = (np.asarray(getattr(tree, name)) for name in names[:3])
     threshold = np.asarray(tree.threshold, dtype=np.float64)
     return _leaves(step, left, right, feature, threshold, left < 0, values)
@@ -32,9 +33,9 @@ def leaves_of_predictor(step: FittedStep, nodes: Any) -> tuple[Leaf, ...]:
     """
     wanted = ("value", "feature_idx", "num_threshold", "left", "right", "is_leaf", "is_categorical")
     if not set(wanted) <= set(nodes.dtype.names or ()):
-        step.refuse("a tree of it has other fields", "fit it with the version of scikit-learn that is installed")
+        step.refuse("a tree of it has other fields", FIT_HERE)
     if nodes["is_categorical"].any():
-        step.refuse("it compares categories", "encode them before encryption, and fit it on numbers")
+        step.refuse("it compares categories", f"{REMEDIES['category'].outside}, and fit it on numbers")
     value = step.checked(nodes["value"], "values of leaves", len(nodes))[:, None]
     left, right, feature = (nodes[name].astype(np.int64) for name in ("left", "right", "feature_idx"))
     return _leaves(step, left, right, feature, nodes["num_threshold"], nodes["is_leaf"].astype(bool), value)

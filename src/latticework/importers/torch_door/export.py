@@ -14,6 +14,7 @@ from typing import Any
 from latticework.errors import MissingPackageError, TraceError, UserError
 from latticework.ir.location import Loc
 from latticework.user.lines import user_frames
+from latticework.words.remedies import REMEDIES
 
 _ATTRIBUTE = re.compile(r"self\.[\w.\[\]]*[\w\]]")
 _OF_TORCH = re.compile(r"[\\/](torch[\\/]|copyreg\.py$)")
@@ -71,8 +72,8 @@ def _told(error: Exception) -> str:
     first = first_sentence(str(error))
     if any(kind in kinds for kind in _ON_DATA) or "data-dependent" in first:
         return (
-            "what is computed depends on the values of an input here, which are encrypted: choose between both results "
-            "by arithmetic (torch.where with a public condition, lw.greater in a program), or decide before encryption"
+            "what is computed depends on the values of an input here, which are encrypted: "
+            f"{REMEDIES['branch'].instead}"
         )
     if "numpy()" in first:
         return (

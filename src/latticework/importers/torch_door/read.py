@@ -13,6 +13,7 @@ from latticework.importers.refusals import Refusal
 from latticework.importers.torch_door.folding import fold, is_random, to_numpy
 from latticework.importers.torch_door.places import SourcePlaces
 from latticework.ir.location import Loc
+from latticework.words.remedies import REMEDIES
 
 
 class GraphReader:
@@ -74,8 +75,8 @@ class GraphReader:
     def _call(self, node: Any) -> None:
         loc = self._places.of(node.meta)
         if is_random(self._torch, node) and operator_name(node) not in self._known:
-            why, instead = "it draws random numbers", "leave it out, or give them as an input"
-            self.refusals.append(Refusal(loc, operator_name(node), why, instead))
+            remedy = REMEDIES["random"]
+            self.refusals.append(Refusal(loc, operator_name(node), remedy.why, remedy.instead))
             self._refs[node] = Ref(node.name)
         elif node.target is operator.getitem and isinstance(self._refs.get(node.args[0]), list):
             self._refs[node] = self._refs[node.args[0]][node.args[1]]  # type: ignore[index]

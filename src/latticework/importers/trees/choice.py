@@ -10,6 +10,8 @@ from latticework.errors import UserError
 Ways = Literal["sign", "exact"]
 MAX_DIGITS = 24
 UNCHOSEN = "trees compare, and there are two ways to"
+CHOOSE = 'choose trees="sign" (approximate), or of trees alone trees="exact" (on digits), with samples= of training'
+UNSEEN = "how far features keep from thresholds is not known"
 NO_SAMPLES = "the range of its features is not known"
 GIVE_SAMPLES = "give samples=, rows like those of training"
 

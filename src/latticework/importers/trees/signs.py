@@ -11,7 +11,7 @@ from latticework.approx.functions import sign_from
 from latticework.frontend.comparing import apply_sign
 from latticework.frontend.tracing import Traced
 from latticework.importers.graph import ModelNode
-from latticework.importers.trees.choice import GIVE_SAMPLES
+from latticework.importers.trees.choice import GIVE_SAMPLES, UNSEEN
 from latticework.importers.trees.leaves import Reals, Refuse, TreeSum
 from latticework.user.reading import current_budget, raised
 
@@ -44,7 +44,7 @@ def sign_options(
     column  whether one output has an axis of its own: (rows, 1)
     """
     if samples is None:
-        refuse("how far features keep from thresholds is not known", GIVE_SAMPLES)
+        refuse(UNSEEN, GIVE_SAMPLES)
     depth = max(1, *(len(leaf.splits) for leaf in trees.leaves))
     shape = depth, len(trees.leaves)
     _check_room(depth * len(trees.leaves), samples.shape[1], refuse)

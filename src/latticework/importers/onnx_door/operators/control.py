@@ -17,9 +17,10 @@ from latticework.importers.graph import ModelGraph, Ref
 from latticework.importers.meanings.values import axis_of, public, values, whole
 from latticework.importers.onnx_door.limits import check_steps, take_steps
 from latticework.importers.onnx_door.operators.quantised import check_nested
+from latticework.words.remedies import REMEDIES
 
 Body = Callable[[Sequence[Any]], list[Any]]
-_SECRET_CONTROL = "compute both outcomes, and choose by lw.where(bit, a, b), with bit = lw.greater(x, y, gap=...)"
+_SECRET_CONTROL = REMEDIES["branch"].instead
 
 
 def converters(table: Callable[[], Converters]) -> tuple[Converter, ...]:

@@ -13,10 +13,9 @@ from latticework.importers.converters import Converter
 from latticework.importers.meanings import shaping
 from latticework.importers.meanings.values import axis_of, is_secret, public, taken, values
 from latticework.importers.onnx_door.limits import check_size
+from latticework.words.remedies import REMEDIES
 
-_PLACES = (
-    "which element it is has to be known when the program is compiled: multiply by bits, or do it after decryption"
-)
+_PLACES = REMEDIES["index"].instead
 
 
 def _gather(x: Any, indices: Any, *, axis: int = 0) -> Any:

@@ -15,14 +15,18 @@ from latticework.importers.meanings.functions import MEANINGS
 from latticework.importers.meanings.values import is_secret, public, taken, values
 from latticework.importers.onnx_door.limits import check_size
 from latticework.importers.onnx_door.reading import ML
+from latticework.importers.onnx_door.refused_operators import (
+    APPLY_AFTER,
+    CUT_BEHIND,
+    LEAVE_CLASS_OUT,
+    cut_before,
+)
 from latticework.importers.owner_rules.classes import SPREAD_BY, ClassRule, class_count, class_rule
 from latticework.importers.trees.signs import sum_of_trees
+from latticework.words.remedies import REMEDIES
 
 Floats = Sequence[float]
-_LABELS = (
-    "the class is a step, which no polynomial follows: leave it out with outputs=[...], naming the scores, and take "
-    "the largest after decryption"
-)
+_LABELS = f"the class is a step, which no polynomial follows: {LEAVE_CLASS_OUT}"
 _NO_LABELS = (
     "runtimes compute different classes of what has one class, or two and no support vectors: leave the class out with "
     "outputs=[...], naming the scores"
@@ -52,7 +56,7 @@ def _post(name: str, scores: Any, transform: str, known: Sequence[str] = tuple(_
     if transform not in known:
         raise UnsupportedError(
             f"{name}: post_transform={transform}; {', '.join(known)} can be taken here: leave the scores out with "
-            "outputs=[...], or export it with NONE and apply it after decryption"
+            f"outputs=[...], or {APPLY_AFTER}"
         )
     return _POSTS[transform](scores)
 
@@ -120,9 +124,7 @@ def _svm_regressor(
     n_supports: int = 0, one_class: int = 0, post_transform: str = "NONE", support_vectors: Floats = (),
 ) -> Any:  # fmt: skip
     if one_class:
-        raise UnsupportedError(
-            "SVMRegressor: one_class is a step, which no polynomial follows; take the sign after decryption"
-        )
+        raise UnsupportedError(f"SVMRegressor: one_class is a sign; {REMEDIES['comparison'].for_models}")
     x = _rows("SVMRegressor", x)
     features = np.shape(x)[1]
     if n_supports:
@@ -204,10 +206,7 @@ def _imputer(
     replaced_value_float: float = 0.0, replaced_value_int64: int = 0,
 ) -> Any:  # fmt: skip
     if is_secret(x):
-        raise UnsupportedError(
-            "Imputer: which values are missing is secret, and NaN cannot be encrypted: fill them in before encryption, "
-            "and cut the graph behind with inputs=[...]"
-        )
+        raise UnsupportedError(f"Imputer: {REMEDIES['missing'].add(CUT_BEHIND).for_models}")
     x, filled = np.array(x), imputed_value_floats or imputed_value_int64s
     old = replaced_value_float if imputed_value_floats else replaced_value_int64
     return np.where(np.isnan(x) if np.isnan(old) else x == old, np.array(filled), x)
@@ -215,19 +214,14 @@ def _imputer(
 
 def _binarizer(x: Any, *, threshold: float = 0.0) -> Any:
     if is_secret(x):
-        raise UnsupportedError(
-            "Binarizer: no polynomial follows a step; write lw.greater(x, threshold, gap=...) in a program, or cut the "
-            "graph behind it with inputs=[...]"
-        )
+        raise UnsupportedError(f"Binarizer: {REMEDIES['threshold'].add(CUT_BEHIND).for_models}")
     return (np.asarray(x) > threshold).astype(np.float64)
 
 
 def _one_hot_encoder(
     x: Any, *, cats_int64s: Sequence[int] = (), cats_strings: Sequence[str] = (), zeros: int = 1
 ) -> Any:
-    found = public(
-        "OneHotEncoder", "the category", x, "encode it before encryption, and cut the graph behind it with inputs=[...]"
-    )
+    found = public("OneHotEncoder", "the category", x, REMEDIES["category"].add(CUT_BEHIND).instead)
     categories = np.array(cats_int64s or cats_strings)
     check_size((*found.shape, len(categories)))
     return (found[..., None] == categories).astype(np.float64)
@@ -249,7 +243,7 @@ def _refused(name: str) -> Callable[..., Any]:
     """What belongs after decryption."""
 
     def refuse(x: Any, *, of: str = "", **options: Any) -> Any:
-        raise UnsupportedError(f"{name}: cut the graph before it with outputs=[{of!r}], and do it after decryption")
+        raise UnsupportedError(f"{name}: {cut_before(of)}, and do it after decryption")
 
     return refuse
 

@@ -13,6 +13,7 @@ from latticework.importers.converters import Converter
 from latticework.importers.meanings import activations, normalisation
 from latticework.importers.meanings.functions import MEANINGS
 from latticework.importers.meanings.values import axes_of, axis_of
+from latticework.words.remedies import REMEDIES
 
 
 def _batch(
@@ -20,7 +21,7 @@ def _batch(
     spatial: int = 1, training_mode: int = 0,
 ) -> Any:  # fmt: skip
     if training_mode:
-        raise UnsupportedError("BatchNormalization in training mode; export the model for inference")
+        raise UnsupportedError(f"BatchNormalization in training mode: {REMEDIES['batch statistics'].for_models}")
     if not spatial:
         raise UnsupportedError("BatchNormalization with spatial=0, by element; export the model with a newer version")
     return normalisation.batch_norm(x, mean, var, scale, bias, epsilon)
@@ -28,7 +29,9 @@ def _batch(
 
 def _old_batch(*operands: Any, is_test: int = 0, consumed_inputs: Sequence[int] = (), **options: Any) -> Any:
     if not is_test:
-        raise UnsupportedError("BatchNormalization in training mode (is_test=0); export the model for inference")
+        raise UnsupportedError(
+            f"BatchNormalization in training mode, is_test=0: {REMEDIES['batch statistics'].for_models}"
+        )
     return _batch(*operands, **options)
 
 

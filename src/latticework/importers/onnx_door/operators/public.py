@@ -14,12 +14,11 @@ from latticework.importers.meanings.arithmetic import sign
 from latticework.importers.meanings.values import is_secret, public, whole, wholes
 from latticework.importers.onnx_door.limits import check_size
 from latticework.importers.onnx_door.operators.sizes import bounded, broadcast
+from latticework.importers.onnx_door.refused_operators import cut_before
 from latticework.importers.onnx_door.tensors import BFLOAT16, HALF, REAL
+from latticework.words.remedies import REMEDIES
 
-_STEP = (
-    "no polynomial follows a step: cut the graph there with outputs=[...] and do it after decryption, or write that "
-    "part as a program with lw.greater(a, b, gap=...)"
-)
+_STEP = REMEDIES["comparison"].add(cut_before()).for_models
 _DTYPES = {1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16, 6: np.int32, 7: np.int64, 9: np.bool_,
            10: np.float16, 11: np.float64, 12: np.uint32, 13: np.uint64}  # fmt: skip
 
@@ -124,10 +123,7 @@ def _owners(name: str, meaning: Callable[..., Any]) -> Callable[..., Any]:
 
     def computed(x: Any, *others: Any, of: str = "", **options: Any) -> Any:
         if is_secret(x, *others):
-            raise UnsupportedError(
-                f"{name}: no polynomial follows a step: cut the graph before it with outputs=[{of!r}], and do it after "
-                "decryption"
-            )
+            raise UnsupportedError(f"{name}: {REMEDIES['comparison'].add(cut_before(of)).for_models}")
         return meaning(x, *others, **options)
 
     return computed

@@ -14,6 +14,7 @@ from latticework.importers.meanings import joining, shaping
 from latticework.importers.meanings.values import axis_of, is_secret, number, public, values, whole, wholes
 from latticework.importers.onnx_door.limits import check_size
 from latticework.importers.onnx_door.operators.sizes import bounded
+from latticework.words.remedies import REMEDIES
 
 Ints = Sequence[int]
 
@@ -223,7 +224,7 @@ def _dropout(
 ) -> Any:
     """Nothing, but while a model is trained."""
     if training_mode is not None and np.any(public("Dropout", "training_mode", training_mode)):
-        raise UnsupportedError("Dropout in training mode draws at random; export the model for inference")
+        raise UnsupportedError(f"Dropout in training mode: {REMEDIES['random'].for_models}")
     if set(old) - {"ratio"}:
         raise TypeError(f"unknown attributes {', '.join(old)}")
     return x, np.ones(np.shape(x), np.bool_)

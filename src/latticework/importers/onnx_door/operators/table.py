@@ -1,4 +1,4 @@
-"""All operators of ONNX files that have a meaning here, and what to do instead of some that have none."""
+"""All operators of ONNX files that have a meaning here."""
 
 from __future__ import annotations
 
@@ -28,17 +28,8 @@ from latticework.importers.onnx_door.operators import (
     shaping,
     windows,
 )
+from latticework.importers.onnx_door.refused_operators import REMEDIES
 from latticework.importers.onnx_door.written_softmax import CONVERTERS as WRITTEN
-
-_CUT = "cut the graph before it with outputs=[...], and do it after decryption"
-_RANDOM = "export the model for inference, without what draws at random"
-_STRINGS = "work on texts before encryption"
-REMEDIES = {
-    **dict.fromkeys(("Hardmax", "Unique", "NonMaxSuppression"), _CUT),
-    **dict.fromkeys(("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike"), _RANDOM),
-    **dict.fromkeys(("Multinomial", "Bernoulli"), _RANDOM),
-    **dict.fromkeys(("StringNormalizer", "TfIdfVectorizer", "StringConcat", "StringSplit", "RegexFullMatch"), _STRINGS),
-}  # fmt: skip
 
 
 def _counted(converter: Converter) -> Converter:

@@ -18,7 +18,7 @@ from latticework.importers.torch_door.operators import (
     resizing,
     shaping,
 )
-from latticework.importers.torch_door.operators.remedies import REMEDIES
+from latticework.importers.torch_door.operators.refused_overloads import REMEDIES
 
 _FAMILIES = (
     arithmetic, functions, linear, convolution, activations, attention, normalisation, shaping, joining, resizing,

@@ -11,6 +11,7 @@ from latticework.importers.meanings import activations as meant
 from latticework.importers.meanings.arithmetic import clamp
 from latticework.importers.meanings.functions import MEANINGS
 from latticework.importers.torch_door.operators.table import converted, each
+from latticework.words.remedies import REMEDIES
 
 
 def _elu(x: Any, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Any:
@@ -37,13 +38,14 @@ def _threshold(x: Any, threshold: float, value: float) -> Any:
     if value == 0:
         return meant.thresholded_relu(x, threshold)
     raise UnsupportedError(
-        f"threshold: it jumps from {value:g} to {threshold:g}, and no polynomial follows a step; train with both equal"
+        f"threshold: it jumps from {value:g} to {threshold:g}; train with both equal, or write it in a program: "
+        f"{REMEDIES['comparison'].for_programs}"
     )
 
 
 def _rrelu(x: Any, lower: float = 0.125, upper: float = 1 / 3, training: bool = False, generator: Any = None) -> Any:
     if training:
-        raise UnsupportedError("rrelu: its slope is random in training; call module.eval() before exporting")
+        raise UnsupportedError(f"rrelu: {REMEDIES['random'].for_models}")
     return meant.leaky_relu(x, (lower + upper) / 2)
 
 

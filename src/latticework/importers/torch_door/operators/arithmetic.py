@@ -11,6 +11,7 @@ from latticework.importers.converters import Meaning
 from latticework.importers.meanings import arithmetic as meant
 from latticework.importers.meanings.values import is_secret
 from latticework.importers.torch_door.operators.table import each
+from latticework.words.remedies import REMEDIES
 
 _PUBLIC = "the condition is public"
 _COMPARED = "of public numbers, as those of a loop"
@@ -32,9 +33,8 @@ def _compared(compare: np.ufunc) -> Meaning:
     def compared(x: Any, other: Any) -> Any:
         if is_secret(x, other):
             raise UnsupportedError(
-                f"{compare.__name__} of secrets is a step, which no polynomial follows: use lw.greater(a, b, gap=...) "
-                "in a program, or compare after decryption. In a program of core operators it may be a part of an "
-                "activation that was taken apart: export it without run_decompositions()"
+                f"{compare.__name__} of secrets: {REMEDIES['comparison'].for_models}; where "
+                f"{REMEDIES['taken apart'].why}, {REMEDIES['taken apart'].outside}"
             )
         return compare(x, other)
 

@@ -11,6 +11,7 @@ from latticework.importers.meanings import convolution as meant
 from latticework.importers.meanings import pooling
 from latticework.importers.pools import PRICE
 from latticework.importers.torch_door.operators.table import each, pairs
+from latticework.words.remedies import REMEDIES
 
 _AXES = "along one axis or two"
 _VALUES = "the values; where they were is a comparison"
@@ -67,7 +68,7 @@ def _average_of_channels(x: Any, kernel_size: Any, stride: Any = (), padding: An
     along = [axis for axis, size in enumerate(kernel_size) if size != 1]
     borders = [n for n, size in zip(_three(padding), kernel_size, strict=True) if size == 1]
     if len(along) != 1 or any(step != 1 for step in _three(stride or kernel_size)) or any(borders):
-        raise UnsupportedError(f"windows {kernel_size} along three axes; pools slide along one axis or two")
+        raise UnsupportedError(f"windows {kernel_size} along three axes; {REMEDIES['three axes'].for_models}")
     axis = len(x.shape) - 3 + along[0]
     moved = np.moveaxis(x, axis, -1)
     found = _average(moved, [kernel_size[along[0]]], [1], [_three(padding)[along[0]]], *options)
@@ -93,7 +94,7 @@ def _largest_alone(*args: Any) -> Any:
 def _window(kernel: Any, stride: Any, padding: Any, rank: int) -> tuple[list[int], Any, Any]:
     axes = len(kernel)
     if axes > 2 or axes >= rank:
-        raise UnsupportedError(f"windows {kernel} in an array of {rank} axes; pools slide along one axis or two")
+        raise UnsupportedError(f"windows {kernel} in an array of {rank} axes; {REMEDIES['three axes'].for_models}")
     return list(kernel), stride or None, pairs(padding, axes)
 
 

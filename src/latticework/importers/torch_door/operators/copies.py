@@ -9,6 +9,7 @@ import numpy as np
 from latticework.errors import UnsupportedError
 from latticework.importers.meanings.values import values
 from latticework.importers.torch_door.operators.table import converted, each
+from latticework.words.remedies import REMEDIES
 
 
 def _same(x: Any, *, memory_format: Any = None) -> Any:
@@ -28,7 +29,7 @@ def _like(x: Any, other: Any, *unused: Any, memory_format: Any = None) -> Any:
 
 def _dropout(x: Any, p: float, train: bool) -> Any:
     if train and p > 0:
-        raise UnsupportedError("dropout draws random numbers in training; call module.eval() before exporting")
+        raise UnsupportedError(f"dropout: {REMEDIES['random'].for_models}")
     return x
 
 

@@ -11,6 +11,7 @@ from latticework.errors import UnsupportedError
 from latticework.importers.meanings import recurrent as meant
 from latticework.importers.meanings.functions import MEANINGS
 from latticework.importers.torch_door.operators.table import each
+from latticework.words.remedies import REMEDIES
 
 
 def _layers(meaning: Callable[..., Any], **chosen: Any) -> Callable[..., Any]:
@@ -21,7 +22,7 @@ def _layers(meaning: Callable[..., Any], **chosen: Any) -> Callable[..., Any]:
         bidirectional: bool, batch_first: bool,
     ) -> Any:  # fmt: skip
         if train and dropout > 0:
-            raise UnsupportedError("dropout between layers is of training; call module.eval() before exporting")
+            raise UnsupportedError(f"dropout between layers: {REMEDIES['random'].for_models}")
         given = tuple(hx) if isinstance(hx, list) else hx
         options = {"has_biases": has_biases, "num_layers": num_layers, "bidirectional": bidirectional}
         return meaning(x, given, params, **options, batch_first=batch_first, **chosen)

@@ -9,6 +9,7 @@ import numpy as np
 from latticework.errors import UnsupportedError
 from latticework.importers.converters import Converter, Meaning
 from latticework.importers.meanings.values import is_secret
+from latticework.words.remedies import REMEDIES
 
 
 def each(names: str, meaning: Meaning, note: str = "") -> list[Converter]:
@@ -23,10 +24,7 @@ def converted(x: Any, dtype: Any) -> Any:
     if not is_secret(x):
         return np.asarray(x).astype(dtype)
     if np.dtype(dtype).kind != "f":
-        raise UnsupportedError(
-            f"a secret as {np.dtype(dtype)}: rounding is a step at every whole number, which no polynomial follows; "
-            "keep real numbers, and round after decryption"
-        )
+        raise UnsupportedError(f"a secret as {np.dtype(dtype)}: {REMEDIES['rounding'].for_models}")
     return x
 
 

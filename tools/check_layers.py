@@ -138,7 +138,7 @@ SEAMS = {  # what backend/* may see besides
         "thread_pool",
         "timed_kernels",
     )
-} | {f"backend/gpu/{name}" for name in ("driver.h", "phase.hpp", "host_kernel.hpp")}
+} | {"backend/kernels.def", *(f"backend/gpu/{name}" for name in ("driver.h", "phase.hpp", "host_kernel.hpp"))}
 # what backend may see of backend/*
 ENTRY = re.compile(r"backend/([^/]+/backend|gpu/host_kernels|gpu/plugin|sim/simulator)\.hpp")
 TO_BINDINGS = {  # the same of them

@@ -1,5 +1,5 @@
 // The canonical embedding on the host, for backends that have no faster one: contracts of embed and unembed in
-// backend/kernels.hpp.
+// backend/kernels.def.
 #pragma once
 
 #include <complex>

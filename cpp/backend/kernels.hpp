@@ -1,4 +1,5 @@
 // The limb-level seam: every arithmetic step of the core is one of these functions, and a backend is a table of them.
+// This is what they work on; they themselves are in kernels.def.
 //
 // Contract common to all entries: batched over polys x limbs. Rows and scratch are memory of the device, read and
 // written in the order of the queue, maybe after the call has returned. All else is memory of the host: what is
@@ -129,89 +130,10 @@ struct DiagonalTerm {
 
 class Queue;  // the ring's tables and threads, see device.hpp
 
+/// A function for each line of kernels.def, which has their contracts.
 struct Kernels {
-  // Negacyclic transforms. Position j of the NTT holds the value at psi^(2*bitrev(j)+1).
-  void (*ntt)(Queue& q, Rows out, ConstRows x) noexcept;
-  void (*intt)(Queue& q, Rows out, ConstRows x) noexcept;
-
-  void (*copy)(Queue& q, Rows out, ConstRows x) noexcept;
-  void (*zero)(Queue& q, Rows out) noexcept;
-  // X^exponent in the coefficient domain, exponent < 2N.
-  void (*monomial)(Queue& q, Rows out, std::uint64_t exponent) noexcept;
-
-  // Pointwise, modulo each row's limb. An input with polys == 1 is broadcast over out.polys.
-  void (*add)(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;
-  void (*sub)(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;
-  void (*neg)(Queue& q, Rows out, ConstRows a) noexcept;
-  void (*mul)(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;
-  void (*mul_add)(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;  // out += a * b
-  // Products of a0 + a1 X and b0 + b1 X: out (3 polys) = a0 b0, a0 b1 + a1 b0, a1 b1. The operands may be the same
-  // rows; out aliases none.
-  void (*tensor)(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept;
-  // scalars: one canonical integer per limb of out.
-  void (*mul_scalar)(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept;
-  void (*add_scalar)(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept;
-  // out = (a - b) * scalar: the tail of mod_down and rescale.
-  void (*sub_scale)(Queue& q, Rows out, ConstRows a, ConstRows b, std::span<const Word> scalars) noexcept;
-  // out = sum_i a[i] * b[i]; key inner product and plaintext multiply-accumulate. Terms broadcast
-  // like pointwise inputs. No aliasing.
-  void (*dot)(Queue& q, Rows out, std::span<const ConstRows> a, std::span<const ConstRows> b) noexcept;
-
-  // x -> x(X^g) in the NTT domain, g odd and < 2N. No aliasing.
-  void (*automorphism)(Queue& q, Rows out, ConstRows a, std::uint64_t galois_element) noexcept;
-
-  // Base conversion, coefficient domain. in.limbs holds every limb of table.from, in any order (rows of other
-  // limbs are not read); out.limbs == table.to. With
-  // y_j = centred(x * (D/q_j)^-1 mod q_j), v = fma(double(y_j), reciprocal_j, v) for j ascending
-  // from v = 0, u = rint(v): out = sum_j y_j * (D/q_j) - u * D. No aliasing.
-  void (*lift)(Queue& q, Rows out, ConstRows in, const LiftTable& table) noexcept;
-
-  // Fused key switching, limb by limb where the backend can, so that extended digits need not be stored.
-  // `scratch` is memory of the device, of at least as many words as the entry of the same name below asks for. Keys
-  // come in windows of limbs: a call makes those of `out` (views over all source.limbs). The windows of a source follow
-  // each other from limb 0 on, with one scratch, for which the first prepares the digits; no window changes a result.
-  //
-  // out[k] (2 polys over source.limbs) = automorphism_k( sum_d digit_d * keys[k](b, a) + P * rest ). No aliasing.
-  void (*key_switch)(Queue& q, std::span<const Rows> out, const SwitchSource& source, LimbWindow window,
-                     std::span<const KeyRows> keys, std::span<Word> scratch) noexcept;
-  // The inner sums of a linear transform. Baby 0 is P * self (both polys, over the Q limbs of source.limbs), baby k the
-  // result of keys[k - 1]: out[g] (2 polys over source.limbs) = sum over terms of giant g of plain * baby; zero if
-  // there is none. No aliasing.
-  void (*diag_sums)(Queue& q, std::span<const Rows> out, const SwitchSource& source, LimbWindow window, ConstRows self,
-                    std::span<const KeyRows> keys, std::span<const DiagonalTerm> terms,
-                    std::span<Word> scratch) noexcept;
-  // out = (x - ntt(lift(removed))) * inverse. x and out have the same limbs, which are table.to, in NTT form; removed
-  // has those of table.from, in coefficient form. inverse: one canonical integer per limb. out may alias x.
-  void (*mod_down)(Queue& q, Rows out, ConstRows x, ConstRows removed, const LiftTable& table,
-                   std::span<const Word> inverse, std::span<Word> scratch) noexcept;
-  // Words of scratch that these calls use.
-  std::size_t (*key_switch_scratch)(Queue& q, const SwitchSource& source, std::size_t num_keys) noexcept;
-  std::size_t (*diag_sums_scratch)(Queue& q, const SwitchSource& source, std::size_t num_keys,
-                                   std::size_t num_giants) noexcept;
-  std::size_t (*mod_down_scratch)(Queue& q, std::uint32_t polys, const LiftTable& table) noexcept;
-
-  // Signed integers of magnitude < 2^62 to residues (coefficient domain), one poly.
-  void (*import_signed)(Queue& q, Rows out, std::span<const std::int64_t> coefficients) noexcept;
-  // The same of integers that are on the device, in whichever width.
-  void (*import_integers)(Queue& q, Rows out, const IntegerRow& in) noexcept;
-  // ntt of those; of mirrored ones in half the work, where the backend can.
-  void (*ntt_integers)(Queue& q, Rows out, const IntegerRow& in) noexcept;
-  // The only ways in and out of the backend's encoding. import returns false if a residue is not < q.
-  bool (*import_residues)(Queue& q, Rows out, const PackedRows& canonical) noexcept;
-  void (*export_residues)(Queue& q, const PackedRowsOut& canonical, ConstRows in) noexcept;
-  // Uniform residues by the position-indexed expansion of UniformStream (see ring/uniform.hpp), one poly.
-  void (*expand_uniform)(Queue& q, Rows out, const UniformStream& stream) noexcept;
-  // Both halves of a seeded value, one poly each of the same limbs: what import_residues makes of `canonical`, and what
-  // expand_uniform makes of the stream. Together they take less time than one after the other.
-  bool (*import_seeded)(Queue& q, Rows stored, Rows expanded, const PackedRows& canonical,
-                        const UniformStream& stream) noexcept;
-
-  // Canonical embedding on n slots (n a power of two <= N/2), natural slot order, in place:
-  // slot j is the value at zeta_(4n)^(5^j). embed: n packed coefficients -> slots;
-  // unembed: slots -> coefficients (includes 1/n), where word i packs coefficient i (real part)
-  // and i + n (imaginary part) of the degree-2n subring. A fixed graph of float64 operations.
-  void (*embed)(Queue& q, std::span<std::complex<double>> values) noexcept;
-  void (*unembed)(Queue& q, std::span<std::complex<double>> values) noexcept;
+#define LW_KERNEL(result, name, parameters) result(*name) parameters noexcept;
+#include "backend/kernels.def"
 };
 
 }  // namespace lw

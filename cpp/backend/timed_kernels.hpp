@@ -43,38 +43,10 @@ template <const Kernels& table>
 struct TimedTable {
   static constexpr Kernels make() noexcept {
     Kernels timed = table;  // the sizes of scratch as they are
-#define LW_TIMED(entry) \
-  timed.entry = TimedKernel<table, &Kernels::entry, TimedKernelName{#entry}, decltype(Kernels::entry)>::call
-    LW_TIMED(ntt);
-    LW_TIMED(intt);
-    LW_TIMED(copy);
-    LW_TIMED(zero);
-    LW_TIMED(monomial);
-    LW_TIMED(add);
-    LW_TIMED(sub);
-    LW_TIMED(neg);
-    LW_TIMED(mul);
-    LW_TIMED(mul_add);
-    LW_TIMED(tensor);
-    LW_TIMED(mul_scalar);
-    LW_TIMED(add_scalar);
-    LW_TIMED(sub_scale);
-    LW_TIMED(dot);
-    LW_TIMED(automorphism);
-    LW_TIMED(lift);
-    LW_TIMED(key_switch);
-    LW_TIMED(diag_sums);
-    LW_TIMED(mod_down);
-    LW_TIMED(import_signed);
-    LW_TIMED(import_integers);
-    LW_TIMED(ntt_integers);
-    LW_TIMED(import_residues);
-    LW_TIMED(export_residues);
-    LW_TIMED(expand_uniform);
-    LW_TIMED(import_seeded);
-    LW_TIMED(embed);
-    LW_TIMED(unembed);
-#undef LW_TIMED
+#define LW_SCRATCH(kernel, parameters)
+#define LW_KERNEL(result, name, parameters) \
+  timed.name = TimedKernel<table, &Kernels::name, TimedKernelName{#name}, decltype(Kernels::name)>::call;
+#include "backend/kernels.def"
     return timed;
   }
   static constexpr Kernels kKernels = make();

@@ -222,17 +222,27 @@ Result run_mod_down(const Ring& ring, const ResidueArray& x, const ResidueArray&
   return store(ring, value);
 }
 
+void bind_key_switch(nb::class_<Ring>& ring) {
+  ring.def("key_switch", &run_key_switch, "x"_a, "rest"_a.none(), "digits"_a, "p_limbs"_a, "q_limbs"_a, "keys"_a,
+           "extended"_a = false, "window"_a = 0,
+           "A key is (b, a, limbs, digit_poly, galois_element); window: target limbs a call of the kernel, 0: all.");
+}
+void bind_diag_sums(nb::class_<Ring>& ring) {
+  ring.def("diag_sums", &run_diag_sums, "operand"_a, "digits"_a, "p_limbs"_a, "q_limbs"_a, "keys"_a, "terms"_a,
+           "num_giants"_a, "extended"_a = false, "window"_a = 0, "A term is (baby, giant, plain).");
+}
+void bind_mod_down(nb::class_<Ring>& ring) {
+  ring.def("mod_down", &run_mod_down, "x"_a, "removed"_a, "inverse"_a, "from_limbs"_a, "to_limbs"_a,
+           "x in NTT form, removed in coefficient form.");
+}
+
 }  // namespace
 
 void bind_fused_kernels(nb::class_<Ring>& ring) {
-  ring.def_prop_ro("threads", [](const Ring& self) { return self.backend().threads(); })
-      .def("key_switch", &run_key_switch, "x"_a, "rest"_a.none(), "digits"_a, "p_limbs"_a, "q_limbs"_a, "keys"_a,
-           "extended"_a = false, "window"_a = 0,
-           "A key is (b, a, limbs, digit_poly, galois_element); window: target limbs a call of the kernel, 0: all.")
-      .def("diag_sums", &run_diag_sums, "operand"_a, "digits"_a, "p_limbs"_a, "q_limbs"_a, "keys"_a, "terms"_a,
-           "num_giants"_a, "extended"_a = false, "window"_a = 0, "A term is (baby, giant, plain).")
-      .def("mod_down", &run_mod_down, "x"_a, "removed"_a, "inverse"_a, "from_limbs"_a, "to_limbs"_a,
-           "x in NTT form, removed in coefficient form.");
+  ring.def_prop_ro("threads", [](const Ring& self) { return self.backend().threads(); });
+#define LW_SCRATCH(kernel, parameters)
+#define LW_SWITCH(result, name, parameters) bind_##name(ring);
+#include "backend/kernels.def"
 }
 
 }  // namespace lw

@@ -77,52 +77,60 @@ Operands::Operands(const Ring& r, LimbList from, LimbList target, std::uint32_t 
 
 using Step = void (*)(const Kernels&, Queue&, Operands&);
 
-void embed(const Kernels& k, Queue& q, Operands& o) {
-  o.slots_out = o.slots;  // in place, and not the identity: values must not grow or vanish
-  k.embed(q, o.slots_out);
-}
+/// What a loop does in a turn, for every kernel of the seam.
+struct Loops {
+  using K = const Kernels&;
 
-void unembed(const Kernels& k, Queue& q, Operands& o) {
-  o.slots_out = o.slots;
-  k.unembed(q, o.slots_out);
-}
+  static void ntt(K k, Queue& q, Operands& o) { k.ntt(q, o.out.rows(), o.out.rows()); }
+  static void intt(K k, Queue& q, Operands& o) { k.intt(q, o.out.rows(), o.out.rows()); }
+#define LW_POINTWISE(name, parameters, arguments)                     \
+  static void name(K k, Queue& q, Operands& o) {                      \
+    const Rows out = o.out.rows();                                    \
+    const ConstRows a = o.a[0];                                       \
+    [[maybe_unused]] const ConstRows b = o.b[0];                      \
+    [[maybe_unused]] const std::span<const Word> scalars = o.scalars; \
+    k.name arguments;                                                 \
+  }
+#include "backend/kernels.def"
+  static void dot(K k, Queue& q, Operands& o) { k.dot(q, o.out.rows(), o.a, o.b); }
+  static void automorphism(K k, Queue& q, Operands& o) { k.automorphism(q, o.out.rows(), o.a[0], 5); }
+  static void lift(K k, Queue& q, Operands& o) { k.lift(q, o.out.rows(), o.a[0], o.ring.lift_table(o.limbs, o.to)); }
+  static void import_signed(K k, Queue& q, Operands& o) { k.import_signed(q, o.out.rows(), o.integers); }
+  static void import_residues(K k, Queue& q, Operands& o) {
+    static_cast<void>(k.import_residues(q, o.out.rows(), {o.packed.data(), o.offsets, o.widths}));
+  }
+  static void export_residues(K k, Queue& q, Operands& o) {
+    k.export_residues(q, {o.packed.data(), o.offsets, o.widths}, o.a[0]);
+  }
+  static void expand_uniform(K k, Queue& q, Operands& o) { k.expand_uniform(q, o.out.rows(), {kSeed, 0, 1, 0}); }
+  static void import_seeded(K k, Queue& q, Operands& o) {
+    static_cast<void>(
+        k.import_seeded(q, o.out.rows(), o.left[0].rows(), {o.packed.data(), o.offsets, o.widths}, {kSeed, 0, 1, 0}));
+  }
+  static void embed(K k, Queue& q, Operands& o) {
+    o.slots_out = o.slots;  // in place, and not the identity: values must not grow or vanish
+    k.embed(q, o.slots_out);
+  }
+  static void unembed(K k, Queue& q, Operands& o) {
+    o.slots_out = o.slots;
+    k.unembed(q, o.slots_out);
+  }
 
-void lift(const Kernels& k, Queue& q, Operands& o) {
-  k.lift(q, o.out.rows(), o.a[0], o.ring.lift_table(o.limbs, o.to));
-}
+  // Not timed by themselves.
+  static constexpr Step copy = nullptr, zero = nullptr, monomial = nullptr, tensor = nullptr, key_switch = nullptr,
+                        diag_sums = nullptr, mod_down = nullptr, import_integers = nullptr, ntt_integers = nullptr;
+};
 
 const std::map<std::string, Step>& steps() {
-  using K = const Kernels&;
-  static const std::map<std::string, Step> table = {
-      {"ntt", [](K k, Queue& q, Operands& o) { k.ntt(q, o.out.rows(), o.out.rows()); }},
-      {"intt", [](K k, Queue& q, Operands& o) { k.intt(q, o.out.rows(), o.out.rows()); }},
-      {"add", [](K k, Queue& q, Operands& o) { k.add(q, o.out.rows(), o.a[0], o.b[0]); }},
-      {"sub", [](K k, Queue& q, Operands& o) { k.sub(q, o.out.rows(), o.a[0], o.b[0]); }},
-      {"neg", [](K k, Queue& q, Operands& o) { k.neg(q, o.out.rows(), o.a[0]); }},
-      {"mul", [](K k, Queue& q, Operands& o) { k.mul(q, o.out.rows(), o.a[0], o.b[0]); }},
-      {"mul_add", [](K k, Queue& q, Operands& o) { k.mul_add(q, o.out.rows(), o.a[0], o.b[0]); }},
-      {"mul_scalar", [](K k, Queue& q, Operands& o) { k.mul_scalar(q, o.out.rows(), o.a[0], o.scalars); }},
-      {"add_scalar", [](K k, Queue& q, Operands& o) { k.add_scalar(q, o.out.rows(), o.a[0], o.scalars); }},
-      {"sub_scale", [](K k, Queue& q, Operands& o) { k.sub_scale(q, o.out.rows(), o.a[0], o.b[0], o.scalars); }},
-      {"dot", [](K k, Queue& q, Operands& o) { k.dot(q, o.out.rows(), o.a, o.b); }},
-      {"automorphism", [](K k, Queue& q, Operands& o) { k.automorphism(q, o.out.rows(), o.a[0], 5); }},
-      {"lift", &lift},
-      {"import_signed", [](K k, Queue& q, Operands& o) { k.import_signed(q, o.out.rows(), o.integers); }},
-      {"import_residues",
-       [](K k, Queue& q, Operands& o) {
-         static_cast<void>(k.import_residues(q, o.out.rows(), {o.packed.data(), o.offsets, o.widths}));
-       }},
-      {"export_residues",
-       [](K k, Queue& q, Operands& o) { k.export_residues(q, {o.packed.data(), o.offsets, o.widths}, o.a[0]); }},
-      {"expand_uniform", [](K k, Queue& q, Operands& o) { k.expand_uniform(q, o.out.rows(), {kSeed, 0, 1, 0}); }},
-      {"import_seeded",
-       [](K k, Queue& q, Operands& o) {
-         static_cast<void>(k.import_seeded(q, o.out.rows(), o.left[0].rows(), {o.packed.data(), o.offsets, o.widths},
-                                           {kSeed, 0, 1, 0}));
-       }},
-      {"embed", &embed},
-      {"unembed", &unembed},
-  };
+  static const std::map<std::string, Step> table = [] {
+    std::map<std::string, Step> all = {
+#define LW_SCRATCH(kernel, parameters)
+#define LW_KERNEL(result, name, parameters) {#name, Loops::name},
+#include "backend/kernels.def"
+    };
+    std::erase_if(all, [](const auto& entry) { return entry.second == nullptr; });
+    return all;
+  }();
   return table;
 }
 

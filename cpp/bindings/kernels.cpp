@@ -95,14 +95,15 @@ Result with_scalars(const Ring& ring, const ResidueArray& a, const std::vector<W
                  [&](Queue& queue, Rows out) { (ring.kernels().*kKernel)(queue, out, x.rows(), scalars); });
 }
 
-Result mul_add(const Ring& ring, const ResidueArray& sum, const ResidueArray& a, const ResidueArray& b,
-               const LimbList& limbs) {
+template <auto kKernel>
+Result accumulate(const Ring& ring, const ResidueArray& sum, const ResidueArray& a, const ResidueArray& b,
+                  const LimbList& limbs) {
   PolyRows out = load(ring, sum, limbs);
   const PolyRows x = load(ring, a, limbs), y = load(ring, b, limbs);
-  require(joint_polys({&out, &x, &y}) == out.polys(), ErrorKind::kShape, "mul_add: the sum has fewer polys than a * b");
+  require(joint_polys({&out, &x, &y}) == out.polys(), ErrorKind::kShape, "the sum has fewer polys than a * b");
   {
     const nb::gil_scoped_release release;
-    ring.kernels().mul_add(ring.queue(), out.rows(), x.rows(), y.rows());
+    (ring.kernels().*kKernel)(ring.queue(), out.rows(), x.rows(), y.rows());
   }
   return store(ring, out);
 }
@@ -115,12 +116,13 @@ Result tensor(const Ring& ring, const ResidueArray& a, const ResidueArray& b, co
   });
 }
 
-Result sub_scale(const Ring& ring, const ResidueArray& a, const ResidueArray& b, const std::vector<Word>& scalars,
-                 const LimbList& limbs) {
+template <auto kKernel>
+Result both_with_scalars(const Ring& ring, const ResidueArray& a, const ResidueArray& b,
+                         const std::vector<Word>& scalars, const LimbList& limbs) {
   const PolyRows x = load(ring, a, limbs), y = load(ring, b, limbs);
   check_scalars(ring, limbs, scalars);
   return compute(ring, limbs, joint_polys({&x, &y}),
-                 [&](Queue& queue, Rows out) { ring.kernels().sub_scale(queue, out, x.rows(), y.rows(), scalars); });
+                 [&](Queue& queue, Rows out) { (ring.kernels().*kKernel)(queue, out, x.rows(), y.rows(), scalars); });
 }
 
 Result run_dot(const Ring& ring, const std::vector<ResidueArray>& a, const std::vector<ResidueArray>& b,
@@ -269,6 +271,42 @@ std::pair<double, double> cos_sin(std::uint64_t k, std::uint64_t m) {
   return {result.cos, result.sin};
 }
 
+using RingClass = nb::class_<Ring>;
+
+void bind_ntt(RingClass& ring) { ring.def("ntt", &unary<&Kernels::ntt>, "a"_a, "limbs"_a, "in_place"_a = false); }
+void bind_intt(RingClass& ring) { ring.def("intt", &unary<&Kernels::intt>, "a"_a, "limbs"_a, "in_place"_a = false); }
+void bind_copy(RingClass& ring) { ring.def("copy", &unary<&Kernels::copy>, "a"_a, "limbs"_a, "in_place"_a = false); }
+void bind_zero(RingClass& ring) { ring.def("zero", &zero, "limbs"_a, "polys"_a); }
+void bind_monomial(RingClass& ring) { ring.def("monomial", &monomial, "exponent"_a, "limbs"_a); }
+void bind_tensor(RingClass& ring) { ring.def("tensor", &tensor, "a"_a, "b"_a, "limbs"_a); }
+void bind_dot(RingClass& ring) { ring.def("dot", &run_dot, "a"_a, "b"_a, "limbs"_a); }
+void bind_automorphism(RingClass& ring) {
+  ring.def("automorphism", &automorphism, "a"_a, "galois_element"_a, "limbs"_a);
+}
+void bind_lift(RingClass& ring) { ring.def("lift", &run_lift, "a"_a, "from_limbs"_a, "to_limbs"_a); }
+void bind_import_signed(RingClass& ring) { ring.def("import_signed", &import_signed, "coefficients"_a, "limbs"_a); }
+void bind_import_integers(RingClass& ring) {
+  ring.def("import_integers", &of_integers<&Kernels::import_integers>, "coefficients"_a, "limbs"_a);
+}
+void bind_ntt_integers(RingClass& ring) {
+  ring.def("ntt_integers", &of_integers<&Kernels::ntt_integers>, "coefficients"_a, "limbs"_a);
+}
+void bind_import_residues(RingClass& ring) {
+  ring.def("import_residues", &import_residues, "data"_a, "widths"_a, "limbs"_a, "polys"_a);
+}
+void bind_export_residues(RingClass& ring) {
+  ring.def("export_residues", &export_residues, "a"_a, "widths"_a, "limbs"_a);
+}
+void bind_expand_uniform(RingClass& ring) {
+  ring.def("expand_uniform", &expand_uniform, "seed"_a, "domain"_a, "object"_a, "digit"_a, "limbs"_a);
+}
+void bind_import_seeded(RingClass& ring) {
+  ring.def("import_seeded", &import_seeded, "data"_a, "widths"_a, "limbs"_a, "seed"_a, "domain"_a, "object"_a,
+           "digit"_a);
+}
+void bind_embed(RingClass& ring) { ring.def("embed", &transform_slots<&Kernels::embed>, "coefficients"_a); }
+void bind_unembed(RingClass& ring) { ring.def("unembed", &transform_slots<&Kernels::unembed>, "slots"_a); }
+
 void bind_primes(nb::module_& m) {
   m.def("is_prime", &is_prime, "n"_a, "Whether an integer below 2^64 is prime; exact.");
   m.def("primes_near", &primes_near, "target"_a, "two_n"_a, "count"_a,
@@ -320,34 +358,16 @@ void bind_kernels(nb::module_& m) {
           },
           "times"_a, "Get memory for a row and give it back, so many times: to be timed.")
       .def_prop_ro("live_bytes", [](const Ring& ring) { return ring.device().live_bytes(); })
-      .def_prop_ro("peak_bytes", [](const Ring& ring) { return ring.device().peak_bytes(); })
-      .def("ntt", &unary<&Kernels::ntt>, "a"_a, "limbs"_a, "in_place"_a = false)
-      .def("intt", &unary<&Kernels::intt>, "a"_a, "limbs"_a, "in_place"_a = false)
-      .def("copy", &unary<&Kernels::copy>, "a"_a, "limbs"_a, "in_place"_a = false)
-      .def("zero", &zero, "limbs"_a, "polys"_a)
-      .def("monomial", &monomial, "exponent"_a, "limbs"_a)
-      .def("add", &binary<&Kernels::add>, "a"_a, "b"_a, "limbs"_a)
-      .def("sub", &binary<&Kernels::sub>, "a"_a, "b"_a, "limbs"_a)
-      .def("neg", &unary<&Kernels::neg>, "a"_a, "limbs"_a, "in_place"_a = false)
-      .def("mul", &binary<&Kernels::mul>, "a"_a, "b"_a, "limbs"_a)
-      .def("mul_add", &mul_add, "sum"_a, "a"_a, "b"_a, "limbs"_a)
-      .def("tensor", &tensor, "a"_a, "b"_a, "limbs"_a)
-      .def("mul_scalar", &with_scalars<&Kernels::mul_scalar>, "a"_a, "scalars"_a, "limbs"_a)
-      .def("add_scalar", &with_scalars<&Kernels::add_scalar>, "a"_a, "scalars"_a, "limbs"_a)
-      .def("sub_scale", &sub_scale, "a"_a, "b"_a, "scalars"_a, "limbs"_a)
-      .def("dot", &run_dot, "a"_a, "b"_a, "limbs"_a)
-      .def("automorphism", &automorphism, "a"_a, "galois_element"_a, "limbs"_a)
-      .def("lift", &run_lift, "a"_a, "from_limbs"_a, "to_limbs"_a)
-      .def("import_signed", &import_signed, "coefficients"_a, "limbs"_a)
-      .def("import_integers", &of_integers<&Kernels::import_integers>, "coefficients"_a, "limbs"_a)
-      .def("ntt_integers", &of_integers<&Kernels::ntt_integers>, "coefficients"_a, "limbs"_a)
-      .def("import_residues", &import_residues, "data"_a, "widths"_a, "limbs"_a, "polys"_a)
-      .def("export_residues", &export_residues, "a"_a, "widths"_a, "limbs"_a)
-      .def("expand_uniform", &expand_uniform, "seed"_a, "domain"_a, "object"_a, "digit"_a, "limbs"_a)
-      .def("import_seeded", &import_seeded, "data"_a, "widths"_a, "limbs"_a, "seed"_a, "domain"_a, "object"_a,
-           "digit"_a)
-      .def("embed", &transform_slots<&Kernels::embed>, "coefficients"_a)
-      .def("unembed", &transform_slots<&Kernels::unembed>, "slots"_a);
+      .def_prop_ro("peak_bytes", [](const Ring& ring) { return ring.device().peak_bytes(); });
+#define LW_KERNEL(result, name, parameters) bind_##name(ring);
+#define LW_SWITCH(result, name, parameters)
+#define LW_UNARY(name) ring.def(#name, &unary<&Kernels::name>, "a"_a, "limbs"_a, "in_place"_a = false);
+#define LW_BINARY(name) ring.def(#name, &binary<&Kernels::name>, "a"_a, "b"_a, "limbs"_a);
+#define LW_ACCUMULATE(name) ring.def(#name, &accumulate<&Kernels::name>, "sum"_a, "a"_a, "b"_a, "limbs"_a);
+#define LW_SCALAR(name) ring.def(#name, &with_scalars<&Kernels::name>, "a"_a, "scalars"_a, "limbs"_a);
+#define LW_BINARY_SCALAR(name) \
+  ring.def(#name, &both_with_scalars<&Kernels::name>, "a"_a, "b"_a, "scalars"_a, "limbs"_a);
+#include "backend/kernels.def"
   bind_fused_kernels(ring);
 }
 

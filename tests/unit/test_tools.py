@@ -295,3 +295,9 @@ def test_stub_has_the_names_and_parameters_of_the_extension():
     stub = {name: value for name, value in stub_signatures().items() if not name.endswith("__eq__")}
     assert stub == real
     assert inspect.getdoc(_core)
+
+
+def test_stub_has_the_kernels_that_are_listed_as_the_extension_takes_them():
+    tool = runpy.run_path(str(ROOT / "tools" / "write_kernel_stub.py"))
+    assert {"ntt", "sub_scale", "key_switch", "unembed"} < set(tool["kernels"]()) < set(vars(_core.Ring))
+    assert tool["written"](STUB.read_text()) == STUB.read_text()

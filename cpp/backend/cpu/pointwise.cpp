@@ -21,8 +21,21 @@ void for_each(Queue& q, const Rows& out, const Body& body) noexcept {
   });
 }
 
-double centred_scalar(const CpuQueue& queue, const Rows& out, std::size_t j, std::span<const Word> scalars) noexcept {
-  return static_cast<double>(queue.moduli[out.limbs[j]].centred(scalars[j]));
+/// What a row kernel gets of an operand: a row, or a centred scalar.
+const Word* operand_of(const CpuQueue&, std::uint16_t, const ConstRows& a, std::size_t poly, std::size_t j) noexcept {
+  return operand_row(a, poly, j);
+}
+double operand_of(const CpuQueue& queue, std::uint16_t limb, std::span<const Word> scalars, std::size_t,
+                  std::size_t j) noexcept {
+  return static_cast<double>(queue.moduli[limb].centred(scalars[j]));
+}
+
+/// A row kernel on every row.
+template <auto kRow, class... Operands>
+void by_rows(Queue& q, const Rows& out, const Operands&... operands) noexcept {
+  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime& p) {
+    (queue.row.*kRow)(to, operand_of(queue, out.limbs[j], operands, poly, j)..., queue.degree, p);
+  });
 }
 
 /// The integers that a row holds, each at its place, and zeros between them: all N of them, or N / 2 of mirrored ones.
@@ -74,35 +87,9 @@ void monomial(Queue& q, Rows out, std::uint64_t exponent) noexcept {
   }
 }
 
-void add(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
-  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime& p) {
-    queue.row.add(to, operand_row(a, poly, j), operand_row(b, poly, j), queue.degree, p);
-  });
-}
-
-void sub(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
-  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime& p) {
-    queue.row.sub(to, operand_row(a, poly, j), operand_row(b, poly, j), queue.degree, p);
-  });
-}
-
-void neg(Queue& q, Rows out, ConstRows a) noexcept {
-  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime&) {
-    queue.row.neg(to, operand_row(a, poly, j), queue.degree);
-  });
-}
-
-void mul(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
-  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime& p) {
-    queue.row.mul(to, operand_row(a, poly, j), operand_row(b, poly, j), queue.degree, p);
-  });
-}
-
-void mul_add(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
-  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime& p) {
-    queue.row.mul_add(to, operand_row(a, poly, j), operand_row(b, poly, j), queue.degree, p);
-  });
-}
+#define LW_POINTWISE(name, parameters, arguments) \
+  void name parameters noexcept { by_rows<&RowKernels::name> arguments; }
+#include "backend/kernels.def"
 
 /// All of a limb together, so that its rows come from memory once.
 void tensor(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
@@ -120,25 +107,6 @@ void tensor(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
       queue.row.mul_add(middle, a.row(1, j), b.row(0, j), n, p);
     }
     queue.row.mul(out.row(2, j), a.row(1, j), b.row(1, j), n, p);
-  });
-}
-
-void mul_scalar(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept {
-  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime& p) {
-    queue.row.mul_scalar(to, operand_row(a, poly, j), centred_scalar(queue, out, j, scalars), queue.degree, p);
-  });
-}
-
-void add_scalar(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept {
-  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime& p) {
-    queue.row.add_scalar(to, operand_row(a, poly, j), centred_scalar(queue, out, j, scalars), queue.degree, p);
-  });
-}
-
-void sub_scale(Queue& q, Rows out, ConstRows a, ConstRows b, std::span<const Word> scalars) noexcept {
-  for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime& p) {
-    queue.row.sub_scale(to, operand_row(a, poly, j), operand_row(b, poly, j), centred_scalar(queue, out, j, scalars),
-                        queue.degree, p);
   });
 }
 

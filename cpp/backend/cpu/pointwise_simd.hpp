@@ -1,4 +1,4 @@
-// Row by row: sums, differences and products. Two vectors at a time.
+// Row by row: sums, differences and products, named as in backend/kernels.def. Two vectors at a time.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ void sub(Word* out, const Word* a, const Word* b, std::size_t n, const Prime& p)
 }
 
 template <class V>
-void neg(Word* out, const Word* a, std::size_t n) noexcept {
+void neg(Word* out, const Word* a, std::size_t n, const Prime&) noexcept {
   map<V>(out, n, [&](std::size_t i) { return V::neg(V::load(a + i)); });
 }
 

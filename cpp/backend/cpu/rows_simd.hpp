@@ -14,41 +14,24 @@ namespace lw::cpu {
 namespace {
 
 template <class V, template <NttRanges> class Tail, const auto& kRanges>
+struct RowTransforms {
+  static void ntt(Word* out, const Word* x, const NttTable& table) noexcept {
+    with_ranges<V, Tail, kRanges>(table, [&](const auto& transform) noexcept { transform.forward(out, x); });
+  }
+  static void intt(Word* out, const Word* x, const NttTable& table) noexcept {
+    with_ranges<V, Tail, kRanges>(table, [&](const auto& transform) noexcept { transform.inverse(out, x); });
+  }
+  static void ntt_mirrored(Word* out, const Word* x, const NttTable& table) noexcept {
+    with_ranges<V, Tail, kRanges>(table, [&](const auto& transform) noexcept { transform.forward_mirrored(out, x); });
+  }
+};
+
+template <class V, template <NttRanges> class Tail, const auto& kRanges>
 constexpr RowKernels row_kernels_of() noexcept {
   return {
-      .ntt =
-          [](Word* out, const Word* x, const NttTable& table) noexcept {
-            with_ranges<V, Tail, kRanges>(table, [&](const auto& transform) noexcept { transform.forward(out, x); });
-          },
-      .intt =
-          [](Word* out, const Word* x, const NttTable& table) noexcept {
-            with_ranges<V, Tail, kRanges>(table, [&](const auto& transform) noexcept { transform.inverse(out, x); });
-          },
-      .ntt_mirrored =
-          [](Word* out, const Word* x, const NttTable& table) noexcept {
-            with_ranges<V, Tail, kRanges>(table,
-                                          [&](const auto& transform) noexcept { transform.forward_mirrored(out, x); });
-          },
-      .add = add<V>,
-      .sub = sub<V>,
-      .neg = neg<V>,
-      .mul = mul<V>,
-      .mul_add = mul_add<V>,
-      .mul_scalar = mul_scalar<V>,
-      .add_scalar = add_scalar<V>,
-      .sub_scale = sub_scale<V>,
-      .automorphism = automorphism<V>,
-      .split = split<V>,
-      .join = join<V>,
-      .dot = dot<V>,
-      .pair_dot = pair_dot<V>,
-      .import_signed = import_signed<V>,
-      .from_canonical = from_canonical<V>,
-      .to_canonical = to_canonical<V>,
-      .unpack = unpack<V>,
-      .expand = expand<V>,
-      .embed = embed<V>,
-      .unembed = unembed<V>,
+#define LW_ROW_TRANSFORM(name, parameters) .name = RowTransforms<V, Tail, kRanges>::name,
+#define LW_ROW_KERNEL(result, name, parameters) .name = name<V>,
+#include "backend/cpu/row_kernels.def"
   };
 }
 

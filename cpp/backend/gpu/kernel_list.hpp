@@ -51,16 +51,16 @@ struct TilesOf {
 };
 
 using RingKernels = KernelsOf<
-    PointwiseOf<CopyOp>::Kernel, PointwiseOf<AddOp>::Kernel, PointwiseOf<SubOp>::Kernel, PointwiseOf<NegOp>::Kernel,
-    PointwiseOf<MulOp>::Kernel, PointwiseOf<MulAddOp>::Kernel, PointwiseOf<MulScalarOp>::Kernel,
-    PointwiseOf<AddScalarOp>::Kernel, PointwiseOf<SubScaleOp>::Kernel, Monomial, Dot, Tensor, ForwardStage,
-    InverseStage, ForwardLanes, InverseLanes, ForwardCluster, InverseCluster, ForwardColumns, InverseColumns,
-    TilesOf<Radix2>::Forward, TilesOf<Radix2>::Inverse, TilesOf<Radix2>::ForwardAny, TilesOf<Radix2>::InverseAny,
-    TilesOf<Radix4>::Forward, TilesOf<Radix4>::Inverse, TilesOf<Radix4>::ForwardAny, TilesOf<Radix4>::InverseAny,
-    TilesOf<Radix8>::Forward, TilesOf<Radix8>::Inverse, TilesOf<Radix8>::ForwardAny, TilesOf<Radix8>::InverseAny,
-    TilesOf<Radix16>::Forward, TilesOf<Radix16>::Inverse, TilesOf<Radix16>::ForwardAny, TilesOf<Radix16>::InverseAny,
-    NttSubScale, Lift, LiftRows, LiftNttRow, LiftNttSubScale, KeyProduct, GiantSums, ImportSigned, UnpackResidues,
-    PackResidues, ExpandUniform>::List<Automorphism>;
+    PointwiseOf<CopyOp>::Kernel,
+#define LW_POINTWISE(name, parameters, arguments) PointwiseOf<operations::name>::Kernel,
+#include "backend/kernels.def"
+    Monomial, Dot, Tensor, ForwardStage, InverseStage, ForwardLanes, InverseLanes, ForwardCluster, InverseCluster,
+    ForwardColumns, InverseColumns, TilesOf<Radix2>::Forward, TilesOf<Radix2>::Inverse, TilesOf<Radix2>::ForwardAny,
+    TilesOf<Radix2>::InverseAny, TilesOf<Radix4>::Forward, TilesOf<Radix4>::Inverse, TilesOf<Radix4>::ForwardAny,
+    TilesOf<Radix4>::InverseAny, TilesOf<Radix8>::Forward, TilesOf<Radix8>::Inverse, TilesOf<Radix8>::ForwardAny,
+    TilesOf<Radix8>::InverseAny, TilesOf<Radix16>::Forward, TilesOf<Radix16>::Inverse, TilesOf<Radix16>::ForwardAny,
+    TilesOf<Radix16>::InverseAny, NttSubScale, Lift, LiftRows, LiftNttRow, LiftNttSubScale, KeyProduct, GiantSums,
+    ImportSigned, UnpackResidues, PackResidues, ExpandUniform>::List<Automorphism>;
 
 template <class List, class... More>
 struct AppendedTo;

@@ -19,6 +19,11 @@ void apply(Queue& q, const Rows& out, const ConstRows& a, const ConstRows& b,
   queue.launch<Kernel>(args, row_grid(queue, out));
 }
 
+template <class A, class Op>
+void apply(Queue& q, const Rows& out, const ConstRows& a, std::span<const Word> scalars = {}) noexcept {
+  apply<A, Op>(q, out, a, a, scalars);
+}
+
 /// Zero but for one word, or none.
 template <class A>
 void single_word(Queue& q, const Rows& out, std::uint32_t place, bool is_negative) noexcept {
@@ -31,7 +36,7 @@ void single_word(Queue& q, const Rows& out, std::uint32_t place, bool is_negativ
 
 template <class A>
 void RowEntries<A>::copy(Queue& q, Rows out, ConstRows x) noexcept {
-  apply<A, CopyOp>(q, out, x, x);
+  apply<A, CopyOp>(q, out, x);
 }
 
 template <class A>
@@ -45,51 +50,18 @@ void RowEntries<A>::monomial(Queue& q, Rows out, std::uint64_t exponent) noexcep
   single_word<A>(q, out, static_cast<std::uint32_t>(exponent % degree), exponent >= degree);
 }
 
-template <class A>
-void RowEntries<A>::add(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
-  apply<A, AddOp>(q, out, a, b);
-}
-
-template <class A>
-void RowEntries<A>::sub(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
-  apply<A, SubOp>(q, out, a, b);
-}
-
-template <class A>
-void RowEntries<A>::neg(Queue& q, Rows out, ConstRows a) noexcept {
-  apply<A, NegOp>(q, out, a, a);
-}
-
-template <class A>
-void RowEntries<A>::mul(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
-  apply<A, MulOp>(q, out, a, b);
-}
-
-template <class A>
-void RowEntries<A>::mul_add(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
-  apply<A, MulAddOp>(q, out, a, b);
-}
+#define LW_POINTWISE(name, parameters, arguments) \
+  template <class A>                              \
+  void RowEntries<A>::name parameters noexcept {  \
+    apply<A, operations::name> arguments;         \
+  }
+#include "backend/kernels.def"
 
 template <class A>
 void RowEntries<A>::tensor(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
   GpuQueue& queue = gpu_queue(q);
   queue.launch<Tensor<A>>({queue.tables(), result(out), operand(a), operand(b), numbers_of(out.limbs)},
                           row_grid(degree_of(queue), out.limbs.size(), 1));
-}
-
-template <class A>
-void RowEntries<A>::mul_scalar(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept {
-  apply<A, MulScalarOp>(q, out, a, a, scalars);
-}
-
-template <class A>
-void RowEntries<A>::add_scalar(Queue& q, Rows out, ConstRows a, std::span<const Word> scalars) noexcept {
-  apply<A, AddScalarOp>(q, out, a, a, scalars);
-}
-
-template <class A>
-void RowEntries<A>::sub_scale(Queue& q, Rows out, ConstRows a, ConstRows b, std::span<const Word> scalars) noexcept {
-  apply<A, SubScaleOp>(q, out, a, b, scalars);
 }
 
 template <class A>

@@ -201,6 +201,12 @@ void TransformEntries<A>::intt(Queue& q, Rows out, ConstRows x) noexcept {
   }
 }
 
+template <class A>
+void TransformEntries<A>::ntt_integers(Queue& q, Rows out, const IntegerRow& in) noexcept {
+  ResidueEntries<A>::import_integers(q, out, in);
+  ntt(q, out, out);
+}
+
 template struct TransformEntries<Fp64>;
 template struct TransformEntries<U64>;
 

@@ -8,44 +8,15 @@
 
 namespace lw {
 namespace ref {
-namespace {
 
 void embed(Queue& q, std::span<std::complex<double>> values) noexcept { embed_values(ref_queue(q).roots, values); }
 void unembed(Queue& q, std::span<std::complex<double>> values) noexcept { unembed_values(ref_queue(q).roots, values); }
 
+namespace {
+
 constexpr Kernels kKernels = {
-    .ntt = ntt,
-    .intt = intt,
-    .copy = copy,
-    .zero = zero,
-    .monomial = monomial,
-    .add = add,
-    .sub = sub,
-    .neg = neg,
-    .mul = mul,
-    .mul_add = mul_add,
-    .tensor = tensor,
-    .mul_scalar = mul_scalar,
-    .add_scalar = add_scalar,
-    .sub_scale = sub_scale,
-    .dot = dot,
-    .automorphism = automorphism,
-    .lift = lift,
-    .key_switch = key_switch,
-    .diag_sums = diag_sums,
-    .mod_down = mod_down,
-    .key_switch_scratch = key_switch_scratch,
-    .diag_sums_scratch = diag_sums_scratch,
-    .mod_down_scratch = mod_down_scratch,
-    .import_signed = import_signed,
-    .import_integers = import_integers,
-    .ntt_integers = ntt_integers,
-    .import_residues = import_residues,
-    .export_residues = export_residues,
-    .expand_uniform = expand_uniform,
-    .import_seeded = import_seeded,
-    .embed = embed,
-    .unembed = unembed,
+#define LW_KERNEL(result, name, parameters) .name = name,
+#include "backend/kernels.def"
 };
 
 class RefDevice final : public HostDevice {

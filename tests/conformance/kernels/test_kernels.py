@@ -1,6 +1,9 @@
 """Transforms, pointwise kernels, automorphisms, import and export: exact against integer definitions."""
 
+import ast
 import itertools
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +14,20 @@ from ring_oracles import NUM_LIMBS
 from latticework import _core
 
 LIMBS = list(range(NUM_LIMBS))
+HERE = Path(__file__).resolve().parent
+
+
+def test_every_kernel_of_the_seam_has_a_case():
+    """Some file of the suite calls it, of a ring under test or of `ref`."""
+    listed = runpy.run_path(str(HERE.parents[2] / "tools" / "write_kernel_stub.py"))["kernels"]()
+    trees = [ast.parse(path.read_text()) for path in HERE.glob("test_*.py")]
+    called = {
+        node.attr
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("ring", "ref")
+    }
+    assert set(listed) - called == set()
 
 
 def test_ring_states_what_it_is(backend):

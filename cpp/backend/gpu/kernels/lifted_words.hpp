@@ -1,5 +1,5 @@
 // Base conversions of several polynomials at a time, and that of a few coefficients by one thread for one target.
-// kernels.hpp defines the sums.
+// kernels.def defines the sums.
 #pragma once
 
 #include "backend/gpu/kernels/rows.hpp"

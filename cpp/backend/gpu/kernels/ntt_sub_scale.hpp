@@ -46,7 +46,7 @@ struct SubScaleTile : UnrolledPhases<Radix8> {
       } else {
         from = load_once(a, at);
       }
-      return A::to_word(SubScaleOp::result<A>(A::from_word(from), A::from_word(word), A::zero(), scalar, prime));
+      return A::to_word(WordOperations<A>::sub_scale(A::from_word(from), A::from_word(word), scalar, prime));
     });
   }
 };

@@ -40,8 +40,6 @@ struct Pointwise : OnePhase {
   }
 };
 
-// Operations: of a, b, what was in out, and a scalar.
-
 struct CopyOp {
   static constexpr char kName[] = "copy";
   static constexpr Reads kReads = {};
@@ -50,69 +48,46 @@ struct CopyOp {
     return a;
   }
 };
-struct AddOp {
-  static constexpr char kName[] = "add";
-  static constexpr Reads kReads = {.b = true};
-  template <class A, class V, class P>
-  static LW_GPU V result(V a, V b, V, V, const P& p) noexcept {
-    return A::add(a, b, p);
-  }
-};
-struct SubOp {
-  static constexpr char kName[] = "sub";
-  static constexpr Reads kReads = {.b = true};
-  template <class A, class V, class P>
-  static LW_GPU V result(V a, V b, V, V, const P& p) noexcept {
-    return A::sub(a, b, p);
-  }
-};
-struct NegOp {
-  static constexpr char kName[] = "neg";
-  static constexpr Reads kReads = {};
-  template <class A, class V, class P>
-  static LW_GPU V result(V a, V, V, V, const P& p) noexcept {
-    return A::neg(a, p);
-  }
-};
-struct MulOp {
-  static constexpr char kName[] = "mul";
-  static constexpr Reads kReads = {.b = true};
-  template <class A, class V, class P>
-  static LW_GPU V result(V a, V b, V, V, const P& p) noexcept {
-    return A::mul(a, b, p);
-  }
-};
-struct MulAddOp {
-  static constexpr char kName[] = "mul_add";
-  static constexpr Reads kReads = {.b = true, .out = true};
-  template <class A, class V, class P>
-  static LW_GPU V result(V a, V b, V before, V, const P& p) noexcept {
+
+/// What the pointwise kernels of the seam make of a word of a, one of b, the one before in out, and a scalar.
+template <class A>
+struct WordOperations {
+  using Value = typename A::Value;
+  using Prime = typename A::Prime;
+
+  static LW_GPU Value add(Value a, Value b, const Prime& p) noexcept { return A::add(a, b, p); }
+  static LW_GPU Value sub(Value a, Value b, const Prime& p) noexcept { return A::sub(a, b, p); }
+  static LW_GPU Value neg(Value a, const Prime& p) noexcept { return A::neg(a, p); }
+  static LW_GPU Value mul(Value a, Value b, const Prime& p) noexcept { return A::mul(a, b, p); }
+  static LW_GPU Value mul_add(Value before, Value a, Value b, const Prime& p) noexcept {
     return A::mul_add(a, b, before, p);
   }
-};
-struct MulScalarOp {
-  static constexpr char kName[] = "mul_scalar";
-  static constexpr Reads kReads = {.scalar = true};
-  template <class A, class V, class P>
-  static LW_GPU V result(V a, V, V, V scalar, const P& p) noexcept {
-    return A::mul(a, scalar, p);
-  }
-};
-struct AddScalarOp {
-  static constexpr char kName[] = "add_scalar";
-  static constexpr Reads kReads = {.scalar = true};
-  template <class A, class V, class P>
-  static LW_GPU V result(V a, V, V, V scalar, const P& p) noexcept {
-    return A::add(a, scalar, p);
-  }
-};
-struct SubScaleOp {
-  static constexpr char kName[] = "sub_scale";
-  static constexpr Reads kReads = {.b = true, .scalar = true};
-  template <class A, class V, class P>
-  static LW_GPU V result(V a, V b, V, V scalar, const P& p) noexcept {
+  static LW_GPU Value mul_scalar(Value a, Value scalar, const Prime& p) noexcept { return A::mul(a, scalar, p); }
+  static LW_GPU Value add_scalar(Value a, Value scalar, const Prime& p) noexcept { return A::add(a, scalar, p); }
+  static LW_GPU Value sub_scale(Value a, Value b, Value scalar, const Prime& p) noexcept {
     return A::mul(A::sub(a, b, p), scalar, p);
   }
 };
+
+/// The same as types for Pointwise, which say what they read.
+namespace operations {
+#define LW_OPERATION(name, reads, arguments)                                                                \
+  struct name {                                                                                             \
+    static constexpr char kName[] = #name;                                                                  \
+    static constexpr Reads kReads = reads;                                                                  \
+    template <class A, class V, class P>                                                                    \
+    static LW_GPU V result(V a, [[maybe_unused]] V b, [[maybe_unused]] V before, [[maybe_unused]] V scalar, \
+                           const P& p) noexcept {                                                           \
+      return WordOperations<A>::name arguments;                                                             \
+    }                                                                                                       \
+  };
+#define LW_UNARY(name) LW_OPERATION(name, Reads(), (a, p))
+#define LW_BINARY(name) LW_OPERATION(name, (Reads{.b = true}), (a, b, p))
+#define LW_ACCUMULATE(name) LW_OPERATION(name, (Reads{.b = true, .out = true}), (before, a, b, p))
+#define LW_SCALAR(name) LW_OPERATION(name, (Reads{.scalar = true}), (a, scalar, p))
+#define LW_BINARY_SCALAR(name) LW_OPERATION(name, (Reads{.b = true, .scalar = true}), (a, b, scalar, p))
+#include "backend/kernels.def"
+#undef LW_OPERATION
+}  // namespace operations
 
 }  // namespace lw::gpu

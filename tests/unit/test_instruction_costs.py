@@ -31,7 +31,7 @@ DRAWS = 8
 def test_costs_of_instructions_by_chance(op, scheme):
     """Parts are priced, counts are told, keys are among the operands, and buffers fit the result."""
     record, maker = RECORDS[op], Maker(np.random.default_rng([len(op), len(scheme)]), scheme)
-    for case in (maker.right(op) for _ in range(DRAWS if scheme in record.schemes else 0)):
+    for case in (maker.right(op) for _ in range(DRAWS if scheme in record.signature.schemes else 0)):
         if case is None:
             continue
         use = maker.use(case)

@@ -27,6 +27,6 @@ def test_the_core_and_the_rule_agree(op, scheme):
             here = maker.accepted_here(tried)
             assert core[0] == here[0], f"core: {core[1] or 'takes it'}\nrule: {here[1] or 'takes it'}\n{tried}"
             seen[core[0]] += 1
-            assert core[0] or tried is not case or scheme not in RECORDS[op].schemes
+            assert core[0] or tried is not case or scheme not in RECORDS[op].signature.schemes
     assert seen[False] >= 5
-    assert seen[True] >= 3 or scheme not in RECORDS[op].schemes
+    assert seen[True] >= 3 or scheme not in RECORDS[op].signature.schemes

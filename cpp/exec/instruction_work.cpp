@@ -1,4 +1,4 @@
-// What each instruction does in a run: a function for each opcode. One without does not compile.
+// What each instruction does in a run: a function for each opcode. An opcode without one does not compile.
 #include <algorithm>
 #include <iterator>
 #include <numeric>
@@ -404,9 +404,13 @@ auto Interpreter::work<Opcode::kPutAt>(const Instruction& instruction) -> Regist
 /// The function of an opcode; none of yield, at which whoever runs the block stops.
 template <Opcode op>
 constexpr auto Interpreter::work_of() -> Work {
-  if constexpr (op == Opcode::kYield) return nullptr;
-  if constexpr (makes_index(op)) return &Interpreter::count;
-  if constexpr (op != Opcode::kYield && !makes_index(op)) return &Interpreter::work<op>;
+  if constexpr (op == Opcode::kYield) {
+    return nullptr;
+  } else if constexpr (makes_index(op)) {
+    return &Interpreter::count;
+  } else {
+    return &Interpreter::work<op>;
+  }
 }
 
 Interpreter::RegisterValues Interpreter::count(const Instruction& instruction) {

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from latticework.instructions.signatures import SIGNATURES, Signature
+from latticework.instructions.signatures import SIGNATURES, OpcodeSignature
 from latticework.instructions.use import Use
 from latticework.instructions.work import Part, Works
 
@@ -80,7 +80,7 @@ class Record:
         assert not missing, f"{self.name}: the record has no {', '.join(missing)}"
 
     @property
-    def signature(self) -> Signature:
+    def signature(self) -> OpcodeSignature:
         """What the core's table says of it."""
         return SIGNATURES[self.name]
 

@@ -8,7 +8,7 @@ from latticework import _core
 from latticework.instructions.kinds import MAIN, SPARSE
 
 
-class Signature(NamedTuple):
+class OpcodeSignature(NamedTuple):
     """One line of the table.
 
     operands, results, immediates  kinds, a letter each; "*" where others decide
@@ -48,4 +48,4 @@ class Signature(NamedTuple):
         return tuple((kind, number) for kind, number in zip(kinds, immediate, strict=False) if kind in "vm")
 
 
-SIGNATURES = {name: Signature(*told, told[2].count("b")) for name, told in _core.opcode_signatures().items()}
+SIGNATURES = {name: OpcodeSignature(*told, told[2].count("b")) for name, told in _core.opcode_signatures().items()}

@@ -216,16 +216,19 @@ nb::list run_many(const PyExecutor& self, const nb::list& members, std::size_t a
 
 nb::dict opcodes() {
   nb::dict numbers;
-  for (std::size_t i = 0; i < opcode_table().size(); ++i) numbers[opcode_table()[i].name] = i;
+  for (std::size_t i = 0; i < std::size(kOpcodes); ++i) numbers[kOpcodes[i].name] = i;
   return numbers;
 }
 
-/// Letters as in the table; the number of immediates is None where any number may be.
 nb::dict opcode_signatures() {
+  const auto letters = [](std::string_view kinds) { return std::string(kinds); };
   nb::dict signatures;
-  for (const OpcodeInfo& op : opcode_table()) {
-    const nb::object num_imm = op.num_imm == kAnyNumber ? nb::object(nb::none()) : nb::object(nb::int_(op.num_imm));
-    signatures[op.name] = nb::make_tuple(op.in, op.out, num_imm);
+  for (const OpcodeInfo& op : kOpcodes) {
+    std::vector<std::string> schemes;
+    if (op.schemes != Schemes::kBfv) schemes.push_back("ckks");
+    if (op.schemes != Schemes::kCkks) schemes.push_back("bfv");
+    signatures[op.name] =
+        nb::make_tuple(letters(op.in), letters(op.out), letters(op.imm), nb::tuple(nb::cast(schemes)));
   }
   return signatures;
 }
@@ -354,7 +357,9 @@ void bind_mapped_keys(nb::module_& m) {
 void bind_exec(nb::module_& m) {
   bind_mapped_keys(m);
   m.def("opcodes", &opcodes, "Opcode name -> number, as plan code has it.");
-  m.def("opcode_signatures", &opcode_signatures, "Opcode name -> (operand kinds, result kinds, number of immediates).");
+  m.def("opcode_signatures", &opcode_signatures,
+        "Opcode name -> (kinds of operands, of results, of immediates, in letters of opcodes.def; schemes that have "
+        "it).");
   nb::class_<Plan>(m, "Plan", "Checked code of one program.")
       .def(
           "__init__",

@@ -8,26 +8,48 @@
 
 namespace lw {
 
+using IndexFunction = std::int64_t (*)(std::int64_t a, std::int64_t b);
+
+/// What an instruction makes of two integers, the first of its operands and then of its immediates; nullptr for one
+/// that makes no integer.
+constexpr IndexFunction index_function(Opcode op) noexcept {
+  using Int = std::int64_t;
+  using Bits = std::uint64_t;
+  switch (op) {
+    case Opcode::kIconst:
+      return [](Int a, Int) { return a; };
+    case Opcode::kIadd:
+      return [](Int a, Int b) { return static_cast<Int>(static_cast<Bits>(a) + static_cast<Bits>(b)); };
+    case Opcode::kIsub:
+      return [](Int a, Int b) { return static_cast<Int>(static_cast<Bits>(a) - static_cast<Bits>(b)); };
+    case Opcode::kImul:
+      return [](Int a, Int b) { return static_cast<Int>(static_cast<Bits>(a) * static_cast<Bits>(b)); };
+    case Opcode::kImin:
+      return [](Int a, Int b) { return std::min(a, b); };
+    case Opcode::kIlt:
+      return [](Int a, Int b) -> Int { return a < b ? 1 : 0; };
+    case Opcode::kIdiv:
+      return [](Int a, Int b) { return a / b - (a % b < 0 ? 1 : 0); };
+    default:
+      return nullptr;
+  }
+}
+/// Whether all results of an instruction are integers.
+constexpr bool makes_index(Opcode op) noexcept { return info(op).out == "i"; }
+static_assert(for_all_opcodes([](Opcode op) {
+                return makes_index(op) == (index_function(op) != nullptr) &&
+                       (!makes_index(op) || info(op).in.size() + info(op).imm.size() <= 2);
+              }),
+              "every opcode that makes an integer says here how, of two integers at most");
+
 /// The result of an instruction on integers, of which value(operand) are the operands.
 template <class Value>
 std::int64_t index_value(const Instruction& instruction, const Value& value) {
-  if (instruction.op == Opcode::kIconst) return instruction.imm[0];
-  const std::int64_t a = value(instruction.in[0]);
-  if (instruction.op == Opcode::kIdiv) return a / instruction.imm[0] - (a % instruction.imm[0] < 0 ? 1 : 0);
-  const std::int64_t b = value(instruction.in[1]);
-  const std::uint64_t x = static_cast<std::uint64_t>(a), y = static_cast<std::uint64_t>(b);
-  switch (instruction.op) {
-    case Opcode::kIadd:
-      return static_cast<std::int64_t>(x + y);
-    case Opcode::kIsub:
-      return static_cast<std::int64_t>(x - y);
-    case Opcode::kImul:
-      return static_cast<std::int64_t>(x * y);
-    case Opcode::kImin:
-      return std::min(a, b);
-    default:
-      return a < b ? 1 : 0;
-  }
+  std::int64_t given[2] = {};
+  std::size_t count = 0;
+  for (const Operand& operand : instruction.in) given[count++] = value(operand);
+  for (const std::int64_t number : instruction.imm) given[count++] = number;
+  return index_function(instruction.op)(given[0], given[1]);
 }
 
 }  // namespace lw

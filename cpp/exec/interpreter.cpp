@@ -2,13 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
-#include <numeric>
 
 #include "backend/operation_scope.hpp"
-#include "exec/index_values.hpp"
 #include "exec/key_uses.hpp"
-#include "exec/map_sums.hpp"
 #include "exec/plan_check.hpp"
 #include "math/error.hpp"
 
@@ -21,38 +17,7 @@ std::uint64_t now_ns() {
           .count());
 }
 
-/// The number of an instruction of the body; past its end for one of another block.
-std::size_t place_in_body(const Plan& plan, const Instruction& instruction) {
-  const std::vector<Instruction>& code = plan.body().code;
-  const auto found =
-      std::find_if(code.begin(), code.end(), [&](const Instruction& other) { return &other == &instruction; });
-  return static_cast<std::size_t>(found - code.begin());
-}
-
 }  // namespace
-
-template <class T>
-std::vector<T> Interpreter::spend(const Instruction& instruction, std::size_t operand) {
-  const Operand& spent = instruction.in[operand];
-  const auto reads = std::count_if(instruction.in.begin(), instruction.in.end(),
-                                   [&](const Operand& other) { return other.reg == spent.reg; });
-  std::vector<T>& held = std::get<std::vector<T>>(registers_[spent.reg]);
-  if (!spent.last_use || reads > 1) return held;
-  return std::move(held);
-}
-
-template <class Function>
-auto Interpreter::each(const Instruction& instruction, const Function& function) {
-  Ciphertexts x = spend(instruction);
-  const std::size_t count = plan_.type(instruction.out[0]).count;
-  std::vector<decltype(function(std::move(x[0]), std::size_t{}))> results;
-  results.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i > 0) call(observers_.tick);
-    results.push_back(x.size() == count ? function(std::move(x[i]), i) : function(Ciphertext(x[0]), i));
-  }
-  return results;
-}
 
 Interpreter::Interpreter(const Context& context, const Plan& plan, std::unique_ptr<KeyRun> keys,
                          const KeySetId& key_set, PlanConstants& constants, const Observers& observers)
@@ -153,7 +118,7 @@ void Interpreter::step(std::uint32_t number, std::uint32_t i) {
   try {
     results = execute(instruction);
   } catch (const Error& error) {
-    const bool is_inner = num_blocks(instruction.op) > 0;
+    const bool is_inner = info(instruction.op).num_blocks() > 0;
     if (is_inner || error.kind() == ErrorKind::kCancelled) throw;  // the inner instruction has named itself
     throw Error(error.kind(), "block " + std::to_string(number) + ", instruction " + std::to_string(i) + " (" +
                                   info(instruction.op).name + "): " + error.what());
@@ -206,22 +171,8 @@ Interpreter::RegisterValues Interpreter::take(const Instruction& instruction, st
 }
 
 Interpreter::RegisterValues Interpreter::execute(const Instruction& instruction) {
-  switch (instruction.op) {
-    case Opcode::kFor:
-      return run_for(instruction);
-    case Opcode::kIf:
-      return run_if(instruction);
-    case Opcode::kCall:
-      return run_call(instruction);
-    default:
-      break;
-  }
-  RegisterValues results;
-  if (instruction.op == Opcode::kDiagSums) {
-    results = run_diag_sums(instruction);
-  } else {
-    results.push_back(evaluate(instruction));
-  }
+  RegisterValues results = carry_out(instruction);
+  if (info(instruction.op).num_blocks() > 0) return results;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const ValueType& type = plan_.type(instruction.out[i]);
     if (Ciphertexts* values = std::get_if<Ciphertexts>(&results[i])) {
@@ -234,149 +185,12 @@ Interpreter::RegisterValues Interpreter::execute(const Instruction& instruction)
   return results;
 }
 
-Interpreter::RegisterValues Interpreter::run_diag_sums(const Instruction& instruction) {
-  const std::vector<Operand>& in = instruction.in;
-  const std::size_t num_keys = static_cast<std::size_t>(instruction.imm[0]);
-  const HeldKeys none(std::vector<const EvaluationKey*>{});
-  const SwitchKeys& keys = num_keys > 0 ? this->keys(instruction) : none;
-  std::vector<std::size_t> all(num_keys);
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  const std::size_t num_sums = static_cast<std::size_t>(instruction.imm[1]);
-  std::vector<Ciphertexts> sums(num_sums);
-  for (std::size_t v = 0; v < plan_.type(instruction.out[0]).count; ++v) {
-    std::vector<Evaluator::Diagonal> diagonals;
-    for (std::size_t i = num_keys + 1; i < in.size(); ++i) {
-      const std::size_t term = 2 * (i - num_keys);
-      diagonals.push_back({static_cast<std::uint32_t>(instruction.imm[term]),
-                           static_cast<std::uint32_t>(instruction.imm[term + 1]), &plain(in[i], v)});
-    }
-    call(observers_.tick);
-    std::vector<Ciphertext> of_one = evaluator_.diag_sums(at<Digits>(in[0], v), keys, all, diagonals, num_sums);
-    for (std::size_t g = 0; g < num_sums; ++g) sums[g].push_back(std::move(of_one[g]));
-  }
-  RegisterValues results;
-  for (Ciphertexts& array : sums) results.emplace_back(std::move(array));
-  return results;
-}
-
-Ciphertexts Interpreter::run_map_sums(const Instruction& instruction) {
-  const SwitchKeys* keys = instruction.in.size() > 1 ? &this->keys(instruction) : nullptr;
-  return map_sums(evaluator_, observers_.tick, constants_, static_cast<std::uint32_t>(instruction.imm[0]),
-                  spend(instruction), keys, plan_.type(instruction.out[0]));
-}
-
-Ciphertexts Interpreter::sums(const Instruction& instruction) {
-  Ciphertexts x = spend(instruction);
-  const std::size_t groups = static_cast<std::size_t>(instruction.imm[0]), size = x.size() / groups;
-  Ciphertexts results;
-  for (std::size_t g = 0; g < groups; ++g) {
-    Ciphertext total = std::move(x[g * size]);
-    for (std::size_t k = g * size + 1; k < (g + 1) * size; ++k) {
-      call(observers_.tick);
-      const Ciphertext next = std::move(x[k]);
-      total = evaluator_.add(std::move(total), next);
-    }
-    results.push_back(std::move(total));
-  }
-  return results;
-}
-
-Ciphertexts Interpreter::dots(const Instruction& instruction) {
-  const std::vector<Operand>& in = instruction.in;
-  const bool is_plain = plan_.type(in[1].reg).kind == TypeKind::kPlain;
-  const std::size_t count = std::max(plan_.type(in[0].reg).count, plan_.type(in[1].reg).count);
-  const std::size_t groups = static_cast<std::size_t>(instruction.imm[0]), size = count / groups;
-  Ciphertexts results;
-  for (std::size_t g = 0; g < groups; ++g) {
-    call(observers_.tick);
-    std::vector<const Ciphertext*> a, b;
-    std::vector<const Plaintext*> p;
-    for (std::size_t k = g * size; k < (g + 1) * size; ++k) {
-      a.push_back(&cipher(in[0], k));
-      if (is_plain) {
-        p.push_back(&plain(in[1], k));
-      } else {
-        b.push_back(&cipher(in[1], k));
-      }
-    }
-    results.push_back(is_plain ? evaluator_.dot_plain(a, p) : scheme_->dot(a, b));
-  }
-  return results;
-}
-
-std::size_t Interpreter::part(const Operand& number, std::size_t count) const {
-  const std::int64_t at = index(number);
-  if (at < 0 || static_cast<std::uint64_t>(at) >= count) {
-    throw Error(ErrorKind::kRange,
-                "there is no number " + std::to_string(at) + " of " + std::to_string(count) + ", counted from 0");
-  }
-  return static_cast<std::size_t>(at);
-}
-
-Ciphertexts Interpreter::take_at(const Instruction& instruction) {
-  const Ciphertexts x = spend(instruction);
-  const std::size_t size = plan_.type(instruction.out[0]).count, at = part(instruction.in[1], x.size() / size);
-  Ciphertexts taken;
-  for (std::size_t i = at * size; i < (at + 1) * size; ++i) taken.push_back(x[i]);
-  return taken;
-}
-
-Ciphertexts Interpreter::put_at(const Instruction& instruction) {
-  const Ciphertexts put = spend(instruction, 1);
-  Ciphertexts array = spend(instruction);
-  const std::size_t at = part(instruction.in[2], array.size() / put.size());
-  for (std::size_t i = 0; i < put.size(); ++i) array[at * put.size() + i] = put[i];
-  return array;
-}
-
-Interpreter::RegisterValues Interpreter::run_for(const Instruction& instruction) {
-  const std::int64_t trip = index(instruction.in[0]), max_trip = instruction.imm[1];
-  if (trip < 0 || trip > max_trip) {
-    throw Error(ErrorKind::kRange,
-                "for: trip count " + std::to_string(trip) + " is not between 0 and " + std::to_string(max_trip));
-  }
-  RegisterValues carried = take(instruction, 1);
-  const std::size_t place = place_in_body(plan_, instruction);
-  std::optional<StateOutline> outline;
-  if (observers_.on_turn && !is_repeating_) outline = state_outline(plan_, place);
-  std::int64_t first = 0;
-  if (from_) {
-    if (from_->of != trip) {
-      throw Error(ErrorKind::kFormat,
-                  "for: the state is one of " + std::to_string(from_->of) + " turns, not of " + std::to_string(trip));
-    }
-    first = from_->turns;
-    const std::vector<std::uint32_t>& args = plan_.blocks()[static_cast<std::size_t>(instruction.imm[0])].args;
-    for (std::size_t i = 0; i < carried.size(); ++i) carried[i] = std::move(from_->registers.at(args[i + 1]));
-    from_.reset();
-  }
-  for (std::int64_t i = first; i < trip; ++i) {
-    call(observers_.tick);
-    RegisterValues args(1);
-    args[0] = i;
-    std::move(carried.begin(), carried.end(), std::back_inserter(args));
-    carried = run_block(static_cast<std::uint32_t>(instruction.imm[0]), std::move(args));
-    if (outline) report_turn(*outline, carried, {static_cast<std::uint32_t>(place), i + 1, trip, {}});
-  }
-  return carried;
-}
-
 void Interpreter::report_turn(const StateOutline& outline, const RegisterValues& carried, RunState state) const {
   for (std::size_t i = 0; i < carried.size(); ++i) {
     state.registers[outline.carried[i]] = std::get<Ciphertexts>(carried[i]);
   }
   for (const std::uint32_t reg : outline.kept) state.registers[reg] = std::get<Ciphertexts>(registers_[reg]);
   observers_.on_turn(state);
-}
-
-Interpreter::RegisterValues Interpreter::run_if(const Instruction& instruction) {
-  const bool condition = index(instruction.in[0]) != 0;
-  return run_block(static_cast<std::uint32_t>(instruction.imm[condition ? 0 : 1]), take(instruction, 1));
-}
-
-/// No block that is under way is entered again, so a called block has its registers to itself.
-Interpreter::RegisterValues Interpreter::run_call(const Instruction& instruction) {
-  return run_block(static_cast<std::uint32_t>(instruction.imm[0]), take(instruction, 0));
 }
 
 /// A run and what foretells its uses go through the code side by side: that they meet is checked.
@@ -390,145 +204,6 @@ const SwitchKeys& Interpreter::keys(const Instruction& instruction) {
   }
   if (!are_they) throw Error(ErrorKind::kValue, "the keys that come are not those that it needs");
   return found;
-}
-
-Interpreter::RegisterValue Interpreter::evaluate(const Instruction& instruction) {
-  const ValueType& type = plan_.type(instruction.out[0]);
-  switch (instruction.op) {
-    case Opcode::kEncode:
-      return constants_.acquire(static_cast<std::uint32_t>(instruction.imm[0]), type);
-    case Opcode::kEncodeAt:
-      return constants_.acquire(
-          static_cast<std::uint32_t>(instruction.imm[part(instruction.in[0], instruction.imm.size())]), type);
-    case Opcode::kKey:
-      return {};
-    case Opcode::kHoist:
-      return each(instruction,
-                  [&](Ciphertext x, std::size_t) { return evaluator_.hoist(x, !is_read_once_[instruction.out[0]]); });
-    default:
-      return type.kind == TypeKind::kIndex ? RegisterValue(evaluate_index(instruction))
-                                           : RegisterValue(evaluate_array(instruction));
-  }
-}
-
-Ciphertexts Interpreter::evaluate_array(const Instruction& instruction) {
-  const std::vector<Operand>& in = instruction.in;
-  const std::vector<std::int64_t>& imm = instruction.imm;
-  const double scale = plan_.type(instruction.out[0]).scale;
-  const Evaluator& e = evaluator_;
-  using Cipher = Ciphertext;
-  using Index = std::size_t;
-  switch (instruction.op) {
-    case Opcode::kAdd:
-      return each(instruction, [&](Cipher x, Index i) { return e.add(std::move(x), cipher(in[1], i)); });
-    case Opcode::kSub:
-      return each(instruction, [&](Cipher x, Index i) { return e.sub(std::move(x), cipher(in[1], i)); });
-    case Opcode::kNeg:
-      return each(instruction, [&](Cipher x, Index) { return e.neg(std::move(x)); });
-    case Opcode::kAddPlain:
-      return each(instruction, [&](Cipher x, Index i) { return e.add_plain(std::move(x), plain(in[1], i)); });
-    case Opcode::kSubPlain:
-      return each(instruction, [&](Cipher x, Index i) { return e.sub_plain(std::move(x), plain(in[1], i)); });
-    case Opcode::kMulPlain:
-      return each(instruction, [&](Cipher x, Index i) { return e.mul_plain(std::move(x), plain(in[1], i)); });
-    case Opcode::kMulInt:
-      return each(instruction, [&](Cipher x, Index) { return e.mul_int(std::move(x), imm[0], scale); });
-    case Opcode::kMulMonomial:
-      return each(instruction,
-                  [&](Cipher x, Index) { return e.mul_monomial(std::move(x), static_cast<std::uint64_t>(imm[0])); });
-    case Opcode::kAddInt:
-      return each(instruction, [&](Cipher x, Index) { return scheme_->add_int(std::move(x), imm[0]); });
-    case Opcode::kMul:
-      return each(instruction, [&](Cipher x, Index i) { return scheme_->mul(x, cipher(in[1], i)); });
-    case Opcode::kSquare:
-      return each(instruction, [&](Cipher x, Index) { return scheme_->square(x); });
-    case Opcode::kMulRelinearize: {
-      const SwitchKeys& key = keys(instruction);
-      return each(instruction, [&](Cipher x, Index i) { return scheme_->mul_relinearize(x, cipher(in[1], i), key); });
-    }
-    case Opcode::kTake: {
-      const Ciphertexts x = spend(instruction);
-      Ciphertexts taken;
-      for (const std::int64_t number : imm) taken.push_back(x[static_cast<std::size_t>(number)]);
-      return taken;
-    }
-    case Opcode::kConcat: {
-      Ciphertexts joined;
-      for (std::size_t i = 0; i < in.size(); ++i) {
-        Ciphertexts part = spend(instruction, i);
-        std::move(part.begin(), part.end(), std::back_inserter(joined));
-      }
-      return joined;
-    }
-    case Opcode::kTakeAt:
-      return take_at(instruction);
-    case Opcode::kPutAt:
-      return put_at(instruction);
-    case Opcode::kSum:
-      return sums(instruction);
-    case Opcode::kDot:
-      return dots(instruction);
-    case Opcode::kMapSums:
-      return run_map_sums(instruction);
-    default:
-      return evaluate_key_switch(instruction);
-  }
-}
-
-Ciphertexts Interpreter::evaluate_key_switch(const Instruction& instruction) {
-  const std::vector<Operand>& in = instruction.in;
-  const ValueType& type = plan_.type(instruction.out[0]);
-  const Evaluator& e = evaluator_;
-  using Cipher = Ciphertext;
-  using Index = std::size_t;
-  switch (instruction.op) {
-    case Opcode::kKeyProduct: {
-      const SwitchKeys& key = keys(instruction);
-      Ciphertexts products;
-      for (Digits& held : spend<Digits>(instruction)) {
-        call(observers_.tick);
-        const Digits digits = std::move(held);  // gone after its product
-        products.push_back(e.key_product(digits, key));
-      }
-      return products;
-    }
-    case Opcode::kRotate: {
-      const SwitchKeys& key = keys(instruction);
-      return each(instruction, [&](Cipher x, Index) { return e.rotate(x, key, type.level); });
-    }
-    case Opcode::kRelinearize: {
-      const SwitchKeys& key = keys(instruction);
-      return each(instruction, [&](Cipher x, Index) { return e.relinearize(x, key, type.level); });
-    }
-    case Opcode::kToSparse: {
-      const SwitchKeys& key = keys(instruction);
-      return each(instruction, [&](Cipher x, Index) { return e.to_sparse(x, key); });
-    }
-    case Opcode::kModRaise: {
-      const SwitchKeys& key = keys(instruction);
-      return each(instruction, [&](Cipher x, Index) { return e.mod_raise(x, key, type.level, instruction.imm[0]); });
-    }
-    case Opcode::kExtend:
-      return each(instruction, [&](Cipher x, Index) { return e.extend(x); });
-    case Opcode::kModDown:
-      return each(instruction, [&](Cipher x, Index) { return e.mod_down(x, type.level, type.scale); });
-    case Opcode::kDropLevel:
-      return each(instruction, [&](Cipher x, Index) { return e.drop_level(x, type.level); });
-    case Opcode::kRelabel:
-      return each(instruction, [&](Cipher x, Index) { return e.relabel(x, type.level, type.scale, type.slots); });
-    default: {
-      Ciphertexts values;
-      for (Index i = 0; i < type.count; ++i) {
-        values.push_back(e.trivial(plain(in[0], i)));
-        values.back().key_set = key_set_;
-      }
-      return values;
-    }
-  }
-}
-
-std::int64_t Interpreter::evaluate_index(const Instruction& instruction) const {
-  return index_value(instruction, [this](const Operand& operand) { return index(operand); });
 }
 
 }  // namespace lw

@@ -35,16 +35,20 @@ class Interpreter {
   /// The body from a state on.
   RegisterValues resume(RegisterValues args, RunState from);
   RegisterValues execute(const Instruction& instruction);
-  RegisterValues run_for(const Instruction& instruction);
   /// The carried values after each turn go to on_turn, with what else the rest of the run needs.
   void report_turn(const StateOutline& outline, const RegisterValues& carried, RunState state) const;
-  RegisterValues run_if(const Instruction& instruction);
-  RegisterValues run_call(const Instruction& instruction);
-  RegisterValues run_diag_sums(const Instruction& instruction);
-  RegisterValue evaluate(const Instruction& instruction);
-  Ciphertexts evaluate_array(const Instruction& instruction);
-  Ciphertexts evaluate_key_switch(const Instruction& instruction);
-  std::int64_t evaluate_index(const Instruction& instruction) const;
+  // What instructions do, in instruction_work.cpp.
+  using Work = RegisterValues (Interpreter::*)(const Instruction&);
+  /// By opcode; declared for all, and defined for each.
+  template <Opcode op>
+  RegisterValues work(const Instruction& instruction) = delete;
+  template <Opcode op>
+  static constexpr Work work_of();
+  RegisterValues carry_out(const Instruction& instruction);
+  /// Arithmetic on public integers.
+  RegisterValues count(const Instruction& instruction);
+  static RegisterValues one(RegisterValue value);
+
   /// The operands from place `from` on; the last uses among them leave their registers.
   RegisterValues take(const Instruction& instruction, std::size_t from);
   void define(std::uint32_t reg, RegisterValue value);
@@ -59,14 +63,9 @@ class Interpreter {
   /// function(ciphertext, i) for each of the first operand, which is given up one by one where it is spent, and of as
   /// many as the result has, where one meets an array.
   template <class Function>
-  auto each(const Instruction& instruction, const Function& function);
-  Ciphertexts sums(const Instruction& instruction);
-  Ciphertexts take_at(const Instruction& instruction);
-  Ciphertexts put_at(const Instruction& instruction);
+  RegisterValues each(const Instruction& instruction, const Function& function);
   /// A run-time integer that numbers one of so many; throws kRange.
   std::size_t part(const Operand& number, std::size_t count) const;
-  Ciphertexts dots(const Instruction& instruction);
-  Ciphertexts run_map_sums(const Instruction& instruction);
 
   /// Number i of an array, or the one that meets each of another.
   template <class T>

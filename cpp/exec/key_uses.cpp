@@ -8,7 +8,7 @@ namespace lw {
 
 std::vector<std::uint32_t> keys_of(const Plan& plan, const Instruction& instruction) {
   std::vector<std::uint32_t> keys;
-  if (num_blocks(instruction.op) > 0 || instruction.op == Opcode::kYield) return keys;  // hand their names on
+  if (info(instruction.op).num_blocks() > 0 || instruction.op == Opcode::kYield) return keys;  // hand their names on
   for (const Operand& operand : instruction.in) {
     const ValueType& type = plan.type(operand.reg);
     if (type.kind == TypeKind::kKey) keys.push_back(type.key);
@@ -17,8 +17,9 @@ std::vector<std::uint32_t> keys_of(const Plan& plan, const Instruction& instruct
 }
 
 Level key_level(const Plan& plan, const Instruction& instruction) {
-  return instruction.op == Opcode::kModRaise ? plan.type(instruction.out[0]).level
-                                             : plan.type(instruction.in[0].reg).level;
+  const std::vector<std::uint32_t> keys = keys_of(plan, instruction);
+  const bool is_late = !keys.empty() && plan.keys()[keys[0]].kind == KeyKind::kToDense;  // read when it is raised
+  return is_late ? plan.type(instruction.out[0]).level : plan.type(instruction.in[0].reg).level;
 }
 
 namespace {
@@ -30,9 +31,8 @@ std::vector<std::vector<std::size_t>> passes(const Context& context, const Plan&
   std::vector<std::size_t> all(num_keys);
   std::iota(all.begin(), all.end(), std::size_t{0});
   const ValueType& result = plan.type(instruction.out[0]);
+  if (!info(instruction.op).names('m')) return std::vector<std::vector<std::size_t>>(result.count, all);
   const std::uint32_t num_inputs = plan.type(instruction.in[0].reg).count;
-  if (instruction.op == Opcode::kKeyProduct) return std::vector<std::vector<std::size_t>>(num_inputs, all);
-  if (instruction.op != Opcode::kMapSums) return std::vector<std::vector<std::size_t>>(result.count, all);
   std::vector<std::vector<std::size_t>> found;
   const std::vector<MapProduct> products = plaintexts.products(static_cast<std::uint32_t>(instruction.imm[0]));
   const std::size_t at_once = plaintexts_at_once(context, plaintexts, result);

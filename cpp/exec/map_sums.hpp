@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "exec/plan_constants.hpp"
+#include "exec/run_state.hpp"
 #include "rlwe/evaluator.hpp"
 
 namespace lw {

@@ -12,12 +12,6 @@ namespace {
 
 constexpr std::uint64_t kMaxCount = 1 << 16;  // of an array
 
-constexpr OpcodeInfo kOpcodes[] = {
-#define LW_OPCODE(enumerator, name, in, out, imm) {name, in, out, imm},
-#include "exec/opcodes.def"
-#undef LW_OPCODE
-};
-
 std::uint32_t as_u32(cbor::Field field) { return static_cast<std::uint32_t>(field.as_unsigned(UINT32_MAX)); }
 
 /// A cipher, digits or plain type: what they have in common.
@@ -113,8 +107,6 @@ Block read_block(cbor::Field field) {
 }
 
 }  // namespace
-
-std::span<const OpcodeInfo> opcode_table() noexcept { return kOpcodes; }
 
 std::string to_string(const ValueType& type) {
   const std::string count = type.count == 1 ? "" : std::to_string(type.count) + " x ";

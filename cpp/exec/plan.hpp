@@ -8,32 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "exec/opcodes.hpp"
 #include "rlwe/keys.hpp"
 
 namespace lw {
-
-enum class Opcode : std::uint16_t {
-#define LW_OPCODE(enumerator, name, in, out, imm) enumerator,
-#include "exec/opcodes.def"
-#undef LW_OPCODE
-};
-
-inline constexpr std::size_t kAnyNumber = SIZE_MAX;
-
-/// What the table says of one opcode.
-struct OpcodeInfo {
-  const char* name;
-  const char* in;
-  const char* out;
-  std::size_t num_imm;
-};
-/// All opcodes, by number.
-std::span<const OpcodeInfo> opcode_table() noexcept;
-inline const OpcodeInfo& info(Opcode op) noexcept { return opcode_table()[static_cast<std::size_t>(op)]; }
-/// How many of its immediates, the first ones, are numbers of blocks that it runs.
-constexpr std::size_t num_blocks(Opcode op) noexcept {
-  return op == Opcode::kIf ? 2 : op == Opcode::kFor || op == Opcode::kCall ? 1 : 0;
-}
 
 enum class TypeKind : char { kCipher = 'c', kDigits = 'd', kPlain = 'p', kKey = 'k', kIndex = 'i' };
 

@@ -39,14 +39,15 @@ std::size_t all_coefficient_bytes(const Plan& plan, const PlaintextProvider& pro
   };
   for (const Block& block : plan.blocks()) {
     for (const Instruction& instruction : block.code) {
-      if (instruction.op == Opcode::kEncode) total += add(instruction.imm[0], plan.type(instruction.out[0]));
-      if (instruction.op == Opcode::kEncodeAt) {
-        for (const std::int64_t constant : instruction.imm) total += add(constant, plan.type(instruction.out[0]));
+      for (std::size_t i = 0; i < instruction.imm.size(); ++i) {
+        const char kind = info(instruction.op).immediate_kind(i);
+        if (kind != 'v' && kind != 'm') continue;
+        ValueType type = plan.type(instruction.out[0]);
+        if (kind == 'm') type.count = 1;
+        const std::int64_t constant = instruction.imm[i];
+        const std::size_t pieces = kind == 'm' ? provider.products(static_cast<std::uint32_t>(constant)).size() : 1;
+        total += add(constant, type) * pieces;
       }
-      if (instruction.op != Opcode::kMapSums) continue;
-      ValueType type = plan.type(instruction.out[0]);
-      type.count = 1;
-      total += add(instruction.imm[0], type) * provider.products(static_cast<std::uint32_t>(instruction.imm[0])).size();
     }
   }
   return total;

@@ -158,10 +158,14 @@ class StructureCheck {
     for (const Operand& operand : instruction.in) in.push_back(operand.reg);
     check_kinds(in, op.in, "operand", site);
     check_kinds(instruction.out, op.out, "result", site);
-    if (op.num_imm != kAnyNumber && instruction.imm.size() != op.num_imm) {
-      site.fail("expected " + std::to_string(op.num_imm) + " immediates, got " +
+    if (!op.has_any_number() && instruction.imm.size() != op.imm.size()) {
+      site.fail("expected " + std::to_string(op.imm.size()) + " immediates, got " +
                 std::to_string(instruction.imm.size()));
     }
+  }
+  /// The kind of a register that a letter of the table asks for; its secret, or its form, is the rule's to check.
+  static TypeKind kind_of(char letter) {
+    return letter == 's' ? TypeKind::kCipher : letter == 'a' ? TypeKind::kPlain : static_cast<TypeKind>(letter);
   }
   void check_kinds(const std::vector<std::uint32_t>& regs, std::string_view kinds, const char* what,
                    const Site& site) const {
@@ -172,7 +176,7 @@ class StructureCheck {
     }
     for (std::size_t k = 0; k < kinds.size(); ++k) {
       const ValueType& type = plan_.type(regs[k]);
-      if (static_cast<char>(type.kind) != kinds[k]) {
+      if (type.kind != kind_of(kinds[k])) {
         site.fail(std::string(what) + " " + std::to_string(k) + " is of the wrong kind: " + to_string(type));
       }
     }

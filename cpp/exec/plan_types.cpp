@@ -36,20 +36,28 @@ class TypeRule {
     require(!is_bfv || !has_scale || stated.scale == 1, "the scale of BFV is 1: " + to_string(stated));
   }
 
+  /// Immediates that number constants or keys number such as there are.
+  void check_numbers() const {
+    const OpcodeInfo& op = info(instruction_.op);
+    for (std::size_t i = 0; i < instruction_.imm.size(); ++i) {
+      const char kind = op.immediate_kind(i);
+      if (kind != 'v' && kind != 'm' && kind != 'k') continue;
+      const std::size_t count = kind == 'k' ? plan_.keys().size() : plan_.num_constants();
+      const std::int64_t number = instruction_.imm[i];
+      require(number >= 0 && static_cast<std::uint64_t>(number) < count,
+              std::string("there is no ") + (kind == 'k' ? "key " : "constant ") + std::to_string(number));
+    }
+  }
+
   // -- one rule for each opcode, or several ------------------------------------------------
 
-  ValueType index(const ValueType& stated) const { return stated; }
+  ValueType as_stated(const ValueType& stated) const { return stated; }
   ValueType index_quotient(const ValueType& stated) const {
     require(instruction_.imm[0] >= 1, "cannot divide by " + std::to_string(instruction_.imm[0]));
     return stated;
   }
 
-  ValueType encoded(const ValueType& stated) const {
-    require_index(plan_.num_constants(), "constant");
-    return stated;
-  }
   ValueType key(const ValueType&) const {
-    require_index(plan_.keys().size(), "key");
     ValueType type;
     type.kind = TypeKind::kKey;
     type.key = static_cast<std::uint32_t>(instruction_.imm[0]);
@@ -184,10 +192,6 @@ class TypeRule {
   }
   ValueType encoded_at(const ValueType& stated) const {
     require(!instruction_.imm.empty(), "needs constants");
-    for (const std::int64_t number : instruction_.imm) {
-      require(number >= 0 && static_cast<std::uint64_t>(number) < plan_.num_constants(),
-              "there is no constant " + std::to_string(number));
-    }
     return stated;
   }
   ValueType joined_array(const ValueType&) const {
@@ -264,7 +268,6 @@ class TypeRule {
 
   /// The inner sums of a block map: how many there are, and the scale of its diagonals, are stated by the result.
   ValueType map_sums(const ValueType& stated) const {
-    require_index(plan_.num_constants(), "constant");
     require(!instruction_.in.empty() && in(0).kind == TypeKind::kCipher, "needs an array of ciphers");
     ValueType type = in(0);
     require(type.degree == 1 && type.basis == Basis::kQ, "needs degree 1 over Q, got " + to_string(type));
@@ -283,11 +286,6 @@ class TypeRule {
 
   void require(bool holds, const std::string& what) const {
     if (!holds) site_.fail(what);
-  }
-  void require_index(std::size_t count, const char* what) const {
-    const std::int64_t index = instruction_.imm[0];
-    require(index >= 0 && static_cast<std::uint64_t>(index) < count,
-            std::string("there is no ") + what + " " + std::to_string(index));
   }
   void require_scales(double a, double b) const {
     require(scales_match(b, a), "operands have different scales: " + to_string(in(0)) + " and " + to_string(in(1)));
@@ -358,33 +356,26 @@ class TypeRule {
   const Site& site_;
 };
 
-enum class Schemes : std::uint8_t { kBoth, kCkks, kBfv };
-
-/// The rule of one opcode, and what few opcodes are: of one scheme alone; taking a plaintext in the form that is added;
-/// taking a cipher under the sparse secret.
 struct RuleEntry {
   Opcode op;
   TypeRule::Rule rule;
-  Schemes schemes = Schemes::kBoth;
-  bool adds = false;
-  bool wants_sparse = false;
 };
 
 constexpr RuleEntry kRuleEntries[] = {
-    {Opcode::kIconst, &TypeRule::index},
-    {Opcode::kIadd, &TypeRule::index},
-    {Opcode::kIsub, &TypeRule::index},
-    {Opcode::kImul, &TypeRule::index},
-    {Opcode::kImin, &TypeRule::index},
-    {Opcode::kIlt, &TypeRule::index},
+    {Opcode::kIconst, &TypeRule::as_stated},
+    {Opcode::kIadd, &TypeRule::as_stated},
+    {Opcode::kIsub, &TypeRule::as_stated},
+    {Opcode::kImul, &TypeRule::as_stated},
+    {Opcode::kImin, &TypeRule::as_stated},
+    {Opcode::kIlt, &TypeRule::as_stated},
     {Opcode::kIdiv, &TypeRule::index_quotient},
-    {Opcode::kEncode, &TypeRule::encoded},
+    {Opcode::kEncode, &TypeRule::as_stated},
     {Opcode::kKey, &TypeRule::key},
-    {Opcode::kTrivial, &TypeRule::trivial, Schemes::kBoth, true},
+    {Opcode::kTrivial, &TypeRule::trivial},
     {Opcode::kAdd, &TypeRule::sum_of_two},
     {Opcode::kSub, &TypeRule::sum_of_two},
-    {Opcode::kAddPlain, &TypeRule::sum_of_two, Schemes::kBoth, true},
-    {Opcode::kSubPlain, &TypeRule::sum_of_two, Schemes::kBoth, true},
+    {Opcode::kAddPlain, &TypeRule::sum_of_two},
+    {Opcode::kSubPlain, &TypeRule::sum_of_two},
     {Opcode::kNeg, &TypeRule::same},
     {Opcode::kAddInt, &TypeRule::same_over_q},
     {Opcode::kSum, &TypeRule::sums_of_neighbours},
@@ -392,9 +383,9 @@ constexpr RuleEntry kRuleEntries[] = {
     {Opcode::kSquare, &TypeRule::product},
     {Opcode::kMulPlain, &TypeRule::times_plain},
     {Opcode::kDot, &TypeRule::sums_of_products},
-    {Opcode::kMulRelinearize, &TypeRule::relinearized_product, Schemes::kBfv},
+    {Opcode::kMulRelinearize, &TypeRule::relinearized_product},
     {Opcode::kMulInt, &TypeRule::times_integer},
-    {Opcode::kMulMonomial, &TypeRule::times_monomial, Schemes::kCkks},
+    {Opcode::kMulMonomial, &TypeRule::times_monomial},
     {Opcode::kHoist, &TypeRule::hoisted},
     {Opcode::kKeyProduct, &TypeRule::over_qp},
     {Opcode::kModDown, &TypeRule::divided},
@@ -402,53 +393,44 @@ constexpr RuleEntry kRuleEntries[] = {
     {Opcode::kRelinearize, &TypeRule::relinearized},
     {Opcode::kDiagSums, &TypeRule::diagonal_sums},
     {Opcode::kMapSums, &TypeRule::map_sums},
-    {Opcode::kDropLevel, &TypeRule::dropped, Schemes::kCkks},
-    {Opcode::kRelabel, &TypeRule::relabelled, Schemes::kCkks},
+    {Opcode::kDropLevel, &TypeRule::dropped},
+    {Opcode::kRelabel, &TypeRule::relabelled},
     {Opcode::kExtend, &TypeRule::extended},
     {Opcode::kTake, &TypeRule::taken},
     {Opcode::kConcat, &TypeRule::joined_array},
     {Opcode::kTakeAt, &TypeRule::part_taken},
     {Opcode::kPutAt, &TypeRule::part_put},
-    {Opcode::kEncodeAt, &TypeRule::encoded_at, Schemes::kCkks},
-    {Opcode::kToSparse, &TypeRule::under_sparse, Schemes::kCkks},
-    {Opcode::kModRaise, &TypeRule::raised, Schemes::kCkks, false, true},
+    {Opcode::kEncodeAt, &TypeRule::encoded_at},
+    {Opcode::kToSparse, &TypeRule::under_sparse},
+    {Opcode::kModRaise, &TypeRule::raised},
 };
 
-constexpr std::size_t kNumOpcodes = 0
-#define LW_OPCODE(enumerator, name, in, out, imm) +1
-#include "exec/opcodes.def"
-#undef LW_OPCODE
-    ;
-
-constexpr std::array<RuleEntry, kNumOpcodes> kRules = [] {
-  std::array<RuleEntry, kNumOpcodes> rules{};
-  for (const RuleEntry& entry : kRuleEntries) rules[static_cast<std::size_t>(entry.op)] = entry;
+constexpr auto kRules = [] {
+  std::array<TypeRule::Rule, std::size(kOpcodes)> rules{};
+  for (const RuleEntry& entry : kRuleEntries) rules[static_cast<std::size_t>(entry.op)] = entry.rule;
   return rules;
 }();
-constexpr bool is_of_blocks(Opcode op) { return num_blocks(op) > 0 || op == Opcode::kYield; }
-static_assert(
-    [] {
-      for (std::size_t i = 0; i < kNumOpcodes; ++i) {
-        if ((kRules[i].rule == nullptr) != is_of_blocks(static_cast<Opcode>(i))) return false;
-      }
-      return true;
-    }(),
-    "every opcode has a rule here, but those of blocks, which plan_structure.cpp checks");
+constexpr bool is_of_blocks(Opcode op) { return info(op).num_blocks() > 0 || op == Opcode::kYield; }
+static_assert(for_all_opcodes([](Opcode op) {
+                return (kRules[static_cast<std::size_t>(op)] == nullptr) == is_of_blocks(op);
+              }),
+              "every opcode has a rule here, but those of blocks, which plan_structure.cpp checks");
 
 }  // namespace
 
 void check_types(const Plan& plan, const Instruction& instruction, const Site& site) {
   const TypeRule rule(plan, instruction, site);
-  const RuleEntry& entry = kRules[static_cast<std::size_t>(instruction.op)];
-  rule.check_secrets(entry.wants_sparse);
+  const OpcodeInfo& op = info(instruction.op);
+  rule.check_secrets(op.takes('s'));
   if (instruction.out.empty()) site.fail("there is no result");
   const bool is_bfv = plan.parameters().is_bfv();
-  if (is_bfv && entry.schemes == Schemes::kCkks) site.fail("BFV has no such operation");
-  if (!is_bfv && entry.schemes == Schemes::kBfv) site.fail("only BFV has this operation");
+  if (is_bfv && op.schemes == Schemes::kCkks) site.fail("BFV has no such operation");
+  if (!is_bfv && op.schemes == Schemes::kBfv) site.fail("only BFV has this operation");
+  rule.check_numbers();
   for (const std::uint32_t reg : instruction.out) {
     const ValueType& stated = plan.type(reg);
-    rule.check_scheme(entry.adds, stated);
-    ValueType expected = (rule.*entry.rule)(stated);
+    rule.check_scheme(op.takes('a'), stated);
+    ValueType expected = (rule.*kRules[static_cast<std::size_t>(instruction.op)])(stated);
     const bool scales_agree = expected.scale == stated.scale || scales_match(stated.scale, expected.scale);
     if (!scales_agree) site.fail("the result is stated as " + to_string(stated) + ", it is " + to_string(expected));
     expected.scale = stated.scale;

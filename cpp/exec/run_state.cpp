@@ -26,7 +26,7 @@ class ReadRegisters {
 
  private:
   void note_blocks(const Instruction& instruction) {
-    for (std::size_t i = 0; i < num_blocks(instruction.op); ++i) {
+    for (std::size_t i = 0; i < info(instruction.op).num_blocks(); ++i) {
       for (const Instruction& inner : plan_.blocks()[static_cast<std::size_t>(instruction.imm[i])].code) note(inner);
     }
   }

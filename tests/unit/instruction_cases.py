@@ -280,7 +280,7 @@ class Maker:
         parts += ["immediate"] * bool(case.immediate) + ["more", "fewer"] + ["inner"] * 2 * bool(case.inner)
         part = self.pick(*parts)
         if part == "immediate":
-            free = range(RECORDS[case.op].traits.blocks, len(case.immediate))
+            free = range(RECORDS[case.op].signature.blocks, len(case.immediate))
             if not free:
                 return case
             at = self.pick(*free)

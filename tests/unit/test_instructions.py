@@ -1,6 +1,8 @@
 """The table of instructions: nothing may be forgotten, and rules, walk and messages belong together."""
 
 import ast
+import re
+import sys
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -10,9 +12,12 @@ from tiny_plans import DOWN, TOP, counted_plan, loop_plan
 
 from latticework import _core, instructions
 from latticework.analysis.simulate import simulate
+from latticework.dialects import bfv, ckks, loop, rlwe  # noqa: F401  (define the ops)
+from latticework.dialects.primitives import PRIMITIVES
 from latticework.errors import IrError
 from latticework.instructions.products import MUL
 from latticework.instructions.record import Record
+from latticework.instructions.signatures import SIGNATURES
 from latticework.instructions.table import RECORDS, table_of
 from latticework.instructions.walk import Domain, Walk
 
@@ -121,6 +126,34 @@ def spelled(path):
     """Opcodes that a file has as strings; annotations and docstrings are none."""
     return {node.value for node in ast.walk(ast.parse(path.read_text()))
             if isinstance(node, ast.Constant) and node.value in RECORDS}  # fmt: skip
+
+
+def test_no_record_is_imported_where_any_may_be_asked():
+    """What sets one apart is in its record or signature, so that another like it is not forgotten."""
+    families = [module for name, module in sys.modules.items() if name.startswith("latticework.instructions.")]
+    records = "|".join({name for family in families for name, record in vars(family).items()
+                        if isinstance(record, Record) and not record.traits.control})  # fmt: skip
+    imported = re.compile(rf"from latticework\.instructions\.\w+ import [^#]*?\b({records})\b")
+    for path in PACKAGE.rglob("*.py"):
+        if path.relative_to(PACKAGE).parts[0] != "instructions":
+            for statement in re.findall(r"^from [\w.]+ import (?:\([^)]*\)|.*)", path.read_text(), re.MULTILINE):
+                assert not imported.search(statement), f"{path}: ask the record or its signature"
+
+
+def test_every_opcode_is_an_op_of_a_dialect():
+    """What runs blocks is emitted with these."""
+    written = {primitive.record.name for primitive in PRIMITIVES.values()}
+    assert RECORDS.keys() - written == {op for op, record in RECORDS.items() if record.signature.blocks}
+
+
+def test_signatures_name_blocks_first_and_constants_of_one_kind():
+    for name, signature in SIGNATURES.items():
+        assert signature.immediates.startswith("b" * signature.blocks) and set(signature.immediates) <= set("bkvmn*")
+        assert not signature.blocks or RECORDS[name].traits.control
+    immediate = (4, 7, 9)
+    assert SIGNATURES["encode_at"].constants(immediate) == (("v", 4), ("v", 7), ("v", 9))
+    assert SIGNATURES["map_sums"].constants((3,)) == (("m", 3),)
+    assert SIGNATURES["take"].constants(immediate) == SIGNATURES["key"].constants((3,)) == ()
 
 
 def test_no_opcode_is_named_where_records_are_asked():

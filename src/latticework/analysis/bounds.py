@@ -122,7 +122,7 @@ class _Bounds(Domain):
 
     def step(self, site: Site, operands: list[Any]) -> Sequence[Bounds]:
         """What an instruction makes of bounds."""
-        if self.model.chain.scheme not in site.record.schemes:
+        if self.model.chain.scheme not in site.record.signature.schemes:
             raise UnsupportedError(f"{site.record.name}: CKKS plans have no such operation")
         made = site.record.error(self, site.use, *operands)
         results: list[Bounds] = made if isinstance(made, list) else [made]

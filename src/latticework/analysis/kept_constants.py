@@ -12,7 +12,6 @@ from typing import Any
 
 from latticework.analysis.trips import Once, Trips
 from latticework.cost import CostModel
-from latticework.instructions.maps import MAP_SUMS
 from latticework.instructions.shapes import WORD_BYTES, row_bytes
 from latticework.instructions.walk import Site
 from latticework.instructions.work import Part
@@ -107,7 +106,7 @@ class _Encodings(Once):
             if part.once:
                 name = site.use.immediate, site.use.stated
                 if name not in self.known:
-                    self.known[name] = self._encoding(name, part, site.record is MAP_SUMS)
+                    self.known[name] = self._encoding(name, part, site.record.signature.has_map)
                 self.known[name].uses += self.times
 
     def _encoding(self, name: tuple[Any, ...], part: Part, is_map: bool) -> Encoding:

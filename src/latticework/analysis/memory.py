@@ -11,7 +11,7 @@ from typing import Any
 from latticework.analysis.trips import Trips
 from latticework.instructions.code import Instruction
 from latticework.instructions.kinds import CipherKind, DigitsKind, IndexKind, Kind, PlainKind
-from latticework.instructions.maps import MAP_SUMS, most_products
+from latticework.instructions.maps import most_products
 from latticework.instructions.shapes import cipher_rows, digits_rows, plain_rows, row_bytes
 from latticework.instructions.walk import Body, Domain, Site, Walk, inner_blocks
 from latticework.plan.schema import Plan
@@ -154,7 +154,7 @@ class _Liveness(Domain):
 
     def in_map(self, site: Site) -> int:
         """Rows of the plaintexts of a block map that are multiplied with at a time."""
-        if self.plaintexts is None or site.record is not MAP_SUMS:
+        if self.plaintexts is None or not site.record.signature.has_map:
             return 0
         most, rows = most_products(site.use), plain_rows(self.plan.chain, site.use.stated)
         return min(most, self.plaintexts(rows)) * rows

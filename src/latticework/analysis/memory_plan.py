@@ -17,8 +17,8 @@ from latticework.analysis.steps import Steps
 from latticework.analysis.trips import Trips
 from latticework.cost import CostModel
 from latticework.errors import BudgetError
-from latticework.instructions.maps import MAP_SUMS
 from latticework.instructions.shapes import WORD_BYTES, row_bytes
+from latticework.instructions.signatures import SIGNATURES
 from latticework.instructions.walk import Site
 from latticework.plan.over_time import Trace
 from latticework.plan.schedule import KeySchedule, Smallest, require_room, schedule_of, smallest
@@ -158,7 +158,7 @@ class HeldValues:
         self.encodings = encodings
         self.whole = all_bytes(encodings)[1]
         self.alone = self.peak()
-        self.has_maps = any(instruction.op == MAP_SUMS.name for _, _, instruction in plan.walk())
+        self.has_maps = any(SIGNATURES[instruction.op].has_map for _, _, instruction in plan.walk())
         self._with_plaintexts: dict[int, int] = {}
         self._kept: dict[int, Kept] = {}
 

@@ -110,7 +110,7 @@ class _Noise(Domain):
 
     def step(self, site: Site, operands: list[Any]) -> Sequence[Any]:
         """What an instruction makes of its operands."""
-        if "bfv" not in site.record.schemes:
+        if "bfv" not in site.record.signature.schemes:
             raise UnsupportedError(f"{site.record.name}: BFV plans have no such operation")
         made = site.record.error(self, site.use, *operands)
         return made if isinstance(made, list) else [made]

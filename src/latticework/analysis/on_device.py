@@ -8,7 +8,6 @@ quarter of a GPU's cache, or of 64 MiB (`gpu/batches.hpp`).
 from __future__ import annotations
 
 from latticework.instructions.kinds import CipherKind
-from latticework.instructions.maps import DIAG_SUMS, MAP_SUMS
 from latticework.instructions.shapes import (
     WORD_BYTES,
     chain_of,
@@ -59,8 +58,8 @@ def recorded_runs(plan: Plan, asked: int, most: int, left: int) -> tuple[int, in
 
 
 def baby_rows(site: Site) -> int:
-    """Rows of scratch for the turned copies of a linear transform."""
-    if site.record not in (DIAG_SUMS, MAP_SUMS):
+    """Rows of scratch for the turned copies of a linear transform, which takes any number of keys."""
+    if site.record.signature.operands != "*":
         return 0
     chain = chain_of(site.use)
     rows = 2 * len(site.record.keys(site.use))

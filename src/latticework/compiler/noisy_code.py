@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from latticework.analysis.noise import noise_of_outputs
 from latticework.instructions.code import Executable
 from latticework.instructions.kinds import KeyKind
-from latticework.instructions.maps import MAP_SUMS
 from latticework.instructions.table import RECORDS
 from latticework.params import ModulusChain
 from latticework.params.bfv_noise import Noise
@@ -28,7 +27,7 @@ class NoisyCode:
             any(isinstance(kinds[registers[operand.register]], KeyKind) for operand in i.operands)
             for block in self.code.blocks
             for i in block.code
-            if i.op != MAP_SUMS.name
+            if not RECORDS[i.op].signature.has_map
         )
 
     @property

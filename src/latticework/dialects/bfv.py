@@ -33,16 +33,16 @@ ENCODE = define(
 )
 
 
-name_instruction("bfv.encode", "encode", lambda _name, attrs, _types: Said(constant=attrs["value"]))
-ADD_PLAIN = define_primitive("bfv.add_plain", "add_plain", operands=(CipherType, AddendType), scheme=SCHEME)
-SUB_PLAIN = define_primitive("bfv.sub_plain", "sub_plain", operands=(CipherType, AddendType), scheme=SCHEME)
-TRIVIAL = define_primitive("bfv.trivial", "trivial", operands=(AddendType,), scheme=SCHEME)
-MUL = define_primitive("bfv.mul", "mul", scheme=SCHEME)
-SQUARE = define_primitive("bfv.square", "square", scheme=SCHEME)
+name_instruction("bfv.encode", lambda _name, attrs, _types: Said(constant=attrs["value"]))
+ADD_PLAIN = define_primitive("bfv.add_plain")
+SUB_PLAIN = define_primitive("bfv.sub_plain")
+TRIVIAL = define_primitive("bfv.trivial")
+MUL = define_primitive("bfv.mul")
+SQUARE = define_primitive("bfv.square")
 # The sums of the products of two arrays: rlwe.sum of bfv.mul, divided and rounded once a sum.
-DOT = define_primitive("bfv.dot", "dot", groups_of, operands=(CipherType, CipherType), scheme=SCHEME)
+DOT = define_primitive("bfv.dot", groups_of, operands=(CipherType, CipherType))
 # rlwe.relinearize of bfv.mul: one division ends both.
-MUL_RELINEARIZE = define_primitive("bfv.mul_relinearize", "mul_relinearize", scheme=SCHEME)
+MUL_RELINEARIZE = define_primitive("bfv.mul_relinearize")
 
 
 def _infer_linear(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:

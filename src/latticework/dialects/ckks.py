@@ -16,10 +16,10 @@ def _stated(name: str, attrs: Attrs, _types: Sequence[Type]) -> Said:
     return Said(stated=Stated(scale=scale_of(name, attrs)))
 
 
-MUL = define_primitive("ckks.mul", "mul", _stated, scheme="ckks")
-SQUARE = define_primitive("ckks.square", "square", _stated, scheme="ckks")
+MUL = define_primitive("ckks.mul", _stated)
+SQUARE = define_primitive("ckks.square", _stated)
 # The sums of the products of two arrays: rlwe.sum of ckks.mul, of which no product is alive by itself.
-DOT = define_primitive("ckks.dot", "dot", groups_of, operands=(CipherType, CipherType), scheme="ckks")
+DOT = define_primitive("ckks.dot", groups_of, operands=(CipherType, CipherType))
 
 
 def _place(name: str, operands: Sequence[Value], attrs: Attrs) -> CipherType:
@@ -71,4 +71,4 @@ def _raised(name: str, attrs: Attrs, types: Sequence[Type]) -> Said:
     return Said((factor,), stated, ring_degree=2 * slots, modulus=modulus, seed=attrs.get("seed", 0))
 
 
-MOD_RAISE = define_primitive("ckks.mod_raise", "mod_raise", _raised, scheme="ckks")
+MOD_RAISE = define_primitive("ckks.mod_raise", _raised)

@@ -18,9 +18,9 @@ from latticework.dialects.key import KeyType
 from latticework.dialects.kinds import kind_of, type_of
 from latticework.dialects.rlwe_types import AddendType, CipherType, DigitsType, Level, PlainType
 from latticework.errors import IrError, UserError
-from latticework.instructions.constant_uses import CONSTANT_USES
+from latticework.instructions.constant_uses import check_constant_use
 from latticework.instructions.record import Record
-from latticework.instructions.table import RECORDS, operand_kinds, result_kinds
+from latticework.instructions.table import RECORDS, result_kinds
 from latticework.instructions.use import Use
 from latticework.ir import INDEX, Array, Attrs, Context, Op, OpSpec, Region, Type, Value, define
 from latticework.packing.arrays import as_value, as_vectors, dot_vectors
@@ -28,7 +28,9 @@ from latticework.packing.constants import ConstRef, MapSums
 from latticework.packing.keys import KeySpec
 
 Classes = tuple[type[Type], ...]
-_CLASSES: dict[str, type[Type]] = {"c": CipherType, "d": DigitsType, "p": PlainType, "k": KeyType, "i": type(INDEX)}
+_CLASSES: dict[str, type[Type]] = {
+    "c": CipherType, "s": CipherType, "d": DigitsType, "p": PlainType, "a": PlainType, "k": KeyType, "i": type(INDEX),
+}  # fmt: skip
 
 
 class Stated(NamedTuple):
@@ -137,13 +139,22 @@ class Primitive:
     """An op that is a plan instruction.
 
     read    what its attributes say
-    scheme  of its operands; None: of any
     """
 
     name: str
     record: Record
     read: Read
-    scheme: str | None
+
+    @property
+    def scheme(self) -> str | None:
+        """Of its operands, which its dialect is for; None: of any."""
+        dialect = self.name.partition(".")[0]
+        return dialect if dialect in self.record.signature.schemes else None
+
+    def operands(self) -> Classes:
+        """Classes of its operands, as the core's table has them."""
+        added = AddendType if self.scheme == "bfv" else PlainType
+        return tuple(added if letter == "a" else _CLASSES[letter] for letter in self.record.signature.operands)
 
     def use(self, types: Sequence[Type], said: Said, results: Sequence[Any]) -> Use:
         """The op as its record sees it."""
@@ -165,24 +176,22 @@ def scheme_of(type_: Type) -> str | None:
 
 def define_primitive(
     name: str,
-    opcode: str,
     read: Read = lambda _name, _attrs, _types: NOTHING,
     *,
+    opcode: str | None = None,
     operands: Callable[[Sequence[Type]], Classes] | Classes | None = None,
-    scheme: str | None = None,
     demand: Callable[[Attrs, Sequence[Type]], KeySpec] | None = None,
 ) -> OpSpec:
     """Define the op that is this instruction.
 
     read      its attributes; raises IrError where one is missing
-    operands  classes of its operands, where the opcode's table does not tell or the op takes fewer
-    scheme    of its operands, if not any
+    opcode    if it is not called as the op is in its dialect
+    operands  classes of its operands, where the opcode's table does not tell
     demand    the key that it needs, from its attributes and operands, where it may still be without
     """
-    primitive = PRIMITIVES[name] = Primitive(name, RECORDS[opcode], read, scheme)
-    letters = operand_kinds(opcode)
-    classes = tuple(_CLASSES[letter] for letter in letters) if operands is None else operands
-    is_known = opcode not in CONSTANT_USES
+    primitive = name_instruction(name, read, opcode=opcode)
+    classes = primitive.operands() if operands is None else operands
+    has_constants = set("vm") & set(primitive.record.signature.immediates)  # which are too many to keep
 
     def with_key(types: tuple[Type, ...], attrs: Attrs) -> tuple[Type, ...]:
         """The types of the operands and of the key that is not there yet."""
@@ -194,7 +203,7 @@ def define_primitive(
         require_classes(name, types, wanted if demand is None else wanted[: max(1, len(types))])
         said = read(name, attrs, types)
         types = with_key(types, attrs)
-        return list((_inferred if is_known else _inferred_anew)(primitive, types, said))
+        return list((_inferred_anew if has_constants else _inferred)(primitive, types, said))
 
     def meaning(op: Op, inputs: list[Array], context: Context) -> list[Array]:
         types = tuple([value.type for value in op.operands])
@@ -216,9 +225,12 @@ def _given(kind: Type, value: Array) -> Any:
     return int(value) if kind is INDEX else as_vectors(value)
 
 
-def name_instruction(name: str, opcode: str, read: Read = lambda _name, _attrs, _types: NOTHING) -> None:
-    """Tell that an op defined elsewhere, which states its type, is this instruction."""
-    PRIMITIVES[name] = Primitive(name, RECORDS[opcode], read, None)
+def name_instruction(
+    name: str, read: Read = lambda _name, _attrs, _types: NOTHING, *, opcode: str | None = None
+) -> Primitive:
+    """Tell that an op defined elsewhere, which states its type, is the instruction called as it, or `opcode`."""
+    primitive = PRIMITIVES[name] = Primitive(name, RECORDS[opcode or name.partition(".")[2]], read)
+    return primitive
 
 
 def require_classes(name: str, types: Sequence[Type], classes: Classes) -> None:
@@ -237,7 +249,8 @@ def _inferred_anew(primitive: Primitive, types: tuple[Type, ...], said: Said) ->
     kinds = result_kinds(primitive.record, use, primitive.name)
     if said.constant is not None:
         try:
-            CONSTANT_USES[primitive.record.name](use, said.constant)
+            ((kind, _),) = primitive.record.signature.constants(said.immediate)
+            check_constant_use(kind, use, said.constant)
         except UserError as error:
             raise type(error)(f"{primitive.name}: the map {error.message}") from None
     return tuple([type_of(kind, use.chain.scheme) for kind in kinds])

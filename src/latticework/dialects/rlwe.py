@@ -42,11 +42,11 @@ def groups_of(name: str, attrs: Attrs, _types: Types) -> Said:
     return Said((attribute(name, attrs, "groups", int),), Stated(scale=scale_of(name, attrs)))
 
 
-ADD = define_primitive("rlwe.add", "add", _stated)
-SUB = define_primitive("rlwe.sub", "sub", _stated)
-ADD_PLAIN = define_primitive("rlwe.add_plain", "add_plain", _stated)
-SUB_PLAIN = define_primitive("rlwe.sub_plain", "sub_plain", _stated)
-NEG = define_primitive("rlwe.neg", "neg")
+ADD = define_primitive("rlwe.add", _stated)
+SUB = define_primitive("rlwe.sub", _stated)
+ADD_PLAIN = define_primitive("rlwe.add_plain", _stated)
+SUB_PLAIN = define_primitive("rlwe.sub_plain", _stated)
+NEG = define_primitive("rlwe.neg")
 
 
 def _infer_encode(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
@@ -71,7 +71,7 @@ def _encode(op: Op, _inputs: list[Array], context: Context) -> list[Array]:
 
 
 ENCODE = define("rlwe.encode", infer=_infer_encode, meaning=_encode)
-name_instruction("rlwe.encode", "encode", lambda _name, attrs, _types: Said(constant=attrs["value"]))
+name_instruction("rlwe.encode", lambda _name, attrs, _types: Said(constant=attrs["value"]))
 
 
 def _infer_encode_at(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
@@ -94,22 +94,20 @@ def _rows(_name: str, attrs: Attrs, _types: Types) -> Said:
 
 
 ENCODE_AT = define("rlwe.encode_at", infer=_infer_encode_at, meaning=_encode_at)
-name_instruction("rlwe.encode_at", "encode_at", _rows)
-name_instruction("key.demand", "key", lambda _name, attrs, _types: Said(key=attrs["spec"]))
+name_instruction("rlwe.encode_at", _rows)
+name_instruction("key.demand", lambda _name, attrs, _types: Said(key=attrs["spec"]), opcode="key")
 
-MUL_PLAIN = define_primitive("rlwe.mul_plain", "mul_plain", _stated)
+MUL_PLAIN = define_primitive("rlwe.mul_plain", _stated)
 # rlwe.sum of rlwe.mul_plain, of which no product is alive by itself.
-DOT_PLAIN = define_primitive("rlwe.dot_plain", "dot", groups_of, operands=(CipherType, PlainType))
+DOT_PLAIN = define_primitive("rlwe.dot_plain", groups_of, opcode="dot", operands=(CipherType, PlainType))
 
 
 def _factor(name: str, attrs: Attrs, _types: Types) -> Said:
     return Said((attribute(name, attrs, "factor", int),), Stated(scale=attribute(name, attrs, "scale", float)))
 
 
-MUL_INT = define_primitive("rlwe.mul_int", "mul_int", _factor)
-ADD_INT = define_primitive(
-    "rlwe.add_int", "add_int", lambda name, attrs, _types: Said((attribute(name, attrs, "addend", int),))
-)
+MUL_INT = define_primitive("rlwe.mul_int", _factor)
+ADD_INT = define_primitive("rlwe.add_int", lambda name, attrs, _types: Said((attribute(name, attrs, "addend", int),)))
 
 
 def _relabelled(name: str, attrs: Attrs, types: Types) -> Said:
@@ -121,8 +119,8 @@ def _relabelled(name: str, attrs: Attrs, types: Types) -> Said:
     return Said(stated=Stated.at(level, attribute(name, attrs, "scale", float), slots))
 
 
-RELABEL = define_primitive("rlwe.relabel", "relabel", _relabelled)
-TRIVIAL = define_primitive("rlwe.trivial", "trivial")
+RELABEL = define_primitive("rlwe.relabel", _relabelled)
+TRIVIAL = define_primitive("rlwe.trivial")
 
 
 def _placed(name: str, attrs: Attrs, _types: Types) -> Said:
@@ -134,8 +132,8 @@ def _divided(name: str, attrs: Attrs, types: Types) -> Said:
     return _placed(name, attrs, types)
 
 
-DROP_LEVEL = define_primitive("rlwe.drop_level", "drop_level", _placed)
-MOD_DOWN = define_primitive("rlwe.mod_down", "mod_down", _divided)
+DROP_LEVEL = define_primitive("rlwe.drop_level", _placed)
+MOD_DOWN = define_primitive("rlwe.mod_down", _divided)
 
 
 def _infer_rescale(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
@@ -147,8 +145,8 @@ def _infer_rescale(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -
 
 
 RESCALE = define("rlwe.rescale", infer=_infer_rescale, meaning=lambda _op, inputs, _context: [inputs[0]])
-HOIST = define_primitive("rlwe.hoist", "hoist")
-KEY_PRODUCT = define_primitive("rlwe.key_product", "key_product")
+HOIST = define_primitive("rlwe.hoist")
+KEY_PRODUCT = define_primitive("rlwe.key_product")
 
 
 def _place(types: Types) -> tuple[int, int]:
@@ -191,17 +189,17 @@ def _relinearized(name: str, attrs: Attrs, types: Types) -> Said:
     return Said(stated=Stated.at(level, attribute(name, attrs, "scale", float)))
 
 
-ROTATE = define_primitive("rlwe.rotate", "rotate", _rotated, demand=_rotation)
+ROTATE = define_primitive("rlwe.rotate", _rotated, demand=_rotation)
 CONJUGATE = define_primitive(
     "rlwe.conjugate",
-    "rotate",
     lambda name, _attrs, types: _turning(name, types, 0, conjugates=True),
+    opcode="rotate",
     demand=_conjugation,
 )
 RELINEARIZE = define_primitive(
-    "rlwe.relinearize", "relinearize", _relinearized, demand=lambda _attrs, types: KeySpec("relin", 0, *_place(types))
+    "rlwe.relinearize", _relinearized, demand=lambda _attrs, types: KeySpec("relin", 0, *_place(types))
 )
-EXTEND = define_primitive("rlwe.extend", "extend")
+EXTEND = define_primitive("rlwe.extend")
 
 
 def _monomial(name: str, attrs: Attrs, types: Types) -> Said:
@@ -213,8 +211,8 @@ def _monomial(name: str, attrs: Attrs, types: Types) -> Said:
     return Said((exponent,), ring_degree=degree)
 
 
-MUL_MONOMIAL = define_primitive("rlwe.mul_monomial", "mul_monomial", _monomial)
-TO_SPARSE = define_primitive("rlwe.to_sparse", "to_sparse")
+MUL_MONOMIAL = define_primitive("rlwe.mul_monomial", _monomial)
+TO_SPARSE = define_primitive("rlwe.to_sparse")
 
 
 def _terms(name: str, attrs: Attrs, types: Types) -> Said:
@@ -230,7 +228,7 @@ def _digits_keys_plains(types: Types) -> Classes:
     return (DigitsType, *[KeyType] * keys, *[PlainType] * (len(types) - 1 - keys))
 
 
-DIAG_SUMS = define_primitive("rlwe.diag_sums", "diag_sums", _terms, operands=_digits_keys_plains)
+DIAG_SUMS = define_primitive("rlwe.diag_sums", _terms, operands=_digits_keys_plains)
 
 
 def _map(name: str, attrs: Attrs, _types: Types) -> Said:
@@ -244,9 +242,7 @@ def _map(name: str, attrs: Attrs, _types: Types) -> Said:
     return Said((0,), stated, constant=sums)
 
 
-MAP_SUMS = define_primitive(
-    "rlwe.map_sums", "map_sums", _map, operands=lambda types: (CipherType, *[KeyType] * (len(types) - 1))
-)
+MAP_SUMS = define_primitive("rlwe.map_sums", _map, operands=lambda types: (CipherType, *[KeyType] * (len(types) - 1)))
 
 
 def _numbers(name: str, attrs: Attrs, _types: Types) -> Said:
@@ -256,7 +252,7 @@ def _numbers(name: str, attrs: Attrs, _types: Types) -> Said:
     return Said(numbers)
 
 
-TAKE = define_primitive("rlwe.take", "take", _numbers)
+TAKE = define_primitive("rlwe.take", _numbers)
 
 
 def _part(name: str, attrs: Attrs, _types: Types) -> Said:
@@ -264,7 +260,7 @@ def _part(name: str, attrs: Attrs, _types: Types) -> Said:
     return Said(stated=Stated(count=attribute(name, attrs, "count", int)))
 
 
-TAKE_AT = define_primitive("rlwe.take_at", "take_at", _part)
-PUT_AT = define_primitive("rlwe.put_at", "put_at")
-CONCAT = define_primitive("rlwe.concat", "concat", operands=lambda types: (CipherType,) * max(1, len(types)))
-SUM = define_primitive("rlwe.sum", "sum", groups_of)
+TAKE_AT = define_primitive("rlwe.take_at", _part)
+PUT_AT = define_primitive("rlwe.put_at")
+CONCAT = define_primitive("rlwe.concat", operands=lambda types: (CipherType,) * max(1, len(types)))
+SUM = define_primitive("rlwe.sum", groups_of)

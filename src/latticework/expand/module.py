@@ -15,6 +15,7 @@ from collections import defaultdict
 from functools import partial
 
 from latticework.dialects import bfv, ckks  # noqa: F401  (defines the ops)
+from latticework.dialects.primitives import PRIMITIVES
 from latticework.expand.bootstrap import call_bootstrap, expand_bootstrap
 from latticework.expand.channel_polynomial import expand_channels
 from latticework.expand.kinked import expand_kinked
@@ -32,13 +33,8 @@ SYMBOLIC = (
     "ckks.bootstrap", "ckks.linear_transform", "ckks.polynomial", "bfv.linear_transform", "rlwe.conjugate",
     "rlwe.rescale",
 )  # fmt: skip
-WRITTEN = (
-    "key.demand", "ckks.dot", "ckks.mod_raise", "ckks.mul", "ckks.square", "bfv.dot", "bfv.mul_relinearize",
-    "rlwe.add", "rlwe.add_int", "rlwe.add_plain", "rlwe.concat", "rlwe.diag_sums", "rlwe.dot_plain", "rlwe.drop_level",
-    "rlwe.encode", "rlwe.extend", "rlwe.hoist", "rlwe.key_product", "rlwe.map_sums", "rlwe.mod_down", "rlwe.mul_int",
-    "rlwe.mul_monomial", "rlwe.mul_plain", "rlwe.relabel", "rlwe.relinearize", "rlwe.rotate", "rlwe.sub",
-    "rlwe.sum", "rlwe.take", "rlwe.to_sparse", "procedure.define", "procedure.call",
-)  # fmt: skip
+# Any plan instruction, and calls of what is written once.
+WRITTEN = (*sorted(PRIMITIVES.keys() - set(SYMBOLIC)), "procedure.define", "procedure.call")
 
 
 def expanding(

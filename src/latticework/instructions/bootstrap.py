@@ -9,7 +9,7 @@ from latticework.errors import IrError, LevelError
 from latticework.instructions.kinds import MAIN, SPARSE, Kind, level_text, place_text
 from latticework.instructions.parts import count_each, each_key, one_part, own_rows
 from latticework.instructions.protocols import Machine, Slots
-from latticework.instructions.record import CKKS, ORDINARY, Record, Traits
+from latticework.instructions.record import ORDINARY, Record, Traits
 from latticework.instructions.rules import QP, require_key, require_switchable
 from latticework.instructions.shapes import chain_of, shape_of_move, shape_of_switch
 from latticework.instructions.switches import rows_of_switch
@@ -41,7 +41,6 @@ TO_SPARSE = Record(
     name="to_sparse",
     line="a key switch to the sparse secret, at level 0",
     family="switch",
-    schemes=CKKS,
     traits=ORDINARY,
     rule=_under_sparse,
     meaning=lambda run, use, a, _key: run.with_sparse_noise(a, use.stated),
@@ -94,8 +93,7 @@ MOD_RAISE = Record(
     name="mod_raise",
     line="a value at level 0 read at a higher one, plus multiples of q0; back to the main secret",
     family="switch",
-    schemes=CKKS,
-    traits=Traits(secret=SPARSE, is_complex=True),
+    traits=Traits(is_complex=True),
     rule=_raised,
     meaning=_raise,
     error=unknown_error("mod_raise"),

@@ -1,4 +1,4 @@
-"""How a constant of a plan has to fit the instruction that names it: its first immediate does, or all of them.
+"""How a constant of a plan has to fit the instruction that names it, by the kind of immediate that does.
 
 Apart from records, so that who only loads plans does not load these.
 """
@@ -37,6 +37,12 @@ def _mapped(use: Use, constant: object) -> None:
         raise ShapeError(f"makes {len(products.groups)} sums, {use.stated.count} are stated")
 
 
-# Opcode -> (use, constant): raises ShapeError or IrError; the message goes on after the name of the constant.
-CONSTANT_USES = {"encode": _encoded, "encode_at": _encoded, "map_sums": _mapped}
-NAMES_ALL = ("encode_at",)  # whose immediates all are numbers of constants
+_FITS = {"v": _encoded, "m": _mapped}  # by the letter of the immediate
+
+
+def check_constant_use(kind: str, use: Use, constant: object) -> None:
+    """Raise unless a constant fits the instruction that names it by an immediate of this kind.
+
+    raises  ShapeError or IrError; the message goes on after the name of the constant
+    """
+    _FITS[kind](use, constant)

@@ -12,7 +12,7 @@ from latticework.instructions.kinds import AddendKind, CipherKind, Kind, PlainKi
 from latticework.instructions.moves import find_part
 from latticework.instructions.parts import count_each, no_keys, no_scratch, of_scheme, one_part, own_rows
 from latticework.instructions.protocols import Machine, Slots
-from latticework.instructions.record import BOTH, CKKS, ORDINARY, Record, Traits
+from latticework.instructions.record import ORDINARY, Record
 from latticework.instructions.shapes import chain_of, q_limbs, shape_of
 from latticework.instructions.use import Use
 from latticework.instructions.vectors import each
@@ -77,7 +77,6 @@ ENCODE = Record(
     name="encode",
     line="a public vector as a plaintext; once for each use, and kept",
     family="encode",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=_encoded,
     meaning=_encode,
@@ -97,8 +96,7 @@ TRIVIAL = Record(
     name="trivial",
     line="a plaintext as a ciphertext without noise of its own",
     family="other",
-    schemes=BOTH,
-    traits=Traits(adds=True),
+    traits=ORDINARY,
     rule=_trivial,
     meaning=lambda _run, _use, a: a,
     error=each(lambda errors, use, a: errors.trivial(use, a)),
@@ -132,7 +130,6 @@ ENCODE_AT = Record(
     name="encode_at",
     line="one of several public vectors as a plaintext, by a number known at run time; once for each, and kept",
     family="encode",
-    schemes=CKKS,
     traits=ORDINARY,
     rule=_encoded_at,
     meaning=lambda run, use, number: run.encoded(chosen(use, number), use.stated.scale).reshape(use.stated.count, -1),

@@ -11,7 +11,7 @@ from typing import Any
 from latticework.errors import IrError
 from latticework.instructions.kinds import IndexKind, Kind
 from latticework.instructions.parts import count_each, no_keys, no_parts, no_scratch
-from latticework.instructions.record import BOTH, CONTROL, Meaning, Record, Rule, Traits, walked
+from latticework.instructions.record import CONTROL, Meaning, Record, Rule, walked
 from latticework.instructions.use import Use
 from latticework.instructions.work import NO_WORK
 
@@ -69,14 +69,13 @@ def _index(_use: Use) -> Sequence[Kind]:
     return (INDEX,)
 
 
-def control(name: str, line: str, rule: Rule, meaning: Meaning, traits: Traits = CONTROL) -> Record:
+def control(name: str, line: str, rule: Rule, meaning: Meaning) -> Record:
     """The record of an instruction that takes no time and has no rows; what is in blocks is counted there."""
     return Record(
         name=name,
         line=line,
         family="other",
-        schemes=BOTH,
-        traits=traits,
+        traits=CONTROL,
         rule=rule,
         meaning=meaning,
         error=walked,
@@ -96,21 +95,18 @@ FOR = control(
     "run a block so many times, each turn with what the one before yielded",
     _loop,
     lambda walk, site, trips, *carried: walk.loop(site, trips, carried),
-    Traits(control=True, blocks=1),
 )
 IF = control(
     "if",
     "run one of two blocks",
     _branch,
     lambda walk, site, condition, *operands: walk.branch(site, condition, operands),
-    Traits(control=True, blocks=2),
 )
 CALL = control(
     "call",
     "run a block that stands by itself, with these values",
     _call,
     lambda walk, site, *operands: walk.call(site, operands),
-    Traits(control=True, blocks=1),
 )
 YIELD = control(
     "yield",

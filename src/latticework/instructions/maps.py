@@ -13,7 +13,7 @@ from latticework.instructions.constants import encoding, require_number
 from latticework.instructions.kinds import CipherKind, DigitsKind, Kind, PlainKind
 from latticework.instructions.parts import each_key, one_part, own_rows
 from latticework.instructions.protocols import Errors, Machine, Slots
-from latticework.instructions.record import BOTH, ORDINARY, Record
+from latticework.instructions.record import ORDINARY, Record
 from latticework.instructions.rules import QP, Q, met, require_key, require_scale, require_switchable
 from latticework.instructions.shapes import shape_of, shape_of_switch, vectors_made
 from latticework.instructions.switches import rows_of_sums, turned
@@ -95,7 +95,6 @@ DIAG_SUMS = Record(
     name="diag_sums",
     line="inner sums of a linear transform: rotated copies of one value, times plaintexts",
     family="switch",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=_diagonal_sums,
     meaning=_sum_diagonals,
@@ -218,7 +217,6 @@ MAP_SUMS = Record(
     name="map_sums",
     line="inner sums of a block map: rotated copies of its inputs, times plaintexts",
     family="switch",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=_map_sums,
     meaning=_sum_map,

@@ -13,7 +13,7 @@ from latticework.errors import IrError, LevelError, RangeError, ShapeError
 from latticework.instructions.kinds import CipherKind, Kind, level_text
 from latticework.instructions.parts import count_each, first_rows, no_keys, no_parts, no_scratch, one_part, own_rows
 from latticework.instructions.protocols import Machine, Slots
-from latticework.instructions.record import BOTH, CKKS, ORDINARY, Record
+from latticework.instructions.record import ORDINARY, Record
 from latticework.instructions.rules import QP, RESCALE, met, require_down, require_q, require_scale
 from latticework.instructions.shapes import shape_of, shape_of_move
 from latticework.instructions.use import Use
@@ -31,7 +31,6 @@ DROP_LEVEL = Record(
     name="drop_level",
     line="a ciphertext with fewer limbs, at the same scale",
     family="other",
-    schemes=CKKS,
     traits=ORDINARY,
     rule=_dropped,
     meaning=lambda _run, _use, a: a,
@@ -66,7 +65,6 @@ RELABEL = Record(
     name="relabel",
     line="the same integers read at another scale or width, or on another track",
     family="other",
-    schemes=CKKS,
     traits=ORDINARY,
     rule=_relabelled,
     meaning=_read_anew,
@@ -89,7 +87,6 @@ EXTEND = Record(
     name="extend",
     line="a ciphertext times P, over QP",
     family="plain",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=_extended,
     meaning=lambda _run, _use, a: a,
@@ -114,7 +111,6 @@ TAKE = Record(
     name="take",
     line="some ciphertexts of an array",
     family="other",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=_taken,
     meaning=lambda _run, use, a: take_vectors(a, use.immediate),
@@ -144,7 +140,6 @@ CONCAT = Record(
     name="concat",
     line="all ciphertexts of some arrays, as one array",
     family="other",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=_joined,
     meaning=lambda _run, _use, *arrays: concat_vectors(arrays),
@@ -185,7 +180,6 @@ TAKE_AT = Record(
     name="take_at",
     line="a part of an array, by a number known at run time",
     family="other",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=_part_taken,
     meaning=lambda _run, use, a, number: a[..., _part(use.stated.count, number, use.operands[0].count), :],
@@ -226,7 +220,6 @@ PUT_AT = Record(
     name="put_at",
     line="an array with another part, by a number known at run time",
     family="other",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=_part_put,
     meaning=_put,

@@ -18,7 +18,7 @@ from latticework.instructions.parts import (
     own_rows,
 )
 from latticework.instructions.protocols import Errors, Machine, Slots
-from latticework.instructions.record import BFV, BOTH, CKKS, ORDINARY, Record, Traits
+from latticework.instructions.record import ORDINARY, Record, Traits
 from latticework.instructions.rules import met, product_of, require_key, summed
 from latticework.instructions.shapes import (
     b_limbs,
@@ -94,7 +94,6 @@ MUL = Record(
     name="mul",
     line="product of two ciphertexts, of degree 2",
     family="product",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=lambda use: (_product(use),),
     meaning=lambda run, _use, a, b: run.product(a, b),
@@ -110,7 +109,6 @@ SQUARE = Record(
     name="square",
     line="product of a ciphertext with itself, of degree 2",
     family="product",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=lambda use: (_product(use),),
     meaning=lambda run, _use, a: run.product(a, a),
@@ -126,7 +124,6 @@ MUL_PLAIN = Record(
     name="mul_plain",
     line="product of a ciphertext and a plaintext",
     family="plain",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=lambda use: (_with_plain(use),),
     meaning=lambda run, _use, a, b: run.product(a, b),
@@ -172,7 +169,6 @@ DOT = Record(
     name="dot",
     line="sums of the products of two arrays, of neighbours, in groups",
     family="product",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=_dot,
     meaning=lambda run, use, a, b: run.dot(a, b, use.immediate[0]),
@@ -215,7 +211,6 @@ MUL_RELINEARIZE = Record(
     name="mul_relinearize",
     line="mul and relinearize, with one division for both",
     family="product",
-    schemes=BFV,
     traits=ORDINARY,
     rule=_relinearized,
     meaning=lambda run, _use, a, b, _key: run.product(a, b),
@@ -242,7 +237,6 @@ MUL_INT = Record(
     name="mul_int",
     line="product of a ciphertext and an integer",
     family="plain",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=_rescaled,
     meaning=_multiple,
@@ -275,7 +269,6 @@ MUL_MONOMIAL = Record(
     name="mul_monomial",
     line="product of a ciphertext and a power of X: of i, for multiples of N/2",
     family="plain",
-    schemes=CKKS,
     traits=Traits(is_complex=True),
     rule=_by_monomial,
     meaning=_turn,

@@ -11,12 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from latticework.instructions.kinds import MAIN
+from latticework.instructions.signatures import SIGNATURES, OpcodeSignature
 from latticework.instructions.use import Use
 from latticework.instructions.work import Part, Works
-
-CKKS, BFV = ("ckks",), ("bfv",)
-BOTH = CKKS + BFV
 
 FAMILIES = ("switch", "divide", "product", "plain", "add", "encode", "other")  # what time is spent on, for reports
 
@@ -26,16 +23,10 @@ class Traits:
     """What few instructions are.
 
     control     all it deals with is public: integers, keys, blocks; the walk runs it itself
-    blocks      how many of its immediates, the first ones, are numbers of blocks
-    secret      number of the secret under which its operands are
-    adds        a plaintext among its operands is added: BFV has a form of its own for that
     is_complex  it can make complex slots of real ones, whatever its keys and plaintexts are
     """
 
     control: bool = False
-    blocks: int = 0
-    secret: int = MAIN
-    adds: bool = False
     is_complex: bool = False
 
 
@@ -50,10 +41,9 @@ Error = Callable[..., Any]
 class Record:
     """One plan instruction.
 
-    name     its opcode, as in `cpp/exec/opcodes.def`, which has the kinds and numbers of operands and immediates
+    name     its opcode, as in `cpp/exec/opcodes.def`, which says what it takes and which schemes have it (`signature`)
     line     what it does, in one line
     family   what its time is spent on: of FAMILIES
-    schemes  that have it
     traits   what sets it apart from ordinary instructions, if anything
     rule     types of the results from those of operands and the immediates; what they leave free is as stated.
              raises LevelError, ScaleError, ShapeError or IrError; messages go on after the name of the instruction
@@ -73,7 +63,6 @@ class Record:
     name: str
     line: str
     family: str
-    schemes: tuple[str, ...]
     traits: Traits
     rule: Rule
     meaning: Meaning
@@ -89,6 +78,11 @@ class Record:
         assert self.family in FAMILIES, f"{self.name}: there is no family {self.family}"
         missing = [f.name for f in fields(self) if getattr(self, f.name) is None]
         assert not missing, f"{self.name}: the record has no {', '.join(missing)}"
+
+    @property
+    def signature(self) -> OpcodeSignature:
+        """What the core's table says of it."""
+        return SIGNATURES[self.name]
 
 
 def walked(*_operands: Any) -> Any:

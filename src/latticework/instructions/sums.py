@@ -9,7 +9,7 @@ from typing import Any
 from latticework.instructions.kinds import CipherKind, Kind
 from latticework.instructions.parts import count_each, in_place, no_keys, no_scratch, one_part
 from latticework.instructions.protocols import Errors
-from latticework.instructions.record import BOTH, ORDINARY, Error, Meaning, Record, Traits
+from latticework.instructions.record import ORDINARY, Error, Meaning, Record
 from latticework.instructions.rules import RESCALE, met, require_q, require_scale, summed
 from latticework.instructions.shapes import shape_of, vectors_of
 from latticework.instructions.use import Use
@@ -26,21 +26,17 @@ def _sum(use: Use) -> Sequence[Kind]:
     return (replace(a, count=count, degree=degree),)
 
 
-WITH_PLAIN = Traits(adds=True)
-
-
 def _shape_of_sum(use: Use) -> Shape:
     """As many polynomials as the sum has."""
     return shape_of(use, polys=use.stated.degree + 1)
 
 
-def _of_two(name: str, line: str, traits: Traits, meaning: Meaning, error: Error) -> Record:
+def _of_two(name: str, line: str, meaning: Meaning, error: Error) -> Record:
     return Record(
         name=name,
         line=line,
         family="add",
-        schemes=BOTH,
-        traits=traits,
+        traits=ORDINARY,
         rule=_sum,
         meaning=meaning,
         error=each(error),
@@ -61,19 +57,16 @@ def _error_with_plain(errors: Errors, use: Use, a: Any, b: Any) -> Any:
     return errors.add_plain(use, a, b)
 
 
-ADD = _of_two("add", "sum of two ciphertexts", ORDINARY, lambda _run, _use, a, b: a + b, _error)
-SUB = _of_two("sub", "difference of two ciphertexts", ORDINARY, lambda _run, _use, a, b: a - b, _error)
+ADD = _of_two("add", "sum of two ciphertexts", lambda _run, _use, a, b: a + b, _error)
+SUB = _of_two("sub", "difference of two ciphertexts", lambda _run, _use, a, b: a - b, _error)
 ADD_PLAIN = _of_two(
-    "add_plain", "sum of a ciphertext and a plaintext", WITH_PLAIN, lambda _run, _use, a, b: a + b, _error_with_plain
+    "add_plain", "sum of a ciphertext and a plaintext", lambda _run, _use, a, b: a + b, _error_with_plain
 )
-SUB_PLAIN = _of_two(
-    "sub_plain", "a ciphertext minus a plaintext", WITH_PLAIN, lambda _run, _use, a, b: a - b, _error_with_plain
-)
+SUB_PLAIN = _of_two("sub_plain", "a ciphertext minus a plaintext", lambda _run, _use, a, b: a - b, _error_with_plain)
 NEG = Record(
     name="neg",
     line="a ciphertext with the other sign",
     family="add",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=lambda use: use.operands,
     meaning=lambda _run, _use, a: -a,
@@ -96,7 +89,6 @@ ADD_INT = Record(
     name="add_int",
     line="a ciphertext plus one integer in every slot",
     family="add",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=_over_q,
     meaning=lambda run, use, a: a + run.integer(use.immediate[0], use.stated.scale),
@@ -118,7 +110,6 @@ SUM = Record(
     name="sum",
     line="neighbours of an array added up, in groups",
     family="add",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=lambda use: (summed(use.operands[0], use.immediate[0]),),
     meaning=lambda _run, use, a: sum_vectors(a, use.immediate[0]),

@@ -8,7 +8,7 @@ from dataclasses import replace
 from latticework.instructions.kinds import CipherKind, DigitsKind, Kind
 from latticework.instructions.parts import count_each, each_key, no_keys, one_part, own_rows
 from latticework.instructions.protocols import Machine, Slots
-from latticework.instructions.record import BOTH, ORDINARY, Record
+from latticework.instructions.record import ORDINARY, Record
 from latticework.instructions.rules import QP, Q, lowered, require_key, require_switchable
 from latticework.instructions.shapes import (
     chain_of,
@@ -35,7 +35,6 @@ HOIST = Record(
     name="hoist",
     line="the digits of a ciphertext, raised to QP once for many products with keys",
     family="switch",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=_hoisted,
     meaning=lambda _run, _use, a: a,
@@ -77,7 +76,6 @@ KEY_PRODUCT = Record(
     name="key_product",
     line="digits times a key: rotated, conjugated or relinearised, over QP",
     family="switch",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=_over_qp,
     meaning=lambda run, use, a, key: turned(run.with_key_noise(a, use.operands[0]), key),
@@ -105,7 +103,6 @@ MOD_DOWN = Record(
     name="mod_down",
     line="a ciphertext divided by P, or by primes of levels, or both",
     family="divide",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=lambda use: (lowered(use, use.operands[0], strict=use.operands[0].basis == Q),),
     meaning=lambda run, use, a: run.with_rounding(a, use.stated, use.stated.degree),
@@ -148,7 +145,6 @@ ROTATE = Record(
     name="rotate",
     line="a key switch that rotates or conjugates; its division may go down levels",
     family="switch",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=lambda use: _switched(use, "galois", 1),
     meaning=_switch,
@@ -164,7 +160,6 @@ RELINEARIZE = Record(
     name="relinearize",
     line="degree 2 to degree 1; its division may go down levels",
     family="switch",
-    schemes=BOTH,
     traits=ORDINARY,
     rule=lambda use: _switched(use, "relin", 2),
     meaning=_switch,

@@ -31,9 +31,13 @@ from latticework.packing.keys import KeySpec
 
 _FAMILIES = (control, constants, sums, products, switches, maps, moves, bootstrap)
 _CLASSES: dict[str, tuple[type, ...]] = {
-    "c": (CipherKind,), "d": (DigitsKind,), "p": (PlainKind, AddendKind), "k": (KeySpec,), "i": (IndexKind,),
+    "c": (CipherKind,), "s": (CipherKind,), "d": (DigitsKind,), "p": (PlainKind, AddendKind),
+    "a": (PlainKind, AddendKind), "k": (KeySpec,), "i": (IndexKind,),
 }  # fmt: skip
-_NAMES = {"c": "a cipher", "d": "digits", "p": "a plaintext", "k": "a key", "i": "an index"}
+_NAMES = {
+    "c": "a cipher", "s": "a cipher", "d": "digits", "p": "a plaintext", "a": "a plaintext", "k": "a key",
+    "i": "an index",
+}  # fmt: skip
 
 
 def table_of(records: Sequence[Record], opcodes: Sequence[str]) -> dict[str, Record]:
@@ -46,12 +50,6 @@ def table_of(records: Sequence[Record], opcodes: Sequence[str]) -> dict[str, Rec
 
 
 RECORDS = table_of(list(chain.from_iterable(family.RECORDS for family in _FAMILIES)), list(_core.opcodes()))
-_SIGNATURES = _core.opcode_signatures()
-
-
-def operand_kinds(name: str) -> str:
-    """Letters of an opcode's operands, as in the core's table; "*" where its rule decides."""
-    return _SIGNATURES[name][0]
 
 
 def result_kinds(record: Record, use: Use, name: str | None = None) -> list[Any]:
@@ -76,7 +74,7 @@ def result_kinds(record: Record, use: Use, name: str | None = None) -> list[Any]
 def check_types(record: Record, use: Use) -> None:
     """Raise unless an instruction's results are stated as its rule says; as `result_kinds`."""
     try:
-        _check_kinds("result", _SIGNATURES[record.name][1], use.results)
+        _check_kinds("result", record.signature.results, use.results)
     except UserError as error:
         raise type(error)(f"{record.name}: {error.message}") from None
     for kind, stated in zip(result_kinds(record, use), use.results, strict=True):
@@ -103,22 +101,22 @@ def _agreed(kind: Any, stated: Any) -> Any:
 
 def _check_form(record: Record, use: Use) -> None:
     """What holds for every instruction: kinds and numbers, secrets, and what only one scheme has."""
-    operands, results, num_immediates = _SIGNATURES[record.name]
-    _check_kinds("operand", operands, use.operands)
+    signature, scheme = record.signature, use.chain.scheme
+    results, num_immediates = signature.results, signature.num_immediates
+    _check_kinds("operand", signature.operands, use.operands)
     if results != "*" and len(use.results) != len(results):
         raise IrError(f"expected {len(results)} results, got {len(use.results)}")
     if num_immediates is not None and len(use.immediate) != num_immediates:
         raise IrError(f"expected {num_immediates} immediates, got {len(use.immediate)}")
-    scheme = use.chain.scheme
-    if scheme not in record.schemes:
+    if scheme not in signature.schemes:
         raise IrError(f"{scheme.upper()} has no such operation")
     if record.traits.control:
         return
     is_bfv = scheme == "bfv"
     for kind in use.operands:
-        if type(kind) is CipherKind and kind.secret != record.traits.secret:
-            raise IrError(f"takes a ciphertext under the {SECRETS[record.traits.secret]} secret, got {kind}")
-        if isinstance(kind, PlainKind) and isinstance(kind, AddendKind) != (is_bfv and record.traits.adds):
+        if type(kind) is CipherKind and kind.secret != signature.secret:
+            raise IrError(f"takes a ciphertext under the {SECRETS[signature.secret]} secret, got {kind}")
+        if isinstance(kind, PlainKind) and isinstance(kind, AddendKind) != (is_bfv and signature.adds):
             raise IrError(f"takes no plaintext of this form: {kind}")
     if is_bfv and any(getattr(kind, "scale", None) not in (None, 1.0) for kind in use.results):
         raise ScaleError(f"the scale of BFV is 1, got 2^{log2(use.stated.scale):.6f}")

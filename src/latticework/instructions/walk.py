@@ -30,6 +30,7 @@ from latticework.instructions.code import Executable, Instruction
 from latticework.instructions.control import YIELD
 from latticework.instructions.protocols import Chain
 from latticework.instructions.record import Record
+from latticework.instructions.signatures import SIGNATURES
 from latticework.instructions.table import RECORDS, check_types
 from latticework.instructions.use import Use, Uses
 
@@ -199,4 +200,4 @@ class Walk:
 
 def inner_blocks(instruction: Instruction) -> tuple[int, ...]:
     """Numbers of the blocks that an instruction runs."""
-    return instruction.immediate[: RECORDS[instruction.op].traits.blocks]
+    return instruction.immediate[: SIGNATURES[instruction.op].blocks]

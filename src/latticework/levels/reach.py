@@ -435,7 +435,7 @@ class _Run:
                 return self.polynomial(op, a)
             case "rlwe.trivial" | "rlwe.drop_level":
                 return a
-        return None
+        raise AssertionError(f"reach does not follow {op.name}; say in `step` what it does to values")
 
     def step_of_parts(self, op: Op, x: list[Held | Parts]) -> Held | Parts | None:
         """One operation on vectors that hold two, or that makes such of them."""

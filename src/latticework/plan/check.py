@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import FormatError, UserError
-from latticework.instructions.constant_uses import CONSTANT_USES, NAMES_ALL
+from latticework.instructions.constant_uses import check_constant_use
 from latticework.instructions.control import CALL
 from latticework.instructions.kinds import CipherKind, IndexKind, Kind
+from latticework.instructions.signatures import SIGNATURES
 from latticework.instructions.use import Use, Uses
 from latticework.owner.stages import OwnerStages
 from latticework.packing.butterflies import Butterflies
@@ -290,8 +291,9 @@ def check_references(plan: Plan) -> None:
     for _, _, instruction in plan.walk():
         if not 0 <= instruction.location < count:
             raise FormatError(f"plan: location {instruction.location} of {count}")
-        if instruction.op in CONSTANT_USES:
-            _check_use(plan, instruction.op, uses.of(instruction))
+        constants = SIGNATURES[instruction.op].constants(instruction.immediate)
+        if constants:
+            _check_use(plan, constants, uses.of(instruction))
     arguments = [plan.kind(r) for r in plan.blocks[0].arguments]
     _check_border("input", plan.client.inputs, arguments)
     _check_border("output", plan.client.outputs, [plan.kind(o.register) for o in plan.blocks[0].code[-1].operands])
@@ -350,13 +352,13 @@ def _check_shares(plan: Plan) -> None:
             raise FormatError(f"plan: the shares of location {number} add up to {sum(shares):.6g}, not to 1")
 
 
-def _check_use(plan: Plan, op: str, use: Use) -> None:
+def _check_use(plan: Plan, constants: Iterable[tuple[str, int]], use: Use) -> None:
     """Constants are there, and are what the instruction that names them takes."""
-    for number in use.immediate if op in NAMES_ALL else use.immediate[:1]:
+    for kind, number in constants:
         if not 0 <= number < len(plan.constants):
             raise FormatError(f"plan: constant {number} of {len(plan.constants)}")
         try:
-            CONSTANT_USES[op](use, plan.constants[number])
+            check_constant_use(kind, use, plan.constants[number])
         except UserError as error:
             raise FormatError(f"plan: constant {number} {error.message}; the file was altered") from None
 

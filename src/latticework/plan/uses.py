@@ -14,7 +14,6 @@ from typing import Any, Protocol
 
 from latticework.instructions.code import Executable
 from latticework.instructions.kinds import KeyKind
-from latticework.instructions.maps import MAP_SUMS
 from latticework.instructions.shapes import key_digits, key_limbs, key_row_bytes, plain_rows
 from latticework.instructions.walk import Body, Domain, Site, Walk
 from latticework.packing.constants import MapSums
@@ -157,7 +156,7 @@ def passes_of(
     if not products:
         return ()
     parts = {place: _part(site, chain, plan, place) for place in sorted(products)}
-    if site.record is not MAP_SUMS:
+    if not site.record.signature.has_map:
         return (tuple(dict.fromkeys(parts.values())),) * max(products.values())
     constant = use.constants[use.immediate[0]]
     assert isinstance(constant, MapSums)

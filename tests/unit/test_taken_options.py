@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.compiler.taken_options import OPTIONS, Kind
+from latticework.compiler.options.option import Kind
+from latticework.compiler.options.option_records import OPTIONS
 from latticework.errors import UserError
 from latticework.interop.heir import HeirProgram
 

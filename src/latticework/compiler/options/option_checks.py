@@ -155,7 +155,7 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    text = write_value(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from latticework.compiler.options.describe import keywords_text
+from latticework.compiler.options.describe import write_keywords
 
 FILE = Path(__file__).resolve().parent.parent / "src/latticework/compiler/options/compile_keywords.py"
 
@@ -19,7 +19,7 @@ def main() -> int:
     """Write or compare the file."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")
-    new = keywords_text()
+    new = write_keywords()
     if parser.parse_args().check:
         is_new = FILE.exists() and FILE.read_text() == new
         print(f"{FILE.name} is {'up to date' if is_new else 'out of date: python tools/write_options.py'}")

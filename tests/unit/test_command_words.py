@@ -7,13 +7,13 @@ import pytest
 
 import latticework as lw
 from latticework import cli
-from latticework.commands.command_table import COMMANDS, spoken_options
+from latticework.commands.command_table import COMMANDS, list_spoken_options
 from latticework.commands.words import PHRASES, in_words
 from latticework.compiler.options.option_records import OPTIONS as RECORDS
 
 SOURCE = Path(lw.__file__).parent
 COMPILE = {option.name: option for option in COMMANDS["compile"].options if option.group == "keywords"}
-SPOKEN = spoken_options()
+SPOKEN = list_spoken_options()
 VALUES = [name for name, option in SPOKEN.items() if option.type not in (bool, Path)]
 FILES = [name for name, option in SPOKEN.items() if option.type is Path]
 

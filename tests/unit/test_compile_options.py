@@ -11,7 +11,7 @@ import latticework as lw
 from latticework.compiler import options as folder
 from latticework.compiler.options.compile_keywords import CompileKeywords
 from latticework.compiler.options.compile_options import CompileOptions
-from latticework.compiler.options.describe import keywords_text
+from latticework.compiler.options.describe import write_keywords
 from latticework.compiler.options.option_records import DEFAULTS, FIELDS, OPTIONS, RECORDS
 
 
@@ -31,7 +31,7 @@ def test_the_signature_has_every_option_with_its_default_and_type():
 def test_type_checkers_read_the_same_options():
     assert CompileKeywords.__optional_keys__ == set(OPTIONS)
     page = Path(folder.__file__).with_name("compile_keywords.py")
-    assert page.read_text() == keywords_text(), "run tools/write_options.py"
+    assert page.read_text() == write_keywords(), "run tools/write_options.py"
     assert typing.get_type_hints(CompileKeywords)["precision_bits"] is float
     assert "Unpack[CompileKeywords]" in str(lw.compile.__wrapped__.__annotations__["options"])
 

@@ -116,12 +116,14 @@ def _output(help: str, default: str | None) -> CommandOption:
     return _file("output", help, default=None if default is None else Path(default), flags=("--output", "-o"))
 
 
-def compile_keywords(command: str) -> tuple[CommandOption, ...]:
+def list_compile_keywords(command: str) -> tuple[CommandOption, ...]:
     """The keywords of `lw.compile` that a command takes."""
-    return tuple(_of_compile(name) for name, option in OPTIONS.items() if option.help and command in option.commands)
+    return tuple(
+        _make_compile_option(name) for name, option in OPTIONS.items() if option.help and command in option.commands
+    )
 
 
-def _of_compile(name: str) -> CommandOption:
+def _make_compile_option(name: str) -> CommandOption:
     """The option of commands for a keyword of `lw.compile`."""
     option, field = OPTIONS[name], FIELDS[name]
     kind = TYPES.get(str(field.type).partition(" | ")[0], str)
@@ -190,7 +192,7 @@ COMMANDS: dict[str, Command] = {
             PROGRAM,
             _output("Plan to write; the client file beside it ends in .lwclient.", "model.lwplan"),
             FORCE,
-            *compile_keywords("compile"),
+            *list_compile_keywords("compile"),
             *LOADING,
             REPORT,
         ),
@@ -205,7 +207,7 @@ COMMANDS: dict[str, Command] = {
                 is_required=True,
             ),
             _file("labels", ".npy with a label for each row of the data.", python="labels"),
-            *compile_keywords("accuracy"),
+            *list_compile_keywords("accuracy"),
             CommandOption(
                 "encrypted", "Rows that a client and a server compute.", int, 8, python="encrypted", group="measuring"
             ),
@@ -420,6 +422,6 @@ COMMANDS: dict[str, Command] = {
 }  # fmt: skip
 
 
-def spoken_options() -> Mapping[str, CommandOption]:
+def list_spoken_options() -> Mapping[str, CommandOption]:
     """The options that functions of Python have a name for, by that name."""
     return {o.python: o for command in COMMANDS.values() for o in command.options if o.python}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from latticework.commands.parser import completion_script
+from latticework.commands.parser import make_completion_script
 from latticework.commands.talk import Outcome, Talk
 
 # Where a shell looks by itself, or which line of its settings reads the script.
@@ -15,5 +15,5 @@ INSTALL = {
 
 def completion(talk: Talk, shell: str) -> Outcome:
     """Tell the script of a shell; its first line says where to put it."""
-    script = completion_script(shell)
+    script = make_completion_script(shell)
     return Outcome({"shell": shell, "script": script}, body=f"# {INSTALL[shell]}\n{script}")

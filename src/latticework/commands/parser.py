@@ -157,6 +157,6 @@ def run_command_line() -> None:
     app(prog_name=PROGRAM)
 
 
-def completion_script(shell: str) -> str:
+def make_completion_script(shell: str) -> str:
     """What lets a shell complete commands and options."""
     return get_completion_script(prog_name=PROGRAM, complete_var=COMPLETION, shell=shell)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from latticework.commands.command_table import CommandOption, spoken_options
+from latticework.commands.command_table import CommandOption, list_spoken_options
 
 # What has no such pair of names, literally; longer ones before what they contain.
 PHRASES = {
@@ -41,7 +41,7 @@ _ITEM = r"'(\w+)': "
 @cache  # made when the first message is told: most commands tell none
 def _spoken() -> tuple[Mapping[str, CommandOption], re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     """The options by what Python calls them; phrases, keywords with or without a value, and such names alone."""
-    options = spoken_options()
+    options = list_spoken_options()
     phrases = "|".join(re.escape(phrase) for phrase in PHRASES)
     keywords = rf"(?<![\w.\-])({'|'.join(options)})=(?!=)({_VALUE})?"
     names = rf"(?<![\w.\-])({'|'.join(name for name in options if '_' in name)})(?!\w)"

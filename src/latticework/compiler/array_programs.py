@@ -12,7 +12,7 @@ from latticework.assessment import Assessment
 from latticework.compiler.bootstrap_options import obstacle, with_remedy
 from latticework.compiler.bootstrapping import SPARE_BITS, BootstrapSearch, quickest
 from latticework.compiler.conditions import warn_of_gaps
-from latticework.compiler.degree_options import degree_options
+from latticework.compiler.degree_options import choose_degree_options
 from latticework.compiler.feeding import find_fed, later_samples
 from latticework.compiler.leaving import warn_of_leaving
 from latticework.compiler.options.compile_options import AUTO, CompileOptions
@@ -115,7 +115,7 @@ def _approximate(sampled: SampledProgram, options: CompileOptions) -> TracedProg
     """The program with polynomials in the place of its functions; a warning where degrees that it gives lose much."""
     program, module, data = sampled.program, sampled.module, sampled.data
     with user_line(program.loc):
-        degrees = degree_options(options, sampled.stages, module)
+        degrees = choose_degree_options(options, sampled.stages, module)
         try:
             traced = to_polynomials(
                 module, sampled.samples, options, room=_level_room(options), num_given=sampled.num_given,

@@ -11,8 +11,8 @@ from latticework.compiler.circuits.compile import compile_circuit
 from latticework.compiler.collecting import collect_seldom
 from latticework.compiler.options.compile_keywords import CompileKeywords
 from latticework.compiler.options.compile_options import CompileOptions
-from latticework.compiler.options.describe import describe_options, signature_of
-from latticework.compiler.options.option_checks import checked_options
+from latticework.compiler.options.describe import describe_options, make_signature
+from latticework.compiler.options.option_checks import check_options
 from latticework.compiler.owner_stages import stages_of
 from latticework.compiler.packed import compile_packed
 from latticework.frontend import Circuit, Program
@@ -30,7 +30,7 @@ def compile(program: Program | Circuit, **options: Unpack[CompileKeywords]) -> M
 
     Options are keywords. Most programs need some of the first, and few need those of the second list.
     """
-    given, columns = _take_columns(program, checked_options(program, options))
+    given, columns = _take_columns(program, check_options(program, options))
     if isinstance(program, Circuit):
         model = compile_circuit(program, given)
     elif isinstance(program, HeirProgram):
@@ -56,4 +56,4 @@ def _take_columns(
 
 
 compile.__doc__ = f"{inspect.cleandoc(compile.__doc__ or '')}\n\n{describe_options()}"
-compile.__signature__ = signature_of(compile)  # type: ignore[attr-defined]
+compile.__signature__ = make_signature(compile)  # type: ignore[attr-defined]

@@ -25,7 +25,7 @@ from latticework.owner import OwnerStages
 from latticework.owner.run import finish
 
 
-def degree_options(options: CompileOptions, stages: OwnerStages, module: Module) -> DegreeOptions:
+def choose_degree_options(options: CompileOptions, stages: OwnerStages, module: Module) -> DegreeOptions:
     """What is asked of degrees by degree=, agreement= or tolerance=, for a program that is traced.
 
     stages  what its owner does with results

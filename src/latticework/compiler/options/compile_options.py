@@ -32,7 +32,7 @@ FILL = "fill"
 class CompileOptions:
     """Options of a compilation: what users know by keywords, in records, and what follows from them.
 
-    `option_checks.checked_options` makes them of what users give; nothing is checked here.
+    `option_checks.check_options` makes them of what users give; nothing is checked here.
     costs  what operations cost, and keys
     """
 

@@ -17,7 +17,7 @@ OUTCOMES = {
 }
 
 
-def signature_of(compile: Callable[..., Any]) -> inspect.Signature:
+def make_signature(compile: Callable[..., Any]) -> inspect.Signature:
     """The signature of a function of a program and all options, each with its type and default."""
     written = inspect.signature(compile)
     first = next(iter(written.parameters.values()))
@@ -43,7 +43,7 @@ def _rows(texts: dict[str, str]) -> Iterator[str]:
             yield f"{'' if number else name:{column}}{line}"
 
 
-def keywords_text() -> str:
+def write_keywords() -> str:
     """The Python file with `CompileKeywords`: what type checkers and editors know of the options."""
     lines = [HEADER]
     for name, each in FIELDS.items():

@@ -43,7 +43,7 @@ OBJECTS = {
 }
 
 
-def checked_options(program: Program | Circuit, given: Mapping[str, Any]) -> CompileOptions:
+def check_options(program: Program | Circuit, given: Mapping[str, Any]) -> CompileOptions:
     """The options that a user gives for a program.
 
     given   by keyword

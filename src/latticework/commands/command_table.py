@@ -136,10 +136,11 @@ def _make_compile_option(name: str) -> CommandOption:
         facts = {"read": read_degrees, "metavar": "N[,N...]"}
     default = None if kind is Path else field.default
     return CommandOption(
-        name, option.help, kind, default, is_flag_only=option.flag_only, python=name, group="keywords", **facts
+        name, option.help, kind, default, is_flag_only=option.flag_only, python=name, group="keywords", **facts,
     )
 
 
+# fmt: off
 EVERYWHERE = (
     _flag("json", "Say everything as one JSON object."),
     _flag("verbose", "Say which steps there were and how long they took.", flags=("--verbose", "-v")),
@@ -156,24 +157,17 @@ PROGRAM = CommandOption(
 LOADING = (
     _flag("trust_file", "Read a .pt2 file, which can execute code.", group="loading", keyword="trust"),
     CommandOption(
-        "shape",
-        "Of an ONNX model: x=1,4 for an input, N=1 for a free dimension.",
-        is_several=True,
-        group="loading",
+        "shape", "Of an ONNX model: x=1,4 for an input, N=1 for a free dimension.", is_several=True, group="loading",
         keyword="shapes",
     ),
     CommandOption(
         "limit",
         "Of what a file of a model or of arrays may take: work=N, memory_bytes=N, depth=N or file_bytes=N, in the "
         "place of what is allowed of files that are not trusted.",
-        is_several=True,
-        group="loading",
-        keyword="limits",
+        is_several=True, group="loading", keyword="limits",
     ),
     CommandOption(
-        "pools",
-        "Of ONNX and PyTorch models: keep, or average for means in max-pools' place.",
-        default="keep",
+        "pools", "Of ONNX and PyTorch models: keep, or average for means in max-pools' place.", default="keep",
         group="loading",
     ),
 )
@@ -201,18 +195,14 @@ COMMANDS: dict[str, Command] = {
         "Say how accurate a program is on data, with polynomials, noise and encryption, and where it loses.",
         (
             PROGRAM,
-            _file(
-                "data",
-                ".npy or .npz with the rows to look at, apart from those of calibrate.",
-                is_required=True,
-            ),
+            _file("data", ".npy or .npz with the rows to look at, apart from those of calibrate.", is_required=True),
             _file("labels", ".npy with a label for each row of the data.", python="labels"),
             *list_compile_keywords("accuracy"),
             CommandOption(
-                "encrypted", "Rows that a client and a server compute.", int, 8, python="encrypted", group="measuring"
+                "encrypted", "Rows that a client and a server compute.", int, 8, python="encrypted", group="measuring",
             ),
             CommandOption(
-                "simulated", "Rows with modelled noise, at most.", int, 1024, python="simulated", group="measuring"
+                "simulated", "Rows with modelled noise, at most.", int, 1024, python="simulated", group="measuring",
             ),
             CommandOption("seed", "Of the modelled noise.", int, 0, python="seed", group="measuring"),
             *LOADING,
@@ -233,19 +223,15 @@ COMMANDS: dict[str, Command] = {
         (
             CLIENT,
             CommandOption(
-                "inputs",
-                "INPUT.npy, or NAME=INPUT.npy, or NAME=3 for an integer; - for standard input.",
-                is_argument=True,
-                is_several=True,
+                "inputs", "INPUT.npy, or NAME=INPUT.npy, or NAME=3 for an integer; - for standard input.",
+                is_argument=True, is_several=True,
             ),
             _flag("part", "Only some of the inputs, by name; `run` takes files with the others too."),
             _flag(
-                "clip", "Bring what is outside a range to its end; results of such rows are marked.", group="outside"
+                "clip", "Bring what is outside a range to its end; results of such rows are marked.", group="outside",
             ),
             _flag("keep", "Leave out rows in which something is outside its range.", group="outside"),
-            _file(
-                "record", "Where to write which rows --clip changed, too; for whoever decrypts.", group="outside"
-            ),
+            _file("record", "Where to write which rows --clip changed, too; for whoever decrypts.", group="outside"),
             CLIENT_KEYS,
             _output("File to write; - for standard output.", "inputs.lwct"),
             FORCE,
@@ -259,65 +245,41 @@ COMMANDS: dict[str, Command] = {
             CommandOption(
                 "inputs",
                 "Encrypted inputs: one file, or several that hold parts, - for standard input; NAME=60 for an integer.",
-                is_argument=True,
-                is_several=True,
+                is_argument=True, is_several=True,
             ),
             _file(
-                "keys", "evaluation.lwkeys, or its folder without a secret key; else `keys`.", flags=("--keys", "-k")
+                "keys", "evaluation.lwkeys, or its folder without a secret key; else `keys`.", flags=("--keys", "-k"),
             ),
             _output("File to write; - for standard output.", RUN_OUTPUT),
             FORCE,
             CommandOption(
-                "memory",
-                "Budget for all that the server holds; keys that do not fit stay in their file.",
-                python="memory",
+                "memory", "Budget for all that the server holds; keys that do not fit stay in their file.",
+                python="memory", group="serving",
+            ),
+            CommandOption(
+                "key_memory", "Bound for keys, which are then read from their file when needed.", python="key_memory",
                 group="serving",
             ),
             CommandOption(
-                "key_memory",
-                "Bound for keys, which are then read from their file when needed.",
-                python="key_memory",
-                group="serving",
+                "key_readers", "Threads that read keys of a budget ahead; 0: they are read when needed.", int, 1,
+                python="key_readers", group="serving",
             ),
             CommandOption(
-                "key_readers",
-                "Threads that read keys of a budget ahead; 0: they are read when needed.",
-                int,
-                1,
-                python="key_readers",
-                group="serving",
-            ),
-            CommandOption(
-                "runs",
-                "That the budget has room for at the same time, with --each.",
-                int,
-                1,
-                python="runs",
+                "runs", "That the budget has room for at the same time, with --each.", int, 1, python="runs",
                 group="serving",
             ),
             _file(
-                "checkpoint",
-                "File for what loops have computed; the same command goes on from it.",
-                python="checkpoint",
-                group="saving",
+                "checkpoint", "File for what loops have computed; the same command goes on from it.",
+                python="checkpoint", group="saving",
             ),
-            _file(
-                "each",
-                "Folder for outputs: every file is all inputs of a run, and its result gets its name there.",
+            _file("each", "Folder for outputs: every file is all inputs of a run, and its result gets its name there."),
+            CommandOption(
+                "every", "Turns of a loop from one checkpoint to the next.", int, 1, python="every", group="saving",
             ),
             CommandOption(
-                "every", "Turns of a loop from one checkpoint to the next.", int, 1, python="every", group="saving"
+                "device", "cpu; or GPUs: cuda, cuda:1, cuda:0,1, sim.", default="cpu", python="device", group="serving",
             ),
-            CommandOption(
-                "device",
-                "cpu; or GPUs: cuda, cuda:1, cuda:0,1, sim.",
-                default="cpu",
-                python="device",
-                group="serving",
-            ),
-            _file(
-                "profile", "File for what each kernel took: .json for a trace, .csv for a table; printed as well."
-            ),
+            _file("profile", "File for what each kernel took: .json for a trace, .csv for a table; printed as well."),
             replace(THREADS, group="serving"),
         ),
     ),
@@ -331,13 +293,11 @@ COMMANDS: dict[str, Command] = {
             _output(".npy (or .npz for several outputs), - for standard output; else printed.", None),
             CommandOption(
                 "allow_refusals",
-                "BFV: results of this key that may be refused before it decrypts no more; 4 if not given.",
-                int,
+                "BFV: results of this key that may be refused before it decrypts no more; 4 if not given.", int,
                 python="allow_refusals",
             ),
             _file(
-                "ledger",
-                "BFV: where refused results are counted; beside the secret key if not given.",
+                "ledger", "BFV: where refused results are counted; beside the secret key if not given.",
                 python="ledger",
             ),
             FORCE,
@@ -350,7 +310,7 @@ COMMANDS: dict[str, Command] = {
             _file("file", "Any file of latticework; - for standard input.", is_argument=True),
             _file("report", "Write a plan's report: .html, .txt or .json.", flags=("--report", "--html")),
             CommandOption(
-                "memory", "Of a plan: what a server holds with so much memory, and what a run takes.", python="memory"
+                "memory", "Of a plan: what a server holds with so much memory, and what a run takes.", python="memory",
             ),
             CommandOption("runs", "With --memory: runs at the same time.", int, 1, python="runs"),
             FORCE,
@@ -360,29 +320,24 @@ COMMANDS: dict[str, Command] = {
         "Place loads of rotation keys in a program of HEIR, for a budget of memory.",
         (
             CommandOption(
-                "program", "FILE.mlir of HEIR, or FILE.mlir:NAME if it holds several programs.", is_argument=True
+                "program", "FILE.mlir of HEIR, or FILE.mlir:NAME if it holds several programs.", is_argument=True,
             ),
             _output("Text to write.", "keyed.mlir"),
             FORCE,
             CommandOption(
-                "budget",
-                "Rotation keys in memory at most: how many, or 4GB with --key-size; all if left out.",
+                "budget", "Rotation keys in memory at most: how many, or 4GB with --key-size; all if left out.",
                 python="budget",
             ),
             CommandOption("key_size", "Of one rotation key, such as 130MB.", python="key_size"),
             CommandOption(
-                "ahead",
-                "Uses of keys before its own at which a key is asked for; 0: only when it is needed.",
-                int,
-                2,
+                "ahead", "Uses of keys before its own at which a key is asked for; 0: only when it is needed.", int, 2,
                 python="ahead",
             ),
             CommandOption(
-                "ring_degree", "N, for bootstraps; what the text says if not given.", int, python="ring_degree"
+                "ring_degree", "N, for bootstraps; what the text says if not given.", int, python="ring_degree",
             ),
             CommandOption(
-                "boot_levels",
-                "Level budgets of bootstraps, such as 3,3; what the text says if not given.",
+                "boot_levels", "Level budgets of bootstraps, such as 3,3; what the text says if not given.",
                 python="boot_levels",
             ),
         ),
@@ -394,15 +349,9 @@ COMMANDS: dict[str, Command] = {
             FORCE,
             _flag("quick", "Seconds instead of minutes: fewer sizes, rougher."),
             CommandOption("backend", "Which kernels; the fastest if not given.", python="backend"),
+            CommandOption("sets", "Bootstrapping sets to measure, by comma; small ones if not given. A14 takes 12 GB."),
             CommandOption(
-                "sets", "Bootstrapping sets to measure, by comma; small ones if not given. A14 takes 12 GB."
-            ),
-            CommandOption(
-                "threads",
-                "On how many threads; on one and on all cores if not given.",
-                int,
-                least=1,
-                python="threads",
+                "threads", "On how many threads; on one and on all cores if not given.", int, least=1, python="threads",
             ),
         ),
     ),
@@ -414,12 +363,10 @@ COMMANDS: dict[str, Command] = {
     "completion": Command(
         "Print what lets a shell complete commands and options; its first line says where to put it.",
         (
-            CommandOption(
-                "shell", "bash, zsh or fish.", is_argument=True, choices=("bash", "zsh", "fish")
-            ),
+            CommandOption("shell", "bash, zsh or fish.", is_argument=True, choices=("bash", "zsh", "fish")),
         ),
     ),
-}  # fmt: skip
+}
 
 
 def list_spoken_options() -> Mapping[str, CommandOption]:

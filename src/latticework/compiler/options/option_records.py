@@ -68,6 +68,7 @@ def _is_count(value: Any) -> bool:
     return is_whole(value) and bool(0 <= value <= MAX_SPARE)
 
 
+# fmt: off
 @dataclass(frozen=True, kw_only=True)
 class Data:
     """What a program is compiled with: its parameters, and data like its inputs."""
@@ -75,20 +76,14 @@ class Data:
     example: Any = option(
         None,
         "inputs, for shapes that are not annotated; also calibration data if there are no others",
-        APPROXIMATE,
-        "declare shapes, and low= and high=, of inputs",
-        help=".npy or .npz with inputs that have no shape.",
-        form=Form.VALUES,
-        commands=BOTH,
+        APPROXIMATE, "declare shapes, and low= and high=, of inputs",
+        help=".npy or .npz with inputs that have no shape.", form=Form.VALUES, commands=BOTH,
     )
     weights: Any = option(
         (),
         "arrays for the parameters without annotation, in order or by name",
-        WRITTEN,
-        "it was compiled by HEIR, with its weights in it: leave it out",
-        help=".npz with one array per weight, by parameter name.",
-        form=Form.ARRAYS,
-        commands=BOTH,
+        WRITTEN, "it was compiled by HEIR, with its weights in it: leave it out",
+        help=".npz with one array per weight, by parameter name.", form=Form.ARRAYS, commands=BOTH,
     )
     calibrate: Any = option(
         None,
@@ -97,11 +92,8 @@ class Data:
         "approximated on the ranges seen, and inputs far outside are refused. Columns of frames are taken by the names "
         "that the program brings (of an estimator fitted on a frame), else their own names become those that frames "
         "are encrypted by. Without data inputs are taken to lie in [-1, 1], and functions need their own range=",
-        APPROXIMATE,
-        "declare low= and high= of inputs",
-        help=".npy or .npz with data like the inputs.",
-        form=Form.VALUES,
-        commands=BOTH,
+        APPROXIMATE, "declare low= and high= of inputs", help=".npy or .npz with data like the inputs.",
+        form=Form.VALUES, commands=BOTH,
     )
     labels: Any = option(
         None,
@@ -109,10 +101,7 @@ class Data:
         "are classes, whose score is the accuracy (the place of the largest number in the last axis; of one number a "
         "row whether it exceeds 1/2, or 0 where results of the program itself leave [0, 1]); floats are what the "
         "output should be, and the score is R^2. Scores are in the report and `model.scores`",
-        ARRAYS,
-        _CALIBRATED,
-        help=".npy with a label for each row of calibrate, to score by.",
-        form=Form.VALUES,
+        ARRAYS, _CALIBRATED, help=".npy with a label for each row of calibrate, to score by.", form=Form.VALUES,
     )
 
 
@@ -127,9 +116,7 @@ class Precision:
         "polynomials of the degrees that this takes; if none of up to 1023 does, or if no ring has the levels, "
         "compiling says what degrees give. A degree that the program gives by degree= is taken as it is, with an "
         "ApproximationWarning that says what it loses, where it loses more",
-        APPROXIMATE,
-        "its results are exact: leave it out",
-        help="Bits of every output, relative to the largest.",
+        APPROXIMATE, "its results are exact: leave it out", help="Bits of every output, relative to the largest.",
         commands=BOTH,
     )
     agreement: float | None = option(
@@ -138,18 +125,14 @@ class Precision:
         "is held back from calibration: a degree for each function, at the least levels and products. Decisions are "
         "what the owner of an imported classifier makes of results, or else the place of the largest number in the "
         "last axis of the first output. `precision_bits` then is of noise alone",
-        ARRAYS,
-        _CALIBRATED,
-        help="Share of decisions that are to stay, by which degrees are chosen: 0.995.",
+        ARRAYS, _CALIBRATED, help="Share of decisions that are to stay, by which degrees are chosen: 0.995.",
         commands=BOTH,
     )
     tolerance: float | None = option(
         None,
         "largest error that functions may make in the first output, in its own unit, on all samples that are held "
         "back: degrees are chosen as for agreement=",
-        ARRAYS,
-        _CALIBRATED,
-        help="Largest error of functions in the first output, by which degrees are chosen.",
+        ARRAYS, _CALIBRATED, help="Largest error of functions in the first output, by which degrees are chosen.",
         commands=BOTH,
     )
 
@@ -161,28 +144,22 @@ class Parameters:
     scheme: str = option(
         "ckks",
         '"ckks": real numbers, approximately; "bfv": integers, exactly, of circuits only',
-        choices=("ckks", "bfv"),
-        help="ckks, or bfv for circuits on exact integers.",
+        choices=("ckks", "bfv"), help="ckks, or bfv for circuits on exact integers.",
     )
     ring_degree: int | None = option(
         None,
         "N, a power of two; the smallest that fits if not given",
-        help="N; the smallest that fits if not given.",
-        commands=BOTH,
+        help="N; the smallest that fits if not given.", commands=BOTH,
     )
     security_bits: int = option(
         128,
         "128, 192 or 256: bits of security that the parameters have",
-        help="128, 192 or 256.",
-        commands=BOTH,
+        help="128, 192 or 256.", commands=BOTH,
     )
     insecure: bool = option(
         False,
         "allow a ring_degree that is too small for security_bits; every report says so",
-        instead="",
-        fits=is_flag,
-        give="True or False",
-        help="Allow a ring degree below the security asked for.",
+        instead="", fits=is_flag, give="True or False", help="Allow a ring degree below the security asked for.",
         commands=BOTH,
     )
 
@@ -195,10 +172,7 @@ class Running:
         "auto",
         '"auto": values are refreshed on the way where a program spends more levels than a ring holds, or where that '
         'is predicted to be quicker; "never"',
-        (Kind.ARRAYS, Kind.HEIR),
-        _BOOTSTRAPS,
-        choices=("auto", "never"),
-        give="'auto' or 'never'",
+        (Kind.ARRAYS, Kind.HEIR), _BOOTSTRAPS, choices=("auto", "never"), give="'auto' or 'never'",
         help="auto: where levels run out, or to be quicker; never.",
     )
     batch: int | str | None = option(
@@ -208,10 +182,8 @@ class Running:
         "its own, a run takes so many times as many. `encrypt` takes any number of rows; a run takes as long as that "
         "of one row, with the same instructions and as many keys, which the rows share. For programs without "
         "bootstraps",
-        WRITTEN,
-        "it was compiled by HEIR, with its slots in it: leave it out",
-        help="Rows that one run computes side by side, or fill for all that fit.",
-        form=Form.WHOLE_OR_NAME,
+        WRITTEN, "it was compiled by HEIR, with its slots in it: leave it out",
+        help="Rows that one run computes side by side, or fill for all that fit.", form=Form.WHOLE_OR_NAME,
     )
     progress: bool = option(
         True,
@@ -228,10 +200,8 @@ class Expert:
         None,
         "of every function to which the program gives none, as if it did; signs keep their gaps. A list has one for "
         "each of these functions, in the order of the program",
-        ARRAYS,
-        _CALIBRATED,
-        help="Of every function to which the program gives none; or one for each of them, by commas.",
-        form=Form.WHOLES,
+        ARRAYS, _CALIBRATED,
+        help="Of every function to which the program gives none; or one for each of them, by commas.", form=Form.WHOLES,
         commands=BOTH,
     )
     margin: float = option(
@@ -239,10 +209,7 @@ class Expert:
         "part of the range of a function's argument in calibration by which the range that it is approximated on goes "
         "further on each side. More makes it rarer that new inputs leave it, for higher degrees; clients accept no "
         "more for it",
-        ARRAYS,
-        _CALIBRATED,
-        fits=lambda value: is_number(value) and 0 <= value <= MOST_MARGIN,
-        give=_MARGIN,
+        ARRAYS, _CALIBRATED, fits=lambda value: is_number(value) and 0 <= value <= MOST_MARGIN, give=_MARGIN,
         help="Part of a range seen by which functions are approximated beyond it on each side.",
     )
     scale_columns: bool | None = option(
@@ -251,9 +218,7 @@ class Expert:
         "calibration, and the program undoes that; accepted ranges are then of single columns. None: inputs of "
         "imported models whose columns differ, where there are as many rows as columns. It is free where linear "
         "operations come first",
-        ARRAYS,
-        _OWNER,
-        fits=lambda value: value is None or is_flag(value),
+        ARRAYS, _OWNER, fits=lambda value: value is None or is_flag(value),
         give="True or False, or None to leave it to the program",
         help="Bring columns to their own ranges before encryption; of models by need.",
     )
@@ -261,16 +226,13 @@ class Expert:
         None,
         "what the owner computes before encryption and after decryption, in place of what an imported model brings: "
         "steps of latticework.owner; `calibrate` and `example` are then what the owner has",
-        ARRAYS,
-        _OWNER,
-        in_python="models bring the steps of their owners",
+        ARRAYS, _OWNER, in_python="models bring the steps of their owners",
     )
     feed: Mapping[str, str] | None = option(
         None,
         "{input: output}: what `server.inputs(w=result)` gives to the next run without decryption, so the output lies "
         'where the input does, at its level and scale; "result" is the only output',
-        ARRAYS,
-        "an input of a circuit that another one computes is declared by lanes=: leave it out",
+        ARRAYS, "an input of a circuit that another one computes is declared by lanes=: leave it out",
         in_python="results become inputs of the next run in Python",
     )
     feed_runs: int = option(
@@ -278,46 +240,32 @@ class Expert:
         "runs one after the other that calibration follows from each of its samples, every one fed with the results of "
         "the one before: the ranges of inputs and functions hold what is found, and results of so many runs have an "
         "error bound",
-        ARRAYS,
-        "it says how often results are fed back by feed=: leave it out",
-        fits=_is_count,
-        give=_COUNT,
+        ARRAYS, "it says how often results are fed back by feed=: leave it out", fits=_is_count, give=_COUNT,
         in_python="results become inputs of the next run in Python",
     )
     bootstrap_set: BootstrapSet | str | None = option(
         None,
         'the bootstrapping set to compile for, whatever others would take, by name ("A14": see docs/bootstrapping.md) '
         "or one of your own. Those whose names begin with T are for tests, and take insecure=True",
-        (Kind.ARRAYS, Kind.HEIR),
-        _BOOTSTRAPS,
-        help="The bootstrapping set to compile for, by name.",
+        (Kind.ARRAYS, Kind.HEIR), _BOOTSTRAPS, help="The bootstrapping set to compile for, by name.",
     )
     plain_bits: int = option(
         20,
         "of the plaintext modulus t of BFV: integers are exact between -t/2 and t/2 and wrap around beyond",
-        EXACT,
-        _EXACT,
-        help="Of the plaintext modulus of BFV.",
+        EXACT, _EXACT, help="Of the plaintext modulus of BFV.",
     )
     plain_modulus: int | None = option(None, "t itself", EXACT, _EXACT, help="Of BFV itself: a prime.")
     wraps: bool = option(
         False,
         "results modulo t are meant: no RangeWarning where they may be larger, and they are certain",
-        EXACT,
-        _EXACT,
-        fits=is_flag,
-        give="True or False",
-        help="Results modulo t are meant: no warning of large ones.",
+        EXACT, _EXACT, fits=is_flag, give="True or False", help="Results modulo t are meant: no warning of large ones.",
         flag_only=True,
     )
     spare_levels: int = option(
         0,
         "products in a row that other circuits may go on with, on this one's results",
-        CIRCUITS,
-        "results of programs on arrays are inputs of a later run by feed=, or encrypted anew: leave it out",
-        fits=_is_count,
-        give=_COUNT,
-        in_python="circuits are put together in Python",
+        CIRCUITS, "results of programs on arrays are inputs of a later run by feed=, or encrypted anew: leave it out",
+        fits=_is_count, give=_COUNT, in_python="circuits are put together in Python",
     )
     like: Model | None = option(
         None,
@@ -331,42 +279,31 @@ class Expert:
         "search",
         'by which operations of a circuit get their lanes: "search", "annealing" (as Coyote does) or "scalar" (one '
         'operation at a time); "tensors": as operations on arrays, which "search" takes too where they are cheaper',
-        CIRCUITS,
-        _LANES,
-        choices=("search", "annealing", "scalar", "tensors"),
+        CIRCUITS, _LANES, choices=("search", "annealing", "scalar", "tensors"),
         help="Of circuits: search, annealing, scalar or tensors.",
     )
     effort: str = option(
         "normal",
         '"fast", "normal" or "max": how long lanes are searched for',
-        CIRCUITS,
-        _LANES,
-        choices=("fast", "normal", "max"),
-        help="Of the search for lanes: fast, normal or max.",
+        CIRCUITS, _LANES, choices=("fast", "normal", "max"), help="Of the search for lanes: fast, normal or max.",
     )
     seed: int = option(
         0,
         "of random choices of that search",
-        CIRCUITS,
-        _LANES,
-        fits=lambda value: is_whole(value) and 0 <= value < 1 << 63,
-        give="a whole number of at least 0",
-        help="Of the search for lanes.",
+        CIRCUITS, _LANES, fits=lambda value: is_whole(value) and 0 <= value < 1 << 63,
+        give="a whole number of at least 0", help="Of the search for lanes.",
     )
     cost_table: Path | str | None = option(
         None,
         "a file of `latticework measure` to predict times and choose by; the table of the package if not given, so "
         "that results do not depend on the machine",
-        help="Table of `measure`; the one that comes with the package if not given.",
-        form=Form.PATH,
-        commands=BOTH,
+        help="Table of `measure`; the one that comes with the package if not given.", form=Form.PATH, commands=BOTH,
     )
     network: str | float = option(
         "lan",
         'between client and server: "lan" (1 Gbit/s), "wan" (100 Mbit/s) or bits per second; where it is slow inputs '
         "and outputs take fewer ciphertexts, if need be for more work",
-        help="lan, wan or bits per second: what sending costs.",
-        form=Form.NUMBER_OR_NAME,
+        help="lan, wan or bits per second: what sending costs.", form=Form.NUMBER_OR_NAME,
     )
     key_price: float = option(
         0.0,
@@ -380,7 +317,9 @@ class Expert:
         in_python="for measuring what parts of the compiler give",
     )
     on_event: Callable[[PassEvent], None] | None = option(
-        None, "called after every pass", in_python="progress is shown on a terminal"
+        None,
+        "called after every pass",
+        in_python="progress is shown on a terminal",
     )
 
 

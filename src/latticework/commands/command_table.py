@@ -136,7 +136,14 @@ def _make_compile_option(name: str) -> CommandOption:
         facts = {"read": read_degrees, "metavar": "N[,N...]"}
     default = None if kind is Path else field.default
     return CommandOption(
-        name, option.help, kind, default, is_flag_only=option.flag_only, python=name, group="keywords", **facts,
+        name,
+        option.help,
+        kind,
+        default,
+        is_flag_only=option.flag_only,
+        python=name,
+        group="keywords",
+        **facts,
     )
 
 

@@ -325,7 +325,7 @@ class Expert:
 
 RECORDS: dict[str, type] = {
     "data": Data, "precision": Precision, "parameters": Parameters, "running": Running, "expert": Expert,
-}  # fmt: skip
+}
 FIELDS: dict[str, Field[Any]] = {each.name: each for record in RECORDS.values() for each in fields(record)}
 HOMES: dict[str, str] = {each.name: name for name, record in RECORDS.items() for each in fields(record)}
 OPTIONS: dict[str, Option] = {name: each.metadata["option"] for name, each in FIELDS.items()}

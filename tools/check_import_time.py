@@ -22,6 +22,9 @@ OPTIONAL = ("IPython", "torch", "onnx", "ray", "sklearn", "matplotlib", "ortools
 LEAVES = "errors sums user words"  # EVERYWHERE of check_layers.py
 # servers plan their memory
 RUNTIME = f"devices _core analysis cost instructions ledger owner packing params plan runtime {LEAVES}"
+# Exactly these of the compiler are loaded with every command: the records that options of commands are made of.
+OPTIONS = ("compiler", "compiler.options", "compiler.options.option", "compiler.options.option_records", "techniques")
+OPTION_RECORDS = {f"latticework.{name}" for name in OPTIONS}
 # Module -> the folders and modules of latticework that are loaded with it at most; others may load all of it.
 MAY_LOAD = {
     "latticework": LEAVES,
@@ -69,6 +72,8 @@ def too_much(module: str, loaded: set[str]) -> list[str]:
     found = [name for name in OPTIONAL if name in loaded]
     if module in MAY_LOAD:
         package = module.partition(".")[0]
+        if module.startswith(("latticework.cli", "latticework.commands")):
+            loaded = loaded - OPTION_RECORDS
         parts = {".".join(name.split(".")[:2]) for name in loaded if name.startswith(f"{package}.")}
         found += sorted(parts - {f"{package}.{part}" for part in MAY_LOAD[module].split()})
     return found

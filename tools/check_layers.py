@@ -22,6 +22,7 @@ PACKAGE = "latticework"
 VALUES = "owner packing plan.arguments plan.batch plan.circuits plan.conditions plan.placing"
 PLAN = f"plan instructions {VALUES}"
 EVERYWHERE = ("errors", "sums", "words", "user.arrays", "user.columns")  # leaves that all modules may import
+OPTION_RECORDS = "compiler.options.option compiler.options.option_records"
 
 # Folder or module -> what it may import, apart from itself and those of EVERYWHERE. The longest name that fits a module
 # decides for it, and a name on the right stands for just the modules that this name decides for.
@@ -72,8 +73,11 @@ MAY_IMPORT = {
     "importers": "ir approx frontend functions ops owner user user.lines",
     # what a compiled program is worth
     "assessment": f"accuracy analysis approx cost expand frontend ir model ops params progress report runtime {PLAN}",
-    "compiler": "_core accuracy analysis approx assessment circuit codegen cost dialects expand frontend interop ir "
-    f"keys layout layout_cost levels model ops params passes progress techniques user.lines {PLAN}",
+    "compiler": f"{OPTION_RECORDS} _core accuracy analysis approx assessment circuit codegen cost dialects expand "
+    f"frontend interop ir keys layout layout_cost levels model ops params passes progress techniques user.lines {PLAN}",
+    # options of compilations as records, which load nothing of the compiler
+    "compiler.options.option": "",
+    "compiler.options.option_records": "compiler.options.option techniques ir model owner params",
     # what plans cost, and how that is told
     "cost": f"params {PLAN}",
     "machine": f"_core analysis codegen cost params {PLAN}",
@@ -87,9 +91,13 @@ MAY_IMPORT = {
     "debug": f"analysis ir runtime {PLAN}",
     "progress": "ir runtime",
     "model": f"analysis ir cost debug devices user report runtime {PLAN}",
-    "commands": f"__init__ _core devices ledger runtime progress user {PLAN}",
-    "commands.compile": "commands commands.programs compiler progress report user",
-    "commands.accuracy": "commands commands.programs compiler frontend progress report user",
+    "commands.command_table": OPTION_RECORDS,
+    "commands": f"commands.command_table __init__ _core devices ledger runtime progress user {PLAN}",
+    "commands.parser": "__init__ commands commands.command_table",
+    "commands.completion": "commands commands.parser",
+    "commands.compiling": f"commands compiler frontend model progress user {OPTION_RECORDS}",
+    "commands.compile": "commands commands.compiling commands.programs report user",
+    "commands.accuracy": "commands commands.compiling commands.programs frontend report user",
     "commands.programs": "commands frontend importers interop user",
     "commands.inspect": "commands commands.programs frontend importers user",
     "commands.explain": f"commands report {PLAN}",
@@ -97,7 +105,7 @@ MAY_IMPORT = {
     "commands.measure": "commands machine params",
     "commands.bench": "commands commands.benchmarks",
     "commands.benchmarks": "",
-    "cli": "__init__ commands",
+    "cli": "commands commands.command_table commands.parser",
     "__main__": "cli",
     "__init__": "bfv ckks compiler devices frontend importers interop model runtime techniques torch user",
 }
@@ -107,7 +115,7 @@ OPTIONAL = {"IPython", "torch", "onnx", "ray", "sklearn", "skops", "matplotlib",
 MADE_WITH = {"torch": {"torch"}}
 # The only modules that load others by name: public names when they are first used, the command that is called, and
 # the benchmarks, which are not installed. So the compiler is loaded by whoever compiles.
-BY_NAME = {"__init__", "cli", "commands.benchmarks", "owner"}
+BY_NAME = {"__init__", "commands.benchmarks", "commands.parser", "owner"}
 
 # C++ folder -> the folders it may include, apart from itself.
 MAY_INCLUDE = {

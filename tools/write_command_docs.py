@@ -10,9 +10,8 @@ import argparse
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
-from latticework import cli
+from latticework.commands.command_table import COMMANDS, CommandOption
 from latticework.commands.talk import EXIT_STATUS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "command-line.md"
@@ -24,26 +23,26 @@ def cell(text: object) -> str:
     return " ".join(str(text).split()).replace("|", r"\|")
 
 
-def row(parameter: Any) -> str:
+def row(option: CommandOption) -> str:
     """One argument or option of a command."""
-    if parameter.param_type_name == "argument":
-        name = parameter.name.upper() + " ..." * (parameter.nargs != 1)
-        return f"| `{name}` | | {cell(parameter.help)} |"
-    names = ", ".join(f"`{name}`" for name in sorted(parameter.opts, key=len))
-    default = "" if parameter.default is None or parameter.default is False else f"`{cell(parameter.default)}`"
-    return f"| {names} | {default} | {cell(parameter.help)} |"
+    if option.is_argument:
+        name = option.name.upper() + " ..." * option.is_several
+        return f"| `{name}` | | {cell(option.help)} |"
+    names = ", ".join(f"`{name}`" for name in sorted(option.flags or (option.flag,), key=len))
+    default = "" if option.default is None or option.default is False else f"`{cell(option.default)}`"
+    return f"| {names} | {default} | {cell(option.help)} |"
 
 
 def options_of(name: str) -> str:
     """What a command is given."""
-    command = cli.load_command(name)
-    kinds = sorted(command.params, key=lambda parameter: parameter.param_type_name)  # arguments come first
+    command = COMMANDS[name]
+    kinds = sorted(command.all_options, key=lambda option: not option.is_argument)  # arguments come first
     return "\n".join([command.help, "", "| given | default | |", "|---|---|---|", *map(row, kinds)])
 
 
 def commands() -> str:
     """The overview."""
-    return "\n".join(["| command | |", "|---|---|", *(f"| `{n}` | {cell(text)} |" for n, text in cli.COMMANDS.items())])
+    return "\n".join(["| command | |", "|---|---|", *(f"| `{n}` | {cell(c.help)} |" for n, c in COMMANDS.items())])
 
 
 def exit_statuses() -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bench.halo.data import Inputs, inputs_of
 from bench.halo.programs import PROGRAMS
+from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_polynomials, to_tensors, to_vectors
 from latticework.frontend.samples import samples_of
 from latticework.ir import Module
@@ -37,8 +38,9 @@ def vectors_of(name: str, inputs: Inputs, precision_bits: float = 12.0, techniqu
     program = found.as_program(run_time=True)
     module = to_tensors(program, (), inputs)
     samples = samples_of(program, module, {**inputs, **dict.fromkeys(found.trips, CALIBRATED)})
-    traced = to_polynomials(module, samples, precision_bits=precision_bits)
-    made = to_vectors(traced.module, keep_loops=True, techniques=techniques, ring_degree=1 << 16)
+    options = CompileOptions.of(precision_bits=precision_bits, techniques=techniques, ring_degree=1 << 16)
+    traced = to_polynomials(module, samples, options)
+    made = to_vectors(traced.module, options, keep_loops=True)
     return made.flat or made.module
 
 

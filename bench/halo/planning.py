@@ -14,6 +14,7 @@ from bench.halo.data import inputs_of
 from bench.halo.prices import PublishedPrices
 from bench.halo.programs import PROGRAMS
 from bench.placement.published import RESIDUAL
+from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_polynomials, to_tensors, to_vectors
 from latticework.compiler.stages import Vectors
 from latticework.frontend.samples import samples_of
@@ -96,9 +97,10 @@ def laid(name: str, size: tuple[int, ...], *, run_time: bool) -> Laid:
     started = clock()
     module = to_tensors(program, {} if run_time else trips, inputs)
     samples = samples_of(program, module, {**inputs, **trips} if run_time else inputs)
-    traced = to_polynomials(module, samples, precision_bits=PRECISION_BITS)
+    options = CompileOptions.of(precision_bits=PRECISION_BITS, ring_degree=RING_DEGREE)
+    traced = to_polynomials(module, samples, options)
     calibrated = clock()
-    vectors = to_vectors(traced.module, keep_loops=True, ring_degree=RING_DEGREE)
+    vectors = to_vectors(traced.module, options, keep_loops=True)
     return Laid(vectors, samples, {"trace, calibrate": calibrated - started, "lay out": clock() - calibrated})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import log2
 from typing import Any
 
+from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_levels, to_plan, to_polynomials, to_primitives, to_tensors, to_vectors
 from latticework.cost import CostModel
 from latticework.frontend.samples import samples_of
@@ -22,9 +23,10 @@ def counted(given: dict[str, Any], like: ModulusChain) -> Plan:
     program, costs = given["program"], CostModel.load()
     module = to_tensors(program, given["weights"], None)
     samples = samples_of(program, module, given["calibrate"])
-    traced = to_polynomials(module, samples, precision_bits=12)
     degree, techniques = given["ring_degree"], given["techniques"]
-    vectors = to_vectors(traced.module, costs=costs, ring_degree=degree, techniques=techniques)
+    options = CompileOptions.of(ring_degree=degree, techniques=techniques)
+    traced = to_polynomials(module, samples, options)
+    vectors = to_vectors(traced.module, options)
     scale_bits = round(log2(like.main.scales[-1]))
     chain = select_chain(Need(vectors.depth, vectors.slots, scale_bits, HEADROOM_BITS), ring_degree=degree)
     lowered = to_primitives(to_levels(vectors, techniques), chain, costs=costs, techniques=techniques)

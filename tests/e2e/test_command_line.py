@@ -433,14 +433,14 @@ def test_help_tells_the_version_and_the_exit_status():
     assert "<bool>" not in told + said("run", "--help")
     for status, meaning in EXIT_STATUS.items():
         assert f"{status} {meaning}" in told
-    for name, text in cli.COMMANDS.items():
-        assert f"{name} {text}" in told
+    for name, command in cli.COMMANDS.items():
+        assert f"{name} {command.help}" in told
 
 
 def test_the_overview_says_what_commands_say_of_themselves():
     """It loads none of them."""
-    for name, text in cli.COMMANDS.items():
-        assert cli.load_command(name).help == text
+    for name, command in cli.COMMANDS.items():
+        assert cli.load_command(name).help == command.help
 
 
 @pytest.mark.parametrize(

@@ -13,19 +13,17 @@ from bootstrapped_programs import LIMIT, ROWS, RandomProgram
 
 from latticework.analysis.simulate import simulate
 from latticework.compiler.bootstrapping import BootstrapSearch
+from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_polynomials, to_tensors
 from latticework.cost import CostModel
 from latticework.dialects.rlwe import CipherType
 from latticework.errors import RangeError
 from latticework.frontend.samples import samples_of
 from latticework.ir import Value, interpret
-from latticework.layout_cost import LAN_BITS_A_SECOND
 from latticework.levels import decide_levels, keep_whole_origins, write_levels
 from latticework.levels.loops.plan import plan_loops
 from latticework.model import Model, Reference
-from latticework.params import BOOTSTRAP_SETS
 from latticework.runtime.coding import MAGNITUDE_MARGIN
-from latticework.techniques import ALL
 
 BITS = 5
 LEAST = 1e-3  # that a result is at its largest
@@ -45,10 +43,9 @@ class Compilation:
         program, data = self.random.program, self.random.data
         module = to_tensors(program, (self.random.rates,), None)
         samples = samples_of(program, module, data)
-        traced = to_polynomials(module, samples, precision_bits=BITS)
-        return BootstrapSearch(
-            program, traced, samples, BITS, None, COSTS, ALL, LAN_BITS_A_SECOND, chosen=BOOTSTRAP_SETS[self.name]
-        )  # fmt: skip
+        options = CompileOptions.of(precision_bits=BITS, bootstrap_set=self.name)
+        traced = to_polynomials(module, samples, options)
+        return BootstrapSearch(program, traced, samples, options)
 
     def arguments(self, n: int, m: int) -> dict[str, Any]:
         """Inputs of calibration, of which what is bootstrapped lies in its range."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from vec_cases import line
 
+from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_bfv_plan
 from latticework.compiler.stages import Vectors
 from latticework.ir import Module
@@ -26,7 +27,9 @@ def plan_of(module: Module, **options: Any) -> Plan:
         for values in (module.inputs, module.body.terminator.operands)
     ]
     vectors = Vectors(module, module, [], {}, 0, module.inputs[0].type.slots, *packs)
-    return to_bfv_plan("case", vectors, **{"ring_degree": RING_DEGREE, "insecure": True, **options})
+    told = {name: options.pop(name) for name in ("ranges", "chain", "noises") if name in options}
+    given = CompileOptions.of({"ring_degree": RING_DEGREE, "insecure": True, **options})
+    return to_bfv_plan("case", vectors, given, **told)
 
 
 def centred(x: Any, t: int) -> Integers:

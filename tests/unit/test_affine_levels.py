@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
+from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_polynomials, to_tensors, to_vectors
 from latticework.frontend.samples import samples_of
 from latticework.ir import interpret
@@ -92,8 +93,8 @@ CASES = [
 def test_levels_and_meaning(program, shape, levels):
     data = rng.choice([-1.0, 1.0], size=(3, *shape)) * rng.uniform(0.2, 1.0, size=(3, *shape))
     module = to_tensors(program, (), None)
-    traced = to_polynomials(module, samples_of(program, module, {"x": data}), precision_bits=8)
-    vectors = to_vectors(traced.module)
+    traced = to_polynomials(module, samples_of(program, module, {"x": data}), CompileOptions.of(precision_bits=8))
+    vectors = to_vectors(traced.module, CompileOptions())
     assert vectors.depth == levels
     (pack,), (out,) = vectors.inputs, vectors.outputs
     for x in data:

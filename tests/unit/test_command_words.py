@@ -1,4 +1,4 @@
-"""Messages at the command line: options for keywords, from the only two tables that know what is called what."""
+"""Messages at the command line: options for keywords, from the table of commands, and phrases for what is no keyword."""
 
 import inspect
 from pathlib import Path
@@ -7,57 +7,57 @@ import pytest
 
 import latticework as lw
 from latticework import cli
-from latticework.commands.words import FILES, FLAGS, PHRASES, PYTHON_ONLY, VALUES, in_words
+from latticework.commands.command_table import COMMANDS, list_spoken_options
+from latticework.commands.words import PHRASES, in_words
+from latticework.compiler.options.option_records import OPTIONS as RECORDS
 
 SOURCE = Path(lw.__file__).parent
-OURS = (
-    "output",
-    "force",
-    "json",
-    "verbose",
-    "keys",
-    "part",
-    "clip",
-    "limit",
-    "pools",
-    "keep",
-    "record",
-    "quick",
-    "html",
-    "report",
-    "sets",
-    "each",
-    "profile",
-    "trust_file",
-    "shape",
-    "data",
-)  # no keywords of Python
-OPTIONS = {
-    option.name: option.opts[0]
-    for name in cli.COMMANDS
-    for option in cli.load_command(name).params
-    if option.param_type_name == "option"
-}
+COMPILE = {option.name: option for option in COMMANDS["compile"].options if option.group == "keywords"}
+SPOKEN = list_spoken_options()
+VALUES = [name for name, option in SPOKEN.items() if option.type not in (bool, Path)]
+FILES = [name for name, option in SPOKEN.items() if option.type is Path]
 
 
-def test_every_option_is_in_one_table_and_all_of_them_exist():
-    tabled = {*VALUES, *FILES, *FLAGS} - {"allow_insecure"}
-    assert tabled == set(OPTIONS) - {*OURS}
-    assert len(tabled) == len(VALUES) + len(FILES) + len(FLAGS) - 1
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_parser_has_the_options_of_the_table(name):
+    """By name, with their words on the command line, and each with what it is."""
+    parsed = {each.name: each for each in cli.load_command(name).params}
+    assert set(parsed) == {option.name for option in COMMANDS[name].all_options}
+    for option in COMMANDS[name].all_options:
+        own = {option.name} if option.is_argument else set(option.flags or (option.flag,))
+        assert set(parsed[option.name].opts) == own and parsed[option.name].help == option.help
+        is_required = option.is_argument or option.is_required
+        assert parsed[option.name].required == is_required and parsed[option.name].default == option.default
+
+
+def test_one_name_of_python_is_one_option():
+    """However many commands take it: a message does not know which of them is running."""
+    flags = {}
+    for command in COMMANDS.values():
+        for option in command.options:
+            if option.python:
+                flags.setdefault(option.python, set()).add((option.flag, option.type is bool))
+    assert all(len(found) == 1 for found in flags.values()), flags
 
 
 def test_every_keyword_of_compile_is_an_option_or_has_a_reason_not_to_be():
-    for keyword in inspect.signature(lw.compile).parameters:
-        assert (keyword in OPTIONS) != (keyword in PYTHON_ONLY), keyword
+    for keyword in list(inspect.signature(lw.compile).parameters)[1:]:
+        assert (keyword in COMPILE) != bool(RECORDS[keyword].in_python), keyword
 
 
-@pytest.mark.parametrize("keyword", [k for k in inspect.signature(lw.compile).parameters if k in OPTIONS])
+def test_accuracy_shares_the_options_of_compile():
+    shared = {option.name: option for option in COMMANDS["accuracy"].options if option.group == "keywords"}
+    assert shared == {name: COMPILE[name] for name in shared} and "degree" in shared and "batch" not in shared
+
+
+@pytest.mark.parametrize("keyword", COMPILE)
 def test_every_keyword_of_compile_is_said_as_its_option(keyword):
-    option = OPTIONS[keyword]
+    option = COMPILE[keyword].flag
+    assert option == "--" + keyword.replace("_", "-")
     assert in_words(f"compile: give {keyword}= or more") == f"compile: give {option} or more"
-    if keyword in FLAGS:
+    if COMPILE[keyword].type is bool:
         assert in_words(f"{keyword}=True is for tests") == f"{option} is for tests"
-    elif keyword in FILES:
+    elif COMPILE[keyword].type is Path:
         assert in_words(f"pass {keyword}=data to compile") == f"pass {option} data.npy to compile"
         assert in_words(f"{keyword}={{..., 'n': 5}}") == f"{option} FILE.npz that holds n=5"
     else:

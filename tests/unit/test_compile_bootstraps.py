@@ -13,6 +13,7 @@ from latticework.analysis.estimate import estimate
 from latticework.cli import app
 from latticework.compiler.bootstrap_prices import bootstrap_seconds
 from latticework.compiler.bootstrapping import LEAST_LIMBS, LEAST_TRANSFORMS, TRANSFORMS_A_LEVEL, BootstrapSearch
+from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_polynomials, to_tensors
 from latticework.cost import CostModel
 from latticework.errors import LevelError, PrecisionError, RangeError, SecurityError, UserError
@@ -20,7 +21,6 @@ from latticework.frontend.samples import samples_of
 from latticework.params import BOOTSTRAP_SETS, bootstrap_chain, plan_bootstrap_set
 from latticework.plan.serialise import read_plan, write_plan
 from latticework.report import build_report
-from latticework.techniques import ALL
 
 DATA = np.random.default_rng(5).uniform(-1, 1, (12, 3, 5))
 SMALL = {"bootstrap_set": "T11", "insecure": True, "calibrate": DATA}
@@ -200,8 +200,8 @@ def test_precision_that_no_number_of_iterations_gives():
 def search(program, **said):
     module = to_tensors(program, (), DATA[0])
     samples = samples_of(program, module, DATA)
-    traced = to_polynomials(module, samples, precision_bits=12.0)
-    return BootstrapSearch(program, traced, samples, 12.0, None, CostModel.load(), ALL, 1e9, **said)
+    options = CompileOptions.of(**said)
+    return BootstrapSearch(program, to_polynomials(module, samples, options), samples, options)
 
 
 def test_sets_are_ranked_by_what_they_are_predicted_to_take():

@@ -8,7 +8,8 @@ from vec_cases import small_chain
 
 import latticework as lw
 from latticework.compiler import precision
-from latticework.compiler.compile import to_polynomials, to_tensors, to_vectors
+from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.pipeline import to_polynomials, to_tensors, to_vectors
 from latticework.compiler.polynomial_noise import polynomial_noise
 from latticework.frontend.samples import samples_of
 from latticework.ir import interpret
@@ -49,7 +50,9 @@ def reached(function, limits=(), most=None):
     program = lw.program(function)
     module = to_tensors(program, (), None)
     data = {"x": RNG.uniform(LOW, HIGH, (20, 6)), **dict(limits)}
-    vectors = to_vectors(to_polynomials(module, samples_of(program, module, data), precision_bits=12).module)
+    vectors = to_vectors(
+        to_polynomials(module, samples_of(program, module, data), CompileOptions()).module, CompileOptions()
+    )
     chain = small_chain(program_depth(vectors.module))
     managed = write_levels(decide_levels(vectors.module), chain)
     pack = vectors.placed.inputs[0].type.layout.pack_map((6,))

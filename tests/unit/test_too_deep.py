@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
+from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_polynomials, to_vectors
 from latticework.errors import LevelError
 from latticework.frontend import trace
@@ -118,7 +119,8 @@ def test_a_straight_line_program_names_the_line_that_spends_most():
 def test_lines_add_up_to_the_depth():
     for program in (in_python(5), in_a_loop(4), guarded(4)):
         module = trace(program)
-        vectors = to_vectors(to_polynomials(module, assume_samples(module), precision_bits=12.0, assumed=True).module)
+        traced = to_polynomials(module, assume_samples(module), CompileOptions(), assumed=True)
+        vectors = to_vectors(traced.module, CompileOptions())
         lines = spending(vectors.flat)
         assert sum(s.levels for s in lines) == program_depth(vectors.flat) == vectors.depth
         for loop in loop_spending(vectors.module, lines):

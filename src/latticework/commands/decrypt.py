@@ -2,53 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from latticework.commands.arrays import array_bytes, check_form, write_arrays
-from latticework.commands.files import STANDARD, Force, Insecure, Threads, deliver, name, prepare_stream, source
-from latticework.commands.key_files import ClientKeys, key_files, load_secret_key
-from latticework.commands.talk import Outcome, Talk, report_outcome
+from latticework.commands.files import STANDARD, deliver, name, prepare_stream, source
+from latticework.commands.key_files import key_files, load_secret_key
+from latticework.commands.talk import Outcome, Talk
 from latticework.plan.conditions import condition_words, uncertain
 from latticework.runtime import Client, OwnerValue
 from latticework.runtime.finished import FinishedValue
 from latticework.words.escaping import plain_text
 
 
-@report_outcome
 def decrypt(
     talk: Talk,
-    client: Annotated[Path, typer.Argument(help="Client file.")],
-    outputs: Annotated[Path, typer.Argument(help="Encrypted outputs; - for standard input.")],
-    record: Annotated[
-        Path | None, typer.Option(help="Which rows were clipped, where `encrypt --record` wrote it.")
-    ] = None,
-    keys: ClientKeys = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help=".npy (or .npz for several outputs), - for standard output; else printed."),
-    ] = None,
-    allow_refusals: Annotated[
-        int | None,
-        typer.Option(help="BFV: results of this key that may be refused before it decrypts no more; 4 if not given."),
-    ] = None,
-    ledger: Annotated[
-        Path | None, typer.Option(help="BFV: where refused results are counted; beside the secret key if not given.")
-    ] = None,
-    force: Force = False,
-    threads: Threads = 0,
-    insecure: Insecure = False,
+    client: Path,
+    outputs: Path,
+    record: Path | None,
+    keys: Path | None,
+    output: Path | None,
+    allow_refusals: int | None,
+    ledger: Path | None,
+    force: bool,
+    opening: Mapping[str, Any],
 ) -> Outcome:
-    """Decrypt the outputs of a run, for the key owner: the low bits of a result reveal the key if published."""
+    """Decrypt the outputs of a run, print or write them; see the table of commands."""
     if output is not None:
         check_form(output)
         read = [client, outputs, *key_files(keys), *([] if record is None else [record])]
         prepare_stream(talk, output, force=force, inputs=read)
-    owner = Client.load(client, threads=threads, allow_insecure=insecure)
+    owner = Client.load(client, **opening)
     load_secret_key(owner, keys, ledger)
     if record is not None:
         owner.load_clipped(record)

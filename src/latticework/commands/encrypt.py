@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from latticework.commands.arrays import read_values
-from latticework.commands.files import Force, Insecure, Threads, deliver, name, prepare, prepare_stream
-from latticework.commands.key_files import ClientKeys, key_files, load_encryption_key
-from latticework.commands.talk import Outcome, Talk, report_outcome
+from latticework.commands.files import deliver, name, prepare, prepare_stream
+from latticework.commands.key_files import key_files, load_encryption_key
+from latticework.commands.talk import Outcome, Talk
 from latticework.errors import TraceError, UserError
 from latticework.runtime import Client
 from latticework.runtime.clipped import ClippedRows
 from latticework.runtime.input_check import InputCheck
 
 
-@report_outcome
 def encrypt(
     talk: Talk,
-    client: Annotated[Path, typer.Argument(help="Client file.")],
-    inputs: Annotated[
-        list[str], typer.Argument(help="INPUT.npy, or NAME=INPUT.npy, or NAME=3 for an integer; - for standard input.")
-    ],
-    part: Annotated[
-        bool, typer.Option("--part", help="Only some of the inputs, by name; `run` takes files with the others too.")
-    ] = False,
-    clip: Annotated[
-        bool, typer.Option("--clip", help="Bring what is outside a range to its end; results of such rows are marked.")
-    ] = False,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Leave out rows in which something is outside its range.")
-    ] = False,
-    record: Annotated[
-        Path | None, typer.Option(help="Where to write which rows --clip changed, too; for whoever decrypts.")
-    ] = None,
-    keys: ClientKeys = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; - for standard output.")] = Path(
-        "inputs.lwct"
-    ),
-    force: Force = False,
-    threads: Threads = 0,
-    insecure: Insecure = False,
+    client: Path,
+    inputs: list[str],
+    part: bool,
+    outside: Mapping[str, Any],
+    keys: Path | None,
+    output: Path,
+    force: bool,
+    opening: Mapping[str, Any],
 ) -> Outcome:
-    """Encrypt the inputs of one run, with the secret key or, as anybody can, with the public key."""
+    """Encrypt the inputs of one run and write them; see the table of commands."""
+    clip, keep, record = outside["clip"], outside["keep"], outside["record"]
     read = [client, *(Path(word.rpartition("=")[2]) for word in inputs), *key_files(keys)]
     prepare_stream(talk, output, force=force, inputs=read)
     if clip and keep:
@@ -53,7 +37,7 @@ def encrypt(
         if not clip:
             raise UserError("encrypt: --record is of --clip, which changes rows; give both")
         prepare(talk, record, force=force, inputs=[*read, output])
-    owner = Client.load(client, threads=threads, allow_insecure=insecure)
+    owner = Client.load(client, **opening)
     positional, named = read_inputs(owner, inputs)
     load_encryption_key(owner, keys)
     if part and positional:

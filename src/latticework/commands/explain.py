@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from latticework.commands.files import Force, prepare, source
-from latticework.commands.talk import Outcome, Talk, report_outcome
+from latticework.commands.files import prepare, source
+from latticework.commands.talk import Outcome, Talk
 from latticework.errors import UserError
 from latticework.plan.serialise import read_plan
 from latticework.report import (
@@ -22,20 +19,15 @@ from latticework.report import (
 )
 
 
-@report_outcome
 def explain(
     talk: Talk,
-    file: Annotated[Path, typer.Argument(help="Any file of latticework; - for standard input.")],
-    report: Annotated[
-        Path | None, typer.Option("--report", "--html", help="Write a plan's report: .html, .txt or .json.")
-    ] = None,
-    memory: Annotated[
-        str | None, typer.Option(help="Of a plan: what a server holds with so much memory, and what a run takes.")
-    ] = None,
-    runs: Annotated[int, typer.Option(help="With --memory: runs at the same time.")] = 1,
-    force: Force = False,
+    file: Path,
+    report: Path | None,
+    memory: str | None,
+    runs: int,
+    force: bool,
 ) -> Outcome:
-    """Say what a file is and what is in it; for a plan, the whole report."""
+    """Describe a file, and for a plan the whole report; see the table of commands."""
     if report is not None:
         report_ending(report, str(file))
         prepare(talk, report, force=force, inputs=[file])

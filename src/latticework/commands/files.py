@@ -7,9 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from latticework import _core
 from latticework.commands.talk import Talk
@@ -18,9 +15,6 @@ from latticework.ledger.records import is_ledger
 from latticework.plan.serialise import is_secret_key
 
 STANDARD = Path("-")  # standard input or output
-Threads = Annotated[int, typer.Option(help="Threads; 0: one per core.")]
-Insecure = Annotated[bool, typer.Option("--insecure", help="Accept a client file whose parameters are insecure.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace output files that exist; never a secret key.")]
 
 _REFUSALS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOENT, errno.ENOTDIR)
 

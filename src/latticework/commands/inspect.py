@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from latticework.commands.programs import Limits, PoolsOption, ProgramFile, Shapes, TrustFile, load_program
-from latticework.commands.talk import Outcome, Talk, report_outcome
+from latticework.commands.programs import load_program
+from latticework.commands.talk import Outcome, Talk
 from latticework.errors import TraceError, UserError
 from latticework.frontend import Program
 from latticework.importers.inspection import NOT_POSSIBLE, Depth, Inspected, inspect_program, inspect_refused
-from latticework.user.reading import limits_of
 from latticework.words.escaping import plain_text
 
 
-@report_outcome
 def inspect(
     talk: Talk,
-    program: ProgramFile,
-    trust_file: TrustFile = False,
-    shape: Shapes = None,
-    limit: Limits = None,
-    pools: PoolsOption = "keep",
+    program: str,
+    loading: Mapping[str, Any],
 ) -> Outcome:
-    """Say what a model consists of, where each operator runs, and what cannot be computed; without data."""
+    """Describe the operators of a model, without data; see the table of commands."""
     try:
         with talk.step("load the model"):
-            loaded = load_program(program, trust=trust_file, shapes=shape, limits=limits_of(limit or []), pools=pools)
+            loaded = load_program(program, **loading)
         if not isinstance(loaded, Program):
             raise TraceError(f"{program} is a circuit; `latticework compile` tells what it takes")
         with talk.step("look at it"):

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from latticework import _core
 from latticework.errors import FormatError
@@ -13,9 +10,6 @@ from latticework.runtime import Client
 from latticework.runtime.keys import EVALUATION_FILE, PUBLIC_FILE, SECRET_FILE
 
 DEFAULT_FOLDER = Path("keys")
-ClientKeys = Annotated[
-    Path | None, typer.Option("--keys", "-k", help="Key folder or file; the folder `keys` if not given.")
-]
 WHAT = {
     SECRET_FILE: "your secret key, which `latticework keygen` wrote",
     PUBLIC_FILE: "the public key, which `latticework keygen` wrote",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
-
-from latticework.commands.files import Force, Insecure, Threads, refuse_existing, require_folder
-from latticework.commands.talk import Outcome, Talk, report_outcome
+from latticework.commands.files import refuse_existing, require_folder
+from latticework.commands.talk import Outcome, Talk
 from latticework.progress import ProgressBar
 from latticework.runtime import Client
 from latticework.runtime.events import Event, OnEvent
@@ -17,16 +16,14 @@ from latticework.runtime.key_folder import is_begun
 from latticework.runtime.keys import EVALUATION_FILE, PUBLIC_FILE, SECRET_FILE, refuse_existing_key
 
 
-@report_outcome
 def keygen(
     talk: Talk,
-    client: Annotated[Path, typer.Argument(help="Client file.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the keys.")] = Path("keys"),
-    force: Force = False,
-    threads: Threads = 0,
-    insecure: Insecure = False,
+    client: Path,
+    output: Path,
+    force: bool,
+    opening: Mapping[str, Any],
 ) -> Outcome:
-    """Make a secret key and exactly the evaluation keys that the program needs."""
+    """Write keys for a client file; see the table of commands."""
     if output.exists() and not output.is_dir():
         raise NotADirectoryError(f"{output} is not a folder; keys are written into one, which is made if need be")
     require_folder(output if output.exists() else next(p for p in output.absolute().parents if p.exists()))
@@ -35,7 +32,7 @@ def keygen(
         refuse_existing_key(output)
     for file in (EVALUATION_FILE,) if begun else (EVALUATION_FILE, PUBLIC_FILE):
         refuse_existing(output / file, force=force)
-    owner = Client.load(client, threads=threads, allow_insecure=insecure)
+    owner = Client.load(client, **opening)
     found: list[Event] = []
     try:
         with ProgressBar("making keys") as bar:

@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from latticework.commands.files import Force, prepare
-from latticework.commands.talk import Outcome, Talk, report_outcome
+from latticework.commands.files import prepare
+from latticework.commands.talk import Outcome, Talk
 from latticework.errors import UserError
 from latticework.interop.heir.keys import place_keys
 from latticework.plan.amounts import parse_bytes
 
 
-@report_outcome
 def keys(
     talk: Talk,
-    program: Annotated[str, typer.Argument(help="FILE.mlir of HEIR, or FILE.mlir:NAME if it holds several programs.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Text to write.")] = Path("keyed.mlir"),
-    force: Force = False,
-    budget: Annotated[
-        str | None,
-        typer.Option(help="Rotation keys in memory at most: how many, or 4GB with --key-size; all if left out."),
-    ] = None,
-    key_size: Annotated[str | None, typer.Option(help="Of one rotation key, such as 130MB.")] = None,
-    ahead: Annotated[
-        int, typer.Option(help="Uses of keys before its own at which a key is asked for; 0: only when it is needed.")
-    ] = 2,
-    ring_degree: Annotated[int | None, typer.Option(help="N, for bootstraps; what the text says if not given.")] = None,
-    boot_levels: Annotated[
-        str | None, typer.Option(help="Level budgets of bootstraps, such as 3,3; what the text says if not given.")
-    ] = None,
+    program: str,
+    output: Path,
+    force: bool,
+    budget: str | None,
+    key_size: str | None,
+    ahead: int,
+    ring_degree: int | None,
+    boot_levels: str | None,
 ) -> Outcome:
-    """Place loads of rotation keys in a program of HEIR, for a budget of memory."""
+    """Write a program of HEIR with loads of rotation keys in it; see the table of commands."""
     file, _, name = program.partition(":")
     if not Path(file).is_file():
         raise FileNotFoundError(f"no such file: {file}")

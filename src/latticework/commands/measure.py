@@ -4,37 +4,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from latticework.commands.files import Force, prepare
-from latticework.commands.talk import Outcome, Talk, report_outcome
+from latticework.commands.files import prepare
+from latticework.commands.talk import Outcome, Talk
 from latticework.errors import UserError
 from latticework.machine import FULL, QUICK, default_place, measure_machine, write_table
 from latticework.params import BOOTSTRAP_SETS
 
 
-@report_outcome
 def measure(
     talk: Talk,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; in the user's cache folder if not given.")
-    ] = None,
-    force: Force = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Seconds instead of minutes: fewer sizes, rougher.")] = False,
-    backend: Annotated[str | None, typer.Option(help="Which kernels; the fastest if not given.")] = None,
-    sets: Annotated[
-        str | None,
-        typer.Option(help="Bootstrapping sets to measure, by comma; small ones if not given. A14 takes 12 GB."),
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="On how many threads; on one and on all cores if not given.")
-    ] = None,
+    output: Path | None,
+    force: bool,
+    quick: bool,
+    backend: str | None,
+    sets: str | None,
+    threads: int | None,
 ) -> Outcome:
-    """Measure what operations cost on this machine, for `compile --cost-table`."""
+    """Measure this machine and write its cost table; see the table of commands."""
     extent = QUICK if quick else FULL
     if sets is not None:
         extent = replace(extent, sets=read_sets(sets))

@@ -6,9 +6,7 @@ import importlib.util
 import sys
 import traceback
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from latticework.errors import TraceError, UserError
 from latticework.frontend import Circuit, Program
@@ -19,31 +17,7 @@ from latticework.importers.sklearn_door.skops_files import load_skops
 from latticework.importers.torch_door.door import from_torch
 from latticework.importers.torch_door.files import load_exported
 from latticework.interop.heir import from_heir
-from latticework.user.reading import DEFAULTS, ReadingLimits
-
-ProgramFile = Annotated[
-    str,
-    typer.Argument(
-        help="FILE.py, or FILE.py:NAME if it holds several programs; FILE.mlir of HEIR; FILE.onnx, FILE.pt2 of "
-        "PyTorch or FILE.skops of scikit-learn."
-    ),
-]
-TrustFile = Annotated[bool, typer.Option("--trust-file", help="Read a .pt2 file, which can execute code.")]
-Shapes = Annotated[
-    list[str] | None, typer.Option("--shape", help="Of an ONNX model: x=1,4 for an input, N=1 for a free dimension.")
-]
-Limits = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--limit",
-        help="Of what a file of a model or of arrays may take: work=N, memory_bytes=N, depth=N or file_bytes=N, in the "
-        "place of what is allowed of files that are not trusted.",
-    ),
-]
-
-PoolsOption = Annotated[
-    str, typer.Option("--pools", help="Of ONNX and PyTorch models: keep, or average for means in max-pools' place.")
-]
+from latticework.user.reading import ReadingLimits, limits_of
 
 
 def load_program(
@@ -51,33 +25,33 @@ def load_program(
     *,
     trust: bool = False,
     shapes: list[str] | None = None,
-    limits: ReadingLimits = DEFAULTS,
+    limits: list[str] | None = None,
     pools: str = "keep",
 ) -> Program | Circuit:
     """The program or circuit of FILE.py[:NAME], the program of FILE.mlir[:NAME], or that of a trained model.
 
     trust   whether files of models may execute code
     shapes  of inputs and free dimensions of an ONNX model
-    limits  of what a file of HEIR or of a model may have us do
+    limits  of what a file of HEIR or of a model may have us do, such as work=N
     pools   "average": the mean in the place of the largest element of pools of a model
     raises  TraceError if there is none of that name, or several and no name, or if the file cannot be executed;
             SecurityError for models that are not trusted; as from_onnx, from_torch and from_sklearn
     """
     file, _, name = argument.partition(":")
-    path = Path(file)
+    path, allowed = Path(file), limits_of(limits or [])
     if not path.is_file():
         raise FileNotFoundError(f"no such file: {path}")
     wanted: Pools = "average" if check_pools("load_program", pools) else "keep"
     if pools != "keep" and path.suffix not in (".onnx", ".pt2"):
         raise UserError(f"--pools {pools} is for models of ONNX and PyTorch; {path.name} is none: leave it out")
     if path.suffix == ".mlir":
-        return from_heir(path, name or None, limits=limits)
+        return from_heir(path, name or None, limits=allowed)
     if path.suffix == ".onnx":
-        return from_onnx(path, read_shapes(shapes or []), limits=limits, pools=wanted)
+        return from_onnx(path, read_shapes(shapes or []), limits=allowed, pools=wanted)
     if path.suffix == ".pt2":
-        return from_torch(_exported(path, trust=trust, limits=limits), limits=limits, pools=wanted)
+        return from_torch(_exported(path, trust=trust, limits=allowed), limits=allowed, pools=wanted)
     if path.suffix == ".skops":
-        return from_sklearn(load_skops(path, limits=limits), name or None, limits=limits)
+        return from_sklearn(load_skops(path, limits=allowed), name or None, limits=allowed)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise TraceError(f"{path} is not a Python file; name it something.py")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
-
-from latticework.commands.files import STANDARD, Force, Threads, deliver, name, prepare, prepare_stream, source
+from latticework.commands.command_table import RUN_OUTPUT
+from latticework.commands.files import STANDARD, deliver, name, prepare, prepare_stream, source
 from latticework.commands.key_files import DEFAULT_FOLDER, key_file, key_files
 from latticework.commands.profile_file import ProfileFile
-from latticework.commands.talk import Outcome, Talk, report_outcome
+from latticework.commands.talk import Outcome, Talk
 from latticework.errors import DtypeError, TraceError, UserError
 from latticework.plan.schema import ClientSpec, IndexInput
 from latticework.progress import ProgressBar
@@ -22,69 +22,37 @@ from latticework.runtime.encrypted import Encrypted
 from latticework.runtime.keys import EVALUATION_FILE, refuse_secret_keys
 from latticework.words.shown import count_noun
 
-OUTPUT = Path("outputs.lwct")
 
-
-@report_outcome
 def run(
     talk: Talk,
-    plan: Annotated[Path, typer.Argument(help="Plan file.")],
-    inputs: Annotated[
-        list[str],
-        typer.Argument(
-            help="Encrypted inputs: one file, or several that hold parts, - for standard input; NAME=60 for an integer."
-        ),
-    ],
-    keys: Annotated[
-        Path | None,
-        typer.Option("--keys", "-k", help="evaluation.lwkeys, or its folder without a secret key; else `keys`."),
-    ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write; - for standard output.")] = OUTPUT,
-    force: Force = False,
-    memory: Annotated[
-        str | None, typer.Option(help="Budget for all that the server holds; keys that do not fit stay in their file.")
-    ] = None,
-    key_memory: Annotated[
-        str | None, typer.Option(help="Bound for keys, which are then read from their file when needed.")
-    ] = None,
-    key_readers: Annotated[
-        int, typer.Option(help="Threads that read keys of a budget ahead; 0: they are read when needed.")
-    ] = 1,
-    runs: Annotated[int, typer.Option(help="That the budget has room for at the same time, with --each.")] = 1,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="File for what loops have computed; the same command goes on from it.")
-    ] = None,
-    each: Annotated[
-        Path | None,
-        typer.Option(help="Folder for outputs: every file is all inputs of a run, and its result gets its name there."),
-    ] = None,
-    every: Annotated[int, typer.Option(help="Turns of a loop from one checkpoint to the next.")] = 1,
-    device: Annotated[str, typer.Option(help="cpu; or GPUs: cuda, cuda:1, cuda:0,1, sim.")] = "cpu",
-    profile: Annotated[
-        Path | None,
-        typer.Option(help="File for what each kernel took: .json for a trace, .csv for a table; printed as well."),
-    ] = None,
-    threads: Threads = 0,
+    plan: Path,
+    inputs: list[str],
+    keys: Path | None,
+    output: Path,
+    force: bool,
+    each: Path | None,
+    profile: Path | None,
+    saving: Mapping[str, Any],
+    serving: Mapping[str, Any],
 ) -> Outcome:
-    """Evaluate a program on encrypted inputs. Needs no secret key, and refuses one."""
+    """Evaluate a plan on encrypted inputs and write the outputs; see the table of commands."""
+    checkpoint = saving["checkpoint"]
     read = [plan, *(Path(word) for word in inputs), *key_files(keys)]
     if each is None:
         prepare_stream(talk, output, force=force, inputs=read)
-    elif checkpoint is not None or output != OUTPUT:
+    elif checkpoint is not None or output != Path(RUN_OUTPUT):
         raise UserError(
             "--each takes neither --output nor --checkpoint: every file has its run, and its result its name"
         )
-    until_written = None if checkpoint is None else Checkpoint(checkpoint, every=every, keep=output != STANDARD)
+    is_kept = output != STANDARD
+    until_written = None if checkpoint is None else Checkpoint(checkpoint, every=saving["every"], keep=is_kept)
     if checkpoint is not None and checkpoint.resolve() in [file.resolve() for file in (output, *read)]:
         raise UserError(f"--checkpoint {checkpoint}: another file of this command has that name; give one of its own")
     others = [file for file in (output, checkpoint) if file is not None]
-    kernels = ProfileFile(talk, profile, device, force=force, inputs=read, others=others)
+    kernels = ProfileFile(talk, profile, serving["device"], force=force, inputs=read, others=others)
     refuse_secret_keys(keys or DEFAULT_FOLDER)
     with talk.step("load plan and keys"):
-        server = Server.load(
-            plan, key_file(keys, EVALUATION_FILE), memory=memory, key_memory=key_memory, key_readers=key_readers,
-            runs=runs, device=device, threads=threads,
-        )  # fmt: skip
+        server = Server.load(plan, key_file(keys, EVALUATION_FILE), **serving)
     with talk.step("load inputs"):
         files, integers = split_integers(server.plan.client, inputs)
         results = [] if each is None else results_in(talk, each, files, force=force, inputs=read)

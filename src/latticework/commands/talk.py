@@ -11,19 +11,15 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, field
-from functools import wraps
-from inspect import Parameter, signature
-from typing import Annotated, Any, Concatenate, ParamSpec, get_type_hints
+from typing import Any
 
-import typer
-
+from latticework.commands.command_table import Command
 from latticework.commands.words import in_words
 from latticework.errors import UserError
 from latticework.words.escaping import plain_text
 
-P = ParamSpec("P")
-
 DONE, REFUSED, USAGE, SYSTEM, FAULT, INTERRUPTED, NO_READER = 0, 1, 2, 3, 4, 130, 141
+RED_AND_BOLD, NORMAL = "\x1b[31m\x1b[1m", "\x1b[0m"  # for terminals
 EXIT_STATUS = {
     DONE: "done",
     REFUSED: "what was given is wrong or does not fit together: program, data, keys, files",
@@ -33,9 +29,6 @@ EXIT_STATUS = {
     INTERRUPTED: "interrupted (Ctrl-C); no file is left half-written",
     NO_READER: "nobody reads the output any more, as after `| head -1`",
 }
-
-Json = Annotated[bool, typer.Option("--json", help="Say everything as one JSON object.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say which steps there were and how long they took.")]
 
 
 @dataclass(frozen=True)
@@ -135,9 +128,8 @@ class Talk:
             self._say_json({"ok": False, "error": error}, aside=self.is_cut)
         else:
             where = "" if at is None else f"{plain_text(at)}: "
-            typer.secho(
-                kind, fg="red", bold=True, nl=False, err=True, color=False if "NO_COLOR" in os.environ else None
-            )
+            is_plain = "NO_COLOR" in os.environ or not sys.stderr.isatty()
+            print(kind if is_plain else f"{RED_AND_BOLD}{kind}{NORMAL}", end="", file=sys.stderr)
             say(f": {where}{text}", error=True)
         return status
 
@@ -171,36 +163,21 @@ def discard(stream: Any) -> None:
         os.close(nowhere)
 
 
-def report_outcome(command: Callable[Concatenate[Talk, P], Outcome]) -> Callable[..., None]:
-    """A command with --json and -v, whose outcome is said, and whose faults end it with a message and a status.
+def carry_out(name: str, work: Callable[..., Outcome], command: Command, words: Mapping[str, Any]) -> int:
+    """The exit status of a command that is called with these words, after its outcome or its fault has been told.
+
+    work   the function of the command, of a `Talk` and the words, those of a group in a dictionary
+    words  by name of the option
 
     While it works, whatever a user's program prints goes to standard error if standard output is to hold JSON.
     """
-
-    @wraps(command)
-    def run(*, json: bool = False, verbose: bool = False, **words: Any) -> None:
-        talk = Talk(command.__name__, json, verbose)
-        status = attempt(talk, lambda: command(talk, **words))  # type: ignore[call-arg]
-        if status != DONE:
-            raise typer.Exit(status)
-
-    hints = get_type_hints(command, include_extras=True)
-    own = [p.replace(annotation=hints[p.name]) for p in list(signature(command).parameters.values())[1:]]
-    shared = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=kind)
-        for name, kind in (("json", Json), ("verbose", Verbose))
-    ]
-    parameters = [p.replace(kind=Parameter.KEYWORD_ONLY) for p in own] + shared
-    run.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {p.name: p.annotation for p in parameters}
-    return run
+    talk = Talk(name, words.get("json", False), words.get("verbose", False))
+    return attempt(talk, lambda: work(talk, **command.grouped(words)))
 
 
-def report_misuse(error: Any) -> int:
-    """The exit status after a wrong command line, an error of typer's, has been told as JSON."""
-    context = error.ctx
-    command = context.info_name if context is not None and context.parent is not None else ""
-    return Talk(command, json=True).fail(USAGE, "UsageError", error.format_message())
+def report_misuse(command: str, text: str) -> int:
+    """The exit status after a wrong command line has been told as JSON; command  "" where none was named."""
+    return Talk(command, json=True).fail(USAGE, "UsageError", text)
 
 
 def attempt(talk: Talk, work: Callable[[], Outcome]) -> int:
@@ -211,8 +188,6 @@ def attempt(talk: Talk, work: Callable[[], Outcome]) -> int:
             outcome = work()
         talk.end(outcome)
         return DONE
-    except (typer.Exit, typer.Abort):
-        raise
     except BrokenPipeError:
         discard(sys.stdout)
         return NO_READER

@@ -3,11 +3,12 @@
 import platform
 
 from latticework import __version__
-from latticework.commands.talk import Outcome, Talk, report_outcome
+from latticework.commands.talk import Outcome, Talk
 
 
-@report_outcome
-def version(talk: Talk) -> Outcome:
-    """Print the version."""
+def version(
+    talk: Talk,
+) -> Outcome:
+    """Tell the version; see the table of commands."""
     facts = {"version": __version__, "python": platform.python_version(), "machine": platform.machine()}
     return Outcome(facts, (__version__,))

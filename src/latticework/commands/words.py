@@ -1,34 +1,19 @@
 """Messages in the language of the command line: what Python calls `precision_bits=20` is `--precision-bits 20` there.
 
-Errors are raised below the command line and name keywords of Python functions, since most users call these. The tables
-here are the only place that knows what the same is called by commands. A test compares them with the options that
-there are, and looks for every phrase in the source, so that neither can be forgotten.
+Errors are raised below the command line and name keywords of Python functions, since most users call these. What the
+same is called by commands is in their table, and here for what is not a keyword. A test looks for every phrase in the
+source, so that none can be forgotten.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 
-# Keywords of Python functions that are options, by what follows them.
-VALUES = (
-    "precision_bits", "ring_degree", "security_bits", "network", "scheme", "plain_bits", "plain_modulus", "algorithm",
-    "effort", "seed", "bootstrap", "bootstrap_set", "memory", "key_memory", "key_readers", "runs", "device", "threads",
-    "backend", "checkpoint", "every", "key_price", "budget", "key_size", "ahead",
-    "boot_levels", "encrypted", "simulated", "degree", "agreement", "tolerance", "batch", "margin", "allow_refusals",
-)  # fmt: skip
-FILES = ("ledger", "weights", "calibrate", "labels", "example", "cost_table")
-FLAGS = ("insecure", "allow_insecure", "wraps", "scale_columns")
-PYTHON_ONLY = {
-    "program": "the first argument of the command",
-    "on_event": "progress is shown on a terminal",
-    "progress": "progress is shown on a terminal",
-    "techniques": "for measuring what parts of the compiler give",
-    "owner": "models bring the steps of their owners",
-    "spare_levels": "circuits are put together in Python",
-    "like": "circuits are put together in Python",
-    "feed": "results become inputs of the next run in Python",
-    "feed_runs": "results become inputs of the next run in Python",
-}
+from latticework.commands.command_table import CommandOption, list_spoken_options
+
 # What has no such pair of names, literally; longer ones before what they contain.
 PHRASES = {
     "allow_insecure=True (--insecure on the command line)": "--insecure",
@@ -52,30 +37,33 @@ PHRASES = {
     "write it with Encrypted.save": "write it with `latticework encrypt` or `latticework run`",
 }
 
-# Compiled when the first message is told: most commands tell none.
-_PHRASE = "|".join(re.escape(phrase) for phrase in PHRASES)
 _VALUE = r"""'[^']*'|"[^"]*"|\{[^{}]*\}|\([^()]*\)|\[[^\[\]]*\]|[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?|[A-Za-z_]\w*"""
-_KEYWORD = rf"(?<![\w.\-])({'|'.join((*VALUES, *FILES, *FLAGS))})=(?!=)({_VALUE})?"
-_NAMED = rf"(?<![\w.\-])({'|'.join(n for n in (*VALUES, *FILES, *FLAGS) if '_' in n)})(?!\w)"  # alone
 _ITEM = r"'(\w+)': "
+
+
+@cache  # made when the first message is told: most commands tell none
+def _spoken() -> tuple[Mapping[str, CommandOption], re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """The options by what Python calls them; phrases, keywords with or without a value, and such names alone."""
+    options = list_spoken_options()
+    phrases = "|".join(re.escape(phrase) for phrase in PHRASES)
+    keywords = rf"(?<![\w.\-])({'|'.join(options)})=(?!=)({_VALUE})?"
+    names = rf"(?<![\w.\-])({'|'.join(name for name in options if '_' in name)})(?!\w)"
+    return options, re.compile(phrases), re.compile(keywords), re.compile(names)
 
 
 def in_words(text: str) -> str:
     """A message with keywords of Python functions replaced by options of commands."""
-    given = re.sub(_KEYWORD, _option, re.sub(_PHRASE, lambda found: PHRASES[found[0]], text))
-    return re.sub(_NAMED, lambda found: _option_of(found[1]), given)
-
-
-def _option_of(name: str) -> str:
-    return "--" + (name.removeprefix("allow_") if name in FLAGS else name).replace("_", "-")
+    options, phrases, keywords, names = _spoken()
+    given = keywords.sub(_option, phrases.sub(lambda found: PHRASES[found[0]], text))
+    return names.sub(lambda found: options[found[1]].flag, given)
 
 
 def _option(found: re.Match[str]) -> str:
-    name, value = found[1], found[2] or ""
-    option = _option_of(name)
-    if name in FLAGS or not value:
+    known, value = _spoken()[0][found[1]], found[2] or ""
+    option = known.flag
+    if known.type is bool or not value:
         return option
-    if name not in FILES:
+    if known.type is not Path:
         return f"{option} {value.strip(chr(39) + chr(34))}"
     if value[0] == "{":
         held = re.sub(_ITEM, r"\1=", value[1:-1].removeprefix("..., "))

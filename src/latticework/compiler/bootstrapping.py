@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 from latticework.accuracy.levels import least_levels, spends_endlessly
 from latticework.analysis.estimate import estimate
-from latticework.compiler.bootstrap_options import NEVER, obstacle, with_remedy
+from latticework.compiler.bootstrap_options import obstacle, with_remedy
 from latticework.compiler.bootstrap_prices import BootstrapPrices, program_seconds, rough_seconds
-from latticework.compiler.pipeline import OnEvent, to_vectors, with_small_outputs
+from latticework.compiler.options.compile_options import NEVER, CompileOptions
+from latticework.compiler.pipeline import to_vectors, with_small_outputs
 from latticework.compiler.precision import PrecisionSearch, Trial, find_held
 from latticework.compiler.stages import TracedProgram, Vectors
 from latticework.cost import CostModel
@@ -48,10 +49,9 @@ from latticework.params import (
     most_levels_left,
     plan_bootstrap_set,
 )
-from latticework.params.bootstrap_planning import SECURITY_BITS, set_precision_bits
+from latticework.params.bootstrap_planning import set_precision_bits
 from latticework.plan.schema import Plan
 from latticework.plan.weighed import WeighedChain
-from latticework.techniques import Techniques
 
 RANGED_SAMPLES = 16  # on which values are looked at, for their ranges, beside those with the largest tensors
 GLANCED_SAMPLES = 4  # that are enough for a guess whether bootstraps pay
@@ -101,25 +101,33 @@ class ChainCandidate:
 class BootstrapSearch:
     """The quickest chain with bootstraps on which a program is precise enough.
 
-    chosen  the only set, if the user named one
+    asked  the options of the compilation; `options` are ways to bootstrap
     """
 
     program: Program
     traced: TracedProgram
     samples: list[Sample]
-    precision_bits: float
-    on_event: OnEvent | None
-    costs: CostModel
-    techniques: Techniques
-    bits_a_second: float
-    ring_degree: int | None = None
-    security_bits: int = SECURITY_BITS
-    chosen: BootstrapSet | None = None
+    asked: CompileOptions
+
+    @property
+    def precision_bits(self) -> float:
+        """Bits that every output is to have, relative to the largest."""
+        return self.asked.precision_bits
+
+    @property
+    def costs(self) -> CostModel:
+        """What operations cost."""
+        return self.asked.costs
+
+    @property
+    def chosen(self) -> BootstrapSet | None:
+        """The only set, if the user named one."""
+        return self.asked.chosen_set
 
     @property
     def obstacle(self) -> str | None:
         """Why nothing can be bootstrapped with what is asked for; None if it can."""
-        return obstacle(self.ring_degree, self.security_bits)
+        return obstacle(self.asked.parameters)
 
     def best(self) -> tuple[Vectors, Plan]:
         """Vectors with their bootstraps, and the plan.
@@ -167,7 +175,7 @@ class BootstrapSearch:
         if not rings:
             return False
         module, trips = vectors.flat or vectors.module, self.trips(vectors)
-        plain = BootstrapPrices(self.costs, plan.chain, vectors.slots, self.techniques)
+        plain = BootstrapPrices(self.costs, plan.chain, vectors.slots, self.asked.techniques)
         seconds = program_seconds(module, plain, trips)  # by the same prices as what it is compared with
         ranked = self.ranked(vectors, [option for option in self.options(like=vectors) if option.ring in rings])
         if not ranked or ranked[0][0] >= seconds:
@@ -184,7 +192,7 @@ class BootstrapSearch:
         module = self.traced.module
         need = Need(1, 1, ceil(self.precision_bits), 2)
         return (
-            least_levels(module, {}) > levels_held(need, 1 << MAX_RING_LOG2, self.security_bits)
+            least_levels(module, {}) > levels_held(need, 1 << MAX_RING_LOG2, self.asked.parameters.security_bits)
             or spends_endlessly(module)
         )  # fmt: skip
 
@@ -208,10 +216,7 @@ class BootstrapSearch:
 
     def search(self, vectors: Vectors) -> PrecisionSearch:
         """What measures plans of these vectors."""
-        return PrecisionSearch(
-            self.program, self.traced, vectors, self.samples, self.precision_bits, self.on_event, self.costs,
-            self.techniques,
-        )  # fmt: skip
+        return PrecisionSearch(self.program, self.traced, vectors, self.samples, self.asked)
 
     def _imprecise(self, reached: Sequence[str]) -> PrecisionError:
         said = ", ".join(reached[-2:]) or "no set has bootstraps of so many bits"
@@ -244,7 +249,7 @@ class BootstrapSearch:
         """Ring degrees that are looked at, the smallest first."""
         if self.chosen is not None:
             return [1 << self.chosen.log2_degree]
-        return list(bootstrapping_rings()) if self.ring_degree is None else [self.ring_degree]
+        return list(bootstrapping_rings()) if self.asked.ring_degree is None else [self.asked.ring_degree]
 
     def options(self, wanted_bits: float | None = None, like: Vectors | None = None) -> list[Option]:
         """Sets whose bootstraps are so precise, with two iterations where one is not enough.
@@ -277,7 +282,7 @@ class BootstrapSearch:
     def prices(self, option: Option, vectors: Vectors) -> BootstrapPrices:
         """What vectors take on a chain."""
         chain = bootstrap_chain(option.chosen)
-        return BootstrapPrices(self.costs, chain, vectors.slots, self.techniques, option.iterations)
+        return BootstrapPrices(self.costs, chain, vectors.slots, self.asked.techniques, option.iterations)
 
     def quickest_candidate(self, options: Sequence[Option]) -> ChainCandidate | None:
         """The quickest of the chains that promise to be; of a set that the user named with as few iterations as can be.
@@ -319,10 +324,10 @@ class BootstrapSearch:
 
     def tell(self, before: Vectors, after: Vectors, started: float) -> None:
         """Whoever listens, that bootstraps have been placed."""
-        if self.on_event is not None:
+        if self.asked.on_event is not None:
             ended = perf_counter()
             ops, more = (sum(1 for _ in (vectors.flat or vectors.module).walk()) for vectors in (before, after))
-            self.on_event(PassEvent(PLACING, ops, more, started, ended))
+            self.asked.on_event(PassEvent(PLACING, ops, more, started, ended))
 
     _candidates: dict[Option, ChainCandidate] = field(default_factory=dict)
     _rough: dict[Option, float] = field(default_factory=dict)
@@ -339,11 +344,14 @@ class BootstrapSearch:
         if ring not in self._laid_out:
             usual = self.chosen or next(s for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == ring)
             vectors = to_vectors(
-                self.traced.module, self.on_event, costs=self.costs, ring_degree=ring, techniques=self.techniques,
-                bits_a_second=self.bits_a_second, residual=usual.residual, keep_loops=True, fed=self.traced.fed,
-            )  # fmt: skip
+                self.traced.module,
+                self.asked.changed(ring_degree=ring),
+                residual=usual.residual,
+                keep_loops=True,
+                fed=self.traced.fed,
+            )
             sizes = self.search(vectors).magnitudes
-            self._laid_out[ring] = with_small_outputs(vectors, sizes, self.on_event, keep_loops=True)
+            self._laid_out[ring] = with_small_outputs(vectors, sizes, self.asked.on_event, keep_loops=True)
         return self._laid_out[ring]
 
     def ranges(self, ring: int) -> Ranges:
@@ -393,15 +401,16 @@ def with_bootstraps(vectors: Vectors, ranges: Ranges, prices: BootstrapPrices) -
     return replace(vectors, flat=placed, residual=prices.residual, depth=prices.residual)
 
 
-def quickest(
-    plain: Callable[[], tuple[Vectors, Plan]], refreshed: BootstrapSearch, bootstrap: str
-) -> tuple[Vectors, Plan]:
-    """A program without bootstraps where it fits so, and is not predicted to be quicker with them.
+def quickest(plain: Callable[[], tuple[Vectors, Plan]], refreshed: BootstrapSearch) -> tuple[Vectors, Plan]:
+    """A program on the bootstrapping set that the user named, or else without bootstraps.
 
-    plain      compiles it without
-    raises     as `plain`, with why bootstraps are no way out
+    Without them where it fits so, and is not predicted to be quicker with them.
+    plain   compiles it without
+    raises  as `plain`, with why bootstraps are no way out
     """
-    may_bootstrap = bootstrap != NEVER and refreshed.obstacle is None
+    if refreshed.chosen is not None:
+        return refreshed.best()
+    may_bootstrap = refreshed.asked.bootstrap != NEVER and refreshed.obstacle is None
     if may_bootstrap and refreshed.is_endless():
         return refreshed.best()
     try:
@@ -409,7 +418,7 @@ def quickest(
     except (TooDeepError, UnknownTripsError) as error:
         if may_bootstrap:
             return refreshed.best()
-        raise with_remedy(error, bootstrap, refreshed.ring_degree, refreshed.security_bits) from None
+        raise with_remedy(error, refreshed.asked) from None
     if not may_bootstrap or not refreshed.may_be_quicker(vectors, plan):
         return vectors, plan
     try:

@@ -8,7 +8,6 @@ say nothing of is told from which outputs are computed of which comparisons.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +21,7 @@ from latticework.levels.held import Held
 from latticework.levels.reach import Comparison, Reach
 from latticework.plan.conditions import Condition, joined, listed
 from latticework.plan.schema import Plan
+from latticework.user.lines import warn
 
 FAR = 1.0 + 2.0**-6  # times the bound: less is what masks leave of slots that hold no element
 MOST_ALONE = 8  # comparisons that are followed one by one; of more, all that an output is computed of are named
@@ -157,7 +157,7 @@ class _Reads:
         return [own.union(*operands)] * len(op.results)
 
 
-def warn_of_gaps(plan: Plan, stacklevel: int) -> None:
+def warn_of_gaps(plan: Plan) -> None:
     """An ApproximationWarning where comparisons decide about results that accepted inputs may take into their gap.
 
     Of trees that are imported without marks, the notes of the import say which rows are right.
@@ -166,12 +166,11 @@ def warn_of_gaps(plan: Plan, stacklevel: int) -> None:
     left = [each for each in found if each.gap and not each.told]
     if not left:
         return
-    warnings.warn(
+    warn(
         f"{plan.client.name}: nothing keeps accepted inputs from taking the argument of a comparison closer to 0 than "
         "its gap, where any number between both outcomes may come out, or out of its range, and nothing tells: "
         f"{listed(left)}. Results that depend on it are not proved, and none is certain. Give a smaller gap= where "
         "data come closer and a range= that holds them, calibrate on inputs that all lie on one side of the threshold, "
         "or compare at the client, after decryption",
         ApproximationWarning,
-        stacklevel=stacklevel + 1,
     )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -19,73 +18,27 @@ from latticework.accuracy.goals import (
     first_output,
     same_largest,
 )
-from latticework.approx.degrees import MAX_DEGREE
-from latticework.errors import RangeError, UserError
+from latticework.compiler.options.compile_options import CompileOptions
+from latticework.errors import UserError
 from latticework.ir import Module
 from latticework.owner import OwnerStages
 from latticework.owner.run import finish
-from latticework.words.figures import write_value
 
 
-@dataclass(frozen=True)
-class AskedDegrees:
-    """`degree=`, `agreement=` and `tolerance=`, of which at most one is given."""
+def choose_degree_options(options: CompileOptions, stages: OwnerStages, module: Module) -> DegreeOptions:
+    """What is asked of degrees by degree=, agreement= or tolerance=, for a program that is traced.
 
-    degree: int | tuple[int, ...] | None = None
-    agreement: float | None = None
-    tolerance: float | None = None
-
-    @property
-    def has_goal(self) -> bool:
-        """Whether the loss is what was asked for."""
-        return self.agreement is not None or self.tolerance is not None
-
-    def options(self, stages: OwnerStages, module: Module) -> DegreeOptions:
-        """For a program that is traced, and what its owner does with results."""
-        if self.agreement is not None:
-            return DegreeOptions(goal=SameDecisions(self.agreement, _decisions(stages, module)))
-        if self.tolerance is not None:
-            return DegreeOptions(goal=NearResults(self.tolerance, _numbers(stages, module)))
-        return FREE_DEGREES if self.degree is None else DegreeOptions(self.degree)
-
-
-def asked_degrees(degree: Any, agreement: Any, tolerance: Any, calibrate: Any) -> AskedDegrees:
-    """UserError for what cannot be asked of degrees."""
-    given = {"degree": degree, "agreement": agreement, "tolerance": tolerance}
-    names = [f"{name}=" for name, value in given.items() if value is not None]
-    if not names:
-        return AskedDegrees()
-    if len(names) > 1:
-        raise UserError(
-            "compile: agreement= and tolerance= choose degrees, and degree= gives them; of "
-            f"{' and '.join(names)} leave all but one out"
-        )
-    if degree is not None:
-        several = isinstance(degree, list | tuple) and len(degree) > 0
-        if not all(_is_degree(each) for each in (degree if several else [degree])):
-            raise RangeError(
-                f"compile: degree={write_value(degree)}; give a whole number from 1 to {MAX_DEGREE}, or a list "
-                "of them, one for every function"
-            )
-        return AskedDegrees(tuple(int(each) for each in degree) if several else int(degree))
-    if agreement is not None and not (_is_number(agreement) and 0.5 <= agreement <= 1):
-        raise UserError(f"compile: agreement={write_value(agreement)}; give a share from 0.5 to 1, such as 0.995")
-    if tolerance is not None and not (_is_number(tolerance) and 0 < tolerance < np.inf):
-        raise UserError(
-            f"compile: tolerance={write_value(tolerance)}; give the largest error that results may have, a number "
-            "above 0 in their own unit"
-        )
-    if calibrate is None:
-        raise UserError(f"compile: {names[0]} is measured on calibration samples; give calibrate=, some hundreds")
-    return AskedDegrees(None, *(None if each is None else float(each) for each in (agreement, tolerance)))
-
-
-def _is_degree(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(1 <= value <= MAX_DEGREE)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    stages  what its owner does with results
+    raises  UserError as `_numbers`
+    """
+    degree, precision = options.expert.degree, options.precision
+    if precision.agreement is not None:
+        return DegreeOptions(goal=SameDecisions(float(precision.agreement), _decisions(stages, module)))
+    if precision.tolerance is not None:
+        return DegreeOptions(goal=NearResults(float(precision.tolerance), _numbers(stages, module)))
+    if degree is None:
+        return FREE_DEGREES
+    return DegreeOptions(tuple(int(each) for each in degree) if isinstance(degree, Sequence) else int(degree))
 
 
 def _decisions(stages: OwnerStages, module: Module) -> Compare:

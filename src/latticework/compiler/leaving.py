@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import floor, prod
@@ -14,11 +13,12 @@ from latticework.compiler.stages import TracedProgram
 from latticework.errors import ApproximationWarning
 from latticework.plan.conditions import Condition, joined
 from latticework.plan.schema import Output, Plan
+from latticework.user.lines import warn
 
 OFTEN = 0.1  # of inputs: said when a program is compiled; less is in reports
 
 
-def warn_of_leaving(plan: Plan, traced: TracedProgram, margin: float, stacklevel: int) -> Plan:
+def warn_of_leaving(plan: Plan, traced: TracedProgram, margin: float) -> Plan:
     """An ApproximationWarning where many inputs like those of calibration are estimated to do so, or may as far as so
     few tell; of ranges that are wider by this margin.
 
@@ -30,13 +30,12 @@ def warn_of_leaving(plan: Plan, traced: TracedProgram, margin: float, stacklevel
         return plan
     share = _share(able, SURE)
     worst = max(able, key=_own_share)
-    warnings.warn(
+    warn(
         f"{plan.client.name}: about {_often(share)} inputs like those of calibration, or fewer, take an argument of a "
         "function out of the interval that its polynomial is for; results may be wrong then, and nothing tells. Most "
         f"often {worst.function} at {worst.loc} ({_often(_own_share(worst))}).{_reason(able, margin)} Calibrate on "
         "more rows, give range= there, or compile with a larger margin=",
         ApproximationWarning,
-        stacklevel=stacklevel + 1,
     )
     return replace(plan, client=replace(plan.client, outputs=tuple(_conditioned(plan, traced, able))))
 

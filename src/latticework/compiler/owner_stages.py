@@ -13,7 +13,7 @@ import numpy.typing as npt
 from latticework.approx.functions import function_of
 from latticework.compiler.assemble import INPUT_MARGIN
 from latticework.dialects.tensor import TensorType
-from latticework.errors import TraceError, UserError
+from latticework.errors import TraceError
 from latticework.frontend.annotations import Secret
 from latticework.frontend.program import Program
 from latticework.frontend.samples import Sample
@@ -45,8 +45,6 @@ class ColumnScaling:
 
 def stages_of(program: Program, owner: OwnerStages | None) -> OwnerStages:
     """Those that are asked for, or else those that the program brings."""
-    if owner is not None and not isinstance(owner, OwnerStages):
-        raise UserError(f"compile: owner is a {type(owner).__name__}; give latticework.owner.OwnerStages(...)")
     return owner or program.owner or OwnerStages()
 
 

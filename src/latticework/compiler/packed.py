@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from latticework.compiler.bootstrapping import BootstrapSearch, quickest
+from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import OnEvent, to_copies, to_loops, with_small_outputs
 from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.stages import TracedProgram, Vectors
-from latticework.cost import CostModel
 from latticework.dialects import loop, packed
 from latticework.dialects.tensor import TensorType
 from latticework.frontend.samples import assume_samples, samples_of
@@ -17,11 +16,10 @@ from latticework.frontend.tracing import user_line
 from latticework.interop.heir import HeirProgram
 from latticework.ir import Builder, Module, Origin, run_passes, verify
 from latticework.levels import program_depth
+from latticework.model import Model, Reference
 from latticework.ops.lower import PlacedTensor
-from latticework.params import BootstrapSet
 from latticework.passes import cse, dce, fold_splats, normalize_polynomials
 from latticework.plan.schema import Plan
-from latticework.techniques import Techniques
 
 PASSES = (normalize_polynomials.PASS, fold_splats.PASS, cse.PASS, dce.PASS)
 
@@ -97,45 +95,26 @@ class PackedBootstraps(BootstrapSearch):
         """The program as vectors for a ring, without bootstraps."""
         assert self.packed is not None
         if ring not in self._laid_out:
-            vectors = self.packed.with_loops(self.on_event)
+            vectors = self.packed.with_loops(self.asked.on_event)
             sizes = self.search(vectors).magnitudes
-            self._laid_out[ring] = with_small_outputs(vectors, sizes, self.on_event, keep_loops=True)
+            self._laid_out[ring] = with_small_outputs(vectors, sizes, self.asked.on_event, keep_loops=True)
         return self._laid_out[ring]
 
 
-def compile_packed(
-    program: HeirProgram,
-    data: Any,
-    *,
-    precision_bits: float,
-    ring_degree: int | None,
-    security_bits: int,
-    insecure: bool,
-    costs: CostModel,
-    techniques: Techniques,
-    bits_a_second: float,
-    on_event: OnEvent | None,
-    bootstrap: str,
-    chosen: BootstrapSet | None,
-) -> tuple[PackedProgram, Plan]:
-    """The plan of a program that was read; options as `lw.compile` has them.
-
-    data  for calibration, None for inputs in [-1, 1]
-    """
-    found = to_packed(program, on_event)
+def compile_packed(program: HeirProgram, options: CompileOptions) -> Model:
+    """A program that was read; without samples its inputs lie in [-1, 1]."""
+    found = to_packed(program, options.on_event)
     reference = found.traced.module
-    samples = assume_samples(reference) if data is None else samples_of(program, reference, data)
+    given = options.samples
+    samples = assume_samples(reference) if given is None else samples_of(program, reference, given)
 
     def without_bootstraps() -> tuple[Vectors, Plan]:
-        search = PrecisionSearch(
-            program, found.traced, found.vectors, samples, precision_bits, on_event, costs, techniques
-        )
-        return found.vectors, search.best(ring_degree, security_bits, insecure)
+        return found.vectors, PrecisionSearch(program, found.traced, found.vectors, samples, options).best()
 
-    refreshed = PackedBootstraps(
-        program, found.traced, samples, precision_bits, on_event, costs, techniques, bits_a_second, ring_degree,
-        security_bits, chosen, packed=found,
-    )  # fmt: skip
+    refreshed = PackedBootstraps(program, found.traced, samples, options, packed=found)
     with user_line(program.loc):
-        _, plan = refreshed.best() if chosen else quickest(without_bootstraps, refreshed, bootstrap)
-    return found, plan
+        _, plan = quickest(without_bootstraps, refreshed)
+    vectors = found.vectors
+    return Model(
+        plan, Reference(vectors.placed, vectors.positions), options.costs, allow_insecure=options.parameters.insecure
+    )

@@ -9,11 +9,11 @@ from typing import Any
 
 from latticework.accuracy import SHARE, LevelRoom, approximate_functions, loss, scores_of
 from latticework.accuracy.agreement import FREE_DEGREES, DegreeOptions
-from latticework.approx.channel_samples import MARGIN
 from latticework.codegen.generate import generate
 from latticework.compiler.assemble import to_exact_plan, to_plan
 from latticework.compiler.constraints import find_forms
 from latticework.compiler.noisy_code import NoisyCode
+from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.stages import Lowered, TracedProgram, Vectors
 from latticework.compiler.tabulating import tabulate
 from latticework.cost import CostModel
@@ -69,7 +69,7 @@ from latticework.passes import (
     share_outputs,
 )
 from latticework.plan.schema import Plan
-from latticework.techniques import ALL, UNPACKED, Techniques
+from latticework.techniques import UNPACKED, Techniques
 
 __all__ = ["to_bfv_plan", "to_levels", "to_plan", "to_polynomials", "to_primitives", "to_tensors", "to_vectors"]
 
@@ -104,30 +104,27 @@ def to_tensors(program: Program, weights: object, example: object) -> Module:
 def to_polynomials(
     module: Module,
     samples: list[Sample],
+    options: CompileOptions,
     *,
-    precision_bits: float,
     room: LevelRoom | None = None,
     operator_at: Callable[[Loc], str] = lambda _loc: "",
-    labels: Any = None,
     num_given: int | None = None,
     num_rows: int | None = None,
     assumed: bool = False,
-    margin: float = MARGIN,
     degrees: DegreeOptions = FREE_DEGREES,
-    on_event: OnEvent | None = None,
 ) -> TracedProgram:
     """Calibrate a traced program, and put polynomials that are precise enough in the place of its functions.
 
     room         for levels in rings that may be taken
     operator_at  what an imported model calls what is computed at a place
-    labels       of calibration rows, to be scored by
     num_given    samples that the user gave; those after them are what is fed to later runs
     num_rows     of data that the user gave, where samples have some repeatedly
-    margin       by this part of what calibration reached, ranges of functions go further on each side
     assumed      the samples are stand-ins, so they say nothing about the ranges of functions
     degrees      what is asked of functions that have no degree of their own
     raises       as `accuracy.approximate_functions` and `accuracy.scores_of`
     """
+    margin, labels = options.expert.margin, options.data.labels
+    precision_bits, on_event = options.precision_bits, options.on_event
     module = expand_softmax(tabulate(module, samples[0]), samples, assumed=assumed, margin=margin)
     given = samples[:num_given]
     samples, held = degrees.parted(samples)
@@ -146,12 +143,8 @@ def to_polynomials(
 
 def to_vectors(
     module: Module,
-    on_event: OnEvent | None = None,
+    options: CompileOptions,
     *,
-    costs: CostModel | None = None,
-    ring_degree: int | None = None,
-    bits_a_second: float = LAN_BITS_A_SECOND,
-    techniques: Techniques = ALL,
     exact: bool = False,
     scarce_levels: bool = False,
     keep_loops: bool = False,
@@ -161,7 +154,7 @@ def to_vectors(
 ) -> Vectors:
     """Lay tensors out and lower them to vectors, which passes then improve.
 
-    bits_a_second  of the network between client and server: what is sent is priced too
+    options        of which costs, techniques, the ring and the network matter: what is sent is priced too
     exact          for integers: no factor is moved to where a scale would take it in
     scarce_levels  spend as few levels as can be found, whatever time they take
     keep_loops     none becomes copies, for bootstraps are to be placed: depth is that of one iteration of each
@@ -174,11 +167,13 @@ def to_vectors(
 
     raises  LayoutError if a tensor fits no ring
     """
+    techniques, ring_degree, on_event = options.techniques, options.ring_degree, options.on_event
+    bits_a_second = options.bits_a_second
     if techniques.merged_maps and not exact:
         module = run_passes(module, AFFINE_PASSES_WHOLE if keep_loops else AFFINE_PASSES, on_event=on_event)
     if keep_loops and techniques.reassociated and not exact:
         module = run_passes(module, MATRIX_PASSES, on_event=on_event)
-    model, without = costs or CostModel.load(), [_LEFT_OUT.get(name) for name in techniques.left_out]
+    model, without = options.costs, [_LEFT_OUT.get(name) for name in techniques.left_out]
     sharing = tuple(p for p in SHARING_PASSES if p not in without)
     needed, depth = slots_needed(module) if techniques.layout_search else MAX_SLOTS, residual or USUAL_DEPTH
     width = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
@@ -342,31 +337,21 @@ def with_squares(module: Module, count: int) -> Module:
 def to_bfv_plan(
     name: str,
     vectors: Vectors,
+    options: CompileOptions,
     *,
     ranges: Mapping[str, tuple[float, float]] = {},
-    plain_bits: int = 20,
-    plain_modulus: int | None = None,
-    ring_degree: int | None = None,
-    security_bits: int = 128,
-    insecure: bool = False,
-    costs: CostModel | None = None,
-    techniques: Techniques = ALL,
-    on_event: OnEvent | None = None,
-    spare_products: int = 0,
     chain: ModulusChain | None = None,
     noises: Mapping[int, Noise] = {},
 ) -> Plan:
     """A plan that computes vectors exactly, on integers modulo t, under BFV, with parameters for its own noise.
 
     ranges       between which the elements of inputs lie; any integers modulo t where nothing is said
-    plain_bits   bits of t, unless `plain_modulus` gives it
-    ring_degree  the smallest that fits if not given
-    insecure     allow a ring_degree that is too small for security_bits
-    spare_products  in a row, for which outputs keep room
     chain        the parameters, if they are given;  noises  then: of inputs that are no fresh encryptions, by number
     raises       as `decide_levels_bfv` for what BFV has not; LevelError where no ring has room for the noise
     """
     verify(vectors.module)
+    expert, wanted = options.expert, options.parameters
+    techniques, costs, on_event = expert.techniques, options.costs, options.on_event
     levels = decide_levels_bfv(vectors.module, techniques)
 
     def lowered(chain: ModulusChain) -> Lowered:
@@ -376,13 +361,15 @@ def to_bfv_plan(
         code = lowered(chain)
         check_noise(name, NoisyCode(code.code), chain, noises)
         return to_exact_plan(name, vectors, code, ranges)
-    deeper = decide_levels_bfv(with_squares(vectors.module, spare_products), techniques) if spare_products else levels
+    deeper = levels
+    if expert.spare_levels:
+        deeper = decide_levels_bfv(with_squares(vectors.module, expert.spare_levels), techniques)
 
     def of_deeper(chain: ModulusChain) -> NoisyCode:
         return NoisyCode(_to_code(deeper, chain, on_event, costs, techniques).code)
 
     chain = select_bfv(
-        of_deeper, vectors.slots, plain_bits=plain_bits, plain_modulus=plain_modulus,
-        ring_degree=ring_degree, security_bits=security_bits, insecure=insecure,
+        of_deeper, vectors.slots, plain_bits=expert.plain_bits, plain_modulus=expert.plain_modulus,
+        ring_degree=wanted.ring_degree, security_bits=wanted.security_bits, insecure=wanted.insecure,
     )  # fmt: skip
     return to_exact_plan(name, vectors, lowered(chain), ranges)

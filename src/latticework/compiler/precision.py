@@ -27,11 +27,11 @@ from latticework.compiler.conditions import Proofs
 from latticework.compiler.constraints import CheckedForm
 from latticework.compiler.feeding import follow_fed
 from latticework.compiler.measure import Measure, Measured
-from latticework.compiler.pipeline import OnEvent, to_levels, to_plan, to_primitives, with_small_outputs
+from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.pipeline import to_levels, to_plan, to_primitives, with_small_outputs
 from latticework.compiler.polynomial_noise import polynomial_noise
 from latticework.compiler.stages import Lowered, TracedProgram, Vectors
 from latticework.compiler.too_deep import too_deep
-from latticework.cost import CostModel
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend import Circuit, Program
 from latticework.frontend.samples import Sample
@@ -45,7 +45,7 @@ from latticework.params import ModulusChain, Need, TooDeepError, build_chain, se
 from latticework.params.noise import tail_deviations
 from latticework.plan.limits import check_encodable
 from latticework.plan.schema import Output, Plan
-from latticework.techniques import ALL, LEAST_TIME, WATERLINE, Techniques
+from latticework.techniques import LEAST_TIME, WATERLINE, Techniques
 
 DRAWS = 3  # inputs by chance that tell which slots hold what clients check
 FIRST_SCALE_BITS, MAX_SCALE_BITS = 40, 55
@@ -83,20 +83,23 @@ class Sizes:
 
 @dataclass
 class PrecisionSearch:
-    """Builds plans of one program for different scales and measures their modelled error.
-
-    spare_levels  for other circuits, which go on with the results
-    """
+    """Builds plans of one program for different scales and measures their modelled error."""
 
     program: Program | Circuit
     traced: TracedProgram
     vectors: Vectors
     samples: list[Sample]
-    precision_bits: float
-    on_event: OnEvent | None
-    costs: CostModel | None = None
-    techniques: Techniques = ALL
-    spare_levels: int = 0
+    options: CompileOptions
+
+    @property
+    def precision_bits(self) -> float:
+        """Bits that every output is to have, relative to the largest."""
+        return self.options.precision_bits
+
+    @property
+    def techniques(self) -> Techniques:
+        """What the plans may use."""
+        return self.options.techniques
 
     @cached_property
     def measure(self) -> Measure:
@@ -106,53 +109,58 @@ class PrecisionSearch:
     @cached_property
     def levels(self) -> LevelPlan:
         """What is decided about levels; chains are chosen by how many that takes."""
-        return to_levels(self.vectors, self.techniques, self.costs)
+        return to_levels(self.vectors, self.techniques, self.options.costs)
 
     @property
     def late(self) -> PrecisionSearch:
         """The same for values that come down where they meet lower ones."""
-        return replace(self, techniques=replace(self.techniques, rescaling=WATERLINE))
+        return replace(self, options=self.options.changed(techniques=replace(self.techniques, rescaling=WATERLINE)))
 
     @property
     def depth(self) -> int:
         """Levels that a chain has to have."""
-        return self.levels.depth + self.spare_levels
+        return self.levels.depth + self.options.expert.spare_levels
 
-    def best(self, ring_degree: int | None, security_bits: int, insecure: bool, *, enlarging: bool = True) -> Plan:
+    def best(self, *, enlarging: bool = True) -> Plan:
         """The plan with the smallest scale that reaches the precision, on the smallest ring that holds it.
 
         enlarging  whether outputs may have a scale of their own: small ones are computed larger, if that helps
         raises  LayoutError or LevelError if no ring is large enough; PrecisionError if no scale is
         """
         try:
-            return self._best(ring_degree, security_bits, insecure, enlarging=enlarging)
+            return self._best(enlarging=enlarging)
         except TooDeepError as error:
             what = "circuit" if isinstance(self.program, Circuit) else "program"
             raise too_deep(
                 error, f"{what} {self.program.name}", self.program.loc, self.vectors,
-                precision_bits=self.precision_bits, ring_degree=ring_degree, security_bits=security_bits,
+                precision_bits=self.precision_bits, ring_degree=self.options.ring_degree,
+                security_bits=self.options.parameters.security_bits,
             ) from None  # fmt: skip
 
-    def _best(self, ring_degree: int | None, security_bits: int, insecure: bool, *, enlarging: bool) -> Plan:
+    def _best(self, *, enlarging: bool) -> Plan:
+        wanted = self.options.parameters
+
         @cache
         def chain_for(scale_bits: int, headroom_bits: int) -> ModulusChain:
             need = Need(self.depth, self.vectors.slots, scale_bits, headroom_bits)
             try:
-                return select_chain(need, ring_degree=ring_degree, security_bits=security_bits, insecure=insecure)
+                return select_chain(
+                    need, ring_degree=wanted.ring_degree, security_bits=wanted.security_bits, insecure=wanted.insecure
+                )
             except TooDeepError:
                 raise
             except UserError as error:
                 raise type(error)(error.message, at=self.program.loc) from None
 
         if enlarging:
-            vectors = with_small_outputs(self.vectors, self.magnitudes, self.on_event)
+            vectors = with_small_outputs(self.vectors, self.magnitudes, self.options.on_event)
             with suppress(UserError):
                 if vectors is not self.vectors:
-                    return replace(self, vectors=vectors).best(ring_degree, security_bits, insecure, enlarging=False)
+                    return replace(self, vectors=vectors).best(enlarging=False)
         smallest = chain_for(0, 0)  # depth and width that fit at no scale are refused before any plan is built
 
         def search(among: PrecisionSearch) -> Plan:
-            return among.on_smallest(chain_for, ring_degree or 1 << 14, security_bits)
+            return among.on_smallest(chain_for, wanted.ring_degree or 1 << 14, wanted.security_bits)
 
         if not self.levels.is_lowered or self.techniques.rescaling != LEAST_TIME:
             return search(self)
@@ -166,8 +174,7 @@ class PrecisionSearch:
         except PrecisionError:
             if not plans:
                 raise
-        costs = self.costs or CostModel.load()
-        return min(plans, key=lambda plan: estimate(plan, costs).warm_seconds)
+        return min(plans, key=lambda plan: estimate(plan, self.options.costs).warm_seconds)
 
     def on_smallest(self, chain_for: Callable[[int, int], ModulusChain], ring_degree: int, security_bits: int) -> Plan:
         """The plan with the smallest scale that reaches the precision.
@@ -236,7 +243,7 @@ class PrecisionSearch:
         """
         chain = chain_for(scale_bits, usual)
         proved = max(2, ceil(log2(max(PROVED_MARGIN * size, 1.0))) + 1) if isfinite(size) else MAX_HEADROOM_BITS
-        proved = max(proved, usual) if self.spare_levels else proved
+        proved = max(proved, usual) if self.options.expert.spare_levels else proved
 
         def with_room(bits: int) -> ModulusChain | None:
             try:
@@ -290,7 +297,8 @@ class PrecisionSearch:
 
     def plan(self, chain: ModulusChain) -> tuple[Plan, Reach]:
         """The plan for a chain, without error bounds, and what its values can be."""
-        lowered = to_primitives(self.levels, chain, self.on_event, costs=self.costs, techniques=self.techniques)
+        costs, on_event = self.options.costs, self.options.on_event
+        lowered = to_primitives(self.levels, chain, on_event, costs=costs, techniques=self.techniques)
         found = self.reach(lowered, chain)
         plan = to_plan(
             self.program.name, self.traced, self.vectors, lowered, self.samples, self.precision_bits, found.leaving,

@@ -4,46 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final
-
-import numpy as np
 
 from latticework.analysis.estimate import estimate
+from latticework.compiler.options.compile_options import FILL, CompileOptions
 from latticework.compiler.pipeline import OnEvent
 from latticework.compiler.stages import Vectors
 from latticework.cost import CostModel
 from latticework.errors import LayoutError, UserError
-from latticework.ir import Loc, run_passes
+from latticework.frontend import Circuit, Program
+from latticework.ir import run_passes
 from latticework.layout_cost import least_ring_degree
 from latticework.levels.depth import UnknownTripsError
 from latticework.packing.rows import interleaved
-from latticework.params import MAX_RING_LOG2, MAX_SLOTS, TooDeepError
+from latticework.params import MAX_RING_LOG2, TooDeepError
 from latticework.passes.interleave_rows import interleaving
 from latticework.plan.schema import Plan
 from latticework.words.figures import write_value
-
-FILL: Final = "fill"
-
-
-def rows_of(batch: Any, bootstrap_set: Any) -> int | str | None:
-    """What a user asks for: a power of two, the next one of another number; "fill"; None for no batch.
-
-    raises  UserError for anything else, and beside a bootstrapping set
-    """
-    if batch is None:
-        return None
-    is_whole = isinstance(batch, int | np.integer) and not isinstance(batch, bool)
-    if batch != FILL and not (is_whole and 1 <= batch <= MAX_SLOTS):
-        raise UserError(
-            f"compile: batch={write_value(batch)}; give how many rows one run computes, from 1 to {MAX_SLOTS}, or "
-            f"{FILL!r} for as many as fit the slots"
-        )
-    if bootstrap_set is not None:
-        raise UserError(
-            "compile: batch= and bootstrap_set= are given: bootstraps take the slots of whole vectors, which rows of a "
-            "batch would share; leave one of them out"
-        )
-    return FILL if batch == FILL else 1 << (int(batch) - 1).bit_length()
 
 
 def least_rows(wanted: int | str | None) -> int:
@@ -70,26 +46,25 @@ def with_rows(vectors: Vectors, rows: int, on_event: OnEvent | None = None) -> V
 
 
 def planned_for_rows(
+    program: Program | Circuit,
     vectors: Vectors,
-    wanted: int | str,
+    options: CompileOptions,
     plan_of: Callable[[Vectors], Plan],
-    ring_degree: int | None,
-    name: str,
-    at: Loc,
-    on_event: OnEvent | None = None,
     *,
     least_degree: int | None = None,
 ) -> tuple[Vectors, Plan]:
-    """The plan of a program for a batch, and its vectors.
+    """The plan of a program for the rows of a batch that are asked for, and its vectors.
 
-    vectors  of one row;  wanted  rows, or "fill": as many as the smallest ring that holds the program has room for
+    Where they are to fill the slots, there are as many as the smallest ring that holds the program has room for.
+    vectors  of one row
     plan_of  the best plan of vectors;  least_degree  of the ring that one row takes in any case, if it is known
     raises   LayoutError where no ring has room for so many; TooDeepError where the program would have to bootstrap
     """
+    wanted, ring_degree, name, at = options.rows, options.ring_degree, program.name, program.loc
     most = (ring_degree or 1 << MAX_RING_LOG2) // 2
     if wanted == FILL:
         least = ring_degree or least_degree or least_ring_degree(vectors.depth)
-        return _filled(vectors, plan_of, least, name, at, on_event)
+        return _filled(program, vectors, plan_of, least, options.on_event)
     assert isinstance(wanted, int)
     if vectors.slots * wanted > most:
         room = most // vectors.slots
@@ -100,16 +75,15 @@ def planned_for_rows(
             f"{vectors.slots * wanted}; {ring} has {most}: {ask}; more rows than that are several runs",
             at=at,
         )
-    wide = with_rows(vectors, wanted, on_event)
+    wide = with_rows(vectors, wanted, options.on_event)
     return wide, _without_bootstraps(wide, plan_of)
 
 
 def _filled(
+    program: Program | Circuit,
     vectors: Vectors,
     plan_of: Callable[[Vectors], Plan],
     ring_degree: int,
-    name: str,
-    at: Loc,
     on_event: OnEvent | None,
 ) -> tuple[Vectors, Plan]:
     """With as many rows as the ring has room for that the program takes in any case."""
@@ -123,9 +97,9 @@ def _filled(
         rows *= free
     if rows == 1:
         raise LayoutError(
-            f"compile: batch={FILL!r}: one row of {name} takes all {plan.chain.slots} slots of its ring, "
+            f"compile: batch={FILL!r}: one row of {program.name} takes all {plan.chain.slots} slots of its ring, "
             f"{_time_a_row(plan)}: leave batch= out{_larger(vectors, plan_of)}",
-            at=at,
+            at=program.loc,
         )
     return wide, plan
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from math import inf
 
-from latticework.compiler.circuits.options import CircuitOptions
+from latticework.compiler.options.compile_options import CompileOptions
 from latticework.cost import bfv_weights
 from latticework.frontend.integers.arithmetic import Arithmetic, Price
 from latticework.params import ModulusChain
@@ -17,7 +17,7 @@ from latticework.params.select import MAX_RING_LOG2
 from latticework.params.select_bfv import chain_of_depth, shared_plain_modulus
 
 
-def exact_arithmetic(options: CircuitOptions, shared: ModulusChain | None) -> Arithmetic:
+def exact_arithmetic(options: CompileOptions, shared: ModulusChain | None) -> Arithmetic:
     """What comparisons and tables of a circuit are made for.
 
     shared  parameters that are those of another circuit
@@ -25,7 +25,7 @@ def exact_arithmetic(options: CircuitOptions, shared: ModulusChain | None) -> Ar
     modulus = (
         shared.plain_modulus
         if shared is not None
-        else shared_plain_modulus(options.plain_bits, options.plain_modulus, options.ring_degree)
+        else shared_plain_modulus(options.expert.plain_bits, options.expert.plain_modulus, options.ring_degree)
     )
 
     @cache
@@ -34,7 +34,7 @@ def exact_arithmetic(options: CircuitOptions, shared: ModulusChain | None) -> Ar
 
     def price(depth: int, products: int) -> Price:
         """The ring that so many products in a row take, then the time of all products there."""
-        chain = chain_of(depth + options.spare_levels)
+        chain = chain_of(depth + options.expert.spare_levels)
         if chain is None:
             return inf, inf
         return chain.ring_degree, products * bfv_weights(chain, options.costs).mul
@@ -42,26 +42,26 @@ def exact_arithmetic(options: CircuitOptions, shared: ModulusChain | None) -> Ar
     return Arithmetic(modulus, price, _where(options, shared))
 
 
-def _where(options: CircuitOptions, shared: ModulusChain | None) -> str:
+def _where(options: CompileOptions, shared: ModulusChain | None) -> str:
     """What products in a row have to fit, as messages call it."""
     if shared is not None:
         return f"N={shared.ring_degree}, whose parameters are shared,"
     ring = f"ring_degree={options.ring_degree}" if options.ring_degree else f"the largest ring, N=2^{MAX_RING_LOG2},"
-    spare = f", beside spare_levels={options.spare_levels}" if options.spare_levels else ""
-    return f"{ring} at {options.security_bits}-bit security{spare}"
+    spare = f", beside spare_levels={options.expert.spare_levels}" if options.expert.spare_levels else ""
+    return f"{ring} at {options.parameters.security_bits}-bit security{spare}"
 
 
-def exact_weights(depth: int, options: CircuitOptions, shared: ModulusChain | None) -> tuple[float, ...] | None:
+def exact_weights(depth: int, options: CompileOptions, shared: ModulusChain | None) -> tuple[float, ...] | None:
     """Prices of vector operations by the cost table, for a chain that holds so many products in a row; None if none."""
-    chain = shared or _chain(depth, options.plain_modulus, options, MAX_RING_LOG2 - 2)
+    chain = shared or _chain(depth, options.expert.plain_modulus, options, MAX_RING_LOG2 - 2)
     return None if chain is None else bfv_weights(chain, options.costs)
 
 
 def _chain(
-    depth: int, modulus: int | None, options: CircuitOptions, largest_log2: int = MAX_RING_LOG2
+    depth: int, modulus: int | None, options: CompileOptions, largest_log2: int = MAX_RING_LOG2
 ) -> ModulusChain | None:
     """Of the first ring that holds so many products in a row."""
     return chain_of_depth(
-        depth, plain_bits=options.plain_bits, plain_modulus=modulus, ring_degree=options.ring_degree,
-        largest_log2=largest_log2, security_bits=options.security_bits, insecure=options.insecure,
+        depth, plain_bits=options.expert.plain_bits, plain_modulus=modulus, ring_degree=options.ring_degree,
+        largest_log2=largest_log2, security_bits=options.parameters.security_bits, insecure=options.parameters.insecure,
     )  # fmt: skip

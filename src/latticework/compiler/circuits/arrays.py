@@ -10,34 +10,29 @@ import numpy as np
 from latticework.circuit.record import record_tensors
 from latticework.compiler.circuits.pipeline import Scalars
 from latticework.compiler.lifting import lift
-from latticework.compiler.pipeline import TENSOR_PASSES, OnEvent, to_vectors
+from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.pipeline import TENSOR_PASSES, to_vectors
+from latticework.compiler.rows import least_rows
 from latticework.compiler.stages import CircuitFacts, Vectors
-from latticework.cost import CostModel
 from latticework.frontend import calibrate
 from latticework.frontend.samples import Sample
 from latticework.ir import run_passes
 from latticework.plan.arguments import Argument, Result
-from latticework.techniques import Techniques
 
 
 def to_arrays(
     scalars: Scalars,
     samples: Sequence[Sample],
-    costs: CostModel,
-    techniques: Techniques,
-    bits_a_second: float,
+    options: CompileOptions,
     *,
     exact: bool = False,
-    ring_degree: int | None = None,
-    rows: int = 0,
-    on_event: OnEvent | None = None,
 ) -> Vectors | None:
     """A regular circuit as vectors, laid out by the search for layouts; None if it is not regular.
 
     Nor is it if its inputs share ciphertexts or lie in fixed lanes, which layouts of arrays cannot express. Elements
     are sent in several copies only where every input may be.
     samples  arrays of all groups by name
-    exact    whether numbers are integers modulo t;  rows  as in `to_vectors`
+    exact    whether numbers are integers modulo t
     """
     traced, groups = scalars.traced, scalars.written.groups
     members = [sum(a.input == number for a in traced.arguments) for number in range(len(groups))]
@@ -47,17 +42,15 @@ def to_arrays(
     program = lift(scalars.regular, traced.arguments, traced.results, scalars.line)
     if program is None:
         return None
+    used, is_free = options.techniques, all(g.packing != "grouped" for g in groups)
     techniques = replace(
-        techniques, client_copies=techniques.client_copies and all(g.packing != "grouped" for g in groups)
+        used, client_copies=used.client_copies and is_free, complex_packing=used.complex_packing and not exact
     )
     if exact:  # integers modulo t have no magnitudes, and those of the integers themselves may fit no float
         module = run_passes(program.module, TENSOR_PASSES)
     else:
         module = run_passes(calibrate(program.module, argument_samples(scalars, samples)), TENSOR_PASSES)
-    vectors = to_vectors(
-        module, on_event, costs=costs, ring_degree=ring_degree, bits_a_second=bits_a_second, techniques=techniques,
-        exact=True, rows=rows,
-    )  # fmt: skip
+    vectors = to_vectors(module, options.changed(techniques=techniques), exact=True, rows=least_rows(options.rows))
     circuit = scalars.written.for_lanes(vectors.slots)
     record = record_tensors(circuit, formulas=program.formulas, written=traced.written)
     arguments = tuple(

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -18,10 +17,7 @@ from latticework.compiler.circuits.arithmetic import exact_arithmetic, exact_wei
 from latticework.compiler.circuits.arrays import argument_samples, is_of_arrays, to_arrays
 from latticework.compiler.circuits.choice import Candidate, candidates, choose
 from latticework.compiler.circuits.composition import SharedParameters, shared_parameters
-from latticework.compiler.circuits.options import CircuitOptions
 from latticework.compiler.circuits.pipeline import (
-    ALGORITHMS,
-    EFFORTS,
     WIDTH,
     LaneOptions,
     Scalars,
@@ -32,21 +28,23 @@ from latticework.compiler.circuits.rows import check_rows, of_best_width
 from latticework.compiler.circuits.samples import circuit_samples, with_ranges
 from latticework.compiler.circuits.too_many_products import check_products, too_many_products
 from latticework.compiler.conditions import place_of
+from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_bfv_plan
 from latticework.compiler.precision import PrecisionSearch
-from latticework.compiler.rows import least_rows, planned_for_rows
+from latticework.compiler.rows import planned_for_rows
 from latticework.compiler.stages import TracedProgram, Vectors
 from latticework.errors import LevelError, RangeWarning, UserError
 from latticework.frontend import Circuit
 from latticework.frontend.integers.facts import ASSUMED
 from latticework.frontend.samples import Sample
+from latticework.frontend.tracing import user_line
 from latticework.layout_cost import VectorCosts, code_seconds, least_ring_degree, sending_seconds, vector_costs
 from latticework.model import Model, Reference
 from latticework.params.select_bfv import TooNoisyError
 from latticework.plan.conditions import Condition
 from latticework.plan.schema import Plan
 from latticework.user.lines import warn
-from latticework.words.figures import large, write_value
+from latticework.words.figures import large
 
 LARGE = {"fast": 5_000, "normal": 20_000}  # nodes of a circuit for whose lanes an effort has no time
 SHALLOW_WIDTH = 2048  # of BFV circuits that may fit a ring of degree 4096
@@ -57,13 +55,20 @@ LEVEL = 1.0  # part by which everything becomes dearer for one more product in a
 WEIGHTS = (1.0, 2.6, 0.06, 0.05, 0.05, 0.05)  # of vector operations on BFV ciphertexts, in rotations, if no chain fits
 
 
-def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
+def compile_circuit(circuit: Circuit, options: CompileOptions) -> Model:
+    """A circuit, under the scheme that is asked for."""
+    with user_line(circuit.loc):
+        return (compile_bfv if options.parameters.scheme == "bfv" else compile_ckks)(circuit, options)
+
+
+def compile_ckks(circuit: Circuit, options: CompileOptions) -> Model:
     """A circuit on real numbers."""
-    shared = shared_parameters(circuit, options.like, "ckks")
+    shared = shared_parameters(circuit, options.expert.like, "ckks")
     check_rows(circuit, shared, options)
-    scalars = to_scalars(circuit, options.weights, exact=False)
-    given = circuit_samples(circuit, scalars, options.calibrate)
-    arrays = _arrays(circuit, scalars, given, options) if shared.chain is None and not options.spare_levels else None
+    scalars = to_scalars(circuit, options.data.weights, exact=False)
+    given = circuit_samples(circuit, scalars, options.samples)
+    is_alone = shared.chain is None and not options.expert.spare_levels
+    arrays = _arrays(circuit, scalars, given, options) if is_alone else None
     vectors = arrays if _is_settled(scalars, options) else None
     vectors = vectors or _lanes(scalars, given, arrays, shared, options)
     samples = argument_samples(scalars, given) if is_of_arrays(vectors) else given
@@ -73,19 +78,14 @@ def compile_ckks(circuit: Circuit, options: CircuitOptions) -> Model:
         vectors = shared.placed(vectors, circuit)
     nothing = [0.0] * len(vectors.placed.outputs)
     traced = TracedProgram(vectors.placed, [], nothing, nothing)
-    bits = options.precision_bits + (SPARE_BITS if options.spare_levels else 0)
+    bits = options.precision_bits + (SPARE_BITS if options.expert.spare_levels else 0)
 
     def plan_of(vectors: Vectors) -> Plan:
-        search = PrecisionSearch(
-            circuit, traced, vectors, samples, bits, options.on_event, options.costs, options.techniques,
-            spare_levels=options.spare_levels,
-        )  # fmt: skip
+        search = PrecisionSearch(circuit, traced, vectors, samples, options.changed(precision_bits=bits))
         if shared.chain is not None:
             return search.on(shared.chain)
         # Where other circuits go on they want the scale of the level.
-        return search.best(
-            options.ring_degree, options.security_bits, options.insecure, enlarging=not options.spare_levels
-        )
+        return search.best(enlarging=not options.expert.spare_levels)
 
     vectors, plan = _for_rows(circuit, vectors, plan_of, least_ring_degree(vectors.depth), options)
     plan = replace(plan, client=replace(plan.client, precision_bits=options.precision_bits))
@@ -99,7 +99,7 @@ def _lanes(
     samples: list[Sample],
     arrays: Vectors | None,
     shared: SharedParameters,
-    options: CircuitOptions,
+    options: CompileOptions,
 ) -> Vectors:
     """The circuit on lanes, or as arrays, if that is cheaper."""
     usual = shared.width or _width(WIDTH, options)
@@ -121,7 +121,7 @@ def _lanes(
     own = prices(scalars.graph.depth())
     addition = own.addition(0)
     weights = (own.rotations(1, 0), own.product(0), own.plain_product(0), addition, addition, addition, LEVEL)
-    lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
+    lanes = LaneOptions(options.expert.algorithm, options.expert.effort, options.expert.seed, weights)
 
     def best(width: int) -> Candidate:
         found = candidates(scalars, lanes, partial(priced, width=width), is_alone=_is_alone(shared, options))
@@ -130,32 +130,28 @@ def _lanes(
     return of_best_width(scalars.graph, usual, options.rows, best).vectors
 
 
-def _is_alone(shared: SharedParameters, options: CircuitOptions) -> bool:
+def _is_alone(shared: SharedParameters, options: CompileOptions) -> bool:
     """Whether no other circuit has a part in its ciphertexts."""
-    return shared.chain is None and not shared.groups and not options.spare_levels
+    return shared.chain is None and not shared.groups and not options.expert.spare_levels
 
 
-def _is_settled(scalars: Scalars, options: CircuitOptions) -> bool:
+def _is_settled(scalars: Scalars, options: CompileOptions) -> bool:
     """Whether a circuit that is regular is compiled as arrays without a look at lanes."""
-    most = LARGE.get(options.effort, len(scalars.written.nodes))
-    return options.algorithm == "tensors" or len(scalars.written.nodes) > most
+    most = LARGE.get(options.expert.effort, len(scalars.written.nodes))
+    return options.expert.algorithm == "tensors" or len(scalars.written.nodes) > most
 
 
 def _arrays(
-    circuit: Circuit, scalars: Scalars, samples: list[Sample], options: CircuitOptions, *, exact: bool = False
+    circuit: Circuit, scalars: Scalars, samples: list[Sample], options: CompileOptions, *, exact: bool = False
 ) -> Vectors | None:
     """The circuit as operations on arrays, if that may be and if it is regular.
 
     raises  UserError if it has to be
     """
-    if options.algorithm not in ("search", "tensors"):
+    if options.expert.algorithm not in ("search", "tensors"):
         return None
-    techniques = replace(options.techniques, complex_packing=False) if exact else options.techniques
-    found = to_arrays(
-        scalars, samples, options.costs, techniques, options.bits_a_second,
-        exact=exact, ring_degree=options.ring_degree, rows=least_rows(options.rows), on_event=options.on_event,
-    )  # fmt: skip
-    if found is None and options.algorithm == "tensors":
+    found = to_arrays(scalars, samples, options, exact=exact)
+    if found is None and options.expert.algorithm == "tensors":
         raise UserError(
             f'compile: algorithm="tensors", but circuit {circuit.name} is no regular arithmetic on arrays, or its '
             'inputs have lanes= or share ciphertexts; leave algorithm="search", or write it as an lw.program',
@@ -164,14 +160,14 @@ def _arrays(
     return found
 
 
-def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
+def compile_bfv(circuit: Circuit, options: CompileOptions) -> Model:
     """A circuit on integers modulo t, exactly; RangeWarning where its results may not fit them."""
-    shared = shared_parameters(circuit, options.like, "bfv")
+    shared = shared_parameters(circuit, options.expert.like, "bfv")
     check_rows(circuit, shared, options)
     arithmetic = exact_arithmetic(options, shared.chain)
-    scalars = to_scalars(circuit, options.weights, exact=True, arithmetic=arithmetic)
+    scalars = to_scalars(circuit, options.data.weights, exact=True, arithmetic=arithmetic)
     if scalars.traced.is_modular:
-        options = replace(options, plain_modulus=arithmetic.modulus)
+        options = options.changed(plain_modulus=arithmetic.modulus)
     if shared.chain is None:
         check_products(circuit, scalars, arithmetic, options)
     samples = circuit_samples(circuit, scalars, None)
@@ -185,7 +181,7 @@ def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
         vectors, plan = _for_rows(circuit, vectors, of_rows, plan.chain.ring_degree, options, plan)
     except TooNoisyError as error:
         raise too_many_products(circuit, scalars.graph, arithmetic, error) from None
-    if not options.wraps:
+    if not options.expert.wraps:
         overflowing = _overflowing(scalars, plan.chain.plain_modulus)
         _warn_of_overflow(circuit, scalars, plan.chain.plain_modulus, overflowing)
         plan = _with_wraps(circuit, scalars, plan, [number for number, _ in overflowing])
@@ -195,7 +191,7 @@ def compile_bfv(circuit: Circuit, options: CircuitOptions) -> Model:
 
 
 def _exact_lanes(
-    circuit: Circuit, scalars: Scalars, arrays: Vectors | None, shared: SharedParameters, options: CircuitOptions
+    circuit: Circuit, scalars: Scalars, arrays: Vectors | None, shared: SharedParameters, options: CompileOptions
 ) -> tuple[Vectors, Plan]:
     """The circuit on lanes, or as arrays, if that is cheaper or the only one that a ring has room for."""
     depth, is_small = scalars.graph.depth(), len(scalars.graph.nodes) <= SHALLOW_WIDTH
@@ -218,7 +214,7 @@ def _exact_lanes(
         return predicted(to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event))
 
     weights = (*(exact_weights(depth, options, shared.chain) or WEIGHTS), LEVEL)
-    lanes = LaneOptions(options.algorithm, options.effort, options.seed, weights)
+    lanes = LaneOptions(options.expert.algorithm, options.expert.effort, options.expert.seed, weights)
 
     def of_width(width: int) -> Candidate:
         found = candidates(scalars, lanes, partial(priced, width=width), is_alone=_is_alone(shared, options))
@@ -235,7 +231,7 @@ def _for_rows(
     vectors: Vectors,
     plan_of: Callable[[Vectors], Plan],
     ring_degree: int,
-    options: CircuitOptions,
+    options: CompileOptions,
     plan: Plan | None = None,
 ) -> tuple[Vectors, Plan]:
     """The plan for the rows that are wanted in a run, and its vectors.
@@ -244,24 +240,16 @@ def _for_rows(
     """
     if options.rows is None:
         return vectors, plan_of(vectors) if plan is None else plan
-    return planned_for_rows(
-        vectors, options.rows, plan_of, options.ring_degree, circuit.name, circuit.loc, options.on_event,
-        least_degree=ring_degree,
-    )  # fmt: skip
+    return planned_for_rows(circuit, vectors, options, plan_of, least_degree=ring_degree)
 
 
-def _bfv_plan(circuit: Circuit, vectors: Vectors, shared: SharedParameters, options: CircuitOptions) -> Plan:
-    return to_bfv_plan(
-        circuit.name, vectors, plain_bits=options.plain_bits, plain_modulus=options.plain_modulus,
-        ring_degree=options.ring_degree, security_bits=options.security_bits, insecure=options.insecure,
-        costs=options.costs, techniques=options.techniques, on_event=options.on_event,
-        spare_products=options.spare_levels, chain=shared.chain, noises=shared.noises(vectors),
-    )  # fmt: skip
+def _bfv_plan(circuit: Circuit, vectors: Vectors, shared: SharedParameters, options: CompileOptions) -> Plan:
+    return to_bfv_plan(circuit.name, vectors, options, chain=shared.chain, noises=shared.noises(vectors))
 
 
-def _width(usual: int, options: CircuitOptions) -> int:
-    if options.like is not None:
-        return min(usual, options.like.plan.chain.slots)
+def _width(usual: int, options: CompileOptions) -> int:
+    if options.expert.like is not None:
+        return min(usual, options.expert.like.plan.chain.slots)
     return options.ring_degree // 2 if options.ring_degree else usual
 
 
@@ -316,13 +304,3 @@ def _warn_of_overflow(circuit: Circuit, scalars: Scalars, modulus: int, found: S
         f"where results modulo {modulus} are meant",
         RangeWarning,
     )
-
-
-def check_lane_options(algorithm: Any, effort: Any, seed: Any) -> None:
-    """UserError for options of the search for lanes that there are not."""
-    if algorithm not in ALGORITHMS:
-        raise UserError(f"compile: algorithm={algorithm!r}; give one of {', '.join(map(repr, ALGORITHMS))}")
-    if effort not in EFFORTS:
-        raise UserError(f"compile: effort={effort!r}; give one of {', '.join(map(repr, EFFORTS))}")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 63:
-        raise UserError(f"compile: seed={write_value(seed)}; give a whole number of at least 0")

@@ -33,11 +33,9 @@ from latticework.passes import cse, dce
 from latticework.plan.arguments import Result
 
 WIDTH = 4096  # lanes, where the ring has no fewer: far more than circuits use, so that rotations rarely wrap around
-ALGORITHMS = ("search", "annealing", "scalar", "tensors")
 WORK = {"fast": 1.5e6, "normal": 1.2e7, "max": 1.5e8}  # lanes that the search looks at
 STARTS = {"fast": 1, "normal": 4, "max": 8}  # searches that share the work: several short ones find more
 MANY = 1000  # nodes of a circuit for which one search takes long enough
-EFFORTS = tuple(WORK)
 MAX_WATCHED = 64  # vector instructions whose values debugging compares, beside the outputs
 _OPERATIONS = {"vec.add": "sums", "vec.sub": "differences", "vec.mul": "products", "vec.neg": "negations"}
 PASSES = (cse.PASS, dce.PASS)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from latticework.circuit.graph import INPUT, Graph
 from latticework.compiler.circuits.choice import Candidate
 from latticework.compiler.circuits.composition import SharedParameters
-from latticework.compiler.circuits.options import CircuitOptions
+from latticework.compiler.options.compile_options import CompileOptions
 from latticework.errors import UserError
 from latticework.frontend import Circuit
 
@@ -16,9 +16,9 @@ LEAST = 4  # lanes of a row
 WIDER = 3  # widths that are looked at where a batch fills the slots, from the least on, each twice the one before
 
 
-def check_rows(circuit: Circuit, shared: SharedParameters, options: CircuitOptions) -> None:
+def check_rows(circuit: Circuit, shared: SharedParameters, options: CompileOptions) -> None:
     """UserError where a circuit for batches has to do with the ciphertexts of others."""
-    if options.rows is not None and (shared.chain is not None or shared.groups or options.spare_levels):
+    if options.rows is not None and (shared.chain is not None or shared.groups or options.expert.spare_levels):
         raise UserError(
             f"compile: batch= is given, and circuit {circuit.name} shares ciphertexts or parameters with others "
             "(like=, lanes= of a circuit, spare_levels=), whose numbers lie in lanes of one row: leave batch= out",

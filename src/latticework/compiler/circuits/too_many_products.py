@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from latticework.circuit.graph import MUL, Graph
-from latticework.compiler.circuits.options import CircuitOptions
 from latticework.compiler.circuits.pipeline import Scalars
+from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.too_deep import list_lines, unrolled_loop
 from latticework.errors import LevelError, UserError
 from latticework.frontend import Circuit
@@ -19,9 +19,9 @@ from latticework.params.select_bfv import MIN_RING_LOG2, TooNoisyError
 from latticework.words.remedies import REMEDIES
 
 
-def check_products(circuit: Circuit, scalars: Scalars, arithmetic: Arithmetic, options: CircuitOptions) -> None:
+def check_products(circuit: Circuit, scalars: Scalars, arithmetic: Arithmetic, options: CompileOptions) -> None:
     """LevelError, before anything is searched, for products in a row whose noise no modulus that is secure can hold."""
-    depth = min(graph.depth((MUL,)) for graph in (scalars.written, scalars.graph)) + options.spare_levels
+    depth = min(graph.depth((MUL,)) for graph in (scalars.written, scalars.graph)) + options.expert.spare_levels
     rings = [1 << k for k in range(MIN_RING_LOG2, MAX_RING_LOG2 + 1)]
     if not any(_may_hold(depth, ring, options) for ring in ([options.ring_degree] if options.ring_degree else rings)):
         raise too_many_products(circuit, scalars.graph, arithmetic)
@@ -51,13 +51,15 @@ def too_many_products(
     )
 
 
-def _may_hold(depth: int, ring: int, options: CircuitOptions) -> bool:
+def _may_hold(depth: int, ring: int, options: CompileOptions) -> bool:
     """Whether what noise cannot be without leaves room in the largest modulus of a ring."""
-    limit = modulus_limit_bits(ring, options.security_bits)
-    unlimited = options.insecure and options.ring_degree is not None
+    limit = modulus_limit_bits(ring, options.parameters.security_bits)
+    unlimited = options.parameters.insecure and options.ring_degree is not None
     most = MAX_LIMBS * MAX_PRIME_BITS if unlimited else min(limit or 0, MAX_LIMBS * MAX_PRIME_BITS)
     try:
-        plain = plain_prime(ring, None if options.plain_modulus else options.plain_bits, options.plain_modulus)
+        plain = plain_prime(
+            ring, None if options.expert.plain_modulus else options.expert.plain_bits, options.expert.plain_modulus
+        )
     except UserError:  # the choice of parameters says what is wrong
         return True
     return least_product_bits(depth, ring, plain) <= most

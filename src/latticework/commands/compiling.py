@@ -1,0 +1,55 @@
+"""The part that `compile` and `accuracy` share: a program by the name of its file, compiled as options say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from latticework.commands.arrays import read_arrays, read_values
+from latticework.commands.talk import Talk
+from latticework.compiler.compile import compile as compile_program
+from latticework.compiler.options.option import Form
+from latticework.compiler.options.option_records import OPTIONS
+from latticework.frontend import Circuit, Program
+from latticework.model import Model
+from latticework.progress import ProgressBar
+from latticework.user.reading import ReadingLimits
+
+
+def list_files(program: str, keywords: Mapping[str, Any], *others: Path | None) -> list[Path]:
+    """The files that are read: the program's, those of options, and others."""
+    given = [value for value in keywords.values() if isinstance(value, Path)]
+    return [Path(program.partition(":")[0]), *given, *(file for file in others if file is not None)]
+
+
+def compile_with(talk: Talk, program: Program | Circuit, keywords: Mapping[str, Any], limits: ReadingLimits) -> Model:
+    """The model of a program.
+
+    keywords  of `lw.compile`, as the command line has them;  limits  of what files may take
+    """
+    with ProgressBar("compiling") as bar:
+        return compile_program(
+            program,
+            on_event=talk.listener(bar),
+            progress=False,  # the bar is shown from the start
+            **{name: read_keyword(name, value, limits) for name, value in keywords.items() if value is not None},
+        )
+
+
+def read_keyword(name: str, given: Any, limits: ReadingLimits) -> Any:
+    """The value of a keyword of `lw.compile` that is given so to a command; texts that are none stay so."""
+    match OPTIONS[name].form:
+        case Form.ARRAYS:
+            return read_arrays(given, limits)
+        case Form.VALUES:
+            return read_values(given, limits)
+        case Form.WHOLE_OR_NAME:
+            return int(given) if given.isdecimal() else given
+        case Form.NUMBER_OR_NAME:
+            try:
+                return float(given)
+            except ValueError:
+                return given
+        case _:
+            return given

@@ -1,0 +1,115 @@
+"""`CompileOptions`: what `lw.compile` was asked for, as the compiler's stages take it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from latticework.compiler.options.option_records import (
+    HOMES,
+    Data,
+    Expert,
+    Parameters,
+    Precision,
+    Running,
+)
+from latticework.cost import CostModel
+from latticework.layout_cost import NETWORKS
+from latticework.params import BOOTSTRAP_SETS, BootstrapSet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from latticework.ir import PassEvent
+    from latticework.techniques import Techniques
+
+AUTO, NEVER = "auto", "never"
+FILL = "fill"
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """Options of a compilation: what users know by keywords, in records, and what follows from them.
+
+    `option_checks.check_options` makes them of what users give; nothing is checked here.
+    costs  what operations cost, and keys
+    """
+
+    data: Data = field(default_factory=Data)
+    precision: Precision = field(default_factory=Precision)
+    parameters: Parameters = field(default_factory=Parameters)
+    running: Running = field(default_factory=Running)
+    expert: Expert = field(default_factory=Expert)
+    costs: CostModel = field(default_factory=CostModel.load)
+
+    @staticmethod
+    def of(given: Mapping[str, Any] | None = None, **keywords: Any) -> CompileOptions:
+        """The options with these values, by the keywords of `lw.compile`, as a dictionary or one by one."""
+        return CompileOptions().changed(**(given or {}), **keywords)
+
+    def changed(self, **keywords: Any) -> CompileOptions:
+        """The same with other values for some keywords of `lw.compile`; KeyError for what is none."""
+        changes: dict[str, dict[str, Any]] = {}
+        for name, value in keywords.items():
+            changes.setdefault(HOMES[name], {})[name] = value
+        records = {record: replace(getattr(self, record), **values) for record, values in changes.items()}
+        return replace(self, **records)
+
+    def of_keyword(self, name: str) -> Any:
+        """The value of a keyword of `lw.compile`."""
+        return getattr(getattr(self, HOMES[name]), name)
+
+    @property
+    def samples(self) -> Any:
+        """Data for calibration: those given for it, else the example; None: there are none."""
+        return self.data.calibrate if self.data.calibrate is not None else self.data.example
+
+    @property
+    def bits_a_second(self) -> float:
+        """Of the network between client and server."""
+        network = self.expert.network
+        return NETWORKS[network] if isinstance(network, str) else float(network)
+
+    @property
+    def rows(self) -> int | str | None:
+        """Rows of a batch in a run, a power of two, or "fill"; None: there is no batch."""
+        batch = self.running.batch
+        return batch if batch is None or isinstance(batch, str) else 1 << (int(batch) - 1).bit_length()
+
+    @property
+    def bootstrap(self) -> str:
+        """Whether there may be bootstraps, "auto" or "never": rows of a batch have none."""
+        return self.running.bootstrap if self.rows is None else NEVER
+
+    @property
+    def chosen_set(self) -> BootstrapSet | None:
+        """The only bootstrapping set, if the user named one."""
+        given = self.expert.bootstrap_set
+        return BOOTSTRAP_SETS[given] if isinstance(given, str) else given
+
+    @property
+    def allows_insecure(self) -> bool:
+        """Whether the user asked for insecure parameters, here or of the model whose parameters are taken over."""
+        like = self.expert.like
+        return self.parameters.insecure or (like is not None and like.allow_insecure)
+
+    @property
+    def precision_bits(self) -> float:
+        """Bits that every output is to have, relative to the largest."""
+        return self.precision.precision_bits
+
+    @property
+    def ring_degree(self) -> int | None:
+        """N; None: the smallest that fits."""
+        return self.parameters.ring_degree
+
+    @property
+    def techniques(self) -> Techniques:
+        """What the compiler may use."""
+        return self.expert.techniques
+
+    @property
+    def on_event(self) -> Callable[[PassEvent], None] | None:
+        """Who is told of every pass."""
+        return self.expert.on_event

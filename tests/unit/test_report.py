@@ -175,14 +175,13 @@ def test_notes_say_what_was_assumed():
 
 
 def test_timeline_marks_loops_and_lines():
-    drawing = timeline(build_report(loop_plan()).execution)
+    drawing = timeline(build_report(loop_plan()).execution.timeline)
     assert drawing.count(">3 trips</text>") == 1
     assert drawing.count("band0") + drawing.count("band1") == 2
     widths = re.findall(r'class="f-\w+" x="([\d.]+)%" y="[\d.]+" width="([\d.]+)%"', drawing)
     assert widths[0][0] == "0.000"
     assert sum(float(w) for _, w in widths) == pytest.approx(100.0, abs=0.1)
-    empty = replace(build_report(loop_plan()).execution, timeline=())
-    assert timeline(empty) == ""
+    assert timeline(()) == ""
 
 
 def test_grid_shows_each_slot_once():

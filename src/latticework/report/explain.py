@@ -10,7 +10,7 @@ from typing import Any
 from latticework import _core
 from latticework.plan.serialise import CODE as CODE_SECTION
 from latticework.plan.serialise import CONSTANTS, DEBUG, META, SOURCE, read_client, read_plan
-from latticework.report.as_json import report_data
+from latticework.report.as_json import document_data
 from latticework.report.build import build_client_report, build_report
 from latticework.report.quantities import count, power_of_two, size
 from latticework.report.stored_keys import stored_key_names
@@ -88,9 +88,9 @@ def file_facts(source: str | Path | bytes, *, with_report: bool = False) -> dict
         given = source if isinstance(source, bytes) else Path(source)
         spec = read_client(given)
         if with_report and kind == _core.FileKind.PLAN:
-            facts["report"] = report_data(build_report(read_plan(given)))
+            facts["report"] = document_data(build_report(read_plan(given)).document())
         elif with_report:
-            facts["report"] = report_data(build_client_report(spec))
+            facts["report"] = document_data(build_client_report(spec).document())
         if columns_by_name := {name: list(spec.columns_of(name)) for name in spec.given_names if spec.columns_of(name)}:
             facts["columns"] = columns_by_name
         return facts | {

@@ -76,7 +76,7 @@ MAY_IMPORT = {
     # what plans cost, and how that is told
     "cost": f"params {PLAN}",
     "machine": f"_core analysis codegen cost params {PLAN}",
-    "report": f"_core analysis params cost {PLAN}",
+    "report": f"_core analysis params cost ledger {PLAN}",
     # where plans run
     "runtime": f"_core analysis cost devices ledger params {PLAN}",
     "rlwe": f"_core devices params keys user.lines {PLAN}",

@@ -15,7 +15,7 @@ from latticework.plan.schema import ClientSpec, IndexInput, Plan
 from latticework.report.carried import carried_levels
 from latticework.report.data import Execution
 from latticework.report.lines import lines_of, moments_of
-from latticework.report.notes import error_notes, plan_notes, table_text
+from latticework.report.notes import client_notes, plan_notes, table_text
 from latticework.report.report import Report
 from latticework.report.sections.approximations import approximation_rows
 from latticework.report.sections.bootstraps import bootstrapping
@@ -80,7 +80,7 @@ def _budgets(plan: Plan) -> list[float | None]:
 def build_client_report(spec: ClientSpec) -> Report:
     """The report of a client file: parameters, inputs, outputs and keys."""
     unknown = [None] * len(spec.outputs)
-    return _report(spec, CostModel.load(), None, None, tuple(error_notes(spec)), unknown, unknown)
+    return _report(spec, CostModel.load(), None, None, tuple(client_notes(spec)), unknown, unknown)
 
 
 def _worst_cases(plan: Plan) -> list[float | None]:

@@ -52,6 +52,11 @@ def error_notes(spec: ClientSpec) -> list[str]:
     ]
 
 
+def client_notes(spec: ClientSpec) -> list[str]:
+    """What users of a client file have to know: of errors, of rows that are refused, of rows that go together."""
+    return [*error_notes(spec), *_row_notes(spec), *_constraint_notes(spec)]
+
+
 def plan_notes(plan: Plan, cost: CostEstimate, model: CostModel) -> list[str]:
     """Everything that a reader of the report has to know."""
     notes = [

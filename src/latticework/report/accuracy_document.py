@@ -188,7 +188,7 @@ def _functions(report: AccuracyContents) -> Section:
     ]
     shares.append((NOISE, "", "", _share(report.noise_share, "other"), part_text(report.noise_share)))
     heads = (Head("line"), Head("where"), Head("function"), Head(""), Head("share", is_number=True))
-    rows = [function_row(*pair)[:-1] for pair in functions] + [noise_row(report)[:-1]]
+    rows = [function_row(*pair) for pair in functions] + [noise_row(report)]
     steps = [row for pair in functions if (row := step_row(*pair))]
     known = ("noise_effect", "noise_share", "effect_runs")
     data = {name: getattr(report, name) for name in known}
@@ -199,7 +199,7 @@ def _functions(report: AccuracyContents) -> Section:
         Heading("Arguments over the intervals of their polynomials"),
         Drawing(histograms(functions)),
         Heading("Polynomials"),
-        _listed(FUNCTION_HEAD[:-1], rows),
+        _listed(FUNCTION_HEAD, rows),
         Heading("Arguments that leave their intervals"),
         _listed(LEAVING_HEAD, [leaving_row(*pair) for pair in functions]),
         *((Heading("One step more of degree"), _listed(STEP_HEAD, steps)) if steps else ()),

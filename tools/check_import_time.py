@@ -18,7 +18,7 @@ import sys
 RUNS = 5
 LIMIT_MS = 500.0
 LIMITS_MS = {"latticework.compiler.compile": LIMIT_MS, "latticework.commands.run": 300.0}  # what is timed
-OPTIONAL = ("IPython", "torch", "onnx", "ray", "sklearn", "matplotlib", "ortools")
+OPTIONAL = ("IPython", "jinja2", "torch", "onnx", "ray", "sklearn", "matplotlib", "ortools")
 LEAVES = "errors sums user words"  # EVERYWHERE of check_layers.py
 # servers plan their memory
 RUNTIME = f"devices _core analysis cost instructions ledger owner packing params plan runtime {LEAVES}"

@@ -81,7 +81,7 @@ MAY_IMPORT = {
     # what plans cost, and how that is told
     "cost": f"params {PLAN}",
     "machine": f"_core analysis codegen cost params {PLAN}",
-    "report": f"_core analysis params cost {PLAN}",
+    "report": f"_core analysis params cost ledger {PLAN}",
     # where plans run
     "runtime": f"_core analysis cost devices ledger params {PLAN}",
     "rlwe": f"_core devices params keys user.lines {PLAN}",
@@ -110,7 +110,7 @@ MAY_IMPORT = {
     "__init__": "bfv ckks compiler devices frontend importers interop model runtime techniques torch user",
 }
 # Not needed by a plain installation, slow to import: only inside the functions that use them.
-OPTIONAL = {"IPython", "torch", "onnx", "ray", "sklearn", "skops", "matplotlib", "ortools"}
+OPTIONAL = {"IPython", "jinja2", "torch", "onnx", "ray", "sklearn", "skops", "matplotlib", "ortools"}
 # Units that are loaded by who uses such a package, by name, and import it at their top.
 MADE_WITH = {"torch": {"torch"}}
 # The only modules that load others by name: public names when they are first used, the command that is called, and

@@ -23,8 +23,8 @@ from latticework.plan.arguments import OutputLanes, rebuild_result, scatter
 from latticework.plan.schema import ClientSpec, IndexInput, Plan, Scores, SecretInput
 from latticework.plan.serialise import read_plan, write_plan
 from latticework.report import AccuracyReport, Report, build_report
-from latticework.report.lanes_text import lanes_text
-from latticework.report.text_table import WIDTH
+from latticework.report.as_text import section_text
+from latticework.report.sections.circuit import circuit_sections
 from latticework.runtime import Client, Keys, PublicKeys, Server
 from latticework.runtime.arguments import gather_inputs, inputs_by_name
 from latticework.runtime.batches import Extent, extent_of, in_runs, of_run, put_together
@@ -34,7 +34,6 @@ from latticework.runtime.input_check import Inputs
 from latticework.runtime.prepared import prepared_inputs
 from latticework.runtime.program_names import own_names, program_names_first
 from latticework.user.numbers import real_array
-from latticework.words.escaping import plain_text
 from latticework.words.shown import describe
 
 
@@ -294,7 +293,7 @@ class Model:
         """
         if self.plan.circuit is None:
             raise TraceError(f"program {self.plan.client.name} is no circuit: it has layouts, which report() tells")
-        return "\n".join(map(plain_text, lanes_text(self.plan.circuit, WIDTH)))
+        return section_text(*circuit_sections(self.plan.circuit))
 
     def save(self, path: str | Path) -> None:
         """Write the plan file, which a server needs; the client's part of it can be read too."""

@@ -273,7 +273,7 @@ def test_reports_tell_what_a_row_takes(model):
     text = str(report)
     assert "1 of 16 rows" in text and "A run computes up to 4 inputs side by side" in text
     assert "x may have any number of rows: they are computed 16 in a run" in " ".join(text.split())
-    assert "1 of 16 in a run" in report._repr_html_()
+    assert "1 of 16 rows in a run" in report._repr_html_()
     assert build_client_report(model.plan.client).row.seconds is None
     assert build_client_report(one_row()).row is None
 

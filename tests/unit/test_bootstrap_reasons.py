@@ -16,9 +16,8 @@ from latticework.levels.loops.blocks import HARDLY
 from latticework.params import BOOTSTRAP_SETS
 from latticework.plan.serialise import read_plan, write_plan
 from latticework.report import build_report
-from latticework.report.bootstraps import loop_lines, reason_words
 from latticework.report.carried import carried_levels
-from latticework.report.data import BootstrapCallRow, Bootstrapping
+from latticework.report.sections.bootstraps import BootstrapCallRow, Bootstrapping, loop_lines, reason_words
 
 DATA = np.random.default_rng(5).uniform(-1, 1, (12, 3, 5))
 RESIDUAL = BOOTSTRAP_SETS["T11"].residual

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.report.circuit_words import way_rows
+from latticework.report.sections.circuit import way_table
 
 FAST, SLOW = 1e12, "wan"  # networks
 
@@ -50,7 +50,7 @@ def test_what_the_client_sends_counts(network):
 
 def test_reports_say_what_sending_takes():
     model = compiled(blur())
-    rows = way_rows(model.plan.circuit)
+    rows = way_table(model.plan.circuit).rows
     assert [row[0] for row in rows if row[-1]] == ["schedule found by search"]
     text = model.schedule()
     assert "numbers sent one by one" in text and "sending" in text

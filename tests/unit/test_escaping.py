@@ -105,6 +105,7 @@ def objects(plan, owner, encrypted):
         "runtime.misfits.Finding": check.findings[0],
         "model.Model": model,
         "debug.DebugReport": DebugReport((row, dataclasses.replace(row, error=0.0))),
+        "report.report.Forms": model.report(),
         "report.report.Report": model.report(),
         "report.accuracy_report.AccuracyReport": accuracy_report(),
         "runtime.client.Client": client,

@@ -161,7 +161,7 @@ def test_explain_shares_memory_out(plans, tmp_path):
         facts["values"] + facts["tables"] + facts["constants"]["bytes"] + facts["keys"]["peak_bytes"]
         == facts["peak_bytes"]
     )
-    assert "Memory, with 40.0 MB (predicted)" in said.stdout and "model.py:2  line 2" in said.stdout
+    assert "Keys in memory (with 40.0 MB, predicted" in said.stdout and "line 2  model.py:2" in said.stdout
     assert f"uses {facts['lines'][0]['used'] * 3:,.0f}" in said.stdout
     assert sum(line["loads"] for line in facts["lines"]) == pytest.approx(facts["keys"]["loads"])
     several = CliRunner().invoke(cli.app, [*words, "--runs", "2", "--json"])

@@ -18,7 +18,10 @@ from latticework import _core
 from latticework.analysis.estimate import estimate
 from latticework.cost import CostModel, default_table
 from latticework.errors import FormatError
+from latticework.ledger.records import LedgerFile
 from latticework.packing.pack import REPEAT, PackDim, PackMap
+from latticework.plan.conditions import Condition
+from latticework.plan.constraints import Constraint, Element
 from latticework.plan.placing import INPUT, ConversionRecord, Ending, Placing, PlacingStep
 from latticework.plan.schema import SourceLocation
 from latticework.plan.serialise import write_client, write_plan
@@ -28,6 +31,7 @@ from latticework.report.quantities import count, duration, power_of_two, rate, r
 from latticework.report.raster import COLOURS, colour, levels, pictures, png
 from latticework.report.slot_grid import column_count, slot_grid
 from latticework.report.timeline import timeline
+from latticework.runtime.clipped import ClippedRows
 
 NASTY = '<script>alert("1")</script>&\'\x1b[31m\n'
 VOID = {"meta", "br", "wbr"}
@@ -175,14 +179,13 @@ def test_notes_say_what_was_assumed():
 
 
 def test_timeline_marks_loops_and_lines():
-    drawing = timeline(build_report(loop_plan()).execution)
+    drawing = timeline(build_report(loop_plan()).execution.timeline)
     assert drawing.count(">3 trips</text>") == 1
     assert drawing.count("band0") + drawing.count("band1") == 2
     widths = re.findall(r'class="f-\w+" x="([\d.]+)%" y="[\d.]+" width="([\d.]+)%"', drawing)
     assert widths[0][0] == "0.000"
     assert sum(float(w) for _, w in widths) == pytest.approx(100.0, abs=0.1)
-    empty = replace(build_report(loop_plan()).execution, timeline=())
-    assert timeline(empty) == ""
+    assert timeline(()) == ""
 
 
 def test_grid_shows_each_slot_once():
@@ -349,6 +352,28 @@ def test_explain_other_files(tmp_path, kind):
     assert ("SECRET" in told) == (kind == _core.FileKind.SECRET_KEY)
     assert "\x1b" not in told
     assert max(map(len, told.splitlines())) <= 100
+
+
+def test_explain_names_files_of_text_and_what_reads_them(tmp_path):
+    ledger, record = tmp_path / "refusals.lwledger", tmp_path / "0f.json"
+    LedgerFile(ledger, bytes(16)).create()
+    ClippedRows.of(3, [1]).save(record)
+    for file, words in ((ledger, "ledger of the refusals.*decrypt"), (record, "record of clipped rows.*--record")):
+        for source in (file, file.read_bytes()):
+            with pytest.raises(FormatError, match=words):
+                explain_file(source)
+
+
+def test_client_reports_tell_what_clients_refuse_and_what_bounds_rest_on():
+    spec = loop_plan().client
+    constraint = Constraint("x", "sigmoid", "p.py:3", -1.0, 2.0, (Element((0,)),))
+    conditions = (Condition("sign", "p.py:4", 0.1),)
+    outputs = tuple(replace(output, conditions=conditions) for output in spec.outputs)
+    report = build_client_report(replace(spec, constraints=(constraint,), outputs=outputs))
+    for told in (report.text(), "".join(Balanced(report.html()).texts)):
+        said = " ".join(told.split())
+        assert "Clients refuse rows in which what sigmoid in p.py:3 takes of x leaves -1 to 2" in said
+        assert "holds only for inputs whose comparisons keep their gap and range: sign at p.py:4 (gap=0.1)" in said
 
 
 def test_explain_refuses_what_is_damaged(tmp_path):

@@ -16,8 +16,9 @@ from latticework.packing.pack import GAP, REPEAT, PackDim, PackMap
 from latticework.plan.placing import Ending, Placing, PlacingStep
 from latticework.report import as_json, build_client_report, build_report
 from latticework.report.layout_words import first_slots, layout_words
-from latticework.report.quantities import difference, duration, real, share, size, small
-from latticework.report.wording import bits_text, ending_rows, worst_case
+from latticework.report.quantities import bits_text, difference, duration, real, share, size, small
+from latticework.report.sections.choice import ending_table
+from latticework.report.sections.interface import worst_case
 
 RNG = np.random.default_rng(0)
 SMALL = {"precision_bits": 4, "ring_degree": 2048, "insecure": True}
@@ -128,7 +129,7 @@ def test_first_and_later_runs_are_named_and_add_up(report):
     for told in forms(report):
         rows = dict(re.findall(r"(?:^|\| |  )(later runs|first run)[ |]+(\d[\d,.]* [nµm]?s)", told))
         assert rows == {"later runs": duration(cost.warm_seconds), "first run": duration(cost.first_seconds)}
-    assert f"{duration(cost.first_seconds)} first run, {duration(cost.warm_seconds)} later runs" in report.text()
+    assert f"{duration(cost.warm_seconds)} later runs ({duration(cost.first_seconds)} first run" in report.text()
 
 
 def test_levels_spent_and_levels_of_the_chain_are_named(report):
@@ -183,11 +184,11 @@ def test_ways_to_lay_out_a_program_are_compared_with_the_chosen_one():
     endings = (Ending(2.0, 9, 4, False), Ending(1.0, 10, 3, True), Ending(1.04, 9, 5, False))
     step = PlacingStep("x", "mul", 0, plan.client.outputs[0].pack, "", 1.0, 1, (), "[0:8]", 0.25)
     report = build_report(replace(plan, placing=Placing(3, 1e9, (step,), endings)))
-    assert ending_rows(report.execution.choice) == [
-        ["other", "2 times more", "1 fewer", "1 more"],
-        ["chosen", "the same", "the same", "the same"],
-        ["other", "4.0 % more", "1 fewer", "2 more"],
-    ]
+    assert ending_table(report.execution.choice).rows == (
+        ("other", "2 times more", "1 fewer", "1 more"),
+        ("chosen", "the same", "the same", "the same"),
+        ("other", "4.0 % more", "1 fewer", "2 more"),
+    )
     assert all("25 % slower" in told for told in forms(report))
 
 

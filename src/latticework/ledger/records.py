@@ -37,7 +37,12 @@ def is_ledger(path: Path) -> bool:
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        return file.read(len(_KIND)) == _KIND.encode()
+        return begins_as_ledger(file.read(len(_KIND)))
+
+
+def begins_as_ledger(start: bytes) -> bool:
+    """Whether these are the first bytes of a ledger."""
+    return start.startswith(_KIND.encode())
 
 
 @dataclass

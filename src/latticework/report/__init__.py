@@ -3,8 +3,8 @@
 from latticework.report.accuracy_report import AccuracyReport
 from latticework.report.build import build_client_report, build_report
 from latticework.report.explain import explain_file, file_facts
-from latticework.report.memory import memory_data, memory_text
 from latticework.report.report import Report, report_ending
+from latticework.report.sections.budget import memory_data, memory_text
 from latticework.report.under_budget import under_budget
 
 __all__ = [

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy.typing as npt
 
+from latticework.report.blocks import Cell
+from latticework.report.figures import Column, Within, number
+from latticework.report.quantities import count, percent_text, power_of_two, small
+
 FLOAT, APPROXIMATED, SIMULATED, ENCRYPTED = "float", "approximated", "simulated", "encrypted"
+_MEANINGS = {
+    FLOAT: "the program itself",
+    APPROXIMATED: "its functions as polynomials, no noise",
+    SIMULATED: "with noise as modelled",
+    ENCRYPTED: "a client and a server",
+}
+
+
+def meaning(name: str) -> tuple[tuple[str, str, str], ...]:
+    """What stands below the name of a column."""
+    return (("", _MEANINGS[name], "soft"),) if name in _MEANINGS else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +63,18 @@ class AccuracyColumn:
                  in no file
     """
 
-    name: str
-    rows: tuple[int, ...]
-    score: float | None
-    float_score: float | None
-    agreement: float | None
-    differing: tuple[int, ...]
-    error: float
-    relative: float
-    first_off: LineOff | None
-    results: tuple[npt.NDArray[Any], ...] = field(default=(), repr=False, compare=False)
+    name: Annotated[str, Column("column", lambda name: Cell(name, asides=meaning(name)))]
+    rows: Annotated[tuple[int, ...], number("rows", lambda rows: count(len(rows)))]
+    score: Annotated[float | None, number("score")]
+    float_score: Annotated[float | None, number("float")]
+    agreement: Annotated[float | None, number("agrees", lambda part: "" if part is None else percent_text(part))]
+    differing: Annotated[tuple[int, ...], Within("the sentences below")]
+    error: Annotated[float, number("largest error", small)]
+    relative: Annotated[float, number("of the largest", power_of_two)]
+    first_off: Annotated[LineOff | None, Within("the section below")]
+    results: Annotated[tuple[npt.NDArray[Any], ...], Within("no form: they may be large")] = field(
+        default=(), repr=False, compare=False
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,32 @@
-"""Pictures of a report on accuracy: bars of shares, and how the arguments of a function lie over its interval."""
+"""Pictures of a report on accuracy: how the arguments of a function lie over its interval."""
 
 from __future__ import annotations
 
-from latticework.report.accuracy_data import FunctionAccuracy
+from collections.abc import Sequence
+
+from latticework.report.accuracy_data import AccuracyLine, FunctionAccuracy
+from latticework.report.accuracy_lines import span_text
 from latticework.report.axes import rule, tick
 from latticework.report.markup import percent
 from latticework.report.quantities import count, real
 from latticework.words.escaping import html_text
+from latticework.words.shown import count_noun
 
 PLOT, AXIS = 92, 24
 
 
-def bar(part: float | None, colour: str) -> str:
-    """A bar of this part of the whole width; nothing where there is no number."""
-    if part is None:
-        return ""
-    width = percent(min(max(part, 0.0), 1.0), 1.0)
-    return f'<span class="bar"><i class="b-{colour}" style="width:{width}"></i></span>'
+def histograms(functions: Sequence[tuple[AccuracyLine, FunctionAccuracy]]) -> str:
+    """One of each function, below what it is of."""
+    figures = []
+    for line, function in functions:
+        reach = f"arguments reach {span_text(function.low, function.high)}"
+        outside = f", outside in {count_noun(function.outside, 'row')}" if function.outside else ""
+        figures.append(
+            f"<figure><figcaption>{html_text(function.function)} "
+            f'<span class="soft">{html_text(line.where)}<br>{html_text(reach + outside)}</span></figcaption>'
+            f"{histogram(function)}</figure>"
+        )
+    return f'<div class="grids">{"".join(figures)}</div>'
 
 
 def histogram(function: FunctionAccuracy) -> str:

@@ -9,7 +9,7 @@ from latticework.report.accuracy_data import AccuracyContents, AccuracyLine, Fun
 from latticework.report.quantities import LEAVING, count, duration, leaving_text, real, small
 from latticework.words.shown import count_noun
 
-FUNCTION_HEAD = ("function", "where", "arguments reach", "interval", "degree", "max error", "reached", "moves", "share")
+FUNCTION_HEAD = ("function", "where", "arguments reach", "interval", "degree", "max error", "reached", "moves")
 LEAVING_HEAD = ("function", "where", "interval", f"{LEAVING}, here", "estimated")
 STEP_HEAD = ("function", "where", "degree", "max error", "levels", "products", "time of a run", "ring")
 VALUE_HEAD = ("value", "where", "reaches", "calibrated", "approximated", "simulated", "encrypted")
@@ -28,7 +28,7 @@ def function_row(line: AccuracyLine, function: FunctionAccuracy) -> list[str]:
     return [
         function.function, line.where, span_text(function.low, function.high), span_text(*function.interval),
         "+".join(map(str, function.degree)) + (", given" if function.given else ""), small(function.max_error),
-        small(function.reached_error), small(function.effect), part_text(function.share),
+        small(function.reached_error), small(function.effect),
     ]  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def leaving_row(line: AccuracyLine, function: FunctionAccuracy) -> list[str]:
 
 def noise_row(report: AccuracyContents) -> list[str]:
     """The same of encryption."""
-    return [NOISE, *[""] * 6, small(report.noise_effect), part_text(report.noise_share)]
+    return [NOISE, *[""] * 6, small(report.noise_effect)]
 
 
 def step_row(line: AccuracyLine, function: FunctionAccuracy) -> list[str]:

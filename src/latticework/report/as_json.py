@@ -61,85 +61,59 @@ and, but for client files, which hold no code:
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from math import isfinite
 from typing import Any
 
 from latticework.packing.pack import PackMap
-from latticework.report.data import Contents, Execution, Line, Moment
-from latticework.report.layout_words import layout_words
-from latticework.report.memory import memory_data
-from latticework.report.wording import family_seconds
+from latticework.report.blocks import Beside, Block, Document, Fold
 
 FORMAT = 1
-_RESHAPED = ("levels", "level_use", "special_bits", "digits", "plain_modulus", "execution")
 
 
-def render_json(report: Contents) -> str:
+def render_json(document: Document) -> str:
     """The report as JSON text; what names hold of others' text is escaped by JSON itself."""
-    return json.dumps(report_data(report), indent=1, allow_nan=False) + "\n"
+    return json.dumps(document_data(document), indent=1, allow_nan=False) + "\n"
 
 
-def report_data(report: Contents) -> dict[str, Any]:
-    """The object, as dictionaries and lists."""
-    use = report.level_use
-    data = {"format": FORMAT, **{f.name: getattr(report, f.name) for f in fields(Contents) if f.name not in _RESHAPED}}
-    data["plain_modulus"] = report.plain_modulus or None
-    data["levels"] = {
-        "spent": use.spent, "first": use.first, "last": use.last, "chain": use.chain, "moduli": report.levels,
-        "special_bits": report.special_bits, "digits": report.digits,
-    }  # fmt: skip
-    if report.execution is not None:
-        data.update(_execution(report.execution))
-    plain: dict[str, Any] = _plain(data)
-    return plain
+def document_data(document: Document) -> dict[str, Any]:
+    """The object, as dictionaries and lists: what all blocks of all sections add to it."""
+    return {"format": FORMAT} | blocks_data([document.figures, *(b for s in document.sections for b in s.blocks)])
 
 
-def _execution(execution: Execution) -> dict[str, Any]:
-    cost = execution.estimate
-    return {
-        "time": {
-            "later_runs": cost.warm_seconds, "encoding": cost.encode_seconds, "memory": cost.fresh_seconds,
-            "first_run": cost.first_seconds, "key_loading": cost.key_load_seconds,
-            "by_kind": family_seconds(execution), "table": execution.table,
-        },
-        "memory": {
-            "values": cost.memory.values, "keys": cost.memory.keys, "constants": cost.memory.constants,
-            "total": cost.memory.total,
-        },
-        "lines": [_rename(line) for line in execution.lines],
-        "operations": cost.counts,
-        "instructions": execution.instructions,
-        "timeline": [_rename(moment) for moment in execution.timeline],
-        "bootstraps": execution.bootstraps,
-        "loops": execution.loops,
-        "approximations": execution.approximations,
-        "loss": execution.loss,
-        "scores": execution.scores,
-        "layouts": [
-            {"layout": g.layout, "words": layout_words(g.pack), "shape": g.shape, "tensors": g.tensors}
-            for g in execution.layouts
-        ],
-        "layout_choice": execution.choice,
-        "circuit": execution.circuit,
-        "under_budget": None if execution.under_budget is None else memory_data(execution.under_budget),
-    }  # fmt: skip
+def blocks_data(blocks: Sequence[Block]) -> dict[str, Any]:
+    """What some blocks add to it."""
+    found: dict[str, Any] = {}
+    for path, value in _entries(blocks):
+        *parents, name = path.split(".")
+        inside = found
+        for parent in parents:
+            inside = inside.setdefault(parent, {})
+        plain = plain_data(value)
+        if isinstance(inside.get(name), dict) and isinstance(plain, dict):
+            inside[name] |= plain
+        else:
+            inside[name] = plain
+    return found
 
 
-def _rename(item: Line | Moment) -> dict[str, Any]:
-    """The fields of a dataclass, families of operations as kinds."""
-    names = {"by_family": "by_kind", "family": "kind"}
-    return {names.get(f.name, f.name): getattr(item, f.name) for f in fields(item)}
+def _entries(blocks: Sequence[Block]) -> Iterator[tuple[str, Any]]:
+    for block in blocks:
+        yield from block.data.items()
+        if isinstance(block, Fold | Beside):
+            yield from _entries(block.blocks)
 
 
-def _plain(value: Any) -> Any:
+def plain_data(value: Any) -> Any:
+    """A record as dictionaries, lists, numbers and text: its fields by name, but those that no repr shows."""
     if isinstance(value, PackMap):
         return str(value)
     if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        shown = ((f.metadata.get("key", f.name), getattr(value, f.name)) for f in fields(value) if f.repr)
+        return {key: plain_data(item) for key, item in shown}
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain_data(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
+        return [plain_data(item) for item in value]
     return None if isinstance(value, float) and not isfinite(value) else value

@@ -1,4 +1,4 @@
-"""Stacked bars of predicted time by family of operations, and their legend."""
+"""Stacked bars, and the legend of those of predicted time by family of operations."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from latticework.report.quantities import duration
 from latticework.words.escaping import html_text
 
 
-def stacked_bar(by_family: Mapping[str, float], whole: float, classes: str = "bar") -> str:
-    """One bar whose full length is `whole` seconds."""
-    parts = "".join(
-        f'<i class="b-{family}" style="width:{percent(by_family[family], whole)}" '
-        f'title="{html_text(LABELS[family])}: {duration(by_family[family])}"></i>'
-        for family in FAMILIES
-        if by_family.get(family, 0.0) > 0
+def stacked_bar(parts: Mapping[str, float], whole: float, classes: str = "bar") -> str:
+    """One bar whose full length is `whole`; parts by colour, which are seconds where they are of families."""
+    inside = "".join(
+        f'<i class="b-{name}" style="width:{percent(part, whole)}"{_title(name, part)}></i>'
+        for name, part in parts.items()
     )
-    return f'<span class="{classes}">{parts}</span>'
+    return f'<span class="{classes}">{inside}</span>'
+
+
+def _title(name: str, part: float) -> str:
+    return f' title="{html_text(LABELS[name])}: {duration(part)}"' if name in LABELS and name in FAMILIES else ""
 
 
 def legend(families: Iterable[str]) -> str:

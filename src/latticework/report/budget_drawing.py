@@ -7,7 +7,7 @@ from math import log
 
 from latticework.analysis.memory_plan import BudgetPoint
 from latticework.report.axes import ValueAxis, gutter, round_name, round_ratios, rule, tick, time_steps
-from latticework.report.data import UnderBudget
+from latticework.report.budget_records import UnderBudget
 from latticework.report.markup import percent
 from latticework.report.quantities import count, duration, size
 from latticework.words.escaping import html_text

@@ -9,10 +9,10 @@ from latticework.instructions.code import Instruction
 from latticework.instructions.control import CALL, FOR
 from latticework.instructions.kinds import CipherKind, DigitsKind
 from latticework.plan.schema import Plan
-from latticework.report.data import CarriedLevel, CarriedValue, LoopLevels
+from latticework.report.carried_drawing import BOOTSTRAP, CarriedLevel, CarriedValue, LoopLevels
 from latticework.report.lines import where_text
 
-START, BOOTSTRAP = "start", "bootstrap"
+START = "start"
 LEVELLED = CipherKind, DigitsKind
 
 

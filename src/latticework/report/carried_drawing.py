@@ -2,15 +2,45 @@
 
 from __future__ import annotations
 
-from latticework.report.carried import BOOTSTRAP
-from latticework.report.data import CarriedValue, LoopLevels
+from dataclasses import dataclass
+
 from latticework.report.markup import code, percent
 from latticework.report.quantities import count
 from latticework.words.escaping import html_text
 
+BOOTSTRAP = "bootstrap"
 MAX_VALUES = 12
 HEIGHT = 64  # of a row, with the levels that are written above and below its bars
 MARGIN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedLevel:
+    """A level that a carried value has in an iteration.
+
+    op     what gives it that: "start", "bootstrap", or the instruction that spends levels;  where  its lines
+    """
+
+    op: str
+    where: str
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedValue:
+    """The levels of what a loop carries in a place, from the start of an iteration to its end."""
+
+    name: str
+    levels: tuple[CarriedLevel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopLevels:
+    """A loop that bootstraps, and the levels of what it carries."""
+
+    where: str
+    text: str
+    values: tuple[CarriedValue, ...]
 
 
 def drawings(loops: tuple[LoopLevels, ...]) -> str:

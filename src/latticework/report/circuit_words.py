@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from latticework.plan.circuits import CircuitRecord, LaneStep
-from latticework.report.quantities import count, share
+from latticework.report.quantities import count
 
 METHODS = {
     "search": "schedule found by search",
@@ -72,24 +72,6 @@ def count_rows(circuit: CircuitRecord) -> list[list[str]]:
 
 def _make(vector: object, field: str) -> str:
     return "" if vector is None else count(getattr(vector, field))
-
-
-def way_rows(circuit: CircuitRecord) -> list[list[str]]:
-    """(way, time compared with the chosen one, share of sending, chosen) of every priced way, fastest first."""
-    ways = sorted(circuit.ways, key=lambda way: way.seconds)
-    chosen = next((way.seconds for way in ways if way.chosen), 0.0)
-    return [
-        [
-            METHODS.get(w.name, w.name),
-            share(w.seconds, chosen),
-            share(w.sending, w.seconds),
-            "chosen" if w.chosen else "",
-        ]
-        for w in ways
-    ]
-
-
-WAY_HEADS = ("way", "time with sending", "of that sending", "")
 
 
 def runs(lanes: Iterable[int]) -> str:

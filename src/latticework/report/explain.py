@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from latticework import _core
+from latticework.errors import FormatError
+from latticework.ledger.records import begins_as_ledger
 from latticework.plan.serialise import CODE as CODE_SECTION
 from latticework.plan.serialise import CONSTANTS, DEBUG, META, SOURCE, read_client, read_plan
-from latticework.report.as_json import report_data
+from latticework.report.as_json import document_data
 from latticework.report.build import build_client_report, build_report
 from latticework.report.quantities import count, power_of_two, size
 from latticework.report.stored_keys import stored_key_names
@@ -30,6 +32,7 @@ _PLAN_SECTIONS = {
 }  # fmt: skip
 _MAX_SECTIONS = 24
 _MAX_ITEMS = 8
+_TEXT_START = 256  # bytes that tell what a file of text is
 _ID_DIGITS = 16  # of parameters, key sets and compilations: as many as messages show
 
 
@@ -88,9 +91,9 @@ def file_facts(source: str | Path | bytes, *, with_report: bool = False) -> dict
         given = source if isinstance(source, bytes) else Path(source)
         spec = read_client(given)
         if with_report and kind == _core.FileKind.PLAN:
-            facts["report"] = report_data(build_report(read_plan(given)))
+            facts["report"] = document_data(build_report(read_plan(given)).document())
         elif with_report:
-            facts["report"] = report_data(build_client_report(spec))
+            facts["report"] = document_data(build_client_report(spec).document())
         if columns_by_name := {name: list(spec.columns_of(name)) for name in spec.given_names if spec.columns_of(name)}:
             facts["columns"] = columns_by_name
         return facts | {
@@ -122,10 +125,37 @@ def _named(names: list[str]) -> str:
 
 
 def _open_source(source: str | Path | bytes) -> _core.ContainerReader:
+    _refuse_text(source)
     given = source if isinstance(source, bytes) else str(source)
     reader = _core.ContainerReader(given, kinds=[int(kind) for kind in _KINDS])
     reader.verify_all()
     return reader
+
+
+def _refuse_text(source: str | Path | bytes) -> None:
+    """Name the files beside a secret key that are text, and what reads them.
+
+    raises  FormatError for these
+    """
+    name = "standard input" if isinstance(source, bytes) else str(source)
+    if isinstance(source, bytes):
+        start = source[:_TEXT_START]
+    elif Path(source).is_file():
+        with open(source, "rb") as file:
+            start = file.read(_TEXT_START)
+    else:
+        return
+    if begins_as_ledger(start):
+        raise FormatError(
+            f"{name} is the ledger of the refusals of a key set, and text: a line for each decryption that began or "
+            "was answered. Read it as it is; `latticework decrypt` keeps it, beside the secret key"
+        )
+    if start.startswith(b"{") and b'"clipped"' in start and b'"number"' in start:
+        raise FormatError(
+            f"{name} is a record of clipped rows, and text (JSON): its number, how many rows were encrypted, and which "
+            "of them were changed. `latticework decrypt --record` reads it, and from the folder `clipped` beside the "
+            "secret key it finds it by itself"
+        )
 
 
 def _major_version(source: str | Path | bytes) -> int:

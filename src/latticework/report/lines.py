@@ -16,8 +16,9 @@ from latticework.analysis.estimate import CostEstimate
 from latticework.analysis.steps import Step
 from latticework.plan.placing import INPUT
 from latticework.plan.schema import Plan, SourceLocation
-from latticework.report.data import Line, Moment, Operation
 from latticework.report.families import ENCODE, family_of
+from latticework.report.sections.time import Line, Operation
+from latticework.report.timeline import Moment
 
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 

@@ -52,6 +52,11 @@ def error_notes(spec: ClientSpec) -> list[str]:
     ]
 
 
+def client_notes(spec: ClientSpec) -> list[str]:
+    """What users of a client file have to know: of errors, of rows that are refused, of rows that go together."""
+    return [*error_notes(spec), *_row_notes(spec), *_constraint_notes(spec)]
+
+
 def plan_notes(plan: Plan, cost: CostEstimate, model: CostModel) -> list[str]:
     """Everything that a reader of the report has to know."""
     notes = [
@@ -78,19 +83,26 @@ def plan_notes(plan: Plan, cost: CostEstimate, model: CostModel) -> list[str]:
                 f"take the argument outside; then results are wrong. {_leaving_note(a)} Give calibration data that "
                 "cover what will be encrypted."
             )
-    for constraint in plan.client.constraints:
-        count = len(constraint.elements)
-        notes.append(
-            f"Clients refuse rows in which what {constraint.function} in {constraint.place} takes of "
-            f"{constraint.input} leaves {real(constraint.low)} to {real(constraint.high)}: that of "
-            f"{'1 element or sum' if count == 1 else f'{count} elements or sums'}."
-        )
+    notes += _constraint_notes(plan.client)
     for name, value in cost.trips.items():
         notes.append(f"The run-time count {name} is taken as {value}.")
     for location in cost.unbounded:
         notes.append(f"The loop at {where_text(plan.locations[location])} has no limit: one trip of it is counted.")
     if any(step.op == "if" for step in cost.steps):
         notes.append("Of two branches the slower one is counted.")
+    return notes
+
+
+def _constraint_notes(spec: ClientSpec) -> list[str]:
+    """Which rows clients refuse though each of their elements is in its range."""
+    notes = []
+    for constraint in spec.constraints:
+        count = len(constraint.elements)
+        notes.append(
+            f"Clients refuse rows in which what {constraint.function} in {constraint.place} takes of "
+            f"{constraint.input} leaves {real(constraint.low)} to {real(constraint.high)}: that of "
+            f"{'1 element or sum' if count == 1 else f'{count} elements or sums'}."
+        )
     return notes
 
 

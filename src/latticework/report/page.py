@@ -1,31 +1,87 @@
-"""The frame of every report as HTML: one page without network or script, light or dark as the reader has it."""
+"""A report as one HTML page without network or script, light or dark as the reader has it (`templates/page.html`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
 from functools import lru_cache
-from importlib.resources import files
+from typing import Any
 
+from latticework.report.bars import stacked_bar
+from latticework.report.blocks import (
+    Absent,
+    Bar,
+    Beside,
+    Block,
+    Document,
+    Drawing,
+    Facts,
+    Fold,
+    Heading,
+    Table,
+    Words,
+    as_cell,
+)
 from latticework.words.escaping import html_text
 
+KINDS = (Table, Facts, Words, Heading, Drawing, Fold, Beside, Absent)  # that `templates/report.html` has
 
-def page(title: str, fragment: str) -> str:
-    """A whole page; its title is plain text."""
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        '<meta name="color-scheme" content="light dark">'
-        f"<title>{html_text(title)}</title>"
-        "<style>body{margin:0;background:#fff}@media (prefers-color-scheme:dark){body{background:#15181e}}</style>"
-        f"</head><body>{fragment}</body></html>\n"
+
+def render_page(document: Document) -> str:
+    """The whole page."""
+    return str(_template("page.html").render(document=document))
+
+
+def render_fragment(document: Document) -> str:
+    """The same for a notebook cell."""
+    return str(_template("report.html").render(document=document))
+
+
+@lru_cache(maxsize=2)
+def _template(name: str) -> Any:
+    """A template of Jinja, which is loaded when a page is made; all text is escaped that is not said to be HTML."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("latticework.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_escaped,
     )
+    environment.tests["long"] = lambda table: table.most is not None and len(table.rows) > table.most
+    environment.filters |= {
+        "kind": _kind,
+        "cell": as_cell,
+        "stacked": _stacked,
+        "breakable": _breakable,
+    }
+    return environment.get_template(name)
 
 
-def fragment(parts: Iterable[str]) -> str:
-    """The same for a notebook cell, of sections that are HTML."""
-    return f'<style>{_style()}</style><article class="lw-report">{"".join(parts)}</article>'
+def _kind(block: Block) -> str:
+    """What the template tells blocks apart by."""
+    if type(block) not in KINDS:
+        raise TypeError(f"{type(block).__name__} is a block that pages do not know")
+    return type(block).__name__
 
 
-@lru_cache(maxsize=1)
-def _style() -> str:
-    return files(__package__).joinpath("style.css").read_text(encoding="utf-8")
+def _stacked(bar: Bar) -> str:
+    return stacked_bar(bar.parts, bar.whole)
+
+
+def _breakable(text: str) -> list[str]:
+    """A layout in the parts between which lines may be broken."""
+    return re.split(r"(?<=[\];)])", text)
+
+
+class _Escaped(str):
+    """Text that is HTML by now."""
+
+    def __html__(self) -> str:
+        return self
+
+
+def _escaped(value: Any) -> Any:
+    """Text made safe by the one function that does so; what a macro made is HTML."""
+    return _Escaped(html_text(value)) if isinstance(value, str) and not hasattr(value, "__html__") else value

@@ -9,10 +9,12 @@ from latticework.words.shown import size, three_digits
 
 __all__ = [
     "LEAVING",
+    "bits_text",
     "count",
     "difference",
     "duration",
     "leaving_text",
+    "percent_text",
     "power_of_two",
     "rate",
     "real",
@@ -110,3 +112,14 @@ def shape(dimensions: tuple[int, ...]) -> str:
 def relative_bits(bound: float, magnitude: float) -> float | None:
     """Bits of a value of this magnitude that an error bound leaves right; None where either is 0."""
     return log2(magnitude / bound) if bound > 0 and magnitude > 0 else None
+
+
+def bits_text(bits: float) -> str:
+    """Bits that an error leaves right."""
+    return f"{bits:.1f} bits" if bits > 0 else "no bit"
+
+
+def percent_text(part: float) -> str:
+    """A share; 100 % only of all."""
+    text = f"{100 * part:.4g} %"
+    return text if part == 1.0 or not text.startswith("100 ") else "99.99 %"

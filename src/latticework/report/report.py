@@ -8,27 +8,34 @@ from pathlib import Path
 from latticework import _core
 from latticework.errors import FormatError
 from latticework.report.as_json import render_json
+from latticework.report.as_text import render_text
+from latticework.report.blocks import Document
 from latticework.report.data import Contents
-from latticework.report.html import render_fragment, render_page
-from latticework.report.text import render_text
+from latticework.report.document import plan_document
+from latticework.report.page import render_fragment, render_page
 from latticework.words.shown import count_noun, describe, of_program
 
 
-@dataclass(frozen=True)
-class Report(Contents):
-    """A compiled program, described; `print` it, `save` it as .html, .txt or .json, or let a notebook show it."""
+class Forms:
+    """What a report can be read as; its sections are walked for each form, and none leaves one out."""
+
+    name: str
+
+    def document(self) -> Document:
+        """The sections."""
+        raise NotImplementedError
 
     def text(self) -> str:
         """The report in at most 100 columns."""
-        return render_text(self)
+        return render_text(self.document())
 
     def html(self) -> str:
-        """The report as one page that needs no network and no script."""
-        return render_page(self)
+        """The report as one page, with drawings, that needs no network and no script."""
+        return render_page(self.document())
 
     def json(self) -> str:
-        """The report's numbers for programs, as one JSON object: the fields of `Contents`, in seconds and bytes."""
-        return render_json(self)
+        """The report's numbers for programs, as one JSON object, in seconds and bytes."""
+        return render_json(self.document())
 
     def save(self, path: str | Path) -> None:
         """Write the report to a file: its ending says in which form, .html, .txt or .json.
@@ -39,15 +46,24 @@ class Report(Contents):
         _core.write_file_atomic(str(path), forms[report_ending(path, self.name)]().encode(), 0o644)
 
     def _repr_html_(self) -> str:
-        return render_fragment(self)
+        return render_fragment(self.document())
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+@dataclass(frozen=True)
+class Report(Contents, Forms):
+    """A compiled program, described; `print` it, `save` it as .html, .txt or .json, or let a notebook show it."""
+
+    def document(self) -> Document:
+        """Its sections, as they are read."""
+        return plan_document(self)
 
     def __repr__(self) -> str:
         security = "INSECURE" if self.security.insecure else f"{self.security.bits}-bit security"
         named = of_program("bfv" if self.plain_modulus else "ckks", self.security.ring_degree, self.name)
         return describe("Report", *named, count_noun(len(self.keys), "key"), security)
-
-    def __str__(self) -> str:
-        return self.text()
 
 
 def report_ending(path: str | Path, name: str) -> str:

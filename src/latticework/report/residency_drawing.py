@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TypeVar
 
 from latticework.report.axes import ValueAxis, gutter, time_axis
-from latticework.report.data import KeyLoop, KeyStretch, UnderBudget
+from latticework.report.budget_records import KeyLoop, KeyStretch, UnderBudget
 from latticework.report.markup import percent
 from latticework.report.quantities import count, duration, size
 from latticework.words.escaping import html_text

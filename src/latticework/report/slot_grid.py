@@ -5,6 +5,8 @@ Of more slots than fit, the first rows; below them whole vectors as pictures (`r
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from latticework.packing.pack import PackMap
@@ -16,6 +18,16 @@ CELL = 10
 GAP = 1
 MAX_COLUMNS = 32
 MAX_ROWS, FIRST_ROWS = 16, 6
+
+
+def figure(layout: str, extents: str, tensors: str, words: str, pack: PackMap, identity: str) -> str:
+    """A drawing below what it shows."""
+    broken = re.sub(r"(?<=[\];)])", "<wbr>", html_text(layout))
+    return (
+        f'<figure><figcaption><span class="code">{broken}</span><br><span>{extents}</span> '
+        f'<span class="soft">{html_text(tensors)}<br>{html_text(words)}</span></figcaption>'
+        f"{slot_grid(pack, identity)}</figure>"
+    )
 
 
 def slot_grid(pack: PackMap, identity: str) -> str:

@@ -6,11 +6,11 @@ fills any width and its text keeps its size.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from latticework.report.axes import rule, time_axis
-from latticework.report.data import Execution, Moment
 from latticework.report.markup import percent
 from latticework.report.quantities import count, duration
 from latticework.words.escaping import html_text
@@ -23,9 +23,27 @@ MAX_NAMED = 3  # lines in a label
 LABEL_SHARE = 0.1  # a source line shorter than this share of the width gets no label
 
 
-def timeline(execution: Execution) -> str:
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A stretch of code for the timeline: one or more like instructions in a row.
+
+    lines  (where, text) of the lines that cause it;  trips  how often it runs;  seconds  of every run but the first
+    bootstrap  number of the call among those of `Bootstrapping` that it is part of
+    """
+
+    family: str = field(metadata={"key": "kind"})
+    op: str
+    level: int | None
+    lines: tuple[tuple[str, str], ...]
+    seconds: float
+    trips: int
+    instructions: int
+    bootstrap: int | None = None
+
+
+def timeline(code: Sequence[Moment]) -> str:
     """The drawing, as HTML with two SVGs: level names, and the plot."""
-    moments = _visible(execution.timeline)
+    moments = _visible(tuple(code))
     levels = [m.level for m in moments if m.level is not None]
     if not levels:
         return ""

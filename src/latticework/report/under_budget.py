@@ -11,7 +11,7 @@ from latticework.plan.amounts import checked_runs, parse_bytes
 from latticework.plan.over_time import Stretch, Trace, shortened
 from latticework.plan.residency import RowTraffic
 from latticework.plan.schema import Plan
-from latticework.report.data import KeyLine, KeyLoop, KeyStretch, UnderBudget
+from latticework.report.budget_records import KeyLine, KeyLoop, KeyStretch, UnderBudget
 from latticework.report.lines import where_text
 
 CURVE_POINTS, FEWEST_POINTS = 14, 6

@@ -1,4 +1,4 @@
-"""What a server holds under a budget of memory, in words and as plain data."""
+"""What a server holds under a budget of memory: its parts, keys over the time of a run, and time by budget."""
 
 from __future__ import annotations
 
@@ -7,43 +7,73 @@ from dataclasses import asdict
 from typing import Any
 
 from latticework.analysis.memory_plan import BudgetPoint, MemoryPlan
-from latticework.report.data import KeyLine, UnderBudget
+from latticework.report.as_text import section_text
+from latticework.report.blocks import Block, Drawing, Facts, Fold, Head, Heading, Section, Table, Words, absent
+from latticework.report.budget_drawing import time_by_budget
+from latticework.report.budget_records import KeyLine, UnderBudget, about
+from latticework.report.figures import Column, table
 from latticework.report.quantities import count, duration, size
-from latticework.report.text_table import columns
+from latticework.report.residency_drawing import residency, runs
+from latticework.report.sections.time import code, place
 from latticework.words.shown import count_noun
 
 MOST_LINES = 12
-HEADS = ("line", "rows used", "rows read", "bytes read", "waits", "waiting")
-CURVE_HEADS = ("memory", "first run", "rows it reads", "later runs", "rows they read", "for keys", "for constants")
+OVER_TIME_SAID = "The first run of a server, and why rows of keys are in memory."
+TOLD_AS_ONE = (
+    "Of a loop that turns often, the turns between the first and the last are drawn as one, between the inner marks: "
+    "as long as they are together, each moment the average of theirs."
+)
+CURVE_SAID = (
+    "Predicted time of a run by the memory that the server is given: what is not kept of keys is read again, what is "
+    "not kept of constants is encoded again. Later runs find in memory what the one before left there."
+)
 
 
-def memory_text(found: UnderBudget) -> str:
-    """A page; ends with a newline."""
+def budget_sections(found: UnderBudget | None) -> tuple[Section, ...]:
+    """Nothing where no budget of memory was given."""
+    return absent("under_budget") if found is None else (budget_section(found, "under_budget"),)
+
+
+def budget_section(found: UnderBudget, key: str) -> Section:
+    """Parts, both drawings, and tables of their numbers. key: of all of it in JSON."""
     made = found.shares
-    facts = part_facts(found)
-    width = max(len(held) for _, held, _ in facts)
-    lines = [f"Memory, with {size(made.budget_bytes)} (predicted)"]
-    lines += [f"  {name:<10}  {held:>{width}}  {words}" for name, held, words in facts]
-    lines += ["", *(f"  {sentence}" for sentence in run_sentences(found.chosen))]
-    rows = key_line_rows(found.lines[:MOST_LINES], made.keys.row_bytes)
-    if rows:
-        lines += ["", "Where keys are read", *columns(HEADS, rows)]
-    lines += ["", "Time of a run by memory", *columns(CURVE_HEADS, curve_rows(found.curve))]
-    return "\n".join(lines) + "\n"
+    blocks: list[Block] = [
+        Facts(part_facts(found), data={key: memory_data(found)}),
+        Words((" ".join(run_sentences(found.chosen)),)),
+    ]
+    if drawn := residency(found):
+        bytes_read = Column("bytes read", row=lambda line: size(line.loads * made.keys.row_bytes), number=True)
+        rest = f"{count(max(0, len(found.lines) - MOST_LINES))} more lines"
+        blocks += [
+            Heading("Over the time of a run"),
+            Drawing(drawn),
+            Words((_beside(found),), "soft"),
+            table(
+                "", KeyLine, found.lines, first=("text", "where"), after={"loads": bytes_read}, most=MOST_LINES,
+                rest=rest, cut=MOST_LINES,
+            ),
+            Fold("The run in stretches", (_stretch_table(found),)),
+        ]  # fmt: skip
+    if drawn := time_by_budget(found):
+        blocks += [Heading("Time by budget"), Words((CURVE_SAID,), "soft"), Drawing(drawn)]
+    blocks.append(Fold("All budgets", (_curve_table(found.curve),)))
+    return Section(
+        "Keys in memory", tuple(blocks), f"with {size(made.budget_bytes)}, predicted for one thread and one reader"
+    )
 
 
-def part_facts(found: UnderBudget) -> list[tuple[str, str, str]]:
+def part_facts(found: UnderBudget) -> tuple[tuple[str, str, str], ...]:
     """(part, bytes, what they are for) at the worst moment, and of all."""
     made, kept, keys = found.shares, found.shares.kept, found.shares.keys
     whole = f"{count(kept.whole)} kept whole, {count(kept.rounded)} as coefficients, {count(kept.anew)} made anew"
     slots = count_noun(keys.slots_used, "row")
-    return [
+    return (
         ("values", size(made.values), f"ciphertexts, plaintexts in use and scratch of {_runs(made)}"),
         ("tables", size(made.tables), "of the transforms"),
         ("constants", size(kept.bytes), f"of {size(made.all_constants)}: {whole} ({duration(kept.seconds)} a run)"),
         ("keys", size(keys.peak_bytes), f"of {size(keys.all_bytes)}: {slots} of {size(keys.row_bytes)}"),
         ("in all", size(made.peak_bytes), f"the smallest budget is {size(made.smallest)}{_set_by(found)}"),
-    ]
+    )
 
 
 def _runs(made: MemoryPlan) -> str:
@@ -77,23 +107,53 @@ def run_sentences(point: BudgetPoint) -> tuple[str, ...]:
     )
 
 
-def key_line_rows(lines: Sequence[KeyLine], row_bytes: int) -> list[list[str]]:
-    """A row for each line that reads keys."""
-    return [
-        [f"{line.where}  {line.text}", count(round(line.used)), count(round(line.loads)), size(line.loads * row_bytes),
-         count(round(line.stalls)), duration(line.stall_seconds) if line.stalls else ""]
-        for line in lines
-    ]  # fmt: skip
+def _beside(found: UnderBudget) -> str:
+    """How to read the drawing over time, and what is not in it."""
+    said = [OVER_TIME_SAID]
+    if any(loop.alike_end > loop.alike_start for loop in found.loops):
+        said.append(TOLD_AS_ONE)
+    if found.shares.kept.seconds > 0:
+        said.append(f"The {duration(found.shares.kept.seconds)} that constants take to encode anew are not in it.")
+    return " ".join(said)
 
 
-def curve_rows(curve: Sequence[BudgetPoint]) -> list[list[str]]:
+_STRETCH_HEADS = (
+    Head("from", True), Head("to", True), Head("line"), Head("where"), Head("bootstrap", True),
+    Head("in memory at most", True), Head("rows read", True), Head("waits", True), Head("waiting", True),
+)  # fmt: skip
+
+
+def _stretch_table(found: UnderBudget) -> Table:
+    """The numbers of the drawing, neighbours of one line and bootstrap together."""
+    rows = tuple(
+        (duration(start), duration(start + length), code(text) if where else "no key is read", place(where),
+         "" if bootstrap is None else str(bootstrap + 1), size(max(one.most_bytes for one in inside)),
+         about(sum(one.loads for one in inside)), about(sum(one.stalls for one in inside)),
+         duration(sum(one.waiting for one in inside)))
+        for (where, text, bootstrap), start, length, inside in runs(
+            found.over_time, lambda one: (one.where, one.text, one.bootstrap)
+        )
+    )  # fmt: skip
+    return Table(_STRETCH_HEADS, rows, cut=MOST_LINES)
+
+
+_CURVE_HEADS = ("memory", "first run", "rows it reads", "later runs", "rows they read", "for keys", "for constants")
+
+
+def _curve_table(curve: Sequence[BudgetPoint]) -> Table:
     """A row for each budget."""
-    return [
-        [size(point.shares.budget_bytes), duration(point.shares.seconds), count(point.shares.keys.loads),
+    rows = tuple(
+        (size(point.shares.budget_bytes), duration(point.shares.seconds), count(point.shares.keys.loads),
          duration(point.later_seconds), count(point.later.loads), size(point.shares.keys.peak_bytes),
-         size(point.shares.kept.bytes)]
+         size(point.shares.kept.bytes))
         for point in curve
-    ]  # fmt: skip
+    )  # fmt: skip
+    return Table(tuple(Head(label, True) for label in _CURVE_HEADS), rows)
+
+
+def memory_text(found: UnderBudget) -> str:
+    """The section as text; ends with a newline."""
+    return section_text(budget_section(found, "memory"))
 
 
 def memory_data(found: UnderBudget) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from textwrap import wrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
@@ -11,18 +12,81 @@ from latticework.owner.run import accepted_spans
 from latticework.owner.stages import Finished, OwnerStages, Steps
 from latticework.owner.step import OwnerStep
 from latticework.plan.schema import ClientSpec
-from latticework.report.data import ColumnRange, OwnerWork, StageRow
-from latticework.report.markup import code, fold, section, table
-from latticework.report.quantities import real
+from latticework.report.blocks import Cell, Section, Words, absent
+from latticework.report.figures import Column, Within, table
+from latticework.report.quantities import count, real
 from latticework.report.quantities import shape as shape_text
-from latticework.report.text_table import WIDTH, clip, columns
-from latticework.words.escaping import html_text, plain_text
 
 MAX_COLUMNS = 4096  # whose ranges are told
-_SHOWN = 12  # of them in text
-_HEADS = ("what the owner does", "shape", "steps")
-_RANGE_HEADS = ("column", "of", "range accepted")
-_LEARNED = "The client's file holds of the model: "
+_SHOWN = 12  # of them in text, and on a page at once
+
+
+@dataclass(frozen=True, slots=True)
+class StageRow:
+    """What the owner computes for an input or a result.
+
+    name   of what is given, or of the result;  of  the encrypted input, or the decrypted output
+    shape  of what is given, or of the output
+    """
+
+    name: Annotated[str, Column("what the owner does", row=lambda r: Cell(f"encrypts {r.of} from {r.name}", "code"))]
+    of: Annotated[str, Within("name")]
+    shape: Annotated[tuple[int, ...], Column("shape", lambda extents: Cell(shape_text(extents), "formula"))]
+    steps: Annotated[tuple[str, ...], Column("steps", lambda steps: _steps(steps, "joined"))]
+
+
+def _steps(steps: Sequence[str], none: str) -> Cell:
+    return Cell("", asides=(("", ", ".join(steps) or none, ""),))
+
+
+_MADE = {
+    "name": Column("what the owner does", row=lambda r: Cell(f"makes {r.name} of {r.of}", "code")),
+    "steps": Column("steps", lambda steps: _steps(steps, "as decrypted")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRange:
+    """Between which numbers a column of what is given has to lie.
+
+    name  of the column, where it is known
+    """
+
+    given: Annotated[str, Column("given", lambda name: Cell(name, "code"))]
+    column: Annotated[int, Column("column", row=lambda each: f"{each.column} {each.name}".rstrip())]
+    name: Annotated[str, Within("column")]
+    low: Annotated[
+        float, Column("range accepted", row=lambda each: f"{real(each.low)} to {real(each.high)}", number=True)
+    ]
+    high: Annotated[float, Within("low")]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerWork:
+    """What the owner computes in the clear.
+
+    learned  what of the model's weights is in its steps, and so in the client's file
+    """
+
+    before: tuple[StageRow, ...]
+    after: tuple[StageRow, ...]
+    ranges: tuple[ColumnRange, ...]
+    learned: tuple[str, ...]
+
+
+def owner_sections(work: OwnerWork | None) -> tuple[Section, ...]:
+    """Steps, ranges, and what they give away."""
+    if work is None:
+        return absent("owner")
+    rest = f"ranges accepted in {count(max(0, len(work.ranges) - _SHOWN))} more columns"
+    learned = f"The client's file holds of the model: {'; '.join(work.learned)}."
+    blocks = (
+        table("owner.before", StageRow, work.before),
+        table("owner.after", StageRow, work.after, replaced=_MADE),
+        table("owner.ranges", ColumnRange, work.ranges, most=_SHOWN, rest=rest, cut=_SHOWN),
+        Words((learned,) if work.learned else (), data={"owner.learned": work.learned}),
+    )
+    return (Section("At the owner, in the clear", blocks),)
 
 
 def owner_work(spec: ClientSpec) -> OwnerWork | None:
@@ -84,45 +148,3 @@ def _ranges(spec: ClientSpec, stages: OwnerStages) -> Iterator[ColumnRange]:
             if np.isfinite([least, most]).any():
                 name = given.columns[number] if given.columns else ""
                 yield ColumnRange(given.name, number, name, float(least), float(most))
-
-
-def owner_text(work: OwnerWork) -> list[str]:
-    """The section of a text."""
-    lines = ["", "At the owner, in the clear"]
-    rows = [[clip(said, 36), shape_text(row.shape), clip(steps, 50)] for row, said, steps in _rows(work)]
-    lines += columns(_HEADS, rows, left=3)
-    if work.ranges:
-        rows = [[each.given, _column(each), _span(each)] for each in work.ranges[:_SHOWN]]
-        lines += ["", *columns(("given", "column", "range accepted"), rows, left=2)]
-        if len(work.ranges) > _SHOWN:
-            lines.append(f"  and {len(work.ranges) - _SHOWN} more columns")
-    if work.learned:
-        said = plain_text(_LEARNED + "; ".join(work.learned) + ".")
-        lines += ["", *wrap(said, WIDTH, initial_indent="  ", subsequent_indent="  ")]
-    return lines
-
-
-def owner_html(work: OwnerWork) -> str:
-    """The section of a page."""
-    body = table(_HEADS, [[code(said), shape_text(row.shape), html_text(steps)] for row, said, steps in _rows(work)])
-    if work.ranges:
-        rows = [[html_text(_column(each)), code(each.given), _span(each)] for each in work.ranges]
-        body += fold(f"ranges accepted in {len(rows)} columns", table(_RANGE_HEADS, rows, numbers=(2,)))
-    if work.learned:
-        body += f"<p>{html_text(_LEARNED + '; '.join(work.learned))}.</p>"
-    return section("At the owner, in the clear", body)
-
-
-def _rows(work: OwnerWork) -> Iterator[tuple[StageRow, str, str]]:
-    for row in work.before:
-        yield row, f"encrypts {row.of} from {row.name}", ", ".join(row.steps) or "joined"
-    for row in work.after:
-        yield row, f"makes {row.name} of {row.of}", ", ".join(row.steps) or "as decrypted"
-
-
-def _column(each: ColumnRange) -> str:
-    return f"{each.column} {each.name}".rstrip()
-
-
-def _span(each: ColumnRange) -> str:
-    return f"{real(each.low)} to {real(each.high)}"

@@ -17,9 +17,9 @@ import typer
 from bench.rows import Row, report, show
 from bench.usage import Usage, usage
 from bench.usage import rows as usage_rows
-from latticework.codegen.bootstraps import Precision, failure_probability_log2, precision, predict_precision
-from latticework.machine.bootstraps import CONSTANT_BYTES, EncryptedBootstrap
-from latticework.params import BOOTSTRAP_SETS, bootstrap_chain
+from latticework.commands.machine.bootstraps import CONSTANT_BYTES, EncryptedBootstrap
+from latticework.compiler.codegen.bootstraps import Precision, failure_probability_log2, precision, predict_precision
+from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain
 
 Slots = npt.NDArray[np.complex128]
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

@@ -22,9 +22,9 @@ from bench.compile_cases import CASES, GB
 from bench.compiling import peak_bytes
 from bench.processes import parts_of
 from bench.rows import PLAIN_WIDTH, Row, report
-from latticework.analysis.estimate import estimate
-from latticework.cost import CostModel
-from latticework.plan.schema import Plan
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
+from latticework.plan.schema.schema import Plan
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 out, err = Console(highlight=False), Console(stderr=True, highlight=False)

@@ -17,15 +17,15 @@ from rich.console import Console
 import latticework as lw
 from bench.lenet.suite import HELD_OUT, load, options, scores, trained
 from bench.rows import Row, report, show
-from latticework.analysis.estimate import estimate
-from latticework.analysis.simulate import simulate_slots
-from latticework.codegen.bootstraps import bits_of, bootstrap_plan, precision
-from latticework.cost import CostModel
-from latticework.cost.block_maps import block_prices
-from latticework.machine.bootstraps import EncryptedBootstrap
-from latticework.params import BOOTSTRAP_SETS, ModulusChain, bootstrap_chain
-from latticework.plan.schema import Plan
-from latticework.techniques import ALL, ALONE, Techniques
+from latticework.commands.machine.bootstraps import EncryptedBootstrap
+from latticework.compiler.codegen.bootstraps import bits_of, bootstrap_plan, precision
+from latticework.compiler.options.techniques import ALL, ALONE, Techniques
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.analysis.simulate import simulate_slots
+from latticework.plan.cost import CostModel
+from latticework.plan.cost.block_maps import block_prices
+from latticework.plan.parameters import BOOTSTRAP_SETS, ModulusChain, bootstrap_chain
+from latticework.plan.schema.schema import Plan
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)

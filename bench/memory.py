@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from latticework.analysis.estimate import CostEstimate
-from latticework.runtime.shares import DEFAULT_CONSTANTS
+from latticework.plan.analysis.estimate import CostEstimate
+from latticework.runtime.server.shares import DEFAULT_CONSTANTS
 
 SPARE_BYTES = 1 << 28  # for tables, and what predictions are short of
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from rich.table import Table
 
-from latticework.analysis.estimate import CostEstimate, count_operations
-from latticework.analysis.steps import Step
-from latticework.instructions.kinds import CipherKind, DigitsKind
-from latticework.plan.schema import Plan, SourceLocation
+from latticework.plan.analysis.estimate import CostEstimate, count_operations
+from latticework.plan.analysis.steps import Step
+from latticework.plan.instructions.kinds import CipherKind, DigitsKind
+from latticework.plan.schema.schema import Plan, SourceLocation
 from latticework.runtime.events import Event
 
 COUNTS = {

@@ -23,8 +23,8 @@ from bench.micro.cycles import Cycles, Measured
 from bench.micro.kernels import ring_of
 from bench.rows import Row, report, show
 from latticework import _core
-from latticework.machine.timing import keep_memory
-from latticework.packing.keys import galois_element
+from latticework.commands.machine.timing import keep_memory
+from latticework.values.packing.keys import galois_element
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)

@@ -14,9 +14,9 @@ from rich.console import Console
 
 import latticework as lw
 from bench.rows import Row, report, show
-from latticework.analysis.estimate import estimate
-from latticework.cost import CostModel
-from latticework.techniques import LEAST_TIME, Rescaling
+from latticework.compiler.options.techniques import LEAST_TIME, Rescaling
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)

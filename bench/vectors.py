@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy.typing as npt
 
-from latticework.dialects import loop, vec  # noqa: F401  (defines the ops)
 from latticework.ir import INDEX, Block, Builder, Module, Region, Value, verify
-from latticework.packing.constants import Access, ConstRef, IntervalPolynomial, LinearMap, LoopNest
-from latticework.packing.pack import PackDim, PackMap
+from latticework.ir.dialects import loop, vec  # noqa: F401  (defines the ops)
+from latticework.values.packing.constants import Access, ConstRef, IntervalPolynomial, LinearMap, LoopNest
+from latticework.values.packing.pack import PackDim, PackMap
 
 SLOTS = 16
 Array = npt.NDArray[Any]

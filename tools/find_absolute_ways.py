@@ -1,6 +1,6 @@
 """Find compositions whose products with their argument are closest to the magnitude.
 
-They go to src/latticework/approx/absolute_ways.json. Degrees that are worth their products for the sign from any gap on
+They go to src/latticework/functions/approximation/absolute_ways.json. Degrees that are worth their products for the sign from any gap on
 are tried; of each the gap is bisected until the error on both sides of it is the same. What has more products and is no
 closer is left out, and what is hardly closer. Cost: about four minutes.
 """
@@ -13,10 +13,17 @@ from pathlib import Path
 
 import numpy as np
 
-from latticework.approx.absolute import AbsoluteWay, composed_absolute, inside, outside
-from latticework.approx.sign import composed, states_of
+from latticework.functions.approximation.absolute import AbsoluteWay, composed_absolute, inside, outside
+from latticework.functions.approximation.sign import composed, states_of
 
-TABLE = Path(__file__).resolve().parent.parent / "src" / "latticework" / "approx" / "absolute_ways.json"
+TABLE = (
+    Path(__file__).resolve().parent.parent
+    / "src"
+    / "latticework"
+    / "functions"
+    / "approximation"
+    / "absolute_ways.json"
+)
 LEVELS = range(11, 26)  # of the composition and its product
 STEPS = 9
 POINTS = 1 << 11

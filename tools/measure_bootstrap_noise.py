@@ -12,11 +12,11 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from latticework.codegen.bootstraps import measure_noise
-from latticework.params import BOOTSTRAP_SETS, bootstrap_chain
-from latticework.params.fingerprint import fingerprint
+from latticework.compiler.codegen.bootstraps import measure_noise
+from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain
+from latticework.plan.parameters.fingerprint import fingerprint
 
-TABLE = Path(__file__).resolve().parent.parent / "src" / "latticework" / "params" / "bootstrap_noise.json"
+TABLE = Path(__file__).resolve().parent.parent / "src" / "latticework" / "plan" / "parameters" / "bootstrap_noise.json"
 DIGITS = 4
 
 

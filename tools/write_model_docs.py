@@ -15,10 +15,10 @@ from pathlib import Path
 
 from latticework.functions.record import EVERYWHERE, Moved, domain_words
 from latticework.functions.table import RECORDS
-from latticework.importers.converters import Converter
-from latticework.importers.onnx_door.operators.table import CONVERTERS as ONNX
-from latticework.importers.sklearn_door.table import FAMILIES, REMEDIES
-from latticework.importers.torch_door.operators import CONVERTERS as TORCH
+from latticework.models.converters import Converter
+from latticework.models.onnx.operators.table import CONVERTERS as ONNX
+from latticework.models.pytorch.operators import CONVERTERS as TORCH
+from latticework.models.sklearn.table import FAMILIES, REMEDIES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "models.md"
 PART = re.compile(r"(<!-- table of ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)

@@ -20,10 +20,10 @@ from bench.coyote.outcomes import Outcome
 from bench.coyote.published import table2
 from bench.coyote.scalar import ScalarCode
 from latticework import bfv
-from latticework.analysis.estimate import estimate
-from latticework.cost import CostModel
 from latticework.errors import DecryptionError, LevelError
-from latticework.plan.schema import Plan
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
+from latticework.plan.schema.schema import Plan
 
 RING_DEGREE, PLAIN_BITS = 8192, 20
 SEED = 1  # of the inputs

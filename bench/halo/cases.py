@@ -16,10 +16,10 @@ from bench.halo.programs import PROGRAMS
 from bench.halo.published import shown_size
 from bench.halo.scores import Outputs, Quality, outputs_of, quality
 from bench.halo.stages import StageClock
-from latticework.analysis.estimate import CostEstimate, estimate
-from latticework.cost import CostModel
-from latticework.params import BOOTSTRAP_SETS
-from latticework.plan.serialise import write_plan
+from latticework.plan.analysis.estimate import CostEstimate, estimate
+from latticework.plan.cost import CostModel
+from latticework.plan.files.serialise import write_plan
+from latticework.plan.parameters import BOOTSTRAP_SETS
 
 Size = tuple[int, ...]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from bench.halo.data import Inputs, inputs_of
 from bench.halo.programs import PROGRAMS
+from latticework.compiler.levels.depth import levels_of
 from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.options.techniques import ALL, Techniques
 from latticework.compiler.pipeline import to_polynomials, to_tensors, to_vectors
-from latticework.frontend.samples import samples_of
+from latticework.frontend.calibration.samples import samples_of
 from latticework.ir import Module
-from latticework.levels.depth import levels_of
-from latticework.techniques import ALL, Techniques
 
 CALIBRATED = 2  # iterations
 

@@ -16,11 +16,11 @@ from bench.halo.published import shown_size
 from bench.halo.scores import Quality, outputs_of
 from bench.memory import available_bytes, constant_bytes, server_bytes
 from bench.usage import Usage, usage
-from latticework.analysis.estimate import CostEstimate
-from latticework.cost import CostModel
 from latticework.errors import UserError
-from latticework.runtime.encrypted import Encrypted
+from latticework.plan.analysis.estimate import CostEstimate
+from latticework.plan.cost import CostModel
 from latticework.runtime.events import Event
+from latticework.runtime.exchange.encrypted import Encrypted
 
 CALL = "call"  # of the block of a bootstrap
 MEMORY_SHARE = 0.85  # of what the machine has left, that a run may take

@@ -11,10 +11,10 @@ from functools import cache
 from math import ceil, sqrt
 
 from bench.placement.published import RESIDUAL, latencies
-from latticework.dialects.vec import VecType
+from latticework.compiler.levels.depth import spent_by
 from latticework.ir import Op
-from latticework.levels.depth import spent_by
-from latticework.packing.constants import LinearMap
+from latticework.ir.dialects.vec import VecType
+from latticework.values.packing.constants import LinearMap
 
 
 class PublishedPrices:

@@ -28,7 +28,7 @@ from bench.placement.published import TABLES
 from bench.processes import parts_of
 from bench.rows import Row, report, show
 from latticework.errors import UserError
-from latticework.params import BOOTSTRAP_SETS
+from latticework.plan.parameters import BOOTSTRAP_SETS
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)

@@ -15,13 +15,13 @@ from bench.halo.planning import COMPILERS, PRICES
 from bench.placement.published import RESIDUAL
 from bench.rows import Row
 from bench.vectors import SLOTS, Vectors
-from latticework.dialects.vec import VecType
+from latticework.compiler.levels import decide_levels
+from latticework.compiler.levels.bootstraps import ciphertexts
+from latticework.compiler.levels.loops.executed import bootstraps_run
+from latticework.compiler.levels.loops.halo import HALO, PACKING, PACKING_UNROLLING, TYPE_MATCHED
+from latticework.compiler.levels.loops.plan import OURS, plan_loops
 from latticework.ir import Module, Value
-from latticework.levels import decide_levels
-from latticework.levels.bootstraps import ciphertexts
-from latticework.levels.loops.executed import bootstraps_run
-from latticework.levels.loops.halo import HALO, PACKING, PACKING_UNROLLING, TYPE_MATCHED
-from latticework.levels.loops.plan import OURS, plan_loops
+from latticework.ir.dialects.vec import VecType
 
 MEAN = np.full((SLOTS, SLOTS), 1 / SLOTS)
 ITERATIONS = 40

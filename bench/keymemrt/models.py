@@ -17,7 +17,7 @@ from bench.keymemrt.residual import pictures, residual_network
 from bench.lenet import suite as lenet_suite
 from bench.lenet.train import HELD_OUT, Network, load, scores, trained
 from latticework.errors import UserError
-from latticework.params import BOOTSTRAP_SETS
+from latticework.plan.parameters import BOOTSTRAP_SETS
 
 Made = tuple[Any, list[Any], Any]  # a model, inputs, and what the program makes of them in the clear
 Maker = Callable[[Path | None, lw.Techniques], Made]

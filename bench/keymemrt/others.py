@@ -12,12 +12,12 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from latticework.analysis.memory_plan import MachinePrices
-from latticework.analysis.trips import Trips
-from latticework.cost import CostModel
-from latticework.keys import resident_bytes
-from latticework.plan.schema import Plan
-from latticework.plan.uses import Called, Either, KeyStep, Node, Others, Turns, key_order
+from latticework.compiler.keys import resident_bytes
+from latticework.plan.analysis.memory_plan import MachinePrices
+from latticework.plan.analysis.trips import Trips
+from latticework.plan.cost import CostModel
+from latticework.plan.key_schedule.uses import Called, Either, KeyStep, Node, Others, Turns, key_order
+from latticework.plan.schema.schema import Plan
 
 MERGED_OPERATIONS = 10
 

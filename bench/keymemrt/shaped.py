@@ -17,16 +17,16 @@ from bench.keymemrt.others import Held, Trace, balanced, least_recent, low_memor
 from bench.keymemrt.residual import alexnet, bottleneck_network, pictures, residual_network
 from bench.keymemrt.summary import PEAK, RATIO
 from bench.rows import Row
-from latticework.analysis.memory_plan import MachinePrices
-from latticework.analysis.trips import Trips
-from latticework.cost import CostModel
-from latticework.instructions.shapes import key_row_bytes
-from latticework.keys import resident_bytes
-from latticework.plan.schedule import KeySchedule, schedule_of, smallest
-from latticework.plan.schema import Plan
-from latticework.plan.serialise import read_plan, write_plan
-from latticework.plan.uses import key_order
-from latticework.words.shown import size
+from latticework.compiler.keys import resident_bytes
+from latticework.errors.shown import size
+from latticework.plan.analysis.memory_plan import MachinePrices
+from latticework.plan.analysis.trips import Trips
+from latticework.plan.cost import CostModel
+from latticework.plan.files.serialise import read_plan, write_plan
+from latticework.plan.instructions.shapes import key_row_bytes
+from latticework.plan.key_schedule.schedule import KeySchedule, schedule_of, smallest
+from latticework.plan.key_schedule.uses import key_order
+from latticework.plan.schema.schema import Plan
 
 MODELLED = "modelled: no key is made, nothing is run"
 PLANNED_SECONDS = 10.0

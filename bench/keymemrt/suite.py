@@ -33,18 +33,18 @@ from bench.keymemrt.summary import (
 from bench.keymemrt.worker import serve
 from bench.processes import parts_of
 from bench.rows import Row, report, show
-from latticework.analysis.memory_plan import MachinePrices
-from latticework.analysis.trips import Trips
-from latticework.cost import CostModel
+from latticework.compiler.keys import resident_bytes
 from latticework.errors import UserError
-from latticework.instructions.shapes import key_row_bytes
-from latticework.keys import resident_bytes
-from latticework.plan.amounts import parse_bytes
-from latticework.plan.schedule import schedule_of, smallest
-from latticework.plan.schema import Plan
-from latticework.plan.serialise import read_plan
-from latticework.plan.uses import key_order
-from latticework.words.shown import size
+from latticework.errors.shown import size
+from latticework.plan.analysis.memory_plan import MachinePrices
+from latticework.plan.analysis.trips import Trips
+from latticework.plan.cost import CostModel
+from latticework.plan.files.serialise import read_plan
+from latticework.plan.instructions.shapes import key_row_bytes
+from latticework.plan.key_schedule.schedule import schedule_of, smallest
+from latticework.plan.key_schedule.uses import key_order
+from latticework.plan.schema.amounts import parse_bytes
+from latticework.plan.schema.schema import Plan
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)

@@ -18,8 +18,8 @@ from bench.lenet.network import PROGRAM
 from bench.lenet.train import HELD_OUT, Digits, accuracy, load, scores, trained
 from bench.programs import Stopwatch, facts, figures, layers
 from bench.rows import Row, report, show
-from latticework.analysis.estimate import estimate
-from latticework.cost import CostModel
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from bench.rows import Row
-from latticework.dialects import loop, rlwe, vec
+from latticework.compiler.passes import cse, dce
 from latticework.errors import IrError, ScaleError
 from latticework.ir import Block, Builder, Loc, Module, parse_module, print_module, verify
-from latticework.passes import cse, dce
+from latticework.ir.dialects import loop, rlwe, vec
 
 TARGET_SECONDS = {
     "build vec": 0.5,

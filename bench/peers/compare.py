@@ -14,7 +14,7 @@ from bench.peers.installation import NATIVE, Native
 from bench.peers.process import Failed, Library
 from bench.peers.turns import Duel, Effort, duel
 from bench.rows import Row, rounded
-from latticework.params import modulus_limit_bits
+from latticework.plan.parameters import modulus_limit_bits
 
 TARGETS: Mapping[str, Mapping[str, float]] = {  # scheme -> operation -> how many times faster than the best peer
     "ckks": {"rotate": 4, "mul_relin_rescale": 4, "rotate_8_hoisted": 4, "matvec": 4},

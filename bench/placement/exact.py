@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from latticework.circuit.exact.solver import cp_model, solve
-from latticework.levels.placement.problem import OUTPUT, Problem
+from latticework.compiler.lanes.exact.solver import cp_model, solve
+from latticework.compiler.levels.placement.problem import OUTPUT, Problem
 
 UNIT = 1e-6  # seconds
 

@@ -13,7 +13,7 @@ from math import ceil, log2
 import numpy as np
 
 from bench.placement.published import RESIDUAL, latencies
-from latticework.levels.placement.problem import OpPrices, Problem, ValuePrices, spending
+from latticework.compiler.levels.placement.problem import OpPrices, Problem, ValuePrices, spending
 
 SIGN = (15, 15, 27)  # degrees of a composite sign: 4 + 4 + 5 levels, with the product 14
 PUBLIC_SHARE = 0.3

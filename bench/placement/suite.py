@@ -14,7 +14,7 @@ from bench.placement.exact import exists_below
 from bench.placement.graphs import random_graph, residual_network, synthetic_bodies
 from bench.placement.published import TABLES
 from bench.rows import Row, report, show
-from latticework.levels.placement import BootstrapPlacement, Problem, place, place_by_layers, place_by_points
+from latticework.compiler.levels.placement import BootstrapPlacement, Problem, place, place_by_layers, place_by_points
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)

@@ -11,7 +11,7 @@ from rich.table import Table
 from bench.rotom.measuring import Limits, Measured, measure
 from bench.rotom.workloads import Workload
 from bench.rows import Row
-from latticework.techniques import ALL, Techniques
+from latticework.compiler.options.techniques import ALL, Techniques
 
 NAMES = Techniques.names()
 MEAN = "geometric mean"

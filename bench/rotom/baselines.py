@@ -13,7 +13,7 @@ from math import exp, log
 from bench.rotom.measuring import Limits, Measured, measure
 from bench.rotom.workloads import PAPER, Workload
 from bench.rows import Row
-from latticework.techniques import Techniques
+from latticework.compiler.options.techniques import Techniques
 
 # Rotom, by its paper and public code: layouts with rolls chosen by counts; a client sends tensors without copies; one
 # product at a time, by the square-root split; nothing hoisted, products relinearised one by one and rescaled lazily

@@ -7,10 +7,10 @@ from typing import Any
 
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_levels, to_plan, to_polynomials, to_primitives, to_tensors, to_vectors
-from latticework.cost import CostModel
-from latticework.frontend.samples import samples_of
-from latticework.params import ModulusChain, Need, select_chain
-from latticework.plan.schema import Plan
+from latticework.frontend.calibration.samples import samples_of
+from latticework.plan.cost import CostModel
+from latticework.plan.parameters import ModulusChain, Need, select_chain
+from latticework.plan.schema.schema import Plan
 
 HEADROOM_BITS = 56  # values up to 2^54 fit
 

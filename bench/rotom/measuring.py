@@ -14,11 +14,11 @@ from bench.memory import available_bytes, constant_bytes, server_bytes
 from bench.programs import Stopwatch
 from bench.rotom.counting import counted
 from bench.rotom.workloads import Workload, workloads
-from latticework.analysis.estimate import CostEstimate, estimate
-from latticework.cost import CostModel
+from latticework.compiler.options.techniques import ALL, Techniques
 from latticework.errors import UserError
-from latticework.plan.schema import Plan
-from latticework.techniques import ALL, Techniques
+from latticework.plan.analysis.estimate import CostEstimate, estimate
+from latticework.plan.cost import CostModel
+from latticework.plan.schema.schema import Plan
 
 PRECISION_BITS = 10
 TIMED_SECONDS, MOST_RUNS = 0.5, 100  # short runs are repeated, since a median of a few milliseconds says little

@@ -18,15 +18,15 @@ from bench.compiling import compiled
 from bench.rotom.baselines import ROTOM
 from bench.rotom.workloads import matmul, uniform
 from bench.rows import Row
-from latticework.analysis.estimate import estimate
-from latticework.cost import CostModel
-from latticework.dialects.vec import VecType
+from latticework.compiler.options.techniques import ALL, Techniques
 from latticework.ir import Block, Builder
-from latticework.layout import Layout
-from latticework.layout.conversions import named
-from latticework.packing.loop_nests.baby_giant import ROTOM as PRICES
-from latticework.packing.loop_nests.baby_giant import choose, places
-from latticework.techniques import ALL, Techniques
+from latticework.ir.dialects.vec import VecType
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
+from latticework.tensor.layout import Layout
+from latticework.tensor.layout.conversions import named
+from latticework.values.packing.loop_nests.baby_giant import ROTOM as PRICES
+from latticework.values.packing.loop_nests.baby_giant import choose, places
 
 SHAPE = (64, 64)
 PAPER = "Rotom, published"

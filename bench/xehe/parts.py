@@ -10,7 +10,7 @@ from bench.reports import Row, rounded
 from bench.xehe import bootstraps, ladder, matrices, networks, operations, rates, routines
 from bench.xehe.place import COUNTED, Place
 from bench.xehe.published import TABLES
-from latticework.devices.device import devices
+from latticework.runtime.devices.device import devices
 
 Part = Callable[[Place], Iterator[Row]]
 PARTS: Mapping[str, Part] = {

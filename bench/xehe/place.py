@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.reports import Row
 from latticework import _core
-from latticework.devices.device import Device
+from latticework.runtime.devices.device import Device
 
 DEVICES = ("cuda", "sim")
 HOST = "the host's processors, same run"

@@ -10,7 +10,7 @@ from rich.console import Console
 from bench.rows import Row, report, show
 from bench.xehe.parts import PARTS, conditions
 from bench.xehe.place import DEVICES, Place
-from latticework.devices.device import ARITHMETICS
+from latticework.runtime.devices.device import ARITHMETICS
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)

@@ -13,8 +13,8 @@ import latticework as lw
 from bench.compiling import peak_bytes
 from bench.zoo.compiled import compile_figures
 from bench.zoo.entry import ZooModel
-from latticework.analysis.estimate import estimate
-from latticework.cost import CostModel
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
 
 
 def circuit_stages(

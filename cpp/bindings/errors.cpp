@@ -55,7 +55,7 @@ PyObject* builtin_class(ErrorKind kind) {
 nb::object message_of(const Error& error) {
   const nb::object text = nb::steal(PyUnicode_DecodeFSDefault(error.what()));
   if (!text.is_valid()) throw nb::python_error();
-  return nb::module_::import_("latticework.words.escaping").attr("plain_text")(text);
+  return nb::module_::import_("latticework.errors.escaping").attr("plain_text")(text);
 }
 
 void raise(const Error& error) {

@@ -23,7 +23,7 @@ struct Split {
   bool centred;
 };
 
-/// In which order giant steps are taken, as in packing/loop_nests/giant_order.py.
+/// In which order giant steps are taken, as in values/packing/loop_nests/giant_order.py.
 enum class GiantOrder : std::uint8_t { kOwn, kHorner, kAround };
 
 struct SwitchCounts {

@@ -1,4 +1,4 @@
-// Diagonals of loop nests in separable form (packing/loop_nests/separable.py), and bounds of what they do to intervals.
+// Diagonals of loop nests in separable form (values/packing/loop_nests/separable.py), and bounds of what they do to intervals.
 #pragma once
 
 #include <cstddef>

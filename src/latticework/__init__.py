@@ -4,9 +4,7 @@ A public name is imported when it is first used, so that whoever only makes keys
 `bfv` or `ckks` alone, never loads the compiler.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from latticework import errors
@@ -20,9 +18,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from latticework import ckks as ckks
     from latticework import torch as torch
     from latticework.compiler.compile import compile
-    from latticework.devices.device import Device, devices
-    from latticework.devices.frames import frame
-    from latticework.devices.profiles import profile
+    from latticework.compiler.options.techniques import Techniques
     from latticework.frontend import (
         Circuit,
         Program,
@@ -51,46 +47,58 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
         tanh,
         vector,
     )
-    from latticework.frontend.annotations import Array, Number
-    from latticework.frontend.circuit import circuit
-    from latticework.frontend.comparing import argmax, greater, sign, where
-    from latticework.frontend.functions import abs, approximate, divide, log, reciprocal, rsqrt, softmax, sqrt
-    from latticework.frontend.program import program
-    from latticework.importers.onnx_door import from_onnx
-    from latticework.importers.sklearn_door import from_sklearn, load_skops
-    from latticework.importers.torch_door.door import from_torch
-    from latticework.interop.heir import from_heir
+    from latticework.frontend.circuits.circuit import circuit
+    from latticework.frontend.functions.comparing import argmax, greater, sign, where
+    from latticework.frontend.functions.functions import abs, approximate, divide, log, reciprocal, rsqrt, softmax, sqrt
+    from latticework.frontend.heir import from_heir
+    from latticework.frontend.programs.program import program
+    from latticework.frontend.recording.annotations import Array, Number
     from latticework.model import Model, load
-    from latticework.runtime import Checkpoint, Client, Encrypted, Keys, OwnerValue, PublicKeys, Server
-    from latticework.techniques import Techniques
-    from latticework.user.reading import ReadingLimits
+    from latticework.models.onnx import from_onnx
+    from latticework.models.pytorch.door import from_torch
+    from latticework.models.sklearn import from_sklearn, load_skops
+    from latticework.runtime.client.client import Client
+    from latticework.runtime.devices.device import Device, devices
+    from latticework.runtime.devices.frames import frame
+    from latticework.runtime.devices.profiles import profile
+    from latticework.runtime.exchange.encrypted import Encrypted
+    from latticework.runtime.exchange.owner import OwnerValue
+    from latticework.runtime.keys.keys import Keys, PublicKeys
+    from latticework.runtime.server.checkpoint import Checkpoint
+    from latticework.runtime.server.server import Server
+    from latticework.values.inputs.reading import ReadingLimits
 
 __version__ = "0.1.0"
 
 _PACKAGES = ("bfv", "ckks", "torch")
 _HOMES = {
     "compiler.compile": ("compile",),
-    "devices.device": ("Device", "devices"),
-    "devices.frames": ("frame",),
-    "devices.profiles": ("profile",),
+    "runtime.client.client": ("Client",),
+    "runtime.devices.device": ("Device", "devices"),
+    "runtime.devices.frames": ("frame",),
+    "runtime.devices.profiles": ("profile",),
     "frontend": (
         "Circuit", "Index", "Program", "Secret", "avg_pool2d", "bits", "conv1d", "conv2d", "conv_transpose2d",
         "exp", "for_loop", "gelu", "isin", "matrix", "maximum", "minimum", "polynomial", "public", "relu", "scalar",
         "scan", "select", "sigmoid", "square", "sum_pool2d", "table", "tanh", "vector",
     ),
-    "frontend.annotations": ("Array", "Number"),
-    "frontend.circuit": ("circuit",),
-    "frontend.comparing": ("argmax", "greater", "sign", "where"),
-    "frontend.functions": ("abs", "approximate", "divide", "log", "reciprocal", "rsqrt", "softmax", "sqrt"),
-    "frontend.program": ("program",),
-    "importers.onnx_door": ("from_onnx",),
-    "importers.sklearn_door": ("from_sklearn", "load_skops"),
-    "importers.torch_door.door": ("from_torch",),
-    "interop.heir": ("from_heir",),
+    "frontend.recording.annotations": ("Array", "Number"),
+    "frontend.circuits.circuit": ("circuit",),
+    "frontend.functions.comparing": ("argmax", "greater", "sign", "where"),
+    "frontend.functions.functions": ("abs", "approximate", "divide", "log", "reciprocal", "rsqrt", "softmax", "sqrt"),
+    "frontend.programs.program": ("program",),
+    "models.onnx": ("from_onnx",),
+    "models.sklearn": ("from_sklearn", "load_skops"),
+    "models.pytorch.door": ("from_torch",),
+    "frontend.heir": ("from_heir",),
     "model": ("Model", "load"),
-    "runtime": ("Checkpoint", "Client", "Encrypted", "Keys", "OwnerValue", "PublicKeys", "Server"),
-    "techniques": ("Techniques",),
-    "user.reading": ("ReadingLimits",),
+    "runtime.exchange.encrypted": ("Encrypted",),
+    "runtime.exchange.owner": ("OwnerValue",),
+    "runtime.keys.keys": ("Keys", "PublicKeys"),
+    "runtime.server.checkpoint": ("Checkpoint",),
+    "runtime.server.server": ("Server",),
+    "compiler.options.techniques": ("Techniques",),
+    "values.inputs.reading": ("ReadingLimits",),
 }  # fmt: skip
 _OTHER_NAMES = {"inverse": "reciprocal", "inverse_sqrt": "rsqrt", "less": "greater"}  # that people look for
 _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
@@ -172,7 +180,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "_core":
-        return _load_extension()
+        return import_module(f"{__name__}.values.extension")._core
     if name in _PACKAGES:
         return import_module(f"{__name__}.{name}")
     if name not in _HOME:
@@ -183,24 +191,5 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-def _load_extension() -> ModuleType:
-    """The C++ extension; where it cannot be loaded or rebuilt, an ImportError that says what to do."""
-    try:
-        return import_module(f"{__name__}._core")
-    except ImportError as error:
-        raise import_module(f"{__name__}.words.extension").explain(error) from error
-
-
 def __dir__() -> list[str]:
     return sorted({*__all__, *_PACKAGES, "__version__"})  # what users need, also in an editor's list
-
-
-class _Package(ModuleType):
-    """`circuit` is a submodule too: importing it does not put it in the place of the function."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name not in _HOME or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -104,7 +104,7 @@ class maps:
 
 class lanes:
     class ScalarCircuit:
-        """A circuit whose operands come before their uses. Codes are those of circuit/graph.py.
+        """A circuit whose operands come before their uses. Codes are those of compiler/lanes/graph.py.
 
         left, right  nodes, or of constant operations the number of the constant;  group  of an input, else -1
         packing      of every group: 0 free, 1 grouped, 2 replicated;  fixed  lanes of its inputs, or none
@@ -260,7 +260,7 @@ class lanes:
         def most_quotiented(self) -> int: ...
 
     class VectorInstruction:
-        """One instruction of vector code; codes are those of circuit/scalar_code.py.
+        """One instruction of vector code; codes are those of compiler/lanes/scalar_code.py.
 
         left, right  registers; of an input its group, and which vector of that
         steps        of a rotation to the left

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.analysis.simulate import simulate
 from latticework.errors import ShapeError
+from latticework.errors.escaping import html_text, plain_text
 from latticework.ir import Module, Value, interpret
-from latticework.packing.arrays import as_value
-from latticework.plan.schema import Plan, SourceLocation
-from latticework.runtime import Client, Server
-from latticework.words.escaping import html_text, plain_text
+from latticework.plan.analysis.simulate import simulate
+from latticework.plan.schema.schema import Plan, SourceLocation
+from latticework.runtime.client.client import Client
+from latticework.runtime.server.server import Server
+from latticework.values.packing.arrays import as_value
 
 FLOOR = 2.0**-40  # relative: float64 arithmetic of the two sides may differ by this
 

@@ -11,30 +11,32 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from latticework.analysis.estimate import estimate
-from latticework.analysis.output_lanes import output_lanes
-from latticework.analysis.simulate import simulate
-from latticework.cost import CostModel, Costs, client_costs
 from latticework.debug import DebugReport, debug_run
-from latticework.devices.device import Places
 from latticework.errors import DtypeError, RangeError, TraceError
+from latticework.errors.shown import describe
 from latticework.ir import Module, Value, interpret
-from latticework.plan.arguments import OutputLanes, rebuild_result, scatter
-from latticework.plan.schema import ClientSpec, IndexInput, Plan, Scores, SecretInput
-from latticework.plan.serialise import read_plan, write_plan
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.analysis.output_lanes import output_lanes
+from latticework.plan.analysis.simulate import simulate
+from latticework.plan.cost import CostModel, Costs, client_costs
+from latticework.plan.files.serialise import read_plan, write_plan
+from latticework.plan.schema.arguments import OutputLanes, rebuild_result, scatter
+from latticework.plan.schema.schema import ClientSpec, IndexInput, Plan, Scores, SecretInput
 from latticework.report import AccuracyReport, Report, build_report
 from latticework.report.as_text import section_text
 from latticework.report.sections.circuit import circuit_sections
-from latticework.runtime import Client, Keys, PublicKeys, Server
-from latticework.runtime.arguments import gather_inputs, inputs_by_name
-from latticework.runtime.batches import Extent, extent_of, in_runs, of_run, put_together
+from latticework.runtime.client.arguments import gather_inputs, inputs_by_name
+from latticework.runtime.client.client import Client
+from latticework.runtime.client.finished import finished_arrays
+from latticework.runtime.client.input_check import Inputs
+from latticework.runtime.client.prepared import prepared_inputs
+from latticework.runtime.devices.device import Places
 from latticework.runtime.events import OnEvent
-from latticework.runtime.finished import finished_arrays
-from latticework.runtime.input_check import Inputs
-from latticework.runtime.prepared import prepared_inputs
+from latticework.runtime.exchange.batches import Extent, extent_of, in_runs, of_run, put_together
+from latticework.runtime.keys.keys import Keys, PublicKeys
 from latticework.runtime.program_names import own_names, program_names_first
-from latticework.user.numbers import real_array
-from latticework.words.shown import describe
+from latticework.runtime.server.server import Server
+from latticework.values.inputs.numbers import real_array
 
 
 class Assessable(Protocol):

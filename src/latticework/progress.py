@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from latticework.errors import UserError
-from latticework.runtime import Event
+from latticework.runtime.events import Event
 
 if TYPE_CHECKING:  # who makes keys or runs plans has no passes, and need not load what they work on
     from latticework.ir import PassEvent

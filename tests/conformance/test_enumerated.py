@@ -15,9 +15,9 @@ from enumerated_calls import OF_MEMORY, arguments, equal, finished, fitting, fun
 import latticework as lw
 from latticework.errors import UserError
 from latticework.frontend import trace, trace_circuit
-from latticework.frontend.circuit_values import Number
-from latticework.frontend.faults import Faults
-from latticework.frontend.tracing import Traced
+from latticework.frontend.recording.circuit_values import Number
+from latticework.frontend.recording.faults import Faults
+from latticework.frontend.recording.tracing import Traced
 from latticework.ir import interpret
 
 REALS = (

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from latticework.dialects.tensor import TensorType
 from latticework.errors import RangeError
 from latticework.ir import INDEX, Builder, Module
+from latticework.ir.dialects.tensor import TensorType
 from latticework.ir.interpret import interpret
 from latticework.ir.verify import verify
-from latticework.layout.forms import seeds
-from latticework.layout.whole_rows import part_of, stacked
-from latticework.ops import INDEXED_OPS
+from latticework.tensor.layout.forms import seeds
+from latticework.tensor.layout.whole_rows import part_of, stacked
+from latticework.tensor.ops import INDEXED_OPS
 
 SLOTS = 64
 

@@ -8,16 +8,16 @@ import itertools
 import numpy as np
 import pytest
 
-from latticework.dialects import loop  # noqa: F401  (registers loop.yield)
-from latticework.dialects.tensor import TensorType
+from latticework.compiler.layout_choice import Counted, find_layouts, slots_needed
 from latticework.ir import Builder, Module, interpret, verify
-from latticework.layout import Placement, Room, assign_layouts
-from latticework.layout.conversions import direct
-from latticework.layout.forms import seeds
-from latticework.layout_cost import Counted, find_layouts, slots_needed
-from latticework.ops import ALL_OPS
-from latticework.ops.choices import choices
-from latticework.ops.lower import lower_to_vectors
+from latticework.ir.dialects import loop  # noqa: F401  (registers loop.yield)
+from latticework.ir.dialects.tensor import TensorType
+from latticework.tensor.layout import Placement, Room, assign_layouts
+from latticework.tensor.layout.conversions import direct
+from latticework.tensor.layout.forms import seeds
+from latticework.tensor.ops import ALL_OPS
+from latticework.tensor.ops.choices import choices
+from latticework.tensor.ops.lower import lower_to_vectors
 
 LOWERED = [op for op in ALL_OPS if op.lower is not None and op.name != "convert_layout"]
 

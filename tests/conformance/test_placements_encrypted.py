@@ -7,17 +7,18 @@ import numpy as np
 import pytest
 from test_lowering import LOWERED, Fixed, lying_anyhow, masks, module_of
 
+from latticework.compiler.layout_choice import slots_needed
+from latticework.compiler.levels import program_depth
 from latticework.compiler.pipeline import VECTOR_PASSES, to_levels, to_plan, to_primitives
 from latticework.compiler.stages import TracedProgram, Vectors
 from latticework.ir import run_passes
-from latticework.layout import Room, assign_layouts
-from latticework.layout_cost import slots_needed
-from latticework.levels import program_depth
-from latticework.ops.choices import choices
-from latticework.ops.lower import lower_to_vectors
-from latticework.params import Need, build_chain
-from latticework.plan.placing import Placing
-from latticework.runtime import Client, Server
+from latticework.plan.parameters import Need, build_chain
+from latticework.plan.schema.placing import Placing
+from latticework.runtime.client.client import Client
+from latticework.runtime.server.server import Server
+from latticework.tensor.layout import Room, assign_layouts
+from latticework.tensor.ops.choices import choices
+from latticework.tensor.ops.lower import lower_to_vectors
 
 RING_DEGREE, SCALE_BITS, HEADROOM_BITS = 2048, 40, 16
 CASES = 50

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.dialects.tensor import TensorType
 from latticework.frontend import trace
 from latticework.ir.builder import Builder
+from latticework.ir.dialects.tensor import TensorType
 from latticework.ir.module import Module
-from latticework.ops import ALL_OPS
-from latticework.ops.row_rules import Rows, public_array
+from latticework.tensor.ops import ALL_OPS
+from latticework.tensor.ops.row_rules import Rows, public_array
 
 WITH_RULES = [op for op in ALL_OPS if op.row_rule is not None]
 CASES, SLOTS = 60, 64

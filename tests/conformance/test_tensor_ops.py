@@ -5,15 +5,15 @@ import inspect
 import numpy as np
 import pytest
 
-from latticework.dialects import loop
-from latticework.dialects.tensor import TensorType
+from latticework.compiler.passes import dce
 from latticework.frontend import Secret, program, trace
 from latticework.ir.builder import Builder
+from latticework.ir.dialects import loop
+from latticework.ir.dialects.tensor import TensorType
 from latticework.ir.interpret import interpret
 from latticework.ir.module import Module
 from latticework.ir.verify import verify
-from latticework.ops import ALL_OPS
-from latticework.passes import dce
+from latticework.tensor.ops import ALL_OPS
 
 CASES = 40
 SLOTS = 64

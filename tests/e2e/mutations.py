@@ -22,8 +22,8 @@ import numpy as np
 import latticework as lw
 from latticework import _core
 from latticework.errors import UserError
-from latticework.plan.serialise import CLIENT_FILE, PLAN_FILE
-from latticework.runtime.encrypted import load_encrypted
+from latticework.plan.files.serialise import CLIENT_FILE, PLAN_FILE
+from latticework.runtime.exchange.encrypted import load_encrypted
 
 EXTRA_MEMORY_BYTES = 1 << 30
 SECONDS_PER_FILE = 1.0

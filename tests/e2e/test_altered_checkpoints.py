@@ -10,8 +10,8 @@ from altered_headers import ODD, header_of, rebuilt, replaced
 import latticework as lw
 from latticework import _core
 from latticework.errors import FormatError, ParameterMismatchError, UserError
-from latticework.plan.serialise import plan_key
-from latticework.runtime.loop_state import state_registers
+from latticework.plan.files.serialise import plan_key
+from latticework.runtime.server.loop_state import state_registers
 
 TURNS = 5
 

@@ -21,7 +21,7 @@ from latticework.errors import (
     TraceError,
     UserError,
 )
-from latticework.runtime import server as runtime_server
+from latticework.runtime.server import server as runtime_server
 
 X = uniform(4)
 

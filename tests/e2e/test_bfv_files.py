@@ -11,9 +11,10 @@ import latticework as lw
 from latticework import _core
 from latticework.errors import DecryptionError, DtypeError, ParameterMismatchError, RangeError, ShapeError
 from latticework.model import Model
-from latticework.params.fingerprint import fingerprint
-from latticework.plan.serialise import read_client, write_client
-from latticework.runtime import Client, Server
+from latticework.plan.files.serialise import read_client, write_client
+from latticework.plan.parameters.fingerprint import fingerprint
+from latticework.runtime.client.client import Client
+from latticework.runtime.server.server import Server
 
 
 @lw.circuit

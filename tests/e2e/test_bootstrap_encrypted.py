@@ -5,9 +5,9 @@ import functools
 import numpy as np
 import pytest
 
-from latticework.codegen.bootstraps import precision, predict_precision
 from latticework.commands.benchmarks import suites
-from latticework.params import bootstrap_chain
+from latticework.compiler.codegen.bootstraps import precision, predict_precision
+from latticework.plan.parameters import bootstrap_chain
 
 suites()  # puts the source tree on the path
 from bench.boot import EncryptedBootstrap, kinds  # noqa: E402

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.analysis.estimate import estimate
-from latticework.cost import CostModel
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
 
 SMALL = {"bootstrap_set": "T12", "insecure": True, "precision_bits": 10}
 RNG = np.random.default_rng(11)

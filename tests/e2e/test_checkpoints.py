@@ -16,8 +16,8 @@ import latticework as lw
 from latticework import _core
 from latticework.cli import app
 from latticework.errors import FormatError, ParameterMismatchError, UserError
-from latticework.plan.serialise import plan_id
-from latticework.runtime import Server
+from latticework.plan.files.serialise import plan_id
+from latticework.runtime.server.server import Server
 
 RATE = np.array([0.5, 0.25, 1.5, 1.0])
 W, X = np.array([0.5, -0.25, 0.125, 0.75]), np.array([0.1, 0.2, -0.3, 0.4])

@@ -11,7 +11,7 @@ from e2e_cases import INSECURE_SMALL
 import latticework as lw
 from latticework.commands import encrypt
 from latticework.errors import PrecisionError, RangeError, SecretKeyError, ShapeError, UserError
-from latticework.plan.serialise import interface_id, read_client, write_client
+from latticework.plan.files.serialise import interface_id, read_client, write_client
 
 HERE = Path(__file__).name
 SMALL = {"ring_degree": 1024, "insecure": True}

@@ -9,11 +9,11 @@ from e2e_cases import uniform
 from typer.testing import CliRunner
 
 import latticework as lw
-from latticework.analysis.simulate import simulate
 from latticework.cli import app
 from latticework.compiler.feeding import largest_changes
+from latticework.compiler.levels import decide_levels
+from latticework.compiler.levels.refresh_ends import refresh_ends
 from latticework.compiler.pipeline import to_tensors
-from latticework.dialects.vec import VecType
 from latticework.errors import (
     FormatError,
     LevelError,
@@ -24,13 +24,13 @@ from latticework.errors import (
     UserError,
 )
 from latticework.ir import Builder, Module
+from latticework.ir.dialects.vec import VecType
 from latticework.ir.verify import verify
-from latticework.levels import decide_levels
-from latticework.levels.refresh_ends import refresh_ends
-from latticework.plan.check import check_client
-from latticework.plan.feeding import Feeding
-from latticework.runtime.owner import OwnerValue
-from latticework.runtime.rounds import after_rounds
+from latticework.plan.analysis.simulate import simulate
+from latticework.plan.files.check import check_client
+from latticework.plan.schema.feeding import Feeding
+from latticework.runtime.client.rounds import after_rounds
+from latticework.runtime.exchange.owner import OwnerValue
 
 SMALL = {"ring_degree": 4096, "insecure": True, "precision_bits": 8}
 W, X = uniform((4,)), uniform((3, 4))

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import latticework as lw
 from latticework.cli import app
 from latticework.errors import FormatError, ParameterMismatchError, RangeError, ShapeError, UserError
-from latticework.runtime import members as runtime_members
+from latticework.runtime.server import members as runtime_members
 
 
 @lw.program

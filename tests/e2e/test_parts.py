@@ -21,7 +21,7 @@ from latticework.errors import (
     ShapeError,
     TraceError,
 )
-from latticework.plan.schema import IndexInput
+from latticework.plan.schema.schema import IndexInput
 from latticework.report import explain_file
 
 

@@ -8,8 +8,8 @@ import pytest
 from e2e_cases import INSECURE_SMALL, uniform
 
 import latticework as lw
-from latticework.devices import device
 from latticework.errors import BudgetError, UserError
+from latticework.runtime.devices import device
 
 MATRICES = np.random.default_rng(4).uniform(-0.3, 0.3, (2, 32, 32))
 

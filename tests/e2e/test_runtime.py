@@ -21,9 +21,9 @@ from e2e_cases import INSECURE_SMALL, Deployed, uniform
 import latticework as lw
 from latticework import _core
 from latticework.errors import BudgetError, FormatError, RangeError, SecretKeyError, ShapeError, UserError
-from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
-from latticework.runtime.key_reading import KeyWaits
-from latticework.runtime.keys import PublicKeys
+from latticework.plan.files.serialise import read_client, read_plan, write_client, write_plan
+from latticework.runtime.keys.keys import PublicKeys
+from latticework.runtime.server.key_reading import KeyWaits
 
 HIDDEN, OUT = uniform((8, 6), 2), uniform((6, 3), 3)
 

@@ -13,37 +13,27 @@ from pathlib import Path
 
 import numpy as np
 
-from latticework.codegen.emit import emit_code
-from latticework.dialects import bfv, bootstrap, ckks, key, loop, rlwe, scalar, tensor, vec  # noqa: F401  (defines ops)
-from latticework.dialects.rlwe import CipherType, Level
-from latticework.dialects.tensor import TensorType
-from latticework.expand import MapWays, choose_ways, expanding
-from latticework.instructions.kinds import level_text
-from latticework.instructions.walk import Domain, Walk
-from latticework.ir import Block, Module, Op, Pass, Value, parse_module, print_module, run_passes, verify
-from latticework.keys import plan_keys
-from latticework.layout import assign_layouts
-from latticework.layout_cost import CodeCost, Counted, find_layouts
-from latticework.levels import LevelPlan, constants, decide_levels, decide_levels_bfv, unroll, write_levels
-from latticework.levels.loops.flatten import flattening
-from latticework.levels.loops.halo import HALO
-from latticework.levels.loops.pack_carried import packing
-from latticework.levels.loops.peel import peeling
-from latticework.levels.loops.periods import carried_periods
-from latticework.levels.loops.plan import plan_loops
-from latticework.levels.loops.target_level import tuning
-from latticework.levels.loops.type_match import matching
-from latticework.levels.loops.unroll_groups import unrolling
-from latticework.levels.loops.writing import ValueFacts
-from latticework.levels.place_bootstrap import placing
-from latticework.levels.reasons import state_reasons
-from latticework.levels.refresh_ends import refresh_ends
-from latticework.levels.text import print_levels
-from latticework.ops import ALL_OPS
-from latticework.params import bootstrap_chain, build_chain
-from latticework.params.bfv_chain import chain_for_depth, plain_prime
-from latticework.params.select import Need
-from latticework.passes import (
+from latticework.compiler.codegen.emit import emit_code
+from latticework.compiler.expand import MapWays, choose_ways, expanding
+from latticework.compiler.keys import plan_keys
+from latticework.compiler.layout_choice import CodeCost, Counted, find_layouts
+from latticework.compiler.levels import LevelPlan, constants, decide_levels, decide_levels_bfv, unroll, write_levels
+from latticework.compiler.levels.loops.flatten import flattening
+from latticework.compiler.levels.loops.halo import HALO
+from latticework.compiler.levels.loops.pack_carried import packing
+from latticework.compiler.levels.loops.peel import peeling
+from latticework.compiler.levels.loops.periods import carried_periods
+from latticework.compiler.levels.loops.plan import plan_loops
+from latticework.compiler.levels.loops.target_level import tuning
+from latticework.compiler.levels.loops.type_match import matching
+from latticework.compiler.levels.loops.unroll_groups import unrolling
+from latticework.compiler.levels.loops.writing import ValueFacts
+from latticework.compiler.levels.place_bootstrap import placing
+from latticework.compiler.levels.reasons import state_reasons
+from latticework.compiler.levels.refresh_ends import refresh_ends
+from latticework.compiler.levels.text import print_levels
+from latticework.compiler.options.techniques import UNPACKED, Techniques
+from latticework.compiler.passes import (
     cse,
     dce,
     factor_sums,
@@ -58,10 +48,30 @@ from latticework.passes import (
     share_inputs,
     share_outputs,
 )
-from latticework.plan.uses import passes_of
-from latticework.plan.windows import rows_of_limb
-from latticework.techniques import UNPACKED, Techniques
-from latticework.words.shown import count_noun
+from latticework.errors.shown import count_noun
+from latticework.ir import Block, Module, Op, Pass, Value, parse_module, print_module, run_passes, verify
+from latticework.ir.dialects import (  # noqa: F401  (defines ops)
+    bfv,
+    bootstrap,
+    ckks,
+    key,
+    loop,
+    rlwe,
+    scalar,
+    tensor,
+    vec,
+)
+from latticework.ir.dialects.rlwe import CipherType, Level
+from latticework.ir.dialects.tensor import TensorType
+from latticework.plan.instructions.kinds import level_text
+from latticework.plan.instructions.walk import Domain, Walk
+from latticework.plan.key_schedule.uses import passes_of
+from latticework.plan.key_schedule.windows import rows_of_limb
+from latticework.plan.parameters import bootstrap_chain, build_chain
+from latticework.plan.parameters.bfv_chain import chain_for_depth, plain_prime
+from latticework.plan.parameters.select import Need
+from latticework.tensor.layout import assign_layouts
+from latticework.tensor.ops import ALL_OPS
 
 HERE = Path(__file__).parent
 ARROW = "\n// =>\n"

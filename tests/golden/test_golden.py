@@ -3,7 +3,7 @@
 import golden
 import pytest
 
-from latticework.expand import expanding
+from latticework.compiler.expand import expanding
 from latticework.ir import verify
 
 CASES = [pytest.param(name, case, id=f"{name}: {case.title}") for name in golden.STEPS for case in golden.read(name)]

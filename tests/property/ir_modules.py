@@ -5,11 +5,11 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from latticework.dialects import loop, vec
-from latticework.dialects.rlwe import CipherType, Level
-from latticework.dialects.tensor import TensorType
 from latticework.ir import INDEX, Block, Builder, Loc, Module, Origin, Region, define
-from latticework.packing.constants import IntervalPolynomial
+from latticework.ir.dialects import loop, vec
+from latticework.ir.dialects.rlwe import CipherType, Level
+from latticework.ir.dialects.tensor import TensorType
+from latticework.values.packing.constants import IntervalPolynomial
 
 SLOTS = 4
 REAL = vec.VecType(1, SLOTS, "real", True)

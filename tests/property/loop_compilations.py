@@ -11,19 +11,19 @@ import numpy as np
 from adversaries import adversaries
 from bootstrapped_programs import LIMIT, ROWS, RandomProgram
 
-from latticework.analysis.simulate import simulate
 from latticework.compiler.bootstrapping import BootstrapSearch
+from latticework.compiler.levels import decide_levels, keep_whole_origins, write_levels
+from latticework.compiler.levels.loops.plan import plan_loops
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_polynomials, to_tensors
-from latticework.cost import CostModel
-from latticework.dialects.rlwe import CipherType
 from latticework.errors import RangeError
-from latticework.frontend.samples import samples_of
+from latticework.frontend.calibration.samples import samples_of
 from latticework.ir import Value, interpret
-from latticework.levels import decide_levels, keep_whole_origins, write_levels
-from latticework.levels.loops.plan import plan_loops
+from latticework.ir.dialects.rlwe import CipherType
 from latticework.model import Model, Reference
-from latticework.runtime.coding import MAGNITUDE_MARGIN
+from latticework.plan.analysis.simulate import simulate
+from latticework.plan.cost import CostModel
+from latticework.runtime.client.coding import MAGNITUDE_MARGIN
 
 BITS = 5
 LEAST = 1e-3  # that a result is at its largest

@@ -11,10 +11,10 @@ sys.path.append(str(Path(__file__).parents[1] / "unit"))
 from bfv_plans import draw, encrypted, meaning, plan_of
 from vec_cases import SLOTS, Vectors
 
-from latticework.analysis.noise import output_budgets
-from latticework.analysis.simulate import simulate
-from latticework.levels.depth import public_value
-from latticework.plan.serialise import read_plan, write_plan
+from latticework.compiler.levels.depth import public_value
+from latticework.plan.analysis.noise import output_budgets
+from latticework.plan.analysis.simulate import simulate
+from latticework.plan.files.serialise import read_plan, write_plan
 
 NUMBER = st.integers(-(2**20), 2**20)
 STEP = st.one_of(

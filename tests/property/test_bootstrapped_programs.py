@@ -13,10 +13,11 @@ from bootstrapped_programs import RandomProgram, programs
 from hypothesis import HealthCheck, assume, given, seed, settings
 from loop_compilations import Compilation
 
+from latticework.compiler.levels.loops.plan import MODES, OURS
 from latticework.errors import LevelError, PrecisionError, UserError
-from latticework.levels.loops.plan import MODES, OURS
-from latticework.runtime import Encrypted, Server
 from latticework.runtime.events import Event
+from latticework.runtime.exchange.encrypted import Encrypted
+from latticework.runtime.server.server import Server
 
 PARTS, OF_A_PART = 10, 100
 USUAL = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None}

@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from latticework.cost import CostModel
-from latticework.dialects import loop  # noqa: F401  (defines loop.yield)
-from latticework.dialects.vec import VecType
+from latticework.compiler.layout_choice import Counted, Seconds
+from latticework.compiler.layout_choice.prices import LoweringPrices
 from latticework.ir import Builder, Module, interpret, verify
-from latticework.layout import Layout
-from latticework.layout.conversions import CONVERSIONS, direct, named
-from latticework.layout_cost import Counted, Seconds
-from latticework.layout_cost.prices import LoweringPrices
-from latticework.packing.pack import GAP, REPEAT, PackDim
+from latticework.ir.dialects import loop  # noqa: F401  (defines loop.yield)
+from latticework.ir.dialects.vec import VecType
+from latticework.plan.cost import CostModel
+from latticework.tensor.layout import Layout
+from latticework.tensor.layout.conversions import CONVERSIONS, direct, named
+from latticework.values.packing.pack import GAP, REPEAT, PackDim
 
 parse = Layout.parse
 COSTS = {"rotom": lambda: Counted(), "seconds": lambda: Seconds(CostModel.load(), 1 << 14, 6)}

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_modules import modules
 
+from latticework.compiler.passes import cse, dce
 from latticework.ir import interpret, print_module, verify
-from latticework.passes import cse, dce
 
 X = np.array([0.5, -1.0, 0.0, 2.0])
 Y = np.array([1.0, -0.0, 3.0, -0.5])

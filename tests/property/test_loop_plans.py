@@ -11,8 +11,8 @@ sys.path.append(str(Path(__file__).parents[1] / "unit"))
 from loop_cases import check_plan, planned
 from vec_cases import Vectors
 
+from latticework.compiler.levels.loops.plan import MODES, OURS
 from latticework.errors import LevelError
-from latticework.levels.loops.plan import MODES, OURS
 
 RESIDUAL = 6
 

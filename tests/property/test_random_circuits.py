@@ -8,13 +8,13 @@ from random_circuits import random_circuits
 
 import latticework as lw
 from latticework import _core
-from latticework.circuit.emit import emit_vectors
-from latticework.circuit.graph import evaluate, graph_of
-from latticework.circuit.rewrite import improve
-from latticework.circuit.scalar_code import scalar_code
+from latticework.compiler.lanes.emit import emit_vectors
+from latticework.compiler.lanes.graph import evaluate, graph_of
+from latticework.compiler.lanes.rewrite import improve
+from latticework.compiler.lanes.scalar_code import scalar_code
 from latticework.frontend import trace_circuit
 from latticework.ir import interpret, verify
-from latticework.plan.arguments import gather, scatter
+from latticework.plan.schema.arguments import gather, scatter
 
 WIDTH = 64
 MODULUS = (1 << 20) + 7  # any: it keeps numbers small enough for float64 slots

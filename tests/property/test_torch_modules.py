@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import latticework as lw
-from latticework.analysis.simulate import simulate
+from latticework.plan.analysis.simulate import simulate
 
 torch = pytest.importorskip("torch")
 

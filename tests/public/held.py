@@ -4,26 +4,23 @@ functions that the documentation names inside the package.
 The names here are those of the lists: they stay where a class moves, or gets another name inside the package.
 """
 
-from latticework.analysis.noise import noise_of_outputs
-from latticework.codegen.bootstraps import Precision, bits_of, predict_precision
-from latticework.cost.client import ClientCosts, Costs
-from latticework.devices.operations import during
-from latticework.frontend.annotations import Parameter
-from latticework.frontend.circuit_inputs import Input
-from latticework.importers.program import ImportedProgram
-from latticework.importers.sklearn_door.method_program import SklearnProgram
-from latticework.importers.torch_door.files import load_exported
-from latticework.importers.trees.circuits import TreeCircuit
-from latticework.importers.trees.program import TreeProgram
-from latticework.interop.heir.program import HeirProgram, PackedCode
+from latticework.compiler.codegen.bootstraps import Precision, bits_of, predict_precision
+from latticework.frontend.circuits.circuit_inputs import Input
+from latticework.frontend.heir.program import HeirProgram, PackedCode
+from latticework.frontend.recording.annotations import Parameter
 from latticework.ir import Loc, Module, PassEvent
-from latticework.owner.step import Bounded, UnfitValueError
-from latticework.packing.keys import KeySpec
-from latticework.packing.pack import PackMap
-from latticework.params import ModulusChain
-from latticework.params.chain import BootstrapCircuit, Track
-from latticework.plan.arguments import Link, OutputLanes
-from latticework.plan.schema import ClientSpec, Plan, Scores, SourceLocation
+from latticework.models.program import ImportedProgram
+from latticework.models.pytorch.files import load_exported
+from latticework.models.sklearn.method_program import SklearnProgram
+from latticework.models.trees.circuits import TreeCircuit
+from latticework.models.trees.program import TreeProgram
+from latticework.plan.analysis.noise import noise_of_outputs
+from latticework.plan.client_steps.step import Bounded, UnfitValueError
+from latticework.plan.cost.client import ClientCosts, Costs
+from latticework.plan.parameters import ModulusChain
+from latticework.plan.parameters.chain import BootstrapCircuit, Track
+from latticework.plan.schema.arguments import Link, OutputLanes
+from latticework.plan.schema.schema import ClientSpec, Plan, Scores, SourceLocation
 from latticework.report.accuracy_data import (
     AccuracyColumn,
     AccuracyLine,
@@ -34,13 +31,16 @@ from latticework.report.accuracy_data import (
 )
 from latticework.report.accuracy_report import AccuracyReport
 from latticework.report.report import Report
-from latticework.rlwe.ciphertext import Ciphertext
-from latticework.runtime.batches import Extent
-from latticework.runtime.clipped import ClippedRows
+from latticework.runtime.client.input_check import InputCheck, Inputs
+from latticework.runtime.devices.operations import during
 from latticework.runtime.events import Event
-from latticework.runtime.input_check import InputCheck, Inputs
+from latticework.runtime.exchange.batches import Extent
+from latticework.runtime.exchange.clipped import ClippedRows
+from latticework.runtime.exchange.misfits import Finding
 from latticework.runtime.memory_use import KeyTraffic, MemoryUse
-from latticework.runtime.misfits import Finding
+from latticework.schemes.rlwe.ciphertext import Ciphertext
+from latticework.values.packing.keys import KeySpec
+from latticework.values.packing.pack import PackMap
 
 HELD = {
     "(accuracy report)": AccuracyReport,

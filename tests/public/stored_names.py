@@ -12,7 +12,7 @@ from lists import Entries
 
 import latticework as lw
 from latticework import _core, owner
-from latticework.cost import UNITS
+from latticework.plan.cost import UNITS
 
 TABLE = Path(__file__).parent / "cost_table.json"  # rows of one that `latticework measure` wrote
 _ELSEWHERE = ("measured_elsewhere",)  # notes of a table, of any form

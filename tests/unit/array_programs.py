@@ -10,11 +10,11 @@ from vec_cases import SLOTS, Vectors
 
 from latticework import _core
 from latticework.ir import Module, Value
-from latticework.packing.constants import Access, LinearMap, LoopNest, MapSums, slot_vectors
-from latticework.packing.pack import PackDim, PackMap
-from latticework.params.fingerprint import core_parameters
-from latticework.plan.code import encode_code
-from latticework.plan.schema import Plan
+from latticework.plan.files.code import encode_code
+from latticework.plan.parameters.fingerprint import core_parameters
+from latticework.plan.schema.schema import Plan
+from latticework.values.packing.constants import Access, LinearMap, LoopNest, MapSums, slot_vectors
+from latticework.values.packing.pack import PackDim, PackMap
 
 MAX_COUNT = 6
 MAX_DEPTH = 2

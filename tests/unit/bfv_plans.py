@@ -12,8 +12,9 @@ from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_bfv_plan
 from latticework.compiler.stages import Vectors
 from latticework.ir import Module
-from latticework.plan.schema import Plan
-from latticework.runtime import Client, Server
+from latticework.plan.schema.schema import Plan
+from latticework.runtime.client.client import Client
+from latticework.runtime.server.server import Server
 
 RING_DEGREE = 2048
 

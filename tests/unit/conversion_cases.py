@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import astuple, dataclass
 
-from latticework.dialects import loop  # noqa: F401  (defines loop.yield)
-from latticework.dialects.vec import VecType
 from latticework.ir import Builder, Module, verify
-from latticework.packing.loop_nests.baby_giant import choose, places
+from latticework.ir.dialects import loop  # noqa: F401  (defines loop.yield)
+from latticework.ir.dialects.vec import VecType
+from latticework.values.packing.loop_nests.baby_giant import choose, places
 
 
 @dataclass(frozen=True)

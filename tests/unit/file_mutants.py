@@ -28,7 +28,7 @@ from vec_cases import SLOTS, Vectors
 
 from latticework import _core
 from latticework.errors import UserError
-from latticework.owner import (
+from latticework.plan.client_steps import (
     Affine,
     Branches,
     ByName,
@@ -49,11 +49,11 @@ from latticework.owner import (
     Softmax,
     TableRows,
 )
-from latticework.packing.constants import slot_vectors
-from latticework.params.fingerprint import core_parameters
-from latticework.plan.code import encode_code
-from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
-from latticework.runtime import Client
+from latticework.plan.files.code import encode_code
+from latticework.plan.files.serialise import read_client, read_plan, write_client, write_plan
+from latticework.plan.parameters.fingerprint import core_parameters
+from latticework.runtime.client.client import Client
+from latticework.values.packing.constants import slot_vectors
 
 SPARE_BYTES = 8 << 20  # of address space, beyond what the unaltered object needed
 SECONDS_PER_FILE = 3.0  # of a machine that may be busy

@@ -7,11 +7,11 @@ import numpy as np
 import schedule_cases
 from vec_cases import SLOTS, Vectors, line, plan_of, small_chain
 
-from latticework.circuit.record import record_lanes, scalar_counts
-from latticework.plan.arguments import Argument, Branch, Link, Result
-from latticework.plan.circuits import CircuitWay
-from latticework.plan.placing import ConversionRecord, Ending, Placing, PlacingStep
-from latticework.plan.schema import Approximation, Scores, SourceLocation, TensorValue
+from latticework.compiler.lanes.record import record_lanes, scalar_counts
+from latticework.plan.schema.arguments import Argument, Branch, Link, Result
+from latticework.plan.schema.circuits import CircuitWay
+from latticework.plan.schema.placing import ConversionRecord, Ending, Placing, PlacingStep
+from latticework.plan.schema.schema import Approximation, Scores, SourceLocation, TensorValue
 
 # Script in two ways, a terminal's colour and title, text turned around, a forged line, markup of rich, no Unicode.
 HOSTILE = '<script>alert(1)</script>" onload="x\x1b[31m\x1b]0;t\x07\u202e\u2066\n\r[red]FORGED[/] & \x00\x9b\u2028'

@@ -3,10 +3,10 @@
 import numpy as np
 
 import latticework as lw
-from latticework.circuit.graph import evaluate
 from latticework.compiler.circuits.pipeline import to_scalars
-from latticework.frontend.integers.arithmetic import Arithmetic
-from latticework.plan.arguments import gather
+from latticework.compiler.lanes.graph import evaluate
+from latticework.frontend.circuits.integers.arithmetic import Arithmetic
+from latticework.plan.schema.arguments import gather
 
 PLAIN_MODULUS = 786433
 

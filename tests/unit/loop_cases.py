@@ -9,12 +9,12 @@ import numpy as np
 
 from bench.halo.synthetic import MEAN, exponents_of, synthetic  # noqa: F401  (what tests plan)
 from bench.placement.published import RESIDUAL
-from latticework.dialects.vec import VecType
+from latticework.compiler.levels import decide_levels
+from latticework.compiler.levels.bootstraps import ciphertexts
+from latticework.compiler.levels.loops.executed import bootstraps_run
+from latticework.compiler.levels.loops.plan import OURS, plan_loops
 from latticework.ir import Module, Op, interpret, verify
-from latticework.levels import decide_levels
-from latticework.levels.bootstraps import ciphertexts
-from latticework.levels.loops.executed import bootstraps_run
-from latticework.levels.loops.plan import OURS, plan_loops
+from latticework.ir.dialects.vec import VecType
 
 
 class Published:

@@ -9,12 +9,12 @@ import torch
 
 import latticework as lw
 from latticework.errors import UserError
-from latticework.frontend.program import trace
-from latticework.importers.converters import Converter, Converters
-from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
-from latticework.importers.program import ImportedProgram
+from latticework.frontend.programs.program import trace
 from latticework.ir.interpret import interpret
 from latticework.ir.location import Loc
+from latticework.models.converters import Converter, Converters
+from latticework.models.graph import GraphInput, ModelGraph, ModelNode, Ref
+from latticework.models.program import ImportedProgram
 
 AT = Loc("model", 1)
 Meaning = Callable[..., Any]

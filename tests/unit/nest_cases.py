@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from vec_cases import SLOTS, Vectors
 
+from latticework.compiler.levels import program_depth
 from latticework.ir import INDEX, interpret, verify
-from latticework.levels import program_depth
 
 
 def random_loops(rng):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations, product
 
-from latticework.levels.placement import OUTPUT, Problem, schedule
+from latticework.compiler.levels.placement import OUTPUT, Problem, schedule
 
 
 def carry_out(problem: Problem, placement) -> float:

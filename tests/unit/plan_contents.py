@@ -1,8 +1,8 @@
 """What plan files say, as plain data, and files of format 1, which held it as it is."""
 
 from latticework import _core
-from latticework.plan.columns import from_columns, to_columns
-from latticework.plan.sharing import shared, unshared
+from latticework.plan.files.columns import from_columns, to_columns
+from latticework.plan.files.sharing import shared, unshared
 
 META, CODE, CONSTANTS, DEBUG = range(4)
 

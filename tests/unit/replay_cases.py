@@ -4,10 +4,10 @@ from typing import Any
 
 import latticework as lw
 from latticework import _core
-from latticework.analysis.kept_constants import all_bytes, encodings
-from latticework.analysis.trips import Trips
-from latticework.cost import CostModel
-from latticework.plan.schema import Plan
+from latticework.plan.analysis.kept_constants import all_bytes, encodings
+from latticework.plan.analysis.trips import Trips
+from latticework.plan.cost import CostModel
+from latticework.plan.schema.schema import Plan
 
 
 class Case:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.accuracy import SHARE
-from latticework.accuracy.degrees import choose_degrees
-from latticework.approx.chebyshev import max_error
-from latticework.approx.minimax import minimax
+from latticework.compiler.accuracy import SHARE
+from latticework.compiler.accuracy.degrees import choose_degrees
 from latticework.errors import PrecisionError, RangeError, ShapeError, UserError
+from latticework.functions.approximation.chebyshev import max_error
+from latticework.functions.approximation.minimax import minimax
 
 RNG = np.random.default_rng(4)
 W1, W2 = RNG.normal(size=(6, 5)), RNG.normal(size=(5, 3))
@@ -284,7 +284,7 @@ def test_degrees_of_a_budget():
 
 
 def test_degrees_that_are_not_settled_on_are_no_claim_that_none_would_do(monkeypatch):
-    monkeypatch.setattr("latticework.accuracy.ATTEMPTS", 0)
+    monkeypatch.setattr("latticework.compiler.accuracy.ATTEMPTS", 0)
     with pytest.raises(
         PrecisionError, match=r"to within 0\.0\d+, and errors grow so fast .* no degrees were settled on"
     ) as caught:

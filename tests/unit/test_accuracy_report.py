@@ -7,7 +7,7 @@ import pytest
 
 import latticework as lw
 from latticework.errors import ApproximationWarning, FormatError, RangeError, ShapeError, TraceError, UserError
-from latticework.runtime import Client
+from latticework.runtime.client.client import Client
 
 SMALL = {"ring_degree": 2048, "insecure": True}
 HALF = 2.0  # of the interval of the fourth power

@@ -8,7 +8,7 @@ import pytest
 from interrupts import interrupted
 
 from latticework.errors import BudgetError
-from latticework.runtime.admission import Admission
+from latticework.runtime.server.admission import Admission
 
 
 def start(work):

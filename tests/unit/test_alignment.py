@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from latticework.errors import ShapeError
-from latticework.layout import Layout
-from latticework.layout.alignment import align, around, meeting, merge, stretch
-from latticework.layout.conversions import direct
-from latticework.layout.forms import seeds
-from latticework.layout.iteration_space import boxes
-from latticework.layout.loops import Loops
-from latticework.layout.sums import free_sums
+from latticework.tensor.layout import Layout
+from latticework.tensor.layout.alignment import align, around, meeting, merge, stretch
+from latticework.tensor.layout.conversions import direct
+from latticework.tensor.layout.forms import seeds
+from latticework.tensor.layout.iteration_space import boxes
+from latticework.tensor.layout.loops import Loops
+from latticework.tensor.layout.sums import free_sums
 
 parse = Layout.parse
 

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from latticework.approx.chebyshev import fit, interpolate, max_error, to_chebyshev
-from latticework.approx.curve import Curve
-from latticework.approx.functions import FUNCTIONS
-from latticework.approx.minimax import minimax
 from latticework.errors import RangeError
+from latticework.functions.approximation.chebyshev import fit, interpolate, max_error, to_chebyshev
+from latticework.functions.approximation.curve import Curve
+from latticework.functions.approximation.functions import FUNCTIONS
+from latticework.functions.approximation.minimax import minimax
 from latticework.functions.formulas import gelu, relu, sigmoid
-from latticework.packing.constants import IntervalPolynomial
+from latticework.values.packing.constants import IntervalPolynomial
 
 
 def by_angles(polynomial, x):

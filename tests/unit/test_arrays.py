@@ -5,18 +5,18 @@ import pytest
 from array_programs import Deployed, draw, encrypted, values
 from vec_cases import SLOTS, Vectors, counted, expanded, managed, plan_of, primitives_of, small_chain
 
-from latticework.analysis.bounds import Magnitude, predict
-from latticework.analysis.estimate import estimate
-from latticework.analysis.simulate import simulate
+from latticework.compiler.levels import program_depth
+from latticework.compiler.levels.reach import reach
 from latticework.compiler.polynomial_noise import polynomial_noise
-from latticework.cost import CostModel
-from latticework.dialects.rlwe import CipherType, Level
 from latticework.errors import ShapeError
 from latticework.ir import Builder, Module, interpret
-from latticework.levels import program_depth
-from latticework.levels.reach import reach
-from latticework.params import bootstrap_chain
-from latticework.plan.code import decode_code, encode_code
+from latticework.ir.dialects.rlwe import CipherType, Level
+from latticework.plan.analysis.bounds import Magnitude, predict
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.analysis.simulate import simulate
+from latticework.plan.cost import CostModel
+from latticework.plan.files.code import decode_code, encode_code
+from latticework.plan.parameters import bootstrap_chain
 
 RNG = np.random.default_rng(5)
 

@@ -7,17 +7,18 @@ import pytest
 from array_programs import draw, values
 from vec_cases import SLOTS, Vectors, line, plan_of, small_chain
 
-from latticework.analysis.estimate import estimate
-from latticework.cost import CostModel
+from latticework.compiler.levels import program_depth
 from latticework.debug import debug_run
 from latticework.errors import FormatError, ShapeError
-from latticework.instructions.kinds import CipherKind
-from latticework.levels import program_depth
-from latticework.plan.schema import TensorValue
-from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
+from latticework.plan.files.serialise import read_client, read_plan, write_client, write_plan
+from latticework.plan.instructions.kinds import CipherKind
+from latticework.plan.schema.schema import TensorValue
 from latticework.report import build_report
-from latticework.runtime import Client, Server
-from latticework.runtime.encrypted import Encrypted
+from latticework.runtime.client.client import Client
+from latticework.runtime.exchange.encrypted import Encrypted
+from latticework.runtime.server.server import Server
 
 RNG = np.random.default_rng(11)
 

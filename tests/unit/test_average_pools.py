@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.importers.inspection import inspect_program
+from latticework.models.inspection import inspect_program
 
 torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")

@@ -7,10 +7,10 @@ import pytest
 
 import latticework as lw
 from latticework.errors import FormatError, LayoutError, LevelError, ShapeError, UserError
-from latticework.packing.pack import PackDim, PackMap
-from latticework.plan.check import check_client, check_references
-from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
+from latticework.plan.files.check import check_client, check_references
+from latticework.plan.files.serialise import read_client, read_plan, write_client, write_plan
 from latticework.report.build import build_client_report
+from latticework.values.packing.pack import PackDim, PackMap
 
 SMALL = {"precision_bits": 10, "ring_degree": 2048, "insecure": True}
 RNG = np.random.default_rng(0)

@@ -6,9 +6,9 @@ import pytest
 import latticework as lw
 from latticework.errors import FormatError, ShapeError
 from latticework.frontend import trace
-from latticework.frontend.batching import batch_of
-from latticework.plan.batch import Batch
-from latticework.plan.serialise import read_client, write_client
+from latticework.frontend.programs.batching import batch_of
+from latticework.plan.files.serialise import read_client, write_client
+from latticework.plan.schema.batch import Batch
 from latticework.report import explain_file
 
 SMALL = {"precision_bits": 10, "ring_degree": 2048, "insecure": True}

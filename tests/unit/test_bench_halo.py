@@ -35,8 +35,8 @@ from bench.halo.stages import LAY_OUT, MEASURE, PLACE, TRACE, WRITE  # noqa: E40
 from bench.halo.suite import Collected, pca_sizes, rows_of  # noqa: E402
 from bench.processes import parts_of  # noqa: E402
 from bench.rows import Row  # noqa: E402
-from latticework.cost import CostModel  # noqa: E402
 from latticework.errors import UserError  # noqa: E402
+from latticework.plan.cost import CostModel  # noqa: E402
 from latticework.runtime.events import Event  # noqa: E402
 
 SMALL = Case("linear", (9,), "T11", 9.0, run_time=True, samples=64)

@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 import latticework as lw
-from latticework.analysis.estimate import estimate
 from latticework.commands.benchmarks import suites
-from latticework.cost import CostModel
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
 from latticework.runtime.events import Event
 
 bench_suites = suites()  # puts the source tree on the path

@@ -3,7 +3,7 @@
 import pytest
 
 from bench.scales import example, moments, program_rows
-from latticework.cost import CostModel
+from latticework.plan.cost import CostModel
 
 
 @pytest.mark.slow

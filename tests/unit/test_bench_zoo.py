@@ -17,8 +17,8 @@ from bench.zoo.entry import ZooModel
 from bench.zoo.measure import stages
 from bench.zoo.packages import ModelPackage, NotFetchedError, fetched, member
 from bench.zoo.suite import app, rows_of, table
-from latticework.analysis.estimate import estimate
-from latticework.cost import CostModel
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
 
 
 @pytest.fixture

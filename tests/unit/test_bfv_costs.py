@@ -6,16 +6,16 @@ from bfv_plans import plan_of
 from vec_cases import SLOTS, Vectors, small_chain
 
 from latticework import _core
-from latticework.analysis.estimate import estimate
-from latticework.cost import CostModel, Shape, bfv_weights, ckks_weights, work
-from latticework.machine.operations import MeasuredChain
-from latticework.machine.operations_bfv import BfvOperations
-from latticework.packing.constants import slot_vectors
-from latticework.params.bfv_chain import chain_for_depth, chain_transforms, extension_primes, plain_prime
-from latticework.params.fingerprint import core_parameters
-from latticework.params.select import Need, build_chain
-from latticework.plan.code import encode_code
-from latticework.runtime.coding import coding_of
+from latticework.commands.machine.operations import MeasuredChain
+from latticework.commands.machine.operations_bfv import BfvOperations
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel, Shape, bfv_weights, ckks_weights, work
+from latticework.plan.files.code import encode_code
+from latticework.plan.parameters.bfv_chain import chain_for_depth, chain_transforms, extension_primes, plain_prime
+from latticework.plan.parameters.fingerprint import core_parameters
+from latticework.plan.parameters.select import Need, build_chain
+from latticework.runtime.client.coding import coding_of
+from latticework.values.packing.constants import slot_vectors
 
 CHAIN = chain_for_depth(4, 8192, plain_prime(8192, 20, None))
 assert CHAIN is not None

@@ -21,7 +21,7 @@ from latticework.errors import (
     ShapeError,
     UserError,
 )
-from latticework.params.fingerprint import core_parameters
+from latticework.plan.parameters.fingerprint import core_parameters
 
 
 @pytest.fixture

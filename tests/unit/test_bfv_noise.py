@@ -7,7 +7,7 @@ import pytest
 from bfv_cases import Case, make_case, small_parameters
 
 from latticework import bfv
-from latticework.params.bfv_chain import ChainShape
+from latticework.plan.parameters.bfv_chain import ChainShape
 
 
 @pytest.fixture(params=[(17, 5, 1), (45, 6, 3)], ids=["t17", "t45"], scope="module")

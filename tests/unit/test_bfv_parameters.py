@@ -10,9 +10,9 @@ from bfv_cases import make_case, mul_mod, small_parameters
 
 from latticework import _core, bfv
 from latticework.errors import LevelError, RangeError, SecurityError
-from latticework.params import modulus_limit_bits
-from latticework.params.bfv_chain import ChainShape, largest_bfv_chain, plain_prime
-from latticework.params.fingerprint import core_parameters
+from latticework.plan.parameters import modulus_limit_bits
+from latticework.plan.parameters.bfv_chain import ChainShape, largest_bfv_chain, plain_prime
+from latticework.plan.parameters.fingerprint import core_parameters
 
 
 @pytest.mark.parametrize(

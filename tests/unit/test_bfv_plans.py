@@ -9,16 +9,16 @@ from rlwe_cases import SCALE, plain_parameters, spec
 from vec_cases import SLOTS, Vectors
 
 from latticework import _core
-from latticework.analysis.bounds import Magnitude, predict
-from latticework.analysis.noise import output_budgets
-from latticework.analysis.simulate import simulate
-from latticework.analysis.simulation_bfv import mul_mod
+from latticework.compiler.options.techniques import Techniques
 from latticework.errors import DtypeError, FormatError, LevelError, RangeError, UnsupportedError
-from latticework.packing.constants import LinearMap, slot_vectors
-from latticework.params.fingerprint import core_parameters
-from latticework.plan.code import encode_code
-from latticework.runtime import Client
-from latticework.techniques import Techniques
+from latticework.plan.analysis.bounds import Magnitude, predict
+from latticework.plan.analysis.noise import output_budgets
+from latticework.plan.analysis.simulate import simulate
+from latticework.plan.analysis.simulation_bfv import mul_mod
+from latticework.plan.files.code import encode_code
+from latticework.plan.parameters.fingerprint import core_parameters
+from latticework.runtime.client.client import Client
+from latticework.values.packing.constants import LinearMap, slot_vectors
 
 WEIGHTS = np.arange(SLOTS) - 7.0
 MATRIX = np.random.default_rng(1).integers(-9, 10, (SLOTS, SLOTS)).astype(float)

@@ -8,17 +8,17 @@ from array_programs import encrypted
 from gather_cases import conv, matmul, matvec, random_gather
 from vec_cases import Vectors, counted, expanded, plan_of, small_chain
 
-from latticework.analysis.bounds import Magnitude, predict
-from latticework.analysis.memory import peak_value_bytes
-from latticework.analysis.simulate import simulate
-from latticework.analysis.trips import Trips
-from latticework.expand import inner_sums
+from latticework.compiler.expand import inner_sums
+from latticework.compiler.levels import decide_levels, write_levels
+from latticework.compiler.options.techniques import Techniques
 from latticework.ir import interpret
-from latticework.levels import decide_levels, write_levels
-from latticework.packing.constants import Diagonal, LinearMap, splat
-from latticework.packing.loop_nests.baby_giant import ROTOM, TYPICAL, BlockMapPrices, choose, places
-from latticework.plan.serialise import read_plan, write_plan
-from latticework.techniques import Techniques
+from latticework.plan.analysis.bounds import Magnitude, predict
+from latticework.plan.analysis.memory import peak_value_bytes
+from latticework.plan.analysis.simulate import simulate
+from latticework.plan.analysis.trips import Trips
+from latticework.plan.files.serialise import read_plan, write_plan
+from latticework.values.packing.constants import Diagonal, LinearMap, splat
+from latticework.values.packing.loop_nests.baby_giant import ROTOM, TYPICAL, BlockMapPrices, choose, places
 
 CHEAP_SWITCHES = BlockMapPrices(0, 1, 1, 0.1, 0.1, 5, 0, 0)  # then packing is always worth it
 DEAR_KEYS = BlockMapPrices(key=50)  # then giant steps are in Horner's form wherever that saves one

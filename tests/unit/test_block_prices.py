@@ -6,12 +6,12 @@ from gather_cases import conv, matmul
 from test_block_expansion import program
 from vec_cases import plan_of, small_chain
 
-from latticework.analysis.estimate import estimate
-from latticework.cost import CostModel
-from latticework.cost.block_maps import KEY_SHARE, block_prices
-from latticework.packing.constants import LinearMap
-from latticework.packing.loop_nests.baby_giant import choose, places
-from latticework.techniques import Techniques
+from latticework.compiler.options.techniques import Techniques
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
+from latticework.plan.cost.block_maps import KEY_SHARE, block_prices
+from latticework.values.packing.constants import LinearMap
+from latticework.values.packing.loop_nests.baby_giant import choose, places
 
 MODEL = CostModel.load()
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.analysis.estimate import estimate
-from latticework.cost import CostModel
-from latticework.dialects import loop, scalar, vec  # noqa: F401  (defines the ops the texts use)
+from latticework.compiler.passes import cse
 from latticework.errors import FormatError, IrError
 from latticework.ir import Builder, Loc, Module, parse_module, print_module
-from latticework.passes import cse
-from latticework.plan.placing import INPUT
-from latticework.plan.schema import SourceLocation
-from latticework.plan.serialise import read_plan, write_plan
+from latticework.ir.dialects import loop, scalar, vec  # noqa: F401  (defines the ops the texts use)
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
+from latticework.plan.files.serialise import read_plan, write_plan
+from latticework.plan.schema.placing import INPUT
+from latticework.plan.schema.schema import SourceLocation
 from latticework.report import build_report
 
 A, B, C = (Loc("m.py", line, f"line {line}") for line in (1, 2, 3))

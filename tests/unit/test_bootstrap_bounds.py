@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.analysis.simulate import simulate
 from latticework.errors import RangeError
+from latticework.plan.analysis.simulate import simulate
 
 ROWS = np.random.default_rng(5).uniform(-1, 1, (40, 12))
 RUNS = 8

@@ -6,24 +6,24 @@ import numpy as np
 import pytest
 from vec_cases import counted, primitives_of
 
-from latticework.analysis.simulate import simulate_slots
-from latticework.codegen.bootstraps import bootstrap_plan, precision, predict_precision
-from latticework.dialects.rlwe import CipherType, Level
+from latticework.compiler.codegen.bootstraps import bootstrap_plan, precision, predict_precision
+from latticework.compiler.expand.bootstrap import bootstrap_module
+from latticework.compiler.expand.butterfly_maps import butterfly_maps
+from latticework.compiler.expand.eval_mod import expand_eval_mod, exponential_coefficients
+from latticework.compiler.expand.primitives import Primitives
+from latticework.compiler.keys import covering_keys
+from latticework.compiler.options.techniques import ALONE
 from latticework.errors import FormatError, IrError, LevelError
-from latticework.expand.bootstrap import bootstrap_module
-from latticework.expand.butterfly_maps import butterfly_maps
-from latticework.expand.eval_mod import expand_eval_mod, exponential_coefficients
-from latticework.expand.primitives import Primitives
 from latticework.ir import Builder, Module, interpret, verify
-from latticework.keys import covering_keys
-from latticework.packing.butterflies import Butterflies
-from latticework.packing.constants import ConstRef, LoopNest
-from latticework.packing.keys import KeySpec
-from latticework.params import bootstrap_chain, build_chain
-from latticework.params.select import Need
-from latticework.plan.check import check_butterflies
-from latticework.plan.codec import from_data, to_data
-from latticework.techniques import ALONE
+from latticework.ir.dialects.rlwe import CipherType, Level
+from latticework.plan.analysis.simulate import simulate_slots
+from latticework.plan.files.check import check_butterflies
+from latticework.plan.files.codec import from_data, to_data
+from latticework.plan.parameters import bootstrap_chain, build_chain
+from latticework.plan.parameters.select import Need
+from latticework.values.packing.butterflies import Butterflies
+from latticework.values.packing.constants import ConstRef, LoopNest
+from latticework.values.packing.keys import KeySpec
 
 KINDS = ("random", "constant", "signs", "one-hot")
 

@@ -5,8 +5,7 @@ from math import log2, pi
 import numpy as np
 import pytest
 
-from latticework.analysis.simulate import simulate_slots
-from latticework.codegen.bootstraps import (
+from latticework.compiler.codegen.bootstraps import (
     bits_of,
     bootstrap_error,
     bootstrap_plan,
@@ -14,15 +13,16 @@ from latticework.codegen.bootstraps import (
     noise_of,
     predict_precision,
 )
-from latticework.dialects.bootstrap import MAX_EXPONENT
-from latticework.params import BOOTSTRAP_SETS, BootstrapSet, bootstrap_chain
-from latticework.params.bootstrap_noise import (
+from latticework.ir.dialects.bootstrap import MAX_EXPONENT
+from latticework.plan.analysis.simulate import simulate_slots
+from latticework.plan.parameters import BOOTSTRAP_SETS, BootstrapSet, bootstrap_chain
+from latticework.plan.parameters.bootstrap_noise import (
     BootstrapStep,
     series_error,
     sine_series,
     stored_noise,
 )
-from latticework.params.noise import tail_deviations
+from latticework.plan.parameters.noise import tail_deviations
 
 
 def step_of(name, slots, finer=1.0, out=1.0, iterations=1):

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from latticework.codegen.bootstraps import predict_precision
+from latticework.compiler.codegen.bootstraps import predict_precision
 from latticework.errors import LevelError, SecurityError
-from latticework.params import BOOTSTRAP_SETS, bootstrap_chain, bootstrapping_rings, modulus_limit_bits
-from latticework.params.bootstrap_planning import PRECISION, most_levels_left, plan_bootstrap_set, templates
-from latticework.params.select import key_switch_ntts
+from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain, bootstrapping_rings, modulus_limit_bits
+from latticework.plan.parameters.bootstrap_planning import PRECISION, most_levels_left, plan_bootstrap_set, templates
+from latticework.plan.parameters.select import key_switch_ntts
 
 ASKED = [(4, 18.0, 1 << 15), (7, 20.0, 1 << 16), (14, 24.5, 1 << 16), (5, 28.0, 1 << 16), (30, 20.0, 1 << 17)]
 

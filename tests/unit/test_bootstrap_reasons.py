@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.analysis.estimate import estimate
-from latticework.cost import CostModel
+from latticework.compiler.levels.loops.blocks import HARDLY
 from latticework.errors import FormatError
-from latticework.instructions.kinds import CipherKind
-from latticework.instructions.reason import CallReason, LoopWay, RefreshReason
-from latticework.levels.loops.blocks import HARDLY
-from latticework.params import BOOTSTRAP_SETS
-from latticework.plan.serialise import read_plan, write_plan
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
+from latticework.plan.files.serialise import read_plan, write_plan
+from latticework.plan.instructions.kinds import CipherKind
+from latticework.plan.instructions.reason import CallReason, LoopWay, RefreshReason
+from latticework.plan.parameters import BOOTSTRAP_SETS
 from latticework.report import build_report
 from latticework.report.carried import carried_levels
 from latticework.report.sections.bootstraps import BootstrapCallRow, Bootstrapping, loop_lines, reason_words

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from vec_cases import SLOTS, Vectors, plan_of
 
-from latticework.analysis.bounds import Magnitude, predict
-from latticework.analysis.simulate import simulate
-from latticework.analysis.simulation import DRAWN
-from latticework.analysis.trips import instructions_run
-from latticework.codegen.bootstraps import noise_of
+from latticework.compiler.codegen.bootstraps import noise_of
 from latticework.errors import FormatError, UnsupportedError
 from latticework.ir import interpret
-from latticework.params import BOOTSTRAP_SETS, bootstrap_chain
-from latticework.params.bootstrap_noise import sine_series
-from latticework.plan.serialise import read_plan, write_plan
+from latticework.plan.analysis.bounds import Magnitude, predict
+from latticework.plan.analysis.simulate import simulate
+from latticework.plan.analysis.simulation import DRAWN
+from latticework.plan.analysis.trips import instructions_run
+from latticework.plan.files.serialise import read_plan, write_plan
+from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain
+from latticework.plan.parameters.bootstrap_noise import sine_series
 
 
 @pytest.fixture(scope="module")

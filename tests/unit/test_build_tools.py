@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from latticework.words.extension import explain
+from latticework.values.extension import explain
 
 TOOLS = Path(__file__).parents[2] / "tools"
 sys.path.insert(0, str(TOOLS))
@@ -289,7 +289,7 @@ def test_an_editable_install_follows_its_sources(tree, monkeypatch):
     exec(hook, {})
     (finder,) = sys.meta_path
     monkeypatch.setattr(sys, "meta_path", finders)
-    assert finder.find_spec("latticework.params") is None
+    assert finder.find_spec("latticework.plan.parameters") is None
     with pytest.raises(ImportError, match=f"^{root} {build}$"):
         finder.find_spec("latticework._core")
 

@@ -6,12 +6,12 @@ import pytest
 import latticework as lw
 from bench.halo.data import inputs_of
 from bench.halo.depths import loop_depths, vectors_of
-from latticework.cost import CostModel
+from latticework.compiler.layout_choice import Seconds, find_layouts
 from latticework.frontend import trace
 from latticework.ir import INDEX, interpret, verify
-from latticework.layout import assign_layouts
-from latticework.layout_cost import Seconds, find_layouts
-from latticework.ops.lower import lower_to_vectors
+from latticework.plan.cost import CostModel
+from latticework.tensor.layout import assign_layouts
+from latticework.tensor.ops.lower import lower_to_vectors
 
 COSTS = Seconds(CostModel.load(), 1 << 14, 8)
 LEVEL = 0.05

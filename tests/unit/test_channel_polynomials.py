@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.approx.channel_curve import ChannelCurve
-from latticework.approx.channel_samples import channel_samples, telling_axis
-from latticework.approx.curve import Curve
-from latticework.approx.functions import FUNCTIONS
 from latticework.compiler.pipeline import to_tensors
 from latticework.frontend import calibrate
-from latticework.ops.apply import APPLY
-from latticework.packing.constants import ChannelPolynomial
-from latticework.packing.pack import GAP, PackDim, PackMap
+from latticework.functions.approximation.channel_curve import ChannelCurve
+from latticework.functions.approximation.channel_samples import channel_samples, telling_axis
+from latticework.functions.approximation.curve import Curve
+from latticework.functions.approximation.functions import FUNCTIONS
+from latticework.tensor.ops.apply import APPLY
+from latticework.values.packing.constants import ChannelPolynomial
+from latticework.values.packing.pack import GAP, PackDim, PackMap
 
 SIZES = np.array([0.1, 0.3, 1.0, 4.0, 0.5, 1.5])
 RNG = np.random.default_rng(7)
@@ -175,6 +175,6 @@ def test_agreement_takes_lower_degrees_by_channel(monkeypatch):
     model = lw.compile(scores, calibrate=DATA, agreement=0.97)
     wanted = np.argmax(np.maximum(DATA @ WEIGHTS + BIAS, 0.0) @ head, axis=1)
     assert np.mean(model.simulate(DATA)[0].argmax(axis=1) == wanted) >= 0.95
-    monkeypatch.setattr(sys.modules["latticework.frontend.calibrate"], "telling_axis", lambda *_: None)
+    monkeypatch.setattr(sys.modules["latticework.frontend.calibration.calibrate"], "telling_axis", lambda *_: None)
     for_all = lw.compile(scores, calibrate=DATA, agreement=0.97)
     assert 2 * model.plan.approximations[0].degree < for_all.plan.approximations[0].degree

@@ -6,8 +6,8 @@ import pytest
 
 import latticework as lw
 from latticework.errors import FormatError
-from latticework.plan.arguments import Branch
-from latticework.plan.serialise import read_client, write_client
+from latticework.plan.files.serialise import read_client, write_client
+from latticework.plan.schema.arguments import Branch
 
 
 @lw.circuit

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latticework.circuit.graph import (
+from latticework.compiler.lanes.graph import (
     ADD,
     ADD_CONSTANT,
     MUL,
@@ -15,9 +15,9 @@ from latticework.circuit.graph import (
     InputGroup,
     evaluate,
 )
-from latticework.circuit.ranges import bits_that_hold, intervals, overflowing
-from latticework.circuit.rewrite import balance, improve, rewrite
-from latticework.circuit.rules import RULES, cancel, factor, minus, select
+from latticework.compiler.lanes.ranges import bits_that_hold, intervals, overflowing
+from latticework.compiler.lanes.rewrite import balance, improve, rewrite
+from latticework.compiler.lanes.rules import RULES, cancel, factor, minus, select
 
 ONE = Constant(1)
 

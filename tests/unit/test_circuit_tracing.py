@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.circuit.graph import ADD_CONSTANT, INPUT, MUL, MUL_CONSTANT, NEG, SUB, evaluate, graph_of
+from latticework.compiler.lanes.graph import ADD_CONSTANT, INPUT, MUL, MUL_CONSTANT, NEG, SUB, evaluate, graph_of
 from latticework.errors import LayoutError, ShapeError, TraceError
 from latticework.frontend import trace_circuit
 from latticework.ir import interpret, verify
 from latticework.ir.parser import parse_module
 from latticework.ir.printer import print_module
-from latticework.plan.arguments import gather, rebuild_result, scatter
+from latticework.plan.schema.arguments import gather, rebuild_result, scatter
 
 
 def traced_values(circuit, values, weights=(), **options):

@@ -5,9 +5,9 @@ import pytest
 from vec_cases import Vectors
 
 import latticework as lw
-from latticework.layout import Layout
-from latticework.ops.clearing import is_clear, is_full, number_between
-from latticework.packing.constants import Access, ConstRef, LinearMap, LoopNest
+from latticework.tensor.layout import Layout
+from latticework.tensor.ops.clearing import is_clear, is_full, number_between
+from latticework.values.packing.constants import Access, ConstRef, LinearMap, LoopNest
 
 SMALL = {"ring_degree": 2048, "insecure": True, "precision_bits": 10}
 

@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 import latticework as lw
 from latticework import cli
-from latticework.cost import CostModel, Shape, client_costs, work
-from latticework.cost.client import message_limbs
-from latticework.machine.operations import MeasuredChain, Operations
+from latticework.commands.machine.operations import MeasuredChain, Operations
+from latticework.plan.cost import CostModel, Shape, client_costs, work
+from latticework.plan.cost.client import message_limbs
 from latticework.report import build_client_report
 
 CKKS = {"precision_bits": 10, "ring_degree": 4096, "insecure": True}

@@ -8,8 +8,8 @@ import pytest
 import latticework as lw
 from latticework.errors import LevelError, PrecisionError, ShapeError, TraceError, UserError
 from latticework.ir import interpret
-from latticework.params import modulus_limit_bits
-from latticework.plan.serialise import read_plan, write_plan
+from latticework.plan.files.serialise import read_plan, write_plan
+from latticework.plan.parameters import modulus_limit_bits
 
 W = np.random.default_rng(0).normal(size=(3, 4))
 

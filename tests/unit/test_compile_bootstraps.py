@@ -9,17 +9,17 @@ from array_programs import encrypted
 from typer.testing import CliRunner
 
 import latticework as lw
-from latticework.analysis.estimate import estimate
 from latticework.cli import app
 from latticework.compiler.bootstrap_prices import bootstrap_seconds
 from latticework.compiler.bootstrapping import LEAST_LIMBS, LEAST_TRANSFORMS, TRANSFORMS_A_LEVEL, BootstrapSearch
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_polynomials, to_tensors
-from latticework.cost import CostModel
 from latticework.errors import LevelError, PrecisionError, RangeError, SecurityError, UserError
-from latticework.frontend.samples import samples_of
-from latticework.params import BOOTSTRAP_SETS, bootstrap_chain, plan_bootstrap_set
-from latticework.plan.serialise import read_plan, write_plan
+from latticework.frontend.calibration.samples import samples_of
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
+from latticework.plan.files.serialise import read_plan, write_plan
+from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain, plan_bootstrap_set
 from latticework.report import build_report
 
 DATA = np.random.default_rng(5).uniform(-1, 1, (12, 3, 5))

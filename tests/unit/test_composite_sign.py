@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from latticework.approx.remez import remez
-from latticework.approx.sign import PRODUCTS, composite_sign
+from latticework.compiler.expand.polynomial import num_products
+from latticework.compiler.levels.extremes import extremes
 from latticework.errors import RangeError
-from latticework.expand.polynomial import num_products
-from latticework.levels.extremes import extremes
-from latticework.packing.constants import IntervalPolynomial
-from latticework.params import Need, build_chain
+from latticework.functions.approximation.remez import remez
+from latticework.functions.approximation.sign import PRODUCTS, composite_sign
+from latticework.plan.parameters import Need, build_chain
+from latticework.values.packing.constants import IntervalPolynomial
 
 
 def reached(degrees, gap):

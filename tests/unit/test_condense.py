@@ -4,11 +4,11 @@ import pytest
 from loop_cases import MEAN, RESIDUAL, Published, check_plan, exponents_of
 from vec_cases import SLOTS, Vectors
 
-from latticework.levels.loops.candidates import worthwhile
-from latticework.levels.place_bootstrap import place_bootstraps
-from latticework.levels.placement import place
-from latticework.levels.placement.condense import condensed, place_condensed
-from latticework.levels.placement.vec_problem import VecProblem
+from latticework.compiler.levels.loops.candidates import worthwhile
+from latticework.compiler.levels.place_bootstrap import place_bootstraps
+from latticework.compiler.levels.placement import place
+from latticework.compiler.levels.placement.condense import condensed, place_condensed
+from latticework.compiler.levels.placement.vec_problem import VecProblem
 
 
 def sums(length, values=1):

@@ -9,19 +9,19 @@ import pytest
 from typer.testing import CliRunner
 
 import latticework as lw
-from latticework.approx.between_points import bounded_distance, distance_of, first_points, largest_seen
-from latticework.approx.chebyshev import interpolate, max_slope
-from latticework.approx.functions import FUNCTIONS
-from latticework.approx.sign import composite_sign
 from latticework.cli import app
 from latticework.compiler.conditions import lines_read
 from latticework.errors import ApproximationWarning, RangeError, RangeWarning
-from latticework.owner import Finished, OwnerStages, Threshold
-from latticework.plan.conditions import Condition, condition_words
-from latticework.plan.serialise import read_client, write_client
+from latticework.functions.approximation.between_points import bounded_distance, distance_of, first_points, largest_seen
+from latticework.functions.approximation.chebyshev import interpolate, max_slope
+from latticework.functions.approximation.functions import FUNCTIONS
+from latticework.functions.approximation.sign import composite_sign
+from latticework.plan.client_steps import Finished, OwnerStages, Threshold
+from latticework.plan.files.serialise import read_client, write_client
+from latticework.plan.schema.conditions import Condition, condition_words
 from latticework.report.build import build_client_report
-from latticework.runtime.owner import OwnerValue, of_one_run, of_several
-from latticework.runtime.rounds import after_rounds
+from latticework.runtime.client.rounds import after_rounds
+from latticework.runtime.exchange.owner import OwnerValue, of_one_run, of_several
 
 RNG = np.random.default_rng(0)
 APART = RNG.uniform(0.2, 1.0, (60, 3)) * RNG.choice([-1, 1], (60, 3))

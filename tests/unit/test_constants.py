@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from latticework.layout.layout import Layout
-from latticework.packing.constants import (
+from latticework.tensor.layout.layout import Layout
+from latticework.values.packing.constants import (
     Access,
     ConstRef,
     Diagonal,

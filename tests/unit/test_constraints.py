@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import latticework as lw
+from latticework.compiler.levels.known_slots import Draw, owners_of
 from latticework.errors import FormatError, RangeError
-from latticework.levels.known_slots import Draw, owners_of
-from latticework.plan.constraints import Constraint, Element
-from latticework.plan.serialise import read_client, write_client
+from latticework.plan.files.serialise import read_client, write_client
+from latticework.plan.schema.constraints import Constraint, Element
 
 SMALL = {"ring_degree": 4096, "insecure": True, "precision_bits": 8}
 RNG = np.random.default_rng(0)

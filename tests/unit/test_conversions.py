@@ -3,15 +3,15 @@
 import pytest
 from conversion_cases import Counts, counts_of
 
-from latticework.cost import CostModel
+from latticework.compiler.layout_choice import Counted, Seconds
+from latticework.compiler.layout_choice.prices import LoweringPrices
 from latticework.errors import LayoutError
 from latticework.ir import Module
-from latticework.layout import Layout
-from latticework.layout.conversions import candidates, direct, named, stations
-from latticework.layout.conversions.take import distinct_vectors
-from latticework.layout.turning import turning
-from latticework.layout_cost import Counted, Seconds
-from latticework.layout_cost.prices import LoweringPrices
+from latticework.plan.cost import CostModel
+from latticework.tensor.layout import Layout
+from latticework.tensor.layout.conversions import candidates, direct, named, stations
+from latticework.tensor.layout.conversions.take import distinct_vectors
+from latticework.tensor.layout.turning import turning
 
 parse = Layout.parse
 

@@ -6,11 +6,11 @@ from array_programs import encrypted
 from conversion_cases import counts_of
 from vec_cases import Vectors, expanded, plan_of, small_chain
 
-from latticework.analysis.simulate import simulate
+from latticework.compiler.passes import cse, dce
 from latticework.ir import run_passes
-from latticework.layout import Layout
-from latticework.layout.conversions import direct
-from latticework.passes import cse, dce
+from latticework.plan.analysis.simulate import simulate
+from latticework.tensor.layout import Layout
+from latticework.tensor.layout.conversions import direct
 
 parse = Layout.parse
 CASES = [

@@ -8,12 +8,12 @@ import pytest
 from tiny_plans import CHAIN, N, counted_plan, loop_plan
 
 from latticework import _core
-from latticework.analysis.estimate import estimate
-from latticework.cost import UNITS, CostModel, Shape, default_table, parse_table, read_table, work
-from latticework.cost.table import shipped_table
 from latticework.errors import FormatError
-from latticework.params import bootstrap_chain
-from latticework.plan.code import encode_code
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import UNITS, CostModel, Shape, default_table, parse_table, read_table, work
+from latticework.plan.cost.table import shipped_table
+from latticework.plan.files.code import encode_code
+from latticework.plan.parameters import bootstrap_chain
 
 TABLE = {
     "format": 1,
@@ -240,7 +240,7 @@ def real():
 
 
 def test_predicted_memory_and_bytes_are_the_cores_own(real):
-    from latticework.params.fingerprint import core_parameters
+    from latticework.plan.parameters.fingerprint import core_parameters
 
     plan, spec = real.plan, real.plan.client.inputs[0]
     parameters = core_parameters(plan.chain)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from latticework import _core
-from latticework.devices import drivers
 from latticework.errors import DeviceError
+from latticework.runtime.devices import drivers
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

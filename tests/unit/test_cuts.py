@@ -6,13 +6,13 @@ from scipy.special import expit, softmax
 
 import latticework as lw
 from latticework.errors import UnsupportedError, UserError
-from latticework.importers.converters import Converter, Converters
-from latticework.importers.cuts import cut_program
-from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
-from latticework.importers.owner_rules.aten import ATEN_RULES
-from latticework.importers.owner_rules.classes import ML, VOTED
-from latticework.importers.owner_rules.onnx import ONNX_RULES
 from latticework.ir.location import Loc
+from latticework.models.client_rules.aten import ATEN_RULES
+from latticework.models.client_rules.classes import ML, VOTED
+from latticework.models.client_rules.onnx import ONNX_RULES
+from latticework.models.converters import Converter, Converters
+from latticework.models.cuts import cut_program
+from latticework.models.graph import GraphInput, ModelGraph, ModelNode, Ref
 
 AT = Loc("model", 1)
 RNG = np.random.default_rng(0)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.accuracy import LevelRoom, approximate_functions, uses_of
-from latticework.accuracy.guess import OFF, DepthGuess
-from latticework.accuracy.levels import least_levels
+from latticework.compiler.accuracy import LevelRoom, approximate_functions, uses_of
+from latticework.compiler.accuracy.guess import OFF, DepthGuess
+from latticework.compiler.accuracy.levels import least_levels
 from latticework.errors import LevelError, PrecisionError
 from latticework.frontend import calibrate, trace
 
@@ -50,7 +50,7 @@ def test_a_guess_is_close_to_what_is_taken(bits):
 
 def test_deep_comparisons_are_refused_before_functions_are_fitted(monkeypatch):
     """All that is looked at is one sample; what fewer bits would take is told, and is what they take."""
-    monkeypatch.setattr("latticework.accuracy.Effects", None)  # of all samples
+    monkeypatch.setattr("latticework.compiler.accuracy.Effects", None)  # of all samples
     error = refused(largest_of(8), bootstrap="never")
     assert "precision_bits=12 takes relu as x * sign(x) on" in error.message and "times)" in error.message
     assert re.search(

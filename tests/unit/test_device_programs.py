@@ -7,9 +7,10 @@ from vec_cases import plan_of, small_chain
 
 import latticework as lw
 from latticework import bfv, ckks
+from latticework.compiler.levels import program_depth
 from latticework.errors import LevelError
-from latticework.levels import program_depth
-from latticework.runtime import Client, Server
+from latticework.runtime.client.client import Client
+from latticework.runtime.server.server import Server
 
 QUICK = 10
 

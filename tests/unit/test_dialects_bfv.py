@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from vec_cases import SLOTS, Vectors, primitives_of
 
-from latticework.dialects.key import KeyType
-from latticework.dialects.rlwe import CipherType, Level, PlainType
-from latticework.dialects.rlwe_types import AddendType
+from latticework.compiler.levels import decide_levels_bfv, write_levels
+from latticework.compiler.passes import cse, dce
 from latticework.errors import IrError, LevelError, ShapeError
 from latticework.ir import Builder, Module, interpret, parse_module, print_module, run_passes, verify
-from latticework.levels import decide_levels_bfv, write_levels
-from latticework.packing.constants import splat
-from latticework.packing.keys import KeySpec
-from latticework.params.bfv_chain import chain_for_depth, plain_prime
-from latticework.passes import cse, dce
+from latticework.ir.dialects.key import KeyType
+from latticework.ir.dialects.rlwe import CipherType, Level, PlainType
+from latticework.ir.dialects.rlwe_types import AddendType
+from latticework.plan.parameters.bfv_chain import chain_for_depth, plain_prime
+from latticework.values.packing.constants import splat
+from latticework.values.packing.keys import KeySpec
 
 TOP = Level(0, 1)
 CIPHER = CipherType("bfv", 1, SLOTS, TOP, 1.0)

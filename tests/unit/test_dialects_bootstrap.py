@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from latticework.dialects import ckks, loop, rlwe
-from latticework.dialects.key import DEMAND
-from latticework.dialects.rlwe import CipherType, Level, PlainType
 from latticework.errors import IrError, LevelError, ScaleError
 from latticework.ir import Block, Builder, Module, interpret, parse_module, print_module, verify
-from latticework.packing.embedding import embed, raise_modulus, unembed
-from latticework.packing.keys import KeySpec, conjugation_element, galois_element
+from latticework.ir.dialects import ckks, loop, rlwe
+from latticework.ir.dialects.key import DEMAND
+from latticework.ir.dialects.rlwe import CipherType, Level, PlainType
+from latticework.values.packing.embedding import embed, raise_modulus, unembed
+from latticework.values.packing.keys import KeySpec, conjugation_element, galois_element
 
 N, SLOTS, SCALE = 64, 8, 2.0**30
 LOW = Level(0, 0)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from latticework.dialects import loop, tensor
 from latticework.errors import IrError
 from latticework.ir import INDEX, Block, Builder, Loc, Region
+from latticework.ir.dialects import loop, tensor
 
 T = tensor.TensorType((2, 3), "float64", True)
 U = tensor.TensorType((6,), "float64", True)

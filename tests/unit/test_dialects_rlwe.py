@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from latticework.dialects import ckks, key, loop, rlwe
-from latticework.dialects.key import KeyType
-from latticework.dialects.rlwe import CipherType, DigitsType, Level, PlainType
 from latticework.errors import IrError, LevelError, ScaleError, ShapeError
 from latticework.ir import Block, Builder, Module, interpret, parse_module, print_module, verify
-from latticework.packing.constants import Access, ConstRef, Diagonal, IntervalPolynomial, LinearMap, LoopNest
-from latticework.packing.keys import KeySpec, conjugation_element, galois_action, galois_element
-from latticework.packing.pack import PackDim, PackMap
+from latticework.ir.dialects import ckks, key, loop, rlwe
+from latticework.ir.dialects.key import KeyType
+from latticework.ir.dialects.rlwe import CipherType, DigitsType, Level, PlainType
+from latticework.values.packing.constants import Access, ConstRef, Diagonal, IntervalPolynomial, LinearMap, LoopNest
+from latticework.values.packing.keys import KeySpec, conjugation_element, galois_action, galois_element
+from latticework.values.packing.pack import PackDim, PackMap
 
 N, SLOTS = 64, 8
 SCALE = 2.0**30

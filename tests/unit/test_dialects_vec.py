@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from latticework.dialects import loop, scalar, vec
 from latticework.errors import DtypeError, IrError, ShapeError
 from latticework.ir import Block, Builder, Module, interpret, parse_module, print_module, verify
-from latticework.packing.constants import Access, ConstRef, Diagonal, IntervalPolynomial, LinearMap, LoopNest
-from latticework.packing.pack import PackDim, PackMap
+from latticework.ir.dialects import loop, scalar, vec
+from latticework.values.packing.constants import Access, ConstRef, Diagonal, IntervalPolynomial, LinearMap, LoopNest
+from latticework.values.packing.pack import PackDim, PackMap
 
 SLOTS = 8
 REAL = vec.VecType(1, SLOTS, "real", True)

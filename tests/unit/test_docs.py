@@ -176,7 +176,7 @@ def test_files_that_comments_name_are_there():
 
 
 def test_what_is_not_there_is_found():
-    assert is_there("layout/forms.py") and not is_there("layout/skewed_forms.py")
+    assert is_there("tensor/layout/forms.py") and not is_there("layout/skewed_forms.py")
     assert is_there("ops/<op>.py") and not is_there("steps/<op>.py")
     assert is_defined("layout.forms.skew") and not is_defined("layout.forms.skewed")
     assert not is_defined("layout.shapes.skew")

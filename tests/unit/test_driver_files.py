@@ -35,7 +35,7 @@ def test_a_simulated_device_asks_for_no_driver():
     code = """
 import importlib
 import latticework as lw
-importlib.import_module("latticework.devices.drivers").find_spec = None
+importlib.import_module("latticework.runtime.devices.drivers").find_spec = None
 print(lw.Device("sim:1").name)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

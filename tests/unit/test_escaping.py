@@ -13,14 +13,15 @@ from vec_cases import line
 
 import latticework as lw
 from latticework import _core, cli, errors
-from latticework.accuracy.uses import uses_of
+from latticework.compiler.accuracy.uses import uses_of
 from latticework.debug import DebugReport, DebugRow
 from latticework.errors import UserError
+from latticework.errors.escaping import html_text, plain_text
 from latticework.frontend import trace
 from latticework.ir import Loc, Origin
-from latticework.plan.conditions import Condition
-from latticework.plan.schema import Scores, SourceLocation
-from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
+from latticework.plan.files.serialise import read_client, read_plan, write_client, write_plan
+from latticework.plan.schema.conditions import Condition
+from latticework.plan.schema.schema import Scores, SourceLocation
 from latticework.report import AccuracyReport, build_report, explain_file
 from latticework.report.accuracy_data import (
     AccuracyColumn,
@@ -30,7 +31,6 @@ from latticework.report.accuracy_data import (
     LineOff,
     UnlikeData,
 )
-from latticework.words.escaping import html_text, plain_text
 
 SOURCE = Path(lw.__file__).parent
 SHOWING = {"__repr__", "__str__", "__format__", "_repr_html_"}

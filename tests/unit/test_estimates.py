@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from latticework import ckks
-from latticework.analysis.error_model import Bound, ErrorModel
 from latticework.errors import LevelError, RangeError, ScaleError, ShapeError, UserError
+from latticework.plan.analysis.error_model import Bound, ErrorModel
 
 N, SLOTS = 2**12, 2**11
 CLOSE_BITS = 2.0

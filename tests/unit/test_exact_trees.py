@@ -9,18 +9,18 @@ import pytest
 from lane_cases import run_program
 
 import latticework as lw
-from latticework.circuit.codes import V_ROTATE
-from latticework.circuit.graph import evaluate
-from latticework.circuit.scalar_code import scalar_code
 from latticework.compiler.circuits.pipeline import to_scalars
+from latticework.compiler.lanes.codes import V_ROTATE
+from latticework.compiler.lanes.graph import evaluate
+from latticework.compiler.lanes.scalar_code import scalar_code
 from latticework.errors import UserError
-from latticework.frontend.circuit_inputs import matrix_by_rows
-from latticework.importers.trees.circuits import TreeCircuit
-from latticework.importers.trees.grid import FeatureGrid
-from latticework.importers.trees.leaves import Leaf, TreeSplit, TreeSum
-from latticework.importers.trees.parts import NumberParts
+from latticework.frontend.circuits.circuit_inputs import matrix_by_rows
 from latticework.ir.location import Loc
-from latticework.plan.serialise import read_client, write_client
+from latticework.models.trees.circuits import TreeCircuit
+from latticework.models.trees.grid import FeatureGrid
+from latticework.models.trees.leaves import Leaf, TreeSplit, TreeSum
+from latticework.models.trees.parts import NumberParts
+from latticework.plan.files.serialise import read_client, write_client
 
 SMALL = {"scheme": "bfv", "ring_degree": 4096, "insecure": True, "effort": "fast"}
 

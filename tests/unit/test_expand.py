@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from vec_cases import SLOTS, Vectors, counted, expanded, managed, plan_of, small_chain
 
-from latticework.analysis.simulate import simulate
-from latticework.dialects.rlwe import CipherType
+from latticework.compiler.expand.polynomial import divide
+from latticework.compiler.levels import program_depth
 from latticework.errors import ScaleError
-from latticework.expand.polynomial import divide
 from latticework.ir import interpret
-from latticework.levels import program_depth
-from latticework.packing.constants import Diagonal, LinearMap, splat
-from latticework.packing.keys import galois_element
-from latticework.packing.loop_nests.baby_giant import choose, places
+from latticework.ir.dialects.rlwe import CipherType
+from latticework.plan.analysis.simulate import simulate
+from latticework.values.packing.constants import Diagonal, LinearMap, splat
+from latticework.values.packing.keys import galois_element
+from latticework.values.packing.loop_nests.baby_giant import choose, places
 
 RNG = np.random.default_rng(11)
 

@@ -11,7 +11,7 @@ import pytest
 from expert_calls import calls, members, public_classes, public_errors, public_functions, worlds
 
 from latticework import bfv, ckks
-from latticework.rlwe.other_names import OTHER_NAMES
+from latticework.schemes.rlwe.other_names import OTHER_NAMES
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -6,11 +6,11 @@ from vec_cases import SLOTS, Vectors, managed
 
 from latticework import compile as compiled
 from latticework import for_loop, program
+from latticework.compiler.levels import program_depth
 from latticework.compiler.pipeline import to_copies, to_loops
-from latticework.dialects import loop  # noqa: F401  (defines the ops)
 from latticework.frontend import Index, Secret
 from latticework.ir import interpret
-from latticework.levels import program_depth
+from latticework.ir.dialects import loop  # noqa: F401  (defines the ops)
 
 RNG = np.random.default_rng(5)
 MATRIX = RNG.normal(size=(SLOTS, SLOTS)) / 4

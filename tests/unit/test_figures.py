@@ -8,9 +8,9 @@ import pytest
 
 import latticework as lw
 from latticework.errors import LevelError, RangeError
-from latticework.params import Need, modulus_limit_bits, select_chain
-from latticework.params.bfv_chain import plain_prime
-from latticework.words.figures import large, outside, over, write_value
+from latticework.errors.figures import large, outside, over, write_value
+from latticework.plan.parameters import Need, modulus_limit_bits, select_chain
+from latticework.plan.parameters.bfv_chain import plain_prime
 
 
 @pytest.mark.parametrize("limit", [0, 27, 214, 438])

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import latticework as lw
+from latticework.compiler.passes import cse, dce, fold_affine
 from latticework.frontend import trace
 from latticework.ir import interpret, run_passes, verify
-from latticework.passes import cse, dce, fold_affine
 
 RNG = np.random.default_rng(0)
 

@@ -7,10 +7,10 @@ import pytest
 
 import latticework as lw
 from latticework.errors import ColumnsError, DtypeError, FormatError
-from latticework.owner import Affine, Given, OwnerArray, OwnerStages, Piece, Prepared
-from latticework.plan.check import check_client
-from latticework.plan.serialise import read_client, write_client
-from latticework.user.columns import in_order, names_of
+from latticework.plan.client_steps import Affine, Given, OwnerArray, OwnerStages, Piece, Prepared
+from latticework.plan.files.check import check_client
+from latticework.plan.files.serialise import read_client, write_client
+from latticework.values.inputs.columns import in_order, names_of
 
 pd = pytest.importorskip("pandas")
 linear_model = pytest.importorskip("sklearn.linear_model")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.analysis.simulate import simulate
-from latticework.frontend.program import trace
+from latticework.frontend.programs.program import trace
 from latticework.ir.interpret import interpret
+from latticework.plan.analysis.simulate import simulate
 
 torch = pytest.importorskip("torch")
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from latticework import frontend as lw
-from latticework.dialects.tensor import TensorType
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
+from latticework.ir.dialects.tensor import TensorType
 from latticework.ir.interpret import interpret
 from latticework.ir.types import INDEX
 

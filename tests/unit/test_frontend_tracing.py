@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from latticework import frontend as lw
+from latticework.compiler.passes import dce
 from latticework.errors import ShapeError
 from latticework.ir.interpret import interpret
 from latticework.ir.verify import verify
-from latticework.passes import dce
 
 RNG = np.random.default_rng(11)
 W = RNG.normal(size=(4, 6))

@@ -4,22 +4,22 @@ import math
 
 import numpy as np
 import pytest
+from latticework.models.pytorch.operators.remedies import REMEDIES as TORCH_REMEDIES
 
 import latticework as lw
 from latticework.errors import UserError
-from latticework.frontend import functions as public
-from latticework.frontend.program import trace
-from latticework.frontend.tracing import NUMPY
-from latticework.frontend.unsupported import REMEDIES
+from latticework.frontend.functions import functions as public
+from latticework.frontend.programs.program import trace
+from latticework.frontend.recording.tracing import NUMPY
+from latticework.frontend.recording.unsupported import REMEDIES
 from latticework.functions.record import EVERYWHERE
 from latticework.functions.table import BY_NAME, RECORDS
-from latticework.importers.onnx_door.operators.table import CONVERTERS as ONNX
-from latticework.importers.sklearn_door.meanings import CONVERTERS as SKLEARN
-from latticework.importers.torch_door.operators import CONVERTERS as TORCH
-from latticework.importers.torch_door.operators.remedies import REMEDIES as TORCH_REMEDIES
 from latticework.ir.interpret import interpret
-from latticework.owner import Elementary
-from latticework.owner.step import Bounded, UnfitValueError
+from latticework.models.onnx.operators.table import CONVERTERS as ONNX
+from latticework.models.pytorch.operators import CONVERTERS as TORCH
+from latticework.models.sklearn.meanings import CONVERTERS as SKLEARN
+from latticework.plan.client_steps import Elementary
+from latticework.plan.client_steps.step import Bounded, UnfitValueError
 
 NAMES = [record.name for record in RECORDS]
 IN_NUMPY = [record.name for record in RECORDS if record.numpy]

@@ -2,7 +2,7 @@
 
 Bytecode instructions are counted for every function and comprehension of the compiler by itself, so that one that walks
 the whole program for each statement stands out in programs of a few dozen.
-How far back a number is moved (levels/factors.py) is bounded, and not counted.
+How far back a number is moved (compiler/levels/factors.py) is bounded, and not counted.
 """
 
 import sys
@@ -14,7 +14,7 @@ import latticework as lw
 from bench.growth import PROGRAMS
 from latticework.compiler.circuits.pipeline import LaneOptions, to_lanes, to_scalars
 from latticework.compiler.pipeline import to_levels, to_primitives
-from latticework.params import Need, build_chain
+from latticework.plan.parameters import Need, build_chain
 
 MOST = 7  # times as much for four times as many statements: 4 where it is linear, 16 where it is quadratic
 FEW = 500  # instructions of the smaller program that are no part worth a look

@@ -13,7 +13,7 @@ import pytest
 
 import latticework as lw
 from latticework.errors import UserError
-from latticework.interop.heir import HeirProgram
+from latticework.frontend.heir import HeirProgram
 
 DATA = Path(__file__).parent.parent / "data" / "heir"
 NAMES = ("dot", "matvec16", "matvec128", "mlp", "conv", "boot", "mlp_generic", "exp")

@@ -20,11 +20,11 @@ from typer.testing import CliRunner
 import latticework as lw
 from latticework import cli
 from latticework.errors import BudgetError, UserError
-from latticework.interop.heir.keys import check_keys, place_keys
-from latticework.interop.heir.keys.bootstrap import bootstrap_indices, fft_layers, steps_of
-from latticework.interop.heir.keys.lives import ask_ahead, find_lives, neighbours
-from latticework.interop.heir.keys.trace import KeyTracer, RotationUse, run_without_slots
-from latticework.interop.heir.parse import parse
+from latticework.frontend.heir.keys import check_keys, place_keys
+from latticework.frontend.heir.keys.bootstrap import bootstrap_indices, fft_layers, steps_of
+from latticework.frontend.heir.keys.lives import ask_ahead, find_lives, neighbours
+from latticework.frontend.heir.keys.trace import KeyTracer, RotationUse, run_without_slots
+from latticework.frontend.heir.parse import parse
 
 DATA = Path(__file__).parent.parent / "data" / "heir"
 NAMES = ("dot", "matvec16", "mlp", "mlp_generic", "conv", "boot")

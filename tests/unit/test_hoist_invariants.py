@@ -7,10 +7,10 @@ from vec_cases import Vectors
 
 from bench.halo.data import inputs_of
 from bench.halo.depths import loop_depths, vectors_of
+from latticework.compiler.levels.constants import placing
+from latticework.compiler.options.techniques import Techniques
+from latticework.compiler.passes import cse, dce, hoist_invariants
 from latticework.ir import run_passes
-from latticework.levels.constants import placing
-from latticework.passes import cse, dce, hoist_invariants
-from latticework.techniques import Techniques
 
 
 def in_loops(module):

@@ -14,8 +14,8 @@ from onnx import TensorProto
 import latticework as lw
 from latticework.commands.arrays import read_arrays
 from latticework.errors import FormatError, ShapeError
-from latticework.user.archives import check_archive
-from latticework.user.reading import limits_of
+from latticework.values.inputs.archives import check_archive
+from latticework.values.inputs.reading import limits_of
 
 HERE = Path(__file__).parent
 

@@ -5,11 +5,12 @@ import pytest
 
 import latticework as lw
 from latticework.errors import TraceError, UnsupportedError, UserError
-from latticework.importers.converters import Converter, Converters
-from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
-from latticework.importers.program import ImportedProgram, identifier
+from latticework.errors.remedies import Remedy
 from latticework.ir.location import Loc
-from latticework.owner import (
+from latticework.models.converters import Converter, Converters
+from latticework.models.graph import GraphInput, ModelGraph, ModelNode, Ref
+from latticework.models.program import ImportedProgram, identifier
+from latticework.plan.client_steps import (
     Elementary,
     Extreme,
     Finished,
@@ -22,7 +23,6 @@ from latticework.owner import (
     Softmax,
     TableRows,
 )
-from latticework.words.remedies import Remedy
 
 AT = Loc("model", 1)
 KNOWN = Converters(

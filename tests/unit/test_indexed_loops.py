@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.analysis.simulate import simulate
-from latticework.dialects.vec import VecType
+from latticework.compiler.levels.constants import placing
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.frontend import trace
 from latticework.ir import INDEX, Block, Builder, Module, Region
+from latticework.ir.dialects.vec import VecType
 from latticework.ir.interpret import interpret
 from latticework.ir.verify import verify
-from latticework.levels.constants import placing
+from latticework.plan.analysis.simulate import simulate
 
 SMALL = {"ring_degree": 8192, "insecure": True, "precision_bits": 8}
 RNG = np.random.default_rng(5)

@@ -9,7 +9,7 @@ import pytest
 import latticework as lw
 from latticework import _core
 from latticework.errors import FormatError, ParameterMismatchError, RangeError
-from latticework.owner import (
+from latticework.plan.client_steps import (
     Affine,
     Columns,
     Extreme,
@@ -23,9 +23,9 @@ from latticework.owner import (
     Prepared,
     Reshape,
 )
-from latticework.runtime import looking
-from latticework.runtime.clipped import ClippedRows
-from latticework.runtime.misfits import Misfits
+from latticework.runtime.client import looking
+from latticework.runtime.exchange.clipped import ClippedRows
+from latticework.runtime.exchange.misfits import Misfits
 
 SMALL = {"ring_degree": 2048, "insecure": True, "progress": False, "precision_bits": 8}
 RNG = np.random.default_rng(0)

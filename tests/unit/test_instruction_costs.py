@@ -7,19 +7,19 @@ import pytest
 from instruction_cases import Maker
 from tiny_plans import CHAIN, DOWN, GALOIS, INDEX, PLAIN, TOP, counted_plan, loop_plan, make_plan, reads
 
-from latticework.analysis.estimate import OperationCounts, estimate
-from latticework.analysis.memory import peak_value_bytes
-from latticework.analysis.trips import Trips, instructions_run
 from latticework.compiler.noisy_code import NoisyCode
-from latticework.cost import CostModel, work
-from latticework.instructions.code import Instruction, PlanBlock, RegisterOperand
-from latticework.instructions.parts import no_parts
-from latticework.instructions.shapes import row_bytes, vectors_of
-from latticework.instructions.table import RECORDS
-from latticework.instructions.walk import Domain, Walk
-from latticework.packing.keys import KeySpec
-from latticework.plan.schema import IndexInput, SecretInput
+from latticework.plan.analysis.estimate import OperationCounts, estimate
+from latticework.plan.analysis.memory import peak_value_bytes
+from latticework.plan.analysis.trips import Trips, instructions_run
+from latticework.plan.cost import CostModel, work
+from latticework.plan.instructions.code import Instruction, PlanBlock, RegisterOperand
+from latticework.plan.instructions.parts import no_parts
+from latticework.plan.instructions.shapes import row_bytes, vectors_of
+from latticework.plan.instructions.table import RECORDS
+from latticework.plan.instructions.walk import Domain, Walk
+from latticework.plan.schema.schema import IndexInput, SecretInput
 from latticework.report.families import family_of
+from latticework.values.packing.keys import KeySpec
 
 COUNTS = {f.name for f in fields(OperationCounts)}
 FREE = {"take", "take_at", "put_at", "concat", "relabel"}  # beside control

@@ -10,16 +10,22 @@ import numpy as np
 import pytest
 from tiny_plans import DOWN, TOP, counted_plan, loop_plan
 
-from latticework import _core, instructions
-from latticework.analysis.simulate import simulate
-from latticework.dialects import bfv, ckks, loop, rlwe  # noqa: F401  (define the ops)
-from latticework.dialects.primitives import PRIMITIVES
+from latticework import _core
 from latticework.errors import IrError
-from latticework.instructions.products import MUL
-from latticework.instructions.record import Record
-from latticework.instructions.signatures import SIGNATURES
-from latticework.instructions.table import RECORDS, table_of
-from latticework.instructions.walk import Domain, Walk
+from latticework.ir.dialects import (  # noqa: F401  (define the ops)
+    bfv,
+    ckks,
+    loop,
+    rlwe,
+)
+from latticework.ir.dialects.primitives import PRIMITIVES
+from latticework.plan import instructions
+from latticework.plan.analysis.simulate import simulate
+from latticework.plan.instructions.products import MUL
+from latticework.plan.instructions.record import Record
+from latticework.plan.instructions.signatures import SIGNATURES
+from latticework.plan.instructions.table import RECORDS, table_of
+from latticework.plan.instructions.walk import Domain, Walk
 
 GIVEN = {f.name: getattr(MUL, f.name) for f in fields(Record)}
 
@@ -107,18 +113,18 @@ EVERYDAY = {
 MAKES_THEM = ("instructions", "dialects", "expand")
 READS_PLANS = ("plan", "analysis", "codegen", "runtime")
 ALLOWED = {
-    "cost/block_maps.py": "prices of linear maps before there is a plan",
-    "cost/weights.py": "prices of layouts before there is a plan",
-    "layout_cost/prices.py": "prices of circuits before there is a plan",
-    "devices/profile_tables.py": "kernels, some of which have the same names",
-    "machine/operations.py": "what is measured of the core",
-    "machine/operations_bfv.py": "what is measured of the core",
-    "plan/check.py": "a kind of key",
-    "interop/heir/forms.py": "operations of HEIR, some of which have the same names",
-    "interop/heir/slots.py": "operations of vectors, some of which have the same names",
-    "plan/code.py": "a kind of register",
-    "plan/schema.py": "a field",
-    "analysis/steps.py": "what is counted apart in reports",
+    "plan/cost/block_maps.py": "prices of linear maps before there is a plan",
+    "plan/cost/weights.py": "prices of layouts before there is a plan",
+    "compiler/layout_choice/prices.py": "prices of circuits before there is a plan",
+    "runtime/devices/profile_tables.py": "kernels, some of which have the same names",
+    "commands/machine/operations.py": "what is measured of the core",
+    "commands/machine/operations_bfv.py": "what is measured of the core",
+    "plan/files/check.py": "a kind of key",
+    "frontend/heir/forms.py": "operations of HEIR, some of which have the same names",
+    "frontend/heir/slots.py": "operations of vectors, some of which have the same names",
+    "plan/files/code.py": "a kind of register",
+    "plan/schema/schema.py": "a field",
+    "plan/analysis/steps.py": "what is counted apart in reports",
 }
 
 
@@ -130,7 +136,7 @@ def spelled(path):
 
 def test_no_record_is_imported_where_any_may_be_asked():
     """What sets one apart is in its record or signature, so that another like it is not forgotten."""
-    families = [module for name, module in sys.modules.items() if name.startswith("latticework.instructions.")]
+    families = [module for name, module in sys.modules.items() if name.startswith("latticework.plan.instructions.")]
     records = "|".join({name for family in families for name, record in vars(family).items()
                         if isinstance(record, Record) and not record.traits.control})  # fmt: skip
     imported = re.compile(rf"from latticework\.instructions\.\w+ import [^#]*?\b({records})\b")

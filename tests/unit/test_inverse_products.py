@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from vec_cases import SLOTS, Vectors, counted
 
+from latticework.compiler.levels import program_depth
+from latticework.compiler.passes import dce, inverse_products
 from latticework.ir import interpret, run_passes
-from latticework.levels import program_depth
-from latticework.passes import dce, inverse_products
 
 
 def steps(v, a, start, number, *, swapped=False, negated=False):

@@ -5,9 +5,9 @@ import hashlib
 import numpy as np
 import pytest
 
-from latticework.dialects import loop, vec
 from latticework.errors import DtypeError, IrError
 from latticework.ir import INDEX, Block, Builder, Loc, Module, Origin, Region, define, print_module, spec, verify
+from latticework.ir.dialects import loop, vec
 
 V = vec.VecType(1, 8, "real", True)
 

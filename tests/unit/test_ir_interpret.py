@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from gather_cases import matmul
 
-from latticework.dialects import loop, vec
 from latticework.errors import IrError, RangeError, ShapeError
 from latticework.ir import (
     INDEX,
@@ -19,7 +18,8 @@ from latticework.ir import (
     parse_module,
     print_module,
 )
-from latticework.packing.constants import LinearMap
+from latticework.ir.dialects import loop, vec
+from latticework.values.packing.constants import LinearMap
 
 V = vec.VecType(1, 4, "real", True)
 X = np.array([1.0, 2.0, 3.0, 5.0])

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from latticework.dialects import loop, scalar
 from latticework.errors import IrError
 from latticework.ir import (
     INDEX,
@@ -18,6 +17,7 @@ from latticework.ir import (
     print_module,
     verify,
 )
+from latticework.ir.dialects import loop, scalar
 
 S = scalar.ScalarType("integer", True)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latticework.dialects import loop, vec
+from latticework.compiler.passes import cse, dce
 from latticework.errors import IrError
 from latticework.ir import (
     INDEX,
@@ -21,7 +21,7 @@ from latticework.ir import (
     run_passes,
     verify,
 )
-from latticework.passes import cse, dce
+from latticework.ir.dialects import loop, vec
 
 V = vec.VecType(1, 4, "real", True)
 X = np.array([1.0, 2.0, 3.0, 5.0])

@@ -8,9 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from latticework.dialects.rlwe import CipherType, Level
-from latticework.dialects.tensor import TensorType
-from latticework.dialects.vec import VecType
 from latticework.errors import IrError, LevelError, RangeError, ScaleError, ShapeError
 from latticework.ir import (
     INDEX,
@@ -24,6 +21,9 @@ from latticework.ir import (
     register_attribute,
     type_class,
 )
+from latticework.ir.dialects.rlwe import CipherType, Level
+from latticework.ir.dialects.tensor import TensorType
+from latticework.ir.dialects.vec import VecType
 
 
 def test_equal_arguments_give_the_same_object():

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from latticework.dialects import loop, vec
 from latticework.errors import IrError, ShapeError
 from latticework.ir import INDEX, Block, Builder, Loc, Module, Op, Region, Value, define, verify
+from latticework.ir.dialects import loop, vec
 
 V = vec.VecType(1, 8, "real", True)
 W = vec.VecType(1, 4, "real", True)

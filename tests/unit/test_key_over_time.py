@@ -5,13 +5,13 @@ from key_events import Memory, Run
 from key_plans import CHAIN
 from test_key_schedule import Flat, drawn, room
 
-from latticework.analysis.trips import Trips
-from latticework.plan import windows
-from latticework.plan.over_time import Trace, shortened
-from latticework.plan.residency import follow
-from latticework.plan.schedule import schedule
-from latticework.plan.uses import Others, Turns, key_order
-from latticework.plan.windows import FEW_TURNS, visits_of
+from latticework.plan.analysis.trips import Trips
+from latticework.plan.key_schedule import windows
+from latticework.plan.key_schedule.over_time import Trace, shortened
+from latticework.plan.key_schedule.residency import follow
+from latticework.plan.key_schedule.schedule import schedule
+from latticework.plan.key_schedule.uses import Others, Turns, key_order
+from latticework.plan.key_schedule.windows import FEW_TURNS, visits_of
 
 
 class Steady(Flat):

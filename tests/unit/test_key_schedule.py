@@ -9,11 +9,11 @@ from key_plans import CHAIN, PlanMaker
 from scipy.optimize import linprog
 from scipy.sparse import lil_array
 
-from latticework.analysis.trips import Trips
-from latticework.instructions.shapes import key_row_bytes
-from latticework.plan import windows
-from latticework.plan.schedule import buffer_bytes, schedule, smallest
-from latticework.plan.uses import Turns, key_order
+from latticework.plan.analysis.trips import Trips
+from latticework.plan.instructions.shapes import key_row_bytes
+from latticework.plan.key_schedule import windows
+from latticework.plan.key_schedule.schedule import buffer_bytes, schedule, smallest
+from latticework.plan.key_schedule.uses import Turns, key_order
 
 ROW = key_row_bytes(CHAIN)
 

@@ -13,11 +13,11 @@ from test_run_states import drawn
 from vec_cases import plan_of, small_chain
 
 from latticework import _core
-from latticework.analysis.memory_plan import at_once_with
-from latticework.instructions.shapes import key_row_bytes, row_bytes
-from latticework.levels import program_depth
-from latticework.params import BOOTSTRAP_SETS, bootstrap_chain
-from latticework.plan.uses import key_uses
+from latticework.compiler.levels import program_depth
+from latticework.plan.analysis.memory_plan import at_once_with
+from latticework.plan.instructions.shapes import key_row_bytes, row_bytes
+from latticework.plan.key_schedule.uses import key_uses
+from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain
 
 
 class Trace:

@@ -8,13 +8,13 @@ import pytest
 from vec_cases import SLOTS, Vectors, expanded, plan_of, small_chain
 
 from latticework import _core
-from latticework.codegen.emit import emit_code
+from latticework.compiler.codegen.emit import emit_code
+from latticework.compiler.keys import manifest, plan_keys
+from latticework.compiler.levels import program_depth
 from latticework.errors import SecurityError
-from latticework.instructions.kinds import KeyKind
-from latticework.keys import manifest, plan_keys
-from latticework.levels import program_depth
-from latticework.packing.keys import conjugation_element, galois_element
-from latticework.params.fingerprint import core_parameters
+from latticework.plan.instructions.kinds import KeyKind
+from latticework.plan.parameters.fingerprint import core_parameters
+from latticework.values.packing.keys import conjugation_element, galois_element
 
 
 def manifest_of(primitives, chain):

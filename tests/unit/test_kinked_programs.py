@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.approx.functions import Function
-from latticework.approx.kinks import Kinks
-from latticework.frontend.functions import Approximated
+from latticework.frontend.functions.functions import Approximated
+from latticework.functions.approximation.functions import Function
+from latticework.functions.approximation.kinks import Kinks
 
 SMALL = {"ring_degree": 4096, "insecure": True}
 

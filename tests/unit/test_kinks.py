@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from latticework.approx.absolute import composed_absolute, ways
-from latticework.approx.functions import FUNCTIONS
-from latticework.approx.kink_curve import KinkCurve
-from latticework.approx.kinks import Kinks
-from latticework.approx.sign import ROOM
-from latticework.importers.meanings.activations import _hard_sigmoid, _leaky, _soft_shrink
-from latticework.importers.meanings.arithmetic import _clamped
-from latticework.packing.constants import KinkedPolynomial
+from latticework.functions.approximation.absolute import composed_absolute, ways
+from latticework.functions.approximation.functions import FUNCTIONS
+from latticework.functions.approximation.kink_curve import KinkCurve
+from latticework.functions.approximation.kinks import Kinks
+from latticework.functions.approximation.sign import ROOM
+from latticework.models.semantics.activations import _hard_sigmoid, _leaky, _soft_shrink
+from latticework.models.semantics.arithmetic import _clamped
+from latticework.values.packing.constants import KinkedPolynomial
 
 X = np.linspace(-9.0, 9.0, 2001)
 DECLARED = [

@@ -10,8 +10,8 @@ from vec_cases import Vectors, plan_of, small_chain
 
 from latticework import _core
 from latticework.errors import FormatError
-from latticework.plan.serialise import read_plan, write_plan
-from latticework.runtime.encrypted import INPUTS, Encrypted, load_encrypted
+from latticework.plan.files.serialise import read_plan, write_plan
+from latticework.runtime.exchange.encrypted import INPUTS, Encrypted, load_encrypted
 
 MANY = 5000
 PROLOGUE, ENTRY = 128, 64

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from latticework.cost import CostModel
-from latticework.dialects import loop  # noqa: F401  (defines loop.yield)
-from latticework.dialects.tensor import TensorType
+from latticework.compiler.layout_choice import Seconds, find_layouts, slots_needed
 from latticework.errors import LayoutError
 from latticework.frontend import Secret, for_loop, program, trace
 from latticework.ir import interpret, verify
-from latticework.layout import Layout, assign_layouts
-from latticework.layout.alignment import merge
-from latticework.layout.derive import with_axis
-from latticework.layout.layout import REPEATED, num_bits
-from latticework.layout_cost import Seconds, find_layouts, slots_needed
+from latticework.ir.dialects import loop  # noqa: F401  (defines loop.yield)
+from latticework.ir.dialects.tensor import TensorType
+from latticework.plan.cost import CostModel
+from latticework.tensor.layout import Layout, assign_layouts
+from latticework.tensor.layout.alignment import merge
+from latticework.tensor.layout.derive import with_axis
+from latticework.tensor.layout.layout import REPEATED, num_bits
 
 TEXTS = [
     "[]", "[R:4]", "[0:8]", "[R:2][0:4][1:8]", "[1:8][0:4]", "[0:2:4][R:2][0:4]", "[0:2][1:2][0:2:2]",

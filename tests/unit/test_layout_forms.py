@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from latticework.errors import LayoutError
-from latticework.layout import Layout
-from latticework.layout.forms import holds, in_order, join, pad_shape, seeds, skew, sort_vectors, tilings
-from latticework.packing.pack import GAP, REPEAT
+from latticework.tensor.layout import Layout
+from latticework.tensor.layout.forms import holds, in_order, join, pad_shape, seeds, skew, sort_vectors, tilings
+from latticework.values.packing.pack import GAP, REPEAT
 
 parse = Layout.parse
 SHAPES = [(), (1,), (5,), (3, 5), (16, 16), (32, 8), (4, 4, 4), (3, 2, 9), (1, 64), (2, 2, 2, 2)]

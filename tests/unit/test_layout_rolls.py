@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from latticework.errors import LayoutError
-from latticework.layout import Layout
-from latticework.packing.pack import GAP, REPEAT, PackDim, PackMap
+from latticework.tensor.layout import Layout
+from latticework.values.packing.pack import GAP, REPEAT, PackDim, PackMap
 
 parse = Layout.parse
 

@@ -18,8 +18,8 @@ from latticework.errors import (
     RangeError,
     SecurityError,
 )
-from latticework.ledger import records
-from latticework.ledger.refusals import ALLOWED_REFUSALS, RefusalLedger, ledger_beside, refuse_existing_ledger
+from latticework.runtime.ledger import records
+from latticework.runtime.ledger.refusals import ALLOWED_REFUSALS, RefusalLedger, ledger_beside, refuse_existing_ledger
 
 KEY_SET = bytes(range(16))
 HEAD = f"latticework ledger 1 of key set {KEY_SET.hex()}\n"
@@ -127,7 +127,7 @@ def test_every_cut_of_a_ledger_counts_no_fewer_than_its_whole_lines(path):
 
 DIES = """
 import os, signal, sys
-from latticework.ledger.refusals import RefusalLedger
+from latticework.runtime.ledger.refusals import RefusalLedger
 ledger = RefusalLedger(bytes(range(16)), sys.argv[1])
 with ledger.decrypting("decrypt"):
     if sys.argv[2] == "write":
@@ -148,7 +148,7 @@ def test_a_process_that_is_killed_leaves_a_refusal(path, start_python, when, ref
 COUNTS = """
 import sys
 from latticework.errors import DecryptionError, SecurityError
-from latticework.ledger.refusals import RefusalLedger
+from latticework.runtime.ledger.refusals import RefusalLedger
 ledger, answers = RefusalLedger(bytes(range(16)), sys.argv[1]), []
 for i in range(20):
     try:
@@ -342,7 +342,7 @@ def test_a_long_ledger_is_read_once(path, monkeypatch):
 
 def test_an_unfinished_ledger_is_swept_with_other_leftovers(tmp_path):
     script = (
-        "import os, signal, sys\nfrom pathlib import Path\nfrom latticework.ledger import records\n"
+        "import os, signal, sys\nfrom pathlib import Path\nfrom latticework.runtime.ledger import records\n"
         "records.os.link = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"records.LedgerFile(Path(sys.argv[1]), bytes({list(KEY_SET)})).create()\n"
     )

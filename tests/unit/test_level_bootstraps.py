@@ -7,15 +7,15 @@ import pytest
 from array_programs import encrypted
 from vec_cases import SLOTS, Vectors, counted, managed, plan_of, small_chain
 
-from latticework.analysis.simulate import simulate
+from latticework.compiler.levels import ciphertexts, count_bootstraps, decide_levels, write_levels
+from latticework.compiler.levels.depth import Levels, levels_of
+from latticework.compiler.levels.plan import CipherState, Drop
+from latticework.compiler.levels.text import print_levels
+from latticework.compiler.passes import cse, dce
 from latticework.errors import IrError, LevelError
 from latticework.ir import Loc, interpret, run_passes, verify
-from latticework.levels import ciphertexts, count_bootstraps, decide_levels, write_levels
-from latticework.levels.depth import Levels, levels_of
-from latticework.levels.plan import CipherState, Drop
-from latticework.levels.text import print_levels
-from latticework.params import BOOTSTRAP_SETS, bootstrap_chain
-from latticework.passes import cse, dce
+from latticework.plan.analysis.simulate import simulate
+from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain
 
 RESIDUAL = 3
 

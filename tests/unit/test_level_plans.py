@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from vec_cases import SLOTS, Vectors, small_chain
 
-from latticework.cost import CostModel
+from latticework.compiler.layout_choice import CodeCost
+from latticework.compiler.layout_choice.prices import Seconds
+from latticework.compiler.levels import decide_levels, decide_levels_bfv, program_depth, unroll, write_levels
+from latticework.compiler.levels import write as writing
+from latticework.compiler.levels.depth import depth_of, input_levels, levels_of
+from latticework.compiler.levels.plan import LADDER, CipherState, Drop, Encode, Encrypt, Scale, Settle, after
+from latticework.compiler.options.techniques import ALL, Techniques
+from latticework.compiler.passes import cse, dce
 from latticework.errors import IrError
 from latticework.ir import Loc, interpret, print_module, run_passes, verify
-from latticework.layout_cost import CodeCost
-from latticework.layout_cost.prices import Seconds
-from latticework.levels import decide_levels, decide_levels_bfv, program_depth, unroll, write_levels
-from latticework.levels import write as writing
-from latticework.levels.depth import depth_of, input_levels, levels_of
-from latticework.levels.plan import LADDER, CipherState, Drop, Encode, Encrypt, Scale, Settle, after
-from latticework.packing.constants import splat
-from latticework.passes import cse, dce
-from latticework.techniques import ALL, Techniques
+from latticework.plan.cost import CostModel
+from latticework.values.packing.constants import splat
 
 EAGER = Techniques(lazy_relinearization=False, lazy_rescaling=False)
 WATERLINE, PROACTIVE = Techniques(rescaling="waterline"), Techniques(rescaling="proactive")

@@ -7,16 +7,16 @@ import pytest
 from test_level_plans import PRICES
 from vec_cases import SLOTS, Vectors, small_chain
 
+from latticework.compiler.layout_choice import CodeCost
+from latticework.compiler.levels import decide_levels, write_levels
+from latticework.compiler.levels.depth import levels_of, lowest_starts
+from latticework.compiler.levels.lowest import lowest_levels
+from latticework.compiler.levels.plan import Drop
+from latticework.compiler.levels.regions import plan_seconds
+from latticework.compiler.options.techniques import Rescaling, Techniques
+from latticework.compiler.passes import cse, dce
 from latticework.errors import UserError
 from latticework.ir import interpret, run_passes
-from latticework.layout_cost import CodeCost
-from latticework.levels import decide_levels, write_levels
-from latticework.levels.depth import levels_of, lowest_starts
-from latticework.levels.lowest import lowest_levels
-from latticework.levels.plan import Drop
-from latticework.levels.regions import plan_seconds
-from latticework.passes import cse, dce
-from latticework.techniques import Rescaling, Techniques
 
 RULES = [Techniques(rescaling=rule) for rule in get_args(Rescaling)]
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from vec_cases import SLOTS, Vectors, counted, managed, small_chain
 
-from latticework.dialects.rlwe import CipherType
+from latticework.compiler.levels import program_depth
+from latticework.compiler.levels.depth import MAX_FREE_FACTOR, is_free_factor
 from latticework.errors import LevelError, ScaleError
 from latticework.ir import Loc, interpret
-from latticework.levels import program_depth
-from latticework.levels.depth import MAX_FREE_FACTOR, is_free_factor
-from latticework.packing.constants import IntervalPolynomial
+from latticework.ir.dialects.rlwe import CipherType
+from latticework.values.packing.constants import IntervalPolynomial
 
 RNG = np.random.default_rng(3)
 MATRIX = RNG.normal(size=(SLOTS, SLOTS)) / SLOTS

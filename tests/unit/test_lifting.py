@@ -7,15 +7,15 @@ import pytest
 
 import latticework as lw
 import latticework.compiler.lifting.program as program_of
-from latticework.circuit.graph import graph_of
-from latticework.circuit.nests import loops_in_shape, loops_of, replay
+from latticework.compiler.lanes.graph import graph_of
+from latticework.compiler.lanes.nests import loops_in_shape, loops_of, replay
 from latticework.compiler.lifting import lift
 from latticework.compiler.lifting.check import agrees
 from latticework.errors import UserError
-from latticework.frontend.circuit import circuit, trace_circuit
-from latticework.frontend.circuit_inputs import matrix, scalar, vector
+from latticework.frontend.circuits.circuit import circuit, trace_circuit
+from latticework.frontend.circuits.circuit_inputs import matrix, scalar, vector
 from latticework.ir import interpret, verify
-from latticework.plan.arguments import rebuild_result, scatter
+from latticework.plan.schema.arguments import rebuild_result, scatter
 
 RNG = np.random.default_rng(5)
 WEIGHTS = RNG.integers(-3, 4, (4, 6))  # zeros and ones among them

@@ -5,16 +5,16 @@ import pytest
 from vec_cases import SLOTS, Vectors, line, primitives_of, small_chain
 
 import latticework as lw
-from latticework.codegen.emit import emit_code
-from latticework.codegen.generate import PRIMITIVE_PASSES
 from latticework.compiler.circuits.pipeline import LaneOptions, to_lanes, to_scalars
+from latticework.compiler.codegen.emit import emit_code
+from latticework.compiler.codegen.generate import PRIMITIVE_PASSES
+from latticework.compiler.keys import manifest, plan_keys
+from latticework.compiler.levels import decide_levels, program_depth, write_levels
+from latticework.compiler.levels.depth import input_levels
 from latticework.compiler.pipeline import VECTOR_PASSES, to_copies
-from latticework.dialects import scalar  # noqa: F401  (defines the ops)
 from latticework.ir import interpret, parse_module, print_module, run_passes, verify
-from latticework.keys import manifest, plan_keys
-from latticework.levels import decide_levels, program_depth, write_levels
-from latticework.levels.depth import input_levels
-from latticework.ops.clearing import is_clear
+from latticework.ir.dialects import scalar  # noqa: F401  (defines the ops)
+from latticework.tensor.ops.clearing import is_clear
 
 LONG = 2_000  # twice Python's limit of recursion
 LENGTHS = [LONG, pytest.param(50_000, marks=pytest.mark.slow)]

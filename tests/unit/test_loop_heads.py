@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from vec_cases import SLOTS, Vectors
 
+from latticework.compiler.levels import decide_levels
+from latticework.compiler.levels.loops.plan import plan_loops
 from latticework.ir import interpret
-from latticework.levels import decide_levels
-from latticework.levels.loops.plan import plan_loops
 
 SLOW = [(2, 5), (3, 14), (7, 16), (9, 14), (20, 14)]
 

@@ -6,12 +6,12 @@ from loop_cases import MEAN, RESIDUAL, Published, check_plan, planned, synthetic
 from vec_cases import SLOTS, Vectors
 
 from bench.halo.synthetic import closed_form, nested
+from latticework.compiler.levels import decide_levels
+from latticework.compiler.levels.loops.halo import BASELINES, HALO, PACKING, TYPE_MATCHED, plan_halo
+from latticework.compiler.levels.loops.periods import carried_periods, period
+from latticework.compiler.levels.loops.writing import ValueFacts
 from latticework.errors import LevelError
 from latticework.ir import Builder, rebuild
-from latticework.levels import decide_levels
-from latticework.levels.loops.halo import BASELINES, HALO, PACKING, TYPE_MATCHED, plan_halo
-from latticework.levels.loops.periods import carried_periods, period
-from latticework.levels.loops.writing import ValueFacts
 
 BODIES = [(1, 3), (2, 4), (2, 7), (3, 3), (5, 5)]
 

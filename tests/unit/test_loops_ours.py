@@ -5,13 +5,13 @@ import pytest
 from loop_cases import MEAN, RESIDUAL, Published, check_plan, planned, synthetic
 from vec_cases import SLOTS, Vectors
 
+from latticework.compiler.levels.loops import plan
+from latticework.compiler.levels.loops.halo import HALO
+from latticework.compiler.levels.loops.plan import MODES
+from latticework.compiler.levels.loops.seconds import module_seconds
 from latticework.ir import print_module
-from latticework.levels.loops import plan
-from latticework.levels.loops.halo import HALO
-from latticework.levels.loops.plan import MODES
-from latticework.levels.loops.seconds import module_seconds
-from latticework.packing.constants import Access, ConstRef, LoopNest
-from latticework.packing.pack import PackDim, PackMap
+from latticework.values.packing.constants import Access, ConstRef, LoopNest
+from latticework.values.packing.pack import PackDim, PackMap
 
 ITERATIONS = 40
 GOALS = [  # values carried, depth of an iteration, bootstraps in 40 iterations

@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 from meaning_cases import check, encrypted, refused, simulated, tensors
 
-from latticework.importers.meanings import activations
-from latticework.importers.meanings.functions import MEANINGS
+from latticework.models.semantics import activations
+from latticework.models.semantics.functions import MEANINGS
 
 RNG = np.random.default_rng(5)
 X = 2 * RNG.normal(size=(2, 4, 3))
@@ -79,7 +79,7 @@ def test_prelu_with_secret_slopes():
 def test_leaky_relu_of_secrets_is_one_polynomial():
     from meaning_cases import model_of
 
-    from latticework.frontend.program import trace
+    from latticework.frontend.programs.program import trace
 
     for name in ("leaky_relu", "elu", "hardswish", "relu6", "mish"):
         ops = [op.name for op in trace(model_of(meaning(name), (X,))).walk()]

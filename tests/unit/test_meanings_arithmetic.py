@@ -5,8 +5,8 @@ import pytest
 import torch
 from meaning_cases import check, encrypted, numbers, refused, simulated, tensors
 
-from latticework.importers.meanings import arithmetic
-from latticework.importers.meanings.functions import MEANINGS
+from latticework.models.semantics import arithmetic
+from latticework.models.semantics.functions import MEANINGS
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(2, 3, 4)), RNG.normal(size=(3, 1))

@@ -7,9 +7,9 @@ import torch.nn.functional as F
 from meaning_cases import check, encrypted, model_of, refused, simulated, tensors
 
 from latticework.errors import RangeError
-from latticework.frontend.program import trace
-from latticework.importers.meanings import attention
+from latticework.frontend.programs.program import trace
 from latticework.ir.interpret import interpret
+from latticework.models.semantics import attention
 
 RNG = np.random.default_rng(10)
 L, S, E = 3, 5, 4

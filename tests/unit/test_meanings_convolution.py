@@ -5,7 +5,7 @@ import pytest
 import torch.nn.functional as F
 from meaning_cases import check, encrypted, refused, simulated, tensors
 
-from latticework.importers.meanings import convolution
+from latticework.models.semantics import convolution
 
 RNG = np.random.default_rng(6)
 

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from meaning_cases import check, encrypted, refused, simulated, tensors
 
-from latticework.importers.meanings import joining
+from latticework.models.semantics import joining
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(2, 3, 4, 5))

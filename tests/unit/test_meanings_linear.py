@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from meaning_cases import check, encrypted, refused, simulated, tensors
 
-from latticework.importers.meanings import linear
+from latticework.models.semantics import linear
 
 RNG = np.random.default_rng(1)
 

@@ -5,10 +5,10 @@ import pytest
 import torch
 from meaning_cases import check, encrypted, model_of, refused, tensors
 
-from latticework.frontend.program import trace
-from latticework.importers.meanings import activations, arithmetic, shaping
-from latticework.importers.meanings.functions import MEANINGS
+from latticework.frontend.programs.program import trace
 from latticework.ir.interpret import interpret
+from latticework.models.semantics import activations, arithmetic, shaping
+from latticework.models.semantics.functions import MEANINGS
 
 RNG = np.random.default_rng(12)
 X = RNG.normal(size=(2, 2, 3, 4))

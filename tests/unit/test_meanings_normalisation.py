@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 from meaning_cases import check, encrypted, model_of, refused, simulated, tensors
 
-from latticework.frontend.program import trace
-from latticework.importers.meanings import normalisation
+from latticework.frontend.programs.program import trace
+from latticework.models.semantics import normalisation
 
 RNG = np.random.default_rng(8)
 X = 2 * RNG.normal(size=(2, 6, 3, 4)) + 1

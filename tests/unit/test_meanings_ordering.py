@@ -5,7 +5,7 @@ import pytest
 import torch
 from meaning_cases import check, refused
 
-from latticework.importers.meanings import ordering
+from latticework.models.semantics import ordering
 
 RNG = np.random.default_rng(13)
 X = RNG.integers(0, 4, (3, 6)).astype(np.float64)  # many are equal

@@ -5,8 +5,8 @@ import pytest
 import torch
 from meaning_cases import check, model_of, refused, simulated, tensors
 
-from latticework.frontend.program import trace
-from latticework.importers.meanings import recurrent
+from latticework.frontend.programs.program import trace
+from latticework.models.semantics import recurrent
 
 RNG = np.random.default_rng(11)
 LENGTH, BATCH, FEATURES, HIDDEN = 4, 2, 3, 2

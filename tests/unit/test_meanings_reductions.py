@@ -5,7 +5,7 @@ import pytest
 import torch
 from meaning_cases import check, encrypted, refused, simulated
 
-from latticework.importers.meanings import reductions
+from latticework.models.semantics import reductions
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(2, 3, 5))

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from meaning_cases import check, encrypted, refused, simulated
 from onnx.reference import ReferenceEvaluator
 
-from latticework.importers.meanings import resizing
+from latticework.models.semantics import resizing
 
 RNG = np.random.default_rng(9)
 X = RNG.normal(size=(2, 3, 4, 5))

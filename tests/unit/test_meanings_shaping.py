@@ -5,7 +5,7 @@ import pytest
 import torch
 from meaning_cases import check, encrypted, refused, simulated
 
-from latticework.importers.meanings import shaping
+from latticework.models.semantics import shaping
 
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(2, 3, 4))

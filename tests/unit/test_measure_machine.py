@@ -13,12 +13,12 @@ import latticework as lw
 from latticework import _core
 from latticework.cli import app
 from latticework.commands.benchmarks import suites
-from latticework.cost import UNITS, CostModel, parse_table
-from latticework.instructions.table import RECORDS
-from latticework.machine import MeasuredExtent, default_place, measure_machine, table_text, write_table
-from latticework.machine.bootstraps import EncryptedBootstrap, MeasuredBootstrap, kinds_of
-from latticework.machine.operations import MeasuredChain, Operations
-from latticework.params import bootstrap_chain
+from latticework.commands.machine import MeasuredExtent, default_place, measure_machine, table_text, write_table
+from latticework.commands.machine.bootstraps import EncryptedBootstrap, MeasuredBootstrap, kinds_of
+from latticework.commands.machine.operations import MeasuredChain, Operations
+from latticework.plan.cost import UNITS, CostModel, parse_table
+from latticework.plan.instructions.table import RECORDS
+from latticework.plan.parameters import bootstrap_chain
 
 suites()  # puts the source tree on the path
 from bench.micro.cycles import Cycles  # noqa: E402
@@ -162,7 +162,7 @@ def test_unknown_names_are_users_faults():
 
 def test_bootstraps_are_measured_as_a_whole(monkeypatch):
     kind = MeasuredBootstrap("T11", 1, 16, real=True)
-    monkeypatch.setattr("latticework.machine.measure.kinds_of", lambda name: [kind] if name == "T11" else [])
+    monkeypatch.setattr("latticework.commands.machine.measure.kinds_of", lambda name: [kind] if name == "T11" else [])
     extent = MeasuredExtent((11,), {}, repeats=1, rounds=1, sets=("T11",))
     steps = []
     content = measure_machine(extent, threads=(1,), on_step=lambda *step: steps.append(step))

@@ -10,18 +10,18 @@ from typer.testing import CliRunner
 from vec_cases import Vectors, plan_of, small_chain
 
 from latticework import _core, cli
-from latticework.analysis.kept_constants import all_bytes, encodings, keep
-from latticework.analysis.memory_plan import HeldValues, MemoryPlanner, at_once_with, plan_memory
-from latticework.analysis.trips import Trips
-from latticework.cost import CostModel
+from latticework.compiler.levels import program_depth
 from latticework.errors import BudgetError
-from latticework.instructions.shapes import key_row_bytes, row_bytes
 from latticework.ir import Loc
-from latticework.levels import program_depth
-from latticework.params import BOOTSTRAP_SETS, bootstrap_chain
-from latticework.plan.schedule import schedule, schedule_of
-from latticework.plan.serialise import write_plan
-from latticework.plan.uses import key_order, key_uses
+from latticework.plan.analysis.kept_constants import all_bytes, encodings, keep
+from latticework.plan.analysis.memory_plan import HeldValues, MemoryPlanner, at_once_with, plan_memory
+from latticework.plan.analysis.trips import Trips
+from latticework.plan.cost import CostModel
+from latticework.plan.files.serialise import write_plan
+from latticework.plan.instructions.shapes import key_row_bytes, row_bytes
+from latticework.plan.key_schedule.schedule import schedule, schedule_of
+from latticework.plan.key_schedule.uses import key_order, key_uses
+from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain
 
 MODEL = CostModel.load()
 

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 import latticework as lw
 from latticework import cli
-from latticework.analysis.memory_plan import MemoryPlanner, plan_memory
 from latticework.errors import BudgetError
-from latticework.plan.serialise import write_plan
+from latticework.plan.analysis.memory_plan import MemoryPlanner, plan_memory
+from latticework.plan.files.serialise import write_plan
 from latticework.report import as_json, build_report, memory_data, under_budget
 from latticework.report.axes import NARROWEST, round_ratios, round_steps
 from latticework.report.budget_drawing import time_by_budget

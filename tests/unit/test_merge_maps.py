@@ -6,15 +6,15 @@ from vec_cases import SLOTS, Vectors, counted
 
 from latticework import compile as compiled
 from latticework import program
-from latticework.cost import CostModel
-from latticework.dialects import loop  # noqa: F401  (defines the ops)
+from latticework.compiler.layout_choice import CodeCost, Seconds
+from latticework.compiler.levels import program_depth
+from latticework.compiler.options.techniques import Techniques
+from latticework.compiler.passes import cse, dce, merge_maps
+from latticework.compiler.passes.linear_forms import base_form, total
 from latticework.frontend import Secret
 from latticework.ir import interpret, run_passes, verify
-from latticework.layout_cost import CodeCost, Seconds
-from latticework.levels import program_depth
-from latticework.passes import cse, dce, merge_maps
-from latticework.passes.linear_forms import base_form, total
-from latticework.techniques import Techniques
+from latticework.ir.dialects import loop  # noqa: F401  (defines the ops)
+from latticework.plan.cost import CostModel
 
 RNG = np.random.default_rng(8)
 COSTS = Seconds(CostModel.load(), 8192, 6)

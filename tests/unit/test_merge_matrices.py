@@ -6,10 +6,10 @@ import pytest
 import latticework as lw
 from bench.halo.data import inputs_of
 from bench.halo.depths import loop_depths, vectors_of
+from latticework.compiler.options.techniques import Techniques
+from latticework.compiler.passes import cse, dce, merge_matrices
 from latticework.frontend import trace
 from latticework.ir import interpret, run_passes, verify
-from latticework.passes import cse, dce, merge_matrices
-from latticework.techniques import Techniques
 
 ROWS, COLUMNS = 6, 3
 RNG = np.random.default_rng(0)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.accuracy.effects import distances
-from latticework.accuracy.moved_runs import MovedRuns, patterns, work_of
-from latticework.accuracy.uses import uses_of
+from latticework.compiler.accuracy.effects import distances
+from latticework.compiler.accuracy.moved_runs import MovedRuns, patterns, work_of
+from latticework.compiler.accuracy.uses import uses_of
 from latticework.compiler.pipeline import to_tensors
 from latticework.frontend import calibrate
 

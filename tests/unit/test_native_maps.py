@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from latticework._core import maps
-from latticework.packing.loop_nests.giant_order import ORDERS, turns
-from latticework.packing.series import series_at
+from latticework.values.packing.loop_nests.giant_order import ORDERS, turns
+from latticework.values.packing.series import series_at
 
 SLOTS = 32
 

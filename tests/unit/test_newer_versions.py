@@ -7,7 +7,7 @@ import pkgutil
 import numpy as np
 
 import latticework as lw
-from latticework.sums import add_up
+from latticework.values.sums import add_up
 
 # As in NumPy 2.5 for Python 3.12: `type NDArray[S] = ndarray[tuple[Any, ...], dtype[S]]`, which no class can derive from.
 ALIASED = """
@@ -42,7 +42,7 @@ def modules():
 
 def test_no_class_derives_from_an_alias(start_python):
     names = modules()
-    assert len(names) > 500 and "latticework.frontend.subscripts" in names
+    assert len(names) > 500 and "latticework.frontend.recording.subscripts" in names
     child = start_python(ALIASED + IMPORTING, *names)
     assert (child.communicate()[1], child.returncode) == ("", 0)
 

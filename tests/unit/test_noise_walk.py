@@ -8,11 +8,12 @@ from bfv_plans import draw, plan_of
 from vec_cases import SLOTS, Vectors
 
 from latticework import _core
-from latticework.analysis.noise import noise_of_outputs
 from latticework.errors import LayoutError, LevelError, RangeError
-from latticework.params.bfv_chain import ChainShape
-from latticework.params.bfv_noise import ShapeNoiseModel
-from latticework.runtime import Client, Server
+from latticework.plan.analysis.noise import noise_of_outputs
+from latticework.plan.parameters.bfv_chain import ChainShape
+from latticework.plan.parameters.bfv_noise import ShapeNoiseModel
+from latticework.runtime.client.client import Client
+from latticework.runtime.server.server import Server
 
 MATRIX = np.random.default_rng(2).integers(-9, 10, (SLOTS, SLOTS)).astype(float)
 

@@ -18,7 +18,7 @@ from onnx import numpy_helper
 
 import latticework as lw
 from latticework.errors import UserError
-from latticework.importers.onnx_door.operators.table import CONVERTERS
+from latticework.models.onnx.operators.table import CONVERTERS
 
 LIGHT = Path(onnx.backend.test.__file__).parent / "data" / "light"
 # Why cases of operators that are supported are refused all the same.

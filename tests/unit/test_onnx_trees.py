@@ -10,11 +10,11 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx_graphs import array, model, reference
 
 import latticework as lw
-from latticework.approx.sign import composite_sign
 from latticework.errors import ShapeError, UnsupportedError, UserError
-from latticework.importers.converters import Converter, Converters
-from latticework.importers.evaluate import run
-from latticework.owner.run import errors_of, exactly, finish_of
+from latticework.functions.approximation.sign import composite_sign
+from latticework.models.converters import Converter, Converters
+from latticework.models.evaluate import run
+from latticework.plan.client_steps.run import errors_of, exactly, finish_of
 
 WHOLE = np.arange(-2.0, 3.0)
 WIDTH = 3

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.approx.functions import FUNCTIONS
 from latticework.errors import RangeError, UserError
+from latticework.functions.approximation.functions import FUNCTIONS
 
 RNG = np.random.default_rng(11)
 SMALL = {"ring_degree": 2048, "insecure": True}

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import latticework as lw
 from latticework import _core, cli
 from latticework.errors import DtypeError, FormatError, RangeError, ShapeError, TraceError, UserError
-from latticework.owner import (
+from latticework.plan.client_steps import (
     Affine,
     ByName,
     Columns,
@@ -35,8 +35,8 @@ from latticework.owner import (
     TableRows,
     Threshold,
 )
-from latticework.owner.run import accepted_spans
-from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
+from latticework.plan.client_steps.run import accepted_spans
+from latticework.plan.files.serialise import read_client, read_plan, write_client, write_plan
 from latticework.report import explain_file
 from latticework.report.build import build_client_report
 from latticework.report.explain import file_facts

@@ -8,7 +8,7 @@ from scipy.special import expit, log_softmax, logsumexp, softmax
 from sklearn.multiclass import _ovr_decision_function
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, normalize
 
-from latticework.owner import (
+from latticework.plan.client_steps import (
     Affine,
     Branches,
     ByName,
@@ -34,9 +34,9 @@ from latticework.owner import (
     Votes,
     Winner,
 )
-from latticework.owner.run import error_of, finish, shown
-from latticework.owner.step import Bounded, OwnerStep, UnfitValueError
-from latticework.plan.codec import from_data, to_data
+from latticework.plan.client_steps.run import error_of, finish, shown
+from latticework.plan.client_steps.step import Bounded, OwnerStep, UnfitValueError
+from latticework.plan.files.codec import from_data, to_data
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(6, 5))
@@ -219,8 +219,8 @@ import sys
 import latticework.runtime
 print([name for name in ("axes", "combining", "elementwise", "endings", "lookups")
        if f"latticework.owner.{name}" in sys.modules])
-from latticework.owner.step import OwnerStep
-from latticework.plan.codec import from_data
+from latticework.plan.client_steps.step import OwnerStep
+from latticework.plan.files.codec import from_data
 print(type(from_data(OwnerStep, ["softmax", -1, False], "step")).__name__)
 """)
     assert done.communicate() == ("[]\nSoftmax\n", "")

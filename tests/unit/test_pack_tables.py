@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from latticework.packing.constants import Access, ConstRef, LoopNest
-from latticework.packing.pack import GAP, PackDim, PackMap
-from latticework.plan.codec import from_data, to_data
+from latticework.plan.files.codec import from_data, to_data
+from latticework.values.packing.constants import Access, ConstRef, LoopNest
+from latticework.values.packing.pack import GAP, PackDim, PackMap
 
 
 def random_table(rng, size=5, slots=16, count=3, used=9):

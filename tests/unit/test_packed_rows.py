@@ -5,9 +5,9 @@ import pytest
 from gather_cases import random_gather, random_pack
 from test_pack_tables import random_table
 
-from latticework.packing.constants import Access, ConstRef, Diagonal, LinearMap, LoopNest, MapPart, splat
-from latticework.packing.pack import PackMap
-from latticework.packing.rows import (
+from latticework.values.packing.constants import Access, ConstRef, Diagonal, LinearMap, LoopNest, MapPart, splat
+from latticework.values.packing.pack import PackMap
+from latticework.values.packing.rows import (
     constant_of_rows,
     groups_of,
     interleaved,

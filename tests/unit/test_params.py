@@ -9,11 +9,11 @@ import pytest
 from vec_cases import SLOTS, Vectors, plan_of
 
 from latticework import _core
-from latticework.analysis.simulate import simulate
 from latticework.errors import LayoutError, LevelError, UserError
-from latticework.params import Need, build_chain, modulus_limit_bits, next_scale, security_levels, select_chain
-from latticework.params.fingerprint import core_parameters, fingerprint
-from latticework.params.select import DIGIT_GAP_BITS, MAX_PRIME_BITS, cut_digits, key_switch_ntts
+from latticework.plan.analysis.simulate import simulate
+from latticework.plan.parameters import Need, build_chain, modulus_limit_bits, next_scale, security_levels, select_chain
+from latticework.plan.parameters.fingerprint import core_parameters, fingerprint
+from latticework.plan.parameters.select import DIGIT_GAP_BITS, MAX_PRIME_BITS, cut_digits, key_switch_ntts
 
 CASES = [
     (1024, 0, 30, 6, 1), (1024, 3, 40, 10, 2), (4096, 12, 40, 14, 3), (8192, 5, 49, 20, 2), (2048, 4, 52, 14, 2),

@@ -5,10 +5,10 @@ import re
 import pytest
 from vec_cases import SLOTS, Vectors
 
-from latticework.dialects import loop, scalar  # noqa: F401  (defines the ops)
+from latticework.compiler.levels import unroll
 from latticework.errors import IrError
 from latticework.ir import Builder, Pass, rebuild, run_passes
-from latticework.levels import unroll
+from latticework.ir.dialects import loop, scalar  # noqa: F401  (defines the ops)
 
 
 def program():

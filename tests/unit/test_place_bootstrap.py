@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from vec_cases import SLOTS, Vectors, managed
 
+from latticework.compiler.levels import ciphertexts, count_bootstraps, decide_levels
+from latticework.compiler.levels.place_bootstrap import place_bootstraps, placing
+from latticework.compiler.levels.placement import place_by_layers, place_by_points
+from latticework.compiler.passes import cse, dce
 from latticework.errors import LevelError
 from latticework.ir import Module, interpret, run_passes, verify
-from latticework.levels import ciphertexts, count_bootstraps, decide_levels
-from latticework.levels.place_bootstrap import place_bootstraps, placing
-from latticework.levels.placement import place_by_layers, place_by_points
-from latticework.params import BOOTSTRAP_SETS, bootstrap_chain
-from latticework.passes import cse, dce
+from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain
 
 RESIDUAL = 3
 COMPLEX, REAL = 10.0, 7.0

@@ -11,9 +11,9 @@ from bench.placement.exact import solve_exactly
 from bench.placement.graphs import Graph, random_graph, residual_network, synthetic_bodies
 from bench.placement.published import latencies
 from bench.placement.suite import random_rows
+from latticework.compiler.levels.placement import place, place_by_layers, place_by_points, schedule
+from latticework.compiler.levels.placement.pairs import Partners
 from latticework.errors import LevelError, UnsupportedError
-from latticework.levels.placement import place, place_by_layers, place_by_points, schedule
-from latticework.levels.placement.pairs import Partners
 from tests.unit.placement_cases import best_of_all, carry_out
 
 MICRO = 1e-6

@@ -7,13 +7,13 @@ import pytest
 from vec_cases import SLOTS, Vectors, plan_of, small_chain
 
 from latticework import _core
+from latticework.compiler.levels import program_depth
 from latticework.errors import FormatError
-from latticework.instructions.code import Instruction, RegisterOperand
-from latticework.instructions.kinds import CipherKind, DigitsKind, IndexKind, KeyKind, PlainKind
-from latticework.levels import program_depth
-from latticework.packing.keys import KeySpec
-from latticework.params.fingerprint import core_parameters
-from latticework.plan.code import decode_code, encode_code
+from latticework.plan.files.code import decode_code, encode_code
+from latticework.plan.instructions.code import Instruction, RegisterOperand
+from latticework.plan.instructions.kinds import CipherKind, DigitsKind, IndexKind, KeyKind, PlainKind
+from latticework.plan.parameters.fingerprint import core_parameters
+from latticework.values.packing.keys import KeySpec
 
 MATRIX = np.random.default_rng(1).normal(size=(SLOTS, SLOTS)) / 4
 

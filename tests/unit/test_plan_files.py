@@ -11,12 +11,12 @@ from plan_contents import CODE, CONSTANTS, DEBUG, META, contents, old_file, open
 from vec_cases import SLOTS, Vectors, plan_of, small_chain
 
 from latticework import _core
-from latticework.analysis.simulate import simulate
 from latticework.errors import FormatError, UserError
-from latticework.packing.pack import PackDim, PackMap
-from latticework.plan.schema import FORMAT, Approximation, SourceLocation, TensorValue
-from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
+from latticework.plan.analysis.simulate import simulate
+from latticework.plan.files.serialise import read_client, read_plan, write_client, write_plan
+from latticework.plan.schema.schema import FORMAT, Approximation, SourceLocation, TensorValue
 from latticework.report import explain_file
+from latticework.values.packing.pack import PackDim, PackMap
 
 MATRIX = np.random.default_rng(1).normal(size=(SLOTS, SLOTS)) / 4
 

@@ -9,13 +9,13 @@ from plan_contents import contents, new_file, old_file, opened
 from test_plan_files import DATA, PLAN, X
 
 from latticework import _core
-from latticework.analysis.simulate import simulate
 from latticework.errors import FormatError
-from latticework.params.fingerprint import core_parameters
-from latticework.plan.code import code_data, encode_code
-from latticework.plan.columns import from_columns, to_columns
-from latticework.plan.serialise import plan_id, read_plan, write_plan
-from latticework.plan.sharing import MAX_DEPTH, shared, unshared
+from latticework.plan.analysis.simulate import simulate
+from latticework.plan.files.code import code_data, encode_code
+from latticework.plan.files.columns import from_columns, to_columns
+from latticework.plan.files.serialise import plan_id, read_plan, write_plan
+from latticework.plan.files.sharing import MAX_DEPTH, shared, unshared
+from latticework.plan.parameters.fingerprint import core_parameters
 
 
 def test_files_of_format_1_are_the_same_plans():

@@ -11,12 +11,12 @@ from test_plan_files import NASTY, places, put
 from vec_cases import SLOTS, Vectors, plan_of, small_chain
 
 from latticework import _core
-from latticework.analysis.estimate import estimate
-from latticework.analysis.simulate import simulate
-from latticework.cost import CostModel
 from latticework.errors import FormatError, UserError
-from latticework.packing.constants import MapSums
-from latticework.plan.serialise import read_plan, write_plan
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.analysis.simulate import simulate
+from latticework.plan.cost import CostModel
+from latticework.plan.files.serialise import read_plan, write_plan
+from latticework.values.packing.constants import MapSums
 
 CODE, CONSTANTS = 1, 2
 

@@ -8,11 +8,11 @@ from gather_cases import random_gather
 from test_block_expansion import program
 from vec_cases import expanded, small_chain
 
+from latticework.compiler.options.techniques import Techniques
+from latticework.compiler.passes.powers_of_two import digits, parts_of
 from latticework.ir import interpret
-from latticework.packing.constants import LinearMap
-from latticework.packing.keys import galois_element
-from latticework.passes.powers_of_two import digits, parts_of
-from latticework.techniques import Techniques
+from latticework.values.packing.constants import LinearMap
+from latticework.values.packing.keys import galois_element
 
 
 @pytest.mark.parametrize("steps", range(-200, 201))

@@ -7,11 +7,11 @@ import pytest
 from test_simulate import encrypted_runs
 from vec_cases import SLOTS, Vectors, plan_of, small_chain
 
-from latticework.analysis.bounds import Magnitude, predict
-from latticework.analysis.error_model import Bound, ErrorModel
-from latticework.analysis.simulate import simulate
+from latticework.compiler.levels import program_depth
 from latticework.errors import RangeError
-from latticework.levels import program_depth
+from latticework.plan.analysis.bounds import Magnitude, predict
+from latticework.plan.analysis.error_model import Bound, ErrorModel
+from latticework.plan.analysis.simulate import simulate
 
 MAX_DEPTH = 6
 STEPS = ("add", "sub", "mul", "square", "neg", "rotate", "constant", "matrix", "polynomial", "number")

@@ -7,7 +7,7 @@ import pytest
 
 import latticework as lw
 from latticework import bfv, ckks
-from latticework.owner import (
+from latticework.plan.client_steps import (
     Affine,
     Columns,
     Elementary,

@@ -14,8 +14,8 @@ import pytest
 
 import latticework as lw
 from latticework import _core, ckks
-from latticework.devices.operations import profiled
 from latticework.errors import DeviceError, UserError
+from latticework.runtime.devices.operations import profiled
 
 ROOT = Path(__file__).resolve().parents[2]
 PARAMETERS = ckks.Parameters(1024, [40, 30, 30, 30], scale_bits=30, insecure=True)

@@ -13,7 +13,7 @@ import latticework as lw
 from latticework import progress
 from latticework.ir import PassEvent
 from latticework.progress import ProgressBar, shows_progress
-from latticework.runtime import Event
+from latticework.runtime.events import Event
 
 EVENTS = [PassEvent("cse", 3, 2, 0.0, 1.0), Event("keys", "galois", 1, 2, 3, 0.0, 1.0)]
 

@@ -61,10 +61,10 @@ def test_every_name_is_listed_and_found():
 
 def test_functions_are_not_replaced_by_submodules_of_their_names():
     loaded = loaded_by(
-        "import latticework.circuit.graph, latticework.compiler.compile\n"
+        "import latticework.compiler.lanes.graph, latticework.compiler.compile\n"
         "import latticework as lw\n"
         "assert callable(lw.circuit) and callable(lw.compile)\n"
-        "import latticework.circuit.emit\n"
+        "import latticework.compiler.lanes.emit\n"
         "from latticework import circuit, compile\n"
         "assert (circuit, compile) == (lw.circuit, lw.compile)\n"
     )

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from vec_cases import SLOTS, Vectors
 
+from latticework.compiler.levels.ranges import find_ranges, outgrown_error
 from latticework.ir import Loc, Origin
-from latticework.levels.ranges import find_ranges, outgrown_error
 
 
 def test_exponents_hold_the_largest_value_of_all_runs_and_iterations_with_a_margin():

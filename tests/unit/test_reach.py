@@ -8,17 +8,17 @@ from vec_cases import small_chain
 
 import latticework as lw
 from latticework.compiler import precision
+from latticework.compiler.levels import decide_levels, program_depth, write_levels
+from latticework.compiler.levels.extremes import Extremes, extremes
+from latticework.compiler.levels.held import are_apart, exactly, is_within, unite
+from latticework.compiler.levels.reach import reach
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_polynomials, to_tensors, to_vectors
 from latticework.compiler.polynomial_noise import polynomial_noise
-from latticework.frontend.samples import samples_of
+from latticework.frontend.calibration.samples import samples_of
 from latticework.ir import interpret
-from latticework.levels import decide_levels, program_depth, write_levels
-from latticework.levels.extremes import Extremes, extremes
-from latticework.levels.held import are_apart, exactly, is_within, unite
-from latticework.levels.reach import reach
-from latticework.packing.constants import IntervalPolynomial
-from latticework.params.noise import secret_shares, tail_deviations
+from latticework.plan.parameters.noise import secret_shares, tail_deviations
+from latticework.values.packing.constants import IntervalPolynomial
 
 RNG = np.random.default_rng(3)
 WEIGHTS = RNG.normal(size=(6, 6))

@@ -7,13 +7,13 @@ import pytest
 from array_programs import Deployed
 from vec_cases import SLOTS, Vectors, managed, plan_of
 
-from latticework.analysis.simulate import simulate
-from latticework.codegen.bootstraps import noise_of
+from latticework.compiler.codegen.bootstraps import noise_of
+from latticework.compiler.levels.reach import reach
 from latticework.compiler.polynomial_noise import polynomial_noise
 from latticework.ir import interpret
-from latticework.levels.reach import reach
-from latticework.params import BOOTSTRAP_SETS, bootstrap_chain
-from latticework.params.noise import tail_deviations
+from latticework.plan.analysis.simulate import simulate
+from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain
+from latticework.plan.parameters.noise import tail_deviations
 
 RESIDUAL = 3
 

@@ -7,9 +7,9 @@ from vec_cases import SLOTS, Vectors, counted
 
 from bench.halo.data import inputs_of
 from bench.halo.depths import loop_depths, vectors_of
+from latticework.compiler.options.techniques import Techniques
+from latticework.compiler.passes import cse, dce, factor_sums, hoist_invariants, reassociate
 from latticework.ir import interpret, run_passes
-from latticework.passes import cse, dce, factor_sums, hoist_invariants, reassociate
-from latticework.techniques import Techniques
 
 
 def spent(module):

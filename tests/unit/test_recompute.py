@@ -7,10 +7,9 @@ import pytest
 from test_place_bootstrap import RESIDUAL, PerLevel, bootstraps, everywhere
 from vec_cases import SLOTS, Vectors
 
-from latticework.ir import interpret, verify
-from latticework.levels import count_bootstraps, decide_levels
-from latticework.levels.place_bootstrap import place_bootstraps
-from latticework.levels.placement import (
+from latticework.compiler.levels import count_bootstraps, decide_levels
+from latticework.compiler.levels.place_bootstrap import place_bootstraps
+from latticework.compiler.levels.placement import (
     OUTPUT,
     OpPrices,
     Problem,
@@ -20,9 +19,10 @@ from latticework.levels.placement import (
     schedule,
     spending,
 )
-from latticework.levels.placement.pairs import Partners
-from latticework.levels.placement.problem import evaluate
-from latticework.levels.placement.recompute import recompute
+from latticework.compiler.levels.placement.pairs import Partners
+from latticework.compiler.levels.placement.problem import evaluate
+from latticework.compiler.levels.placement.recompute import recompute
+from latticework.ir import interpret, verify
 
 ALONE, SHARED = (0.0, 7.0, 7.1, 7.2), (0.0, 10.0, 10.1, 10.2)
 

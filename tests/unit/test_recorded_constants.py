@@ -8,8 +8,9 @@ from vec_cases import plan_of, small_chain
 
 import latticework as lw
 from latticework import _core
-from latticework.levels import program_depth
-from latticework.runtime import Client, Server
+from latticework.compiler.levels import program_depth
+from latticework.runtime.client.client import Client
+from latticework.runtime.server.server import Server
 
 RNG = np.random.default_rng(8)
 DATA = RNG.uniform(-1, 1, (16, 8))
@@ -27,7 +28,7 @@ def budget(monkeypatch):
     """Says how much servers without a budget have for constants."""
 
     def say(num_bytes):
-        monkeypatch.setattr("latticework.runtime.shares.DEFAULT_CONSTANTS", num_bytes)
+        monkeypatch.setattr("latticework.runtime.server.shares.DEFAULT_CONSTANTS", num_bytes)
 
     return say
 

@@ -8,9 +8,9 @@ import pytest
 import latticework as lw
 from latticework.errors import UnsupportedError
 from latticework.frontend import trace
-from latticework.frontend.arrays import _ABOUT
-from latticework.frontend.tracing import NUMPY
-from latticework.frontend.unsupported import circuit_remedy, known_remedy, remedy
+from latticework.frontend.programs.arrays import _ABOUT
+from latticework.frontend.recording.tracing import NUMPY
+from latticework.frontend.recording.unsupported import circuit_remedy, known_remedy, remedy
 from latticework.ir import interpret
 
 MODULES = (np, np.linalg, np.fft)

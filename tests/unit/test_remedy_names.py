@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.frontend import unsupported
-from latticework.frontend.tracing import NUMPY
-from latticework.importers.onnx_door import refused_operators
-from latticework.importers.sklearn_door import table as sklearn_table
-from latticework.importers.torch_door.operators import CONVERTERS as ATEN
-from latticework.importers.torch_door.operators import refused_overloads
-from latticework.words import remedies
-from latticework.words.remedies import REMEDIES, Remedy
+from latticework.errors import remedies
+from latticework.errors.remedies import REMEDIES, Remedy
+from latticework.frontend.recording import unsupported
+from latticework.frontend.recording.tracing import NUMPY
+from latticework.models.onnx import refused_operators
+from latticework.models.pytorch.operators import CONVERTERS as ATEN
+from latticework.models.pytorch.operators import refused_overloads
+from latticework.models.sklearn import table as sklearn_table
 
 SOURCES = Path(lw.__file__).parent
 MAPS = {
@@ -81,7 +81,7 @@ def test_names_of_pytorch_exist_and_are_refused() -> None:
 
 def test_names_of_onnx_exist_and_are_refused() -> None:
     onnx = pytest.importorskip("onnx")
-    from latticework.importers.onnx_door.operators.table import CONVERTERS
+    from latticework.models.onnx.operators.table import CONVERTERS
 
     assert len(refused_operators.REMEDIES) > 30
     for name in refused_operators.REMEDIES:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from latticework.approx.minimax import minimax
-from latticework.approx.remez import BestPolynomial, remez
 from latticework.errors import RangeError
+from latticework.functions.approximation.minimax import minimax
+from latticework.functions.approximation.remez import BestPolynomial, remez
 
 
 def around(intervals, count=4001):

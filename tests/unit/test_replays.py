@@ -101,7 +101,7 @@ def test_devices_that_record_nothing(layers, device, options):
 
 
 def test_constants_beyond_their_budget_are_made_in_every_run(layers, device, monkeypatch):
-    monkeypatch.setattr("latticework.runtime.shares.DEFAULT_CONSTANTS", 1000)
+    monkeypatch.setattr("latticework.runtime.server.shares.DEFAULT_CONSTANTS", 1000)
     server = layers.server(device="sim")
     for x, expected in zip(layers.inputs, layers.expected, strict=True):
         assert server(x).to_bytes() == expected

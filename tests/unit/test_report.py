@@ -15,23 +15,23 @@ from tiny_plans import GAPPED, LOCATIONS, PACK, counted_plan, insecure, loop_pla
 
 import latticework as lw
 from latticework import _core
-from latticework.analysis.estimate import estimate
-from latticework.cost import CostModel, default_table
 from latticework.errors import FormatError
-from latticework.ledger.records import LedgerFile
-from latticework.packing.pack import REPEAT, PackDim, PackMap
-from latticework.plan.conditions import Condition
-from latticework.plan.constraints import Constraint, Element
-from latticework.plan.placing import INPUT, ConversionRecord, Ending, Placing, PlacingStep
-from latticework.plan.schema import SourceLocation
-from latticework.plan.serialise import write_client, write_plan
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel, default_table
+from latticework.plan.files.serialise import write_client, write_plan
+from latticework.plan.schema.conditions import Condition
+from latticework.plan.schema.constraints import Constraint, Element
+from latticework.plan.schema.placing import INPUT, ConversionRecord, Ending, Placing, PlacingStep
+from latticework.plan.schema.schema import SourceLocation
 from latticework.report import Report, build_client_report, build_report, explain_file
 from latticework.report.data import Contents
 from latticework.report.quantities import count, duration, power_of_two, rate, relative_bits, share, size
 from latticework.report.raster import COLOURS, colour, levels, pictures, png
 from latticework.report.slot_grid import column_count, slot_grid
 from latticework.report.timeline import timeline
-from latticework.runtime.clipped import ClippedRows
+from latticework.runtime.exchange.clipped import ClippedRows
+from latticework.runtime.ledger.records import LedgerFile
+from latticework.values.packing.pack import REPEAT, PackDim, PackMap
 
 NASTY = '<script>alert("1")</script>&\'\x1b[31m\n'
 VOID = {"meta", "br", "wbr"}

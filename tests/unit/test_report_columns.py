@@ -9,10 +9,9 @@ import test_escaping
 from hostile_text import full_plan
 from tiny_plans import loop_plan
 
-from latticework.instructions.reason import LoopWay, RefreshReason
-from latticework.packing.pack import PackMap
-from latticework.plan.schema import Scores
-from latticework.plan.weighed import WeighedChain
+from latticework.plan.instructions.reason import LoopWay, RefreshReason
+from latticework.plan.schema.schema import Scores
+from latticework.plan.schema.weighed import WeighedChain
 from latticework.report import build_report
 from latticework.report.as_text import render_text, section_text
 from latticework.report.blocks import Block, Section
@@ -24,6 +23,7 @@ from latticework.report.sections.bootstraps import BootstrapCallRow, Bootstrappi
 from latticework.report.sections.choice import LayoutEnding
 from latticework.report.sections.head import RowCosts
 from latticework.report.sections.owner import ColumnRange, OwnerWork, StageRow
+from latticework.values.packing.pack import PackMap
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,14 @@ import pytest
 from tiny_plans import counted_plan, loop_plan
 
 import latticework as lw
-from latticework.analysis.estimate import OperationCounts
-from latticework.packing.pack import GAP, REPEAT, PackDim, PackMap
-from latticework.plan.placing import Ending, Placing, PlacingStep
+from latticework.plan.analysis.estimate import OperationCounts
+from latticework.plan.schema.placing import Ending, Placing, PlacingStep
 from latticework.report import as_json, build_client_report, build_report
 from latticework.report.layout_words import first_slots, layout_words
 from latticework.report.quantities import bits_text, difference, duration, real, share, size, small
 from latticework.report.sections.choice import ending_table
 from latticework.report.sections.interface import worst_case
+from latticework.values.packing.pack import GAP, REPEAT, PackDim, PackMap
 
 RNG = np.random.default_rng(0)
 SMALL = {"precision_bits": 4, "ring_degree": 2048, "insecure": True}

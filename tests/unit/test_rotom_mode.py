@@ -6,8 +6,8 @@ import pytest
 import latticework as lw
 from bench.rotom.baselines import ROTOM
 from bench.rotom.workloads import SLOTS, workloads
-from latticework.analysis.estimate import estimate
-from latticework.cost import CostModel
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
 
 WORKLOADS = {workload.name: workload for workload in workloads(SLOTS[0])}
 MODEL = CostModel.load()

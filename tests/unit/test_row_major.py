@@ -5,9 +5,9 @@ import pytest
 
 import latticework as lw
 from bench.rotom.baselines import ROW_MAJOR
-from latticework.analysis.estimate import estimate
-from latticework.cost import CostModel
 from latticework.errors import LayoutError
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
 
 RNG = np.random.default_rng(0)
 MATRIX, FILTERS, POINTS = RNG.normal(size=(16, 8)), RNG.normal(size=(2, 4, 3, 3)), RNG.normal(size=(16, 4))

@@ -17,14 +17,14 @@ from test_run_states import drawn, stored
 from vec_cases import plan_of, small_chain
 
 from latticework import _core
-from latticework.analysis.memory_plan import at_once_with
-from latticework.analysis.trips import Trips
+from latticework.compiler.levels import program_depth
 from latticework.errors import FormatError, RangeError, ShapeError
-from latticework.instructions.shapes import row_bytes
-from latticework.levels import program_depth
-from latticework.packing.constants import slot_vectors
-from latticework.params import BOOTSTRAP_SETS, bootstrap_chain
-from latticework.plan.schedule import schedule
+from latticework.plan.analysis.memory_plan import at_once_with
+from latticework.plan.analysis.trips import Trips
+from latticework.plan.instructions.shapes import row_bytes
+from latticework.plan.key_schedule.schedule import schedule
+from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain
+from latticework.values.packing.constants import slot_vectors
 
 ORDER = [0, 1, 2, 0, 1]
 

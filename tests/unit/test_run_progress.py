@@ -7,7 +7,7 @@ from vec_cases import SLOTS, Vectors, plan_of, small_chain
 
 from latticework.progress import ProgressBar
 from latticework.runtime.events import Event
-from latticework.runtime.server import _listener
+from latticework.runtime.server.server import _listener
 
 
 def turned(v, x, times=1):

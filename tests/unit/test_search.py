@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.cost import CostModel
+from latticework.compiler.layout_choice import NETWORKS, Seconds, find_layouts
+from latticework.compiler.options.techniques import ALL
 from latticework.errors import LayoutError, UserError
 from latticework.frontend import trace
 from latticework.ir import interpret
-from latticework.layout import assign_layouts
-from latticework.layout.conversions.take import distinct_vectors
-from latticework.layout.forms import MOST_ORDERS, holds, in_order, seeds
-from latticework.layout_cost import NETWORKS, Seconds, find_layouts
-from latticework.ops.lower import lower_to_vectors
-from latticework.plan.placing import Ending, pareto
-from latticework.plan.serialise import read_plan, write_plan
-from latticework.techniques import ALL
+from latticework.plan.cost import CostModel
+from latticework.plan.files.serialise import read_plan, write_plan
+from latticework.plan.schema.placing import Ending, pareto
+from latticework.tensor.layout import assign_layouts
+from latticework.tensor.layout.conversions.take import distinct_vectors
+from latticework.tensor.layout.forms import MOST_ORDERS, holds, in_order, seeds
+from latticework.tensor.ops.lower import lower_to_vectors
 
 COSTS = CostModel.load()
 LAN, WAN = NETWORKS["lan"], NETWORKS["wan"]

@@ -11,8 +11,8 @@ import pytest
 import latticework as lw
 from latticework import _core
 from latticework.errors import BudgetError, DeviceError, FormatError, ParameterMismatchError, UserError
-from latticework.plan.code import encode_code
-from latticework.runtime.side_by_side import side_by_side
+from latticework.plan.files.code import encode_code
+from latticework.runtime.server.side_by_side import side_by_side
 
 RNG = np.random.default_rng(1)
 DATA, WEIGHTS = RNG.uniform(-1, 1, (16, 8)), RNG.normal(size=(4, 8))

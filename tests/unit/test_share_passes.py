@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from vec_cases import SLOTS, Vectors, counted, expanded, small_chain
 
+from latticework.compiler.levels import program_depth
+from latticework.compiler.passes import cse, dce, share_inputs, share_outputs
 from latticework.ir import interpret, run_passes, verify
-from latticework.levels import program_depth
-from latticework.packing.constants import Diagonal, LinearMap, splat
-from latticework.passes import cse, dce, share_inputs, share_outputs
+from latticework.values.packing.constants import Diagonal, LinearMap, splat
 
 RNG = np.random.default_rng(9)
 BOTH = (share_outputs.PASS, cse.PASS, dce.PASS, share_inputs.PASS, cse.PASS, dce.PASS)

@@ -10,19 +10,19 @@ from test_block_expansion import program
 from vec_cases import Vectors, expanded, managed, plan_of, small_chain
 
 import latticework as lw
-from latticework.analysis.estimate import estimate
-from latticework.analysis.simulate import simulate_slots
-from latticework.codegen.bootstraps import bootstrap_plan, precision
-from latticework.cost import CostModel
-from latticework.cost.block_maps import block_prices
+from latticework.compiler.codegen.bootstraps import bootstrap_plan, precision
+from latticework.compiler.expand import choose_ways
+from latticework.compiler.expand.shared_keys import MapSite, RatedWay, elements, settle, site, total
+from latticework.compiler.expand.ways import MapWays
+from latticework.compiler.options.techniques import ALONE, Techniques
 from latticework.errors import UserError
-from latticework.expand import choose_ways
-from latticework.expand.shared_keys import MapSite, RatedWay, elements, settle, site, total
-from latticework.expand.ways import MapWays
-from latticework.packing.constants import Diagonal, LinearMap, splat
-from latticework.packing.loop_nests.baby_giant import BlockMapPrices, options, places
-from latticework.params import bootstrap_chain
-from latticework.techniques import ALONE, Techniques
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.analysis.simulate import simulate_slots
+from latticework.plan.cost import CostModel
+from latticework.plan.cost.block_maps import block_prices
+from latticework.plan.parameters import bootstrap_chain
+from latticework.values.packing.constants import Diagonal, LinearMap, splat
+from latticework.values.packing.loop_nests.baby_giant import BlockMapPrices, options, places
 
 MODEL = CostModel.load()
 

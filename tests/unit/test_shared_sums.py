@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from latticework.cost import CostModel
-from latticework.dialects.tensor import TensorType
+from latticework.compiler.layout_choice import Seconds, find_layouts, slots_needed
+from latticework.compiler.passes import dce, fold_splats
 from latticework.ir import Builder, Module, interpret, run_passes
-from latticework.layout import assign_layouts
-from latticework.layout_cost import Seconds, find_layouts, slots_needed
-from latticework.ops.lower import lower_to_vectors
-from latticework.passes import dce, fold_splats
+from latticework.ir.dialects.tensor import TensorType
+from latticework.plan.cost import CostModel
+from latticework.tensor.layout import assign_layouts
+from latticework.tensor.ops.lower import lower_to_vectors
 
 
 def lowered(shape, build):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.analysis.memory_plan import plan_memory
-from latticework.cost import CostModel
 from latticework.errors import BudgetError
-from latticework.plan.schedule import whole_key_bytes
-from latticework.runtime import shares
+from latticework.plan.analysis.memory_plan import plan_memory
+from latticework.plan.cost import CostModel
+from latticework.plan.key_schedule.schedule import whole_key_bytes
+from latticework.runtime.server import shares
 
 RNG = np.random.default_rng(0)
 
@@ -84,7 +84,7 @@ def test_results_are_the_same_bytes(model, left, tmp_path):
 
 
 def test_keys_that_do_not_fit_are_refused_before_they_are_made(model, monkeypatch, tmp_path):
-    monkeypatch.setattr("latticework.runtime.client.free_bytes", lambda: 1000)
+    monkeypatch.setattr("latticework.runtime.client.client.free_bytes", lambda: 1000)
     made, client = [], model.client(threads=1)
     with pytest.raises(
         BudgetError, match=r"17 evaluation keys take 6\.\d+ MB in memory, .* has 1\.00 kB left: .*a folder"

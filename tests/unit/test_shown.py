@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.words.shown import count_noun, describe, size
+from latticework.errors.shown import count_noun, describe, size
 
 SECRET = 0.7318
 

@@ -7,16 +7,16 @@ import pytest
 from vec_cases import SLOTS, Vectors, plan_of, small_chain
 
 from latticework import _core
-from latticework.analysis.simulate import simulate
+from latticework.compiler.levels import program_depth
 from latticework.errors import LevelError, RangeError, ScaleError
-from latticework.instructions.kinds import CipherKind, PlainKind
-from latticework.levels import program_depth
-from latticework.packing.arrays import apply_galois
-from latticework.packing.keys import galois_element
-from latticework.params import build_chain, noise, worst_noise
-from latticework.params.fingerprint import core_parameters
-from latticework.params.select import Need
-from latticework.plan.code import encode_code
+from latticework.plan.analysis.simulate import simulate
+from latticework.plan.files.code import encode_code
+from latticework.plan.instructions.kinds import CipherKind, PlainKind
+from latticework.plan.parameters import build_chain, noise, worst_noise
+from latticework.plan.parameters.fingerprint import core_parameters
+from latticework.plan.parameters.select import Need
+from latticework.values.packing.arrays import apply_galois
+from latticework.values.packing.keys import galois_element
 
 RNG = np.random.default_rng(6)
 MATRIX = RNG.normal(size=(SLOTS, SLOTS)) / 4

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.importers.sklearn_door import SklearnProgram
-from latticework.owner.run import finish
-from latticework.owner.step import Array, Bounded
+from latticework.models.sklearn import SklearnProgram
+from latticework.plan.client_steps.run import finish
+from latticework.plan.client_steps.step import Array, Bounded
 
 pytest.importorskip("sklearn")
 from sklearn.linear_model import LogisticRegression

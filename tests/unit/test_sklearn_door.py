@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 
 import latticework as lw
-from latticework.importers.sklearn_door.table import ESTIMATORS, methods
+from latticework.models.sklearn.table import ESTIMATORS, methods
 
 pytest.importorskip("sklearn")
 from sklearn.compose import ColumnTransformer

@@ -9,14 +9,14 @@ import pytest
 from test_plan_files import PLAN
 from vec_cases import Vectors, plan_of, small_chain
 
-from latticework.analysis.trips import instructions_run
 from latticework.errors import FormatError
-from latticework.packing.constants import Access, LoopNest
-from latticework.packing.pack import GAP, MAX_PLACES, REPEAT, PackDim, PackMap, product_within
-from latticework.plan.arguments import Argument, Branch, Result
-from latticework.plan.check import check_chain, check_gather
-from latticework.plan.serialise import read_client, read_plan, write_client, write_plan
+from latticework.plan.analysis.trips import instructions_run
+from latticework.plan.files.check import check_chain, check_gather
+from latticework.plan.files.serialise import read_client, read_plan, write_client, write_plan
+from latticework.plan.schema.arguments import Argument, Branch, Result
 from latticework.report import build_client_report, build_report
+from latticework.values.packing.constants import Access, LoopNest
+from latticework.values.packing.pack import GAP, MAX_PLACES, REPEAT, PackDim, PackMap, product_within
 
 SLOTS = PLAN.chain.slots
 VECTORS = MAX_PLACES // SLOTS

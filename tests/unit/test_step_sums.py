@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from latticework.packing.loop_nests import diagonals
+from latticework.values.packing.loop_nests import diagonals
 
 
 @pytest.mark.parametrize("most_added", [1 << 20, 0])

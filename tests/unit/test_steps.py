@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from gather_cases import conv, matmul, matvec, random_gather
 
-from latticework.packing.constants import ConstRef, Diagonal, LinearMap, splat
-from latticework.packing.loop_nests.baby_giant import (
+from latticework.values.packing.constants import ConstRef, Diagonal, LinearMap, splat
+from latticework.values.packing.loop_nests.baby_giant import (
     ROTOM,
     BlockMapPrices,
     Choice,
@@ -20,7 +20,7 @@ from latticework.packing.loop_nests.baby_giant import (
     places,
     plain_way,
 )
-from latticework.packing.loop_nests.giant_order import ORDERS, turns
+from latticework.values.packing.loop_nests.giant_order import ORDERS, turns
 
 
 def counted(gather, **ways):

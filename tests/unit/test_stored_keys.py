@@ -2,8 +2,8 @@
 
 import pytest
 
-from latticework.packing.keys import conjugation_element, galois_element
 from latticework.report.stored_keys import stored_key_names
+from latticework.values.packing.keys import conjugation_element, galois_element
 
 
 def names(*keys):

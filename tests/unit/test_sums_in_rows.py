@@ -8,8 +8,8 @@ from lane_cases import Circuit
 
 import latticework as lw
 from latticework import _core
-from latticework.analysis.estimate import estimate
-from latticework.cost import CostModel
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
 
 SPELLED = {
     "hamming": lambda x, y, w: sum(x[i] + y[i] - 2 * x[i] * y[i] for i in range(len(x))),

@@ -10,7 +10,7 @@ import latticework as lw
 from latticework.compiler.options.option import Kind
 from latticework.compiler.options.option_records import OPTIONS
 from latticework.errors import UserError
-from latticework.interop.heir import HeirProgram
+from latticework.frontend.heir import HeirProgram
 
 
 @lw.program

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.analysis.estimate import OperationCounts, estimate
-from latticework.cost import CostModel
+from latticework.plan.analysis.estimate import OperationCounts, estimate
+from latticework.plan.cost import CostModel
 
 RNG = np.random.default_rng(0)
 MODEL = CostModel.load()

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import latticework as lw
+from latticework.compiler.levels import loop_spending, program_depth, spending
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_polynomials, to_vectors
 from latticework.errors import LevelError
 from latticework.frontend import trace
-from latticework.frontend.samples import assume_samples
-from latticework.levels import loop_spending, program_depth, spending
-from latticework.params import MAX_RING_LOG2, Need, levels_held, ring_that_holds
+from latticework.frontend.calibration.samples import assume_samples
+from latticework.plan.parameters import MAX_RING_LOG2, Need, levels_held, ring_that_holds
 
 W = np.random.default_rng(0).normal(size=(4, 4)) / 3
 RING = 1 << 13

@@ -7,8 +7,8 @@ import pytest
 
 import latticework as lw
 from latticework.errors import LevelError
-from latticework.params.bfv_chain import chain_for_depth, plain_prime
-from latticework.params.bfv_noise import least_product_bits
+from latticework.plan.parameters.bfv_chain import chain_for_depth, plain_prime
+from latticework.plan.parameters.bfv_noise import least_product_bits
 
 SMALL = {"ring_degree": 4096}
 

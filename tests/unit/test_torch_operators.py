@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.frontend.program import trace
-from latticework.importers.cuts import cut_program
-from latticework.importers.evaluate import run
-from latticework.importers.graph import GraphInput, ModelGraph, ModelNode, Ref
-from latticework.importers.owner_rules.aten import ATEN_RULES
-from latticework.importers.owner_rules.rules import OwnerRules
-from latticework.importers.program import ImportedProgram
-from latticework.importers.torch_door import door
-from latticework.importers.torch_door.export import own_warnings_only
-from latticework.importers.torch_door.operators import CONVERTERS
-from latticework.importers.torch_door.read import flat_labels
+from latticework.frontend.programs.program import trace
 from latticework.ir.interpret import interpret
 from latticework.ir.location import Loc
+from latticework.models.client_rules.aten import ATEN_RULES
+from latticework.models.client_rules.rules import OwnerRules
+from latticework.models.cuts import cut_program
+from latticework.models.evaluate import run
+from latticework.models.graph import GraphInput, ModelGraph, ModelNode, Ref
+from latticework.models.program import ImportedProgram
+from latticework.models.pytorch import door
+from latticework.models.pytorch.export import own_warnings_only
+from latticework.models.pytorch.operators import CONVERTERS
+from latticework.models.pytorch.read import flat_labels
 
 torch = pytest.importorskip("torch")
 

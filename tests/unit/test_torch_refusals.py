@@ -11,8 +11,8 @@ import pytest
 
 import latticework as lw
 from latticework.errors import DtypeError, FormatError, MissingPackageError, SecurityError, TraceError, UserError
-from latticework.importers.torch_door.export import own_warnings_only
-from latticework.importers.torch_door.files import load_exported
+from latticework.models.pytorch.export import own_warnings_only
+from latticework.models.pytorch.files import load_exported
 
 torch = pytest.importorskip("torch")
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.approx.sign import composite_sign
 from latticework.errors import UnsupportedError, UserError
-from latticework.importers.converters import Converter, Converters
-from latticework.importers.evaluate import run
-from latticework.importers.sklearn_door import SklearnProgram
-from latticework.importers.sklearn_door.meanings import CONVERTERS
-from latticework.owner.run import errors_of, finish_of
-from latticework.owner.step import Array, Bounded
+from latticework.functions.approximation.sign import composite_sign
+from latticework.models.converters import Converter, Converters
+from latticework.models.evaluate import run
+from latticework.models.sklearn import SklearnProgram
+from latticework.models.sklearn.meanings import CONVERTERS
+from latticework.plan.client_steps.run import errors_of, finish_of
+from latticework.plan.client_steps.step import Array, Bounded
 
 pytest.importorskip("sklearn")
 from sklearn.datasets import load_breast_cancer

@@ -7,7 +7,7 @@ import pytest
 from instruction_cases import Maker
 
 from latticework import _core
-from latticework.instructions.table import RECORDS
+from latticework.plan.instructions.table import RECORDS
 
 DRAWS, STEPS = 12, 12
 

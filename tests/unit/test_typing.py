@@ -12,7 +12,7 @@ import pytest
 
 import latticework as lw
 from latticework.errors import ShapeError, TraceError
-from latticework.frontend.annotations import Secret
+from latticework.frontend.recording.annotations import Secret
 
 DOCS = Path(__file__).parents[2] / "docs"
 TYPED = re.compile(r"lw\.Secret\[lw\.Array|Annotated\[lw\.")

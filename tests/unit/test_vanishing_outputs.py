@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.accuracy import without_rounding
+from latticework.compiler.accuracy import without_rounding
 from latticework.frontend import trace
 
 W = np.random.default_rng(1).normal(size=(4, 4))

@@ -8,7 +8,7 @@ from scipy.special import erf, expit, softmax
 
 import latticework as lw
 from latticework.frontend import trace
-from latticework.owner import Softmax
+from latticework.plan.client_steps import Softmax
 
 node = helper.make_node
 RNG = np.random.default_rng(3)

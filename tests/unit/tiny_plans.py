@@ -4,13 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from latticework.instructions.code import Instruction, PlanBlock, RegisterOperand
-from latticework.instructions.kinds import CipherKind, IndexKind, KeyKind, PlainKind
-from latticework.packing.constants import Access, ConstRef, LoopNest
-from latticework.packing.keys import KeyManifest, KeySpec, KeyUse, galois_element
-from latticework.packing.pack import GAP, REPEAT, PackDim, PackMap
-from latticework.params import ModulusChain, Track
-from latticework.plan.schema import (
+from latticework.plan.instructions.code import Instruction, PlanBlock, RegisterOperand
+from latticework.plan.instructions.kinds import CipherKind, IndexKind, KeyKind, PlainKind
+from latticework.plan.parameters import ModulusChain, Track
+from latticework.plan.schema.schema import (
     Approximation,
     ClientSpec,
     IndexInput,
@@ -20,6 +17,9 @@ from latticework.plan.schema import (
     SourceLocation,
     TensorValue,
 )
+from latticework.values.packing.constants import Access, ConstRef, LoopNest
+from latticework.values.packing.keys import KeyManifest, KeySpec, KeyUse, galois_element
+from latticework.values.packing.pack import GAP, REPEAT, PackDim, PackMap
 
 N = 1024
 CHAIN = ModulusChain(

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from bench.vectors import SLOTS, Vectors, line  # noqa: F401  (what tests write them with)
-from latticework.codegen.emit import emit_code
-from latticework.codegen.generate import expansion
-from latticework.dialects import ckks, key, loop, rlwe, vec  # noqa: F401  (defines the ops)
-from latticework.expand import LevelPrices
+from latticework.compiler.codegen.emit import emit_code
+from latticework.compiler.codegen.generate import expansion
+from latticework.compiler.expand import LevelPrices
+from latticework.compiler.keys import manifest, plan_keys
+from latticework.compiler.levels import decide_levels, program_depth, write_levels
+from latticework.compiler.options.techniques import UNPACKED, Techniques
+from latticework.compiler.passes import cse, dce
 from latticework.ir import INDEX, Module, run_passes, verify
-from latticework.keys import manifest, plan_keys
-from latticework.levels import decide_levels, program_depth, write_levels
-from latticework.params import ModulusChain, Need, build_chain
-from latticework.passes import cse, dce
-from latticework.plan.schema import ClientSpec, IndexInput, Output, Plan, SecretInput
-from latticework.techniques import UNPACKED, Techniques
+from latticework.ir.dialects import ckks, key, loop, rlwe, vec  # noqa: F401  (defines the ops)
+from latticework.plan.parameters import ModulusChain, Need, build_chain
+from latticework.plan.schema.schema import ClientSpec, IndexInput, Output, Plan, SecretInput
 
 
 def small_chain(depth: int, *, ring_degree: int = 1024, scale_bits: int = 40, headroom_bits: int = 12) -> ModulusChain:

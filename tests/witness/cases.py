@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from latticework import Client, Encrypted, Keys, Model, Server, ckks
-from latticework.bfv import Ciphertext as ExactCiphertext
+from latticework.schemes.bfv import Ciphertext as ExactCiphertext
 
 SMALL = {"ring_degree": 2048, "insecure": True}
 Output = Encrypted | ckks.Ciphertext | ExactCiphertext

@@ -19,7 +19,7 @@ from typing import Any
 from cases import CASES, Deploy
 from summaries import digest, figures, listing, pinned
 
-from latticework.devices import device
+from latticework.runtime.devices import device
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -12,11 +12,11 @@ from typing import Any
 from cases import Planned
 
 from latticework import Model, _core
-from latticework.ckks.planned import Place
-from latticework.params import ModulusChain
-from latticework.plan.code import Executable, encode_code
-from latticework.plan.codec import to_data
-from latticework.plan.serialise import write_client, write_plan
+from latticework.plan.files.code import Executable, encode_code
+from latticework.plan.files.codec import to_data
+from latticework.plan.files.serialise import write_client, write_plan
+from latticework.plan.parameters import ModulusChain
+from latticework.schemes.ckks.planned import Place
 
 SECTIONS = {1: "client", 2: "code", 3: "constants", 4: "debug", 5: "sources"}
 PLAN_FILE = 1

@@ -11,7 +11,7 @@ from ours_worker import CONSTANT_BYTES, LIBRARY, security_bits
 from protocol import Operation, Session, serve
 
 from latticework import ckks
-from latticework.keys import stored_bytes
+from latticework.compiler.keys import stored_bytes
 
 SETS = {16: "A14", 15: "C15", 12: "T12", 11: "T11"}  # T11 and T12 are insecure
 

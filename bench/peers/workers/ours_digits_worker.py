@@ -13,7 +13,7 @@ from network import Network
 from protocol import Operation, Session, serve
 
 import latticework as lw
-from latticework.runtime import Event
+from latticework.runtime.events import Event
 
 PROFILED = 9  # runs
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "digits.py"

@@ -13,8 +13,8 @@ from protocol import Operation, Session, serve
 from sets import BFV, CKKS, HOISTED, PLAIN_MODULUS, SIDE, CkksSet
 
 from latticework import __version__, _core, bfv, ckks
-from latticework.machine import default_backend
-from latticework.params import modulus_limit_bits
+from latticework.commands.machine import default_backend
+from latticework.plan.parameters import modulus_limit_bits
 
 LIBRARY = "latticework " + __version__
 BACKEND = default_backend()

@@ -10,7 +10,7 @@ import numpy as np
 import latticework as lw
 from bench.zoo.entry import SEED, ZooEntry, ZooModel
 from bench.zoo.packages import onnx_file
-from latticework.params import plan_bootstrap_set
+from latticework.plan.parameters import plan_bootstrap_set
 
 _NMP = "model_1/normalized_log_1/Reshape_2"
 NMP_INPUT = f"{_NMP};{_NMP}"  # levels of a constant-Q transform, scaled to 0 to 1: (1, 172, 309)

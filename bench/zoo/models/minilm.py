@@ -10,7 +10,7 @@ import numpy as np
 import latticework as lw
 from bench.zoo.entry import ZooEntry, ZooModel
 from bench.zoo.packages import onnx_file
-from latticework.params import plan_bootstrap_set
+from latticework.plan.parameters import plan_bootstrap_set
 
 CALIBRATED = 72  # sentences; the others are new to the plan
 # Columns scaled each by its own range would refuse every second sentence. One set, since laying the layer out for every

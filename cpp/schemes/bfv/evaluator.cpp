@@ -6,7 +6,7 @@
 // computed modulo QB. No bound on the tensor a * b' is needed: adding a multiple of QB to it changes the result by a
 // multiple of t * Q, which is 0 modulo Q. So B has to be large only for the sake of noise: rounding b' costs noise of
 // t/B * |rounding| in place of the t/Q * |noise of b| that b has anyway, which is why B >= Q/2 suffices (and what
-// latticework.params.bfv_noise counts). The division by B, and that by P of a key switch, are one exact rounding:
+// latticework.plan.parameters.bfv_noise counts). The division by B, and that by P of a key switch, are one exact rounding:
 //
 //   (P * t * x + B * y) / (PB)  =  t/B * x + y / P   for the tensor x and the key product y,
 //

@@ -13,11 +13,11 @@ from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 
 import numpy as np
 
-from latticework import _core
 from latticework.commands.files import STANDARD, source
 from latticework.errors import DtypeError, FormatError, UserError
-from latticework.user.archives import check_archive
-from latticework.user.reading import DEFAULTS, ReadingLimits, open_regular
+from latticework.values.extension import _core
+from latticework.values.inputs.archives import check_archive
+from latticework.values.inputs.reading import DEFAULTS, ReadingLimits, open_regular
 
 _HEADER_BYTES = 10_000
 _FAULTS = (

@@ -11,7 +11,7 @@ from latticework.commands.files import prepare
 from latticework.commands.programs import load_program
 from latticework.commands.talk import Outcome, Talk
 from latticework.report import report_ending
-from latticework.user.reading import limits_of
+from latticework.values.inputs.reading import limits_of
 
 
 def compile(

@@ -13,10 +13,11 @@ from latticework.commands.arrays import array_bytes, check_form, write_arrays
 from latticework.commands.files import STANDARD, deliver, name, prepare_stream, source
 from latticework.commands.key_files import key_files, load_secret_key
 from latticework.commands.talk import Outcome, Talk
-from latticework.plan.conditions import condition_words, uncertain
-from latticework.runtime import Client, OwnerValue
-from latticework.runtime.finished import FinishedValue
-from latticework.words.escaping import plain_text
+from latticework.errors.escaping import plain_text
+from latticework.plan.schema.conditions import condition_words, uncertain
+from latticework.runtime.client.client import Client
+from latticework.runtime.client.finished import FinishedValue
+from latticework.runtime.exchange.owner import OwnerValue
 
 
 def decrypt(

@@ -11,9 +11,9 @@ from latticework.commands.files import deliver, name, prepare, prepare_stream
 from latticework.commands.key_files import key_files, load_encryption_key
 from latticework.commands.talk import Outcome, Talk
 from latticework.errors import TraceError, UserError
-from latticework.runtime import Client
-from latticework.runtime.clipped import ClippedRows
-from latticework.runtime.input_check import InputCheck
+from latticework.runtime.client.client import Client
+from latticework.runtime.client.input_check import InputCheck
+from latticework.runtime.exchange.clipped import ClippedRows
 
 
 def encrypt(

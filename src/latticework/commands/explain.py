@@ -7,7 +7,7 @@ from pathlib import Path
 from latticework.commands.files import prepare, source
 from latticework.commands.talk import Outcome, Talk
 from latticework.errors import UserError
-from latticework.plan.serialise import read_plan
+from latticework.plan.files.serialise import read_plan
 from latticework.report import (
     build_report,
     explain_file,

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from latticework import _core
 from latticework.commands.talk import Talk
 from latticework.errors import FormatError, UserError
-from latticework.ledger.records import is_ledger
-from latticework.plan.serialise import is_secret_key
+from latticework.plan.files.serialise import is_secret_key
+from latticework.runtime.ledger.records import is_ledger
+from latticework.values.extension import _core
 
 STANDARD = Path("-")  # standard input or output
 

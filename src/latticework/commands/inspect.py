@@ -8,9 +8,9 @@ from typing import Any
 from latticework.commands.programs import load_program
 from latticework.commands.talk import Outcome, Talk
 from latticework.errors import TraceError, UserError
+from latticework.errors.escaping import plain_text
 from latticework.frontend import Program
-from latticework.importers.inspection import NOT_POSSIBLE, Depth, Inspected, inspect_program, inspect_refused
-from latticework.words.escaping import plain_text
+from latticework.models.inspection import NOT_POSSIBLE, Depth, Inspected, inspect_program, inspect_refused
 
 
 def inspect(

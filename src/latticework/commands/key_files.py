@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from latticework import _core
 from latticework.errors import FormatError
-from latticework.runtime import Client
-from latticework.runtime.keys import EVALUATION_FILE, PUBLIC_FILE, SECRET_FILE
+from latticework.runtime.client.client import Client
+from latticework.runtime.keys.keys import EVALUATION_FILE, PUBLIC_FILE, SECRET_FILE
+from latticework.values.extension import _core
 
 DEFAULT_FOLDER = Path("keys")
 WHAT = {

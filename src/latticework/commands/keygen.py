@@ -10,10 +10,10 @@ from typing import Any
 from latticework.commands.files import refuse_existing, require_folder
 from latticework.commands.talk import Outcome, Talk
 from latticework.progress import ProgressBar
-from latticework.runtime import Client
+from latticework.runtime.client.client import Client
 from latticework.runtime.events import Event, OnEvent
-from latticework.runtime.key_folder import is_begun
-from latticework.runtime.keys import EVALUATION_FILE, PUBLIC_FILE, SECRET_FILE, refuse_existing_key
+from latticework.runtime.keys.key_folder import is_begun
+from latticework.runtime.keys.keys import EVALUATION_FILE, PUBLIC_FILE, SECRET_FILE, refuse_existing_key
 
 
 def keygen(

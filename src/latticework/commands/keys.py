@@ -7,8 +7,8 @@ from pathlib import Path
 from latticework.commands.files import prepare
 from latticework.commands.talk import Outcome, Talk
 from latticework.errors import UserError
-from latticework.interop.heir.keys import place_keys
-from latticework.plan.amounts import parse_bytes
+from latticework.frontend.heir.keys import place_keys
+from latticework.plan.schema.amounts import parse_bytes
 
 
 def keys(

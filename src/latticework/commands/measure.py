@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from latticework.commands.files import prepare
+from latticework.commands.machine import FULL, QUICK, default_place, measure_machine, write_table
 from latticework.commands.talk import Outcome, Talk
 from latticework.errors import UserError
-from latticework.machine import FULL, QUICK, default_place, measure_machine, write_table
-from latticework.params import BOOTSTRAP_SETS
+from latticework.plan.parameters import BOOTSTRAP_SETS
 
 
 def measure(

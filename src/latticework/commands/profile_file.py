@@ -9,8 +9,8 @@ from typing import Self
 
 from latticework.commands.files import prepare
 from latticework.commands.talk import Talk
-from latticework.devices.profiles import profile
 from latticework.errors import UserError
+from latticework.runtime.devices.profiles import profile
 
 TRACE, TABLE = ".json", ".csv"
 

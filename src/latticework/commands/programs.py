@@ -10,14 +10,14 @@ from typing import Any
 
 from latticework.errors import TraceError, UserError
 from latticework.frontend import Circuit, Program
-from latticework.importers.onnx_door import from_onnx
-from latticework.importers.pools import Pools, check_pools
-from latticework.importers.sklearn_door import from_sklearn
-from latticework.importers.sklearn_door.skops_files import load_skops
-from latticework.importers.torch_door.door import from_torch
-from latticework.importers.torch_door.files import load_exported
-from latticework.interop.heir import from_heir
-from latticework.user.reading import ReadingLimits, limits_of
+from latticework.frontend.heir import from_heir
+from latticework.models.onnx import from_onnx
+from latticework.models.pools import Pools, check_pools
+from latticework.models.pytorch.door import from_torch
+from latticework.models.pytorch.files import load_exported
+from latticework.models.sklearn import from_sklearn
+from latticework.models.sklearn.skops_files import load_skops
+from latticework.values.inputs.reading import ReadingLimits, limits_of
 
 
 def load_program(

@@ -15,12 +15,13 @@ from latticework.commands.key_files import DEFAULT_FOLDER, key_file, key_files
 from latticework.commands.profile_file import ProfileFile
 from latticework.commands.talk import Outcome, Talk
 from latticework.errors import DtypeError, TraceError, UserError
-from latticework.plan.schema import ClientSpec, IndexInput
+from latticework.errors.shown import count_noun
+from latticework.plan.schema.schema import ClientSpec, IndexInput
 from latticework.progress import ProgressBar
-from latticework.runtime import Checkpoint, Server
-from latticework.runtime.encrypted import Encrypted
-from latticework.runtime.keys import EVALUATION_FILE, refuse_secret_keys
-from latticework.words.shown import count_noun
+from latticework.runtime.exchange.encrypted import Encrypted
+from latticework.runtime.keys.keys import EVALUATION_FILE, refuse_secret_keys
+from latticework.runtime.server.checkpoint import Checkpoint
+from latticework.runtime.server.server import Server
 
 
 def run(

@@ -16,7 +16,7 @@ from typing import Any
 from latticework.commands.command_table import Command
 from latticework.commands.words import in_words
 from latticework.errors import UserError
-from latticework.words.escaping import plain_text
+from latticework.errors.escaping import plain_text
 
 DONE, REFUSED, USAGE, SYSTEM, FAULT, INTERRUPTED, NO_READER = 0, 1, 2, 3, 4, 130, 141
 RED_AND_BOLD, NORMAL = "\x1b[31m\x1b[1m", "\x1b[0m"  # for terminals

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
-from latticework.accuracy import FunctionsTooDeepError, LevelRoom, with_pools
-from latticework.assessment import Assessment
+from latticework.compiler.accuracy import FunctionsTooDeepError, LevelRoom, with_pools
+from latticework.compiler.assessment import Assessment
 from latticework.compiler.bootstrap_options import obstacle, with_remedy
 from latticework.compiler.bootstrapping import SPARE_BITS, BootstrapSearch, quickest
 from latticework.compiler.conditions import warn_of_gaps
@@ -30,18 +30,18 @@ from latticework.compiler.rows import least_rows, planned_for_rows
 from latticework.compiler.stages import TracedProgram, Vectors
 from latticework.errors import ApproximationWarning, LevelError, PrecisionError
 from latticework.frontend import Program
-from latticework.frontend.annotations import Secret
-from latticework.frontend.batching import batch_of
-from latticework.frontend.owned import check_traced
-from latticework.frontend.samples import Sample, assume_samples, repeated_rows, rows_given, samples_of
-from latticework.frontend.tracing import user_line
+from latticework.frontend.calibration.samples import Sample, assume_samples, repeated_rows, rows_given, samples_of
+from latticework.frontend.programs.batching import batch_of
+from latticework.frontend.programs.owned import check_traced
+from latticework.frontend.recording.annotations import Secret
+from latticework.frontend.recording.tracing import user_line
 from latticework.ir import Module
+from latticework.ir.lines import warn
 from latticework.model import Model, Reference
-from latticework.owner import OwnerStages
-from latticework.params import MAX_RING_LOG2, Need, bootstrapping_rings, levels_held, most_levels_left
-from latticework.plan.batch import Batch
-from latticework.plan.schema import Plan
-from latticework.user.lines import warn
+from latticework.plan.client_steps import OwnerStages
+from latticework.plan.parameters import MAX_RING_LOG2, Need, bootstrapping_rings, levels_held, most_levels_left
+from latticework.plan.schema.batch import Batch
+from latticework.plan.schema.schema import Plan
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from latticework.accuracy import Fitted
-from latticework.codegen.bootstraps import noise_of
+from latticework.compiler.accuracy import Fitted
+from latticework.compiler.codegen.bootstraps import noise_of
 from latticework.compiler.stages import Lowered, TracedProgram, Vectors
 from latticework.frontend import input_ranges
-from latticework.frontend.direct import direct_ranges
-from latticework.frontend.samples import Sample
+from latticework.frontend.calibration.direct import direct_ranges
+from latticework.frontend.calibration.samples import Sample
 from latticework.ir import Loc, Module
-from latticework.plan.constraints import Constraint
-from latticework.plan.schema import (
+from latticework.plan.schema.constraints import Constraint
+from latticework.plan.schema.schema import (
     Approximation,
     ClientSpec,
     IndexInput,

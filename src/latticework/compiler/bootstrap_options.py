@@ -5,8 +5,8 @@ from __future__ import annotations
 from latticework.compiler.options.compile_options import AUTO, NEVER, CompileOptions
 from latticework.compiler.options.option_records import Parameters
 from latticework.errors import LevelError, UserError
-from latticework.params import BOOTSTRAP_SETS, bootstrapping_rings
-from latticework.params.bootstrap_planning import SECURITY_BITS
+from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrapping_rings
+from latticework.plan.parameters.bootstrap_planning import SECURITY_BITS
 
 
 def obstacle(asked: Parameters) -> str | None:

@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from latticework.analysis.estimate import estimate
-from latticework.codegen.bootstraps import bootstrap_plan
-from latticework.cost import CostModel, Shape
-from latticework.instructions.kinds import CipherKind
-from latticework.instructions.shapes import digit_limbs, q_limbs
+from latticework.compiler.codegen.bootstraps import bootstrap_plan
+from latticework.compiler.layout_choice import CodeCost
+from latticework.compiler.layout_choice.prices import Seconds
+from latticework.compiler.levels import ciphertexts
+from latticework.compiler.levels.depth import levels_of, spent_by
+from latticework.compiler.levels.loops.executed import executions
+from latticework.compiler.options.techniques import ALL, Techniques
 from latticework.ir import Module, Op
-from latticework.layout_cost import CodeCost
-from latticework.layout_cost.prices import Seconds
-from latticework.levels import ciphertexts
-from latticework.levels.depth import levels_of, spent_by
-from latticework.levels.loops.executed import executions
-from latticework.params import ModulusChain
-from latticework.techniques import ALL, Techniques
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel, Shape
+from latticework.plan.instructions.kinds import CipherKind
+from latticework.plan.instructions.shapes import digit_limbs, q_limbs
+from latticework.plan.parameters import ModulusChain
 
 
 @dataclass

@@ -16,11 +16,11 @@ from latticework.compiler.options.option_checks import check_options
 from latticework.compiler.owner_stages import stages_of
 from latticework.compiler.packed import compile_packed
 from latticework.frontend import Circuit, Program
-from latticework.frontend.annotations import Secret
-from latticework.interop.heir import HeirProgram
+from latticework.frontend.heir import HeirProgram
+from latticework.frontend.recording.annotations import Secret
 from latticework.model import Model
 from latticework.progress import shows_progress
-from latticework.user.columns import take_columns
+from latticework.values.inputs.columns import take_columns
 
 
 @shows_progress

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from latticework.accuracy import Fitted
-from latticework.approx.sign import part_of_half
+from latticework.compiler.accuracy import Fitted
+from latticework.compiler.levels.held import Held
+from latticework.compiler.levels.reach import Comparison, Reach
 from latticework.errors import ApproximationWarning
+from latticework.functions.approximation.sign import part_of_half
 from latticework.ir import Block, Loc, Module, Op, Value
-from latticework.levels.held import Held
-from latticework.levels.reach import Comparison, Reach
-from latticework.plan.conditions import Condition, joined, listed
-from latticework.plan.schema import Plan
-from latticework.user.lines import warn
+from latticework.ir.lines import warn
+from latticework.plan.schema.conditions import Condition, joined, listed
+from latticework.plan.schema.schema import Plan
 
 FAR = 1.0 + 2.0**-6  # times the bound: less is what masks leave of slots that hold no element
 MOST_ALONE = 8  # comparisons that are followed one by one; of more, all that an output is computed of are named

@@ -20,24 +20,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.accuracy.uses import FunctionUse, StandIn
-from latticework.frontend.batching import batch_of, row_axes
+from latticework.compiler.accuracy.uses import FunctionUse, StandIn
+from latticework.frontend.programs.batching import batch_of, row_axes
 from latticework.ir import Module, Op, Value
 from latticework.ir.interpret import evaluate
-from latticework.ops.add import ADD
-from latticework.ops.base import shape_of
-from latticework.ops.broadcast_to import BROADCAST_TO
-from latticework.ops.constant import CONSTANT
-from latticework.ops.mul import MUL
-from latticework.ops.neg import NEG
-from latticework.ops.reshape import RESHAPE
-from latticework.ops.roll import ROLL
-from latticework.ops.slice import SLICE
-from latticework.ops.sub import SUB
-from latticework.ops.sum import SUM
-from latticework.ops.take import TAKE
-from latticework.ops.transpose import TRANSPOSE
-from latticework.plan.constraints import MOST_PLACES, Constraint, Element
+from latticework.plan.schema.constraints import MOST_PLACES, Constraint, Element
+from latticework.tensor.ops.add import ADD
+from latticework.tensor.ops.base import shape_of
+from latticework.tensor.ops.broadcast_to import BROADCAST_TO
+from latticework.tensor.ops.constant import CONSTANT
+from latticework.tensor.ops.mul import MUL
+from latticework.tensor.ops.neg import NEG
+from latticework.tensor.ops.reshape import RESHAPE
+from latticework.tensor.ops.roll import ROLL
+from latticework.tensor.ops.slice import SLICE
+from latticework.tensor.ops.sub import SUB
+from latticework.tensor.ops.sum import SUM
+from latticework.tensor.ops.take import TAKE
+from latticework.tensor.ops.transpose import TRANSPOSE
 
 Array = npt.NDArray[np.float64]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from latticework.accuracy.agreement import FREE_DEGREES, DegreeOptions
-from latticework.accuracy.goals import (
+from latticework.compiler.accuracy.agreement import FREE_DEGREES, DegreeOptions
+from latticework.compiler.accuracy.goals import (
     Compare,
     FloatArray,
     NearResults,
@@ -21,8 +21,8 @@ from latticework.accuracy.goals import (
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.errors import UserError
 from latticework.ir import Module
-from latticework.owner import OwnerStages
-from latticework.owner.run import finish
+from latticework.plan.client_steps import OwnerStages
+from latticework.plan.client_steps.run import finish
 
 
 def choose_degree_options(options: CompileOptions, stages: OwnerStages, module: Module) -> DegreeOptions:

@@ -18,13 +18,13 @@ import numpy.typing as npt
 
 from latticework.compiler.assemble import accepted_ranges
 from latticework.compiler.stages import Vectors
-from latticework.dialects.tensor import TensorType
 from latticework.errors import RangeError, ShapeError, TraceError, UserError
+from latticework.errors.shown import count_noun
 from latticework.frontend import Program
-from latticework.frontend.samples import Sample, affordable_samples, spaced
+from latticework.frontend.calibration.samples import Sample, affordable_samples, spaced
 from latticework.ir import Module, interpret
-from latticework.plan.feeding import Feeding
-from latticework.words.shown import count_noun
+from latticework.ir.dialects.tensor import TensorType
+from latticework.plan.schema.feeding import Feeding
 
 RUNS = 16  # one after the other, that samples are followed through
 SAMPLES = 16

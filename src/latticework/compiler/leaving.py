@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import floor, prod
 
-from latticework.accuracy.uses import Fitted
-from latticework.approx.few_runs import FEW, LIKELY, SURE, share_leaving
+from latticework.compiler.accuracy.uses import Fitted
 from latticework.compiler.conditions import lines_read, place_of
 from latticework.compiler.stages import TracedProgram
 from latticework.errors import ApproximationWarning
-from latticework.plan.conditions import Condition, joined
-from latticework.plan.schema import Output, Plan
-from latticework.user.lines import warn
+from latticework.functions.approximation.few_runs import FEW, LIKELY, SURE, share_leaving
+from latticework.ir.lines import warn
+from latticework.plan.schema.conditions import Condition, joined
+from latticework.plan.schema.schema import Output, Plan
 
 OFTEN = 0.1  # of inputs: said when a program is compiled; less is in reports
 

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.analysis.simulate import OnValue, simulate
 from latticework.compiler.stages import Vectors
-from latticework.dialects.vec import VecType
-from latticework.frontend.samples import Sample, affordable_samples, spaced, telling_samples
+from latticework.frontend.calibration.samples import Sample, affordable_samples, spaced, telling_samples
 from latticework.ir import Module, Value, interpret
-from latticework.plan.schema import IndexInput, Plan
+from latticework.ir.dialects.vec import VecType
+from latticework.plan.analysis.simulate import OnValue, simulate
+from latticework.plan.schema.schema import IndexInput, Plan
 
 SIMULATED_SAMPLES = 3
 RANKED_SAMPLES = 64  # of which the simulated ones have the largest output, and the largest errors of one draw

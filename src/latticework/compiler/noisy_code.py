@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from latticework.analysis.noise import noise_of_outputs
-from latticework.instructions.code import Executable
-from latticework.instructions.kinds import KeyKind
-from latticework.instructions.table import RECORDS
-from latticework.params import ModulusChain
-from latticework.params.bfv_noise import Noise
+from latticework.plan.analysis.noise import noise_of_outputs
+from latticework.plan.instructions.code import Executable
+from latticework.plan.instructions.kinds import KeyKind
+from latticework.plan.instructions.table import RECORDS
+from latticework.plan.parameters import ModulusChain
+from latticework.plan.parameters.bfv_noise import Noise
 
 
 @dataclass(frozen=True)

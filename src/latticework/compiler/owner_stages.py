@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.approx.functions import function_of
 from latticework.compiler.assemble import INPUT_MARGIN
-from latticework.dialects.tensor import TensorType
 from latticework.errors import TraceError
-from latticework.frontend.annotations import Secret
-from latticework.frontend.program import Program
-from latticework.frontend.samples import Sample
+from latticework.frontend.calibration.samples import Sample
+from latticework.frontend.programs.program import Program
+from latticework.frontend.recording.annotations import Secret
+from latticework.functions.approximation.functions import function_of
 from latticework.ir import Module
-from latticework.ops.apply import APPLY
-from latticework.owner import Affine, OwnerArray, OwnerStages
-from latticework.owner.run import prepare
-from latticework.plan.check import mixes_rows
-from latticework.plan.schema import ClientSpec
-from latticework.user.lines import standing_at
+from latticework.ir.dialects.tensor import TensorType
+from latticework.ir.lines import standing_at
+from latticework.plan.client_steps import Affine, OwnerArray, OwnerStages
+from latticework.plan.client_steps.run import prepare
+from latticework.plan.files.check import mixes_rows
+from latticework.plan.schema.schema import ClientSpec
+from latticework.tensor.ops.apply import APPLY
 
 LEAST_GAIN = 8.0  # times that columns of imported models differ, in offset and range, before they are scaled unasked
 CONSTANT = 1e-12  # a range that is less than this part of its numbers is that of a constant

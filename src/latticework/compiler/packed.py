@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from latticework.compiler.bootstrapping import BootstrapSearch, quickest
+from latticework.compiler.levels import program_depth
 from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.passes import cse, dce, fold_splats, normalize_polynomials
 from latticework.compiler.pipeline import OnEvent, to_copies, to_loops, with_small_outputs
 from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.stages import TracedProgram, Vectors
-from latticework.dialects import loop, packed
-from latticework.dialects.tensor import TensorType
-from latticework.frontend.samples import assume_samples, samples_of
-from latticework.frontend.tracing import user_line
-from latticework.interop.heir import HeirProgram
+from latticework.frontend.calibration.samples import assume_samples, samples_of
+from latticework.frontend.heir import HeirProgram
+from latticework.frontend.recording.tracing import user_line
 from latticework.ir import Builder, Module, Origin, run_passes, verify
-from latticework.levels import program_depth
+from latticework.ir.dialects import loop, packed
+from latticework.ir.dialects.tensor import TensorType
 from latticework.model import Model, Reference
-from latticework.ops.lower import PlacedTensor
-from latticework.passes import cse, dce, fold_splats, normalize_polynomials
-from latticework.plan.schema import Plan
+from latticework.plan.schema.schema import Plan
+from latticework.tensor.ops.lower import PlacedTensor
 
 PASSES = (normalize_polynomials.PASS, fold_splats.PASS, cse.PASS, dce.PASS)
 

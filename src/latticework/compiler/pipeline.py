@@ -7,27 +7,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from latticework.accuracy import SHARE, LevelRoom, approximate_functions, loss, scores_of
-from latticework.accuracy.agreement import FREE_DEGREES, DegreeOptions
-from latticework.codegen.generate import generate
+from latticework.compiler.accuracy import SHARE, LevelRoom, approximate_functions, loss, scores_of
+from latticework.compiler.accuracy.agreement import FREE_DEGREES, DegreeOptions
 from latticework.compiler.assemble import to_exact_plan, to_plan
+from latticework.compiler.codegen.generate import generate
 from latticework.compiler.constraints import find_forms
-from latticework.compiler.noisy_code import NoisyCode
-from latticework.compiler.options.compile_options import CompileOptions
-from latticework.compiler.stages import Lowered, TracedProgram, Vectors
-from latticework.compiler.tabulating import tabulate
-from latticework.cost import CostModel
-from latticework.cost.block_maps import block_prices
-from latticework.cost.weights import LEVEL_SHARE
-from latticework.dialects.tensor import TensorType
-from latticework.errors import LayoutError
-from latticework.frontend import Program, calibrate, trace
-from latticework.frontend.samples import Sample
-from latticework.frontend.softmax import expand_softmax
-from latticework.ir import Builder, Loc, Module, PassEvent, Value, run_passes, verify
-from latticework.keys import manifest
-from latticework.layout import assign_layouts
-from latticework.layout_cost import (
+from latticework.compiler.keys import manifest
+from latticework.compiler.layout_choice import (
     LAN_BITS_A_SECOND,
     USUAL_DEPTH,
     CodeCost,
@@ -39,7 +25,7 @@ from latticework.layout_cost import (
     slots_needed,
     vector_costs,
 )
-from latticework.levels import (
+from latticework.compiler.levels import (
     LevelPlan,
     constants,
     decide_levels,
@@ -49,11 +35,10 @@ from latticework.levels import (
     unroll,
     write_levels,
 )
-from latticework.ops.lower import lower_to_vectors
-from latticework.params import MAX_SLOTS, ModulusChain
-from latticework.params.bfv_noise import Noise
-from latticework.params.select_bfv import check_noise, select_bfv
-from latticework.passes import (
+from latticework.compiler.noisy_code import NoisyCode
+from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.options.techniques import UNPACKED, Techniques
+from latticework.compiler.passes import (
     cse,
     dce,
     factor_sums,
@@ -68,8 +53,23 @@ from latticework.passes import (
     share_inputs,
     share_outputs,
 )
-from latticework.plan.schema import Plan
-from latticework.techniques import UNPACKED, Techniques
+from latticework.compiler.stages import Lowered, TracedProgram, Vectors
+from latticework.compiler.tabulating import tabulate
+from latticework.errors import LayoutError
+from latticework.frontend import Program, calibrate, trace
+from latticework.frontend.calibration.samples import Sample
+from latticework.frontend.calibration.softmax import expand_softmax
+from latticework.ir import Builder, Loc, Module, PassEvent, Value, run_passes, verify
+from latticework.ir.dialects.tensor import TensorType
+from latticework.plan.cost import CostModel
+from latticework.plan.cost.block_maps import block_prices
+from latticework.plan.cost.weights import LEVEL_SHARE
+from latticework.plan.parameters import MAX_SLOTS, ModulusChain
+from latticework.plan.parameters.bfv_noise import Noise
+from latticework.plan.parameters.select_bfv import check_noise, select_bfv
+from latticework.plan.schema.schema import Plan
+from latticework.tensor.layout import assign_layouts
+from latticework.tensor.ops.lower import lower_to_vectors
 
 __all__ = ["to_bfv_plan", "to_levels", "to_plan", "to_polynomials", "to_primitives", "to_tensors", "to_vectors"]
 

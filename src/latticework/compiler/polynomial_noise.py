@@ -9,15 +9,15 @@ from math import inf, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from latticework.analysis.simulation import Simulation
-from latticework.codegen.bare_plan import bare_plan
-from latticework.dialects.rlwe import CipherType
+from latticework.compiler.codegen.bare_plan import bare_plan
 from latticework.errors import RangeError
 from latticework.ir import Block, Builder, Loc, Module
-from latticework.packing.constants import Approximant, ChannelPolynomial, KinkedPolynomial
-from latticework.packing.pack import PackDim, PackMap
-from latticework.params import ModulusChain
-from latticework.plan.schema import Plan
+from latticework.ir.dialects.rlwe import CipherType
+from latticework.plan.analysis.simulation import Simulation
+from latticework.plan.parameters import ModulusChain
+from latticework.plan.schema.schema import Plan
+from latticework.values.packing.constants import Approximant, ChannelPolynomial, KinkedPolynomial
+from latticework.values.packing.pack import PackDim, PackMap
 
 ARGUMENTS = 1024  # at which the noise is drawn, from one end of the interval to the other
 DRAWS = 32

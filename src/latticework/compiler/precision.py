@@ -3,7 +3,7 @@
 The modelled error of a plan falls by one bit for every bit of scale, so one
 plan at a guessed scale tells the scale that is needed; the final plan is
 simulated again.  What holds for every input that clients accept, and for every
-run-time integer, follows from intervals instead (`levels/reach.py`): the room
+run-time integer, follows from intervals instead (`compiler/levels/reach.py`): the room
 that values need in the modulus, and the error bounds, wherever that is proved.
 """
 
@@ -19,33 +19,33 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.accuracy import SHARE, VANISHING, sizes_to_compare_with, without_rounding
-from latticework.analysis.estimate import estimate
-from latticework.codegen.bootstraps import noise_of
+from latticework.compiler.accuracy import SHARE, VANISHING, sizes_to_compare_with, without_rounding
 from latticework.compiler.assemble import accepted_ranges
+from latticework.compiler.codegen.bootstraps import noise_of
 from latticework.compiler.conditions import Proofs
 from latticework.compiler.constraints import CheckedForm
 from latticework.compiler.feeding import follow_fed
+from latticework.compiler.levels import LevelPlan
+from latticework.compiler.levels.held import Held
+from latticework.compiler.levels.known_slots import Draw
+from latticework.compiler.levels.reach import Reach, reach
 from latticework.compiler.measure import Measure, Measured
 from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.options.techniques import LEAST_TIME, WATERLINE, Techniques
 from latticework.compiler.pipeline import to_levels, to_plan, to_primitives, with_small_outputs
 from latticework.compiler.polynomial_noise import polynomial_noise
 from latticework.compiler.stages import Lowered, TracedProgram, Vectors
 from latticework.compiler.too_deep import too_deep
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend import Circuit, Program
-from latticework.frontend.samples import Sample
-from latticework.instructions.kinds import CipherKind
-from latticework.levels import LevelPlan
-from latticework.levels.held import Held
-from latticework.levels.known_slots import Draw
-from latticework.levels.reach import Reach, reach
-from latticework.packing.pack import PackMap
-from latticework.params import ModulusChain, Need, TooDeepError, build_chain, select_chain
-from latticework.params.noise import tail_deviations
-from latticework.plan.limits import check_encodable
-from latticework.plan.schema import Output, Plan
-from latticework.techniques import LEAST_TIME, WATERLINE, Techniques
+from latticework.frontend.calibration.samples import Sample
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.instructions.kinds import CipherKind
+from latticework.plan.parameters import ModulusChain, Need, TooDeepError, build_chain, select_chain
+from latticework.plan.parameters.noise import tail_deviations
+from latticework.plan.schema.limits import check_encodable
+from latticework.plan.schema.schema import Output, Plan
+from latticework.values.packing.pack import PackMap
 
 DRAWS = 3  # inputs by chance that tell which slots hold what clients check
 FIRST_SCALE_BITS, MAX_SCALE_BITS = 40, 55

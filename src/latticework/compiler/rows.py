@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from latticework.analysis.estimate import estimate
+from latticework.compiler.layout_choice import least_ring_degree
+from latticework.compiler.levels.depth import UnknownTripsError
 from latticework.compiler.options.compile_options import FILL, CompileOptions
+from latticework.compiler.passes.interleave_rows import interleaving
 from latticework.compiler.pipeline import OnEvent
 from latticework.compiler.stages import Vectors
-from latticework.cost import CostModel
 from latticework.errors import LayoutError, UserError
+from latticework.errors.figures import write_value
 from latticework.frontend import Circuit, Program
 from latticework.ir import run_passes
-from latticework.layout_cost import least_ring_degree
-from latticework.levels.depth import UnknownTripsError
-from latticework.packing.rows import interleaved
-from latticework.params import MAX_RING_LOG2, TooDeepError
-from latticework.passes.interleave_rows import interleaving
-from latticework.plan.schema import Plan
-from latticework.words.figures import write_value
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.cost import CostModel
+from latticework.plan.parameters import MAX_RING_LOG2, TooDeepError
+from latticework.plan.schema.schema import Plan
+from latticework.values.packing.rows import interleaved
 
 
 def least_rows(wanted: int | str | None) -> int:

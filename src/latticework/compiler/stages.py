@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from latticework.accuracy import Fitted, StandIn
-from latticework.codegen.emit import Code
+from latticework.compiler.accuracy import Fitted, StandIn
+from latticework.compiler.codegen.emit import Code
 from latticework.compiler.constraints import CheckedForm
-from latticework.frontend.samples import SampleSizes
+from latticework.frontend.calibration.samples import SampleSizes
 from latticework.ir import Loc, Module, Op, Value
-from latticework.ops.lower import PlacedTensor
-from latticework.packing.keys import KeyManifest
-from latticework.packing.loop_nests.baby_giant import Choice
-from latticework.packing.pack import PackMap
-from latticework.plan.arguments import Argument, Result
-from latticework.plan.circuits import CircuitRecord
-from latticework.plan.placing import Placing
-from latticework.plan.schema import Scores
+from latticework.plan.schema.arguments import Argument, Result
+from latticework.plan.schema.circuits import CircuitRecord
+from latticework.plan.schema.placing import Placing
+from latticework.plan.schema.schema import Scores
+from latticework.tensor.ops.lower import PlacedTensor
+from latticework.values.packing.keys import KeyManifest
+from latticework.values.packing.loop_nests.baby_giant import Choice
+from latticework.values.packing.pack import PackMap
 
 
 @dataclass(frozen=True)

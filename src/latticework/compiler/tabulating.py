@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from latticework.dialects import loop
 from latticework.errors import UserError
 from latticework.ir import Block, Builder, Module, Op, Region, Value
 from latticework.ir.builder import region_block
 from latticework.ir.core import Array
+from latticework.ir.dialects import loop
 from latticework.ir.interpret import interpret
 from latticework.ir.types import INDEX
-from latticework.ops.indexed import ROW
+from latticework.tensor.ops.indexed import ROW
 
 MOST_NUMBERS = 2**18  # of the tables of one loop
 _PUBLIC = ("tensor.constant", "tensor.trivial")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from latticework.compiler.levels import Spent, loop_spending, spending
 from latticework.compiler.stages import Vectors
+from latticework.errors.remedies import REMEDIES
 from latticework.ir import Loc
-from latticework.levels import Spent, loop_spending, spending
-from latticework.params import MAX_RING_LOG2, Need, TooDeepError, levels_held, ring_that_holds
-from latticework.user.lines import loop_around
-from latticework.words.remedies import REMEDIES
+from latticework.ir.lines import loop_around
+from latticework.plan.parameters import MAX_RING_LOG2, Need, TooDeepError, levels_held, ring_that_holds
 
 SHOWN_LINES = 3
 SHOWN_TEXT = 24  # characters of a line

@@ -2,7 +2,7 @@
 
 Importers, steps of the owner's, NumPy's functions in programs, tests and pages follow from the records. To add one: its
 record here, its formula in `formulas.py` where NumPy has none, and `python tools/write_model_docs.py` for the page.
-Functions with parameters, such as softplus and elu, are in `importers/meanings/activations.py`.
+Functions with parameters, such as softplus and elu, are in `models/semantics/activations.py`.
 """
 
 from __future__ import annotations

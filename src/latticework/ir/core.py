@@ -14,10 +14,10 @@ from typing import Any, Protocol, TypeVar
 from numpy.typing import NDArray
 
 from latticework.errors import IrError
+from latticework.errors.escaping import plain_text
 from latticework.ir.attributes import attribute_key, print_attribute
 from latticework.ir.location import Loc, Origin
 from latticework.ir.types import Type
-from latticework.words.escaping import plain_text
 
 A = TypeVar("A")
 Array = NDArray[Any]

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from latticework.sums import add_up
-from latticework.words.escaping import plain_text
+from latticework.errors.escaping import plain_text
+from latticework.values.sums import add_up
 
 
 class Loc:

@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
+from latticework.errors.shown import count_noun
 from latticework.report.accuracy_data import AccuracyColumn, AccuracyContents
 from latticework.report.accuracy_drawing import histograms
 from latticework.report.accuracy_lines import (
@@ -64,7 +65,6 @@ from latticework.report.blocks import (
 from latticework.report.figures import Column, number, table
 from latticework.report.quantities import count, percent_text, power_of_two, small
 from latticework.report.sections.time import code, place
-from latticework.words.shown import count_noun
 
 LISTED = 12  # numbers of rows
 MAX_VALUES = 12  # that a page shows without being asked for

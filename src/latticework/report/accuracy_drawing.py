@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from latticework.errors.escaping import html_text
+from latticework.errors.shown import count_noun
 from latticework.report.accuracy_data import AccuracyLine, FunctionAccuracy
 from latticework.report.accuracy_lines import span_text
 from latticework.report.axes import rule, tick
 from latticework.report.markup import percent
 from latticework.report.quantities import count, real
-from latticework.words.escaping import html_text
-from latticework.words.shown import count_noun
 
 PLOT, AXIS = 92, 24
 

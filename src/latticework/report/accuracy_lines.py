@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite
 
+from latticework.errors.shown import count_noun
 from latticework.report.accuracy_data import AccuracyContents, AccuracyLine, FunctionAccuracy
 from latticework.report.quantities import LEAVING, count, duration, leaving_text, real, small
-from latticework.words.shown import count_noun
 
 FUNCTION_HEAD = ("function", "where", "arguments reach", "interval", "degree", "max error", "reached", "moves")
 LEAVING_HEAD = ("function", "where", "interval", f"{LEAVING}, here", "estimated")

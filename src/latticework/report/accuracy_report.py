@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from latticework.errors.shown import count_noun, describe
 from latticework.report.accuracy_data import AccuracyContents
 from latticework.report.accuracy_document import accuracy_document
 from latticework.report.blocks import Document
 from latticework.report.quantities import percent_text
 from latticework.report.report import Forms
-from latticework.words.shown import count_noun, describe
 
 
 @dataclass(frozen=True)

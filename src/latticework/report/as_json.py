@@ -66,8 +66,8 @@ from dataclasses import fields, is_dataclass
 from math import isfinite
 from typing import Any
 
-from latticework.packing.pack import PackMap
 from latticework.report.blocks import Beside, Block, Document, Fold
+from latticework.values.packing.pack import PackMap
 
 FORMAT = 1
 

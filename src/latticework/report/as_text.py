@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
+from latticework.errors.escaping import plain_text
 from latticework.report.blocks import (
     Absent,
     Bar,
@@ -23,7 +24,6 @@ from latticework.report.blocks import (
 )
 from latticework.report.quantities import count
 from latticework.report.text_table import WIDTH, clip, columns
-from latticework.words.escaping import plain_text
 
 BAR_WIDTH = 12
 INNER = "  of it "

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 from math import ceil, floor, log, log10
 
+from latticework.errors.escaping import html_text
 from latticework.report.markup import percent
 from latticework.report.quantities import duration
-from latticework.words.escaping import html_text
 
 GUTTER = 62  # to the left of a drawing, for the names of its rows
 MANTISSAS = (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from latticework.errors.escaping import html_text
 from latticework.report.families import FAMILIES, LABELS
 from latticework.report.markup import percent
 from latticework.report.quantities import duration
-from latticework.words.escaping import html_text
 
 
 def stacked_bar(parts: Mapping[str, float], whole: float, classes: str = "bar") -> str:

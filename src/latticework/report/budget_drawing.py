@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log
 
-from latticework.analysis.memory_plan import BudgetPoint
+from latticework.errors.escaping import html_text
+from latticework.plan.analysis.memory_plan import BudgetPoint
 from latticework.report.axes import ValueAxis, gutter, round_name, round_ratios, rule, tick, time_steps
 from latticework.report.budget_records import UnderBudget
 from latticework.report.markup import percent
 from latticework.report.quantities import count, duration, size
-from latticework.words.escaping import html_text
 
 TOP = 34  # two rows of words
 PLOT = 170

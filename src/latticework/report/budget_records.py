@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from latticework.analysis.memory_plan import BudgetPoint, MemoryPlan
+from latticework.plan.analysis.memory_plan import BudgetPoint, MemoryPlan
 from latticework.report.figures import Column, number
 from latticework.report.quantities import count, duration
 from latticework.report.sections.time import code, place

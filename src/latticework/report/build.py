@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import log2
 
-from latticework.analysis.bounds import Magnitude, predict
-from latticework.analysis.estimate import estimate
-from latticework.analysis.noise import output_budgets
-from latticework.analysis.trips import instructions_run
-from latticework.cost import CostModel, client_costs
 from latticework.errors import UnsupportedError
-from latticework.plan.schema import ClientSpec, IndexInput, Plan
+from latticework.plan.analysis.bounds import Magnitude, predict
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.analysis.noise import output_budgets
+from latticework.plan.analysis.trips import instructions_run
+from latticework.plan.cost import CostModel, client_costs
+from latticework.plan.schema.schema import ClientSpec, IndexInput, Plan
 from latticework.report.carried import carried_levels
 from latticework.report.data import Execution
 from latticework.report.lines import lines_of, moments_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from latticework.instructions.code import Instruction
-from latticework.instructions.control import CALL, FOR
-from latticework.instructions.kinds import CipherKind, DigitsKind
-from latticework.plan.schema import Plan
+from latticework.plan.instructions.code import Instruction
+from latticework.plan.instructions.control import CALL, FOR
+from latticework.plan.instructions.kinds import CipherKind, DigitsKind
+from latticework.plan.schema.schema import Plan
 from latticework.report.carried_drawing import BOOTSTRAP, CarriedLevel, CarriedValue, LoopLevels
 from latticework.report.lines import where_text
 

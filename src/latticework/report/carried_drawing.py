@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from latticework.errors.escaping import html_text
 from latticework.report.markup import code, percent
 from latticework.report.quantities import count
-from latticework.words.escaping import html_text
 
 BOOTSTRAP = "bootstrap"
 MAX_VALUES = 12

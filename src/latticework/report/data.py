@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from latticework.analysis.estimate import CostEstimate
-from latticework.cost import ClientCosts
-from latticework.plan.circuits import CircuitRecord
-from latticework.plan.schema import Scores
+from latticework.plan.analysis.estimate import CostEstimate
+from latticework.plan.cost import ClientCosts
+from latticework.plan.schema.circuits import CircuitRecord
+from latticework.plan.schema.schema import Scores
 from latticework.report.budget_records import UnderBudget
 from latticework.report.carried_drawing import LoopLevels
 from latticework.report.sections.approximations import ApproximationRow

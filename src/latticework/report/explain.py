@@ -7,16 +7,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from latticework import _core
 from latticework.errors import FormatError
-from latticework.ledger.records import begins_as_ledger
-from latticework.plan.serialise import CODE as CODE_SECTION
-from latticework.plan.serialise import CONSTANTS, DEBUG, META, SOURCE, read_client, read_plan
+from latticework.plan.files.serialise import CODE as CODE_SECTION
+from latticework.plan.files.serialise import CONSTANTS, DEBUG, META, SOURCE, read_client, read_plan
 from latticework.report.as_json import document_data
 from latticework.report.build import build_client_report, build_report
 from latticework.report.quantities import count, power_of_two, size
 from latticework.report.stored_keys import stored_key_names
 from latticework.report.text_table import WIDTH, clip, columns
+from latticework.runtime.ledger.records import begins_as_ledger
+from latticework.values.extension import _core
 
 _KINDS = {
     _core.FileKind.PLAN: "plan (for the server: code, weights and all that a client needs)",

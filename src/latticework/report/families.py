@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from latticework.instructions.record import FAMILIES as ALL
-from latticework.instructions.table import RECORDS
+from latticework.plan.instructions.record import FAMILIES as ALL
+from latticework.plan.instructions.table import RECORDS
 
 ENCODE = "encode"  # in the first run only
 FAMILIES = tuple(family for family in ALL if family != ENCODE)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from latticework.plan.circuits import CircuitRecord, LaneStep
+from latticework.errors.escaping import html_text
+from latticework.plan.schema.circuits import CircuitRecord, LaneStep
 from latticework.report.circuit_words import step_text
-from latticework.words.escaping import html_text
 
 GUTTER = 172
 HEAD = 20

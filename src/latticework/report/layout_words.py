@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from latticework.packing.pack import GAP, REPEAT, PackDim, PackMap
 from latticework.report.quantities import count
+from latticework.values.packing.pack import GAP, REPEAT, PackDim, PackMap
 
 LEGEND = (
     "A ciphertext is a row of slots, which hold one number each. A layout says which element of an array lies in "

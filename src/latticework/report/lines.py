@@ -12,10 +12,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from latticework.analysis.estimate import CostEstimate
-from latticework.analysis.steps import Step
-from latticework.plan.placing import INPUT
-from latticework.plan.schema import Plan, SourceLocation
+from latticework.plan.analysis.estimate import CostEstimate
+from latticework.plan.analysis.steps import Step
+from latticework.plan.schema.placing import INPUT
+from latticework.plan.schema.schema import Plan, SourceLocation
 from latticework.report.families import ENCODE, family_of
 from latticework.report.sections.time import Line, Operation
 from latticework.report.timeline import Moment

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from latticework.words.escaping import html_text
+from latticework.errors.escaping import html_text
 
 
 def code(text: str) -> str:

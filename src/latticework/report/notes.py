@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from latticework.analysis.estimate import CostEstimate
-from latticework.cost import CostModel
-from latticework.plan.conditions import condition_words
-from latticework.plan.schema import Approximation, ClientSpec, Plan
+from latticework.errors.escaping import plain_text
+from latticework.plan.analysis.estimate import CostEstimate
+from latticework.plan.cost import CostModel
+from latticework.plan.schema.conditions import condition_words
+from latticework.plan.schema.schema import Approximation, ClientSpec, Plan
 from latticework.report.lines import where_text
 from latticework.report.quantities import leaving_text, real
-from latticework.words.escaping import plain_text
 
 
 def table_text(model: CostModel) -> str:

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from latticework.errors.escaping import html_text
 from latticework.report.bars import stacked_bar
 from latticework.report.blocks import (
     Absent,
@@ -21,7 +22,6 @@ from latticework.report.blocks import (
     Words,
     as_cell,
 )
-from latticework.words.escaping import html_text
 
 KINDS = (Table, Facts, Words, Heading, Drawing, Fold, Beside, Absent)  # that `templates/report.html` has
 

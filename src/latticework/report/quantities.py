@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import log2
 
-from latticework.words.figures import one_in
-from latticework.words.shown import size, three_digits
+from latticework.errors.figures import one_in
+from latticework.errors.shown import size, three_digits
 
 __all__ = [
     "LEAVING",

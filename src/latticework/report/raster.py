@@ -12,9 +12,9 @@ import zlib
 
 import numpy as np
 
-from latticework.packing.pack import IntArray, PackMap
+from latticework.errors.escaping import html_text
 from latticework.report.quantities import count
-from latticework.words.escaping import html_text
+from latticework.values.packing.pack import IntArray, PackMap
 
 COLOURS = 64
 MAX_VECTORS = 4

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from latticework import _core
 from latticework.errors import FormatError
+from latticework.errors.shown import count_noun, describe, of_program
 from latticework.report.as_json import render_json
 from latticework.report.as_text import render_text
 from latticework.report.blocks import Document
 from latticework.report.data import Contents
 from latticework.report.document import plan_document
 from latticework.report.page import render_fragment, render_page
-from latticework.words.shown import count_noun, describe, of_program
+from latticework.values.extension import _core
 
 
 class Forms:

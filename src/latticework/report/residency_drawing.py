@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import TypeVar
 
+from latticework.errors.escaping import html_text
 from latticework.report.axes import ValueAxis, gutter, time_axis
 from latticework.report.budget_records import KeyLoop, KeyStretch, UnderBudget
 from latticework.report.markup import percent
 from latticework.report.quantities import count, duration, size
-from latticework.words.escaping import html_text
 
 Key = TypeVar("Key")
 

@@ -9,10 +9,10 @@ import re
 
 import numpy as np
 
-from latticework.packing.pack import PackMap
+from latticework.errors.escaping import html_text
 from latticework.report.quantities import count
 from latticework.report.raster import colour, pictures
-from latticework.words.escaping import html_text
+from latticework.values.packing.pack import PackMap
 
 CELL = 10
 GAP = 1

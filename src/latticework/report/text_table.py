@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import wrap
 
-from latticework.words.escaping import plain_text
+from latticework.errors.escaping import plain_text
 
 WIDTH = 100
 LEAST = 8  # characters that are left of a column

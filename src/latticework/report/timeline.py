@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from latticework.errors.escaping import html_text
 from latticework.report.axes import rule, time_axis
 from latticework.report.markup import percent
 from latticework.report.quantities import count, duration
-from latticework.words.escaping import html_text
 
 TOP = 22  # room for loop marks
 BAND = 20

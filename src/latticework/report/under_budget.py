@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 
-from latticework.analysis.memory_plan import MemoryPlan, MemoryPlanner
-from latticework.cost import CostModel
-from latticework.plan.amounts import checked_runs, parse_bytes
-from latticework.plan.over_time import Stretch, Trace, shortened
-from latticework.plan.residency import RowTraffic
-from latticework.plan.schema import Plan
+from latticework.plan.analysis.memory_plan import MemoryPlan, MemoryPlanner
+from latticework.plan.cost import CostModel
+from latticework.plan.key_schedule.over_time import Stretch, Trace, shortened
+from latticework.plan.key_schedule.residency import RowTraffic
+from latticework.plan.schema.amounts import checked_runs, parse_bytes
+from latticework.plan.schema.schema import Plan
 from latticework.report.budget_records import KeyLine, KeyLoop, KeyStretch, UnderBudget
 from latticework.report.lines import where_text
 

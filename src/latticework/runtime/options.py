@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from latticework import _core
-from latticework.devices.device import Device, Places, as_device, as_devices, context_on
 from latticework.errors import UserError
-from latticework.params import ModulusChain
-from latticework.plan.amounts import parse_bytes
-from latticework.words.whole import whole_number
+from latticework.errors.whole import whole_number
+from latticework.plan.parameters import ModulusChain
+from latticework.plan.schema.amounts import parse_bytes
+from latticework.runtime.devices.device import Device, Places, as_device, as_devices, context_on
+from latticework.values.extension import _core
 
 MAX_THREADS = 1024
 

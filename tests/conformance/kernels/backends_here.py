@@ -3,7 +3,7 @@
 import pytest
 
 from latticework import _core
-from latticework.devices.drivers import load_driver
+from latticework.runtime.devices.drivers import load_driver
 
 load_driver()
 VARIANTS = [*_core.backend_variants("cpu"), *_core.backend_variants("sim")]  # for `cpu` and `sim` themselves

@@ -10,11 +10,11 @@ from functools import cache
 from math import inf
 
 from latticework.compiler.options.compile_options import CompileOptions
-from latticework.cost import bfv_weights
-from latticework.frontend.integers.arithmetic import Arithmetic, Price
-from latticework.params import ModulusChain
-from latticework.params.select import MAX_RING_LOG2
-from latticework.params.select_bfv import chain_of_depth, shared_plain_modulus
+from latticework.frontend.circuits.integers.arithmetic import Arithmetic, Price
+from latticework.plan.cost import bfv_weights
+from latticework.plan.parameters import ModulusChain
+from latticework.plan.parameters.select import MAX_RING_LOG2
+from latticework.plan.parameters.select_bfv import chain_of_depth, shared_plain_modulus
 
 
 def exact_arithmetic(options: CompileOptions, shared: ModulusChain | None) -> Arithmetic:

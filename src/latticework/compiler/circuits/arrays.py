@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from latticework.circuit.record import record_tensors
 from latticework.compiler.circuits.pipeline import Scalars
+from latticework.compiler.lanes.record import record_tensors
 from latticework.compiler.lifting import lift
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import TENSOR_PASSES, to_vectors
 from latticework.compiler.rows import least_rows
 from latticework.compiler.stages import CircuitFacts, Vectors
 from latticework.frontend import calibrate
-from latticework.frontend.samples import Sample
+from latticework.frontend.calibration.samples import Sample
 from latticework.ir import run_passes
-from latticework.plan.arguments import Argument, Result
+from latticework.plan.schema.arguments import Argument, Result
 
 
 def to_arrays(

@@ -12,13 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 
-from latticework.circuit.record import scalar_counts
 from latticework.compiler.circuits.pipeline import LaneOptions, Scalars
+from latticework.compiler.lanes.record import scalar_counts
 from latticework.compiler.stages import Vectors
 from latticework.errors import EffortWarning, UserError
-from latticework.plan.circuits import CircuitRecord, CircuitWay
-from latticework.plan.schema import Plan
-from latticework.user.lines import warn
+from latticework.ir.lines import warn
+from latticework.plan.schema.circuits import CircuitRecord, CircuitWay
+from latticework.plan.schema.schema import Plan
 
 FIRST_SHARE = 0.7  # of the effort, for the first search
 MAX_SCALAR = 400  # nodes of a circuit for which code for one number at a time is looked at in any case

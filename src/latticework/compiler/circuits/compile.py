@@ -9,10 +9,6 @@ from math import prod
 
 import numpy as np
 
-from latticework.analysis.estimate import estimate
-from latticework.approx.intervals import Interval, intersection
-from latticework.circuit.graph import MUL
-from latticework.circuit.ranges import bits_that_hold, fits, overflowing
 from latticework.compiler.circuits.arithmetic import exact_arithmetic, exact_weights
 from latticework.compiler.circuits.arrays import argument_samples, is_of_arrays, to_arrays
 from latticework.compiler.circuits.choice import Candidate, candidates, choose
@@ -28,23 +24,33 @@ from latticework.compiler.circuits.rows import check_rows, of_best_width
 from latticework.compiler.circuits.samples import circuit_samples, with_ranges
 from latticework.compiler.circuits.too_many_products import check_products, too_many_products
 from latticework.compiler.conditions import place_of
+from latticework.compiler.lanes.graph import MUL
+from latticework.compiler.lanes.ranges import bits_that_hold, fits, overflowing
+from latticework.compiler.layout_choice import (
+    VectorCosts,
+    code_seconds,
+    least_ring_degree,
+    sending_seconds,
+    vector_costs,
+)
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_bfv_plan
 from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.rows import planned_for_rows
 from latticework.compiler.stages import TracedProgram, Vectors
 from latticework.errors import LevelError, RangeWarning, UserError
+from latticework.errors.figures import large
 from latticework.frontend import Circuit
-from latticework.frontend.integers.facts import ASSUMED
-from latticework.frontend.samples import Sample
-from latticework.frontend.tracing import user_line
-from latticework.layout_cost import VectorCosts, code_seconds, least_ring_degree, sending_seconds, vector_costs
+from latticework.frontend.calibration.samples import Sample
+from latticework.frontend.recording.facts import ASSUMED
+from latticework.frontend.recording.tracing import user_line
+from latticework.functions.approximation.intervals import Interval, intersection
+from latticework.ir.lines import warn
 from latticework.model import Model, Reference
-from latticework.params.select_bfv import TooNoisyError
-from latticework.plan.conditions import Condition
-from latticework.plan.schema import Plan
-from latticework.user.lines import warn
-from latticework.words.figures import large
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.parameters.select_bfv import TooNoisyError
+from latticework.plan.schema.conditions import Condition
+from latticework.plan.schema.schema import Plan
 
 LARGE = {"fast": 5_000, "normal": 20_000}  # nodes of a circuit for whose lanes an effort has no time
 SHALLOW_WIDTH = 2048  # of BFV circuits that may fit a ring of degree 4096

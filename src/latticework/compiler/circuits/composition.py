@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from latticework.compiler.levels import program_depth
 from latticework.compiler.stages import Vectors
 from latticework.errors import LayoutError, LevelError, ParameterMismatchError, UserError
 from latticework.frontend import Circuit
-from latticework.levels import program_depth
-from latticework.params import ModulusChain
-from latticework.params.fingerprint import fingerprint
-from latticework.plan.arguments import OutputLanes
+from latticework.plan.parameters import ModulusChain
+from latticework.plan.parameters.fingerprint import fingerprint
+from latticework.plan.schema.arguments import OutputLanes
 
 
 @dataclass(frozen=True)

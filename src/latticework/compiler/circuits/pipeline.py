@@ -10,27 +10,27 @@ from typing import Any
 
 import numpy as np
 
-from latticework import _core
-from latticework.circuit.emit import EmittedCircuit, emit_vectors
-from latticework.circuit.graph import INPUT, Graph, evaluate, graph_of
-from latticework.circuit.polynomials import shorten_polynomials
-from latticework.circuit.record import record_lanes
-from latticework.circuit.reference import reference
-from latticework.circuit.rewrite import improve
-from latticework.circuit.scalar_code import scalar_code
+from latticework.compiler.lanes.emit import EmittedCircuit, emit_vectors
+from latticework.compiler.lanes.graph import INPUT, Graph, evaluate, graph_of
+from latticework.compiler.lanes.polynomials import shorten_polynomials
+from latticework.compiler.lanes.record import record_lanes
+from latticework.compiler.lanes.reference import reference
+from latticework.compiler.lanes.rewrite import improve
+from latticework.compiler.lanes.scalar_code import scalar_code
+from latticework.compiler.levels import program_depth
+from latticework.compiler.passes import cse, dce
 from latticework.compiler.pipeline import OnEvent
 from latticework.compiler.stages import CircuitFacts, Vectors
-from latticework.dialects.scalar import INTEGER, REAL
 from latticework.errors import LayoutError
 from latticework.frontend import Circuit, TracedCircuit, trace_circuit
-from latticework.frontend.integers.arithmetic import Arithmetic
-from latticework.frontend.samples import Sample
+from latticework.frontend.calibration.samples import Sample
+from latticework.frontend.circuits.integers.arithmetic import Arithmetic
 from latticework.ir import Loc, Op, Origin, run_passes, verify
-from latticework.levels import program_depth
-from latticework.ops.lower import PlacedTensor
-from latticework.packing.pack import PackMap
-from latticework.passes import cse, dce
-from latticework.plan.arguments import Result
+from latticework.ir.dialects.scalar import INTEGER, REAL
+from latticework.plan.schema.arguments import Result
+from latticework.tensor.ops.lower import PlacedTensor
+from latticework.values.extension import _core
+from latticework.values.packing.pack import PackMap
 
 WIDTH = 4096  # lanes, where the ring has no fewer: far more than circuits use, so that rotations rarely wrap around
 WORK = {"fast": 1.5e6, "normal": 1.2e7, "max": 1.5e8}  # lanes that the search looks at

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from latticework.circuit.graph import INPUT, Graph
 from latticework.compiler.circuits.choice import Candidate
 from latticework.compiler.circuits.composition import SharedParameters
+from latticework.compiler.lanes.graph import INPUT, Graph
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.errors import UserError
 from latticework.frontend import Circuit

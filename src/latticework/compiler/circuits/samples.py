@@ -12,9 +12,9 @@ from latticework.compiler.circuits.pipeline import Scalars
 from latticework.compiler.stages import Vectors
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.frontend import Circuit
-from latticework.frontend.plain import plain_array
-from latticework.frontend.samples import ASSUMED_SAMPLES, Sample
-from latticework.plan.arguments import Argument, gather
+from latticework.frontend.calibration.samples import ASSUMED_SAMPLES, Sample
+from latticework.frontend.recording.plain import plain_array
+from latticework.plan.schema.arguments import Argument, gather
 
 MARGIN = 0.1  # inputs may leave the calibrated range by this part of it
 

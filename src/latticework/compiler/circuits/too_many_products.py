@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from latticework.circuit.graph import MUL, Graph
 from latticework.compiler.circuits.pipeline import Scalars
+from latticework.compiler.lanes.graph import MUL, Graph
+from latticework.compiler.levels import Spent
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.too_deep import list_lines, unrolled_loop
 from latticework.errors import LevelError, UserError
+from latticework.errors.remedies import REMEDIES
 from latticework.frontend import Circuit
-from latticework.frontend.integers.arithmetic import Arithmetic
+from latticework.frontend.circuits.integers.arithmetic import Arithmetic
 from latticework.ir import Loc
-from latticework.levels import Spent
-from latticework.params import MAX_RING_LOG2, modulus_limit_bits
-from latticework.params.bfv_chain import MAX_LIMBS, plain_prime
-from latticework.params.bfv_noise import least_product_bits
-from latticework.params.select import MAX_PRIME_BITS
-from latticework.params.select_bfv import MIN_RING_LOG2, TooNoisyError
-from latticework.words.remedies import REMEDIES
+from latticework.plan.parameters import MAX_RING_LOG2, modulus_limit_bits
+from latticework.plan.parameters.bfv_chain import MAX_LIMBS, plain_prime
+from latticework.plan.parameters.bfv_noise import least_product_bits
+from latticework.plan.parameters.select import MAX_PRIME_BITS
+from latticework.plan.parameters.select_bfv import MIN_RING_LOG2, TooNoisyError
 
 
 def check_products(circuit: Circuit, scalars: Scalars, arithmetic: Arithmetic, options: CompileOptions) -> None:

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from latticework.circuit.graph import ADD, ADD_CONSTANT, BINARY, INPUT, MUL, MUL_CONSTANT, NEG, SUB, Graph
+from latticework.compiler.lanes.graph import ADD, ADD_CONSTANT, BINARY, INPUT, MUL, MUL_CONSTANT, NEG, SUB, Graph
 from latticework.ir import Module, Value
-from latticework.ops.base import FloatArray
-from latticework.plan.arguments import Argument, Result
+from latticework.plan.schema.arguments import Argument, Result
+from latticework.tensor.ops.base import FloatArray
 
 PRIME = 1048573  # products of residues, summed 2^13 times, are exact in floats
 ROUNDS = 3

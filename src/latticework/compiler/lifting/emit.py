@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from latticework.circuit.lift import Lifted
-from latticework.circuit.nests import Nest, Reading, Stage
+from latticework.compiler.lanes.lift import Lifted
+from latticework.compiler.lanes.nests import Nest, Reading, Stage
 from latticework.compiler.lifting.formulas import LETTERS, formula
-from latticework.dialects import loop
-from latticework.dialects.tensor import TensorType
 from latticework.ir import Builder, Loc, Module, Op, Origin, Value
-from latticework.ops import TensorOp, add, broadcast_to, einsum, mul, neg, reshape, take, trivial
-from latticework.ops import slice as slicing
-from latticework.ops import sum as summed
-from latticework.ops.base import FloatArray, Shape, shape_of
-from latticework.ops.constant import CONSTANT
-from latticework.plan.arguments import Result
+from latticework.ir.dialects import loop
+from latticework.ir.dialects.tensor import TensorType
+from latticework.plan.schema.arguments import Result
+from latticework.tensor.ops import TensorOp, add, broadcast_to, einsum, mul, neg, reshape, take, trivial
+from latticework.tensor.ops import slice as slicing
+from latticework.tensor.ops import sum as summed
+from latticework.tensor.ops.base import FloatArray, Shape, shape_of
+from latticework.tensor.ops.constant import CONSTANT
 
 LAST = 1 << 30  # after every loop
 

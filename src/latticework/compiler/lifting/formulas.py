@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from latticework.circuit.nests import Nest, Reading, Stage
+from latticework.compiler.lanes.nests import Nest, Reading, Stage
 
 Shape = tuple[int, ...]
 LETTERS = "ijklmnopqrstuvwxyzabcdefgh"  # of loops

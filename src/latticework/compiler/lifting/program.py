@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from latticework.circuit.graph import Graph
-from latticework.circuit.lift import Lifted, lift_circuit
+from latticework.compiler.lanes.graph import Graph
+from latticework.compiler.lanes.lift import Lifted, lift_circuit
 from latticework.compiler.lifting.check import agrees
 from latticework.compiler.lifting.emit import TensorEmitter
 from latticework.compiler.lifting.formulas import LETTERS
 from latticework.errors import UserError
 from latticework.ir import Loc, Module
-from latticework.plan.arguments import Argument, Result
+from latticework.plan.schema.arguments import Argument, Result
 
 MOST_NESTS = 64
 LEAST_OPERATIONS = 3  # of the circuit, for each nest

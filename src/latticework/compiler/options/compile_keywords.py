@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
+from latticework.compiler.options.techniques import Techniques
 from latticework.ir import PassEvent
 from latticework.model import Model
-from latticework.owner import OwnerStages
-from latticework.params import BootstrapSet
-from latticework.techniques import Techniques
+from latticework.plan.client_steps import OwnerStages
+from latticework.plan.parameters import BootstrapSet
 
 
 class CompileKeywords(TypedDict, total=False):

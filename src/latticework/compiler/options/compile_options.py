@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from latticework.compiler.layout_choice import NETWORKS
 from latticework.compiler.options.option_records import (
     HOMES,
     Data,
@@ -14,15 +15,14 @@ from latticework.compiler.options.option_records import (
     Precision,
     Running,
 )
-from latticework.cost import CostModel
-from latticework.layout_cost import NETWORKS
-from latticework.params import BOOTSTRAP_SETS, BootstrapSet
+from latticework.plan.cost import CostModel
+from latticework.plan.parameters import BOOTSTRAP_SETS, BootstrapSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from latticework.compiler.options.techniques import Techniques
     from latticework.ir import PassEvent
-    from latticework.techniques import Techniques
 
 AUTO, NEVER = "auto", "never"
 FILL = "fill"

@@ -69,9 +69,9 @@ from typing import Any, TypedDict
 
 from latticework.ir import PassEvent
 from latticework.model import Model
-from latticework.owner import OwnerStages
-from latticework.params import BootstrapSet
-from latticework.techniques import Techniques
+from latticework.plan.client_steps import OwnerStages
+from latticework.plan.parameters import BootstrapSet
+from latticework.compiler.options.techniques import Techniques
 
 
 class CompileKeywords(TypedDict, total=False):

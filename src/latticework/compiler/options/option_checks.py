@@ -13,18 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from latticework.approx.degrees import MAX_DEGREE
+from latticework.compiler.layout_choice import NETWORKS
 from latticework.compiler.options.compile_options import FILL, NEVER, CompileOptions
 from latticework.compiler.options.option import Kind
 from latticework.compiler.options.option_records import DEFAULTS, OPTIONS, Precision, is_number, is_whole
-from latticework.cost import CostModel
+from latticework.compiler.options.techniques import Techniques
 from latticework.errors import PrecisionError, RangeError, SecurityError, TraceError, UserError
+from latticework.errors.figures import write_value
 from latticework.frontend import Circuit, Program
-from latticework.interop.heir import HeirProgram
-from latticework.layout_cost import NETWORKS
+from latticework.frontend.heir import HeirProgram
+from latticework.functions.approximation.degrees import MAX_DEGREE
 from latticework.model import Model
-from latticework.owner import OwnerStages
-from latticework.params import (
+from latticework.plan.client_steps import OwnerStages
+from latticework.plan.cost import CostModel
+from latticework.plan.parameters import (
     BOOTSTRAP_SETS,
     MAX_SLOTS,
     BootstrapSet,
@@ -32,8 +34,6 @@ from latticework.params import (
     modulus_limit_bits,
     security_levels,
 )
-from latticework.techniques import Techniques
-from latticework.words.figures import write_value
 
 MAX_PRECISION_BITS = 40
 # Options that hold objects of ours -> their class, and what to give.
@@ -203,7 +203,7 @@ def _check_bootstraps(options: CompileOptions) -> None:
     if not isinstance(bootstrap_set, str | BootstrapSet):
         raise UserError(
             f"compile: bootstrap_set={write_value(bootstrap_set)}; give the name of a set, such as 'A14', or an "
-            "latticework.params.BootstrapSet"
+            "latticework.plan.parameters.BootstrapSet"
         )
     if isinstance(bootstrap_set, str) and bootstrap_set not in BOOTSTRAP_SETS:
         raise UserError(f"compile: bootstrap_set={bootstrap_set!r}; there are {', '.join(BOOTSTRAP_SETS)}")

@@ -26,13 +26,13 @@ from latticework.compiler.options.option import (
     Option,
     option,
 )
-from latticework.techniques import ALL, Techniques
+from latticework.compiler.options.techniques import ALL, Techniques
 
 if TYPE_CHECKING:
     from latticework.ir import PassEvent
     from latticework.model import Model
-    from latticework.owner import OwnerStages
-    from latticework.params import BootstrapSet
+    from latticework.plan.client_steps import OwnerStages
+    from latticework.plan.parameters import BootstrapSet
 
 MOST_MARGIN = 100  # times the range seen
 MAX_SPARE = 64

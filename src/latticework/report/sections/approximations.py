@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from latticework.plan.schema import Plan, Scores
+from latticework.plan.schema.schema import Plan, Scores
 from latticework.report.blocks import Block, Section, Words
 from latticework.report.figures import Column, Within, number, table
 from latticework.report.lines import where_text

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from latticework.analysis.bootstrap_costs import BootstrapCost, BootstrapCosts
-from latticework.instructions.reason import LoopWay, RefreshReason
-from latticework.plan.schema import Plan
-from latticework.plan.weighed import WeighedChain
+from latticework.errors.shown import count_noun
+from latticework.plan.analysis.bootstrap_costs import BootstrapCost, BootstrapCosts
+from latticework.plan.instructions.reason import LoopWay, RefreshReason
+from latticework.plan.schema.schema import Plan
+from latticework.plan.schema.weighed import WeighedChain
 from latticework.report.blocks import Section, Words, absent
 from latticework.report.figures import Column, Within, describe, number, table
 from latticework.report.lines import where_text
 from latticework.report.quantities import count, duration, share, size
 from latticework.report.sections.time import code, if_any, place
-from latticework.words.shown import count_noun
 
 
 def _slots(row: BootstrapCallRow) -> str:

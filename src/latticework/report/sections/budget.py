@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from latticework.analysis.memory_plan import BudgetPoint, MemoryPlan
+from latticework.errors.shown import count_noun
+from latticework.plan.analysis.memory_plan import BudgetPoint, MemoryPlan
 from latticework.report.as_text import section_text
 from latticework.report.blocks import Block, Drawing, Facts, Fold, Head, Heading, Section, Table, Words, absent
 from latticework.report.budget_drawing import time_by_budget
@@ -15,7 +16,6 @@ from latticework.report.figures import Column, table
 from latticework.report.quantities import count, duration, size
 from latticework.report.residency_drawing import residency, runs
 from latticework.report.sections.time import code, place
-from latticework.words.shown import count_noun
 
 MOST_LINES = 12
 OVER_TIME_SAID = "The first run of a server, and why rows of keys are in memory."

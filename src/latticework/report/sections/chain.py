@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import log2
 from typing import Annotated
 
-from latticework.params import ModulusChain
-from latticework.plan.schema import ClientSpec
+from latticework.plan.parameters import ModulusChain
+from latticework.plan.schema.schema import ClientSpec
 from latticework.report.blocks import Cell, Section, Words
 from latticework.report.figures import Column, number, table
 from latticework.report.quantities import power_of_two

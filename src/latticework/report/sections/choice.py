@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from latticework.plan.placing import INPUT
-from latticework.plan.schema import Plan
+from latticework.plan.schema.placing import INPUT
+from latticework.plan.schema.schema import Plan
 from latticework.report.blocks import Block, Cell, Section, Table, Words, absent
 from latticework.report.figures import Column, Within, number, table
 from latticework.report.lines import where_text

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from latticework.plan.circuits import MAX_LANES, CircuitRecord, CircuitWay
+from latticework.errors.escaping import html_text
+from latticework.plan.schema.circuits import MAX_LANES, CircuitRecord, CircuitWay
 from latticework.report.blocks import Beside, Block, Cell, Drawing, Fold, Head, Section, Table, Words, absent
 from latticework.report.circuit_words import METHODS, count_rows, input_rows, method_text, output_rows, runs, step_text
 from latticework.report.figures import Column, describe, number, table
 from latticework.report.lane_drawing import KINDS, drawing
 from latticework.report.quantities import count, share
-from latticework.words.escaping import html_text
 
 FIRST_STEPS = 60  # a page folds the rest away, a text leaves it out
 MAX_LISTED = 40

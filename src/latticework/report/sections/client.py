@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from latticework.cost import ClientCosts
+from latticework.plan.cost import ClientCosts
 from latticework.report.blocks import Head, Section, Table
 from latticework.report.quantities import duration, size
 

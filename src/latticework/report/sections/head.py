@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from latticework.analysis.estimate import CostEstimate
-from latticework.cost import ClientCosts
-from latticework.plan.schema import ClientSpec
+from latticework.errors.shown import count_noun
+from latticework.plan.analysis.estimate import CostEstimate
+from latticework.plan.cost import ClientCosts
+from latticework.plan.schema.schema import ClientSpec
 from latticework.report.blocks import Section, Words
 from latticework.report.quantities import bits_text, count, duration, relative_bits, size
 from latticework.report.sections.chain import LevelRow, LevelUse
 from latticework.report.sections.interface import OutputRow
 from latticework.report.sections.keys import KeyRow
-from latticework.words.shown import count_noun
 
 Fact = tuple[str, str, str]
 

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import numpy as np
 
-from latticework.cost.client import stored_bytes
-from latticework.plan.conditions import condition_words
-from latticework.plan.schema import ClientSpec, IndexInput, SecretInput
+from latticework.plan.cost.client import stored_bytes
+from latticework.plan.schema.conditions import condition_words
+from latticework.plan.schema.schema import ClientSpec, IndexInput, SecretInput
 from latticework.report.blocks import Cell, Section, Words
 from latticework.report.figures import Column, Within, number, table
 from latticework.report.layout_words import LEGEND, layout_words

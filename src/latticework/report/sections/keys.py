@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from latticework.packing.keys import KeyUse
-from latticework.plan.schema import ClientSpec
+from latticework.plan.schema.schema import ClientSpec
 from latticework.report.blocks import Fold, Section
 from latticework.report.figures import Column, Within, number, table
 from latticework.report.quantities import count, size
+from latticework.values.packing.keys import KeyUse
 
 MAX_LISTED = 12
 _KINDS = ("relinearisation", "rotation", "conjugation", "to the sparse secret", "from the sparse secret")

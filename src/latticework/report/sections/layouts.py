@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from latticework.packing.pack import PackMap
-from latticework.plan.schema import Plan
+from latticework.errors.escaping import plain_text
+from latticework.plan.schema.schema import Plan
 from latticework.report.blocks import Drawing, Section, Words
 from latticework.report.layout_words import LEGEND, first_slots, layout_words
 from latticework.report.quantities import shape
 from latticework.report.slot_grid import figure
 from latticework.report.text_table import wrap_below
-from latticework.words.escaping import plain_text
+from latticework.values.packing.pack import PackMap
 
 _SAID = "Slots row by row, coloured from the first to the last element shown; hatched or empty ones hold none."
 

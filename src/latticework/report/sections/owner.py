@@ -8,10 +8,10 @@ from typing import Annotated
 
 import numpy as np
 
-from latticework.owner.run import accepted_spans
-from latticework.owner.stages import Finished, OwnerStages, Steps
-from latticework.owner.step import OwnerStep
-from latticework.plan.schema import ClientSpec
+from latticework.plan.client_steps.run import accepted_spans
+from latticework.plan.client_steps.stages import Finished, OwnerStages, Steps
+from latticework.plan.client_steps.step import OwnerStep
+from latticework.plan.schema.schema import ClientSpec
 from latticework.report.blocks import Cell, Section, Words, absent
 from latticework.report.figures import Column, Within, table
 from latticework.report.quantities import count, real

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
-from latticework.analysis.estimate import CostEstimate
+from latticework.plan.analysis.estimate import CostEstimate
 from latticework.report.bars import legend, stacked_bar
 from latticework.report.blocks import Bar, Beside, Block, Cell, Drawing, Section, Table, Words
 from latticework.report.carried_drawing import LoopLevels

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from latticework.analysis.estimate import CostEstimate, OperationCounts
+from latticework.plan.analysis.estimate import CostEstimate, OperationCounts
 from latticework.report.blocks import Section
 from latticework.report.figures import describe, number, pairs
 from latticework.report.quantities import count, size

@@ -1,5 +1,0 @@
-"""How accurate a compiled program is: on the same data itself, with polynomials, with modelled noise, encrypted."""
-
-from latticework.assessment.assess import Assessment
-
-__all__ = ["Assessment"]

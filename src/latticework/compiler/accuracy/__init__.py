@@ -1,0 +1,161 @@
+"""Functions as polynomials that are as precise as `precision_bits` asks.
+
+What is promised is about the program itself: on inputs like those of calibration every output is within
+2^-precision_bits of it, relative to the largest in calibration. That budget is for errors of functions and for noise
+together. Functions may take three quarters (`SHARE`), and noise gets what they leave. A bit less for noise costs a bit
+of scale, and two bits are the most that it can lose in this way, at most as many bits of modulus as one more level has.
+For functions half instead of three quarters is a factor of 1.5 in error, a degree half as high again where they
+have kinks, and one level more in every second program. What the last step of a degree leaves over goes back to noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from latticework.compiler.accuracy.degrees import choose_degrees
+from latticework.compiler.accuracy.effects import Effects, stages_of, with_error, with_polynomials
+from latticework.compiler.accuracy.guess import OFF, DepthGuess
+from latticework.compiler.accuracy.levels import LevelRoom, least_levels
+from latticework.compiler.accuracy.scores import scores_of
+from latticework.compiler.accuracy.uses import ApproximatedProgram, Fitted, FloatArray, FunctionUse, StandIn, uses_of
+from latticework.compiler.accuracy.vanishing import sizes_to_compare_with, without_rounding
+from latticework.compiler.accuracy.words import (
+    FunctionsTooDeepError,
+    OperatorAt,
+    TooDeep,
+    divergence,
+    form_words,
+    loss,
+    refusal,
+    with_pools,
+)
+from latticework.frontend.calibration.samples import Sample
+from latticework.ir import Module
+
+__all__ = [
+    "SHARE",
+    "ApproximatedProgram",
+    "Fitted",
+    "FunctionsTooDeepError",
+    "LevelRoom",
+    "StandIn",
+    "approximate_functions",
+    "loss",
+    "scores_of",
+    "sizes_to_compare_with",
+    "with_pools",
+    "without_rounding",
+]
+
+SHARE = 0.75
+ATTEMPTS = 6
+STEEPER = 64.0  # times that slopes may be found to be steeper in one attempt
+VANISHING = 2.0**-60  # outputs smaller than this part of the largest have no relative precision
+
+
+def approximate_functions(
+    module: Module,
+    samples: Sequence[Sample],
+    precision_bits: float,
+    room: LevelRoom | None = None,
+    operator_at: OperatorAt = lambda _loc: "",
+) -> ApproximatedProgram:
+    """Replace every function by a polynomial, of the degree that was given or of the lowest that is precise enough.
+
+    module       calibrated: every function has an interval
+    room         for levels at this precision; None: whatever it takes
+    operator_at  what an imported model calls what is computed at a place
+    raises       RangeError where an interval is missing; PrecisionError where no affordable degrees are precise enough,
+                 and where those that were given leave no numbers as results
+    """
+    uses = uses_of(module)
+    if not uses:
+        nothing = np.zeros(len(module.outputs))
+        return ApproximatedProgram(module, [], nothing, nothing, nothing, is_lossy=False)
+    guess = _guess(module, uses, samples, precision_bits, room, operator_at)
+    found = Effects(module, uses, samples)
+    seen = [value.origin.max_abs if value.origin else None for value in module.body.terminator.operands]
+    magnitudes = np.maximum(found.magnitudes, [size or 0.0 for size in seen])
+    magnitudes = np.array(without_rounding(module, samples, magnitudes.tolist()))
+    sizes = np.array(sizes_to_compare_with(magnitudes.tolist(), samples))
+    budgets = np.where(sizes > VANISHING * np.max(sizes), SHARE * 2.0**-precision_bits * sizes, np.inf)
+    outputs, limits = len(budgets), np.concatenate([budgets, found.rooms])
+    seen_slopes, slopes = found.slopes()
+    for _ in range(ATTEMPTS):
+        parts = slopes / limits[:, None]
+        degrees = choose_degrees(uses, parts)
+        if degrees is None:
+            raise refusal(uses, parts[:outputs], precision_bits)
+        polynomials = [use.polynomial(degree) for use, degree in zip(uses, degrees, strict=True)]
+        errors = np.array([use.error(degree) for use, degree in zip(uses, degrees, strict=True)])
+        pairs = zip(polynomials, errors.tolist(), strict=True)
+        made = with_polynomials(module, [with_error(polynomial, error) for polynomial, error in pairs])
+        straight = slopes @ errors
+        margin = straight / np.maximum(seen_slopes @ errors, 1e-300)
+        moved = np.maximum(straight, margin * found.of(errors.tolist()))
+        shifts = found.shifts(made)
+        moved[:outputs] = np.maximum(moved[:outputs], margin[:outputs] * shifts)
+        effects = moved[:outputs]
+        is_lossy = bool(np.any(effects > budgets))
+        if not is_lossy or any(use.given is not None for use in uses):
+            break
+        steeper = np.clip(moved / np.maximum(straight, 1e-300), 1.0, STEEPER)[:, None]
+        slopes, seen_slopes = slopes * steeper, seen_slopes * steeper
+    else:
+        raise refusal(uses, slopes[:outputs] / budgets[:, None], precision_bits)
+    if not np.all(np.isfinite(effects)):
+        raise divergence(uses, degrees, errors, parts)
+    levels = least_levels(made, {})
+    if room is not None and room.most is not None and levels > room.most and any(use.given is None for use in uses):
+        cheaper = {} if guess is None else guess.cheaper(precision_bits)
+        raise TooDeep(uses, degrees, levels, precision_bits, cheaper, operator_at).of_all(room.most)
+    bounds = [use.bound(degree) for use, degree in zip(uses, degrees, strict=True)]
+    if bounds != errors.tolist():
+        made = with_polynomials(module, [with_error(*pair) for pair in zip(polynomials, bounds, strict=True)])
+    needed = _find_needed(uses, parts) if is_lossy else [None] * len(uses)
+    fitted = [
+        Fitted(
+            use.function.name, use.op.loc, use.interval, made_of.degree, error, use.given is not None, least,
+            form_words(use, degree), use.leaving(degree), use.room, use.function.gap, use.function.told,
+            use.is_sampled(degree),
+        )
+        for use, degree, made_of, error, least in zip(uses, degrees, polynomials, errors.tolist(), needed, strict=True)
+    ]  # fmt: skip
+    stand_ins = tuple(
+        StandIn(use, stages_of(with_error(polynomial, error)), degree)
+        for use, polynomial, error, degree in zip(uses, polynomials, errors.tolist(), degrees, strict=True)
+    )
+    return ApproximatedProgram(made, fitted, shifts, effects, magnitudes, is_lossy, stand_ins)
+
+
+def _guess(
+    module: Module, uses: Sequence[FunctionUse], samples: Sequence[Sample], precision_bits: float,
+    room: LevelRoom | None, operator_at: OperatorAt,
+) -> DepthGuess | None:  # fmt: skip
+    """What functions of which some have kinks take, by one sample, where there is a limit.
+
+    raises  FunctionsTooDeepError, before anything that takes long, where it is plain that they take more
+    """
+    kinked = [use for use in uses if use.given is None and use.function.kinks is not None]
+    if room is None or not kinked:
+        return None
+    guess = DepthGuess.of(module, uses, samples, SHARE)
+    degrees = guess.degrees(precision_bits)
+    if degrees is None:
+        return guess
+    levels = guess.levels(degrees)
+    deep = TooDeep(uses, degrees, levels, precision_bits, {}, operator_at)
+    if room.most is not None and levels > room.most + OFF:
+        raise replace(deep, cheaper=guess.cheaper(precision_bits)).of_all(room.most)
+    steepest = max(degree.bit_length() for degree in degrees)
+    if room.most is None and levels > room.plain + OFF and steepest > room.between + OFF:
+        raise replace(deep, cheaper=guess.cheaper(precision_bits)).of_one(room.between)
+    return guess
+
+
+def _find_needed(uses: Sequence[FunctionUse], parts: FloatArray) -> Sequence[int | None]:
+    """The degrees that would be chosen if none were given."""
+    return choose_degrees([use.free() for use in uses], parts) or [None] * len(uses)

@@ -1,0 +1,317 @@
+"""Degrees by layer, as low as a goal allows: decisions that stay the same (`agreement=`), results near (`tolerance=`).
+
+Every fourth sample is held back from calibration. A function's degrees are tried by themselves on some of the others:
+how far they move results, of what there is to lose: the distance to another decision, or the tolerance. Beginning with
+the lowest degrees, the function is raised a class of levels whose next class takes most off the sum of squares, by what
+it costs in levels and products; on the way so found, the first place is looked for whose polynomials, all together,
+reach the goal on the rows that were held back. What a polynomial does alone says little of what all do in deep
+networks, where it moves arguments of later functions out of their ranges and errors add up: so the lowest class that
+does for all functions alike is a place too, and the cheaper of the two is taken. From there each function goes down by
+classes, and within its last class, as long as they do, those first that give up least for what it saves. Rows that are
+asked so often are no longer like others, so every second one is left out of this, and of the degrees on the way down
+the last are taken that reach the goal on all.
+After J. Lee et al., Optimized Layerwise Approximation for Efficient Private Inference on FHE (2023, arXiv 2310.10349),
+which minimises the variance of the loss under a budget of time, the same for every layer's choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from latticework.compiler.accuracy.effects import space_out, with_polynomials
+from latticework.compiler.accuracy.goals import Goal
+from latticework.compiler.accuracy.uses import FloatArray, FunctionUse, uses_of
+from latticework.errors import PrecisionError, RangeError
+from latticework.frontend.calibration.samples import Sample, affordable_samples
+from latticework.functions.approximation.degrees import MAX_DEGREE
+from latticework.functions.approximation.sign import CompositeSign
+from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
+from latticework.tensor.ops.apply import APPLY
+from latticework.values.packing.constants import Approximant
+
+HELD_BACK = 4  # one of so many
+LEAST_SAMPLES = 8
+TRIED_SAMPLES = 8  # on which each degree is tried by itself
+MOST_SAMPLES = 4096
+FIRST, LAST = 1, MAX_DEGREE.bit_length()  # classes: the highest degree of class c is 2^c - 1
+PRODUCT = 1 / 32  # what a product costs, of what a level costs: everything has one limb more
+AHEAD = 3  # classes that are looked at: the next one may be none better, as where a function is even
+LOWERED = 15  # degrees from which on it pays to go down within a class
+FAR = 1e3  # farther off than this is as bad as can be
+NEAR = 2.0**-24  # nearer than this nothing is gained
+EVEN = 6  # classes that are tried for all functions alike
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What was asked for, and how many of the rows that were held back reach it."""
+
+    goal: Goal
+    rows: int
+    equal: int
+
+    @property
+    def share(self) -> float:
+        """Of rows that do."""
+        return self.equal / self.rows
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether there are enough of them."""
+        return self.share >= self.goal.share
+
+    def __str__(self) -> str:
+        return f"degrees were chosen for {self.goal.option}: {self.goal.told(self.equal, self.rows)}"
+
+
+@dataclass(frozen=True)
+class DegreeOptions:
+    """What is asked of functions that have no degree of their own, beside precision.
+
+    degree  of each, or of all together;  goal  of rows that are held back
+    """
+
+    degree: int | tuple[int, ...] | None = None
+    goal: Goal | None = None
+
+    def parted(self, samples: list[Sample]) -> tuple[list[Sample], list[Sample]]:
+        """Samples to choose by, and those that are held back.
+
+        raises  RangeError if they are too few
+        """
+        if self.goal is None:
+            return samples, []
+        if len(samples) < LEAST_SAMPLES:
+            raise RangeError(
+                f"compile: {self.goal.option} is measured on samples that are held back, and calibrate= has "
+                f"{len(samples)}; give at least {LEAST_SAMPLES}, better some hundreds, or ask for precision_bits= alone"
+            )
+        kept = [sample for number, sample in enumerate(samples) if number % HELD_BACK != HELD_BACK - 1]
+        return kept, samples[HELD_BACK - 1 :: HELD_BACK]
+
+    def applied(
+        self, module: Module, samples: Sequence[Sample], held: Sequence[Sample]
+    ) -> tuple[Module, Agreement | None]:
+        """A calibrated module with the degrees that are asked for, and how many rows reach the goal if there is one.
+
+        raises  PrecisionError if no degrees do, saying how far the highest come; RangeError for another number of
+                degrees than of functions
+        """
+        uses = uses_of(module) if self.degree is not None or self.goal is not None else []
+        if self.degree is not None:
+            module = _with_degrees(module, self._given(uses))
+        if self.goal is None or not any(use.given is None and not use.function.gap for use in uses):
+            return module, None
+        search = _Search(module, samples, held, self.goal)
+        degrees = search.last(search.way_down(search.first()))
+        return _with_degrees(module, degrees), search.agreement(degrees)
+
+    def _given(self, uses: Sequence[FunctionUse]) -> list[int | None]:
+        """Degrees of all functions, of which some may have their own."""
+        free = [use for use in uses if use.given is None and not use.function.gap]
+        degrees = self.degree if isinstance(self.degree, tuple) else (self.degree,) * len(free)
+        if len(degrees) != len(free):
+            raise RangeError(
+                f"compile: degree= has {len(degrees)} degrees, and {len(free)} functions of the program have none: "
+                f"{'; '.join(f'{use} at {use.op.loc}' for use in free) or 'none'}; give one for each, in this order"
+            )
+        left = iter(degrees)
+        return [next(left) if use in free else use.given for use in uses]
+
+
+FREE_DEGREES = DegreeOptions()
+
+
+def _with_degrees(module: Module, degrees: Sequence[int | None]) -> Module:
+    left = iter(degrees)
+
+    def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
+        if op.spec is not APPLY.spec:
+            return False
+        degree = next(left)
+        attrs = op.attrs if op.attrs["function"].gap else {**op.attrs, "degree": degree}
+        mapping[op.result] = builder.build(APPLY.spec, [mapping[op.operands[0]]], **attrs)
+        return True
+
+    return rebuild(module, visit)
+
+
+class HeldSample(NamedTuple):
+    """A sample that was held back, the program's own outputs, and how many rows that is."""
+
+    sample: Sample
+    wanted: Sequence[FloatArray]
+    rows: int
+
+
+class _Search:
+    """For the degrees of one program.
+
+    free  numbers of the functions that have no degree of their own
+    held  samples that were held back, and  often  those of them that are asked often; those first that told last
+    """
+
+    def __init__(self, module: Module, samples: Sequence[Sample], held: Sequence[Sample], goal: Goal) -> None:
+        self.module, self.goal, self.uses = module, goal, uses_of(module)
+        self.free = [n for n, use in enumerate(self.uses) if use.given is None and not use.function.gap]
+        spaced = space_out(held, affordable_samples(module, held[0], MOST_SAMPLES))
+        exact = [(sample, interpret(module, sample)) for sample in spaced]
+        self.held = [HeldSample(sample, wanted, len(goal.reached(wanted, wanted))) for sample, wanted in exact]
+        self.often = self.held[::2]
+        self.tried = space_out(samples, TRIED_SAMPLES)
+        self.exact = [interpret(module, sample) for sample in self.tried]
+        self._moves: dict[tuple[int, int], float] = {}
+
+    def first(self) -> list[int]:
+        """Classes of the free functions that agree: first on the way, or the same for all where that costs less."""
+        alike = ([levels] * len(self.free) for levels in range(FIRST, EVEN + 1))
+        even = next((classes for classes in alike if self.agrees(self.tops(classes), self.held)), None)
+        way = self._way(inf if even is None else sum(map(_cost, even)))
+        wrong, right = -1, 0  # far up polynomials take long to find: so from below in longer and longer steps
+        while not self.agrees(self.tops(way[right]), self.held):
+            if right == len(way) - 1:
+                if even is not None:
+                    return even
+                raise self._refusal(way[right])
+            wrong, right = right, min(2 * right + 1, len(way) - 1)
+        while right - wrong > 1:
+            middle = (wrong + right) // 2
+            if self.agrees(self.tops(way[middle]), self.held):
+                right = middle
+            else:
+                wrong = middle
+        return way[right]
+
+    def _refusal(self, classes: Sequence[int]) -> PrecisionError:
+        last = self.agreement(self.tops(classes))
+        return PrecisionError(
+            f"compile: {self.goal.option} is not reached: with the highest degrees that help, "
+            f"{self.goal.told(last.equal, last.rows)}; ask for less, or calibrate on more rows: what leaves the ranges "
+            "seen there is off",
+            at=self.uses[0].op.loc,
+        )
+
+    def way_down(self, classes: Sequence[int]) -> list[list[int | None]]:
+        """Degrees from the highest of these classes down, as long as the rows that are asked often agree.
+
+        By classes, one function after the other; then within them, to three quarters of the highest.
+        """
+        found, at = [self.tops(classes)], list(classes)
+        left = {place for place, levels in enumerate(at) if levels > FIRST}
+        while left:
+            place = min(left, key=lambda place: self._given_up(place, at[place]))
+            less = [levels - (number == place) for number, levels in enumerate(at)]
+            agrees = self.agrees(self.tops(less), self.often)
+            if agrees:
+                at = less
+                found.append(self.tops(at))
+            if not agrees or at[place] == FIRST:
+                left.discard(place)
+        for number in sorted(self.free, key=lambda n: -(found[-1][n] or 0)):
+            degrees = list(found[-1])
+            highest = degrees[number] or 0
+            degrees[number] = 3 * (highest + 1) // 4 - 1
+            if highest >= LOWERED and self.agrees(degrees, self.often):
+                found.append(degrees)
+        return found
+
+    def last(self, way: Sequence[list[int | None]]) -> list[int | None]:
+        """The last degrees on a way down with which all rows held back agree, as they do with the first."""
+        return next((degrees for degrees in reversed(way[1:]) if self.agrees(degrees, self.held)), way[0])
+
+    def _given_up(self, place: int, levels: int) -> float:
+        """What one class less adds to the sum of squares, for what it saves."""
+        added = self._move(place, levels - 1) ** 2 - self._move(place, levels) ** 2
+        return added / (_cost(levels) - _cost(levels - 1))
+
+    def tops(self, classes: Sequence[int]) -> list[int | None]:
+        """The highest degrees of these classes; None for signs."""
+        degrees = [use.given for use in self.uses]
+        for number, levels in zip(self.free, classes, strict=True):
+            degrees[number] = (1 << levels) - 1
+        return degrees
+
+    def agreement(self, degrees: Sequence[int | None]) -> Agreement:
+        """Of rows that were held back, with polynomials of all these degrees; signs are taken as they are."""
+        return self._without(self.held, sum(missing for _, missing in self._missing(degrees, self.held)))
+
+    def agrees(self, degrees: Sequence[int | None], samples: list[HeldSample]) -> bool:
+        """Whether enough rows of samples reach the goal; those that tell otherwise come first the next time."""
+        telling, missing = [], 0
+        for number, more in self._missing(degrees, samples):
+            missing += more
+            if more:
+                telling.append(number)
+            if not self._without(samples, missing).is_reached:
+                others = [number for number in range(len(samples)) if number not in telling]
+                samples[:] = [samples[number] for number in (*telling, *others)]
+                return False
+        return True
+
+    def _without(self, samples: Sequence[HeldSample], missing: int) -> Agreement:
+        rows = sum(held.rows for held in samples)
+        return Agreement(self.goal, rows, rows - missing)
+
+    def _missing(self, degrees: Sequence[int | None], samples: Sequence[HeldSample]) -> Iterator[tuple[int, int]]:
+        """By sample, its number and how many of its rows do not reach the goal."""
+        made = with_polynomials(self.module, [_polynomial(*pair) for pair in zip(self.uses, degrees, strict=True)])
+        for number, held in enumerate(samples):
+            with np.errstate(all="ignore"):
+                outputs = interpret(made, held.sample)
+                same = self.goal.reached(held.wanted, outputs)
+            is_finite = all(np.isfinite(output).all() for output in outputs)
+            yield number, held.rows - int(np.sum(same)) if is_finite else held.rows
+
+    def _way(self, most: float) -> list[list[int]]:
+        """Classes from the lowest on, one function raised a step, until none gives anything or all cost `most`."""
+        classes = [FIRST] * len(self.free)
+        way = [list(classes)]
+        while True:
+            steps = [self._best_step(place, levels) for place, levels in enumerate(classes)]
+            best = max(range(len(steps)), key=lambda place: steps[place][0], default=None)
+            if best is None or steps[best][0] <= 0.0:
+                return way
+            classes[best] += steps[best][1]
+            if sum(map(_cost, classes)) >= most:
+                return way
+            way.append(list(classes))
+
+    def _best_step(self, place: int, levels: int) -> tuple[float, int]:
+        """What classes further up take off the sum of squares, by their cost, and how many of them do best."""
+        now = self._move(place, levels)
+        if now <= NEAR:
+            return 0.0, 0
+        found = [(0.0, 0)]
+        for more in range(1, min(AHEAD, LAST - levels) + 1):
+            cost = _cost(levels + more) - _cost(levels)
+            found.append(((now**2 - self._move(place, levels + more) ** 2) / cost, more))
+        return max(found)
+
+    def _move(self, place: int, levels: int) -> float:
+        """How far this function's polynomial alone moves the first output, of what there is to lose."""
+        key = place, levels
+        if key not in self._moves:
+            alone: list[Approximant | CompositeSign | None] = [None] * len(self.uses)
+            alone[self.free[place]] = _polynomial(self.uses[self.free[place]], (1 << levels) - 1)
+            made = with_polynomials(self.module, alone)
+            squares = []
+            with np.errstate(all="ignore"):
+                for sample, exact in zip(self.tried, self.exact, strict=True):
+                    off = np.max(self.goal.off(exact, interpret(made, sample)), initial=0.0)
+                    squares.append(min(float(np.nan_to_num(off, nan=FAR)), FAR) ** 2)
+            self._moves[key] = sqrt(sum(squares) / len(squares))
+        return self._moves[key]
+
+
+def _cost(levels: int) -> float:
+    """Of a polynomial of a class, in levels."""
+    return levels + PRODUCT * 2 * sqrt(2**levels)
+
+
+def _polynomial(use: FunctionUse, degree: int | None) -> Approximant | None:
+    return None if degree is None else use.given_curve.polynomial(degree)

@@ -1,0 +1,214 @@
+"""What errors of functions do to the outputs of a program, found by running it with its functions disturbed.
+
+The error of a polynomial is at most its largest one and of either sign, and where it has which sign is as good as
+chance. So every function is moved by that much everywhere: up, down, by the sign of a wave over its argument (equal
+arguments are off equally), and by random signs (each element for itself). The largest change of an output over all of
+these and over calibration samples is taken for what other inputs like them may see: it does not depend on which errors
+the samples happen to meet. Half of the samples that are run are those of which a first run shows that they change most.
+An error also moves the arguments of functions that come later, which must not leave the range that those are close on:
+so changes of arguments are measured as those of outputs are, even where no output would show them (what is normalised
+afterwards).
+Cost: as many runs a sample as there are patterns, for each function of what follows it and once for all together; of
+programs that take long a run, on fewer samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.compiler.accuracy.moved_runs import KEPT_ELEMENTS, MovedRuns, patterns, work_of
+from latticework.compiler.accuracy.uses import FunctionUse
+from latticework.frontend.calibration.samples import Sample, affordable_samples
+from latticework.functions.approximation.sign import CompositeSign
+from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
+from latticework.ir.dialects.tensor import TensorType
+from latticework.tensor.ops.apply import APPLY
+from latticework.tensor.ops.base import shape_of
+from latticework.tensor.ops.polynomial import POLYNOMIAL
+from latticework.values.packing.constants import Approximant
+
+FloatArray = npt.NDArray[np.float64]
+T = TypeVar("T")
+
+RUN_SAMPLES = 32  # for all functions of a program together, but at least LEAST_SAMPLES for each
+LEAST_SAMPLES = 4
+COMPARED_SAMPLES = 256
+MOST_WORK = 1 << 34  # multiplications of all runs with one function moved, which are some ten seconds
+MOST_SOUGHT = 1 << 32  # the same of finding the samples to run, and of comparing polynomials with their functions
+LEAST_RUN = 2  # samples that are run, whatever that takes
+LEAST_POOLED, MOST_POOLED = 64, 4096
+POOLED_ELEMENTS = 1 << 26  # that finding the samples to run may compute
+POOLED_ELEMENTS_AN_OP = 1024  # which take as long as an operation itself
+LEAST_ROOM = 2.0**-8  # of half a range, by which arguments may be moved though calibration saw the ends of the range
+MARGIN = 1.25  # times what calibration shows, for other inputs like those
+ALIKE = 1.001  # times as large as another is a change that does not depend on the sample
+ROUNDED = 2.0**-50  # how far stages of a composition are from themselves
+SMALL = 2.0**-20  # of a function's values, by which it is moved to see what follows
+
+
+class Effects:
+    """Runs of one program.
+
+    magnitudes  largest |element| of every output in these runs
+    rooms       by how much the argument of every function may be moved
+    """
+
+    def __init__(self, module: Module, uses: Sequence[FunctionUse], samples: Sequence[Sample]) -> None:
+        self.module, self.uses, self.all_samples = module, uses, samples
+        self.runs = MovedRuns(module, uses)
+        work = sum(self.runs.following)
+        count = min(_count_pool(module, len(uses)), max(LEAST_RUN, MOST_SOUGHT // max(work, 1)))
+        pool = space_out(samples, affordable_samples(module, samples[0], count))
+        exact = [self.runs.exact(sample, keep=False).found for sample in pool]
+        most = max(LEAST_SAMPLES, RUN_SAMPLES // max(len(uses), 1))
+        affordable = max(LEAST_RUN, MOST_WORK // max(work * len(patterns(np.random.default_rng(0))), 1))
+        chosen = self._telling(pool, most, affordable)
+        keep = len(chosen) * self.runs.size <= KEPT_ELEMENTS
+        self.exact = [self.runs.exact(pool[n], keep=keep) for n in chosen]
+        outputs = len(module.outputs)
+        sizes = [[np.max(np.abs(y), initial=0.0) for y in run[:outputs]] for run in exact]
+        self.magnitudes = np.max(sizes, axis=0)
+        self.rooms = np.array([self._room(use, [run[outputs + n] for run in exact]) for n, use in enumerate(uses)])
+
+    def _telling(self, pool: Sequence[Sample], most: int, affordable: int) -> list[int]:
+        """For every function the samples whose outputs change most when it is moved, half of all; the others any.
+
+        Where that is more than are affordable, those of them that change most over all functions and outputs.
+        """
+        outputs = len(self.module.outputs)
+        changes = np.zeros((len(self.uses), len(pool), outputs))
+        for place, sample in enumerate(pool):
+            run = self.runs.exact(sample, keep=self.runs.size <= KEPT_ELEMENTS)
+            for number, use in enumerate(self.uses):
+                amplitudes = [SMALL * use.curve.size * (k == number) for k in range(len(self.uses))]
+                moved = self.runs.moved(run, amplitudes, np.ones_like)
+                changes[number, place] = distances(run.found[:outputs], moved[:outputs])
+        changes = np.nan_to_num(changes, nan=np.inf)
+        found: set[int] = set()
+        for each in changes:
+            for change in each.T:
+                found.update(np.argsort(-change, kind="stable")[: max(1, most // (2 * outputs))].tolist())
+        found.update(space_out(range(len(pool)), max(1, most // 2)))
+        if len(found) <= affordable:
+            return sorted(found)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = np.nan_to_num(changes / np.max(changes, axis=1, keepdims=True), nan=1.0)
+        return sorted(sorted(found, key=lambda n: -float(np.sum(share[:, n])))[:affordable])
+
+    def _room(self, use: FunctionUse, arguments: Sequence[FloatArray]) -> float:
+        lo, hi = use.interval
+        seen = np.concatenate(arguments)
+        room = min(float(np.min(seen, initial=hi)) - lo, hi - float(np.max(seen, initial=lo)))
+        return max(room, LEAST_ROOM * (hi - lo) / 2)
+
+    def of(self, amplitudes: Sequence[float]) -> FloatArray:
+        """Largest change of every output, and of every function's argument, when functions are off by so much."""
+        return np.asarray(np.max(self._changes(amplitudes), axis=0))
+
+    def _changes(self, amplitudes: Sequence[float]) -> FloatArray:
+        """The same of every sample: (samples, outputs and arguments)."""
+        most = np.zeros((len(self.exact), len(self.magnitudes) + len(self.uses)))
+        for pattern in patterns(np.random.default_rng(0)):
+            moved = [distances(run.found, self.runs.moved(run, amplitudes, pattern)) for run in self.exact]
+            most = np.maximum(most, moved)
+        return np.nan_to_num(most, nan=np.inf)
+
+    def slopes(self) -> tuple[FloatArray, FloatArray]:
+        """Changes as of `of`, for each unit of a function's error, and the largest that other inputs may see.
+
+        returns  (outputs and arguments, functions) both; the second is `MARGIN` times the first but where all samples
+                 agree, as where the function's value is the output itself
+        """
+        seen, expected = [], []
+        for number, use in enumerate(self.uses):
+            amplitude = SMALL * use.curve.size
+            changes = self._changes([amplitude * (k == number) for k in range(len(self.uses))]) / amplitude
+            most, least = np.max(changes, axis=0), np.min(changes, axis=0)
+            seen.append(most)
+            expected.append(np.where(most > ALIKE * least, MARGIN, 1.0) * most)
+        return np.stack(seen, axis=1), np.stack(expected, axis=1)
+
+    def shifts(self, approximated: Module) -> FloatArray:
+        """Largest change of every output by the polynomials themselves, on calibration samples outside of gaps.
+
+        Infinite where results are no numbers.
+        """
+        most = np.zeros(len(self.magnitudes))
+        count = min(COMPARED_SAMPLES, max(LEAST_RUN, MOST_SOUGHT // (work_of(self.module) + work_of(approximated))))
+        for sample in space_out(self.all_samples, affordable_samples(self.module, self.all_samples[0], count)):
+            if not self._has_in_gap(sample):
+                most = np.maximum(most, distances(interpret(self.module, sample), interpret(approximated, sample)))
+        return np.nan_to_num(most, nan=np.inf)
+
+    def _has_in_gap(self, sample: Sample) -> bool:
+        """Whether a sign is taken of numbers so close to 0 that nothing is said about it."""
+        if not any(use.function.gap for use in self.uses):
+            return False
+        arguments = self.runs.exact(sample, keep=False).found[len(self.module.outputs) :]
+        pairs = zip(self.uses, arguments, strict=True)
+        return any(bool(np.any(np.abs(x) < use.function.gap)) for use, x in pairs)
+
+
+def _count_pool(module: Module, uses: int) -> int:
+    """Samples among which those that tell most are looked for: more of small programs, where they take no time."""
+    values = [value for op in module.walk() for value in op.results]
+    elements = sum(prod(shape_of(v)) for v in values if isinstance(v.type, TensorType))
+    each = (1 + uses) * max(elements, POOLED_ELEMENTS_AN_OP * len(values), 1)
+    return max(LEAST_POOLED, min(MOST_POOLED, POOLED_ELEMENTS // each))
+
+
+def with_error(found: Approximant | CompositeSign, error: float) -> Approximant | CompositeSign:
+    """A polynomial that knows how far it is from its function; of composed signs the last.
+
+    Those before it stand for themselves, but on their intervals alone: beyond, no later one may seem to be right. Nor
+    may one that is exact there, as of a piecewise linear function with no kink in its interval.
+    """
+    error = max(error, ROUNDED)
+    if isinstance(found, Approximant):
+        return replace(found, error=error)  # type: ignore[type-var]
+    before = (replace(stage, error=ROUNDED) for stage in found.stages[:-1])
+    return replace(found, stages=(*before, replace(found.stages[-1], error=error)))
+
+
+def stages_of(found: Approximant | CompositeSign) -> tuple[Approximant, ...]:
+    """The polynomials that are evaluated one after the other."""
+    return found.stages if isinstance(found, CompositeSign) else (found,)
+
+
+def with_polynomials(module: Module, polynomials: Sequence[Approximant | CompositeSign | None]) -> Module:
+    """A copy of a module whose functions, in order, are these polynomials, composed signs one stage after the other.
+
+    Where there is None, the function stays.
+    """
+    left = iter(polynomials)
+
+    def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
+        found = next(left) if op.spec is APPLY.spec else None
+        if found is None:
+            return False
+        value = mapping[op.operands[0]]
+        for stage in stages_of(found):
+            value = builder.build(POLYNOMIAL.spec, [value], polynomial=stage)
+        if op.result.origin is not None and not op.result.origin.name:
+            value.origin = replace(op.result.origin, name=op.attrs["function"].name)
+        mapping[op.result] = value
+        return True
+
+    return rebuild(module, visit)
+
+
+def space_out(samples: Sequence[T], count: int) -> list[T]:
+    """At most so many of them, evenly spaced."""
+    numbers = np.unique(np.linspace(0, len(samples) - 1, min(count, len(samples))).round().astype(int))
+    return [samples[int(number)] for number in numbers]
+
+
+def distances(a: Sequence[npt.NDArray[np.float64]], b: Sequence[npt.NDArray[np.float64]]) -> FloatArray:
+    """Largest difference of every output."""
+    return np.array([np.max(np.abs(x - y), initial=0.0) for x, y in zip(a, b, strict=True)])

@@ -1,0 +1,57 @@
+"""The degrees of a program's functions, guessed from one sample in about a second: enough to refuse what is too deep.
+
+What a function's error does to outputs on one sample is no more than on several, and degrees only rise from there on.
+So a guess takes at most the levels that are taken in the end, but for a few that are chosen otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from latticework.compiler.accuracy.degrees import choose_degrees
+from latticework.compiler.accuracy.effects import Effects
+from latticework.compiler.accuracy.levels import least_levels
+from latticework.compiler.accuracy.uses import FloatArray, FunctionUse
+from latticework.frontend.calibration.samples import Sample
+from latticework.ir import Module
+
+FEWER_BITS = (10, 8, 6, 4)  # of precision, whose levels are told where those asked for are too many
+OFF = 2  # levels that a guess may be too high
+
+
+@dataclass(frozen=True)
+class DepthGuess:
+    """What precision takes.
+
+    parts   (outputs and arguments, uses): what of the budget at one bit a unit of a function's error takes
+    """
+
+    module: Module
+    uses: Sequence[FunctionUse]
+    parts: FloatArray
+
+    @classmethod
+    def of(cls, module: Module, uses: Sequence[FunctionUse], samples: Sequence[Sample], share: float) -> DepthGuess:
+        """Look at one sample; `share` of the budget for errors is for functions."""
+        found = Effects(module, uses, samples[:1])
+        _, slopes = found.slopes()
+        sizes = np.where(found.magnitudes > 0.0, found.magnitudes, np.inf)
+        return cls(module, uses, slopes / np.concatenate([share * sizes, found.rooms])[:, None])
+
+    def degrees(self, precision_bits: float) -> list[int] | None:
+        """Of every use; None if none that are affordable do."""
+        outputs = len(self.module.outputs)
+        scaled = np.concatenate([self.parts[:outputs] * 2.0**precision_bits, self.parts[outputs:]])
+        return choose_degrees(self.uses, scaled)
+
+    def levels(self, degrees: Sequence[int]) -> int:
+        """On the longest path."""
+        return least_levels(self.module, dict(zip((use.op for use in self.uses), degrees, strict=True)))
+
+    def cheaper(self, precision_bits: float) -> Mapping[int, int]:
+        """Levels at fewer bits, by bits."""
+        found = ((bits, self.degrees(bits)) for bits in FEWER_BITS if bits < precision_bits)
+        return {bits: self.levels(degrees) for bits, degrees in found if degrees is not None}

@@ -1,0 +1,5 @@
+"""How accurate a compiled program is: on the same data itself, with polynomials, with modelled noise, encrypted."""
+
+from latticework.compiler.assessment.assess import Assessment
+
+__all__ = ["Assessment"]

@@ -1,0 +1,66 @@
+"""generate: expand, tidy, collect the keys and emit: the way from every managed module to code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from latticework.compiler.codegen.emit import Code, emit_code
+from latticework.compiler.expand import LevelPrices, MapWays, choose_ways, expanding
+from latticework.compiler.keys import plan_keys
+from latticework.compiler.options.techniques import ALONE, POWERS_OF_TWO, Techniques
+from latticework.compiler.passes import cse, dce
+from latticework.compiler.passes.powers_of_two import turning_by_powers
+from latticework.ir import Module, Op, Pass, PassEvent, run_passes
+from latticework.plan.parameters import ModulusChain
+from latticework.values.packing.keys import KeySpec
+from latticework.values.packing.loop_nests.baby_giant import Choice
+
+PRIMITIVE_PASSES = (cse.PASS, dce.PASS)
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What a managed module becomes.
+
+    module   of primitives, each key switch with the key that it demands
+    keys     that serve all demands
+    code     the executable part of a plan
+    choices  how each linear map of the managed module is carried out
+    """
+
+    module: Module
+    keys: tuple[KeySpec, ...]
+    code: Code
+    choices: Mapping[Op, Choice]
+
+
+def generate(
+    managed: Module,
+    chain: ModulusChain,
+    *,
+    prices: LevelPrices | None = None,
+    techniques: Techniques = ALONE,
+    on_event: Callable[[PassEvent], None] | None = None,
+) -> Generated:
+    """The code of a managed module, of any scheme.
+
+    prices      of linear maps; typical ones if not given
+    techniques  how linear maps may be carried out, whether rotations share decompositions, and bootstraps code
+    on_event    hears of every pass
+    """
+    ways, passes = expansion(managed, chain, techniques, prices)
+    module = run_passes(managed, (*passes, *PRIMITIVE_PASSES), on_event=on_event)
+    keys = plan_keys(module, chain)
+    return Generated(module, keys, emit_code(module, chain, keys), ways.maps)
+
+
+def expansion(
+    managed: Module, chain: ModulusChain, techniques: Techniques, prices: LevelPrices | None = None
+) -> tuple[MapWays, tuple[Pass[object], ...]]:
+    """How the linear maps of a managed module are carried out, and the passes that write its primitives so."""
+    by_powers = techniques.rotation_keys == POWERS_OF_TWO
+    hoisting = techniques.hoisting and not by_powers
+    ways = choose_ways(managed, replace(techniques, hoisting=hoisting), prices, chain)
+    step = expanding(chain, ways, hoisting=hoisting, shared_bootstraps=techniques.shared_bootstraps)
+    return ways, (step, turning_by_powers(chain.ring_degree)) if by_powers else (step,)

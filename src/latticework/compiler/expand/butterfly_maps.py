@@ -1,0 +1,56 @@
+"""The linear maps of a bootstrap: the special FFT in a few maps, and where in a chain each is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import accumulate
+
+from latticework.ir.dialects.rlwe import Level
+from latticework.plan.parameters import ModulusChain
+from latticework.values.packing.butterflies import Butterflies
+from latticework.values.packing.constants import LinearMap
+
+
+def maps_of_bootstrap(chain: ModulusChain, slots: int, target: int) -> Iterator[tuple[LinearMap, Level, int]]:
+    """Those of a bootstrap to a level: each with the level of its operand and its baby steps by the set (0: any)."""
+    circuit, track = chain.bootstrap, target - chain.floor
+    assert circuit is not None
+    for done, piece in enumerate(butterfly_maps(slots, circuit.stc_levels, inverse=False)):
+        yield piece, Level(0, chain.floor - done), 0
+    for done, piece in enumerate(butterfly_maps(slots, circuit.cts_levels, inverse=True)):
+        yield piece, Level(track, chain.tracks[track].top - done), circuit.cts_babies
+
+
+def butterfly_maps(slots: int, levels: int, *, inverse: bool, turned: bool = True) -> list[LinearMap]:
+    """The special FFT on vectors of `slots` slots as so many linear maps, in the order in which they are applied.
+
+    inverse  slots to the words (lower + i upper) of bit-reversed coefficients, else back
+    turned   what lies between the maps is turned so that steps go one way, from 0 on or nearly: giant steps in Horner's
+             form then have one key. Maps of half-widths h, 2h, ..., H/2 reach (H - h) to the left; with one more step
+             for h = 1 that is H in all, which the map whose steps go all the way around by H turns back.
+    """
+    stages = slots.bit_length() - 1
+    shares = [stages // levels + (i < stages % levels) for i in range(levels)]
+    half = slots if inverse else 1
+    maps = []
+    for share in shares:
+        if inverse:
+            half >>= share
+        maps.append(LinearMap(slots, Butterflies(slots, half, share, inverse)))
+        if not inverse:
+            half <<= share
+    return _one_way(maps, slots) if turned else maps
+
+
+def _one_way(maps: list[LinearMap], slots: int) -> list[LinearMap]:
+    """Maps whose results, but the last, are turned left by what makes the steps of all no less than 0."""
+    reaches, around = [], 0
+    for number, piece in enumerate(maps):
+        gather = piece.gather
+        assert isinstance(gather, Butterflies)
+        is_around = gather.stages > 0 and gather.half << gather.stages == slots
+        around = number if is_around else around
+        reaches.append(0 if is_around or not gather.stages else -gather.steps[0] + (gather.half == 1))
+    reaches[around] -= sum(reaches)
+    turns = list(accumulate(reaches, initial=0))
+    return [piece.turned(before, after) for piece, before, after in zip(maps, turns[:-1], turns[1:], strict=True)]

@@ -1,0 +1,127 @@
+"""How the linear maps of a whole module are carried out: each in its cheapest way, or all by what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from latticework.compiler.expand.butterfly_maps import maps_of_bootstrap
+from latticework.compiler.expand.primitives import cipher
+from latticework.compiler.expand.shared_keys import MapSite, elements, settle, site
+from latticework.compiler.expand.ways import LevelPrices, MapWays, choose_way, mode_of, rated, way_of_piece
+from latticework.compiler.options.techniques import ITERATED, UNPACKED, Techniques
+from latticework.ir import Block, Module, Op
+from latticework.ir.dialects.rlwe import Level
+from latticework.plan.parameters import ModulusChain
+from latticework.values.packing.constants import LinearMap
+from latticework.values.packing.keys import conjugation_element, galois_element, signed_steps
+from latticework.values.packing.loop_nests.baby_giant import TYPICAL, Choice, options, places
+
+LINEAR = ("ckks.linear_transform", "bfv.linear_transform")
+
+
+def choose_ways(
+    module: Module,
+    techniques: Techniques = UNPACKED,
+    prices: LevelPrices | None = None,
+    chain: ModulusChain | None = None,
+) -> MapWays:
+    """For each linear map of a managed module that has diagonals, of the ways that may be gone.
+
+    prices  typical ones if not given
+    chain   of the module: then maps share keys where that is cheaper; if stored bytes have a price, those of bootstraps
+            too, and how often each is run counts
+    """
+    if prices is not None and chain is not None and techniques.shared_keys and techniques.tuned_widths:
+        return _Together(module, chain, techniques, prices).ways()
+    found: dict[Op, Choice] = {}
+    for op in module.walk():
+        if op.name in LINEAR:
+            at = TYPICAL if prices is None else prices(cipher(op.operands[0]).level)
+            choice = choose_way(op.attrs["map"], techniques, at, real=op.attrs.get("real") is True)
+            if choice is not None:
+                found[op] = choice
+    return MapWays(found, techniques)
+
+
+class _Together:
+    """The maps of a module, and the keys that are there whatever is chosen for them."""
+
+    def __init__(self, module: Module, chain: ModulusChain, techniques: Techniques, prices: LevelPrices) -> None:
+        self.chain, self.techniques, self.prices = chain, techniques, cache(prices)
+        self.held: dict[int, float] = {}
+        self.sites: dict[Op | tuple[LinearMap, Level], MapSite] = {}
+        self.pieces: dict[tuple[LinearMap, Level], tuple[int, float]] = {}  # babies by the set, runs
+        for op, runs in _runs(module.body, 1.0):
+            self._look_at(op, runs)
+        for (piece, level), (babies, runs) in self.pieces.items():
+            self._look_at_piece(piece, level, babies, runs)
+
+    def ways(self) -> MapWays:
+        """Those of all."""
+        chosen = dict(zip(self.sites, settle(list(self.sites.values()), self.held), strict=True))
+        maps = {of: choice for of, choice in chosen.items() if isinstance(of, Op)}
+        return MapWays(maps, self.techniques, {of: choice for of, choice in chosen.items() if not isinstance(of, Op)})
+
+    def _look_at(self, op: Op, runs: float) -> None:
+        if op.name in LINEAR:
+            self._add(op, op.attrs["map"], cipher(op.operands[0]).level, runs, real=op.attrs.get("real") is True)
+        elif op.name == "ckks.bootstrap":
+            kind, times = cipher(op.operands[0]), runs * op.attrs["iterations"] * cipher(op.operands[0]).count
+            for piece, level, babies in maps_of_bootstrap(self.chain, kind.slots, op.attrs["level"].index):
+                _, before = self.pieces.get((piece, level), (babies, 0.0))
+                self.pieces[piece, level] = babies, before + times
+        elif op.name == "rlwe.rotate":
+            slots = cipher(op.operands[0]).slots
+            steps = signed_steps(op.attrs["steps"], slots)
+            if steps:
+                self._hold({galois_element(steps, self.chain.ring_degree)}, cipher(op.operands[0]).level)
+        elif op.name == "rlwe.conjugate":
+            self._hold({conjugation_element(self.chain.ring_degree)}, cipher(op.operands[0]).level)
+
+    def _look_at_piece(self, piece: LinearMap, level: Level, babies: int, runs: float) -> None:
+        """Where stored bytes have a price, ways with no more keys than by the widths of the set are weighed."""
+        usual = way_of_piece(piece, babies, self.techniques)
+        if usual is None:
+            return
+        if self.prices(level).stored:
+            self._add((piece, level), piece, level, runs, most_keys=usual.counts.keys)
+        else:
+            self._hold(elements(places(piece), usual, self.chain.ring_degree), level)
+
+    def _add(
+        self,
+        of: Op | tuple[LinearMap, Level],
+        linear_map: LinearMap,
+        level: Level,
+        runs: float,
+        *,
+        real: bool = False,
+        most_keys: int | None = None,
+    ) -> None:
+        where, parts, may = places(linear_map), self.prices(level), self.techniques
+        if not where.steps.size:
+            return
+        by = rated(parts, may)
+        may_iterate = (False, True) if parts.stored else (False,)
+        found = options(
+            where, by, packing=real and may.complex_packing, mode=mode_of(may), horner=may.horner_giants,
+            iterated=(True,) if may.rotation_keys == ITERATED else may_iterate,
+        )  # fmt: skip
+        few = (choice for choice in found if most_keys is None or choice.counts.keys <= most_keys)
+        self.sites[of] = site(where, few, by, self.chain.ring_degree, runs if parts.stored else 1.0)
+
+    def _hold(self, keys: frozenset[int] | set[int], level: Level) -> None:
+        """These are there up to a level."""
+        parts = self.prices(level)
+        for key in keys:
+            self.held[key] = max(self.held.get(key, 0.0), parts.key + parts.stored)
+
+
+def _runs(block: Block, times: float) -> Iterator[tuple[Op, float]]:
+    """All operations, and how often each is run: of a trip count that is not known, as often as it may be, or once."""
+    for op in block.ops:
+        yield op, times
+        trips = op.attrs.get("static_trip", op.attrs.get("at_most")) if op.name == "loop.for" else None
+        for region in op.regions:
+            yield from _runs(region.block, times * (1 if trips is None else trips))

@@ -1,0 +1,91 @@
+"""How a linear map is carried out, by price: `choose_ways` decides for a whole module, `linear_transform` writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import gcd
+
+from latticework.compiler.options.techniques import ITERATED, POWERS_OF_TWO, UNPACKED, Techniques
+from latticework.ir import Op
+from latticework.ir.dialects.rlwe import Level
+from latticework.values.packing.constants import LinearMap
+from latticework.values.packing.loop_nests.baby_giant import (
+    ROTOM,
+    TYPICAL,
+    BlockMapPrices,
+    Choice,
+    Mode,
+    Split,
+    choose,
+    places,
+    plain_way,
+)
+
+LevelPrices = Callable[[Level], BlockMapPrices]  # of the parts of a linear map whose operand is at a level
+
+
+@dataclass(frozen=True)
+class MapWays:
+    """How each linear map of a module that has diagonals is carried out.
+
+    maps        its own
+    techniques  by which those of bootstraps are, where that was not decided for all maps at once:
+    pieces      then by the levels of their operands
+    """
+
+    maps: Mapping[Op, Choice] = field(default_factory=dict)
+    techniques: Techniques = UNPACKED
+    pieces: Mapping[tuple[LinearMap, Level], Choice] = field(default_factory=dict)
+
+    @property
+    def hoisting(self) -> bool:
+        """Whether rotations in bootstraps share decompositions."""
+        return bool(self.techniques.rotation_keys != POWERS_OF_TWO)
+
+    def piece(self, piece: LinearMap, level: Level, babies: int) -> Choice | None:
+        """Of a bootstrap, whose operand is at a level and which has so many baby steps by its set, or 0: any number."""
+        return self.pieces.get((piece, level)) or way_of_piece(piece, babies, self.techniques)
+
+
+def choose_way(
+    linear_map: LinearMap, techniques: Techniques = UNPACKED, prices: BlockMapPrices = TYPICAL, *, real: bool = False
+) -> Choice | None:
+    """The cheapest way for one map; None if it has no diagonals.
+
+    real  whether the map and the vectors that it is applied to are real: only then the imaginary halves of slots are
+          there to be used
+    """
+    where = places(linear_map)
+    if not where.steps.size:
+        return None
+    return choose(
+        where, rated(prices, techniques), packing=real and techniques.complex_packing, mode=mode_of(techniques),
+        horner=techniques.horner_giants, iterated=(techniques.rotation_keys == ITERATED,),
+    )  # fmt: skip
+
+
+def way_of_piece(
+    piece: LinearMap, babies: int, techniques: Techniques = UNPACKED, prices: BlockMapPrices = TYPICAL
+) -> Choice | None:
+    """The way for a map of a bootstrap, by its set with so many baby steps, whatever they cost, or 0: the cheapest."""
+    unit = gcd(*(diagonal.steps for diagonal in piece.diagonals))
+    if babies and unit:
+        iterated = techniques.rotation_keys == ITERATED
+        return plain_way(places(piece), Split(babies * unit), horner=techniques.horner_giants, iterated=iterated)
+    return choose_way(piece, techniques, prices)
+
+
+TYPICAL_WAYS = MapWays()
+
+
+def mode_of(techniques: Techniques) -> Mode:
+    """Which widths are tried."""
+    return "rotations" if not techniques.baby_steps else "cost" if techniques.tuned_widths else "counts"
+
+
+def rated(prices: BlockMapPrices, techniques: Techniques) -> BlockMapPrices:
+    """By what they are compared."""
+    if not techniques.tuned_widths:
+        return ROTOM
+    return prices if techniques.hoisting else prices.without_hoisting()

@@ -1,0 +1,28 @@
+"""Choosing layouts for a program: the search of `layout`, over what `ops` can lower, by what `cost` says it takes."""
+
+from latticework.compiler.layout_choice.explain import explain
+from latticework.compiler.layout_choice.find import (
+    USUAL_DEPTH,
+    find_layouts,
+    least_ring_degree,
+    may_share_sums,
+    ring_degree_for,
+    slots_needed,
+    vector_costs,
+)
+from latticework.compiler.layout_choice.prices import (
+    LAN_BITS_A_SECOND,
+    NETWORKS,
+    CodeCost,
+    Counted,
+    Seconds,
+    VectorCosts,
+    code_seconds,
+    sending_seconds,
+)
+
+__all__ = [
+    "LAN_BITS_A_SECOND", "NETWORKS", "USUAL_DEPTH", "CodeCost", "Counted", "Seconds", "VectorCosts", "code_seconds",
+    "explain", "find_layouts", "least_ring_degree", "may_share_sums", "ring_degree_for",
+    "sending_seconds", "slots_needed", "vector_costs",
+]  # fmt: skip

@@ -1,0 +1,112 @@
+"""decide_bfv: what stands at every use of every value of a program under BFV.
+
+In: a `vec` module of straight-line code. Out: its `LevelPlan`, all of it at the top level: no product takes one. What
+there is to decide is where products are relinearised: where that takes the fewest operations (`lazy_bfv`).
+Cost: O(ops).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from latticework.compiler.levels.decide import Decider
+from latticework.compiler.levels.depth import Levels, public_value
+from latticework.compiler.levels.lazy_bfv import relinearized
+from latticework.compiler.levels.operands import Operands
+from latticework.compiler.levels.plan import TOP, CipherState, Encode, LevelPlan, NumberOp, Settle, State, after
+from latticework.compiler.options.techniques import ALL, Techniques
+from latticework.errors import UnsupportedError
+from latticework.ir import Module, Op, Value
+from latticework.ir.dialects.vec import VecType
+from latticework.values.packing.constants import ConstRef
+
+
+def decide_levels_bfv(module: Module, techniques: Techniques = ALL) -> LevelPlan:
+    """The level plan of a verified `vec` module of straight-line code.
+
+    techniques  whether products are relinearised lazily
+    raises  UnsupportedError for what BFV has not (polynomials, conjugates, loops), at the user's line
+    """
+    if any(not isinstance(v.type, VecType) for v in module.inputs):
+        raise UnsupportedError("BFV: run-time integers are for loops, which it has not; give a plain int")
+    decider = _DeciderBfv(techniques, relinearized(module, lazy=techniques.lazy_relinearization))
+    decider.begin(module.inputs, [TOP] * len(module.inputs))
+    decider.block(module.body, decider.outputs)
+    return LevelPlan(module, "bfv", decider.states, decider.ops, {}, 0)
+
+
+class _DeciderBfv(Decider):
+    """All scales are 1, so nothing is rescaled, and sums and products with public numbers take any degree.
+
+    early  values that are relinearised where they are made
+    """
+
+    plain_sums = ("bfv.add_plain", "bfv.sub_plain")
+
+    def __init__(self, techniques: Techniques, early: set[Value]) -> None:
+        super().__init__(Levels(), techniques)
+        self.early = early
+        for name in ("vec.conjugate", "vec.label", "vec.polynomial"):
+            del self.rules[name]
+
+    def op(self, op: Op) -> None:
+        """One operation, and what stands after it."""
+        if op.name.startswith("loop."):
+            raise _unsupported(op)
+        super().op(op)
+        made = self.states[op.result]
+        if made is not None and made.degree > 1 and op.result in self.early:
+            then = Settle(relinearize=True, rescale=False)
+            self.ops[op] = replace(self.ops[op], after=then)
+            self.states[op.result] = after(made, then)
+
+    def rule(self, op: Op) -> Callable[[Op, Operands], State]:
+        """UnsupportedError where the scheme has no such operation."""
+        if op.name not in self.rules:
+            raise _unsupported(op)
+        return super().rule(op)
+
+    def before_addend(self, operands: Operands, cipher: int) -> None:
+        """Nothing: addends are added to any degree."""
+
+    def concat(self, op: Op, operands: Operands) -> State:
+        """Join arrays, of degree 1."""
+        self.outputs(op, operands)
+        return self.write(op, "rlwe.concat", operands, CipherState(TOP))
+
+    def mul(self, op: Op, operands: Operands) -> State:
+        """Multiply; a product of ciphertexts has degree 2."""
+        a, b = operands.states
+        if a is not None and b is not None:
+            is_square = op.operands[0] is op.operands[1]
+            reads = (0,) if is_square else (0, 1)
+            for number in reads:
+                operands.settle(number)
+            name = "bfv.square" if is_square else "bfv.mul"
+            return self.write(op, name, operands, CipherState(TOP, degree=2), reads)
+        cipher, public = (1, 0) if a is None else (0, 1)
+        is_array = isinstance(public_value(op.operands[public]), ConstRef)
+        if is_array:
+            operands.step(public, Encode(TOP))
+        name = "rlwe.mul_plain" if is_array else NumberOp.TIMES_INTEGER
+        return self.write(op, name, operands, operands.cipher(cipher), (cipher, public))
+
+    def spending(self, op: Op, operands: Operands) -> State:
+        """A linear map is expanded later; it takes no level."""
+        operands.settle(0)
+        return self.write(op, "bfv.linear_transform", operands, CipherState(TOP))
+
+    def outputs(self, end: Op, operands: Operands) -> None:
+        """Of degree 1."""
+        for number in range(len(operands.states)):
+            operands.encrypt(number)
+            operands.settle(number)
+
+
+def _unsupported(op: Op) -> UnsupportedError:
+    return UnsupportedError(
+        f"{op.name}: BFV computes exactly on integers modulo t and has no such operation; compile for CKKS, or "
+        "write it with +, - and *",
+        at=op.loc,
+    )

@@ -1,0 +1,278 @@
+"""How a vector takes in a public factor: into what made it, if nothing else reads that, or by a product.
+
+Nothing is changed; what takes a factor in is emitted anew, on its own line, and the operation in whose place it stands
+counts as gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from latticework.compiler.levels.depth import Levels, is_free_factor
+from latticework.ir import Block, Builder, Loc, Op, OpSpec, Origin, Region, Value
+from latticework.values.packing.constants import ConstRef
+
+MOST_LOOKED_AT = 24  # operations before a vector that a factor may go back to
+MOST_PRODUCTS = 2  # with a public factor, that may save one level
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to multiply a vector by a number.
+
+    level     of the product;  products  with public numbers that are new
+    make      emits it
+    """
+
+    level: int
+    products: int
+    make: Callable[[], Value]
+
+
+@dataclass
+class Emitter:
+    """Appends operations to a block, whose results then have levels."""
+
+    block: Block
+    levels: Levels
+    builder: Builder
+
+    def create(
+        self,
+        spec: OpSpec | str,
+        operands: Sequence[Value],
+        attrs: dict[str, Any],
+        regions: Sequence[Region] = (),
+        loc: Loc | None = None,
+    ) -> Op:
+        """An operation, at the builder's location if none is given."""
+        op = self.builder.create(spec, operands, attrs, regions, loc=loc)
+        self.levels.add(op)
+        return op
+
+    def build(self, name: str, operands: Sequence[Value], **attrs: Any) -> Value:
+        """An operation of one result."""
+        return self.create(name, operands, attrs).result
+
+    def public(self, value: float | ConstRef, slots: int) -> Value:
+        """A number in all slots, or a constant."""
+        if isinstance(value, ConstRef):
+            return self.build("vec.constant", [], value=value)
+        return self.build("vec.splat", [], value=float(value), slots=slots)
+
+    def trivial(self, public: Value) -> Value:
+        """A public vector in the form of a secret one."""
+        return self.build("vec.trivial", [public])
+
+
+@dataclass
+class Scaling:
+    """What is known of new values.
+
+    levels   of each
+    waiting  how many readers of each are still to be emitted
+    gone     operations that scaled ones have replaced
+    """
+
+    levels: Levels = field(default_factory=Levels)
+    waiting: dict[Value, int] = field(default_factory=dict)
+    gone: set[Op] = field(default_factory=set)
+    _emitters: dict[Block, Emitter] = field(default_factory=dict)
+    _scaled: dict[tuple[Value, float], Value] = field(default_factory=dict)
+
+    def emitter(self, block: Block) -> Emitter:
+        """The one emitter of a block."""
+        if block not in self._emitters:
+            self._emitters[block] = Emitter(block, self.levels, Builder(block))
+        return self._emitters[block]
+
+    def expect(self, value: Value, readers: int) -> None:
+        """So many more operations will read a value."""
+        self.waiting[value] = self.waiting.get(value, 0) + readers
+
+    def seen(self, value: Value) -> None:
+        """One of them is being emitted."""
+        self.waiting[value] -= 1
+
+    def level(self, value: Value) -> int:
+        """The level of a value that is not public."""
+        return self.levels.of[value] or 0
+
+    def whole(self, value: Value, number: float, emitter: Emitter) -> Value:
+        """A value times a number, by the best way."""
+        return value if number == 1.0 else self.way(value, number, emitter).make()
+
+    def way(self, value: Value, number: float, emitter: Emitter) -> Way:
+        """The way that leaves the product highest; of those the one with the fewest new products."""
+        return self._way(value, number, emitter, None, [MOST_LOOKED_AT])
+
+    def inside(self, value: Value, number: float, emitter: Emitter) -> Way | None:
+        """The way by what made a value, without a new product or a level; None if there is none."""
+        op = value.owner
+        if not isinstance(op, Op) or op.block is not emitter.block or not self._alone(value, None):
+            return None
+        found = self._into(op, value, number, emitter, [MOST_LOOKED_AT])
+        return found if found is not None and not found.products and found.level >= self.level(value) else None
+
+    def _way(self, value: Value, number: float, emitter: Emitter, reader: Op | None, budget: list[int]) -> Way:
+        level = self.level(value)
+        if number == 1.0:
+            return Way(level, 0, lambda: value)
+        if (value, number) in self._scaled:
+            made = self._scaled[value, number]
+            return Way(self.level(made), 0, lambda: made)
+        is_free = is_free_factor(number)
+        is_made_once = self.levels.once and self._block_of(value) is not emitter.block
+        products = 0 if is_free or is_made_once else 1
+        direct = Way(level - (not is_free), products, lambda: self._multiply(value, number, emitter))
+        op = value.owner
+        budget[0] -= 1
+        if is_free or budget[0] < 0 or not isinstance(op, Op) or op.block is not emitter.block:
+            return direct
+        if not self._alone(value, reader):
+            return direct
+        found = self._into(op, value, number, emitter, budget)
+        if found is None or found.products > MOST_PRODUCTS:
+            return direct
+        return max(direct, found, key=lambda way: (way.level, -way.products))
+
+    def _alone(self, value: Value, *readers: Op | None) -> bool:
+        """Whether nothing but these readers, which are about to be replaced, reads a value now or later."""
+        return not self.waiting.get(value) and all(op in self.gone or op in readers for op, _ in value.uses)
+
+    def _multiply(self, value: Value, number: float, emitter: Emitter) -> Value:
+        """A product, in the block of the value, where all who want it find it."""
+        if (value, number) not in self._scaled:
+            where = self._emitters[self._block_of(value)]
+            loc, where.builder.loc = where.builder.loc, emitter.builder.loc
+            splat = where.public(number, value.type.slots)  # type: ignore[attr-defined]
+            self._scaled[value, number] = where.build("vec.mul", [value, splat])
+            where.builder.loc = loc
+        return self._scaled[value, number]
+
+    @staticmethod
+    def _block_of(value: Value) -> Block:
+        owner = value.owner.block if isinstance(value.owner, Op) else value.owner
+        assert owner is not None
+        return owner
+
+    def _into(self, op: Op, value: Value, number: float, emitter: Emitter, budget: list[int]) -> Way | None:
+        """The way by what made a value."""
+        match op.name:
+            case "vec.linear_transform":
+                return self._with(op, value, number, emitter, map=op.attrs["map"].scaled(number))
+            case "vec.polynomial":
+                return self._with(op, value, number, emitter, polynomial=op.attrs["polynomial"].scaled(number))
+            case "vec.rotate" | "vec.neg" | "vec.take" | "vec.sum" | "vec.conjugate":
+                return self._each(op, op.operands, number, emitter, budget)
+            case "vec.add" if (turned := _turned_copy(op)) is not None:
+                return self._copy(op, turned, number, emitter, budget)
+            case "vec.add" | "vec.sub":
+                return self._each(op, op.operands, number, emitter, budget)
+            case "vec.mul":
+                return self._factor(op, number, emitter, budget)
+        return None
+
+    def _with(self, op: Op, value: Value, number: float, emitter: Emitter, **attrs: Any) -> Way:
+        def make() -> Value:
+            return self._replace(op, self._again(op, emitter, op.operands, {**op.attrs, **attrs}), number)
+
+        return Way(self.level(value), 0, make)
+
+    def _again(self, op: Op, emitter: Emitter, operands: Sequence[Value], attrs: dict[str, Any]) -> Value:
+        """An operation once more, on its line."""
+        return emitter.create(op.spec, operands, attrs, loc=op.loc).result
+
+    def _replace(self, op: Op, made: Value, number: float) -> Value:
+        """What stands in the place of an operation's result, times a number."""
+        self.gone.add(op)
+        made.origin = scaled_origin(op.result.origin, 1.0 / number)
+        return made
+
+    def _each(
+        self, op: Op, operands: Sequence[Value], number: float, emitter: Emitter, budget: list[int]
+    ) -> Way | None:
+        """All of these operands times the number, public ones by themselves."""
+        if len(set(operands)) < len(operands):
+            return None
+        ways = {v: self._operand(op, v, number, emitter, budget) for v in operands}
+        if any(way is None for way in ways.values()):
+            return None
+        found = {v: way for v, way in ways.items() if way is not None}
+
+        def make() -> Value:
+            made = [found[v].make() if v in found else v for v in op.operands]
+            return self._replace(op, self._again(op, emitter, made, op.attrs), number)
+
+        levels = [way.level for v, way in found.items() if v.is_secret]
+        levels += [self.level(v) for v in op.operands if v.is_secret and v not in found]
+        spent = 1 if op.name == "vec.mul" else 0
+        return Way(min(levels) - spent, sum(way.products for way in found.values()), make)
+
+    def _operand(self, op: Op, value: Value, number: float, emitter: Emitter, budget: list[int]) -> Way | None:
+        if value.is_secret:
+            return self._way(value, number, emitter, op, budget)
+        owner = value.owner
+        if not isinstance(owner, Op) or owner.name not in ("vec.splat", "vec.constant"):
+            return None
+        known = owner.attrs["value"]
+        scaled = known.times(number) if isinstance(known, ConstRef) else known * number
+        return Way(0, 0, lambda: emitter.public(scaled, value.type.slots))  # type: ignore[attr-defined]
+
+    def _copy(self, op: Op, turned: Op, number: float, emitter: Emitter, budget: list[int]) -> Way | None:
+        """x + rotate(x), where nothing else reads x."""
+        x = op.operands[0]
+        if not self._alone(x, op, turned) or not self._alone(turned.result, op):
+            return None
+        self.gone.add(turned)
+        inner = self._way(x, number, emitter, op, budget)
+        self.gone.discard(turned)
+        if inner.products:
+            return None
+
+        def make() -> Value:
+            self.gone.add(turned)
+            made = inner.make()
+            both = [made, self._again(turned, emitter, [made], turned.attrs)]
+            return self._replace(op, self._again(op, emitter, both, op.attrs), number)
+
+        return Way(inner.level, 0, make)
+
+    def _factor(self, op: Op, number: float, emitter: Emitter, budget: list[int]) -> Way | None:
+        """A product by one of its operands; with a public number by that, which may then be one that takes no level."""
+        a, b = op.operands
+        if a is b:
+            return None
+        found = [self._each(op, [v], number, emitter, budget) for v in (a, b)]
+        for known, other in ((a, b), (b, a)):
+            if isinstance(known.owner, Op) and known.owner.name == "vec.splat":
+                found.append(self._known_factor(op, other, known.owner.attrs["value"] * number, number, emitter))
+        ways = [way for way in found if way is not None]
+        return max(ways, key=lambda way: (way.level, -way.products), default=None)
+
+    def _known_factor(self, op: Op, value: Value, factor: float, number: float, emitter: Emitter) -> Way | None:
+        """A product whose public factor has become a whole number, or 1."""
+        if not is_free_factor(factor):
+            return None
+        if factor == 1.0:
+            return Way(self.level(value), 0, lambda: self._leave_out(op, value))
+        return Way(self.level(value), 0, lambda: self._replace(op, self._multiply(value, factor, emitter), number))
+
+    def _leave_out(self, op: Op, value: Value) -> Value:
+        """What an operation was made from, in its place."""
+        self.gone.add(op)
+        return value
+
+
+def scaled_origin(origin: Origin | None, factor: float) -> Origin | None:
+    """The origin of one over `factor` times a value."""
+    return None if origin is None else replace(origin, factor=origin.factor * factor)
+
+
+def _turned_copy(op: Op) -> Op | None:
+    """The rotation in x + rotate(x)."""
+    x, other = op.operands
+    owner = other.owner
+    return owner if isinstance(owner, Op) and owner.name == "vec.rotate" and owner.operands[0] is x else None

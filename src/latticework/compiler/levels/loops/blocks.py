@@ -1,0 +1,509 @@
+"""Blocks with loops: straight lines get their bootstraps when what follows them is known, loops by the group.
+
+Operations of a block are gathered in a run until a loop stands in the way. The loop is decided by the levels that its
+values have there; iterations of its start join the run, which then gets its bootstraps; iterations of its end begin the
+next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from math import ceil
+
+from latticework.compiler.levels.depth import Env, Levels, is_public, is_trivial, levels_of, spent_by
+from latticework.compiler.levels.loops.period import (
+    MOST_COPIED,
+    MOST_POINTS,
+    IterationGroup,
+    TripSplit,
+    first_iterations,
+    needed_after,
+    note_period,
+    sizes,
+    split,
+    steady_heads,
+)
+from latticework.compiler.levels.loops.rounds import has_spending_loop, round_levels, stays_above
+from latticework.compiler.levels.loops.run import Place, Placed, WaitingRun, iterations_of
+from latticework.compiler.levels.loops.seconds import USUAL_TRIPS
+from latticework.compiler.levels.loops.writing import (
+    LoopWriter,
+    TripCount,
+    ValueCopies,
+    ValueFacts,
+    arguments_of,
+    captured_by,
+    inits_of,
+)
+from latticework.errors import LevelError
+from latticework.ir import Block, Module, Op, Value, last_uses
+from latticework.plan.instructions.reason import LoopWay
+from latticework.values.sums import add_up
+
+HARDLY = 0.025  # more
+WORTH_COPIES = 0.1  # of a loop's time, that copies of its body have to save
+FEW_POINTS = 12  # of a group in which bootstraps are looked for behind its head too, where it needs none there
+
+
+class BlockPlanner:
+    """Writes the operations of a block, with bootstraps.
+
+    levels  of values of the block that is written, and around it
+    at      what stands for each value of the block that is read: in what is written, or in the run
+    """
+
+    def __init__(
+        self, module: Module, residual: int, place: Place, writer: LoopWriter, at: ValueCopies, levels: Env
+    ) -> None:
+        self.module, self.residual, self.place = module, residual, place
+        self.writer, self.at, self.levels = writer, at, levels
+        self.facts: ValueFacts = writer.facts
+        self.run = WaitingRun(levels, self.facts, module)
+        self.last: Mapping[Value, int] = {}
+
+    def block(self, source: Block, wanted: Sequence[int]) -> list[Value]:
+        """All operations; returns what the block yields, at these levels at least."""
+        self.last = last_uses(source)
+        for number, op in enumerate(source.ops[:-1]):
+            self.writer.builder.loc = op.loc
+            if op.name == "loop.for":
+                self.loop(op, number, wanted)
+            elif op.regions:
+                self.keep(op, number)
+            elif op.name.startswith("loop.") or is_public(op):
+                self.writer.builder.copy(op, self.at)
+                self.levels.update(dict.fromkeys((self.at[v] for v in op.results), None))
+            else:
+                self.append(op)
+        ends = [self.at.get(v, v) for v in source.terminator.operands]
+        found = self.flush(len(source.ops), dict(zip(ends, wanted, strict=True)), ends)
+        return [found.get(v, v) for v in ends]
+
+    # -- runs ------------------------------------------------------------------------------------
+
+    def append(self, op: Op) -> None:
+        """One operation of the run."""
+        copies = ValueCopies(self.facts)
+        for value in op.operands:
+            copies[value] = self.run.of(self.at.get(value, value))
+        self.run.writer.builder.copy(op, copies)
+        for value in op.results:
+            self.at[value] = copies[value]
+
+    def flush(self, number: int, wanted: Mapping[Value, int], also: Sequence[Value] = ()) -> dict[Value, Value]:
+        """Write the run with its bootstraps; returns what stands for its values.
+
+        number  of the operation before which it stands: what is read from there on is an output
+        wanted  levels of values of the run;  also  values that are outputs
+        """
+        run, self.run = self.run, WaitingRun(self.levels, self.facts, self.module)
+        later = [self.at[v] for v, last in self.last.items() if last >= number and v in self.at]
+        raised = [v for v, level in wanted.items() if not run.holds(v) and self.needs_raising(v, level)]
+        outputs = [v for v in dict.fromkeys([*later, *also]) if run.holds(v)]
+        outputs += [run.of(v) for v in raised]
+        if not outputs:
+            return {}
+        names = {run.of(v): level for v, level in wanted.items() if run.holds(v) or v in raised}
+        placed = self.placed(run.ended(outputs, self.writer.builder.loc), run.starts, [names.get(v) for v in outputs])
+        written = self.inlined(placed.module, dict(zip(placed.module.inputs, run.outside, strict=True)))
+        found = dict(zip(outputs, written, strict=True))
+        for old, new in found.items():
+            self.facts.hand_on(old, new)
+        found |= {v: found[run.of(v)] for v in raised}
+        for value, now in list(self.at.items()):
+            if now in found:
+                self.at[value] = found[now]
+        return found
+
+    def run_seconds(self, wanted: Mapping[Value, int]) -> float:
+        """What the run takes that ends with these values, at these levels."""
+        outputs = [v for v in wanted if self.run.holds(v)]
+        module = self.run.ended(outputs, self.writer.builder.loc)
+        return self.placed(module, self.run.starts, [wanted[v] for v in outputs]).seconds
+
+    def needs_raising(self, value: Value, level: int) -> bool:
+        """Whether a value that is written already lies too low."""
+        has = self.levels.get(value)
+        return has is not None and has < level
+
+    def placed(
+        self,
+        module: Module,
+        starts: Sequence[int | None],
+        wanted: Sequence[int | None],
+        only: Sequence[Value] | None = None,
+    ) -> Placed:
+        """A run with its bootstraps, of these values alone if they are given."""
+        exact = [-self.residual if level is None else level for level in wanted]
+        known = self.facts.exponents
+        able = known if only is None else {value: known[value] for value in only if value in known}
+        return self.place(module, starts, exact, able)
+
+    def inlined(self, module: Module, known: Mapping[Value, Value], writer: LoopWriter | None = None) -> list[Value]:
+        """Write the operations of a run where the block is written, or by another writer; returns its outputs."""
+        target = writer or self.writer
+        copies = ValueCopies(self.facts)
+        copies.update(known.items())
+        for op in module.body.ops[:-1]:
+            target.builder.copy(op, copies)
+        of = levels_of(module, [self.levels[known[v]] for v in module.inputs], self.residual).of
+        self.levels.update((copies[v], level) for v, level in of.items() if v in copies)
+        return [copies[v] for v in module.body.terminator.operands]
+
+    def run_levels(self) -> Env:
+        """Levels of values of the run as it is now; the floor where it needs bootstraps before."""
+        of = Levels(dict(zip(self.run.module.inputs, self.run.starts, strict=True)), residual=self.residual)
+        for op in self.run.module.body.ops:
+            of.add(op)
+        return {v: None if level is None else max(level, -self.residual) for v, level in of.of.items()}
+
+    def level_of(self, value: Value, of: Env) -> int | None:
+        """Level of what stands for a value of the block."""
+        now = self.at.get(value, value)
+        if is_trivial(value) or not value.is_secret:
+            return None
+        return of[now] if self.run.holds(now) else self.levels[now]
+
+    # -- loops -----------------------------------------------------------------------------------
+
+    def keep(self, op: Op, number: int, levels: Mapping[Value, int | None] = {}) -> None:
+        """An operation with regions that stays as it is, and reads values at these levels at least."""
+        wanted: dict[Value, int] = {}
+        for value, level in levels.items():
+            if level is not None:
+                now = self.at.get(value, value)
+                wanted[now] = max(wanted.get(now, level), level)
+        self.flush(number, wanted)
+        made = self.writer.builder.copy(op, self.at)
+        Levels(self.levels, residual=self.residual).add(made)
+
+    def loop(self, op: Op, number: int, wanted: Sequence[int]) -> None:
+        """A loop, as it is if it spends nothing."""
+        of = self.run_levels()
+        outside = {v: self.level_of(v, of) for v in captured_by(op)}
+        starts = [self.level_of(v, of) for v in inits_of(op)]
+        heads = steady_heads(op, starts, self.residual, outside)
+        if None not in heads and self.fits(op, heads, outside) and not has_spending_loop(op, self.residual):
+            self.keep(op, number, outside | dict(zip(inits_of(op), starts, strict=True)))
+            return
+        plan = LoopPlanner(self, op, number, starts, heads, outside)
+        if any(inner.regions for inner in op.regions[0].block.ops):
+            plan.nest()
+            return
+        plan = self.above(plan) or plan
+        if plan.trips.is_static:
+            plan.counted(needed_after(op, self.residual, wanted))
+        else:
+            plan.any_number()
+
+    def above(self, plan: LoopPlanner) -> LoopPlanner | None:
+        """The same loop behind bootstraps of what it reads from outside and lies low, where that takes less.
+
+        One such bootstrap before the loop is about one of those in it.
+        """
+        low = [v for v, level in plan.outside.items() if level is not None and level < 0]
+        if not low or not all(self.at.get(v, v) in self.facts.exponents for v in low):
+            return None
+        outside = {**plan.outside, **dict.fromkeys(low, 0)}
+        heads = steady_heads(plan.op, plan.starts, self.residual, outside)
+        other = LoopPlanner(self, plan.op, plan.number, plan.starts, heads, outside)
+        trips = plan.trips.static if plan.trips.is_static else USUAL_TRIPS
+        fewer = trips / max(plan.fitting(), 0.5) - trips / max(other.fitting(), 0.5)
+        if fewer < len(low):
+            return None
+        here, there = (min(each.groups, key=lambda group: group.rate) for each in (plan, other))
+        once = there.seconds / max(there.bootstraps, 1)
+        return other if trips * there.rate + len(low) * once < trips * here.rate else None
+
+    def fits(self, op: Op, heads: Sequence[int | None], outside: Env) -> bool:
+        """Whether an iteration from these levels stays above the floor."""
+        return stays_above(round_levels(op, heads, self.residual, outside), self.residual)
+
+
+class LoopPlanner:
+    """Decides and writes one loop of a block.
+
+    starts   level of each initial value; None: public
+    heads    level at which each carried value settles by itself, or None
+    outside  level of each value that the body reads from outside
+    """
+
+    def __init__(
+        self, around: BlockPlanner, op: Op, number: int, starts: list[int | None], heads: list[int | None], outside: Env
+    ) -> None:
+        self.around, self.op, self.number = around, op, number
+        self.starts, self.heads, self.outside = starts, heads, outside
+        self.residual = around.residual
+        self.trips = TripCount.of(op)
+        if not self.trips.is_static:
+            self.trips = TripCount(around.at[self.trips.value], self.trips.at_most)
+        self.copied: Placed | None = None
+        self.counts = bool(op.regions[0].block.args[0].uses)
+        self.num_points = max(sum(1 for each in op.regions[0].block.ops if spent_by(each)), 1)
+
+    # -- groups ----------------------------------------------------------------------------------
+
+    def tops(self) -> list[int]:
+        """The highest levels that carried values may start an iteration at."""
+        return [0 if head is None else head for head in self.heads]
+
+    def fitting(self, needed: int = 0) -> int:
+        """Iterations from the top after which so many levels above the floor are left."""
+        levels = self.residual - needed
+        return self.free(self.tops(), levels, self.outside, levels)
+
+    def spent(self, number: int) -> int:
+        """Levels that so many iterations from the top spend, of which as many fit."""
+        tops, outside = self.tops(), self.outside
+        enough = (n for n in range(self.residual) if self.free(tops, n, outside, number) >= number)
+        return next(enough, self.residual)
+
+    def free(self, starts: Sequence[int | None], levels: int, outside: Env, most: int) -> int:
+        """How many iterations so many levels from the top are enough for."""
+        return first_iterations(self.op, starts, levels, outside, most, guarded=False)
+
+    @cached_property
+    def groups(self) -> list[IterationGroup]:
+        """Groups that are worth a look."""
+        floor, quarter = -self.residual, max(self.residual // 4, 1)
+        found: list[IterationGroup] = []
+        for size in sizes(self.fitting(), self.num_points):
+            found.append(self.group(size, floor))
+            if self.fitting() > 1 and len(found) > 1 and found[-1].rate >= found[-2].rate:
+                break
+        if found[0].size == 1 and self.num_points <= MOST_POINTS // 3:
+            found += [self.group(1, head) for head in range(floor + quarter, 0, quarter)]
+            best = min(found, key=lambda group: group.rate)
+            if best.size == 1 and self.base_of(best) != floor:
+                found += [self.group(1, self.base_of(best) + step) for step in (-1, 1)]
+        return found
+
+    def cheapest(self, seconds: Callable[[IterationGroup], float]) -> IterationGroup:
+        """The smallest of those groups with which the loop takes hardly more than with any."""
+        found = self.groups
+        least = min(map(seconds, found))
+        return min((g for g in found if seconds(g) <= least * (1 + HARDLY)), key=lambda g: (g.size, seconds(g)))
+
+    def ways(self, taken: IterationGroup) -> list[LoopWay]:
+        """What was weighed: groups of each size, copies if they were; nothing for iterations left over."""
+        if all(group is not taken for group in self.groups):
+            return []
+        best: dict[int, IterationGroup] = {}
+        for group in sorted(self.groups, key=lambda group: group.rate):
+            best.setdefault(group.size, group)
+        best[taken.size] = taken
+        shown = [taken, *(group for group in best.values() if group is not taken)]
+        ways = [LoopWay(group.size, group.bootstraps, group.rate) for group in shown]
+        if self.copied is not None:
+            ways.append(LoopWay(0, self.copied.bootstraps, self.copied.seconds / self.trips.static))
+        return ways if len(ways) > 1 else []
+
+    def base_of(self, group: IterationGroup) -> int:
+        """Where what spends levels lies when a group starts."""
+        return next((head for head, own in zip(group.head, self.heads, strict=True) if own is None), -self.residual)
+
+    def group(self, size: int, head: int) -> IterationGroup:
+        """So many iterations that start at a level."""
+        heads = tuple(head if each is None else each for each in self.heads)
+        levels = self.outside | dict(zip(arguments_of(self.op), heads, strict=True))
+        line = iterations_of(self.op, size, levels, self.around.facts, self.around.module)
+        module, starts = line.module, line.run.starts
+        placed = None
+        if 1 < size <= self.fitting() and size * self.num_points > FEW_POINTS:
+            with suppress(LevelError):  # what settles by itself may need a bootstrap that is not at the head
+                placed = self.around.placed(module, starts, heads, module.inputs)
+        placed = placed or self.around.placed(module, starts, heads)
+        return IterationGroup(size, heads, placed, tuple(line.run.outside), line.indices)
+
+    def grouped(
+        self, group: IterationGroup, trips: TripCount, carried: Sequence[Value], first: Value | int
+    ) -> list[Value]:
+        """The loop over groups, of which iterations are counted from `first`."""
+        around, arguments = self.around, arguments_of(self.op)
+
+        def body(inside: LoopWriter, index: Value, values: list[Value]) -> list[Value]:
+            known = dict(zip(arguments, values, strict=True))
+            around.levels.update(zip(values, group.head, strict=True))
+            if self.counts:
+                done = inside.times(index, group.size)
+                start = inside.shifted(done, first) if isinstance(first, int) else inside.sum(done, first)
+                for number, placeholder in enumerate(group.indices):
+                    known[placeholder] = inside.shifted(start, number)
+                    around.levels[known[placeholder]] = None
+            stands = [known[v] if v in known else around.at.get(v, v) for v in group.outside]
+            module = group.placed.module
+            ends = around.inlined(module, dict(zip(module.inputs, stands, strict=True)), inside)
+            note_period(inside.builder.block, group.size, self.ways(group))
+            return ends
+
+        return self.results(around.writer.loop(trips, carried, arguments, body))
+
+    def results(self, values: list[Value]) -> list[Value]:
+        """What a loop or a branch leaves, with its levels."""
+        owner = values[0].owner
+        if isinstance(owner, Op) and owner.results == values:
+            Levels(self.around.levels, residual=self.residual).add(owner)
+        return values
+
+    def end(self, values: Sequence[Value]) -> None:
+        """What the loop leaves stands for its results."""
+        for result, value in zip(self.op.results, values, strict=True):
+            self.around.at[result] = value
+            value.origin = value.origin or result.origin
+
+    # -- iterations outside ------------------------------------------------------------------------
+
+    def inits(self) -> list[Value]:
+        """Initial values, of the run or before it."""
+        return [self.around.at.get(v, v) for v in inits_of(self.op)]
+
+    def iterations(self, carried: Sequence[Value], first: int, number: int) -> list[Value]:
+        """So many iterations at the end of the run."""
+        around, values = self.around, list(carried)
+        for index in range(first, first + number):
+            run = around.run
+            outside = {v: run.of(around.at.get(v, v)) for v in captured_by(self.op)}
+            at = run.of(around.writer.index(index)) if self.counts else 0
+            values = run.writer.iteration(self.op, at, [run.of(v) for v in values], outside)
+        return values
+
+    def flushed(self, carried: Sequence[Value], wanted: Sequence[int]) -> list[Value]:
+        """The run ends here: what the loop carries at these levels, what it reads at those it was planned for."""
+        around = self.around
+        levels = {around.at.get(v, v): level for v, level in self.outside.items() if level is not None}
+        for value, level in zip(carried, wanted, strict=True):
+            if not is_trivial(value):
+                levels[value] = max(level, levels.get(value, level))
+        found = around.flush(self.number, levels, carried)
+        return [found.get(v, v) for v in carried]
+
+    # -- kinds of loops ----------------------------------------------------------------------------
+
+    def counted(self, needed: int) -> None:
+        """A known number of iterations.
+
+        needed  levels above the floor that what follows spends of the results
+        """
+        trips = self.trips.static
+        group = self.cheapest(lambda each: self.estimate(each, needed))
+        parts = self.parts(group, needed)
+        if parts.groups == 0 or self.is_copied(group, parts, needed):
+            self.end(self.iterations(self.inits(), 0, trips))
+            return
+        first, carried = self.begun(group, parts)
+        results = self.grouped(
+            group, TripCount((trips - parts.last - first) // group.size), self.flushed(carried, group.head), first
+        )
+        self.end(self.iterations(results, trips - parts.last, parts.last))
+
+    def begun(self, group: IterationGroup, parts: TripSplit) -> tuple[int, list[Value]]:
+        """How many iterations the run ends with, and what they yield: a group more where that takes less."""
+        carried = self.iterations(self.inits(), 0, parts.first)
+        if self.without(1) or parts.groups < 2 or group.size * self.num_points > MOST_POINTS:
+            return parts.first, carried
+        later = self.iterations(carried, parts.first, group.size)
+        known = dict(zip(carried, group.head, strict=True)), dict(zip(later, group.head, strict=True))
+        fewer, more = (self.around.run_seconds(each) for each in known)
+        if more < fewer + group.seconds:
+            return parts.first + group.size, later
+        return parts.first, carried
+
+    def parts(self, group: IterationGroup, needed: int) -> TripSplit:
+        """How the iterations are split."""
+        last = 0 if min(group.head) + self.residual >= needed else self.fitting(needed)
+        return split(self.trips.static, group.size, self.without(group.size), last)
+
+    def without(self, most: int) -> int:
+        """Iterations that the levels at the start are enough for."""
+        return self.free(self.starts, self.residual, self.outside, self.residual + most)
+
+    def estimate(self, group: IterationGroup, needed: int) -> float:
+        """Seconds that bootstrapping by such groups takes, about."""
+        parts = self.parts(group, needed)
+        late = max(parts.first - self.without(group.size), 0)
+        return parts.groups * group.seconds + late * group.rate + (parts.first + parts.last) * 1e-3 * group.rate
+
+    def is_copied(self, group: IterationGroup, parts: TripSplit, needed: int) -> bool:
+        """Whether all iterations stand in a straight line rather than in groups.
+
+        That is no more code where a loop would go round once. Else it has to be worth the code, which grows with the
+        number of iterations where that of a loop does not.
+        """
+        trips, worth = self.trips.static, 1 if parts.groups == 1 else 1 - WORTH_COPIES
+        if trips * self.num_points > MOST_COPIED:
+            return False
+        ends = [needed - self.residual] * len(self.starts)
+        apart = [self.line(self.starts, parts.first, group.head), self.line(list(group.head), parts.last, ends)]
+        had = parts.groups * group.bootstraps + sum(line.bootstraps for line in apart)
+        later = trips - self.without(trips) - 1  # iterations that surely spend levels of bootstraps
+        if ceil((later * self.spent(1) + needed) / self.residual) > worth * had:
+            return False
+        grouped = parts.groups * group.seconds + add_up(line.seconds for line in apart)
+        self.copied = self.line(self.starts, trips, ends)
+        return self.copied.seconds < worth * grouped
+
+    def line(self, starts: Sequence[int | None], number: int, wanted: Sequence[int]) -> Placed:
+        """So many iterations in a straight line, from these levels to those."""
+        arguments, inits = arguments_of(self.op), inits_of(self.op)
+        begin = [i if start is None else a for a, i, start in zip(arguments, inits, starts, strict=True)]
+        levels = self.outside | dict(zip(arguments, starts, strict=True)) | dict(zip(begin, starts, strict=True))
+        line = iterations_of(self.op, number, levels, self.around.facts, self.around.module, begin)
+        return self.around.placed(line.module, line.run.starts, list(wanted))
+
+    def any_number(self) -> None:
+        """A number of iterations that is known at run time."""
+        writer, trips = self.around.writer, self.trips
+        group = self.cheapest(lambda each: each.rate)
+        size, above = group.size, -self.base_of(group)  # what comes before has to leave what groups start with
+        free = first_iterations(self.op, self.starts, above, self.outside, size, guarded=True)
+        if free >= size:  # the first of them, up to a whole group, need no bootstrap
+            whole, _ = writer.groups(writer.after(trips, 1), size)
+            rest = writer.builder.build("loop.index_sub", [trips.value, writer.times(whole.value, size)])
+            carried = self.guarded(self.inits(), TripCount(rest, size), size, group.head)
+        elif size - 1 <= self.free(self.tops(), above, self.outside, size - 1):
+            whole, left = writer.groups(trips, size)
+            rest = left.value
+            raised = 0 if free >= size - 1 else self.spent(size - 1)
+            wanted = [head + raised if own is None else head for head, own in zip(group.head, self.heads, strict=True)]
+            carried = self.guarded(self.inits(), left, size - 1, wanted)
+        else:  # iterations that are left over have bootstraps of their own
+            whole, left = writer.groups(trips, size)
+            rest = left.value
+            alone = self.group(1, self.base_of(group))
+            carried = self.grouped(alone, left, self.flushed(self.inits(), group.head), 0)
+        self.end(self.grouped(group, whole, carried, rest if self.counts else 0))
+
+    def guarded(self, inits: Sequence[Value], trips: TripCount, most: int, wanted: Sequence[int]) -> list[Value]:
+        """Iterations that run if there are so many, without bootstraps, from these levels at least."""
+        around, writer = self.around, self.around.writer
+        carried = self.flushed(inits, wanted)
+        outside = {v: around.at.get(v, v) for v in captured_by(self.op)}
+        for number in range(most):
+            index = writer.index(number) if self.counts else 0
+            condition, start = writer.is_above(trips, number), carried
+            around.levels[condition] = None
+
+            def body(inside: LoopWriter, index: Value | int = index, start: list[Value] = start) -> list[Value]:
+                return inside.iteration(self.op, index, start, outside)
+
+            carried = self.results(writer.when(condition, start, body))
+        return carried
+
+    def nest(self) -> None:
+        """A loop around others: every iteration has the bootstraps that it needs."""
+        around, floor = self.around, -self.residual
+        heads = [floor if head is None else head for head in self.heads]
+        carried = self.flushed(self.inits(), heads)
+        block = self.op.regions[0].block
+
+        def body(inside: LoopWriter, index: Value, values: list[Value]) -> list[Value]:
+            at = ValueCopies(around.facts)
+            at.update((v, around.at.get(v, v)) for v in captured_by(self.op))
+            at.update(zip(block.args, [index, *values], strict=True))
+            around.levels.update(zip([index, *values], [None, *heads], strict=True))
+            planner = BlockPlanner(around.module, self.residual, around.place, inside, at, around.levels)
+            return planner.block(block, heads)
+
+        self.end(self.results(around.writer.loop(self.trips, carried, arguments_of(self.op), body)))

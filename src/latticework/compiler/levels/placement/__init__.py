@@ -1,0 +1,30 @@
+"""Where bootstraps stand: the abstract problem, our placer, and two others as baselines."""
+
+from latticework.compiler.levels.placement.dacapo import place_by_points
+from latticework.compiler.levels.placement.layers import place_by_layers
+from latticework.compiler.levels.placement.place import place
+from latticework.compiler.levels.placement.problem import (
+    OUTPUT,
+    BootstrapPlacement,
+    OpPrices,
+    Problem,
+    Refresh,
+    ValuePrices,
+    spending,
+)
+from latticework.compiler.levels.placement.schedule import Step, schedule
+
+__all__ = [
+    "OUTPUT",
+    "BootstrapPlacement",
+    "OpPrices",
+    "Problem",
+    "Refresh",
+    "Step",
+    "ValuePrices",
+    "place",
+    "place_by_layers",
+    "place_by_points",
+    "schedule",
+    "spending",
+]

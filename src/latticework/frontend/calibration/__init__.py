@@ -1,0 +1,1 @@
+"""Calibration: sample data, and the ranges that values take on them."""

@@ -1,0 +1,1 @@
+"""Circuits of numbers as users write them, approximate or of exact integers."""

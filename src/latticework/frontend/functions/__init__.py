@@ -1,0 +1,1 @@
+"""Functions that programs call: exact on arrays, recorded on secrets."""

@@ -1,0 +1,1 @@
+"""The tracer, and what it records of secrets: values, indices, structures, and what they refuse."""

@@ -1,0 +1,52 @@
+"""Piecewise linear functions, by the places at which they bend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.functions.approximation.chebyshev import FloatArray, Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Kinks:
+    """constant + slope * x + the sum of weights * |x - places|.
+
+    weights  half of what the slope rises by at each place
+    """
+
+    places: tuple[float, ...]
+    weights: tuple[float, ...]
+    slope: float = 0.0
+    constant: float = 0.0
+
+    def __call__(self, x: npt.ArrayLike) -> FloatArray:
+        """Elementwise."""
+        given = np.asarray(x, dtype=np.float64)
+        bent = sum(w * np.abs(given - p) for p, w in zip(self.places, self.weights, strict=True))
+        return np.asarray(self.constant + self.slope * given + bent)
+
+    def inside(self, interval: Interval) -> Kinks:
+        """The same function on an interval, by the kinks inside of it alone."""
+        low, high = interval
+        kept = [(p, w) for p, w in zip(self.places, self.weights, strict=True) if low < p < high and w]
+        slope, constant = self.slope, self.constant
+        for p, w in zip(self.places, self.weights, strict=True):
+            if not low < p < high:
+                side = 1.0 if p <= low else -1.0
+                slope, constant = slope + side * w, constant - side * w * p
+        return Kinks(tuple(p for p, _ in kept), tuple(w for _, w in kept), slope, constant)
+
+
+def relu_from(place: float = 0.0, below: float = 0.0, above: float = 1.0, constant: float = 0.0) -> Kinks:
+    """Of slope `below` up to a place and `above` from there on, and `constant` there."""
+    middle, half = (below + above) / 2, (above - below) / 2
+    return Kinks((place,), (half,), middle, constant - middle * place)
+
+
+def clipped(low: float, high: float, slope: float = 1.0, constant: float = 0.0) -> Kinks:
+    """slope * x + constant, but at least `low` and at most `high`, for a slope above 0."""
+    first, last = (low - constant) / slope, (high - constant) / slope
+    return Kinks((first, last), (slope / 2, -slope / 2), 0.0, (low + high) / 2)

@@ -1,0 +1,101 @@
+"""How likely a new input takes the argument of a function out of its interval, by how far those of calibration went.
+
+Of each run the lowest and the highest argument count. What the farthest runs exceed the least far of them by is taken
+for exponential, as the tails of many distributions are at most; so the estimate is high for lighter tails (of normal
+numbers a few times, for bounded ones more) and low for heavier ones.
+
+Source: Balkema and de Haan 1974, Pickands 1975 (excesses over a high threshold), here of shape 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.functions.approximation.chebyshev import FloatArray, Interval
+from latticework.functions.approximation.few_runs import RunExtremes
+
+LEAST_RUNS = 16  # fewer say nothing of what is rare
+SHARE, FEWEST, MOST = 8, 3, 32  # of so many runs one is among the farthest, and how many of those there are
+BUFFERED = 64  # runs whose ends wait to be sorted in
+
+
+@dataclass(frozen=True)
+class Tails:
+    """Of the arguments of a function.
+
+    runs      of calibration
+    lowest, highest  the ends of the runs that went farthest, nearest first, each of (farthest, places): of the whole
+              argument one place, and else one for each channel
+    extremes  which inputs of calibration went farthest with the whole argument; None where the user states its
+              range, against which few runs say nothing
+    """
+
+    runs: int
+    lowest: tuple[tuple[float, ...], ...]
+    highest: tuple[tuple[float, ...], ...]
+    extremes: RunExtremes | None = None
+
+    def attribute_text(self) -> str:
+        """As text of the IR."""
+        return f'"of {self.runs} runs in {len(self.highest[0])} places"'
+
+    def leaving(self, ranges: Sequence[Interval]) -> float | None:
+        """The estimated probability that a run leaves one of these, a range for each place; None of too few runs."""
+        if self.runs < LEAST_RUNS:
+            return None
+        low, high = np.array(ranges, dtype=np.float64).T
+        expected = self._beyond(-np.array(self.lowest), -low) + self._beyond(np.array(self.highest), high)
+        return float(-np.expm1(-np.sum(expected)))
+
+    def ends(self, share: float) -> tuple[FloatArray, FloatArray] | None:
+        """By place, where a range has to begin and end so that this share of runs leaves any; None of too few runs."""
+        if self.runs < LEAST_RUNS:
+            return None
+        each = share / (2 * len(self.highest[0]))
+        found = []
+        for farthest in (-np.array(self.lowest), np.array(self.highest)):
+            scale = farthest[1:].mean(axis=0) - farthest[0]
+            found.append(farthest[0] + scale * np.log(max(1.0, len(farthest) / self.runs / each)))
+        return -found[0], found[1]
+
+    def _beyond(self, farthest: FloatArray, ends: FloatArray) -> FloatArray:
+        """By place, the probability of a run beyond its end."""
+        nearest, mean = farthest[0], farthest[1:].mean(axis=0)
+        room, scale = np.maximum(ends - nearest, 0.0), np.maximum(mean - nearest, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            tail = np.where(room <= 0.0, 1.0, np.where(scale > 0.0, np.exp(-room / scale), 0.0))
+        return np.asarray(len(farthest) / self.runs * tail)
+
+
+class TailsSeen:
+    """Collects them run by run, of the whole argument and along each of its axes that may be one of channels."""
+
+    def __init__(self, most_places: int) -> None:
+        self.most_places, self.runs = most_places, 0
+        self._ends: dict[int | None, list[FloatArray]] = {}
+
+    def add(self, argument: npt.NDArray[np.float64]) -> None:
+        """Another run."""
+        self.runs += 1
+        self._keep(None, np.array([[-argument.min()], [argument.max()]]))
+        for axis, extent in enumerate(argument.shape):
+            if 1 < extent <= self.most_places:
+                others = tuple(other for other in range(argument.ndim) if other != axis)
+                self._keep(axis - argument.ndim, np.stack([-argument.min(others), argument.max(others)]))
+
+    def along(self, axis: int | None) -> Tails:
+        """By place along an axis, counted from the end, or of all together."""
+        kept = min(MOST, max(FEWEST, self.runs // SHARE), self.runs)
+        lowest, highest = np.moveaxis(np.sort(np.stack(self._ends[axis]), axis=0)[-kept:], 1, 0)
+        low, high = (tuple(map(tuple, ends.tolist())) for ends in (-lowest, highest))
+        return Tails(self.runs, low, high)
+
+    def _keep(self, axis: int | None, ends: FloatArray) -> None:
+        known = self._ends.setdefault(axis, [])
+        known.append(ends)
+        if len(known) >= MOST + BUFFERED:
+            self._ends[axis] = list(np.partition(np.stack(known), -MOST, axis=0)[-MOST:])

@@ -1,1 +1,0 @@
-"""Programs that other compilers wrote."""

@@ -1,6 +1,0 @@
-"""How tensors lie in slots: the layout algebra and the assignment of layouts."""
-
-from latticework.layout.assign import Placement, Room, assign_layouts
-from latticework.layout.layout import Layout
-
-__all__ = ["Layout", "Placement", "Room", "assign_layouts"]

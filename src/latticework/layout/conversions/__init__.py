@@ -1,6 +1,0 @@
-"""Conversions between layouts: when each applies, what it costs, how it is done; and which there are to choose from."""
-
-from latticework.layout.conversions.base import Conversion
-from latticework.layout.conversions.choose import CONVERSIONS, candidates, direct, named, stations
-
-__all__ = ["CONVERSIONS", "Conversion", "candidates", "direct", "named", "stations"]

@@ -1,0 +1,138 @@
+"""The beginning of a model that its owner computes: nodes that become steps before encryption."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from latticework.models.client_rules.rules import SECRET, UNFIT, CannotMoveError, OwnerRules
+from latticework.models.graph import GraphInput, ModelGraph, ModelNode
+from latticework.models.program import distinct, identifier
+from latticework.models.publics import PublicValues
+from latticework.plan.client_steps.stages import Finished, Given, OwnerStages, Piece, Prepared
+from latticework.plan.client_steps.step import OwnerStep, Shape, chain_shape, joined
+
+
+@dataclass(frozen=True)
+class ValueOrigin:
+    """How a value is computed from what the owner gives."""
+
+    pieces: tuple[Piece, ...]
+    shape: Shape
+    steps: tuple[OwnerStep, ...] = ()
+    dim: int = -1
+
+    def followed_by(self, steps: tuple[OwnerStep, ...]) -> ValueOrigin:
+        """With more steps."""
+        shape = chain_shape(self.shape, steps)
+        if len(self.pieces) > 1:
+            return replace(self, shape=shape, steps=(*self.steps, *steps))
+        (piece,) = self.pieces
+        return replace(self, shape=shape, pieces=(replace(piece, steps=(*piece.steps, *steps)),))
+
+    @property
+    def is_given(self) -> bool:
+        """Whether it is as the owner gives it."""
+        return len(self.pieces) == 1 and not self.pieces[0].steps
+
+
+@dataclass(frozen=True)
+class OwnerFront:
+    """The nodes before encryption.
+
+    moved    their numbers
+    origins  of all values that they make, and of the inputs
+    reasons  why others did not move, by name
+    """
+
+    inputs: tuple[GraphInput, ...]
+    moved: set[int]
+    origins: dict[str, ValueOrigin]
+    reasons: dict[str, str]
+
+    @classmethod
+    def of(
+        cls, graph: ModelGraph, rules: OwnerRules, publics: PublicValues, asked: set[str], kept_back: set[str]
+    ) -> OwnerFront:
+        """The longest, trimmed to what the rules want."""
+        origins = {i.name: ValueOrigin((Piece(identifier(i.name)),), i.shape) for i in graph.inputs}
+        candidates: set[int] = set()
+        reasons: dict[str, str] = {}
+        for number, node in enumerate(graph.nodes):
+            secrets = publics.secrets(node)
+            rule = rules.by_operator.get(node.operator)
+            if not secrets or rule is None or not set(secrets) <= set(origins) or node.names() & kept_back:
+                continue
+            try:
+                if rule.joins is not None:
+                    origin = _joined(node, [origins[name] for name in secrets], rule.joins, publics)
+                elif rule.before is not None and len(secrets) == 1:
+                    origin = origins[secrets[0]]
+                    origin = origin.followed_by(rule.before(publics.moved(node, origin.shape)))
+                else:
+                    continue
+            except UNFIT as error:
+                reasons.update(dict.fromkeys(node.names(), str(error)))
+                continue
+            candidates.add(number)
+            origins[node.results[0]] = origin
+        moved: set[int] = set()
+        read_by_moved: set[str] = set()
+        for number in sorted(candidates, reverse=True):
+            node = graph.nodes[number]
+            rule = rules.by_operator[node.operator]
+            is_of_front = rule.before is not None or rule.joins is not None
+            if (rule.wanted and is_of_front) or node.names() & asked or node.results[0] in read_by_moved:
+                moved.add(number)
+                read_by_moved.update(node.reads())
+        made = {graph.nodes[number].results[0] for number in moved} | {i.name for i in graph.inputs}
+        return cls(graph.inputs, moved, {n: o for n, o in origins.items() if n in made}, reasons)
+
+    def untouched(self, needed: set[str]) -> set[str]:
+        """Inputs of which none of the values that are needed is made: users give them all the same."""
+        used = {piece.given for name in needed & set(self.origins) for piece in self.origins[name].pieces}
+        return {given.name for given in self.inputs if identifier(given.name) not in used}
+
+    def in_order(self, needed: set[str]) -> list[str]:
+        """Those of the values that are needed, in the order of what they are made of."""
+        order = {identifier(given.name): number for number, given in enumerate(self.inputs)}
+        names = [name for name in self.origins if name in needed]
+        return sorted(names, key=lambda name: order[self.origins[name].pieces[0].given])
+
+    def stages(
+        self, made: ModelGraph, columns: Mapping[str, Sequence[str]], after: tuple[Finished, ...]
+    ) -> OwnerStages:
+        """Those of the owner, of inputs with the names that they have in the program."""
+        names = distinct([identifier(given.name) for given in made.inputs])
+        taken = dict(zip(names, (self.origins[given.name] for given in made.inputs), strict=True))
+        named = {identifier(name) for name in columns}
+        used = {
+            piece.given: None
+            for name, origin in taken.items()
+            for piece in origin.pieces
+            if not origin.is_given or name != piece.given or name in named
+        }
+        before = [
+            Prepared(name, origin.pieces, origin.steps, origin.dim)
+            for name, origin in taken.items()
+            if any(piece.given in used for piece in origin.pieces)
+        ]
+        known = {identifier(i.name): i for i in self.inputs}
+        given_ones = tuple(Given(n, known[n].shape, tuple(columns.get(known[n].name, ()))) for n in used)
+        return OwnerStages(given_ones, tuple(before), after)
+
+
+def _joined(node: ModelNode, origins: list[ValueOrigin], joins: Any, publics: PublicValues) -> ValueOrigin:
+    """Several values along an axis; those that are joined so already, piece by piece."""
+    moved = publics.moved(node, origins[0].shape)
+    parts = moved.args[0] if moved.args and isinstance(moved.args[0], tuple | list) else moved.args
+    if any(part is not SECRET for part in parts):
+        raise CannotMoveError("it joins public values too")
+    dim = joins(moved)
+    pieces: list[Piece] = []
+    for origin in origins:
+        if len(origin.pieces) > 1 and (origin.steps or origin.dim != dim):
+            raise CannotMoveError("it joins what is joined otherwise")
+        pieces += origin.pieces
+    return ValueOrigin(tuple(pieces), joined([origin.shape for origin in origins], dim), (), dim)

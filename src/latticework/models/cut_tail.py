@@ -1,0 +1,94 @@
+"""The end of a model that its owner computes: nodes that become steps after decryption."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from latticework.models.client_rules.rules import UNFIT, OwnerRules
+from latticework.models.graph import ModelGraph, ModelNode
+from latticework.models.publics import PublicValues
+from latticework.plan.client_steps.stages import Doubt, Finished, check_after
+from latticework.plan.client_steps.step import OwnerStep, Shape
+
+
+class UnfitNodeError(Exception):
+    """A node that the owner's steps cannot express after decryption."""
+
+    def __init__(self, node: ModelNode, why: str) -> None:
+        self.node = node
+        super().__init__(why)
+
+
+def find_tail(
+    graph: ModelGraph, rules: OwnerRules, publics: PublicValues, front: set[int], asked: set[str], kept_back: set[str]
+) -> set[int]:
+    """Numbers of the nodes: those from which only others lead to the outputs, from the first that is wanted on."""
+    readers: dict[str, set[int]] = {}
+    for number, node in enumerate(graph.nodes):
+        for name in node.reads():
+            readers.setdefault(name, set()).add(number)
+    candidates: set[int] = set()
+    for number in reversed(range(len(graph.nodes))):
+        node = graph.nodes[number]
+        rule = rules.by_operator.get(node.operator)
+        made = [name for name in node.results if name]
+        fits = rule is not None and rule.after is not None and number not in front and not node.names() & kept_back
+        if fits and len(made) == len(publics.secrets(node)) == 1 and readers.get(made[0], set()) <= candidates:
+            candidates.add(number)
+    moved: set[int] = set()
+    made_by_moved: set[str] = set()
+    for number in sorted(candidates):
+        node = graph.nodes[number]
+        if rules.by_operator[node.operator].wanted or node.names() & asked or set(node.reads()) & made_by_moved:
+            moved.add(number)
+            made_by_moved.update(filter(None, node.results))
+    return moved
+
+
+def path_to(name: str, graph: ModelGraph, publics: PublicValues, tail: set[int]) -> tuple[str, list[ModelNode]]:
+    """The value at the cut that a value is made of, and the nodes that make it, in order."""
+    makers = {made: graph.nodes[number] for number in tail for made in graph.nodes[number].results if made}
+    path: list[ModelNode] = []
+    while name in makers:
+        path.insert(0, makers[name])
+        (name,) = publics.secrets(makers[name])
+    return name, path
+
+
+def finished(
+    graph: ModelGraph,
+    rules: OwnerRules,
+    publics: PublicValues,
+    tail: set[int],
+    outputs: Mapping[str, tuple[str, Shape]],
+    doubts: Mapping[str, Doubt] | None = None,
+) -> tuple[Finished, ...]:
+    """Steps of every output; none where all outputs are decrypted as they are.
+
+    outputs  what the program calls the values at the cut, and their shapes
+    doubts   of these values; None: nothing is in doubt
+    raises   UnfitNodeError
+    """
+    if not tail and doubts is None:
+        return ()
+    found = []
+    for number, output in enumerate(graph.outputs):
+        cut, path = path_to(output.name, graph, publics, tail)
+        name, shape = outputs[cut]
+        called = "result" if len(graph.outputs) == 1 else f"result{number}"
+        if graph.labels:
+            called = graph.labels[number]
+        steps: tuple[OwnerStep, ...] = ()
+        for node in path:
+            try:
+                here = check_after(Finished("", "", steps), shape)
+                maker = rules.by_operator[node.operator].after
+                assert maker is not None
+                decided = next((step for step in reversed(steps) if step.DECIDES), None)
+                steps = (*steps, *maker(replace(publics.moved(node, here), decided=decided)))
+                check_after(Finished("", "", steps), shape)
+            except UNFIT as error:
+                raise UnfitNodeError(node, str(error)) from None
+        found.append(Finished(called, name, steps, (doubts or {}).get(cut)))
+    return tuple(found)

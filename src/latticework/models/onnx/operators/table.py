@@ -1,0 +1,75 @@
+"""All operators of ONNX files that have a meaning here."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from latticework.models.converters import Converter, Converters
+from latticework.models.onnx.limits import check_size, spend, take_elements
+from latticework.models.onnx.operators import (
+    attending,
+    control,
+    elementwise,
+    indexing,
+    learned,
+    linear,
+    normalisation,
+    public,
+    quantised,
+    recurrent,
+    reductions,
+    resizing,
+    shaping,
+    windows,
+)
+from latticework.models.onnx.refused_operators import REMEDIES
+from latticework.models.onnx.written_softmax import CONVERTERS as WRITTEN
+from latticework.models.semantics.values import is_secret
+
+
+def _counted(converter: Converter) -> Converter:
+    """A converter whose results are counted, and bounded where they are secret."""
+
+    @functools.wraps(converter.meaning)
+    def meaning(*args: Any, **options: Any) -> Any:
+        take_elements(sum(np.size(arg) for arg in args if isinstance(arg, np.ndarray)))
+        made = converter.meaning(*args, **options)
+        for result in made if isinstance(made, tuple) else (made,):
+            if is_secret(result):
+                check_size(result.shape, secret=True)
+                take_elements(result.size)
+            else:
+                spend(np.size(result))
+        return made
+
+    return replace(converter, meaning=meaning)
+
+
+def _table(families: Iterable[Iterable[Converter]]) -> Converters:
+    return Converters([_counted(converter) for family in families for converter in family], REMEDIES)
+
+
+CONVERTERS: Converters = _table(
+    (
+        elementwise.CONVERTERS,
+        linear.CONVERTERS,
+        windows.CONVERTERS,
+        reductions.CONVERTERS,
+        shaping.CONVERTERS,
+        indexing.CONVERTERS,
+        normalisation.CONVERTERS,
+        attending.CONVERTERS,
+        recurrent.CONVERTERS,
+        resizing.CONVERTERS,
+        quantised.CONVERTERS,
+        public.CONVERTERS,
+        control.converters(lambda: CONVERTERS),
+        learned.CONVERTERS,
+        WRITTEN,
+    )
+)

@@ -1,0 +1,54 @@
+"""What no input reaches: computed by PyTorch itself when a module is imported, so it is exactly what the module has.
+
+Masks, positions and reshaped weights are such; whole numbers stay whole numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.errors import ShapeError, TraceError
+from latticework.ir.location import Loc
+from latticework.models.pytorch.export import first_sentence
+from latticework.values.inputs.reading import raised, take_elements
+
+
+def fold(torch: Any, node: Any, values: dict[Any, Any], at: Loc) -> Any:
+    """The value of a node of an exported graph whose operands are all in `values`.
+
+    raises  TraceError where PyTorch cannot compute it
+    """
+
+    def given(argument: Any) -> Any:
+        return torch.fx.node.map_arg(argument, lambda operand: values[operand])
+
+    made = node.meta.get("val")
+    for each in made if isinstance(made, tuple | list) else (made,):
+        if isinstance(each, torch.Tensor) and not take_elements(int(each.numel())):
+            raise ShapeError(
+                f"{node.target} makes {each.numel()} public numbers, more than allowed here: {raised('memory_bytes')}",
+                at=at,
+            )
+    try:
+        with torch.no_grad():
+            return node.target(*given(node.args), **given(node.kwargs))
+    except (RuntimeError, TypeError, ValueError, NotImplementedError) as error:
+        raise TraceError(
+            f"{node.target} of public numbers fails in PyTorch ({first_sentence(str(error))}); compute them beforehand "
+            "and register them as a buffer",
+            at=at,
+        ) from error
+
+
+def is_random(torch: Any, node: Any) -> bool:
+    """Whether an operator draws random numbers."""
+    return torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+
+
+def to_numpy(torch: Any, tensor: Any) -> npt.NDArray[Any]:
+    """A tensor as an array that shares its memory; bfloat16, which NumPy has not, as float32."""
+    tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
+    return np.asarray(tensor.float().numpy() if tensor.dtype == torch.bfloat16 else tensor.numpy())

@@ -1,0 +1,44 @@
+"""One method of a fitted estimator as a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from latticework.models.graph import ModelGraph
+from latticework.models.sklearn.finishing import Steps
+from latticework.models.sklearn.meanings import CONVERTERS
+from latticework.models.trees.program import TreeProgram
+from latticework.plan.client_steps import Doubt, Finished, OwnerStages
+from latticework.values.inputs.columns import Names
+
+
+class SklearnProgram(TreeProgram):
+    """A method of a fitted estimator as a program.
+
+    Called with arrays (rows, features) it computes what the method returns. What is decrypted are scores, sums or
+    features; classes by the largest score, probabilities by a softmax and so on are steps of the owner of the data,
+    exact and for nothing (`owner`). They tell the names of the classes, and of some targets how they are scaled.
+
+    method  of the estimator
+    doubt   what the second output of the graph, where it has one, says of the first
+    names   of the features, where the estimator was fitted on a frame that has them
+    """
+
+    def __init__(
+        self,
+        graph: ModelGraph,
+        method: str,
+        steps: Steps,
+        notes: Sequence[str],
+        doubt: Doubt | None = None,
+        names: Names = (),
+    ) -> None:
+        super().__init__(graph, CONVERTERS, tuple(notes))
+        self.method = method
+        if names:
+            self.columns = {self.parameters[0].name: names}
+        if steps or doubt:
+            output, *more = self.output_shapes
+            told = replace(doubt, output=more[0]) if doubt else None
+            self.take_owner(OwnerStages(after=(Finished("result", output, steps, told),)))

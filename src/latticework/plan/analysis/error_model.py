@@ -1,0 +1,163 @@
+"""How far a ciphertext's slots lie from the exact values, as a static bound carried from step to step.
+
+A `Bound` says two things: the standard deviation to expect (average case) and what cannot be exceeded whatever the
+randomness was (worst case), both of a slot. Errors that come from the same encryption add up linearly, others in
+quadrature; which encryptions an error comes from, and by how many slots it was turned since, is its lineage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import hypot, log2, pi, sin, sqrt
+
+import numpy as np
+
+from latticework.plan.parameters import ModulusChain, noise, worst_noise
+from latticework.plan.parameters.bootstrap_noise import BootstrapStep
+
+RARE_DEVIATIONS = 64.0  # exceeded with a probability below 2^-130 by a Laplace distribution, the longest tail of noise
+MAX_LINEAGE = 512  # sources told apart; an error of more is a mixture, taken as independent of every other
+Source = tuple[int, int, bool]  # number of the encryption, slots turned to the left, conjugated
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Magnitude and error of a slot vector.
+
+    peak     bound on the magnitude of a slot's exact value
+    rms      root mean square of the slots' magnitudes
+    average  standard deviation of the real part of a slot's error, to be expected
+    worst    bound on the magnitude of a slot's error
+    lineage  encryptions that the error comes from; None: too many to tell
+    """
+
+    peak: float
+    rms: float
+    average: float = 0.0
+    worst: float = 0.0
+    lineage: frozenset[Source] | None = frozenset()
+
+    @property
+    def precision_bits(self) -> float:
+        """-log2 of the average error."""
+        return -log2(self.average) if self.average else float("inf")
+
+    @property
+    def worst_bits(self) -> float:
+        """-log2 of the worst error."""
+        return -log2(self.worst) if self.worst else float("inf")
+
+    def with_error(self, average: float, worst: float) -> Bound:
+        """Another, independent error on top."""
+        return replace(self, average=hypot(self.average, average), worst=self.worst + worst)
+
+    def times(self, factor: float) -> Bound:
+        """The value and its error, scaled."""
+        f = abs(factor)
+        return replace(self, peak=self.peak * f, rms=self.rms * f, average=self.average * f, worst=self.worst * f)
+
+    def turned(self, steps: int, slots: int, *, conjugated: bool = False) -> Bound:
+        """After a rotation to the left, or a conjugation."""
+        if self.lineage is None:
+            return self
+        return replace(
+            self, lineage=frozenset((n, (turn + steps) % slots, c != conjugated) for n, turn, c in self.lineage)
+        )
+
+
+class ErrorModel:
+    """What each primitive step does to a bound, for the noise of one chain."""
+
+    def __init__(self, chain: ModulusChain) -> None:
+        self.chain = chain
+        self._encryptions = 0
+
+    def fresh(self, peak: float, rms: float, slots: int, scale: float, *, public_key: bool = False) -> Bound:
+        """An encryption of values of this magnitude."""
+        average = noise.public_encryption(self.chain) if public_key else noise.symmetric_encryption()
+        worst = worst_noise.public_encryption(self.chain) if public_key else worst_noise.symmetric_encryption()
+        self._encryptions += 1
+        exact = Bound(peak, rms, lineage=frozenset([(self._encryptions, 0, False)]))
+        return _noisy(exact, average, worst, slots, scale)
+
+    def encoded(self, peak: float, rms: float, slots: int, scale: float) -> Bound:
+        """A public vector as the encoder rounds it."""
+        return _noisy(Bound(peak, rms), noise.encoding(), worst_noise.encoding(), slots, scale)
+
+    def add(self, a: Bound, b: Bound) -> Bound:
+        """A sum or a difference."""
+        related = _add_related(a, b)
+        return Bound(
+            a.peak + b.peak,
+            a.rms + b.rms if related else hypot(a.rms, b.rms),
+            a.average + b.average if related else hypot(a.average, b.average),
+            a.worst + b.worst,
+            _join(a, b),
+        )
+
+    def mul(self, a: Bound, b: Bound) -> Bound:
+        """A product, slot by slot; of ciphertexts, or with a public vector."""
+        from_a, from_b = a.average * b.rms, b.average * a.rms
+        return Bound(
+            a.peak * b.peak,
+            a.rms * b.rms,
+            hypot(from_a + from_b if _add_related(a, b) else hypot(from_a, from_b), a.average * b.average),
+            a.worst * b.peak + b.worst * a.peak + a.worst * b.worst,
+            _join(a, b),
+        )
+
+    def key_product(self, a: Bound, slots: int, scale: float, level: int, track: int = 0) -> Bound:
+        """The noise of a key, over QP."""
+        average = noise.key_product(self.chain, level, track)
+        return _noisy(a, average, worst_noise.key_product(self.chain, level, track), slots, scale)
+
+    def mod_down(self, a: Bound, slots: int, scale: float, degree: int = 1) -> Bound:
+        """The rounding of a rescale or a division by P; `scale` is that of the result."""
+        n = self.chain.ring_degree
+        return _noisy(a, noise.mod_down(n, degree), worst_noise.mod_down(n, degree), slots, scale)
+
+    def key_switch(self, a: Bound, slots: int, scale: float, level: int, track: int = 0) -> Bound:
+        """A key product and the division by P after it: rotate, conjugate, relinearize."""
+        return self.mod_down(self.key_product(a, slots, scale, level, track), slots, scale)
+
+    def bootstrap(self, a: Bound, step: BootstrapStep) -> Bound:
+        """The noise of a bootstrap, and what its series is off by; the worst case leaves out what is rarer
+        than 2^-128."""
+        deviation = step.deviation
+        usual, most = (
+            float(step.error(np.array([reach]), sqrt(2.0) * reach, deviations)[1][0])
+            for reach, deviations in ((a.peak + a.average, 1.0), (a.peak + a.worst, RARE_DEVIATIONS))
+        )
+        return a.with_error(hypot(deviation, usual), RARE_DEVIATIONS * deviation + most)
+
+    def relabelled(self, a: Bound, have: float, stated: float) -> Bound:
+        """A value whose scale is `have` taken for one of scale `stated`, as a sum of the two does."""
+        off = abs(have / stated - 1.0)
+        return replace(a, average=hypot(a.average, off * a.rms), worst=a.worst + off * (a.peak + a.worst))
+
+
+def _noisy(a: Bound, average: float, worst: float, slots: int, scale: float) -> Bound:
+    """Coefficient noise as slot noise: a vector of n slots has the 2n coefficients of a subring.
+
+    A slot is their sum with unit vectors, up to signs at multiples of pi / 2n: with coefficients in [-1, 1] at most
+    1 / sin(pi / 4n), about 2 / pi of their count.
+    """
+    return a.with_error(average * sqrt(slots) / scale, worst / sin(pi / (4 * slots)) / scale)
+
+
+def _add_related(a: Bound, b: Bound) -> bool:
+    if a is b:
+        return True
+    if a.lineage is None or b.lineage is None:
+        return False
+    if not a.lineage.isdisjoint(b.lineage):
+        return True
+    conjugated = {(n, turn, not c) for n, turn, c in a.lineage}  # real parts of both are the same
+    return not conjugated.isdisjoint(b.lineage)
+
+
+def _join(a: Bound, b: Bound) -> frozenset[Source] | None:
+    if a.lineage is None or b.lineage is None:
+        return None
+    lineage = a.lineage | b.lineage
+    return lineage if len(lineage) <= MAX_LINEAGE else None

@@ -1,0 +1,131 @@
+"""Encoded constants under a budget: kept whole, kept as rounded coefficients, or made anew for every use.
+
+What the core's provider keeps once it has seen every constant: first of all rounded coefficients, equal ones once, in
+the order of first uses as far as they fit; then whole plaintexts of those, in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from latticework.plan.analysis.trips import Once, Trips
+from latticework.plan.cost import CostModel
+from latticework.plan.instructions.shapes import WORD_BYTES, row_bytes
+from latticework.plan.instructions.walk import Site
+from latticework.plan.instructions.work import Part
+from latticework.plan.schema.schema import Plan
+
+LEAST_BYTES = 512  # of any piece of memory, in the core's accounts
+
+
+@dataclass(slots=True)
+class Encoding:
+    """A constant in one form; of a block map each product is a piece that is kept or not by itself.
+
+    identity       of its coefficients, which other forms may share
+    rounded_bytes  of the coefficients of a piece;  whole_bytes  of its plaintexts
+    round_seconds  from values to coefficients, a piece;  lift_seconds  from there to plaintexts
+    uses           in a run
+    """
+
+    identity: tuple[Any, ...]
+    pieces: int
+    rounded_bytes: int
+    whole_bytes: int
+    round_seconds: float
+    lift_seconds: float
+    uses: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a budget keeps.
+
+    whole, rounded, anew  how many pieces are kept in each way; anew: not at all
+    bytes    that are kept;  whole_bytes  of these, whole plaintexts
+    seconds  of a run, for making what is not kept whole
+    """
+
+    whole: int
+    rounded: int
+    anew: int
+    bytes: int
+    whole_bytes: int
+    seconds: float
+
+
+def encodings(plan: Plan, trips: Trips, model: CostModel, *, on_device: bool = False) -> tuple[Encoding, ...]:
+    """Every encoding of a run, in the order of first uses.
+
+    on_device  what is kept is in the memory of a device, where coefficients of real slots are not halved
+    """
+    found = _Encodings(plan, trips, model, on_device=on_device)
+    found.follow()
+    return tuple(found.known.values())
+
+
+def keep(encodings: Sequence[Encoding], budget_bytes: int) -> Kept:
+    """What stays of these under a budget."""
+    room, rounded = budget_bytes, dict[tuple[Any, ...], int]()
+    for one in encodings:
+        if one.identity not in rounded:
+            rounded[one.identity] = min(one.pieces, room // one.rounded_bytes)
+            room -= rounded[one.identity] * one.rounded_bytes
+    coefficients, seconds = budget_bytes - room, 0.0
+    whole = lifted = anew = 0
+    for one in encodings:
+        known = rounded[one.identity]
+        kept = min(known, room // one.whole_bytes)
+        room -= kept * one.whole_bytes
+        whole, lifted, anew = whole + kept, lifted + known - kept, anew + one.pieces - known
+        seconds += one.uses * (one.pieces - kept) * one.lift_seconds
+        seconds += one.uses * (one.pieces - known) * one.round_seconds
+    return Kept(whole, lifted, anew, budget_bytes - room, budget_bytes - room - coefficients, seconds)
+
+
+def all_bytes(encodings: Sequence[Encoding]) -> tuple[int, int]:
+    """(bytes of all rounded coefficients, of all plaintexts)."""
+    coefficients = {one.identity: one.pieces * one.rounded_bytes for one in encodings}
+    return sum(coefficients.values()), sum(one.pieces * one.whole_bytes for one in encodings)
+
+
+class _Encodings(Once):
+    """Listens to instructions that encode."""
+
+    def __init__(self, plan: Plan, trips: Trips, model: CostModel, *, on_device: bool) -> None:
+        super().__init__(plan, trips)
+        self.model = model
+        self.may_halve = not on_device and plan.chain.scheme == "ckks"
+        self.known: dict[tuple[Any, ...], Encoding] = {}
+
+    def visit(self, site: Site) -> None:
+        """One instruction, as often as it runs."""
+        for part in site.record.parts(site.use):
+            if part.once:
+                name = site.use.immediate, site.use.stated
+                if name not in self.known:
+                    self.known[name] = self._encoding(name, part, site.record.signature.has_map)
+                self.known[name].uses += self.times
+
+    def _encoding(self, name: tuple[Any, ...], part: Part, is_map: bool) -> Encoding:
+        """Coefficients are those at one level as at another; there are N, or as many as the slots ask for.
+
+        Of real slots one half is minus the other: a host keeps half of them and transforms a half.
+        """
+        immediate, kind = name
+        of = immediate[:1] if is_map else immediate  # what else a map's say is no constant
+        halves = 2 if self.may_halve and not any(self.plan.constants[number].is_complex for number in of) else 1
+        chain, shape = self.plan.chain, part.shape
+        pieces, vectors = (part.number, 1) if is_map else (1, part.number)
+        lift = self.model.work_seconds({"ntt": shape.rows, "pointwise": shape.rows}, chain.ring_degree)
+        total = self.model.seconds(part.operation, shape)
+        return Encoding(
+            (immediate, replace(kind, level=0, track=0, basis=0)),
+            pieces,
+            vectors * max(LEAST_BYTES, min(chain.ring_degree, 2 * shape.slots) * WORD_BYTES // halves),
+            vectors * shape.rows * row_bytes(chain),
+            vectors * max(0.0, total - lift),
+            vectors * min(lift, total) / halves,
+        )

@@ -1,0 +1,391 @@
+"""What a server holds under one budget: values, tables, constants and keys, and what a run then takes.
+
+Values and tables are what they are. The rest is shared out between constants and keys so that a run is predicted to be
+the quickest: a few amounts for constants are tried, and keys get what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from latticework.errors import BudgetError
+from latticework.errors.shown import size
+from latticework.plan.analysis.kept_constants import Encoding, Kept, all_bytes, encodings, keep
+from latticework.plan.analysis.memory import peak_value_bytes
+from latticework.plan.analysis.on_device import CONVERSION_BYTES, baby_rows, in_pieces, queue_bytes
+from latticework.plan.analysis.steps import Steps
+from latticework.plan.analysis.trips import Trips
+from latticework.plan.cost import CostModel
+from latticework.plan.instructions.shapes import WORD_BYTES, row_bytes
+from latticework.plan.instructions.signatures import SIGNATURES
+from latticework.plan.instructions.walk import Site
+from latticework.plan.key_schedule.over_time import Trace
+from latticework.plan.key_schedule.schedule import KeySchedule, Smallest, require_room, schedule_of, smallest
+from latticework.plan.key_schedule.uses import Node, key_order
+from latticework.plan.schema.schema import Plan
+
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of all rounded coefficients, and then of all plaintexts, that are tried
+ENOUGH = 1 << 62  # bytes: for all that a run has a use for
+OTHER_TABLES = 4  # rows for transforms of slots and what else depends on the ring degree alone
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlan:
+    """A budget, shared out.
+
+    runs       at the same time, that there is room for in any case
+    of_runs    what any number holds: ciphertexts, plaintexts that are in use and not kept, and scratch
+    tables     of the transforms
+    constants  budget for those that are kept, and what it keeps;  all_constants  bytes of all of them
+    keys       what a run reads of them with what is left
+    smallest   of all budgets under which the plan runs;  least: the instruction that sets the part of it for keys
+    resident_seconds  of a run with all keys and constants in memory
+    """
+
+    budget_bytes: int
+    runs: int
+    of_runs: RunValues
+    tables: int
+    constants_bytes: int
+    kept: Kept
+    all_constants: int
+    keys: KeySchedule
+    smallest: int
+    least: Smallest | None
+    resident_seconds: float
+
+    @property
+    def values(self) -> int:
+        """Bytes of values of the runs."""
+        return self.of_runs.bytes(self.runs)
+
+    @property
+    def key_bytes(self) -> int:
+        """For keys: no more than they can use."""
+        return min(self.keys.budget_bytes, self.keys.all_bytes + self.keys.buffer_bytes)
+
+    @property
+    def most_runs(self) -> int:
+        """At the same time, with what keys leave over."""
+        return self.runs_beside(self.key_bytes)
+
+    def runs_beside(self, key_bytes: int) -> int:
+        """At the same time, with so much for keys."""
+        return self.of_runs.most(self.left_beside(key_bytes))
+
+    def left_beside(self, key_bytes: int) -> int:
+        """Bytes for the values of all runs, with so much for keys."""
+        return self.budget_bytes - self.tables - self.constants_bytes - key_bytes
+
+    @property
+    def peak_bytes(self) -> int:
+        """At the worst moment."""
+        return self.values + self.tables + self.kept.bytes + self.keys.peak_bytes
+
+    @property
+    def seconds(self) -> float:
+        """Of a run whose constants were seen before, and whose keys were not."""
+        return self.keys.seconds + self.kept.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetPoint:
+    """A budget shared out; and the keys of a later run, which finds in memory what the one before left there."""
+
+    shares: MemoryPlan
+    later: KeySchedule
+
+    @property
+    def later_seconds(self) -> float:
+        """Of a later run."""
+        return self.later.seconds + self.shares.kept.seconds
+
+
+class MachinePrices:
+    """What instructions and rows of keys take by a cost table, as `plan.schedule.ReadPrices` asks.
+
+    Instructions are priced as estimates of runs do, bootstraps as a whole; encodings are left out.
+    """
+
+    def __init__(self, plan: Plan, model: CostModel, trips: Trips) -> None:
+        self.row_seconds = model.unit_seconds("key_row", plan.chain.ring_degree)
+        steps = Steps(plan, trips, model)
+        steps.follow()
+        self._seconds = {
+            (step.block, step.place): step.seconds / step.trips
+            for step in steps.found
+            if step.trips and not step.is_encoding
+        }
+
+    def seconds(self, site: Site) -> float:
+        """Of one run of an instruction; of a branch that estimates do not follow, nothing."""
+        return self._seconds.get((site.block, site.place), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class RunValues:
+    """Bytes of values of several runs at the worst moment of each.
+
+    alone   ciphertexts and scratch of one run;  beside  plaintexts in use, of one run
+    unkept  all plaintexts that are not kept: one is in memory once, whatever runs use it
+    """
+
+    alone: int
+    beside: int
+    unkept: int
+
+    def bytes(self, runs: int) -> int:
+        """Of so many."""
+        return runs * self.alone + min(runs * self.beside, self.unkept)
+
+    def most(self, budget_bytes: int) -> int:
+        """Runs that fit into so many bytes."""
+        return max(budget_bytes // max(1, self.alone + self.beside), (budget_bytes - self.unkept) // max(1, self.alone))
+
+
+class HeldValues:
+    """Bytes of values at the worst moment, by what is for constants.
+
+    Plaintexts in use are those that are kept, or others beside them.
+    """
+
+    def __init__(self, plan: Plan, trips: Trips, encodings: Sequence[Encoding], *, on_device: bool = False) -> None:
+        self.on_device = on_device
+        self.plan = plan
+        self.trips = trips
+        self.encodings = encodings
+        self.whole = all_bytes(encodings)[1]
+        self.alone = self.peak()
+        self.has_maps = any(SIGNATURES[instruction.op].has_map for _, _, instruction in plan.walk())
+        self._with_plaintexts: dict[int, int] = {}
+        self._kept: dict[int, Kept] = {}
+
+    def __call__(self, constants: int) -> RunValues:
+        """With so many bytes for constants."""
+        beside = self.with_plaintexts(constants if self.has_maps else 0) - self.alone
+        return RunValues(self.alone, beside, self.whole - self.kept(constants).whole_bytes)
+
+    def kept(self, constants: int) -> Kept:
+        """What so many bytes keep of constants."""
+        if constants not in self._kept:
+            self._kept[constants] = keep(self.encodings, constants)
+        return self._kept[constants]
+
+    def with_plaintexts(self, constants: int) -> int:
+        """Those in use counted as if none was kept; how many of a block map are depends on what there is for them."""
+        if constants not in self._with_plaintexts:
+            at_once = at_once_with(constants, row_bytes(self.plan.chain))
+            self._with_plaintexts[constants] = self.peak(at_once)
+        return self._with_plaintexts[constants]
+
+    def peak(self, at_once: Callable[[int], int] | None = None) -> int:
+        """Of one run, with plaintexts as `peak_value_bytes` takes them."""
+        if not self.on_device:
+            return peak_value_bytes(self.plan, self.trips, at_once)
+        return in_pieces(peak_value_bytes(self.plan, self.trips, at_once, baby_rows)) + queue_bytes(self.plan.chain)
+
+
+def plan_memory(
+    plan: Plan,
+    budget_bytes: int,
+    model: CostModel,
+    trips: Mapping[str, int] | None = None,
+    *,
+    readers: int = 1,
+    most_for_keys: int | None = None,
+    runs: int = 1,
+    on_device: bool = False,
+) -> MemoryPlan:
+    """Share a budget out.
+
+    trips    as of `analysis.estimate.estimate`;  readers  0: keys are read when they are needed
+    most_for_keys  of the budget; None: what is left
+    runs     at the same time, that there has to be room for
+    on_device  the budget is for the memory of a device
+    raises   BudgetError for one that is too small, with the smallest that is not
+    """
+    server = MemoryPlanner(plan, model, trips, readers=readers, runs=runs, on_device=on_device)
+    return server.share(budget_bytes, most_for_keys)
+
+
+def constants_beside_keys(
+    plan: Plan, budget_bytes: int, model: CostModel, key_bytes: int, runs: int = 1, *, on_device: bool = False
+) -> tuple[int, int, int]:
+    """How much of a budget is left for constants where all keys are in memory, how many runs there is room for at the
+    same time, no fewer than `runs`, and bytes for the values of all of them.
+
+    raises  BudgetError for a budget that is too small, with the smallest that is not
+    """
+    server = MemoryPlanner(plan, model, readers=0, runs=runs, on_device=on_device)
+    amounts = [c for c in server.amounts() if server.beside_keys(c) + key_bytes <= budget_bytes]
+    if not amounts:
+        least = server.beside_keys(0) + key_bytes
+        raise BudgetError(
+            f"program {plan.client.name}: memory={size(budget_bytes)} is too little: it needs {size(server.values(0))} "
+            f"for {server.whose}, {size(server.tables)} for {server.tabled}, {size(key_bytes)} for the keys, which are "
+            f"all in memory; give at least {size(least)} ({least} bytes), or leave keys in their file with Server.load"
+        )
+    most = max(amounts)
+    # What is kept, and what is not, depends on the amount; beyond the largest that was tried all of the rest is for it.
+    spare = budget_bytes - key_bytes - server.beside_keys(most)
+    constants = most + spare if server.values(most + spare) <= server.values(most) else most
+    left = budget_bytes - server.tables - key_bytes - min(constants, server.all_constants)
+    return constants, server.held(constants).most(left), left
+
+
+class MemoryPlanner:
+    """Shares budgets out for one server; holds what does not depend on how.
+
+    runs      at the same time, that there has to be room for
+    on_device the memory is that of a device
+    tables    bytes, of a device with what is on its way there
+    least     the instruction that sets the smallest budget for keys
+    all_constants  bytes;  resident_seconds  of a run with all of them and all keys in memory
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        model: CostModel,
+        trips: Mapping[str, int] | None = None,
+        *,
+        readers: int = 1,
+        runs: int = 1,
+        on_device: bool = False,
+    ) -> None:
+        self.runs = runs
+        self.whose = "values" if runs == 1 else f"values of {runs} runs"
+        self.plan = plan
+        self.trips = trips
+        self.readers = readers
+        self.prices = MachinePrices(plan, model, Trips(plan, trips))
+        self.encodings: Sequence[Encoding] = encodings(plan, Trips(plan, trips), model, on_device=on_device)
+        self.rounded, self.whole = all_bytes(self.encodings)
+        self.all_constants = self.rounded + self.whole
+        chain = plan.chain
+        rows = len(chain.primes) + len(chain.special) + OTHER_TABLES
+        self.tables, self.tabled = rows * chain.ring_degree * WORD_BYTES, "tables"
+        if on_device:  # inputs and keys come on a queue of their own
+            self.tables = 2 * self.tables + CONVERSION_BYTES + (1 + readers) * queue_bytes(chain)
+            self.tabled = "tables and what is on its way"
+        self.row = row_bytes(chain)
+        self._orders: dict[int, Sequence[Node]] = {}
+        self.least: Smallest | None = smallest(self.order(0), plan, readers=readers)
+        self.held = HeldValues(plan, Trips(plan, trips), self.encodings, on_device=on_device)
+        self.resident_seconds = self.keys(ENOUGH, self.all_constants).residency.computing
+
+    def share(self, budget_bytes: int, most_for_keys: int | None = None, most_windows: int | None = None) -> MemoryPlan:
+        """The quickest way to share a budget out, of those that are tried.
+
+        most_for_keys  of the budget; None: what is left
+        most_windows   as of `plan.schedule.schedule_of`
+        raises         BudgetError for one that is too small, with the smallest that is not
+        """
+        if most_for_keys is not None:
+            require_room(self.plan, most_for_keys, self.least)
+        best: MemoryPlan | None = None
+        for constants in sorted(self.amounts(), reverse=True):
+            least_seconds = self.resident_seconds + self.held.kept(constants).seconds
+            if best is not None and least_seconds > best.seconds * (1 + 1e-6):
+                continue  # however little it waits for keys
+            made = self.with_constants(budget_bytes, constants, most_for_keys, most_windows)
+            if made is not None and (best is None or made.seconds <= best.seconds):
+                best = made
+        return self.refuse(budget_bytes) if best is None else best
+
+    def curve(self, points: int, most_windows: int | None = None) -> tuple[BudgetPoint, ...]:
+        """So many budgets shared out, in equal ratios from the smallest to all that a run has a use for."""
+        least, most = self.smallest(), self.share(ENOUGH, None, most_windows).peak_bytes
+        ratios = [number / (points - 1) for number in range(points)]
+        budgets = sorted({min(max(round(least * (most / least) ** ratio), least), most) for ratio in ratios})
+        return tuple(self.point(self.share(budget, None, most_windows), most_windows) for budget in budgets)
+
+    def point(self, made: MemoryPlan, most_windows: int | None = None) -> BudgetPoint:
+        """With what later runs read."""
+        keys = made.keys.budget_bytes
+        return BudgetPoint(made, self.keys(keys, made.constants_bytes, is_later=True, most_windows=most_windows))
+
+    def trace(self, made: MemoryPlan) -> Trace:
+        """What is in memory of the keys over the time of a run."""
+        trace = Trace()
+        self.keys(made.keys.budget_bytes, made.constants_bytes, trace=trace)
+        return trace
+
+    def amounts(self) -> Iterator[int]:
+        """Budgets for constants that are worth a try."""
+        yield from sorted({int(share * self.rounded) for share in SHARES})
+        yield from sorted({self.rounded + int(share * self.whole) for share in SHARES[1:]})
+
+    def keys(
+        self,
+        budget_bytes: int,
+        constants: int,
+        *,
+        is_later: bool = False,
+        most_windows: int | None = None,
+        trace: Trace | None = None,
+    ) -> KeySchedule:
+        """Keys under a budget of their own."""
+        return schedule_of(
+            self.order(constants if self.held.has_maps else 0), self.plan, budget_bytes, self.prices,
+            readers=self.readers, is_later=is_later, most_windows=most_windows, trace=trace,
+        )  # fmt: skip
+
+    def order(self, constants: int) -> Sequence[Node]:
+        """What a run does with so many bytes for constants, which decide about the passes of block maps."""
+        if constants not in self._orders:
+            known, at_once = Trips(self.plan, self.trips), at_once_with(constants, self.row)
+            self._orders[constants] = key_order(self.plan, self.plan.chain, known, at_once)
+        return self._orders[constants]
+
+    def values(self, constants: int) -> int:
+        """Bytes of all runs, with so many for constants."""
+        return self.held(constants).bytes(self.runs)
+
+    def beside_keys(self, constants: int) -> int:
+        """Bytes of all but keys, with so many for constants."""
+        return self.values(constants) + self.tables + constants
+
+    def with_constants(
+        self, budget_bytes: int, constants: int, most_for_keys: int | None, most_windows: int | None
+    ) -> MemoryPlan | None:
+        """With so many bytes for constants; None where keys do not get enough."""
+        kept = self.held.kept(constants)
+        left = budget_bytes - self.beside_keys(constants)
+        if left < 0:
+            return None
+        left = left if most_for_keys is None else min(left, most_for_keys)
+        try:
+            keys = self.keys(left, constants, most_windows=most_windows)
+        except BudgetError:
+            return None
+        return MemoryPlan(
+            budget_bytes, self.runs, self.held(constants), self.tables, constants, kept, self.all_constants, keys,
+            self.smallest(), self.least, self.resident_seconds,
+        )  # fmt: skip
+
+    def smallest(self) -> int:
+        """The smallest budget."""
+        least = 0 if self.least is None else self.least.bytes
+        return self.values(0) + self.tables + least
+
+    def refuse(self, budget_bytes: int) -> NoReturn:
+        """Say what is needed at least."""
+        values, least = self.values(0), self.least
+        parts = f"{size(values)} for {self.whose}, {size(self.tables)} for {self.tabled}"
+        at = None
+        if least is not None:
+            parts += f", {size(least.bytes)} for the keys that {least.op} reads at once"
+            at = self.plan.locations[least.line]
+        raise BudgetError(
+            f"program {self.plan.client.name}: memory={size(budget_bytes)} is too little: it needs {parts}; give at "
+            f"least {size(self.smallest())} ({self.smallest()} bytes)",
+            at=at,
+        )
+
+
+def at_once_with(constants: int, row: int) -> Callable[[int], int]:
+    """Rows of a plaintext -> how many of them a block map multiplies with at a time."""
+    return lambda rows: max(1, constants // (rows * row))

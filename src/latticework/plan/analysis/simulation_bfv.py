@@ -1,0 +1,83 @@
+"""The meaning of BFV plans: integers modulo t, exact, as their representatives nearest to zero."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from latticework.plan.analysis.simulation import Item, OnValue, Simulation, Slots
+from latticework.plan.instructions.kinds import CipherKind
+from latticework.plan.instructions.walk import Site
+from latticework.plan.schema.schema import Plan
+from latticework.values.packing.arrays import sum_vectors
+from latticework.values.packing.constants import ConstRef
+
+DIGIT_BITS = 13  # of a factor: times a residue of 49 bits, and as much carried over, it fits in 63 bits
+
+
+def centre(x: Slots, modulus: int) -> Slots:
+    """Representatives nearest to zero."""
+    rest = np.mod(x, modulus)
+    return np.where(rest > modulus // 2, rest - modulus, rest)
+
+
+def mul_mod(a: Slots, b: Slots, modulus: int) -> Slots:
+    """Centred products of centred int64 residues modulo t < 2^49, without a wider type."""
+    if modulus < 1 << 32:
+        return centre(a * b, modulus)
+    total: Slots = np.zeros(np.broadcast_shapes(a.shape, b.shape), dtype=np.int64)
+    rest = np.mod(a, modulus)
+    for shift in range(modulus.bit_length() // DIGIT_BITS * DIGIT_BITS, -1, -DIGIT_BITS):
+        digit = (rest >> shift) & ((1 << DIGIT_BITS) - 1)
+        total = centre((total << DIGIT_BITS) + digit * b, modulus)
+    return total
+
+
+class BfvSimulation(Simulation):
+    """A run on int64 arrays; nothing is ever too large or rounded."""
+
+    def __init__(self, plan: Plan, on_value: OnValue | None) -> None:
+        super().__init__(plan, None, on_value)
+        self.dtype = np.int64
+        self.modulus = plan.chain.plain_modulus
+
+    def run(self, arguments: Sequence[Item]) -> list[Item]:
+        """Run on reduced inputs."""
+        return super().run([centre(a, self.modulus) if isinstance(a, np.ndarray) else a for a in arguments])
+
+    def step(self, site: Site, operands: list[Any]) -> Sequence[Item]:
+        """The meaning of one instruction, reduced."""
+        return [centre(np.asarray(made), self.modulus) for made in super().step(site, operands)]
+
+    def hold(self, register: int, value: Item) -> None:
+        """Tell whoever listens: every residue fits."""
+        kind = self.plan.kind(register)
+        if self.on_value is not None and isinstance(kind, CipherKind) and kind.basis == 0:
+            assert isinstance(value, np.ndarray)
+            self.report(register, value)
+
+    def decoded(self, tensor: Any) -> Any:
+        """As integers; float64 held them exactly."""
+        return tensor.astype(np.int64)
+
+    def encoded(self, constant: ConstRef, scale: float) -> Slots:
+        """Public integers."""
+        return centre(np.rint(constant.evaluate(self.plan.sources)).astype(np.int64), self.modulus)
+
+    def product(self, a: Slots, b: Slots) -> Slots:
+        """Slot by slot, reduced, so that thousands of them can be added up."""
+        return mul_mod(a, b, self.modulus)
+
+    def dot(self, a: Slots, b: Slots, groups: int) -> Slots:
+        """Sums of reduced products."""
+        return sum_vectors(self.product(a, b), groups)
+
+    def multiple(self, a: Slots, factor: int, ratio: float) -> Slots:
+        """A value times an integer; all scales are 1."""
+        return self.product(a, np.array(factor % self.modulus))
+
+    def integer(self, number: int, scale: float) -> int:
+        """A public integer, reduced."""
+        return number % self.modulus

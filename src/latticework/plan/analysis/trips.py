@@ -1,0 +1,104 @@
+"""How often each block of a plan runs: trip counts known before the run, or their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from latticework.plan.instructions.walk import Body, Domain, Site, Walk
+from latticework.plan.schema.bootstraps import steps_of
+from latticework.plan.schema.schema import IndexInput, Plan
+
+UNBOUNDED = 1 << 62  # a trip limit from here on is none
+
+
+class Trips:
+    """What is known of trip counts before a run.
+
+    indices    an item for each input: its value if it is a public integer and known; one that is not given counts as
+               its limit
+    assumed    these values by name;  unbounded  lines of loops whose trip count has no limit: they count as one trip
+    """
+
+    def __init__(self, plan: Plan, given: Mapping[str, int] | None = None) -> None:
+        self.assumed: dict[str, int] = {}
+        self.unbounded: set[int] = set()
+        chosen = dict(given or {})
+        for spec in plan.client.inputs:
+            value = chosen.get(spec.name, spec.limit) if isinstance(spec, IndexInput) else None
+            if value is not None:
+                self.assumed[spec.name] = value
+        named = [self.assumed.get(spec.name) for spec in plan.client.inputs]
+        self.indices = named or [None] * len(plan.blocks[0].arguments)  # bare plans describe no inputs
+
+    def of(self, loop: Site, known: int | None) -> int:
+        """Trips of a `for`: known, or at most its limit."""
+        limit = loop.instruction.immediate[1]
+        if known is not None:
+            return max(0, min(known, limit))
+        if limit < UNBOUNDED:
+            return limit
+        self.unbounded.add(loop.instruction.location)
+        return 1
+
+
+class Once(Domain):
+    """Looks at every block once, at both branches too, and knows how often it runs; values are not followed.
+
+    times  that the block runs which is followed
+    """
+
+    def __init__(self, plan: Plan, trips: Trips) -> None:
+        self.plan = plan
+        self.trips = trips
+        self.times = 1
+
+    def follow(self) -> None:
+        """Look at all code that runs."""
+        Walk(self.plan, self.plan.chain, self).run(0, self.trips.indices)
+
+    def step(self, site: Site, operands: list[Any]) -> Sequence[None]:
+        """Nothing is known of results."""
+        return [None] * len(site.instruction.results)
+
+    def loop(self, site: Site, trips: int | None, carried: Sequence[Any], body: Body) -> Sequence[None]:
+        """The body, as one that runs for every trip of every run of the loop."""
+        outside = self.times
+        self.times *= self.trips.of(site, trips)
+        body(None, [None] * len(carried))
+        self.times = outside
+        return [None] * len(carried)
+
+    def branch(
+        self, site: Site, _condition: int | None, then: Callable[[], list[Any]], otherwise: Callable[[], list[Any]]
+    ) -> Sequence[None]:
+        """Both."""
+        then()
+        otherwise()
+        return [None] * len(site.instruction.results)
+
+
+class _Count(Once):
+    """How many instructions run."""
+
+    total = 0
+    steps: Collection[int] = ()  # blocks that are not followed
+
+    def call(self, site: Site, _operands: Sequence[Any], follow: Callable[[], list[Any]]) -> Sequence[Any]:
+        """A block is followed but for those that are one step."""
+        return [None] * len(site.instruction.results) if site.instruction.immediate[0] in self.steps else follow()
+
+    def visit(self, site: Site) -> None:
+        """One more, as often as it runs."""
+        self.total += self.times
+
+
+def instructions_run(plan: Plan, *, into_bootstraps: bool = True) -> int:
+    """Instructions that a run executes, both branches of every `if`, each loop as often as it can turn.
+
+    into_bootstraps  False: a bootstrap is one, where the plan says what it leaves
+    """
+    count = _Count(plan, Trips(plan))
+    count.steps = () if into_bootstraps else steps_of(plan)
+    count.follow()
+    return count.total

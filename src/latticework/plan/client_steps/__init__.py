@@ -1,0 +1,71 @@
+"""Steps that the owner of the data computes in the clear: before encryption, and after decryption.
+
+They are data in the client file: a closed list of operations with their parameters, never code. Each is imported when
+it is first used, as most programs have none.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
+    from latticework.plan.client_steps.arrays import Labels, OwnerArray
+    from latticework.plan.client_steps.axes import Columns, Normalise, Reduce, Reshape, Transpose
+    from latticework.plan.client_steps.combining import Branches, Linear, Votes, Winner
+    from latticework.plan.client_steps.elementwise import Affine, Clip, Elementary
+    from latticework.plan.client_steps.endings import ByName, Extreme, Largest, NamesOf, Softmax, Threshold
+    from latticework.plan.client_steps.lookups import CodeOf, OneHot, TableRows
+    from latticework.plan.client_steps.stages import Doubt, Finished, Given, OwnerStages, Piece, Prepared
+    from latticework.plan.client_steps.step import OwnerStep
+
+_HOMES = {
+    "arrays": ("Labels", "OwnerArray"),
+    "axes": ("Columns", "Normalise", "Reduce", "Reshape", "Transpose"),
+    "combining": ("Branches", "Linear", "Votes", "Winner"),
+    "elementwise": ("Affine", "Clip", "Elementary"),
+    "endings": ("ByName", "Extreme", "Largest", "NamesOf", "Softmax", "Threshold"),
+    "lookups": ("CodeOf", "OneHot", "TableRows"),
+    "stages": ("Doubt", "Finished", "Given", "OwnerStages", "Piece", "Prepared"),
+    "step": ("OwnerStep",),
+}
+_HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Affine",
+    "Branches",
+    "ByName",
+    "Clip",
+    "CodeOf",
+    "Columns",
+    "Doubt",
+    "Elementary",
+    "Extreme",
+    "Finished",
+    "Given",
+    "Labels",
+    "Largest",
+    "Linear",
+    "NamesOf",
+    "Normalise",
+    "OneHot",
+    "OwnerArray",
+    "OwnerStages",
+    "OwnerStep",
+    "Piece",
+    "Prepared",
+    "Reduce",
+    "Reshape",
+    "Softmax",
+    "TableRows",
+    "Threshold",
+    "Transpose",
+    "Votes",
+    "Winner",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value

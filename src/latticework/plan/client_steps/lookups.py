@@ -1,0 +1,117 @@
+"""Steps that look whole numbers or texts up: codes of categories, one-hot vectors, rows of a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.plan.client_steps.arrays import Labels, OwnerArray
+from latticework.plan.client_steps.step import Array, OwnerStep, Shape, as_numbers, require
+
+
+@dataclass(frozen=True)
+class CodeOf(OwnerStep):
+    """The number of each element among the categories.
+
+    unknown  of other elements; -1: they are refused
+    """
+
+    categories: Labels
+    unknown: int = -1
+
+    NAME: ClassVar[str] = "code_of"
+    AFTER: ClassVar[bool] = False
+    OF_CATEGORIES: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not -1 <= self.unknown < 1 << 31:
+            raise ValueError(f"code {self.unknown} of what is no category")
+
+    def apply(self, x: Array) -> Array:
+        """Integers."""
+        found = _found(self.categories, x, refuse=self.unknown < 0)
+        return np.where(found < 0, self.unknown, found)
+
+    def words(self) -> str:
+        """With how many categories there are."""
+        return f"number of the category, of {len(self.categories)}"
+
+    def weights(self) -> str:
+        """The categories."""
+        return f"categories ({self.categories.words()})"
+
+
+@dataclass(frozen=True)
+class OneHot(OwnerStep):
+    """A last axis with 1 where the category is, 0 elsewhere.
+
+    takes_unknown  what is no category gives zeros; else it is refused
+    """
+
+    categories: Labels
+    takes_unknown: bool = False
+
+    NAME: ClassVar[str] = "one_hot"
+    AFTER: ClassVar[bool] = False
+    OF_CATEGORIES: ClassVar[bool] = True
+
+    def result_shape(self, shape: Shape) -> Shape:
+        """One more axis."""
+        return (*shape, len(self.categories))
+
+    def apply(self, x: Array) -> Array:
+        """In float64."""
+        found = _found(self.categories, x, refuse=not self.takes_unknown)
+        return np.asarray(found[..., None] == np.arange(len(self.categories)), dtype=np.float64)
+
+    def words(self) -> str:
+        """With how many categories there are."""
+        return f"one-hot of {len(self.categories)} categories"
+
+    def weights(self) -> str:
+        """The categories."""
+        return f"categories ({self.categories.words()})"
+
+
+@dataclass(frozen=True)
+class TableRows(OwnerStep):
+    """Each element, a whole number, becomes the row of the table with this number: an embedding."""
+
+    table: OwnerArray
+
+    NAME: ClassVar[str] = "table_rows"
+    AFTER: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if len(self.table.shape) < 1:
+            raise ValueError("a table without rows")
+
+    def result_shape(self, shape: Shape) -> Shape:
+        """The axes of a row follow."""
+        return (*shape, *self.table.shape[1:])
+
+    def apply(self, x: Array) -> Array:
+        """In float64; numbers below 0 count from the end."""
+        given, count = as_numbers(x), self.table.shape[0]
+        require(given == np.rint(given), "is no whole number")
+        require((given >= -count) & (given < count), f"is no row of a table of {count}")
+        return self.table.rows(given.astype(np.int64))
+
+    def words(self) -> str:
+        """With the size of the table."""
+        return f"row of a table of {' x '.join(map(str, self.table.shape))} numbers"
+
+    def weights(self) -> str:
+        """All of the table."""
+        return f"a table of {' x '.join(map(str, self.table.shape))} numbers"
+
+
+def _found(categories: Labels, x: Array, *, refuse: bool) -> npt.NDArray[np.int64]:
+    given = np.asarray(x) if categories.numbers is None else as_numbers(x)
+    found = categories.find(given)
+    if refuse:
+        require(found >= 0, f"is none of the categories {categories.words()}")
+    return found

@@ -1,0 +1,204 @@
+"""What every step of the owner's is: data with a meaning in NumPy, checked, and bounds carried through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.plan.client_steps.arrays import check_shape
+
+Array = npt.NDArray[Any]
+Shape = tuple[int, ...]
+Span = tuple[Array, Array]
+
+
+class UnfitValueError(ValueError):
+    """Values that a step is not defined for; they are private, and no message shows one.
+
+    unfit  which elements of the array that the step was given
+    """
+
+    def __init__(self, unfit: Array, why: str) -> None:
+        self.unfit = unfit
+        super().__init__(why)
+
+    @property
+    def index(self) -> tuple[int, ...]:
+        """Of the first one."""
+        return tuple(int(i) for i in np.argwhere(self.unfit)[0])
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """What a step of the end is given, and makes.
+
+    value      numbers, or once it is decided, labels
+    low, high  between which the exact numbers lie; None of what is decided
+    certain    of each decision, whether any numbers within the bounds lead to it; None before one is taken
+    names      of the last axis, once numbers are an entry of a dictionary each
+    """
+
+    value: Array
+    low: Array | None
+    high: Array | None
+    certain: Array | None = None
+    names: tuple[Any, ...] = ()
+
+    @classmethod
+    def within(cls, value: Array, error: float | Array) -> Bounded:
+        """Numbers that are each off by at most so much, or by as much as an array says of each."""
+        return cls(value, value - error, value + error)
+
+    @property
+    def span(self) -> Span:
+        """The bounds of numbers."""
+        if self.low is None or self.high is None:
+            raise ValueError("labels are given to a step that takes numbers")
+        return self.low, self.high
+
+    def each(self, move: Callable[[Array], Array]) -> Bounded:
+        """The same move, which never falls as its arguments grow, or only moves elements, of values and bounds."""
+        low, high = self.span
+        return Bounded(move(self.value), move(low), move(high))
+
+    def moved(self, move: Callable[[Array], Array]) -> Bounded:
+        """What only moves elements, decisions too."""
+        if self.certain is None:
+            return self.each(move)
+        return Bounded(move(self.value), None, None, move(self.certain))
+
+
+class OwnerStep:
+    """One step before encryption or after decryption; its subclasses are all that there are.
+
+    Steps work on the last `depth` axes of an array, whatever axes stand before them: of several rows or runs.
+
+    NAME           in files, and in reports
+    BEFORE, AFTER  whether it may stand before encryption, and after decryption
+    DECIDES        whether it makes something else of numbers than numbers
+    ENDS           whether no other step may come after it
+    OF_CATEGORIES  whether it takes values of one input alone, by what they may be
+    """
+
+    _KINDS: ClassVar[dict[str, type[OwnerStep]]] = {}
+    NAME: ClassVar[str] = ""
+    BEFORE: ClassVar[bool] = True
+    AFTER: ClassVar[bool] = True
+    DECIDES: ClassVar[bool] = False
+    ENDS: ClassVar[bool] = False
+    OF_CATEGORIES: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        OwnerStep._KINDS[cls.NAME] = cls
+
+    @staticmethod
+    def kinds() -> Mapping[str, type[OwnerStep]]:
+        """All of them, by name."""
+        for module in ("axes", "combining", "elementwise", "endings", "lookups"):  # not before somebody asks
+            import_module(f"latticework.plan.client_steps.{module}")
+        return OwnerStep._KINDS
+
+    @property
+    def depth(self) -> int:
+        """How many of the last axes it works on; 0: element by element."""
+        return 0
+
+    def reaches(self, shape: Shape, axis: int) -> bool:
+        """Whether it works along an axis, counted from the front, of an array of this shape."""
+        return axis >= len(shape) - self.depth
+
+    def result_shape(self, shape: Shape) -> Shape:
+        """Of what it makes of an array; ValueError for one that it does not take."""
+        return shape
+
+    def decided(self, shape: Shape, choices: int) -> int:
+        """Of how many choices its results are the numbers; 0: they are numbers as any, -1: the choices have names.
+
+        choices  the same of what it is given, an array of this shape; ValueError where it does not take that
+        """
+        if choices:
+            raise ValueError(f"step {self.NAME} on what is decided")
+        return 0
+
+    def columns_of(self, columns: tuple[int, ...]) -> tuple[int, ...] | None:
+        """Which ones its results along the last axis are of, given those of its arguments; None: not of one each."""
+        return None
+
+    def apply(self, x: Array) -> Array:
+        """Its meaning; UnfitValueError for a value that it does not take."""
+        raise NotImplementedError(self.NAME)
+
+    def bounded(self, x: Bounded) -> Bounded:
+        """Its meaning with bounds."""
+        raise NotImplementedError(self.NAME)
+
+    def preimage(self, low: Array, high: Array) -> Span | None:
+        """Between which numbers an argument lies whose result lies between these; None where that is not one span."""
+        return None
+
+    def words(self) -> str:
+        """What it does, for reports."""
+        raise NotImplementedError(self.NAME)
+
+    def weights(self) -> str:
+        """What of the model's weights it holds, for reports; "" where it holds none."""
+        return ""
+
+
+def chain_shape(shape: Shape, steps: Sequence[OwnerStep]) -> Shape:
+    """What steps one after the other make of a shape; ValueError where one does not take it."""
+    for step in steps:
+        shape = step.result_shape(shape)
+        check_shape(shape)
+    return shape
+
+
+def chain_reaches(shape: Shape, steps: Sequence[OwnerStep], axis: int) -> bool:
+    """Whether any of the steps works along an axis, counted from the front."""
+    for step in steps:
+        if step.reaches(shape, axis):
+            return True
+        shape = step.result_shape(shape)
+    return False
+
+
+def joined(shapes: Sequence[Shape], dim: int) -> Shape:
+    """Of arrays joined along an axis, counted from the end; ValueError where they do not go together."""
+    first, at = shapes[0], len(shapes[0]) + dim
+    rest = first[:at] + first[at + 1 :]
+    if len(shapes) == 1:
+        return first
+    if at < 0 or any(len(shape) != len(first) or shape[:at] + shape[at + 1 :] != rest for shape in shapes):
+        raise ValueError(f"arrays of shapes {', '.join(map(str, shapes[:4]))} joined along axis {dim}")
+    made = (*first[:at], sum(shape[at] for shape in shapes), *first[at + 1 :])
+    check_shape(made)
+    return made
+
+
+def as_numbers(x: Array) -> npt.NDArray[np.float64]:
+    """As float64; UnfitValueError for what is no finite number."""
+    array = np.asarray(x)
+    if array.dtype.kind not in "biuf":
+        numeric = np.array([isinstance(value, int | float | np.number | np.bool_) for value in array.reshape(-1)])
+        require(numeric.reshape(array.shape), "is no number")
+    found = array.astype(np.float64)
+    require(np.isfinite(found), "is no finite number")
+    return found
+
+
+def require(fits: Array, why: str) -> None:
+    """UnfitValueError that says where values do not fit, and why."""
+    if not fits.all():
+        raise UnfitValueError(~np.asarray(fits), why)
+
+
+def last_axes(shape: Shape, count: int) -> Shape:
+    """The last axes; ValueError where there are fewer."""
+    if len(shape) < count:
+        raise ValueError(f"an array of shape {shape} has fewer than {count} axes")
+    return shape[len(shape) - count :]

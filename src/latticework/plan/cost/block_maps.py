@@ -1,0 +1,54 @@
+"""Prices of the parts of block linear maps at one level, from the cost table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from latticework.plan.cost.model import CostModel
+from latticework.plan.instructions.key_bytes import stored_bytes
+from latticework.plan.instructions.kinds import CipherKind
+from latticework.plan.instructions.shapes import digit_limbs, q_limbs
+from latticework.plan.instructions.work import Shape
+from latticework.plan.parameters import ModulusChain
+from latticework.values.packing.keys import KeySpec
+from latticework.values.packing.loop_nests.baby_giant import BlockMapPrices
+
+KEY_SHARE = (
+    1.0  # what having one more key is worth, in hoisted rotations: it is made, sent and loaded, but not every run
+)
+
+
+def block_prices(model: CostModel, chain: ModulusChain, level: int, track: int = 0) -> BlockMapPrices:
+    """Seconds of the parts of a map of vectors at `level` to vectors one level below; of BFV, at the same level.
+
+    A price of encoding is not among them: constants are encoded once, and kept.
+    """
+    below = level if chain.scheme == "bfv" else level - 1
+    upper, lower = (_shape(chain, at, track) for at in (level, below))
+    over_p = replace(upper, digit_limbs=())
+    over_q = replace(over_p, p_limbs=0)
+    hoist = model.seconds("hoist", upper)
+    divided = model.seconds("mod_down", replace(over_p, target=upper.q_limbs))
+    switched = model.seconds("key_product", upper)
+    baby = model.seconds("diag_sums", replace(upper, keys=2, sums=1, terms=1)) - model.seconds(
+        "diag_sums", replace(upper, keys=1, sums=1, terms=1)
+    )
+    return BlockMapPrices(
+        hoist=hoist,
+        baby=baby,
+        giant=divided + hoist + switched,
+        rotation=model.seconds("rotate", replace(upper, target=upper.q_limbs)),
+        conjugation=model.seconds("rotate", replace(lower, target=lower.q_limbs)),
+        product=model.seconds("diag_sums", replace(upper, keys=1, sums=1, terms=2))
+        - model.seconds("diag_sums", replace(upper, keys=1, sums=1, terms=1)),
+        addition=0.0,  # within the products
+        plain=model.seconds("mul_plain", over_q) + model.seconds("add", over_q),
+        finish=model.seconds("mod_down", replace(over_p, target=lower.q_limbs)),
+        key=KEY_SHARE * baby,
+        stored=model.key_price * 1e-9 * stored_bytes(KeySpec("galois", 1, track, level), chain),
+    )
+
+
+def _shape(chain: ModulusChain, level: int, track: int) -> Shape:
+    kind = CipherKind(chain.slots, track, level, 1.0, 1, 1)
+    return Shape(chain.ring_degree, q_limbs(chain, kind), len(chain.special), digit_limbs(chain, kind))

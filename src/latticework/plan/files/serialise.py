@@ -1,0 +1,330 @@
+"""Plans and client files in the validated container."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from latticework.errors import FormatError, SecretKeyError
+from latticework.plan.files.check import (
+    check_any_gather,
+    check_chain,
+    check_client,
+    check_constant,
+    check_map,
+    check_references,
+)
+from latticework.plan.files.check_exact import check_exact
+from latticework.plan.files.code import code_data, decode_code, encode_code
+from latticework.plan.files.codec import from_data, to_data
+from latticework.plan.files.columns import from_columns, to_columns
+from latticework.plan.files.sharing import shared, unshared
+from latticework.plan.instructions.code import BootstrapBlock
+from latticework.plan.instructions.reason import CallReason
+from latticework.plan.parameters import ModulusChain
+from latticework.plan.parameters.bootstrap_noise import BootstrapNoise
+from latticework.plan.parameters.fingerprint import core_parameters, fingerprint
+from latticework.plan.schema.circuits import CircuitRecord
+from latticework.plan.schema.placing import Placing
+from latticework.plan.schema.schema import (
+    CLIENT_FORMAT,
+    FORMAT,
+    FORMATS,
+    Approximation,
+    ClientSpec,
+    Plan,
+    SourceLocation,
+    TensorValue,
+)
+from latticework.plan.schema.weighed import WeighedChain
+from latticework.values.extension import _core
+from latticework.values.packing.butterflies import Butterflies
+from latticework.values.packing.constants import ConstRef, LoopNest, MapSums
+from latticework.values.packing.pack import product_within
+
+PLAN_FILE: Final = 1  # container kinds
+CLIENT_FILE: Final = 2
+META: Final = 1  # section kinds
+CODE: Final = 2
+CONSTANTS: Final = 3
+DEBUG: Final = 4
+SOURCE: Final = 5
+
+
+def write_client(spec: ClientSpec, path: Path | None = None) -> bytes | None:
+    """The client file: parameters, inputs, outputs and key manifest; no weights. Bytes if there is no path."""
+    return _write(path, CLIENT_FILE, spec, [])
+
+
+def read_client(source: Path | bytes) -> ClientSpec:
+    """A client file, or the client part of a plan file.
+
+    raises  FormatError
+    """
+    reader = _open(source, [CLIENT_FILE, PLAN_FILE])
+    return _read_meta(reader)
+
+
+def interface_id(spec: ClientSpec) -> bytes:
+    """32 bytes that name the client part of one compilation, so that ciphertexts of another are not mixed with it.
+
+    Where inputs are declared does not matter.
+    """
+    return bytes(_core.blake3(_core.cbor_encode(to_data(replace(spec, declared=())))))
+
+
+def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
+    """The server file. Bytes if there is no path."""
+    debug = {
+        "locations": to_data(plan.locations),
+        "tensors": to_data(plan.tensors),
+        "watch": [[r, p] for r, p in plan.watch.items()],
+        "approximations": to_data(plan.approximations),
+        "layouts": to_data(plan.layouts),
+        **({} if plan.placing is None else {"placing": to_data(plan.placing)}),
+        **({} if plan.circuit is None else {"circuit": to_data(plan.circuit)}),
+        **({"factors": [[r, f] for r, f in plan.factors.items()]} if plan.factors else {}),
+        **({"bootstraps": to_data(plan.bootstraps)} if plan.bootstraps else {}),
+        **({} if plan.bootstrap_noise is None else {"bootstrap_noise": to_data(plan.bootstrap_noise)}),
+        **({"weighed": to_data(plan.weighed)} if plan.weighed else {}),
+        **({"reasons": to_data(plan.reasons)} if plan.reasons else {}),
+        **({"changes": to_data(plan.changes)} if plan.changes else {}),
+    }
+    contents = {CODE: to_columns(code_data(plan)), CONSTANTS: _constants_data(plan), DEBUG: debug}
+    sections = [(kind, bytes(_core.cbor_encode(shared(content)))) for kind, content in contents.items()]
+    if plan.sources:
+        sections.append((SOURCE, b"".join(map(_array_bytes, plan.sources.values()))))
+    return _write(path, PLAN_FILE, plan.client, sections)
+
+
+def plan_id(plan: Plan) -> bytes:
+    """32 bytes that name what a plan computes, weights included, and for whom; not what is told of it."""
+    return bytes(_core.blake3(_computed(plan)))
+
+
+def plan_key(plan: Plan, purpose: str) -> bytes:
+    """32 bytes that nobody can compute who has not got the plan: `plan_id` does not tell them."""
+    return bytes(_core.blake3(purpose.encode() + b"\0" + _computed(plan)))
+
+
+def _computed(plan: Plan) -> bytes:
+    """Hashes of all that a plan computes, and for whom."""
+    computed = [encode_code(plan), _core.cbor_encode(_constants_data(plan)), *map(_array_bytes, plan.sources.values())]
+    return b"".join([interface_id(plan.client), *(bytes(_core.blake3(data)) for data in computed)])
+
+
+def _constants_data(plan: Plan) -> dict[str, Any]:
+    """Constants, and what is said of the arrays that they are taken from."""
+    gathers = list(dict.fromkeys(g for c in plan.constants if isinstance(c, ConstRef) for g in _gathers_of(c)))
+    numbers = {gather: i for i, gather in enumerate(gathers)}
+    maps = list(dict.fromkeys(c for c in plan.constants if isinstance(c, MapSums)))
+    return {
+        "gathers": to_data(tuple(gathers)),
+        "constants": [
+            _constant_data(c, numbers) if isinstance(c, ConstRef) else [maps.index(c)] for c in plan.constants
+        ],
+        "sources": [[name, list(array.shape)] for name, array in plan.sources.items()],
+        **({"maps": to_data(tuple(maps))} if maps else {}),
+    }
+
+
+def _array_bytes(array: np.ndarray[Any, np.dtype[np.float64]]) -> bytes:
+    return np.ascontiguousarray(array, dtype="<f8").tobytes()
+
+
+def read_plan(source: Path | bytes) -> Plan:
+    """A plan, everything in it checked.
+
+    raises  FormatError
+    """
+    reader = _open(source, [PLAN_FILE])
+    client = _read_meta(reader)
+    if reader.num_sections < 4 or [reader.section_kind(i) for i in range(1, 4)] != [CODE, CONSTANTS, DEBUG]:
+        raise FormatError("plan: sections are missing or out of order; the file was altered")
+    code, content, debug = _contents(reader)
+    _core.Plan(core_parameters(client.chain), code)  # the core's decoder checks all rules of the code
+    kinds, registers, blocks, keys = decode_code(code)
+    sources = _sources(reader, _field(content, "sources"))
+    constants = _constants(content, sources, client.chain.slots)
+    locations = from_data(tuple[SourceLocation, ...], _field(debug, "locations"), "locations")
+    plan = Plan(
+        client, kinds, registers, blocks, keys, constants, sources, locations,
+        from_data(tuple[TensorValue, ...], _field(debug, "tensors"), "tensors"),
+        dict(from_data(tuple[tuple[int, int], ...], _field(debug, "watch"), "watch")),
+        from_data(tuple[Approximation, ...], _field(debug, "approximations"), "approximations"),
+        from_data(tuple[tuple[str, str, str], ...], _field(debug, "layouts"), "layouts"),
+        from_data(Placing | None, debug.get("placing"), "placing"),
+        from_data(CircuitRecord | None, debug.get("circuit"), "circuit"),
+        dict(from_data(tuple[tuple[int, float], ...], debug.get("factors", []), "factors")),
+        bootstraps=from_data(tuple[BootstrapBlock, ...], debug.get("bootstraps", []), "bootstraps"),
+        bootstrap_noise=from_data(BootstrapNoise | None, debug.get("bootstrap_noise"), "bootstrap_noise"),
+        weighed=from_data(tuple[WeighedChain, ...], debug.get("weighed", []), "weighed"),
+        reasons=from_data(tuple[CallReason, ...], debug.get("reasons", []), "reasons"),
+        changes=from_data(tuple[str, ...], debug.get("changes", []), "changes"),
+    )  # fmt: skip
+    check_references(plan)
+    check_exact(plan)
+    return plan
+
+
+def _contents(reader: _core.ContainerReader) -> tuple[bytes, Any, Any]:
+    """Code as the core reads it, what the constants are, and what reports and debugging need."""
+    if reader.header["format"] == 1:
+        return reader.section(1), *(_core.cbor_decode(reader.section(i)) for i in (2, 3))
+    columns, content, debug = (
+        unshared(_core.cbor_decode(reader.section(i)), name)
+        for i, name in ((1, "code"), (2, "constants"), (3, "debug"))
+    )
+    return _core.cbor_encode(from_columns(columns)), content, debug
+
+
+def client_file_bytes(spec: ClientSpec) -> int:
+    """Bytes of the client file, whether or not its parameters are valid ones."""
+    written = _read_contained(None, CLIENT_FILE, spec, [], bytes(32))
+    assert written is not None
+    return len(written)
+
+
+def _write(path: Path | None, kind: int, spec: ClientSpec, sections: list[tuple[int, bytes]]) -> bytes | None:
+    return _read_contained(path, kind, spec, sections, fingerprint(spec.chain))
+
+
+def _read_contained(
+    path: Path | None, kind: int, spec: ClientSpec, sections: list[tuple[int, bytes]], parameters: bytes
+) -> bytes | None:
+    header = {"format": FORMAT if kind == PLAN_FILE else CLIENT_FORMAT, "name": spec.name}
+    meta = bytes(_core.cbor_encode(to_data(spec)))
+    target = None if path is None else str(path)
+    written = _core.write_container(target, kind, parameters, header, [(META, meta), *sections])
+    return None if written is None else bytes(written)
+
+
+def _open(source: Path | bytes, kinds: list[int]) -> _core.ContainerReader:
+    given = source if isinstance(source, bytes) else str(source)
+    try:
+        return _core.ContainerReader(given, kinds=kinds)
+    except FormatError:
+        if not is_secret_key(given):
+            raise
+    name = "what was given" if isinstance(source, bytes) else source
+    raise SecretKeyError(f"{name} is a secret key, not a plan; it must never leave its owner, least of all to a server")
+
+
+def is_secret_key(source: str | bytes) -> bool:
+    """Whether a file that is there, or bytes, are a secret key."""
+    try:
+        _core.ContainerReader(source, kinds=[_core.FileKind.SECRET_KEY])
+    except (FormatError, OSError):
+        return False
+    return True
+
+
+def _read_meta(reader: _core.ContainerReader) -> ClientSpec:
+    if reader.header.get("format") not in FORMATS:
+        raise FormatError(
+            f"plan format {reader.header.get('format')!r}: this version of latticework reads plan formats "
+            f"{' and '.join(map(str, FORMATS))}; use the version that compiled the program, or compile it anew with "
+            "this one"
+        )
+    if reader.num_sections < 1 or reader.section_kind(0) != META:
+        raise FormatError("plan: the META section is missing; the file was altered")
+    spec: ClientSpec = from_data(ClientSpec, _core.cbor_decode(reader.section(0)), "meta")
+    _check_chain(spec.chain)
+    if fingerprint(spec.chain) != bytes(reader.parameters):
+        raise FormatError("plan: the parameters are not those the file is labelled with; the file was altered")
+    check_client(spec)
+    return spec
+
+
+def _check_chain(chain: ModulusChain) -> None:
+    check_chain(chain)
+    try:
+        core_parameters(chain)
+    except (ValueError, TypeError) as error:
+        raise FormatError(f"plan: parameters are not valid: {error}") from None
+
+
+def _field(content: Any, name: str) -> Any:
+    if not isinstance(content, dict) or name not in content:
+        raise FormatError(f"plan: field {name!r} is missing; the file was altered")
+    return content[name]
+
+
+def _sources(reader: _core.ContainerReader, listed: Any) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
+    shapes = from_data(tuple[tuple[str, tuple[int, ...]], ...], listed, "sources")
+    is_apart = reader.header["format"] == 1
+    sections = len(shapes) if is_apart else min(len(shapes), 1)
+    if reader.num_sections != 4 + sections:
+        raise FormatError(f"plan: {reader.num_sections - 4} source sections where there are {sections}")
+    found = {}
+    whole = memoryview(reader.section(4) if sections and not is_apart else b"")
+    for i, (name, shape) in enumerate(shapes):
+        data = memoryview(reader.section(4 + i)) if is_apart else whole
+        size = 8 * product_within(shape, len(data))
+        if min(shape, default=1) < 1 or len(data) < size or (is_apart and len(data) != size):
+            raise FormatError(f"plan: source {name} has {len(data)} bytes, which do not fit its shape {shape}")
+        data, whole = data[:size], whole[size:]
+        array = np.frombuffer(data, dtype="<f8").reshape(shape)
+        if not np.isfinite(array).all():
+            raise FormatError(f"plan: source {name} holds values that are not finite")
+        found[name] = array
+    if len(whole):
+        raise FormatError(f"plan: {len(whole)} bytes of sources belong to none")
+    return found
+
+
+def _gathers_of(constant: ConstRef) -> tuple[LoopNest | Butterflies, ...]:
+    return (constant.gather,) if constant.plus is None else (constant.gather, *_gathers_of(constant.plus))
+
+
+def _constant_data(constant: ConstRef, numbers: dict[LoopNest | Butterflies, int]) -> list[Any]:
+    """Number of the gather, steps, rotation and factor; vectors and what is added follow only where there are any."""
+    data = [numbers[constant.gather], constant.steps, constant.rotate, to_data(complex(constant.factor))]
+    if constant.plus is None:
+        return data if (constant.out, constant.in_) == (0, 0) else [*data, constant.out, constant.in_]
+    return [*data, constant.out, constant.in_, _constant_data(constant.plus, numbers)]
+
+
+def _constant(data: Any, gathers: tuple[LoopNest | Butterflies, ...], path: str) -> ConstRef:
+    lengths: tuple[Any, ...] = (int, int | None, int, complex)
+    known = from_data(tuple[lengths], data[:4] if isinstance(data, list) else data, path)  # type: ignore[valid-type]
+    number, steps, rotate, factor = known
+    if not 0 <= number < len(gathers):
+        raise FormatError(f"{path}: gather {number} of {len(gathers)}")
+    if len(data) == 4:
+        return ConstRef(gathers[number], steps, rotate, factor)
+    out, in_ = from_data(tuple[int, int], data[4:6], path)
+    if len(data) == 6:
+        return ConstRef(gathers[number], steps, rotate, factor, out, in_)
+    if len(data) != 7 or (isinstance(data[6], list) and len(data[6]) > 6):
+        raise FormatError(f"{path}: expected at most 7 items of which the last has 6; the file was altered")
+    return ConstRef(gathers[number], steps, rotate, factor, out, in_, _constant(data[6], gathers, path))
+
+
+def _constants(content: Any, sources: dict[str, Any], slots: int) -> tuple[ConstRef | MapSums, ...]:
+    gathers: tuple[LoopNest | Butterflies, ...] = from_data(
+        tuple[LoopNest | Butterflies, ...], _field(content, "gathers"), "gathers"
+    )
+    for i, gather in enumerate(gathers):
+        check_any_gather(gather, sources, slots, f"gathers[{i}]")
+    listed = _field(content, "constants")
+    if not isinstance(listed, list):
+        raise FormatError("constants: expected a list; the file was altered")
+    maps: tuple[MapSums, ...] = from_data(tuple[MapSums, ...], content.get("maps", []), "maps")
+    for i, sums in enumerate(maps):
+        check_map(sums, sources, slots, f"maps[{i}]")
+    constants: list[ConstRef | MapSums] = []
+    for i, data in enumerate(listed):
+        if isinstance(data, list) and len(data) == 1:
+            (number,) = from_data(tuple[int,], data, f"constants[{i}]")
+            if not 0 <= number < len(maps):
+                raise FormatError(f"constants[{i}]: map {number} of {len(maps)}")
+            constants.append(maps[number])
+            continue
+        constant = _constant(data, gathers, f"constants[{i}]")
+        check_constant(constant, f"constants[{i}]")
+        constants.append(constant)
+    return tuple(constants)

@@ -1,0 +1,48 @@
+"""How a constant of a plan has to fit the instruction that names it, by the kind of immediate that does.
+
+Apart from records, so that who only loads plans does not load these.
+"""
+
+from __future__ import annotations
+
+from latticework.errors import IrError, ShapeError
+from latticework.plan.instructions.use import Use
+from latticework.values.packing.constants import ConstRef, MapSums
+from latticework.values.packing.keys import galois_action
+
+
+def _encoded(use: Use, constant: object) -> None:
+    stated = use.stated
+    if not isinstance(constant, ConstRef) or (constant.slots, constant.count) != (stated.slots, stated.count):
+        raise ShapeError("has another number of slots or vectors than its use")
+
+
+def _mapped(use: Use, constant: object) -> None:
+    """The keys are those of the babies of the map, in their order."""
+    a, *keys = use.operands
+    if not isinstance(constant, MapSums):
+        raise IrError("is no map of an array")
+    linear_map, products = constant.map, constant.products
+    if (a.count, a.slots) != (linear_map.count_in, linear_map.slots):
+        takes = f"{linear_map.count_in} x {linear_map.slots} slots"
+        raise ShapeError(f"takes {takes}, its operand has {a.count} x {a.slots}")
+    if len(keys) != len(products.babies):
+        raise IrError(f"is of {len(products.babies)} keys, there are {len(keys)}")
+    for key, baby in zip(keys, products.babies, strict=True):
+        if galois_action(key.galois_element, a.slots) != (baby.steps % a.slots, baby.conj):
+            raise IrError(f"needs {baby}, which the key of galois element {key.galois_element} does not make")
+    if not products.groups:
+        raise IrError("has no diagonal")
+    if use.stated.count != len(products.groups):
+        raise ShapeError(f"makes {len(products.groups)} sums, {use.stated.count} are stated")
+
+
+_FITS = {"v": _encoded, "m": _mapped}  # by the letter of the immediate
+
+
+def check_constant_use(kind: str, use: Use, constant: object) -> None:
+    """Raise unless a constant fits the instruction that names it by an immediate of this kind.
+
+    raises  ShapeError or IrError; the message goes on after the name of the constant
+    """
+    _FITS[kind](use, constant)

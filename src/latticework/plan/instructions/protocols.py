@@ -1,0 +1,124 @@
+"""What the functions of records ask of the analysis that calls them."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.plan.instructions.kinds import CipherKind, DigitsKind
+from latticework.values.packing.constants import ConstRef
+from latticework.values.packing.keys import KeySpec
+
+Slots = npt.NDArray[Any]  # (..., count, slots)
+
+
+class Chain(Protocol):
+    """What a type rule asks of a modulus chain."""
+
+    @property
+    def scheme(self) -> str:
+        """ "ckks" or "bfv"."""
+
+    @property
+    def ring_degree(self) -> int:
+        """N."""
+
+    def covers(self, held: tuple[int, int], wanted: tuple[int, int]) -> bool:
+        """Whether the basis of one (track, level) lies within that of another."""
+
+    def same_limbs(self, place: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Whether two (track, level) have one basis."""
+
+    def dropped(self, track: int, level: int, to: int) -> int | None:
+        """The product of the primes from one level of a track down to another; None if it is not known."""
+
+    def modulus(self, level: int, track: int = 0) -> int:
+        """Product of the Q limbs of a level."""
+
+
+class Machine(Protocol):
+    """What a meaning asks of the simulation that runs it: products modulo t where there is one, and noise."""
+
+    def product(self, a: Slots, b: Slots) -> Slots:
+        """Slot by slot."""
+
+    def dot(self, a: Slots, b: Slots, groups: int) -> Slots:
+        """Sums of products, of neighbours, in so many groups."""
+
+    def multiple(self, a: Slots, factor: int, ratio: float) -> Slots:
+        """A value times an integer, read at another scale: times `ratio`."""
+
+    def integer(self, number: int, scale: float) -> Any:
+        """A public integer as what it adds to a slot at a scale."""
+
+    def encoded(self, constant: ConstRef, scale: float) -> Slots:
+        """Public vectors as the encoder rounds them."""
+
+    def random(self) -> np.random.Generator:
+        """For integers that a ciphertext's randomness decides."""
+
+    def with_key_noise(self, a: Slots, held: CipherKind | DigitsKind) -> Slots:
+        """With the noise of a product with a key, of what is held like this."""
+
+    def with_rounding(self, a: Slots, result: CipherKind, degree: int) -> Slots:
+        """With the rounding of a division of a ciphertext of this degree."""
+
+    def with_sparse_noise(self, a: Slots, result: CipherKind) -> Slots:
+        """With the noise of the switch to the sparse secret."""
+
+    def with_raised_noise(self, a: Slots, result: CipherKind, factor: int) -> Slots:
+        """With the noise of the switch from the sparse secret, after a product with an integer."""
+
+
+class Errors(Protocol):
+    """What a rule of errors asks of the analysis that follows them: bounds of CKKS, noise of BFV.
+
+    Values are the analysis's own, one for each ciphertext or plaintext; `use` says where they are.
+    """
+
+    def zero(self) -> Any:
+        """An empty sum."""
+
+    def encoded(self, constant: ConstRef, scale: float) -> tuple[Any, ...]:
+        """A public array as plaintexts."""
+
+    def trivial(self, use: Any, plain: Any) -> Any:
+        """A plaintext as a ciphertext."""
+
+    def plus(self, a: Any, b: Any) -> Any:
+        """A sum, of values at one scale."""
+
+    def add(self, use: Any, a: Any, b: Any) -> Any:
+        """A sum or difference of ciphertexts, the second one read at the scale of the first."""
+
+    def add_plain(self, use: Any, a: Any, plain: Any) -> Any:
+        """A sum or difference with a plaintext."""
+
+    def add_integer(self, use: Any, a: Any) -> Any:
+        """A sum with the integer that is the first immediate."""
+
+    def mul(self, use: Any, a: Any, b: Any) -> Any:
+        """A product of ciphertexts."""
+
+    def mul_relinearize(self, use: Any, a: Any, b: Any) -> Any:
+        """The same, relinearised."""
+
+    def mul_plain(self, use: Any, a: Any, plain: Any) -> Any:
+        """A product with a plaintext."""
+
+    def mul_integer(self, use: Any, a: Any) -> Any:
+        """A product with the integer that is the first immediate, read at the result's scale."""
+
+    def reread(self, use: Any, a: Any) -> Any:
+        """The same integers at the result's scale."""
+
+    def key_product(self, use: Any, a: Any, key: KeySpec) -> Any:
+        """A product with a key, over QP."""
+
+    def key_switch(self, use: Any, a: Any, key: KeySpec) -> Any:
+        """The same, divided by P, and perhaps by primes of levels."""
+
+    def mod_down(self, use: Any, a: Any) -> Any:
+        """A division by P, or by primes of levels."""

@@ -1,0 +1,147 @@
+"""The modulus chain: which primes make up each level, and the exact scale of each level.
+
+A level is a place on a track of the chain and removes a group of one or two
+primes when it is rescaled; it is never a limb count. Scales are float64
+numbers read as exact, one canonical value per level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import log2, prod
+
+from latticework.values.sums import add_up
+
+# Of a field that files leave out where it has its default, so that they are as they were before there was the field.
+UNSTORED_DEFAULT = {"unstored_default": True}
+
+
+@dataclass(frozen=True)
+class Track:
+    """One ladder of levels.
+
+    groups   groups[i]: limb numbers removed when level i is rescaled (groups[0] is what stays)
+    scales   scales[i]: canonical scale of level i
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    scales: tuple[float, ...]
+
+    @property
+    def top(self) -> int:
+        """The highest level."""
+        return len(self.groups) - 1
+
+    def basis(self, level: int) -> tuple[int, ...]:
+        """Q limb numbers of a level, ascending."""
+        return tuple(sorted(limb for group in self.groups[: level + 1] for limb in group))
+
+
+@dataclass(frozen=True)
+class BootstrapCircuit:
+    """The numbers by which bootstrapping is expanded, where a chain has levels for it.
+
+    degree, doublings  e^(2 pi i x / 2^doublings) is a Chebyshev series of this degree, squared so many times
+    bound        |t| / q0 stays below this after raising, but for the failure probability
+    ratio        q0 over the scale at which SlotToCoeff ends
+    factor       integer that the raised ciphertext is multiplied by before it is switched to the main secret
+    cts_babies   baby steps of CoeffToSlot's linear maps; 0: the quickest number
+    gain_bits    of the factor by which the error of a first iteration is enlarged for the second
+    """
+
+    degree: int
+    doublings: int
+    bound: int
+    ratio: float
+    factor: int
+    stc_levels: int
+    cts_levels: int
+    eval_levels: int
+    cts_babies: int
+    gain_bits: int
+
+
+@dataclass(frozen=True)
+class ModulusChain:
+    """All primes of a parameter set and how levels and key-switching digits are cut from them.
+
+    primes    Q limbs; a limb's number is its place here
+    special   P limbs, numbered after the Q limbs
+    digits    partition of the Q limbs for key switching
+    tracks    tracks[0] is the main ladder
+    insecure  True only where the user asked for less than `security_bits` by name
+    floor     level of the main track at which a bootstrap starts, 0 where there is none
+    bootstrap its circuit; then tracks[t] is what a bootstrap to `t` levels above the floor runs on: the levels of the
+              main track up to there, and above them those of EvalMod and CoeffToSlot
+    plain_modulus  t of BFV, whose slots hold integers modulo t, whose scales are 1 and whose levels are only dropped to
+                   make ciphertexts smaller; 0: CKKS
+    """
+
+    ring_degree: int
+    primes: tuple[int, ...]
+    special: tuple[int, ...]
+    digits: tuple[tuple[int, ...], ...]
+    tracks: tuple[Track, ...]
+    security_bits: int = 128
+    insecure: bool = False
+    floor: int = 0
+    bootstrap: BootstrapCircuit | None = None
+    plain_modulus: int = field(default=0, metadata=UNSTORED_DEFAULT)
+
+    @property
+    def scheme(self) -> str:
+        """What its ciphertexts are: "ckks" or "bfv"."""
+        return "bfv" if self.plain_modulus else "ckks"
+
+    @property
+    def slots(self) -> int:
+        """Number of complex slots, N/2; for BFV the length of one of its two rows of slots, which hold the same."""
+        return self.ring_degree // 2
+
+    @property
+    def main(self) -> Track:
+        """The ladder that programs run on."""
+        return self.tracks[0]
+
+    @cached_property
+    def log2_qp(self) -> float:
+        """Bits of the product of all primes: what security is counted on."""
+        return add_up(log2(p) for p in self.primes + self.special)
+
+    def limb_primes(self, limbs: tuple[int, ...]) -> tuple[int, ...]:
+        """The primes behind limb numbers."""
+        every = self.primes + self.special
+        return tuple(every[i] for i in limbs)
+
+    @property
+    def special_limbs(self) -> tuple[int, ...]:
+        """Numbers of the P limbs."""
+        return tuple(range(len(self.primes), len(self.primes) + len(self.special)))
+
+    def covers(self, held: tuple[int, int], wanted: tuple[int, int]) -> bool:
+        """Whether the basis of one (track, level) lies within that of another: then its keys serve both."""
+        (track, level), (other, at) = held, wanted
+        return set(self.tracks[other].basis(at)) <= set(self.tracks[track].basis(level))
+
+    def same_limbs(self, place: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Whether two (track, level) have one basis: a value may be read at either."""
+        return self.covers(place, other) and self.covers(other, place)
+
+    def dropped(self, track: int, level: int, to: int) -> int:
+        """What dividing a level of a track down to another divides by."""
+        return prod(prod(self.limb_primes(group)) for group in self.tracks[track].groups[to + 1 : level + 1])
+
+    def group_product(self, level: int, track: int = 0) -> int:
+        """What rescaling away this level divides by."""
+        return prod(self.limb_primes(self.tracks[track].groups[level]))
+
+    def modulus(self, level: int, track: int = 0) -> int:
+        """Product of the Q limbs of a level."""
+        return prod(self.limb_primes(self.tracks[track].basis(level)))
+
+
+def next_scale(scale: float, other: float, dropped: int) -> float:
+    """The float64 nearest to scale * other / dropped, computed exactly before the one rounding."""
+    return float(Fraction(scale) * Fraction(other) / dropped)

@@ -1,0 +1,245 @@
+"""A modulus chain from prime sizes that an expert states, refused where it is not secure.
+
+Primes are chosen near their stated sizes such that the canonical scale of each
+level follows from that of the level above: scales do not drift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from math import ceil, log2, prod
+from typing import Any
+
+from latticework.errors import LevelError, PrecisionError, RangeError, SecurityError
+from latticework.errors.figures import over
+from latticework.plan.parameters.chain import ModulusChain, Track, next_scale
+from latticework.plan.parameters.security import modulus_limit_bits, security_levels
+from latticework.plan.parameters.select import (
+    DIGIT_GAP_BITS,
+    MAX_PRIME_BITS,
+    MAX_RING_LOG2,
+    MAX_SPECIAL,
+    MIN_RING_LOG2,
+    PrimeSupply,
+    cut_digits,
+    key_switch_ntts,
+)
+from latticework.values.extension import _core
+from latticework.values.sums import add_up
+
+GroupBits = float | tuple[float, float]  # one prime (two where it exceeds 49 bits), or two of stated sizes
+PAIR_CANDIDATES = 12  # first primes of a pair that are tried: small primes = 1 mod 2N are far apart
+MAX_COUNT = 1024  # of special primes or digits that are asked for: far above what is possible
+LADDER_SLACK_BITS = 0.25  # a level's prime may be moved this far from its stated size to keep scales from drifting
+
+
+def explicit_chain(
+    ring_degree: int,
+    q_bits: Sequence[GroupBits],
+    scale_bits: float | Sequence[float],
+    *,
+    p_bits: Sequence[float] | None = None,
+    num_special: int | None = None,
+    num_digits: int | None = None,
+    security_bits: int = 128,
+    insecure: bool = False,
+) -> ModulusChain:
+    """The chain with these sizes.
+
+    q_bits       lowest level first; rescaling level i removes entry i, entry 0 stays
+    scale_bits   log2 of the canonical scale, of all levels or of each (lowest first). Where it does not follow from the
+                 level above by squaring and rescaling, it is a profile: values reach it by an integer factor
+    p_bits       sizes of the special primes; else `num_special` of 49 bits; else as many as make key switching cheapest
+    num_digits   digits of key switching; else cut so that each is smaller than P
+    raises       SecurityError where log2(QP) is over the limit, unless `insecure`
+    """
+    _check_ring(ring_degree)
+    if security_bits not in security_levels():
+        known = ", ".join(str(bits) for bits in security_levels())
+        raise SecurityError(f"Parameters: security_bits={security_bits!r}; choose one of {known}")
+    for name, sizes in (("q_bits", q_bits), ("p_bits", () if p_bits is None else p_bits)):
+        listed = _is_list(sizes) and all(isinstance(e, int | float | tuple) for e in sizes)
+        if not listed:
+            raise RangeError(f"Parameters: {name}={sizes!r:.60}; give a list of numbers of bits, as in [50, 40, 40]")
+    scales: Any = scale_bits if _is_list(scale_bits) else [scale_bits]
+    if not all(isinstance(bits, int | float) and not isinstance(bits, bool) for bits in scales):
+        raise RangeError(f"Parameters: scale_bits={scale_bits!r:.60}; give a number of bits, or one for each level")
+    for name, count in (("num_special", num_special), ("num_digits", num_digits)):
+        if count is not None and (type(count) is not int or not 1 <= count <= MAX_COUNT):
+            raise RangeError(f"Parameters: {name}={count!r:.60}; give a whole number, 1 or more")
+    if p_bits is not None and num_special is not None and len(p_bits) != num_special:
+        raise RangeError(f"Parameters: p_bits has {len(p_bits)} entries, num_special is {num_special}; give one")
+    if p_bits is not None or num_special is not None:
+        special = list(p_bits) if p_bits is not None else [float(MAX_PRIME_BITS)] * (num_special or 0)
+        return judge(_chain(ring_degree, q_bits, scale_bits, special, num_digits, security_bits), insecure)
+
+    def with_special(count: int) -> ModulusChain:
+        special = [float(MAX_PRIME_BITS)] * count
+        return _chain(ring_degree, q_bits, scale_bits, special, num_digits, security_bits)
+
+    if num_digits is None:
+        found = [with_special(count) for count in range(1, MAX_SPECIAL + 1)]
+        limit = modulus_limit_bits(ring_degree, security_bits)
+        fitting = [c for c in found if limit is not None and c.log2_qp <= limit] or found[:1]
+        return judge(min(fitting, key=key_switch_ntts), insecure)
+    share = add_up(add_up(_sizes(entry)) for entry in q_bits) / max(num_digits, 1)
+    count = max(ceil(share / MAX_PRIME_BITS), 1)
+    while True:  # a digit is at most all of Q, so this ends
+        try:
+            return judge(with_special(count), insecure)
+        except PrecisionError:
+            count += 1
+
+
+def _is_list(value: Any) -> bool:
+    return hasattr(value, "__iter__") and not isinstance(value, str | bytes | dict)
+
+
+def _check_ring(ring_degree: int) -> None:
+    low, high = 1 << MIN_RING_LOG2, 1 << MAX_RING_LOG2
+    if not isinstance(ring_degree, int) or not low <= ring_degree <= high or ring_degree & (ring_degree - 1):
+        raise RangeError(f"Parameters: ring_degree={ring_degree!r} is not a power of two from {low} to {high}")
+
+
+def _sizes(entry: GroupBits) -> tuple[float, ...]:
+    """Bits of the one or two primes of a level."""
+    if isinstance(entry, tuple):
+        if len(entry) != 2:
+            raise RangeError(f"Parameters: q_bits has a level of {len(entry)} primes, {entry}; 1 or 2 are possible")
+        return entry
+    return (entry,) if entry <= MAX_PRIME_BITS else (entry / 2, entry / 2)
+
+
+def _check_sizes(name: str, sizes: Sequence[float], ring_degree: int) -> None:
+    least = (2 * ring_degree).bit_length()  # the smallest primes = 1 mod 2N have a few bits more
+    for bits in sizes:
+        if not least <= bits <= MAX_PRIME_BITS:
+            raise RangeError(
+                f"Parameters: {name} has a prime of {bits:g} bits; at N={ring_degree} primes have {least} to "
+                f"{MAX_PRIME_BITS} bits" + ("; a level of more bits takes two, as in (30, 30)" if bits > 1 else "")
+            )
+
+
+def _chain(
+    ring_degree: int,
+    q_bits: Sequence[GroupBits],
+    scale_bits: float | Sequence[float],
+    p_bits: Sequence[float],
+    num_digits: int | None,
+    security_bits: int,
+) -> ModulusChain:
+    levels = [_sizes(entry) for entry in q_bits]
+    if not levels or not p_bits:
+        raise LevelError(f"Parameters: q_bits has {len(levels)} levels and p_bits {len(p_bits)} primes; both need one")
+    _check_sizes("q_bits", [bits for sizes in levels for bits in sizes], ring_degree)
+    _check_sizes("p_bits", p_bits, ring_degree)
+    wanted = _scale_profile(scale_bits, len(levels))
+    supply = PrimeSupply(2 * ring_degree)
+    special = tuple(supply.group(2.0**bits, 1, below=bits == MAX_PRIME_BITS)[0] for bits in p_bits)
+    scales, picked = [2.0 ** wanted[-1]], []
+    for level in range(len(levels) - 1, 0, -1):
+        ladder = scales[-1] * scales[-1] / 2.0 ** wanted[level - 1]
+        stated = add_up(levels[level])
+        follows = abs(log2(ladder) - stated) <= LADDER_SLACK_BITS
+        picked.append(_group(supply, levels[level], ladder if follows else 2.0**stated))
+        below = next_scale(scales[-1], scales[-1], prod(picked[-1]))
+        scales.append(below if follows else 2.0 ** wanted[level - 1])
+    picked.append(_group(supply, levels[0], 2.0 ** add_up(levels[0])))
+    picked.reverse()
+    bits_left = 0.0
+    for level, (group, scale) in enumerate(zip(picked, reversed(scales), strict=True)):
+        bits_left += log2(prod(group))
+        if log2(scale) > bits_left + 1:
+            raise RangeError(
+                f"Parameters: the scale of level {level} is 2^{log2(scale):.1f}, its modulus 2^{bits_left:.1f}: "
+                "nothing would fit; use a smaller scale_bits, or a larger first entry of q_bits"
+            )
+    starts = [0]
+    for group in picked:
+        starts.append(starts[-1] + len(group))
+    groups = tuple(tuple(range(a, b)) for a, b in pairwise(starts))
+    primes = tuple(p for group in picked for p in group)
+    digits = _digits(primes, log2(prod(special)), num_digits)
+    return ModulusChain(ring_degree, primes, special, digits, (Track(groups, tuple(reversed(scales))),), security_bits)
+
+
+def _scale_profile(scale_bits: float | Sequence[float], levels: int) -> list[float]:
+    wanted = [float(scale_bits)] * levels if isinstance(scale_bits, int | float) else [float(b) for b in scale_bits]
+    if len(wanted) != levels:
+        raise RangeError(
+            f"Parameters: scale_bits has {len(wanted)} entries for {levels} levels; give one number or all"
+        )
+    if not all(1 <= bits <= 100 for bits in wanted):
+        raise RangeError(f"Parameters: scale_bits={scale_bits}; scales of 2^1 to 2^100 are possible")
+    return wanted
+
+
+def _group(supply: PrimeSupply, sizes: tuple[float, ...], target: float) -> tuple[int, ...]:
+    """One or two unused primes with a product near the target, each near its stated size."""
+    if len(sizes) == 1:
+        return supply.group(target, 1)
+    pairs = [
+        (first, second)
+        for first in _unused(supply, 2.0 ** sizes[0], PAIR_CANDIDATES)
+        for second in _unused(supply, target / first, 2)
+        if first != second
+    ]
+    if not pairs:
+        return supply.level(target)  # which says that there are no primes of this size
+    best = min(pairs, key=lambda pair: abs(log2(pair[0]) + log2(pair[1]) - log2(target)))
+    supply.used.update(best)
+    return best
+
+
+def _unused(supply: PrimeSupply, target: float, count: int) -> list[int]:
+    near = (int(p) for p in _core.primes_near(target, supply.two_n, count + len(supply.used)))
+    return [p for p in near if p not in supply.used and p < 1 << MAX_PRIME_BITS][:count]
+
+
+def _digits(primes: tuple[int, ...], log2_p: float, num_digits: int | None) -> tuple[tuple[int, ...], ...]:
+    """The Q limbs in consecutive digits: each smaller than P, or the stated number with the largest as small as can be.
+
+    raises  PrecisionError where the largest digit would be larger than P
+    """
+    if num_digits is None:
+        return cut_digits(primes, log2_p - DIGIT_GAP_BITS)
+    bits = [log2(p) for p in primes]
+    if not 1 <= num_digits <= len(primes):
+        raise RangeError(f"Parameters: num_digits={num_digits}; {len(primes)} primes make 1 to {len(primes)} digits")
+    sums = sorted({add_up(bits[a:b]) for a in range(len(bits)) for b in range(a + 1, len(bits) + 1)})
+    smallest = next(s for s in sums if len(cut_digits(primes, s * (1 + 1e-12))) <= num_digits)
+    digits = cut_digits(primes, smallest * (1 + 1e-12))
+    largest = max(add_up(bits[limb] for limb in digit) for digit in digits)
+    if largest > log2_p + 1:
+        raise PrecisionError(
+            f"Parameters: with num_digits={num_digits} the largest digit has {over(largest, log2_p)} bits, more than P "
+            f"with {log2_p:.1f}, and key switching would drown the values in noise; use more digits or special primes"
+        )
+    return digits
+
+
+def judge(chain: ModulusChain, insecure: bool) -> ModulusChain:
+    """The chain if it is secure; marked as insecure if it is not and that was asked for.
+
+    raises  SecurityError with the numbers and what would help
+    """
+    limit = modulus_limit_bits(chain.ring_degree, chain.security_bits)
+    if limit is not None and chain.log2_qp <= limit:
+        return chain
+    if insecure:
+        return replace(chain, insecure=True)
+    large_enough = [
+        1 << k
+        for k in range(MIN_RING_LOG2, MAX_RING_LOG2 + 1)
+        if (modulus_limit_bits(1 << k, chain.security_bits) or 0) >= chain.log2_qp
+    ]
+    remedy = f"use ring_degree={large_enough[0]}, or " if large_enough else ""
+    allowed = "allows no modulus at all" if limit is None else f"allows at most {limit}"
+    more = "" if limit is None else f" ({over(chain.log2_qp - limit, 0)} too many)"
+    raise SecurityError(
+        f"Parameters: log2(QP) = {over(chain.log2_qp, limit or 0)}, but {chain.security_bits}-bit security at "
+        f"N={chain.ring_degree} {allowed}{more}; {remedy}fewer or smaller levels; insecure=True is for tests with "
+        "data that are not secret"
+    )

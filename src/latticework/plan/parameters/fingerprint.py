@@ -1,0 +1,28 @@
+"""A modulus chain as the core's parameters."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from latticework.plan.parameters.chain import ModulusChain
+from latticework.values.extension import _core
+
+
+@lru_cache(maxsize=16)
+def core_parameters(chain: ModulusChain) -> _core.Parameters:
+    """The core's object of the same parameters; its `fingerprint` names them in every file."""
+    return _core.Parameters(
+        ring_degree=chain.ring_degree,
+        q=list(chain.primes),
+        p=list(chain.special),
+        digits=[list(d) for d in chain.digits],
+        tracks=[{"groups": [list(g) for g in t.groups], "scales": list(t.scales)} for t in chain.tracks],
+        security_bits=chain.security_bits,
+        insecure=chain.insecure,
+        plain_modulus=chain.plain_modulus,
+    )
+
+
+def fingerprint(chain: ModulusChain) -> bytes:
+    """32 bytes that name the parameters."""
+    return bytes(core_parameters(chain).fingerprint)

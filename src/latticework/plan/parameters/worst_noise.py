@@ -1,0 +1,43 @@
+"""Noise of each primitive step, as a bound on the magnitude of a coefficient that holds always.
+
+The counterparts of `params.noise`, function by function: secrets are ternary, centred binomial errors of 21 pairs are
+at most 21, rounding is at most 1/2, and nothing is averaged.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from latticework.plan.parameters.chain import ModulusChain
+from latticework.values.sums import add_up
+
+ERROR_BOUND = 21.0
+ROUNDING_BOUND = 0.5 + 2.0**-20  # a lift's float sum may round a tie the other way
+
+
+def encoding() -> float:
+    """Rounding of an encoded vector."""
+    return ROUNDING_BOUND
+
+
+def symmetric_encryption() -> float:
+    """A fresh encryption under the secret key, encoding included."""
+    return ERROR_BOUND + ROUNDING_BOUND
+
+
+def public_encryption(chain: ModulusChain) -> float:
+    """A fresh encryption under the public key, encoding included: e u + e0 + e1 s over the first special prime."""
+    n = chain.ring_degree
+    return ERROR_BOUND * (1 + 2 * n) / chain.special[0] + ROUNDING_BOUND * (1 + n) + ROUNDING_BOUND
+
+
+def mod_down(ring_degree: int, degree: int = 1) -> float:
+    """Rounding of a rescale or a division by P: r0 + r1 s (+ r2 s^2)."""
+    return ROUNDING_BOUND * add_up(float(ring_degree) ** power for power in range(degree + 1))
+
+
+def key_product(chain: ModulusChain, level: int, track: int = 0) -> float:
+    """Errors of the key, weighted by digits of at most half their modulus, after the division by P."""
+    basis = set(chain.tracks[track].basis(level))
+    digits = [prod(chain.limb_primes(tuple(sorted(basis & set(d))))) for d in chain.digits if basis & set(d)]
+    return add_up(chain.ring_degree * ERROR_BOUND * d / 2 for d in digits) / prod(chain.special)

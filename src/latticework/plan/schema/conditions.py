@@ -1,0 +1,81 @@
+"""What has to hold of an input, beside being accepted, for the error bound of an output to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from latticework.errors.escaping import plain_text
+
+MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Something that accepted inputs may break, so that an error bound does not hold for all of them.
+
+    function  a comparison, whose argument they may take closer to 0 than its gap, or out of its range: then its result
+              is any number between the outcomes, or the wrong one. Or a user's function, whose distance from its
+              polynomial is known at points alone. Or a result that integers modulo t may not hold, so that it wraps.
+              Or a function whose argument many inputs take out of the interval that its polynomial is for
+    place     "program.py:7", the line that it is at
+    gap       of a comparison, else 0
+    told      another output tells of each result how far its comparisons are decided (`owner.stages.Doubt`)
+    modulus   t of a result that may wrap, else 0
+    leaves    as many inputs like those of calibration may leave that interval as compiling warns of
+    """
+
+    function: str
+    place: str
+    gap: float = 0.0
+    told: bool = field(default=False, metadata={"unstored_default": True})
+    modulus: int = field(default=0, metadata={"unstored_default": True})
+    leaves: bool = field(default=False, metadata={"unstored_default": True})
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether it is of a user's function."""
+        return not (self.gap or self.modulus or self.leaves)
+
+    def __str__(self) -> str:
+        said = f"{plain_text(self.function)} at {plain_text(self.place)}"
+        return f"{said} (gap={self.gap:.4g})" if self.gap else said
+
+
+def uncertain(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+    """Those that inputs are known to break: of comparisons, results that may wrap, and functions that many leave."""
+    return tuple(each for each in conditions if not each.is_sampled)
+
+
+def left_by(conditions: Iterable[Condition], *, is_told: bool) -> tuple[Condition, ...]:
+    """Those of a result; `is_told`: an output tells how far it may be off, where comparisons are that it tells of."""
+    return tuple(each for each in conditions if not (is_told and each.told))
+
+
+def joined(several: Iterable[Sequence[Condition]]) -> tuple[Condition, ...]:
+    """All of some lists, each once."""
+    return tuple(dict.fromkeys(each for conditions in several for each in conditions))
+
+
+def listed(conditions: Sequence[Condition]) -> str:
+    """Names, the first few of many."""
+    said = ", ".join(map(str, conditions[:MOST_NAMED]))
+    return said if len(conditions) <= MOST_NAMED else f"{said} and {len(conditions) - MOST_NAMED} more"
+
+
+def condition_words(conditions: Sequence[Condition]) -> str:
+    """For which inputs a bound holds that has these conditions, in words; nothing without any."""
+    kept = [each for each in conditions if each.gap]
+    fitting = [each for each in conditions if each.modulus]
+    staying = [each for each in conditions if each.leaves]
+    sampled = [each for each in conditions if each.is_sampled]
+    said = []
+    if kept:
+        said.append(f"holds only for inputs whose comparisons keep their gap and range: {listed(kept)}")
+    if fitting:
+        said.append(f"holds only where integers modulo {fitting[0].modulus} hold what is exact: {listed(fitting)}")
+    if staying:
+        said.append(f"holds only for inputs that stay within ranges which many leave: {listed(staying)}")
+    if sampled:
+        said.append(f"not proved, as functions were sampled: {listed(sampled)}")
+    return "; ".join(said)

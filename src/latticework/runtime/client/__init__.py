@@ -1,0 +1,1 @@
+"""The client: makes keys, checks and encrypts inputs, decrypts outputs."""

@@ -1,0 +1,190 @@
+"""A device by name, and how it is to be used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from itertools import count
+from typing import Any
+
+from latticework.errors import DeviceError, UserError
+from latticework.plan.parameters import ModulusChain
+from latticework.plan.parameters.fingerprint import core_parameters
+from latticework.plan.schema.amounts import parse_bytes
+from latticework.runtime.devices.drivers import check_gpu, load_driver
+from latticework.values.extension import _core
+
+ARITHMETICS = ("auto", "fp64", "u64")
+HOST = "auto"  # the host's backend
+SIMULATED = 2  # devices of the simulator
+NO_LIMIT = (1 << 64) - 1
+_ACCOUNTS = count(1)  # of contexts that share no memory
+
+
+@dataclass(frozen=True)
+class Device:
+    """A GPU or a simulated one, for wherever the name of a device is taken.
+
+    name         "cuda" or "cuda:1", "sim" or "sim:1"; without a number the first
+    memory       most that is used of its memory, such as "4GB"; None: all there is
+    cache        keep freed memory for what comes next; without it every buffer goes back to the driver, which waits
+    synchronous  wait for every kernel, so that an error names the one that failed
+    arithmetic   "fp64" for primes below 2^50, "u64" for those below 2^60; "auto": the faster one
+    graphs       replay the second run of a plan, and those after it, as a whole
+    raises       UserError, DeviceError for a GPU that cannot be used
+    """
+
+    name: str
+    _: KW_ONLY
+    memory: str | int | None = None
+    cache: bool = True
+    synchronous: bool = False
+    arithmetic: str = "auto"
+    graphs: bool = True
+
+    def __post_init__(self) -> None:
+        _refuse_several(self.name)
+        match = re.fullmatch(r"(cuda|sim)(?::(\d{1,4}))?", self.name) if isinstance(self.name, str) else None
+        if match is None:
+            raise UserError(
+                f'device={self.name!r:.60} is no device; choose "cpu", "cuda", "sim", or one with its '
+                'number, as in "cuda:1"'
+            )
+        if self.arithmetic not in ARITHMETICS:
+            raise UserError(f"Device: arithmetic={self.arithmetic!r:.60}; choose one of {', '.join(ARITHMETICS)}")
+        flags = ("cache", self.cache), ("synchronous", self.synchronous), ("graphs", self.graphs)
+        for option, given in flags:
+            if not isinstance(given, bool):
+                raise UserError(f"Device: {option}={given!r:.60}; give True or False")
+        object.__setattr__(self, "name", f"{match[1]}:{int(match[2] or 0)}")
+        if self.memory is not None:
+            object.__setattr__(self, "memory", parse_bytes(self.memory, "Device: memory"))
+        check_gpu(self.name)
+        there = SIMULATED if match[1] == "sim" else len(_core.driver_devices())
+        if int(match[2] or 0) >= there:
+            raise DeviceError(f"device={self.name!r}: there are {there} of this kind, counted from 0")
+
+    @property
+    def records(self) -> bool:
+        """Whether runs are recorded there, to be replayed."""
+        return self.graphs and self.cache and not self.synchronous
+
+    @property
+    def _kind(self) -> str:
+        return self.name.partition(":")[0]
+
+    @property
+    def _number(self) -> int:
+        return int(self.name.partition(":")[2])
+
+    @property
+    def _backend(self) -> str:
+        order = "-forward" if self._kind == "sim" else ""
+        return self._kind if self.arithmetic == "auto" else f"{self._kind}-{self.arithmetic}{order}"
+
+
+Places = str | Device | Sequence[str | Device]  # what servers take
+
+
+def as_device(given: Any) -> Device | None:
+    """A device, or None for "cpu".
+
+    raises  UserError for what is no device, or several; DeviceError for one that cannot be used
+    """
+    if isinstance(given, Device) or given is None:
+        return given
+    return None if isinstance(given, str) and given == "cpu" else Device(given)
+
+
+def as_devices(given: Any) -> tuple[Device | None, ...]:
+    """Devices of one kind, in the order in which they are named: "sim:0,1", or a list; (None,) for "cpu".
+
+    raises  UserError for what is no device, none at all, one that is named twice, and different kinds; DeviceError for
+            one that cannot be used
+    """
+    if isinstance(given, str) and "," in given:
+        match = re.fullmatch(r"(cuda|sim):(\d{1,4}(?:,\d{1,4})+)", given)
+        if match is None:
+            raise UserError(f"device={given!r:.60}: several devices are written as 'sim:0,1', or as a list of them")
+        names: Sequence[Any] = [f"{match[1]}:{number}" for number in match[2].split(",")]
+    else:
+        names = given if isinstance(given, list | tuple) else [given]
+    places = [as_device(name) for name in names]
+    if not places:
+        raise UserError(f"device={given!r}: name at least one device, or 'cpu'")
+    found = [name_of(place) for place in places]
+    if len({name.partition(":")[0] for name in found}) > 1:
+        raise UserError(f"device={', '.join(found)}: several devices are all of one kind, cuda or sim")
+    twice = next((name for name in found if found.count(name) > 1), None)
+    if twice is not None:
+        raise UserError(f"device={', '.join(found)}: {twice} is named twice; name every device once")
+    return tuple(places)
+
+
+def name_of(place: Device | None) -> str:
+    """Of a device, or "cpu"."""
+    return "cpu" if place is None else place.name
+
+
+def names_of(places: Sequence[Device | None]) -> str:
+    """Of devices of one kind, as `as_devices` takes them."""
+    first, *others = (name_of(place) for place in places)
+    return ",".join([first, *(name.partition(":")[2] for name in others)])
+
+
+def _refuse_several(given: Any) -> None:
+    """UserError for what names several devices, where one is taken."""
+    if isinstance(given, list | tuple) or (isinstance(given, str) and "," in given):
+        raise UserError(
+            f"device={given!r:.60}: one device is taken here, and only servers take several; name one, as in 'cuda:1'"
+        )
+
+
+def context_on(chain: ModulusChain, device: Device | None, threads: int, *, is_apart: bool = False) -> _core.Context:
+    """The core's context for these parameters on a device, or on so many threads of the host.
+
+    is_apart  it shares no memory with others on the device, so that its limit is about what it uses itself
+    """
+    if device is None:
+        return _core.Context(core_parameters(chain), HOST, threads)
+    most = NO_LIMIT if device.memory is None else int(device.memory)
+    return _core.Context(
+        core_parameters(chain),
+        device._backend,
+        threads,
+        device._number,
+        most,
+        device.cache,
+        device.synchronous,
+        device.graphs,
+        next(_ACCOUNTS) if is_apart else 0,
+    )
+
+
+def memory_of(device: Device) -> int | None:
+    """Bytes of a device that there are, or that may be used of them; None: as many as are asked for."""
+    gpu = [] if device._kind != "cuda" else _core.driver_devices()[device._number : device._number + 1]
+    known = [int(amount) for amount in (device.memory, *(found["total_bytes"] for found in gpu)) if amount is not None]
+    return min(known, default=None)
+
+
+def devices() -> list[dict[str, Any]]:
+    """What there is to compute on, one dict each: "device" is the name that options take, "name" what it calls itself,
+    "memory" in bytes, "arithmetic" that is faster on it; a kind that cannot be used has the reason as "unusable".
+    """
+    found: list[dict[str, Any]] = [{"device": "cpu", "kind": "cpu", "name": "this machine's processor"}]
+    try:
+        load_driver()
+        for number, gpu in enumerate(_core.driver_devices()):
+            is_fast = gpu["compute"] in ((9, 0), (10, 0))
+            found.append({"device": f"cuda:{number}", "kind": "cuda", "name": gpu["name"],
+                          "memory": gpu["total_bytes"], "free": gpu["free_bytes"], "compute": gpu["compute"],
+                          "arithmetic": "fp64" if is_fast else "u64"})  # fmt: skip
+    except DeviceError as error:
+        found.append({"device": "cuda", "kind": "none", "unusable": error.message})
+    for number in range(SIMULATED):
+        found.append(
+            {"device": f"sim:{number}", "kind": "sim", "name": f"simulated GPU {number}", "arithmetic": "fp64"}
+        )
+    return found

@@ -1,0 +1,1 @@
+"""What travels between client and server, and what both do with it."""

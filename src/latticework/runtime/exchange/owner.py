@@ -1,0 +1,202 @@
+"""Decrypted values, for the key owner's eyes only.
+
+A raw CKKS decryption carries noise from which its key can be computed (Li and
+Micciancio, Eurocrypt 2021), so a decrypted value must not leave its owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import inf, isfinite
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.errors import SecretKeyError
+from latticework.errors.shown import describe
+from latticework.plan.schema.conditions import Condition, condition_words, joined, uncertain
+
+_WARNING = (
+    "a decrypted value is hidden: .reveal() gives the array to the owner of the secret key. It must not leave its "
+    "owner, because its noise reveals the key; pass on only what you decide from it"
+)
+TOO_LARGE = "LARGER THAN THE PROGRAM WAS MADE FOR, or beside a result that is; may be wrong"
+
+
+class OwnerValue:
+    """A decrypted tensor. It shows itself only through `reveal`, and refuses to be pickled or converted silently.
+
+    shape        of the tensor
+    error_bound  bound on the error of an element, against the program with its functions exact: noise by the noise
+                 model, and the errors of polynomials in place of functions. Infinite where the value, or one beside
+                 it, is larger than what the program was made for: then no bound is known, and it may be wrong. 0 for
+                 BFV, whose values are exact integers (int64)
+    is_proved    whether the bound holds for every input that the client accepts. If not, it holds for inputs like those
+                 of calibration, or those for which `conditions` hold, and a result of other inputs may be wrong without
+                 being marked
+    is_followed  whether it holds for every such input for which `conditions` hold
+    conditions   what has to hold of an input for the bound to, beside that it is accepted: comparisons that keep their
+                 gap, functions whose polynomials are known at points alone. Nothing tells for which inputs it does
+    usual_error  the bound for inputs like those of calibration, which is smaller
+    rounds       runs one after the other that it is the result of. The bound of several is for inputs like those of
+                 calibration, and infinite where results leave the range of the input that they are in calibration:
+                 that cannot be seen while they are encrypted
+    error_bounds  the bound of each element, in the shape of the tensor: infinite in rows that the client clipped before
+                 it encrypted them, which are results of other numbers than were given; `error_bound` is the worst
+    """
+
+    __slots__ = (
+        "_array",
+        "_bound",
+        "_doubted",
+        "_reason",
+        "conditions",
+        "is_followed",
+        "rounds",
+        "shape",
+        "usual_error",
+    )
+
+    def __init__(
+        self,
+        array: npt.NDArray[Any],
+        error_bound: float,
+        *,
+        usual_error: float = 0.0,
+        is_followed: bool = True,
+        conditions: Sequence[Condition] = (),
+        rounds: int = 1,
+    ) -> None:
+        self._array = array
+        self.shape = array.shape
+        self._bound = error_bound
+        self._doubted: npt.NDArray[np.bool_] | None = None
+        self._reason = ""
+        self.usual_error = usual_error
+        self.is_followed = is_followed
+        self.conditions = tuple(conditions)
+        self.rounds = rounds
+
+    @property
+    def error_bound(self) -> float:
+        """Of the worst element: infinite where some are doubted."""
+        return self._bound if self._doubted is None else inf
+
+    @property
+    def error_bounds(self) -> npt.NDArray[np.float64]:
+        """Of each element, in the shape of the tensor."""
+        return self._with_doubted(np.full(self.shape, self._bound), inf)
+
+    def doubt_rows(self, rows: Sequence[int] | None, axis: int | None, reason: str) -> None:
+        """Mark results of rows that lie along an axis, None for all of it: no bound is known there, nothing is certain.
+
+        reason  what `doubt` then begins with
+        """
+        marked = np.zeros(self.shape, dtype=bool)
+        if rows is None or axis is None:
+            marked[...] = True
+        else:
+            np.moveaxis(marked, axis, 0)[list(rows)] = True
+        self._doubted, self._reason = marked, reason
+
+    def _with_doubted(self, array: npt.NDArray[Any], value: Any) -> npt.NDArray[Any]:
+        """An array for all elements, with another value where they are doubted."""
+        return array if self._doubted is None else np.where(self._doubted, value, np.broadcast_to(array, self.shape))
+
+    def reveal(self) -> npt.NDArray[Any]:
+        """The tensor, for the owner: do not publish or send its low bits."""
+        return self._array.copy()
+
+    def as_array(self) -> npt.NDArray[Any]:
+        """The result as an array, for the owner."""
+        return self._array.copy()
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether the bound holds for every input that the client accepts."""
+        return self.is_followed and not self.conditions
+
+    @property
+    def is_certain(self) -> npt.NDArray[np.bool_]:
+        """Whether its error bound holds for every input that the client accepts (`is_proved`), of each element where
+        rows are doubted; of decisions, which of them no error within the bound could change.
+        """
+        return self._with_doubted(np.array(isfinite(self._bound) and self.is_proved), False)
+
+    def doubt(self) -> str:
+        """What a reader has to know before relying on it; nothing if its bound is proved."""
+        return "; ".join(filter(None, [self._reason, doubt_about(self)]))
+
+    def __repr__(self) -> str:
+        return describe("OwnerValue", f"shape {self.shape}", "hidden: .reveal() gives it to its owner", self.doubt())
+
+    def _repr_html_(self) -> str:
+        said = f"<code>OwnerValue(shape {self.shape})</code>: hidden, <code>.reveal()</code> gives it to its owner"
+        return ", ".join(filter(None, [said, self.doubt()]))
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise SecretKeyError(_WARNING)
+
+    __array__ = __reduce__ = __getstate__ = __copy__ = __deepcopy__ = _refuse
+    __reduce_ex__ = _refuse
+    __float__ = __int__ = __complex__ = __bool__ = __len__ = _refuse
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
+    __array_ufunc__ = __array_function__ = _refuse
+    __hash__ = object.__hash__
+
+    def __iter__(self) -> Iterator[Any]:  # type checkers allow what a tuple of results, which may be one, does
+        return self._refuse()
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._refuse()
+
+    def __format__(self, spec: str) -> str:
+        """As repr; a number format is refused."""
+        return self._refuse() if spec else repr(self)
+
+
+def doubt_about(value: OwnerValue, conditions: Sequence[Condition] | None = None) -> str:
+    """What a reader has to know before relying on a value, rows apart; nothing if its bound is proved.
+
+    conditions  of what is made of it, if not its own
+    """
+    conditions = value.conditions if conditions is None else conditions
+    if value.rounds > 1 and not isfinite(value._bound):
+        return f"the result of {value.rounds} runs one after the other, for which no error bound is known"
+    if not isfinite(value._bound):
+        return TOO_LARGE
+    certain = "NOT CERTAIN: " if uncertain(conditions) else ""
+    said = [f"{certain}error bound {condition_words(conditions)}"] if conditions else []
+    if not value.is_followed:
+        said.append("error bound for inputs like those of calibration only")
+    return "; ".join(said)
+
+
+def of_several(array: npt.NDArray[Any], values: Sequence[OwnerValue]) -> OwnerValue:
+    """What was put together of several values: the bound is that of the worst, and proved if all are."""
+    return OwnerValue(
+        array,
+        max((value.error_bound for value in values), default=0.0),
+        usual_error=max((value.usual_error for value in values), default=0.0),
+        is_followed=all(value.is_followed for value in values),
+        conditions=joined(value.conditions for value in values),
+        rounds=max((value.rounds for value in values), default=1),
+    )
+
+
+def of_one_run(values: Sequence[OwnerValue]) -> list[OwnerValue]:
+    """The results of a run: where one is too large to be trusted, so is every other that is not proved to be right.
+
+    What was too large on the way may have wrapped around and gone on as a small number, in any of them.
+    """
+    if all(isfinite(value.error_bound) for value in values):
+        return list(values)
+    return [value if value.is_proved else _doubted(value) for value in values]
+
+
+def _doubted(value: OwnerValue) -> OwnerValue:
+    return OwnerValue(
+        value.reveal(), inf, usual_error=value.usual_error, is_followed=False, conditions=value.conditions
+    )

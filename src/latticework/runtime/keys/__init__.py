@@ -1,0 +1,1 @@
+"""Keys of one client, in memory and in files."""

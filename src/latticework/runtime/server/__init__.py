@@ -1,0 +1,1 @@
+"""The server: runs plans on ciphertexts, within memory, on devices, with checkpoints."""

@@ -1,0 +1,193 @@
+"""What a server computes with: its program and keys on each of its devices, and which of them a run goes to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.errors import DeviceError, UserError
+from latticework.plan.files.code import encode_code
+from latticework.plan.parameters.fingerprint import core_parameters
+from latticework.plan.schema.schema import Plan
+from latticework.runtime.devices.device import memory_of, name_of
+from latticework.runtime.memory_use import KeyTraffic, MemoryUse
+from latticework.runtime.options import ServerPlace
+from latticework.runtime.server.admission import Admission
+from latticework.runtime.server.shares import Shares
+from latticework.values.extension import _core
+from latticework.values.packing.constants import MapSums, slot_vectors
+
+AnyKeys = _core.EvaluationKeys | _core.MappedKeys
+Opened = Callable[[ServerPlace, Shares], tuple[_core.Context, AnyKeys]]
+
+
+class Engine:
+    """A program and its keys in one memory: that of a device, or of the host.
+
+    name         of the device, or "cpu"
+    is_capped    it has a part of a device's memory, where neither inputs nor results stay longer than a run
+    outstanding  runs that were given to it and have not ended
+    """
+
+    context: _core.Context
+    keys: AnyKeys | None
+
+    def __init__(self, place: ServerPlace, plan: Plan, shares: Shares, opened: Opened) -> None:
+        """opened: a context of the place, and keys: of this context where they stay in their file, else of any."""
+        self.name, self.is_capped = name_of(place.device), place.is_capped
+        self._place, self._plan, self._shares, self._opened = place, plan, shares, opened
+        self._opening = threading.Lock()
+        self.outstanding = 0
+        self._start()
+        is_bounded = shares.runs is not None or isinstance(self.keys, _core.MappedKeys)
+        self.admission = Admission(plan.client.name, shares.runs, is_bounded=is_bounded)
+
+    def _start(self) -> None:
+        """Bring keys to a new context."""
+        self.context, keys = self._opened(self._place, self._shares)
+        self.keys = keys if isinstance(keys, _core.MappedKeys) else _core.move(keys, self.context)
+        self._executor: _core.Executor | None = _core.Executor(
+            self.context,
+            _core.Plan(core_parameters(self._plan.chain), encode_code(self._plan)),
+            self.keys,
+            partial(_constant, self._plan),  # not of self, so that keys leave memory with the last reference to it
+            constant_budget_bytes=self._shares.constants,
+            products=partial(_products, self._plan),
+            recordings=self._shares.recordings,
+        )
+
+    def ready(self) -> None:
+        """Starts it anew, with keys brought there again, where its device failed."""
+        if not self.context.has_failed:
+            return
+        with self._opening:
+            if self.context.has_failed:
+                self.keys = self._executor = None  # first: there may not be room for both
+                self._start()
+
+    @property
+    def executor(self) -> _core.Executor:
+        """What runs the program; DeviceError where its device failed and it was not started again."""
+        found = self._executor
+        if found is None:
+            self.context.synchronise()  # says what failed
+            raise DeviceError(f"{self.name} failed, and was not started again")
+        return found
+
+    def here(self, arguments: Sequence[Any]) -> list[Any]:
+        """The inputs of a run in its memory."""
+        return [
+            [self._here(one) for one in value] if isinstance(value, list) else self._here(value) for value in arguments
+        ]
+
+    def _here(self, value: Any) -> Any:
+        is_public = isinstance(value, int)
+        return value if is_public else _core.move(value, self.context, keeps_copy=not self.is_capped)
+
+    def returned(self, outputs: Sequence[Any], device: str) -> Sequence[Any]:
+        """What the core returned of a run; unless its inputs were marked for a device, it leaves capped memory."""
+        if not self.is_capped or device != "cpu":
+            return outputs
+        arrays = [value if isinstance(value, list) else [value] for value in outputs]
+        return [[_core.move(one, self.context.host, keeps_copy=False) for one in array] for array in arrays]
+
+    def free_bytes(self) -> int | None:
+        """Of its device, that are not in use; None where that is not known, or on the host."""
+        most = None if self._place.device is None else memory_of(self._place.device)
+        return None if most is None else max(0, most - self.context.live_bytes)
+
+    def key_traffic(self) -> KeyTraffic | None:
+        """What was read of keys that stay in their file; None: all are in memory."""
+        return KeyTraffic(**self.keys.traffic) if isinstance(self.keys, _core.MappedKeys) else None
+
+    def memory_use(self) -> MemoryUse:
+        """What there is of its memory now."""
+        executor, device = self._executor, self.context.memory
+        return MemoryUse(
+            held=device.held,
+            live=self.context.live_bytes,
+            constants=0 if executor is None else executor.cached_constant_bytes,
+            idle=device.idle,
+            fresh=device.fresh,
+            returned=device.returned,
+        )
+
+
+class Engines:
+    """Those of one server: one, or one for each of several devices, which then share its runs."""
+
+    def __init__(self, engines: Sequence[Engine]) -> None:
+        self.all = tuple(engines)
+        self._lock = threading.Lock()
+
+    @property
+    def context(self) -> _core.Context:
+        """Where what belongs to no run is read to: of several devices none, as it is not known which will need it."""
+        if len(self.all) > 1:
+            return self.all[0].context.host
+        self.all[0].ready()
+        return self.all[0].context
+
+    def check_device(self, who: str, device: str) -> None:
+        """UserError for inputs that are marked for a device on which this server does not compute."""
+        names = [engine.name for engine in self.all]
+        if device != "cpu" and device not in names:
+            raise UserError(
+                f"{who} are for {device}, and this server computes on {', '.join(names)}: mark them anew with .cpu(), "
+                "which every server takes, or .gpu()"
+            )
+
+    @contextmanager
+    def share(self, devices: Sequence[str]) -> Iterator[list[tuple[Engine, list[int]]]]:
+        """Engines for several runs that begin now, each with the numbers of those that go to it.
+
+        devices  what the inputs of each run are marked for. A run that may go anywhere goes where the fewest have not
+                 ended, but to no device that failed, as long as another has not; else that one is started anew
+        raises   DeviceError of a device that cannot be started
+        """
+        found: dict[Engine, list[int]] = {}
+        with self._lock if len(self.all) > 1 else nullcontext():
+            for number, device in enumerate(devices):
+                engine = self._least_busy(device)
+                engine.outstanding += 1
+                found.setdefault(engine, []).append(number)
+        try:
+            for engine in found:
+                with self.naming(engine):
+                    engine.ready()
+            yield list(found.items())
+        finally:
+            with self._lock if len(self.all) > 1 else nullcontext():
+                for engine, runs in found.items():
+                    engine.outstanding -= len(runs)
+
+    def _least_busy(self, device: str) -> Engine:
+        asked = [engine for engine in self.all if device in ("cpu", engine.name)]
+        well = [engine for engine in asked if not engine.context.has_failed]
+        return min(well or asked, key=lambda engine: engine.outstanding)
+
+    @contextmanager
+    def naming(self, engine: Engine) -> Iterator[None]:
+        """Failures of a device say which of several it was."""
+        try:
+            yield
+        except DeviceError as error:
+            if len(self.all) == 1:
+                raise
+            raise DeviceError(f"{engine.name}: {error.message}", at=error.at) from None
+
+
+def _constant(plan: Plan, number: int, product: int | None = None) -> npt.NDArray[np.complex128]:
+    return slot_vectors(plan.constants[number], plan.sources, product)
+
+
+def _products(plan: Plan, number: int) -> npt.NDArray[np.int64]:
+    sums = plan.constants[number]
+    assert isinstance(sums, MapSums)
+    return sums.products.rows

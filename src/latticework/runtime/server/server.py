@@ -1,0 +1,577 @@
+"""The server: runs a plan on ciphertexts with evaluation keys. It never holds a secret key."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+from latticework.errors import BudgetError, ParameterMismatchError, RangeError, SecretKeyError, ShapeError, UserError
+from latticework.errors.shown import count_noun, describe, size
+from latticework.plan.analysis.trips import Trips
+from latticework.plan.files.serialise import interface_id, read_plan
+from latticework.plan.key_schedule.schedule import buffer_bytes, smallest, whole_key_bytes
+from latticework.plan.key_schedule.uses import key_order
+from latticework.plan.parameters.fingerprint import fingerprint
+from latticework.plan.schema.amounts import checked_runs
+from latticework.plan.schema.schema import IndexInput, Plan
+from latticework.runtime.callers import at_caller
+from latticework.runtime.devices.device import Places, memory_of, names_of
+from latticework.runtime.events import Event, OnEvent
+from latticework.runtime.exchange.batches import check_runs
+from latticework.runtime.exchange.encrypted import (
+    INPUTS,
+    OUTPUTS,
+    Encrypted,
+    check_interface,
+    check_role,
+    load_encrypted,
+)
+from latticework.runtime.exchange.integers import check_integers
+from latticework.runtime.exchange.parts import check_complete, join
+from latticework.runtime.keys.key_folder import READERS as FOLDER_READERS
+from latticework.runtime.keys.keys import EVALUATION_FILE, Keys, PublicKeys, file_in, refuse_secret_keys
+from latticework.runtime.memory_use import KeyTraffic, MemoryUse, in_all
+from latticework.runtime.options import ServerPlace, check_readers, machine_bytes, places_of
+from latticework.runtime.program_names import own_names, program_names_first
+from latticework.runtime.server.checkpoint import Checkpoint, CheckpointFile
+from latticework.runtime.server.engines import AnyKeys, Engine, Engines
+from latticework.runtime.server.key_reading import KeyWaits, telling_reads
+from latticework.runtime.server.loop_state import State
+from latticework.runtime.server.members import MembersProgress, check_members, members_at_once, naming
+from latticework.runtime.server.run_progress import RunProgress
+from latticework.runtime.server.shares import Shares, shares_of_files, shares_of_memory
+from latticework.runtime.server.side_by_side import Check, side_by_side
+from latticework.values.extension import _core
+
+
+class Server:
+    """Evaluates one program.
+
+    plan     the compiled program
+    keys     evaluation keys of one client
+    memory   budget for all that the server holds, such as "4GB": keys, ciphertexts of runs, tables, encoded weights;
+             Python, the plan and the weights themselves come on top, and so do inputs that wait, and results. Runs for
+             which there is no room wait, and weights that do not fit are encoded anew when used. None: 9/10 of what the
+             machine has left where that is less than it would take; else no bound, and 4 GB for encoded weights and
+             what the next run works in; working memory beyond it, and beyond 256 MiB that are kept anyway, goes back to
+             the system
+    runs     that `memory` has to have room for at the same time: calls from several threads, members of `run_many`.
+             Each one more leaves less for keys and encoded weights
+    device   "cpu"; or a GPU by name ("cuda:0", "sim") or as a `Device`, whose memory then holds keys, encoded weights
+             and values: `memory` is of the device, and no more of it is used. Or several of one kind, as "cuda:0,1" or
+             a list: each holds all of this and has such a budget, and a run goes to the one with the fewest under way
+    threads  0: one per core
+    """
+
+    @at_caller
+    def __init__(
+        self,
+        plan: Plan,
+        keys: PublicKeys,
+        *,
+        memory: str | int | None = None,
+        runs: int = 1,
+        device: Places = "cpu",
+        threads: int = 0,
+    ) -> None:
+        _check_keys(plan, keys)
+        places, at_once = places_of(device, memory), checked_runs(runs, memory)
+        shares = [
+            shares_of_memory(
+                plan,
+                place.memory,
+                _bytes_of(plan, keys.evaluation),
+                at_once,
+                on_device=place.device is not None,
+                records=place.records,
+            )
+            for place in places
+        ]
+        self._open(plan, places, shares, threads, lambda context, _: _keys_on(keys.evaluation, context), KeyWaits())
+
+    def _open(
+        self,
+        plan: Plan,
+        places: Sequence[ServerPlace],
+        shares: Sequence[Shares],
+        threads: int,
+        keys_for: Callable[[_core.Context, Shares], AnyKeys],
+        waits: KeyWaits,
+    ) -> None:
+        def opened(place: ServerPlace, share: Shares) -> tuple[_core.Context, AnyKeys]:
+            context = place.context(plan.chain, threads)
+            keys = keys_for(context, share)
+            _check_keys(plan, PublicKeys(keys, None))
+            return context, keys
+
+        self.plan, self._waits = plan, waits
+        self._interface = interface_id(plan.client)
+        self._device = names_of([place.device for place in places])
+        engines = []
+        for place, share in zip(places, shares, strict=True):
+            engine = Engine(place, plan, share, opened)
+            if isinstance(engine.keys, _core.MappedKeys):
+                _check_key_memory(plan, engine.executor.key_need, engine.keys.traffic["budget_bytes"])
+            assert engine.keys is not None
+            self._key_set = engine.keys.key_set
+            engines.append(engine)
+        self._engines = Engines(engines)
+
+    @property
+    def context(self) -> _core.Context:
+        """Of its device; of several that of the host."""
+        return self._engines.context
+
+    @classmethod
+    @at_caller
+    def load(
+        cls,
+        plan: str | Path,
+        keys: str | Path,
+        *,
+        memory: str | int | None = None,
+        key_memory: str | int | None = None,
+        key_readers: int = 1,
+        runs: int = 1,
+        device: Places = "cpu",
+        threads: int = 0,
+    ) -> Server:
+        """From a plan file and an evaluation key file (or the folder that holds one).
+
+        keys         a folder must not hold a secret key, as that of `Keys.save` does
+        memory       budget for all that the server holds, as above. Where keys do not fit, they stay in their file,
+                     which must not be changed meanwhile, and an instruction goes through them limb by limb. How much
+                     is for keys and how much for encoded weights goes by predicted time. Results are the same, to the
+                     bit
+        key_memory   an amount such as "2GB": keys stay in their file, and what is in memory of them never exceeds it
+        key_readers  threads that read such keys ahead of their use; 0: they are read when they are needed
+        runs         as above
+        raises  FormatError for damaged files or files of another kind; SecretKeyError for a secret key file, or a
+                folder that holds one; UserError, before they are read, for keys larger than the machine's memory, and
+                for a `key_memory` that is too small for some line of the program, which it names
+        """
+        program, readers = read_plan(Path(plan)), check_readers(key_readers)
+        places, at_once = places_of(device, memory), checked_runs(runs, memory)
+        refuse_secret_keys(keys)
+        shares = []
+        for place in places:
+            is_there = place.device is not None
+            found = shares_of_files(
+                program, place.memory, key_memory, readers, at_once, on_device=is_there, records=place.records
+            )
+            if found.keys is None:
+                _check_room(program, place)
+            shares.append(found)
+        file, waits = file_in(keys, EVALUATION_FILE), KeyWaits()
+
+        def keys_for(context: _core.Context, share: Shares) -> AnyKeys:
+            try:
+                if share.keys is None:
+                    return _core.load_evaluation_keys(file, context)
+                return _core.MappedKeys(file, context, share.keys, readers=readers, on_wait=waits)
+            except SecretKeyError:
+                raise SecretKeyError(
+                    f"{file} is a secret key file; a server must never hold one: delete it from this machine, and give "
+                    f"the server {EVALUATION_FILE}, which keys.public().save(folder) writes"
+                ) from None
+
+        server = cls.__new__(cls)
+        server._open(program, places, shares, threads, keys_for, waits)
+        return server
+
+    @at_caller
+    @program_names_first(lambda server, parts: server._open_integers(parts))
+    def __call__(
+        self,
+        /,
+        *inputs: Encrypted,
+        on_event: OnEvent | None = None,
+        checkpoint: str | Path | Checkpoint | None = None,
+        **integers: int,
+    ) -> Encrypted:
+        """Run the program.
+
+        inputs      what the client encrypted, at once or in parts: every input once. Parts can be used in many runs.
+                    Rows and stacks of inputs are computed run by run, and returned as one
+        integers    run-time integers (lw.Index), such as numbers of iterations, that no part has. One that is called
+                    `on_event` or `checkpoint` is given by that name, and `run` takes the option beside it
+        on_event    called after every instruction; where keys stay in a file, also in waits for them of more than a
+                    second, and at the end of a run with what it read
+        checkpoint  a file, or a `Checkpoint`, which says how often: after a turn of an outermost loop it holds what is
+                    computed so far, and is gone when the run is done. Where it is there, because a run before was
+                    stopped, this one goes on from it, and returns the same bytes as one that was not
+        raises      before any work for inputs of another program, parameters or key set, missing ones, and ones that
+                    are given twice; for a checkpoint that is damaged or of anything else than this run
+        """
+        return self.run(*inputs, on_event=on_event, integers=own_names(integers), checkpoint=checkpoint)
+
+    def _open_integers(self, parts: Sequence[Any]) -> set[str]:
+        """Run-time integers that none of these has."""
+        given = {name for part in parts if isinstance(part, Encrypted) for name in part.integers}
+        return {i.name for i in self.plan.client.inputs if isinstance(i, IndexInput)} - given
+
+    def run(
+        self,
+        *inputs: Encrypted,
+        on_event: OnEvent | None = None,
+        watch: Sequence[int] = (),
+        on_watch: Callable[[int, _core.Ciphertext | list[_core.Ciphertext]], None] | None = None,
+        integers: Mapping[str, int] = {},
+        checkpoint: str | Path | Checkpoint | None = None,
+    ) -> Encrypted:
+        """As a call, and reports every value of the watched registers, an array of several as a list."""
+        given, arguments = self._given(inputs, integers)
+        runs, is_seen = len(arguments), checkpoint is not None or on_watch is not None
+        if runs > 1 and len(self._engines.all) > 1 and not is_seen:
+            return self._returned(given, self._run_all(arguments, [given.device] * runs, on_event))
+        outputs = []
+        with self._engines.share([given.device]) as [(engine, _)], self._engines.naming(engine):
+            file = None if checkpoint is None else self._checkpoint(checkpoint, given, engine.context)
+            state = None if file is None else file.read()
+            on_turn = None if file is None else file.note
+            tell, tell_value = engine.admission.reporting(on_event), engine.admission.reporting(on_watch)
+            for run, values in enumerate(arguments):
+                with engine.admission.runs(), telling_reads(tell, engine.key_traffic, self._waits) as told:
+                    here = engine.here(values)
+                    listener = None if told is None else _listener(self.plan, here, told, run, runs, state)
+                    found = engine.executor.run(here, listener, list(watch), tell_value, on_turn, state)
+                    outputs.append(engine.returned(found, given.device))
+        if file is not None:
+            file.finish()
+        return self._returned(given, outputs)
+
+    @at_caller
+    def run_many(
+        self,
+        members: Sequence[Encrypted | Sequence[Encrypted]],
+        *,
+        on_event: OnEvent | None = None,
+        at_once: int | None = None,
+        integers: Mapping[str, int] = {},
+    ) -> list[Encrypted]:
+        """Run the program on several inputs, which go through it together: keys that stay in their file are read once
+        for all of them. The results are those of one call after the other, to the bit.
+
+        members   of each, what the client encrypted, or a list of its parts; rows and stacks of inputs count as several
+        on_event  called after every instruction of every member, and at the end with what was read of keys in a file
+        at_once   members that are computed together at most, since the values of all are in memory; None: as many as
+                  `memory=` of the server has room for, which `runs=` says, or else half of the memory that the machine
+                  has left. Others follow, and keys are read again for them.
+                  With all keys in memory nothing is read, and members are computed one by one
+        integers  run-time integers that no member has, for all of them. Members that differ in theirs take different
+                  ways through the program, and are not computed together
+        raises    before any work, and naming the member, what a call raises; UserError for no members at all,
+                  BudgetError for more at once than there is room for. If one fails, none has a result
+        """
+        check_members(self.plan.client, members, at_once)
+        given, runs = [], []
+        for number, parts in enumerate(members):
+            with naming(number):
+                inputs, arguments = self._given([parts] if isinstance(parts, Encrypted) else parts, integers)
+            given.append(inputs)
+            runs.append(arguments)
+        flat = [arguments for of_one in runs for arguments in of_one]
+        of_run = [number for number, of_one in enumerate(runs) for _ in of_one]
+        devices = [given[number].device for number in of_run]
+        outputs = iter(self._run_all(flat, devices, on_event, at_once=at_once, of_run=of_run))
+        return [
+            self._returned(inputs, [next(outputs) for _ in arguments])
+            for inputs, arguments in zip(given, runs, strict=True)
+        ]
+
+    def _run_all(
+        self,
+        runs: list[list[Any]],
+        devices: Sequence[str],
+        on_event: OnEvent | None,
+        *,
+        at_once: int | None = None,
+        of_run: Sequence[int] | None = None,
+    ) -> list[Any]:
+        """What the core returns of several runs, which all devices share.
+
+        devices  what the inputs of each are marked for
+        of_run   the member that each is of, where there are members
+        """
+        progress = None if on_event is None else MembersProgress(self.plan, runs)
+        outputs: list[Any] = [None] * len(runs)
+        with self._engines.share(devices) as shared:
+            jobs = []
+            tell = on_event if on_event is None or len(shared) == 1 else _one_at_a_time(on_event)
+            for engine, numbers in shared:
+                together = self._at_once(engine, len(numbers), at_once)
+                group = [(number, runs[number], None if of_run is None else of_run[number]) for number in numbers]
+                if not engine.is_capped:
+                    with self._engines.naming(engine):
+                        group = [(number, _checked(engine, values, member), member) for number, values, member in group]
+                jobs.append(partial(self._run_group, engine, group, together, tell, progress, devices, outputs))
+            side_by_side(jobs)
+        return outputs
+
+    def _run_group(
+        self,
+        engine: Engine,
+        group: Sequence[tuple[int, list[Any], int | None]],
+        together: int,
+        on_event: OnEvent | None,
+        progress: MembersProgress | None,
+        devices: Sequence[str],
+        outputs: list[Any],
+        check: Check | None,
+    ) -> None:
+        """Runs of one device, with their numbers, which say where their outputs come to, and members."""
+        tell, admission = engine.admission.reporting(on_event), engine.admission
+        with (
+            self._engines.naming(engine),
+            admission.runs(together),
+            telling_reads(tell, engine.key_traffic, self._waits) as told,
+        ):
+
+            def listen(first: int, run: int, *words: Any) -> None:
+                if told is not None and progress is not None:
+                    told(progress.event(group[first + run][0], *words))
+
+            for _, values, member in group if engine.is_capped else ():
+                _checked(engine, values, member)
+            at_once = together if engine.is_capped else len(group)  # whose inputs are there
+            for first in range(0, len(group), at_once):
+                part = group[first : first + at_once]
+                here = [engine.here(values) for _, values, _ in part]
+                listener = None if told is None else partial(listen, first)
+                found = engine.executor.run_many(here, together, listener, check)
+                for (number, _, _), of_one in zip(part, found, strict=True):
+                    outputs[number] = engine.returned(of_one, devices[number])
+
+    def _at_once(self, engine: Engine, wanted: int, most: int | None) -> int:
+        """Members whose values there is memory for; one where there is nothing to read for all of them."""
+        if engine.key_traffic() is None or wanted == 1:
+            return 1
+        room = engine.admission.most
+        if room is None:
+            return min(wanted, most or members_at_once(self.plan, engine.free_bytes()))
+        if most is not None and min(wanted, most) > room:
+            raise BudgetError(
+                f"program {self.plan.client.name}, run_many: at_once={most}, and memory= of this server has room for "
+                f"{count_noun(room, 'run')} at a time: leave at_once out, or make the server with runs={most}"
+            )
+        return min(wanted, most or room)
+
+    def _given(self, parts: Sequence[Encrypted], integers: Mapping[str, int]) -> tuple[Encrypted, list[list[Any]]]:
+        """All inputs as one, and the core's arguments of each run that they are for; checked."""
+        spec = self.plan.client
+        given = self._join(parts, {}, check_integers(spec, integers))
+        check_complete(given, spec)
+        self._engines.check_device(f"program {spec.name}: the inputs", given.device)
+        runs = 1 if given.extent is None else spec.runs_for(given.extent.runs)
+        if given.extent is not None:
+            check_runs(spec, given.extent, {name: len(array) for name, array in given.tensors.items()})
+        return given, [[self._argument(given, i, run, runs) for i in spec.inputs] for run in range(runs)]
+
+    def _returned(self, given: Encrypted, outputs: Sequence[Sequence[Any]]) -> Encrypted:
+        """What the core returned of each run on inputs."""
+        spec = self.plan.client
+        found: dict[str, list[_core.Ciphertext]] = {o.name: [] for o in spec.outputs}
+        for of_run in outputs:
+            for made, value in zip(found.values(), of_run, strict=True):
+                made += value if isinstance(value, list) else [value]
+        tensors = {name: tuple(made) for name, made in found.items()}
+        return Encrypted(
+            OUTPUTS, spec.name, self._interface, tensors, {}, given.extent, given.rounds, given.device, given.clipped
+        )
+
+    def _checkpoint(self, wanted: str | Path | Checkpoint, given: Encrypted, context: _core.Context) -> CheckpointFile:
+        if not self._engines.all[0].executor.has_states:
+            raise UserError(
+                f"program {self.plan.client.name}: checkpoint= is for programs with loops, this one has none, or its "
+                "bodies were copied: leave it out"
+            )
+        return CheckpointFile(wanted, self.plan, bytes(self._key_set), given, context)
+
+    @at_caller
+    def inputs(self, /, *parts: Encrypted | None, **outputs: Encrypted) -> Encrypted:
+        """Inputs in several parts, of which some may be results of other circuits, or of a run before, as one.
+
+        parts    what the client encrypted, if anything
+        outputs  by input: what the server of the other circuit returned; of a program compiled with feed=, what this
+                 server did
+        raises   TraceError, FormatError or ParameterMismatchError for what is no part of the inputs of this program,
+                 for results that are not those of an input, and for an input that is given twice
+        """
+        return self._join([part for part in parts if part is not None], outputs)
+
+    def _join(
+        self, parts: Sequence[Encrypted], outputs: Mapping[str, Encrypted], integers: Mapping[str, int] = {}
+    ) -> Encrypted:
+        spec = self.plan.client
+        for part in parts:
+            check_role(part, spec, INPUTS)
+            for name, array in part.tensors.items():
+                for ciphertext in array:
+                    self._check_origin(f"program {spec.name}, input {name}", ciphertext)
+            check_interface(part, spec, self._interface)
+        for argument, result in outputs.items():
+            for array in result.tensors.values() if isinstance(result, Encrypted) else ():
+                for ciphertext in array:
+                    self._check_origin(f"program {spec.name}, the result for input {argument}", ciphertext)
+        return join(spec, self._interface, parts, outputs, integers)
+
+    @property
+    def memory_use(self) -> MemoryUse:
+        """What this server has now of the system's memory, or of that of its devices together."""
+        return in_all([engine.memory_use() for engine in self._engines.all])
+
+    @property
+    def device(self) -> str:
+        """Where it computes: "cpu", or its devices by name, as "cuda:0" or "cuda:0,1"."""
+        return self._device
+
+    @property
+    def runs_at_once(self) -> int | None:
+        """How many runs `memory=` has room for at the same time; None: no bound was given."""
+        return self._engines.all[0].admission.most
+
+    @property
+    def key_traffic(self) -> KeyTraffic | None:
+        """What has been read of keys that stay in their file, since the server was made; None: all are in memory."""
+        found = [engine.key_traffic() for engine in self._engines.all]
+        return in_all([traffic for traffic in found if traffic is not None]) if None not in found else None
+
+    @at_caller
+    def load_encrypted(self, source: str | Path | bytes | bytearray | memoryview) -> Encrypted:
+        """Read encrypted inputs."""
+        return load_encrypted(source, self.context)
+
+    def _argument(self, inputs: Encrypted, spec: Any, run: int, runs: int) -> Any:
+        if isinstance(spec, IndexInput):
+            value = inputs.integers[spec.name]
+            if not 0 <= value <= spec.limit:
+                raise RangeError(
+                    f"program {self.plan.client.name}: {spec.name} is {value}; it was compiled for 0 to {spec.limit}"
+                )
+            return value
+        array, where = inputs.tensors[spec.name], f"program {self.plan.client.name}, input {spec.name}"
+        count = spec.pack.count
+        if len(array) not in (count, runs * count):
+            every = f", or {runs * count} for {runs} runs" if runs > 1 else ""
+            raise ShapeError(f"{where} has {len(array)} ciphertexts, this plan takes {count}{every}")
+        array = array if len(array) == count else array[run * count : (run + 1) * count]
+        return array[0] if len(array) == 1 else list(array)
+
+    def _check_origin(self, where: str, ciphertext: _core.Ciphertext) -> None:
+        if ciphertext.parameters != self.context.parameters.fingerprint:
+            raise ParameterMismatchError(
+                f"{where} was encrypted under parameters {ciphertext.parameters[:8].hex()}, this plan has "
+                f"{self.context.parameters.fingerprint[:8].hex()}: encrypt with the client of this plan"
+            )
+        if any(ciphertext.key_set) and ciphertext.key_set != self._key_set:  # no key: a trivial encryption
+            raise ParameterMismatchError(
+                f"{where} was encrypted under key set {ciphertext.key_set[:8].hex()}, the server has the keys of "
+                f"{self._key_set[:8].hex()}: give it keys.public() of the client that encrypted"
+            )
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Server is not pickled or copied; each process uses Server.load(plan, keys)")
+
+    def __repr__(self) -> str:
+        return describe("Server", *self.plan.client.facts(), "" if self.device == "cpu" else f"on {self.device}")
+
+
+def _keys_on(keys: AnyKeys, context: _core.Context) -> AnyKeys:
+    """Those that stay in their file are read into the memory of a context."""
+    return keys.on(context) if isinstance(keys, _core.MappedKeys) else keys
+
+
+def _bytes_of(plan: Plan, keys: AnyKeys) -> int:
+    """What they take in memory at most; of those that stay in their file, rows that the program reads."""
+    if not isinstance(keys, _core.MappedKeys):
+        return keys.num_bytes
+    most = whole_key_bytes(plan) + buffer_bytes(plan, FOLDER_READERS) if plan.keys else 0
+    return min(int(keys.traffic["budget_bytes"]), most)
+
+
+def _check_room(plan: Plan, place: ServerPlace) -> None:
+    """UserError for keys that the machine, or the device, has no memory for, all at once."""
+    needed = plan.client.manifest.total_resident_bytes
+    had = machine_bytes() if place.device is None else memory_of(place.device)
+    if had is not None and needed > had:
+        whose = "this machine" if place.device is None else place.device.name
+        raise UserError(
+            f"program {plan.client.name}: its {count_noun(len(plan.client.manifest.uses), 'evaluation key')} take "
+            f"{needed} bytes ({size(needed)}) in memory, and {whose} has {had} ({size(had)}): leave them in their "
+            "file with memory='4GB', or as much as there is to spare"
+        )
+
+
+def _check_key_memory(plan: Plan, need: tuple[int, int, int], had: int) -> None:
+    """UserError for less memory for keys than some instruction needs."""
+    needed, block, number = need
+    if needed <= had:
+        return
+    instruction = plan.blocks[block].code[number]
+    op, line = instruction.op, instruction.location
+    if not plan.locations[line].file:  # in a bootstrap: the line that calls one
+        least = smallest(key_order(plan, plan.chain, Trips(plan)), plan)
+        op, line = (op, line) if least is None else (least.op, least.line)
+    raise UserError(
+        f"program {plan.client.name}: key_memory is {had} bytes; the least with which it runs is {needed} "
+        f"({size(needed)}), for {op} of {plan.locations[line]}: give it as much, or twice that so that keys can be "
+        "read while others are in use"
+    )
+
+
+def _check_keys(plan: Plan, keys: PublicKeys) -> None:
+    """What a server is given as keys: public ones, of the plan's parameters."""
+    who = f"the server of {plan.client.name}"
+    if isinstance(keys, Keys | _core.SecretKey):
+        raise SecretKeyError(f"{who} was given a secret key; a server must never hold one: give it keys.public()")
+    if not isinstance(keys, PublicKeys):
+        raise UserError(
+            f"{who} takes public keys, got {type(keys).__name__}: give it keys.public(), "
+            "or read files with Server.load(plan_file, key_folder)"
+        )
+    ours, theirs = fingerprint(plan.chain), keys.evaluation.parameters
+    if ours != theirs:
+        raise ParameterMismatchError(
+            f"{who} was given keys of parameters {theirs[:8].hex()}, its plan has {ours[:8].hex()}: "
+            "make the keys with the client of this plan; compiling anew may change the parameters"
+        )
+
+
+def _checked(engine: Engine, values: list[Any], member: int | None) -> list[Any]:
+    """Inputs of a run where it will be; raises, naming the member, what the run would raise before any work."""
+    with nullcontext() if member is None else naming(member):
+        here = engine.here(values)
+        engine.executor.check(here)
+        return here
+
+
+def _one_at_a_time(on_event: OnEvent) -> OnEvent:
+    """The same subscriber for several threads, which it hears one after the other."""
+    lock = threading.Lock()
+
+    def tell(event: Event) -> None:
+        with lock:
+            on_event(event)
+
+    return tell
+
+
+def _listener(
+    plan: Plan, inputs: Sequence[Any], on_event: OnEvent, run: int, runs: int, state: State | None = None
+) -> Callable[..., None]:
+    """Tells a subscriber of the instructions of one run of several, from the start or from a checkpoint on."""
+    progress = RunProgress(plan, [value if isinstance(value, int) else None for value in inputs])
+    if state is not None:
+        progress.go_on(*state[:2])
+
+    def listen(op: str, block: int, instruction: int, level: int, *clock_ns: int) -> None:
+        start, end = (t * 1e-9 for t in clock_ns)
+        at, total = progress.note(block, instruction), progress.total
+        done = run * total + at.done
+        on_event(Event("evaluate", op, done, runs * total, level, start, end, at.iteration, at.trips, at.bootstraps))
+
+    return listen

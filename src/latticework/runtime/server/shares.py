@@ -1,0 +1,140 @@
+"""What a server may hold of keys and of encoded constants, from one budget for all that it holds.
+
+Where none is given, and what it would take is more than the machine has left, that is its budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from latticework.errors import BudgetError
+from latticework.errors.shown import size
+from latticework.plan.analysis.kept_constants import all_bytes, encodings
+from latticework.plan.analysis.memory import peak_value_bytes
+from latticework.plan.analysis.memory_plan import HeldValues, at_once_with, constants_beside_keys, plan_memory
+from latticework.plan.analysis.on_device import of_pieces, recorded_runs, resident_key_bytes
+from latticework.plan.analysis.trips import Trips
+from latticework.plan.cost import CostModel
+from latticework.plan.instructions.shapes import row_bytes
+from latticework.plan.key_schedule.schedule import whole_key_bytes
+from latticework.plan.schema.amounts import parse_bytes
+from latticework.plan.schema.schema import Plan
+from latticework.runtime.options import free_bytes
+
+DEFAULT_CONSTANTS = 4 * 10**9  # bytes, where nothing is said
+TAKEN = 9, 10  # of what the machine has left, at most, where nothing is said
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Bytes for encoded constants, and for rows of keys that stay in their file; keys None: all are in memory.
+
+    runs        whose values there is room for at the same time; None: no budget for all was given
+    recordings  bytes that the recording of a run may hold, and how many there may be; None: no bounds
+    """
+
+    constants: int
+    keys: int | None
+    runs: int | None
+    recordings: tuple[int, int] | None = None
+
+
+def shares_of_files(
+    plan: Plan,
+    memory: str | int | None,
+    key_memory: str | int | None,
+    readers: int,
+    runs: int,
+    *,
+    on_device: bool = False,
+    records: bool = False,
+) -> Shares:
+    """Of a server whose keys are in a file: all are read if that leaves enough, by predicted time, for the rest.
+
+    memory      for all that the server holds; None: all keys, and DEFAULT_CONSTANTS, as far as the machine has memory
+    key_memory  no more than this for keys; None: no such bound
+    runs        for which there must be room at the same time
+    on_device   memory and key_memory are those of a device;  records: where runs are recorded
+    raises      BudgetError for budgets under which the program does not run
+    """
+    most, whole = None if key_memory is None else parse_bytes(key_memory, "key_memory"), whole_key_bytes(plan)
+    budget = None if memory is None else parse_bytes(memory)
+    if budget is None:
+        budget = None if on_device else _what_is_left(plan, whole if most is None else min(most, whole))
+    if budget is None:
+        return Shares(DEFAULT_CONSTANTS, most, None)
+    with _telling(plan, unasked=memory is None):
+        made = plan_memory(
+            plan, budget, CostModel.load(), readers=readers, most_for_keys=most, runs=runs, on_device=on_device
+        )
+    constants = made.constants_bytes
+    if on_device:
+        whole, constants = resident_key_bytes(plan, whole), of_pieces(constants)
+    if most is None and made.keys.budget_bytes >= whole:
+        room = made.runs_beside(whole)
+        return _of_runs(plan, constants, runs, room, made.left_beside(whole), records=records)
+    return Shares(constants, made.key_bytes, made.most_runs)
+
+
+def shares_of_memory(
+    plan: Plan,
+    memory: str | int | None,
+    key_bytes: int,
+    runs: int,
+    *,
+    on_device: bool = False,
+    records: bool = False,
+) -> Shares:
+    """Of a server whose keys are in memory already, and take so many bytes; a device has them as well."""
+    budget = None if memory is None else parse_bytes(memory)
+    if budget is None:
+        budget = None if on_device else _what_is_left(plan, key_bytes, resident=key_bytes)
+    if budget is None:
+        return Shares(DEFAULT_CONSTANTS, None, None)
+    key_bytes = resident_key_bytes(plan, key_bytes) if on_device else key_bytes
+    with _telling(plan, unasked=memory is None):
+        constants, most, left = constants_beside_keys(
+            plan, budget, CostModel.load(), key_bytes, runs, on_device=on_device
+        )
+    constants = of_pieces(constants) if on_device else constants
+    return _of_runs(plan, constants, runs, most, left, records=records)
+
+
+def _what_is_left(plan: Plan, key_bytes: int, *, resident: int = 0) -> int | None:
+    """The budget of a server that was given none; None where it needs none, for the machine has memory enough.
+
+    key_bytes  that it takes for keys, of which so many `resident` are in memory already
+    """
+    of, parts = TAKEN
+    left, trips = free_bytes() // parts * of + resident, Trips(plan)
+    at_once = at_once_with(DEFAULT_CONSTANTS, row_bytes(plan.chain))
+    if key_bytes + DEFAULT_CONSTANTS + peak_value_bytes(plan, trips, at_once) <= left:
+        return None  # whatever there is of constants, which takes longer to find
+    known = encodings(plan, trips, CostModel.load())
+    constants = min(DEFAULT_CONSTANTS, sum(all_bytes(known)))
+    return left if key_bytes + constants + HeldValues(plan, trips, known)(constants).bytes(1) > left else None
+
+
+@contextmanager
+def _telling(plan: Plan, *, unasked: bool) -> Iterator[None]:
+    """Where nobody gave a budget that is too small, says where it comes from."""
+    try:
+        yield
+    except BudgetError as error:
+        if not unasked:
+            raise
+        of, parts = TAKEN
+        raise BudgetError(
+            f"{error.message}; no memory= was given, so it is {of}/{parts} of what this machine has left, "
+            f"{size(free_bytes())}, with the keys that are there already",
+            at=error.at,
+        ) from None
+
+
+def _of_runs(plan: Plan, constants: int, asked: int, most: int, left: int, *, records: bool) -> Shares:
+    if not records:
+        return Shares(constants, None, most)
+    runs, each = recorded_runs(plan, asked, most, left)
+    return Shares(constants, None, runs, (each, runs))

@@ -1,0 +1,79 @@
+"""BFV: exact arithmetic on encrypted integers modulo a prime t, two rows of N/2 at a time.
+
+Usable alone, NumPy integers in and out:
+
+    >>> import numpy as np
+    >>> from latticework import bfv
+    >>> parameters = bfv.Parameters.choose(depth=2, plain_bits=20)
+    >>> keygen = bfv.KeyGenerator(parameters)
+    >>> evaluator = bfv.Evaluator(parameters, keygen.evaluation_keys(steps=[1, -1], swap_rows=True))
+    >>> encryptor = bfv.Encryptor(parameters, keygen.public_key(), evaluator=evaluator)
+    >>> decryptor = bfv.Decryptor(parameters, keygen.secret_key())
+    >>> x = encryptor.encrypt([1, 2, 3, 4])
+    >>> y = x * x + 10 * x - 3
+    >>> decryptor.decrypt(y)[0, :4]
+    array([ 8, 21, 36, 53])
+    >>> decryptor.decrypt(y.rotate(1))[0, :3]
+    array([21, 36, 53])
+    >>> decryptor.noise_budget(y) > 20
+    True
+"""
+
+from latticework.errors import (
+    DecryptionError,
+    DtypeError,
+    FormatError,
+    LevelError,
+    MissingKeyError,
+    ParameterMismatchError,
+    RangeError,
+    SecretKeyError,
+    SecurityError,
+    ShapeError,
+    UnsupportedError,
+    UserError,
+)
+from latticework.plan.parameters.bfv_noise import Noise
+from latticework.schemes.bfv.ciphertext import Ciphertext, Plaintext
+from latticework.schemes.bfv.encryption import Decryptor, Encoder, Encryptor
+from latticework.schemes.bfv.evaluator import Evaluator
+from latticework.schemes.bfv.files import (
+    ciphertexts_from_bytes,
+    ciphertexts_to_bytes,
+    load_ciphertexts,
+    save_ciphertexts,
+)
+from latticework.schemes.bfv.keys import EvaluationKeys, KeyGenerator, PublicKey, SecretKey
+from latticework.schemes.bfv.parameters import NoiseModel, Parameters
+
+__all__ = [
+    "Ciphertext",
+    "DecryptionError",
+    "Decryptor",
+    "DtypeError",
+    "Encoder",
+    "Encryptor",
+    "EvaluationKeys",
+    "Evaluator",
+    "FormatError",
+    "KeyGenerator",
+    "LevelError",
+    "MissingKeyError",
+    "Noise",
+    "NoiseModel",
+    "ParameterMismatchError",
+    "Parameters",
+    "Plaintext",
+    "PublicKey",
+    "RangeError",
+    "SecretKey",
+    "SecretKeyError",
+    "SecurityError",
+    "ShapeError",
+    "UnsupportedError",
+    "UserError",
+    "ciphertexts_from_bytes",
+    "ciphertexts_to_bytes",
+    "load_ciphertexts",
+    "save_ciphertexts",
+]

@@ -1,0 +1,185 @@
+"""BFV parameter sets: stated by sizes of primes, or chosen for a depth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log2
+
+from latticework.errors import LevelError, RangeError
+from latticework.errors.shown import count_noun, describe
+from latticework.plan.parameters import modulus_limit_bits, security_levels
+from latticework.plan.parameters.bfv_chain import (
+    ChainShape,
+    chain_for_depth,
+    explicit_bfv_chain,
+    extension_primes,
+    plain_prime,
+    transform_counts,
+)
+from latticework.plan.parameters.bfv_noise import ShapeNoiseModel
+from latticework.plan.parameters.select import MAX_RING_LOG2, MIN_RING_LOG2
+from latticework.schemes.rlwe.checks import fail, locate, whole
+from latticework.schemes.rlwe.parameters import ChainParameters, need_parameters
+from latticework.values.sums import add_up
+
+
+class Parameters(ChainParameters):
+    """A BFV parameter set; immutable.
+
+    ring_degree    N, a power of two: 2^12 to 2^15 are secure with room for products (2^10 and 2^11 for tests only)
+    q_bits         sizes of the primes of the modulus, of at most 49 bits each; level i keeps the first i + 1
+    plain_modulus  t, a prime that is 1 modulo 2N, of at most 49 bits: slots hold integers modulo t; or plain_bits, for
+                   the largest such prime of so many bits
+    p_bits         sizes of the special primes of key switching; or num_special of 49 bits; or neither, to have the
+                   number chosen with which key switching is cheapest
+    num_digits     digits of key switching; as few as stay below the product of the special primes if not given
+    security_bits  128, 192 or 256, for uniform ternary secrets
+    insecure       accept sets that are not secure: only for tests
+    raises         SecurityError where log2(QP) is over the limit for the ring degree
+    """
+
+    scheme = "bfv"
+
+    @locate
+    def __init__(
+        self,
+        ring_degree: int,
+        q_bits: Sequence[float],
+        *,
+        plain_bits: int | None = None,
+        plain_modulus: int | None = None,
+        p_bits: Sequence[float] | None = None,
+        num_special: int | None = None,
+        num_digits: int | None = None,
+        security_bits: int = 128,
+        insecure: bool = False,
+    ) -> None:
+        _check_sizes(ring_degree, security_bits)
+        self._use(
+            explicit_bfv_chain(
+                ring_degree, _plain_prime(ring_degree, plain_bits, plain_modulus), q_bits, p_bits=p_bits,
+                num_special=num_special, num_digits=num_digits, security_bits=security_bits, insecure=insecure,
+            )
+        )  # fmt: skip
+
+    @classmethod
+    @locate
+    def choose(
+        cls,
+        *,
+        depth: int,
+        plain_bits: int | None = None,
+        plain_modulus: int | None = None,
+        slots: int = 1,
+        ring_degree: int | None = None,
+        security_bits: int = 128,
+        insecure: bool = False,
+    ) -> Parameters:
+        """The smallest ring (or the one asked for) and the cheapest primes for `depth` products in a row.
+
+        Each product may be followed by a rotation and a sum of up to 16 independent terms; encryption may be under the
+        public key. The modulus is as large as its number of primes and security allow.
+        slots     length of a row of slots: N is at least twice that
+        insecure  accept less than security_bits, in a ring degree that is given
+        raises    LevelError if there is no such set
+        """
+        if whole("Parameters.choose: depth", depth) < 0:
+            fail(LevelError, f"Parameters.choose: depth={depth}; give the number of products in a row, 0 or more")
+        if not 1 <= whole("Parameters.choose: slots", slots) <= 1 << (MAX_RING_LOG2 - 1):
+            fail(RangeError, f"Parameters.choose: slots={slots}; 1 to {1 << (MAX_RING_LOG2 - 1)} in a row are possible")
+        _check_sizes(2**12 if ring_degree is None else ring_degree, security_bits)
+        least = max(2**12, 2 << (slots - 1).bit_length()) if ring_degree is None else ring_degree
+        if 2 * slots > least:
+            fail(RangeError, f"Parameters.choose: slots={slots}, but ring_degree={least} has rows of {least // 2}")
+        degrees = [1 << k for k in range(least.bit_length() - 1, 16)] if ring_degree is None else [ring_degree]
+        if plain_modulus is not None and ring_degree is None:
+            modulus = whole("Parameters: plain_modulus", plain_modulus)
+            # where no ring fits, the first says what is wrong
+            degrees = [degree for degree in degrees if modulus % (2 * degree) == 1] or degrees[:1]
+        for degree in degrees:
+            plain = _plain_prime(degree, plain_bits, plain_modulus)
+            limit = modulus_limit_bits(degree, security_bits)
+            if insecure and ring_degree is not None:
+                limit = None
+            elif limit is None:
+                continue
+            chain = chain_for_depth(depth, degree, plain, security_bits=security_bits, insecure=limit is None)
+            if chain is not None:
+                return cls.of_chain(chain)
+        size = plain_bits if plain_modulus is None else plain_modulus.bit_length()
+        where = "N = 2^15, the largest ring," if ring_degree is None else f"N = {ring_degree}"
+        larger = "" if ring_degree is None else "a larger ring_degree, "
+        fail(
+            LevelError,
+            f"Parameters.choose: depth {depth} with a plaintext modulus of {size} bits does not fit {where} at "
+            f"{security_bits}-bit security; use {larger}a smaller modulus or fewer products in a row",
+        )
+
+    # -- what they are -----------------------------------------------------------------------
+
+    @property
+    def plain_modulus(self) -> int:
+        """t: slots hold integers modulo this prime."""
+        return self.chain.plain_modulus
+
+    @property
+    def slots(self) -> int:
+        """Integers that one ciphertext holds, N, in two rows."""
+        return self.ring_degree
+
+    @property
+    def row_slots(self) -> int:
+        """Length of a row of slots, N/2. There are two rows."""
+        return self.ring_degree // 2
+
+    def num_transforms(self, level: int | None = None) -> dict[str, int]:
+        """NTTs (forward and inverse, each of one prime) that operations at a level take."""
+        level = self.levels if level is None else self.check_level("num_transforms", level)
+        digits = len(ChainShape(self.chain).digit_bits(level))
+        return transform_counts(level + 1, len(extension_primes(self.chain, level)), len(self.chain.special), digits)
+
+    def _scheme_rows(self) -> list[tuple[str, str, str]]:
+        t = self.plain_modulus
+        return [
+            ("ring degree N", f"{self.ring_degree}", f"2 x {self.row_slots} integer slots"),
+            ("t", f"{t}", f"plaintext modulus, {t.bit_length()} bits"),
+        ]
+
+    def _level_lines(self) -> list[str]:
+        primes, lines = self.chain.primes, ["  level  log2 of its prime  log2 modulus"]
+        for level in range(self.levels, -1, -1):
+            modulus = add_up(log2(p) for p in primes[: level + 1])
+            lines.append(f"  {level:>5}  {log2(primes[level]):>17.2f}  {modulus:>12.1f}")
+        return lines
+
+    def __repr__(self) -> str:
+        bits = f"log2 Q={self.log2_q:.1f}", f"log2 P={self.log2_p:.1f}"
+        insecure = "INSECURE" if self.is_insecure else ""
+        levels = count_noun(self.levels, "level")
+        return describe("Parameters", *self._ring, levels, f"t={self.plain_modulus}", *bits, insecure)
+
+
+class NoiseModel(ShapeNoiseModel):
+    """The noise of each operation on ciphertexts of these parameters. Operands of one operation are at one level."""
+
+    @locate
+    def __init__(self, parameters: Parameters) -> None:
+        need_parameters("NoiseModel", parameters, Parameters)
+        super().__init__(ChainShape(parameters.chain))
+
+
+def _check_sizes(ring_degree: int, security_bits: int) -> None:
+    """RangeError for a ring degree or a security level that there is not."""
+    low, high = 1 << MIN_RING_LOG2, 1 << MAX_RING_LOG2
+    degree = whole("Parameters: ring_degree", ring_degree)
+    if not low <= degree <= high or degree & (degree - 1):
+        raise RangeError(f"Parameters: ring_degree={degree} is not a power of two from {low} to {high}")
+    if whole("Parameters: security_bits", security_bits) not in security_levels():
+        known = ", ".join(str(bits) for bits in security_levels())
+        raise RangeError(f"Parameters: security_bits={security_bits}; choose one of {known}")
+
+
+def _plain_prime(ring_degree: int, plain_bits: int | None, plain_modulus: int | None) -> int:
+    bits = None if plain_bits is None else whole("Parameters: plain_bits", plain_bits)
+    modulus = None if plain_modulus is None else whole("Parameters: plain_modulus", plain_modulus)
+    return plain_prime(ring_degree, bits, modulus)

@@ -1,0 +1,1 @@
+"""Tensor operations, and the layouts in which their operands lie in slots."""

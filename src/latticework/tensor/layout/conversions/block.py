@@ -1,0 +1,46 @@
+"""block: any layout to any other, as one block linear map. The fallback, and what the others have to beat.
+
+When:   always (where it is a bsgs-roll, by that name).
+Price:  baby steps for every vector of the source, giant steps for every vector of the target, a product for each
+        diagonal, one level; where every vector is another one turned whole, rotations alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from latticework.ir.core import Value
+from latticework.tensor.layout.conversions.base import Conversion, make_move
+from latticework.tensor.layout.conversions.emitter import VectorEmitter
+from latticework.tensor.layout.layout import Layout, Shape
+from latticework.tensor.layout.turning import turning
+from latticework.values.packing.constants import LoopNest
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Every element moved by a linear map."""
+
+    gather: LoopNest
+
+    @staticmethod
+    def between(shape: Shape, source: Layout, target: Layout) -> Moved:
+        """From where it lies to where it is to lie."""
+        return Moved(make_move(shape, source, target))
+
+    def run(self, emit: VectorEmitter, x: Value) -> Value:
+        """One linear transform."""
+        return emit.transform(x, self.gather)
+
+
+def by_turns(source: Layout, target: Layout) -> bool:
+    """Whether one slot dimension is turned by the places along others."""
+    turn = turning(source, target)
+    return turn is not None and bool(turn.by)
+
+
+def block(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]:
+    """The one conversion."""
+    if by_turns(source, target):
+        return ()
+    return (Conversion("block", shape, source, target, (Moved.between(shape, source, target),)),)

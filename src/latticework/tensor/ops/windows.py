@@ -1,0 +1,78 @@
+"""What convolutions and pooling share: windows that slide over the last two axes, and where their results lie."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from latticework.errors import ShapeError
+from latticework.tensor.layout.layout import Shape
+from latticework.tensor.ops.base import FloatArray
+
+Pair = tuple[int, int]
+Padding = tuple[Pair, Pair]  # (before, after) along rows, and along columns
+
+
+def pair(name: str, what: str, given: Any, least: int) -> Pair:
+    """One whole number for both axes, or two; ShapeError if it is less than `least` or no number."""
+    try:
+        values = tuple(operator.index(n) for n in (given if isinstance(given, (tuple, list)) else (given, given)))
+    except TypeError:
+        values = ()
+    if len(values) != 2 or min(values) < least:
+        raise ShapeError(f"{name}: {what}={given!r} must be a whole number >= {least}, or two: (rows, columns)")
+    return values[0], values[1]
+
+
+def padding_of(name: str, given: Any, kernel: Pair, stride: Pair, dilation: Pair) -> Padding:
+    """Zeros around the image: a number, (rows, columns), "valid" (none) or "same" (the result is as large).
+
+    In place of a number of rows or columns: (before, after).
+    """
+    if isinstance(given, str):
+        if given == "valid":
+            return (0, 0), (0, 0)
+        if given != "same":
+            raise ShapeError(f"{name}: padding={given!r} is neither a number nor 'same' or 'valid'")
+        if stride != (1, 1):
+            raise ShapeError(f"{name}: padding='same' goes with stride=1, not {stride}; give the padding as a number")
+        total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
+        return (total[0] // 2, total[0] - total[0] // 2), (total[1] // 2, total[1] - total[1] // 2)
+    pairs = isinstance(given, (tuple, list)) and len(given) == 2 and not all(isinstance(n, int) for n in given)
+    rows, columns = given if pairs else pair(name, "padding", given, 0)
+    return pair(name, "padding", rows, 0), pair(name, "padding", columns, 0)
+
+
+def num_windows(name: str, a: Shape, kernel: Pair, stride: Pair, padding: Padding, dilation: Pair = (1, 1)) -> Pair:
+    """Windows along the last two axes of an array: floor((n + padding - dilation * (kernel - 1) - 1) / stride) + 1."""
+    found = []
+    for n, k, s, (before, after), d in zip(a[-2:], kernel, stride, padding, dilation, strict=True):
+        reach = d * (k - 1) + 1
+        if n + before + after < reach:
+            raise ShapeError(
+                f"{name}: a window of {reach} does not fit the last axes of shape {a}, which with padding are "
+                f"{n + before + after} long; use a smaller kernel, or padding"
+            )
+        found.append((n + before + after - reach) // s + 1)
+    return found[0], found[1]
+
+
+def windows(a: FloatArray, kernel: Pair, stride: Pair, padding: Padding, dilation: Pair = (1, 1)) -> FloatArray:
+    """A view (..., window rows, window columns, kernel rows, kernel columns) of an array of shape (..., H, W)."""
+    framed = _framed(a, padding)
+    reach = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True))
+    view = np.lib.stride_tricks.sliding_window_view(framed, reach, axis=(-2, -1))
+    return view[..., :: stride[0], :: stride[1], :: dilation[0], :: dilation[1]]
+
+
+def _framed(a: FloatArray, padding: Padding) -> FloatArray:
+    """With zeros around the last two axes; np.pad takes longer than a small convolution."""
+    if padding == ((0, 0), (0, 0)):
+        return a
+    (above, below), (before, after) = padding
+    rows, columns = a.shape[-2:]
+    found = np.zeros((*a.shape[:-2], above + rows + below, before + columns + after), a.dtype)
+    found[..., above : above + rows, before : before + columns] = a
+    return found

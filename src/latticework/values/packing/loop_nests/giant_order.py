@@ -1,0 +1,65 @@
+"""In which order the sums of a linear map are turned by their giant steps, and with how many different keys.
+
+y = B0 + r1(B1) + r2(B2) + r3(B3) = B0 + r1( B1 + r1( B2 + r1(B3) ) ): in Horner's form a sum is turned by its
+distance from the next one, together with all that was turned onto it before. So there are as many key switches as there
+are giant steps in either form, and where these are evenly spaced there is one key, not one for each. "horner" goes to 0
+from both sides of it, "around" from one side only, for steps that go all the way around. What an output lacks is left
+out: then the next sum of it is turned from farther away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from latticework.values.packing.keys import signed_steps
+from latticework.values.packing.pack import IntArray
+
+Order = Literal["own", "horner", "around"]
+ORDERS: tuple[Order, ...] = ("own", "horner", "around")
+
+
+class GiantTurn(NamedTuple):
+    """The sum at `giant` is turned left by `steps` onto that at `onto`; steps are signed."""
+
+    giant: int
+    onto: int
+    steps: int
+
+
+def turns(giants: Iterable[int], slots: int, order: Order) -> list[GiantTurn]:
+    """Of one output, from whose signed giant steps all but 0 have to be turned.
+
+    They are in an order in which a sum has everything that is turned onto it before it is turned itself.
+    """
+    if order == "own":
+        return [GiantTurn(giant, 0, giant) for giant in giants if giant]
+    places = {(giant % slots if order == "around" else giant): giant for giant in giants if giant}
+    found = []
+    for side in (sorted(p for p in places if p > 0), sorted((p for p in places if p < 0), reverse=True)):
+        before = [0, *side][: len(side)]
+        found += [
+            GiantTurn(places[place], places.get(under, 0), signed_steps(place - under, slots))
+            for place, under in zip(side, before, strict=True)
+        ][::-1]
+    return found
+
+
+def keys_of_turns(line: IntArray, giants: IntArray, slots: int, order: Order) -> IntArray:
+    """The steps of all turns, for many splits at once: a row each, in [0, slots), 0 where there is none.
+
+    line    (n,) the output of each column of
+    giants  (splits, n) giant steps in [0, slots)
+    """
+    if order == "own":
+        return giants
+    signed = giants if order == "around" else np.where(2 * giants > slots, giants - slots, giants)
+    outputs = np.unique(line)
+    ahead = np.broadcast_to(outputs * 4 * slots, (len(giants), outputs.size))
+    code = np.sort(np.concatenate([line * 4 * slots + signed, ahead], axis=1), axis=1) + slots
+    distance = np.where(np.diff(code // (4 * slots), axis=1) == 0, np.diff(code, axis=1), 0)
+    is_behind = code[:, 1:] % (4 * slots) <= slots
+    found: IntArray = np.where(is_behind, -distance, distance) % slots
+    return found

@@ -1,1 +1,0 @@
-"""How values, names and numbers are written in messages: leaves that every other room may use."""

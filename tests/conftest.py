@@ -1,11 +1,18 @@
-"""Python processes of their own for tests: signals reach them, none outlives its test, no wait for one is endless."""
+"""Where tests find the cases that they share, and Python processes of their own for them.
+
+Such processes get signals, none outlives its test, and no wait for one is endless.
+"""
 
 import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
+
+HERE = Path(__file__).parent
+sys.path[1:1] = [str(HERE / "cases"), *sorted(str(room) for room in (HERE / "unit").iterdir() if room.is_dir())]
 
 SECONDS = 60
 # A parent that ignores a signal or holds it back hands that on: a shell's background job does so with SIGINT, which

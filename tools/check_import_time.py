@@ -19,32 +19,32 @@ RUNS = 5
 LIMIT_MS = 500.0
 LIMITS_MS = {"latticework.compiler.compile": LIMIT_MS, "latticework.commands.run": 300.0}  # what is timed
 OPTIONAL = ("IPython", "jinja2", "torch", "onnx", "ray", "sklearn", "matplotlib", "ortools")
-LEAVES = "errors sums user words"  # EVERYWHERE of check_layers.py
-# servers plan their memory
-RUNTIME = f"devices _core analysis cost instructions ledger owner packing params plan runtime {LEAVES}"
-# Exactly these of the compiler are loaded with every command: the records that options of commands are made of.
-OPTIONS = ("compiler", "compiler.options", "compiler.options.option", "compiler.options.option_records", "techniques")
-OPTION_RECORDS = {f"latticework.{name}" for name in OPTIONS}
-# Module -> the folders and modules of latticework that are loaded with it at most; others may load all of it.
+PLAN = "_core errors values plan"
+RUNTIME = f"{PLAN} runtime"  # servers plan their memory
+# Of the compiler, every command loads exactly these: the records that options of commands are made of.
+OPTIONS = ("compiler.options.option", "compiler.options.option_records", "compiler.options.techniques")
+# Module -> the folders and modules of latticework that are loaded with it at most; others may load all of it. A name
+# covers all that is below it.
 MAY_LOAD = {
-    "latticework": LEAVES,
-    "latticework.bfv": f"_core bfv devices instructions ir keys ledger owner packing params plan rlwe {LEAVES}",
-    "latticework.ckks": "_core analysis approx ckks codegen devices dialects expand instructions ir keys owner packing "
-    f"params passes plan rlwe techniques {LEAVES}",
-    "latticework.runtime": RUNTIME,
+    "latticework": "errors",
+    "latticework.errors": "",
+    "latticework.values.inputs.reading": "errors values.inputs",
+    "latticework.schemes.bfv": f"{PLAN} ir runtime.devices runtime.ledger schemes.bfv schemes.rlwe compiler.keys",
+    "latticework.schemes.ckks": f"{PLAN} ir functions runtime.devices runtime.ledger schemes.ckks schemes.rlwe "
+    "compiler.codegen compiler.expand compiler.keys compiler.passes compiler.options.techniques",
+    "latticework.runtime.server.server": RUNTIME,
+    "latticework.runtime.client.client": RUNTIME,
     "latticework.model": f"{RUNTIME} debug ir model report",
-    "latticework.cli": f"cli commands {LEAVES}",
+    "latticework.cli": "errors cli commands",
     "latticework.commands.keygen": f"{RUNTIME} commands progress",
     "latticework.commands.encrypt": f"{RUNTIME} commands",
     "latticework.commands.run": f"{RUNTIME} commands progress",
     "latticework.commands.decrypt": f"{RUNTIME} commands",
-    "latticework.commands.explain": "_core analysis commands cost instructions ledger owner packing params plan "
-    f"report {LEAVES}",
-    "latticework.commands.keys": "_core approx commands dialects frontend functions instructions interop ir layout "
-    f"ledger ops owner packing params plan {LEAVES}",
-    "latticework.commands.measure": "_core analysis codegen commands cost dialects expand instructions ir keys ledger "
-    f"machine owner packing params passes plan techniques {LEAVES}",
-    "latticework.commands.bench": f"_core commands {LEAVES}",
+    "latticework.commands.explain": f"{PLAN} commands report runtime.ledger",
+    "latticework.commands.keys": f"{PLAN} commands frontend functions ir tensor runtime.ledger",
+    "latticework.commands.measure": f"{PLAN} commands ir runtime.ledger compiler.codegen compiler.expand compiler.keys "
+    "compiler.passes compiler.options.techniques",
+    "latticework.commands.bench": "_core errors commands values",
 }
 PROGRAM = """
 import importlib, json, sys, time
@@ -67,15 +67,20 @@ def import_once(module: str) -> tuple[float, set[str]]:
     return milliseconds, set(modules)
 
 
+def is_along(part: str, name: str) -> bool:
+    """Whether a module is a name, lies below it, or is a package on the way to it."""
+    return f"{part}.".startswith(f"{name}.") or f"{name}.".startswith(f"{part}.")
+
+
 def too_much(module: str, loaded: set[str]) -> list[str]:
     """What should not have come along."""
     found = [name for name in OPTIONAL if name in loaded]
     if module in MAY_LOAD:
         package = module.partition(".")[0]
-        if module.startswith(("latticework.cli", "latticework.commands")):
-            loaded = loaded - OPTION_RECORDS
-        parts = {".".join(name.split(".")[:2]) for name in loaded if name.startswith(f"{package}.")}
-        found += sorted(parts - {f"{package}.{part}" for part in MAY_LOAD[module].split()})
+        parts = {name.removeprefix(f"{package}.") for name in loaded if name.startswith(f"{package}.")}
+        allowed = [*MAY_LOAD[module].split(), module.removeprefix(f"{package}.")]
+        allowed += OPTIONS if module.startswith((f"{package}.cli", f"{package}.commands")) else ()
+        found += sorted(part for part in parts if not any(is_along(part, name) for name in allowed))
     return found
 
 

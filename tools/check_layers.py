@@ -12,110 +12,103 @@ import argparse
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 PACKAGE = "latticework"
-# Plain values that compiler, plans and runtime share.
-VALUES = "owner packing plan.arguments plan.batch plan.circuits plan.conditions plan.placing"
-PLAN = f"plan instructions {VALUES}"
-EVERYWHERE = ("errors", "sums", "words", "user.arrays", "user.columns")  # leaves that all modules may import
-OPTION_RECORDS = "compiler.options.option compiler.options.option_records"
-
-# Folder or module -> what it may import, apart from itself and those of EVERYWHERE. The longest name that fits a module
-# decides for it, and a name on the right stands for just the modules that this name decides for.
+# Folders and modules at the root, from below to above -> what each may import besides itself: whole roots, or parts of
+# them. A name covers all that is below it. Nothing imports a root that stands after it, so no two are in a circle.
+STAGES = "compiler.codegen compiler.expand compiler.keys compiler.passes"
 MAY_IMPORT = {
-    # leaves
     "errors": "",
-    "sums": "",
-    "words": "",
-    "user": "",
-    "user.arrays": "",
-    "user.columns": "",
-    "user.lines": "ir",
-    "techniques": "",
-    "ledger": "",
-    "ir": "",
-    "packing": "_core",
-    "functions": "",
-    "owner": "functions",
-    "params": "_core",
-    "devices": "_core params plan",
-    "instructions": "_core packing params",
-    # the plan
-    "plan": f"_core params instructions {VALUES}",
-    "analysis": f"cost params {PLAN}",
-    "plan.arguments": "",
-    "plan.batch": "",
-    "plan.circuits": "",
-    "plan.conditions": "",
-    "plan.placing": "packing",
-    # stages of the compiler
-    "dialects": "ir instructions packing",
-    "approx": "functions packing",
-    "layout": "ir dialects packing plan.placing",
-    "circuit": f"_core ir dialects approx {VALUES}",
-    "ops": "ir dialects approx functions layout packing",
-    "frontend": f"ir dialects approx functions ops user user.lines {VALUES}",
-    "torch": "approx frontend importers ir ops packing user.lines",
-    "accuracy": f"ir dialects approx ops expand params frontend {PLAN}",
-    "levels": "_core techniques ir dialects params packing instructions",
-    "layout_cost": f"techniques ir dialects cost layout levels ops params {VALUES}",
-    "passes": "ir dialects approx levels packing",
-    "expand": "techniques ir dialects params packing instructions",
-    "keys": "ir dialects params packing instructions",
-    "codegen": f"ir dialects params expand passes keys techniques analysis {PLAN}",
-    # programs of other compilers
-    "interop": "ir dialects packing frontend user",
-    # models of other packages
-    "importers": "ir approx frontend functions ops owner user user.lines",
-    # what a compiled program is worth
-    "assessment": f"accuracy analysis approx cost expand frontend ir model ops params progress report runtime {PLAN}",
-    "compiler": f"{OPTION_RECORDS} _core accuracy analysis approx assessment circuit codegen cost dialects expand "
-    f"frontend interop ir keys layout layout_cost levels model ops params passes progress techniques user.lines {PLAN}",
-    # options of compilations as records, which load nothing of the compiler
-    "compiler.options.option": "",
-    "compiler.options.option_records": "compiler.options.option techniques ir model owner params",
-    # what plans cost, and how that is told
-    "cost": f"params {PLAN}",
-    "machine": f"_core analysis codegen cost params {PLAN}",
-    "report": f"_core analysis params cost ledger {PLAN}",
-    # where plans run
-    "runtime": f"_core analysis cost devices ledger params {PLAN}",
-    "rlwe": f"_core devices params keys user.lines {PLAN}",
-    "bfv": "_core devices ledger params packing rlwe user.lines",
-    "ckks": f"_core analysis devices rlwe ir dialects params keys expand passes approx user.lines codegen {PLAN}",
-    # for users
-    "debug": f"analysis ir runtime {PLAN}",
-    "progress": "ir runtime",
-    "model": f"analysis ir cost debug devices user report runtime {PLAN}",
-    "commands.command_table": OPTION_RECORDS,
-    "commands": f"commands.command_table __init__ _core devices ledger runtime progress user {PLAN}",
-    "commands.parser": "__init__ commands commands.command_table",
-    "commands.completion": "commands commands.parser",
-    "commands.compiling": f"commands compiler frontend model progress user {OPTION_RECORDS}",
-    "commands.compile": "commands commands.compiling commands.programs report user",
-    "commands.accuracy": "commands commands.compiling commands.programs frontend report user",
-    "commands.programs": "commands frontend importers interop user",
-    "commands.inspect": "commands commands.programs frontend importers user",
-    "commands.explain": f"commands report {PLAN}",
-    "commands.keys": "commands interop plan",
-    "commands.measure": "commands machine params",
-    "commands.bench": "commands commands.benchmarks",
-    "commands.benchmarks": "",
-    "cli": "commands commands.command_table commands.parser",
+    "values": "_core errors",
+    "functions": "errors values",
+    "plan": "errors values functions",
+    "ir": "errors values plan.instructions",
+    "tensor": "errors values plan.schema ir functions",
+    "frontend": "errors values plan.schema plan.client_steps ir functions tensor.ops",
+    "models": "errors values plan.client_steps ir functions tensor.ops frontend",
+    "runtime": "errors values functions plan",
+    "report": "errors values functions plan runtime.ledger",
+    "debug": "errors values functions plan ir runtime",
+    "progress": "errors ir runtime",
+    "model": "errors values plan ir runtime report debug",
+    "compiler": "errors values plan ir functions tensor frontend runtime report progress model",
+    "schemes": f"errors values plan ir functions runtime.devices runtime.ledger {STAGES}",
+    "bfv": "schemes.bfv",
+    "ckks": "schemes.ckks",
+    "owner": "plan.client_steps",
+    "torch": "models.finetuning",
+    "commands": "__init__ errors values plan ir model frontend models runtime report progress compiler",
+    "cli": "__init__ commands",
+    "__init__": "errors values frontend models runtime model compiler bfv ckks torch",
     "__main__": "cli",
-    "__init__": "bfv ckks compiler devices frontend importers interop model runtime techniques torch user",
+}
+# Folder -> what it may import of the root that it stands in, besides itself; `*` is any file beside the folders, which
+# may import every folder.
+WITHIN = {
+    "values.inputs": "",
+    "values.packing": "*",
+    "plan.parameters": "",
+    "plan.instructions": "plan.parameters",
+    "plan.client_steps": "",
+    "plan.schema": "plan.client_steps plan.instructions plan.parameters",
+    "plan.files": "plan.client_steps plan.instructions plan.parameters plan.schema",
+    "plan.key_schedule": "plan.instructions plan.parameters plan.schema",
+    "plan.cost": "plan.files plan.instructions plan.parameters plan.schema",
+    "plan.analysis": "plan.cost plan.files plan.instructions plan.key_schedule plan.parameters plan.schema",
+    "ir.dialects": "*",
+    "functions.approximation": "*",
+    "tensor.layout": "",
+    "tensor.ops": "tensor.layout",
+    "frontend.recording": "",
+    "frontend.functions": "frontend.recording",
+    "frontend.programs": "frontend.functions frontend.recording",
+    "frontend.calibration": "frontend.programs frontend.recording",
+    "frontend.circuits": "frontend.programs frontend.recording",
+    "frontend.heir": "frontend.programs frontend.recording",
+    "models.semantics": "*",
+    "models.client_rules": "*",
+    "models.trees": "*",
+    "models.onnx": "* models.client_rules models.semantics models.trees",
+    "models.pytorch": "* models.client_rules models.semantics",
+    "models.sklearn": "* models.semantics models.trees",
+    "models.finetuning": "* models.pytorch",
+    "runtime.devices": "",
+    "runtime.ledger": "",
+    "runtime.exchange": "* runtime.devices",
+    "runtime.keys": "runtime.ledger",
+    "runtime.client": "* runtime.devices runtime.exchange runtime.keys runtime.ledger",
+    "runtime.server": "* runtime.devices runtime.exchange runtime.keys",
+    "report.sections": "*",
+    # stages do not import each other, but for what a later one asks of an earlier
+    "compiler.options": "",
+    "compiler.levels": "compiler.options",
+    "compiler.passes": "compiler.levels",
+    "compiler.lanes": "",
+    "compiler.lifting": "compiler.lanes",
+    "compiler.layout_choice": "compiler.options compiler.levels",
+    "compiler.expand": "compiler.options",
+    "compiler.keys": "",
+    "compiler.codegen": "compiler.options compiler.expand compiler.keys compiler.passes",
+    "compiler.accuracy": "compiler.expand",
+    "compiler.assessment": "compiler.accuracy compiler.expand",
+    "compiler.circuits": "* compiler.lanes compiler.options compiler.layout_choice compiler.levels compiler.lifting "
+    "compiler.passes",
+    "schemes.rlwe": "",
+    "schemes.bfv": "schemes.rlwe",
+    "schemes.ckks": "schemes.rlwe",
+    "commands.machine": "",
 }
 # Not needed by a plain installation, slow to import: only inside the functions that use them.
 OPTIONAL = {"IPython", "jinja2", "torch", "onnx", "ray", "sklearn", "skops", "matplotlib", "ortools"}
 # Units that are loaded by who uses such a package, by name, and import it at their top.
-MADE_WITH = {"torch": {"torch"}}
+MADE_WITH = {"models.finetuning": {"torch"}}
 # The only modules that load others by name: public names when they are first used, the command that is called, and
 # the benchmarks, which are not installed. So the compiler is loaded by whoever compiles.
-BY_NAME = {"__init__", "commands.benchmarks", "commands.parser", "owner"}
+BY_NAME = ("__init__", "commands.parser", "commands.benchmarks", "plan.client_steps")
 
 # C++ folder -> the folders it may include, apart from itself.
 MAY_INCLUDE = {
@@ -203,17 +196,24 @@ def loads_by_name(tree: ast.Module) -> Iterator[int]:
             yield node.lineno
 
 
-def unit_of(module: str) -> str | None:
-    """The name in MAY_IMPORT that decides for a module, given without the package's name."""
-    parts = module.split(".")
-    prefixes = (".".join(parts[:n]) for n in range(len(parts), 0, -1))
-    return next((prefix for prefix in prefixes if prefix in MAY_IMPORT), None)
+def covers(names: Iterable[str], module: str) -> bool:
+    """Whether a module is one of some, or lies below one of them."""
+    return any(module == name or module.startswith(f"{name}.") for name in names)
 
 
-def may_import(unit: str, target: str) -> bool:
-    """Whether the modules of one unit may import those of another."""
-    allowed = MAY_IMPORT[unit].split()
-    return target == unit or target in EVERYWHERE or target in allowed
+def refusal(module: str, target: str) -> str | None:
+    """Why a module may not import another, both without the package's name; None where it may."""
+    root, there = module.split(".", maxsplit=1)[0], target.split(".", maxsplit=1)[0]
+    if root != there:
+        allowed = MAY_IMPORT[root]
+        return None if covers(allowed.split(), target) else f"{root} imports {target}; allowed: {allowed or 'nothing'}"
+    folder, other = (".".join(name.split(".")[:2]) for name in (module, target))
+    if folder == other or folder not in WITHIN:
+        return None
+    allowed = WITHIN[folder]
+    if covers(allowed.split(), target) or ("*" in allowed.split() and other not in WITHIN):
+        return None
+    return f"{folder} imports {target}; allowed: {allowed or 'nothing'}"
 
 
 def in_package(name: str) -> str | None:
@@ -223,20 +223,28 @@ def in_package(name: str) -> str | None:
     return name.removeprefix(f"{PACKAGE}.") if name.startswith(f"{PACKAGE}.") else None
 
 
-def check_import(unit: str, found: Import) -> Iterator[str]:
+def check_import(module: str, found: Import) -> Iterator[str]:
     """What is wrong with one import, as text to put after `file:line: `."""
     target = in_package(found.name)
     optional = found.name.split(".")[0] in OPTIONAL
     if found.in_function and not optional:
         yield f"{found.name} is imported inside a function; only {', '.join(sorted(OPTIONAL))} may be"
     package = found.name.split(".")[0]
-    if optional and not found.in_function and package not in MADE_WITH.get(unit, ()):
+    made_with = {name for unit, names in MADE_WITH.items() if covers([unit], module) for name in names}
+    if optional and not found.in_function and package not in made_with:
         yield f"{found.name} is optional; import it inside the function that needs it"
     if target is None:
         return
-    to = "_core" if target == "_core" else unit_of(target)
-    if not may_import(unit, to or target):
-        yield f"{unit} imports {target}; allowed: {MAY_IMPORT[unit] or 'nothing'} {' '.join(EVERYWHERE)}"
+    refused = refusal(module, target)
+    if refused:
+        yield refused
+
+
+def missing_rule(module: str, folders: tuple[str, ...]) -> str | None:
+    """The table that has no line for a module which lies in folders of the package."""
+    if module.split(".", maxsplit=1)[0] not in MAY_IMPORT:
+        return "MAY_IMPORT"
+    return "WITHIN" if len(folders) > 1 and ".".join(folders[:2]) not in WITHIN else None
 
 
 def check_python(root: Path) -> Iterator[str]:
@@ -250,27 +258,27 @@ def check_python(root: Path) -> Iterator[str]:
     graph: dict[str, set[str]] = {}
     for name, path in files.items():
         where = path.relative_to(root)
-        unit = unit_of(in_package(name) or "")
-        if unit is None:
-            yield f"{where}:1: {name} has no rule; give its folder a line in MAY_IMPORT (tools/check_layers.py)"
+        own = in_package(name) or ""
+        missing = missing_rule(own, path.parent.relative_to(source).parts)
+        if missing:
+            yield f"{where}:1: {name} has no rule; give its folder a line in {missing} (tools/check_layers.py)"
             continue
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
         tree = ast.parse(path.read_text(), str(path))
         found = list(imports_of(tree, package, modules))
         graph[name] = {i.name for i in found if i.name in files and i.name != name}
-        yield from (f"{where}:{i.line}: {message}" for i in found for message in check_import(unit, i))
-        if unit not in BY_NAME:
-            by_name = f"loads a module by name; only {', '.join(sorted(BY_NAME))} may"
-            yield from (f"{where}:{line}: {unit} {by_name}" for line in loads_by_name(tree))
-    yield from check_cycle(graph, "imports")
-    yield from check_cycle(folder_graph(graph), "(folder) imports")
+        yield from (f"{where}:{i.line}: {message}" for i in found for message in check_import(own, i))
+        if not covers(BY_NAME, own):
+            by_name = f"loads a module by name; only {', '.join(BY_NAME)} may"
+            yield from (f"{where}:{line}: {own} {by_name}" for line in loads_by_name(tree))
+    yield from [*check_cycle(graph, "imports")] or check_cycle(folder_graph(graph), "(folder) imports")
 
 
 def folder_graph(graph: dict[str, set[str]]) -> dict[str, set[str]]:
-    """Which folders of the package import which; a module in its root is one by itself."""
+    """Which folders of the package's folders import which; a module beside them is one by itself."""
 
     def folder(module: str) -> str:
-        return ".".join(module.split(".")[:2])
+        return ".".join(module.split(".")[:3])
 
     folders: dict[str, set[str]] = {}
     for module, imported in graph.items():

@@ -1,8 +1,8 @@
 """Find compositions whose products with their argument are closest to the magnitude.
 
-They go to src/latticework/functions/approximation/absolute_ways.json. Degrees that are worth their products for the sign from any gap on
-are tried; of each the gap is bisected until the error on both sides of it is the same. What has more products and is no
-closer is left out, and what is hardly closer. Cost: about four minutes.
+They go to functions/approximation/absolute_ways.json. Degrees that are worth their products for the sign from any gap
+on are tried; of each the gap is bisected until the error on both sides of it is the same. What has more products and is
+no closer is left out, and what is hardly closer. Cost: about four minutes.
 """
 
 from __future__ import annotations

@@ -23,17 +23,17 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OLDEST = tuple(map(int, PROJECT["requires-python"].removeprefix(">=").split(".")))
 SUPPORTED = [c.rpartition(" ")[2] for c in PROJECT["classifiers"] if re.fullmatch(r".* :: 3\.\d+", c)]
 TESTS = [
-    "tests/unit/test_public_names.py",
-    "tests/unit/test_frontend_tracing.py",
-    "tests/unit/test_frontend_program.py",
-    "tests/unit/test_frontend_loops.py",
-    "tests/unit/test_frontend_errors.py",
-    "tests/unit/test_circuit_tracing.py",
-    "tests/unit/test_circuit_errors.py",
-    "tests/unit/test_circuit_integers.py",
-    "tests/unit/test_circuit_outputs.py",
-    "tests/unit/test_escaping.py",
-    "tests/unit/test_ckks.py",
+    "tests/unit/tools/test_public_names.py",
+    "tests/unit/frontend/test_frontend_tracing.py",
+    "tests/unit/frontend/test_frontend_program.py",
+    "tests/unit/frontend/test_frontend_loops.py",
+    "tests/unit/frontend/test_frontend_errors.py",
+    "tests/unit/frontend/test_circuit_tracing.py",
+    "tests/unit/frontend/test_circuit_errors.py",
+    "tests/unit/frontend/test_circuit_integers.py",
+    "tests/unit/frontend/test_circuit_outputs.py",
+    "tests/unit/errors/test_escaping.py",
+    "tests/unit/schemes/test_ckks.py",
     "tests/e2e/test_cli.py",
     "tests/e2e/test_runtime.py",
 ]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 
-from latticework.functions.record import EVERYWHERE, Moved, domain_words
+from latticework.functions.function_record import EVERYWHERE, Moved, domain_words
 from latticework.functions.table import RECORDS
 from latticework.models.converters import Converter
 from latticework.models.onnx.operators.table import CONVERTERS as ONNX

@@ -11,10 +11,11 @@ from typing import Any
 from bench.rotom.measuring import options
 from bench.rotom.workloads import Workload
 from bench.rows import Row
-from latticework.compiler.layout_choice import NETWORKS, USUAL_DEPTH, Seconds, find_layouts, slots_needed
+from latticework.compiler.layout_choice import USUAL_DEPTH, Seconds, find_layouts, slots_needed
 from latticework.compiler.pipeline import TENSOR_PASSES, to_tensors
 from latticework.ir import Module, run_passes
 from latticework.plan.cost import CostModel
+from latticework.plan.cost.networks import NETWORKS
 from latticework.tensor.layout.search import Decisions
 from latticework.tensor.layout.tuning import USUAL, LayoutTuning
 

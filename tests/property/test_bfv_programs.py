@@ -1,14 +1,9 @@
 """Random vec programs on integers: decrypted, simulated and in Python's integers, modulo t."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
+from bfv_plans import draw, encrypted, meaning, plan_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-sys.path.append(str(Path(__file__).parents[1] / "unit"))
-from bfv_plans import draw, encrypted, meaning, plan_of
 from vec_cases import SLOTS, Vectors
 
 from latticework.compiler.levels.depth import public_value

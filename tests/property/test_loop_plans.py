@@ -1,13 +1,8 @@
 """Random programs with loops, planned in every way: meanings, levels and counts, for several trip counts of one plan."""
 
-import sys
-from pathlib import Path
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-sys.path.append(str(Path(__file__).parents[1] / "unit"))
 from loop_cases import check_plan, planned
 from vec_cases import Vectors
 

@@ -4,7 +4,15 @@ import ast
 
 from structure.sources import PACKAGE, Definition, Function, Source, Sources, decorators
 
-MODULES = ("", ".bfv", ".ckks", ".errors", ".owner", ".progress", ".torch")  # of the package, with public names
+MODULES = (
+    "",
+    ".schemes.bfv",
+    ".schemes.ckks",
+    ".errors",
+    ".plan.client_steps",
+    ".progress",
+    ".models.finetuning",
+)  # of the package, with public names
 COMMAND = "report_outcome"  # what decorates the function of a command: its parameters are the options
 
 

@@ -1,1 +1,1 @@
-"""From a program and data to a model: the order of all stages, and the search for a scale that is precise enough."""
+"""The compiler, from a program and data to a model: options, the pipeline of stages, and the search for scales."""

@@ -14,7 +14,6 @@ from latticework.compiler.codegen.generate import generate
 from latticework.compiler.constraints import find_forms
 from latticework.compiler.keys import manifest
 from latticework.compiler.layout_choice import (
-    LAN_BITS_A_SECOND,
     USUAL_DEPTH,
     CodeCost,
     explain,
@@ -63,6 +62,7 @@ from latticework.ir import Builder, Loc, Module, PassEvent, Value, run_passes, v
 from latticework.ir.dialects.tensor import TensorType
 from latticework.plan.cost import CostModel
 from latticework.plan.cost.block_maps import block_prices
+from latticework.plan.cost.networks import LAN_BITS_A_SECOND
 from latticework.plan.cost.weights import LEVEL_SHARE
 from latticework.plan.parameters import MAX_SLOTS, ModulusChain
 from latticework.plan.parameters.bfv_noise import Noise

@@ -16,7 +16,7 @@ _POLYNOMIAL = (
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """What is wrong with one kind of computation, and what to do.
+    """A kind of computation that is refused: what is wrong with it, and what to do.
 
     why      what is wrong, as a clause
     outside  what to do without writing a program: mostly before encryption, or after decryption
@@ -41,7 +41,7 @@ class Remedy:
 
     @property
     def instead(self) -> str:
-        """What the owner of a model does, without what is wrong."""
+        """The advice for the owner of a model, without what is wrong."""
         return f"{self.outside}; in a program (lw.program), {self.program}" if self.program else self.outside
 
     def add(self, more: str) -> Remedy:

@@ -61,10 +61,11 @@ from latticework.report.blocks import (
     Section,
     Table,
     Words,
+    code,
+    place,
 )
 from latticework.report.figures import Column, number, table
 from latticework.report.quantities import count, percent_text, power_of_two, small
-from latticework.report.sections.time import code, place
 
 LISTED = 12  # numbers of rows
 MAX_VALUES = 12  # that a page shows without being asked for

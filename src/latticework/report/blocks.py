@@ -168,3 +168,13 @@ def as_cell(cell: Cell | str) -> Cell:
 def absent(key: str) -> tuple[Section, ...]:
     """In place of a section that the program does not have."""
     return (Section("", (Absent(data={key: None}),)),)
+
+
+def code(text: str) -> Cell:
+    """A line of the program, or an expression in it."""
+    return Cell(text or "(no source)", "code")
+
+
+def place(where: str) -> Cell | str:
+    """The cell of a place in the program, file and line."""
+    return Cell(where, "place") if where else ""

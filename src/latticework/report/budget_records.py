@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from latticework.plan.analysis.memory_plan import BudgetPoint, MemoryPlan
+from latticework.report.blocks import code, place
 from latticework.report.figures import Column, number
 from latticework.report.quantities import count, duration
-from latticework.report.sections.time import code, place
 
 
 def about(number_of: float) -> str:

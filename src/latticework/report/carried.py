@@ -10,7 +10,7 @@ from latticework.plan.instructions.control import CALL, FOR
 from latticework.plan.instructions.kinds import CipherKind, DigitsKind
 from latticework.plan.schema.schema import Plan
 from latticework.report.carried_drawing import BOOTSTRAP, CarriedLevel, CarriedValue, LoopLevels
-from latticework.report.lines import where_text
+from latticework.report.source_places import where_text
 
 START = "start"
 LEVELLED = CipherKind, DigitsKind

@@ -18,6 +18,7 @@ from latticework.plan.schema.placing import INPUT
 from latticework.plan.schema.schema import Plan, SourceLocation
 from latticework.report.families import ENCODE, family_of
 from latticework.report.sections.time import Line, Operation
+from latticework.report.source_places import where_text
 from latticework.report.timeline import Moment
 
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
@@ -100,13 +101,6 @@ def _without(text: str, span: Span, spans: Sequence[Span]) -> str:
             said += text[place:left] + ELLIPSIS
             place = right
     return said + text[place:end]
-
-
-def where_text(place: SourceLocation) -> str:
-    """file:line, the folder left out."""
-    if not place.file:
-        return "unknown"
-    return f"{place.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{place.line}"
 
 
 def moments_of(plan: Plan, cost: CostEstimate) -> list[Moment]:

@@ -7,8 +7,8 @@ from latticework.plan.analysis.estimate import CostEstimate
 from latticework.plan.cost import CostModel
 from latticework.plan.schema.conditions import condition_words
 from latticework.plan.schema.schema import Approximation, ClientSpec, Plan
-from latticework.report.lines import where_text
 from latticework.report.quantities import leaving_text, real
+from latticework.report.source_places import where_text
 
 
 def table_text(model: CostModel) -> str:

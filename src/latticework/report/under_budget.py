@@ -12,7 +12,7 @@ from latticework.plan.key_schedule.residency import RowTraffic
 from latticework.plan.schema.amounts import checked_runs, parse_bytes
 from latticework.plan.schema.schema import Plan
 from latticework.report.budget_records import KeyLine, KeyLoop, KeyStretch, UnderBudget
-from latticework.report.lines import where_text
+from latticework.report.source_places import where_text
 
 CURVE_POINTS, FEWEST_POINTS = 14, 6
 CURVE_WINDOWS = 1 << 12  # of loops that turn often, that are looked at one by one for each of these points

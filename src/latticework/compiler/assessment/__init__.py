@@ -1,4 +1,4 @@
-"""How accurate a compiled program is: on the same data itself, with polynomials, with modelled noise, encrypted."""
+"""The accuracy of a compiled program: on the same data itself, with polynomials, with modelled noise, encrypted."""
 
 from latticework.compiler.assessment.assess import Assessment
 

@@ -16,7 +16,7 @@ from latticework.frontend.programs.batching import row_axes
 from latticework.ir import Value
 from latticework.plan.schema.schema import ClientSpec, SourceLocation
 from latticework.report.accuracy_data import UnlikeData
-from latticework.report.lines import where_text
+from latticework.report.source_places import where_text
 
 Array = npt.NDArray[Any]
 BINS = 40

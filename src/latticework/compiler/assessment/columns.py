@@ -15,7 +15,7 @@ from latticework.compiler.assessment.ways import WayRun
 from latticework.ir import Op, Value
 from latticework.plan.schema.schema import Plan, SourceLocation
 from latticework.report.accuracy_data import LineOff
-from latticework.report.lines import where_text
+from latticework.report.source_places import where_text
 
 Array = npt.NDArray[Any]
 

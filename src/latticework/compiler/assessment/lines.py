@@ -19,7 +19,7 @@ from latticework.ir import Value
 from latticework.plan.instructions.kinds import CipherKind
 from latticework.plan.schema.schema import Plan, SourceLocation
 from latticework.report.accuracy_data import AccuracyLine, FunctionAccuracy
-from latticework.report.lines import where_text
+from latticework.report.source_places import where_text
 from latticework.values.packing.constants import KinkedPolynomial
 
 Array = npt.NDArray[Any]

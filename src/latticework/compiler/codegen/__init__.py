@@ -1,1 +1,1 @@
-"""From managed IR to the code of a plan: expanded, tidied, with its keys, as instructions."""
+"""The code of a plan, out of managed IR: expanded, tidied, with its keys, as instructions."""

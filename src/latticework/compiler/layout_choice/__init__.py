@@ -11,8 +11,6 @@ from latticework.compiler.layout_choice.find import (
     vector_costs,
 )
 from latticework.compiler.layout_choice.prices import (
-    LAN_BITS_A_SECOND,
-    NETWORKS,
     CodeCost,
     Counted,
     Seconds,
@@ -22,7 +20,7 @@ from latticework.compiler.layout_choice.prices import (
 )
 
 __all__ = [
-    "LAN_BITS_A_SECOND", "NETWORKS", "USUAL_DEPTH", "CodeCost", "Counted", "Seconds", "VectorCosts", "code_seconds",
+    "USUAL_DEPTH", "CodeCost", "Counted", "Seconds", "VectorCosts", "code_seconds",
     "explain", "find_layouts", "least_ring_degree", "may_share_sums", "ring_degree_for",
     "sending_seconds", "slots_needed", "vector_costs",
 ]  # fmt: skip

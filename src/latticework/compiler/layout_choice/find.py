@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import prod
 
 from latticework.compiler.layout_choice.prices import (
-    LAN_BITS_A_SECOND,
     LAN_PRICE,
     Counted,
     LoweringPrices,
@@ -18,6 +17,7 @@ from latticework.errors import LayoutError
 from latticework.ir import Loc, Module
 from latticework.ir.dialects.tensor import TensorType
 from latticework.plan.cost import CostModel
+from latticework.plan.cost.networks import LAN_BITS_A_SECOND
 from latticework.plan.parameters import MAX_SLOTS, modulus_limit_bits
 from latticework.tensor.layout import Room
 from latticework.tensor.layout.forms import pad_shape, seeds, skew

@@ -19,6 +19,7 @@ from latticework.ir import INDEX, Block, Builder, Module, Op, Value, kind_key
 from latticework.ir.dialects.vec import VecType
 from latticework.plan.cost import CostModel
 from latticework.plan.cost import Shape as WorkShape
+from latticework.plan.cost.networks import LAN_BITS_A_SECOND
 from latticework.tensor.layout.assign import Placement
 from latticework.tensor.layout.conversions import Conversion
 from latticework.tensor.layout.layout import Layout, Shape
@@ -33,8 +34,6 @@ from latticework.values.sums import add_up
 BITS_A_LIMB = 45
 SPECIAL_SHARE = 3  # special primes are about one in so many of the others
 LAN_PRICE = 0.0096  # of a ciphertext, in Rotom's units
-LAN_BITS_A_SECOND, WAN_BITS_A_SECOND = 1e9, 1e8
-NETWORKS = {"lan": LAN_BITS_A_SECOND, "wan": WAN_BITS_A_SECOND}  # bits a second
 
 
 class VectorCosts(Protocol):

@@ -4,7 +4,7 @@ In/out: vec IR, same cleartext meaning. Every value may be bootstrapped behind w
 what reads it reads it refreshed, but for what was made before its partner in one complex bootstrap, or needs no level.
 Operations keep their order where bootstraps allow, and some are computed again from bootstrapped values. Loops and
 conditions are steps that read on one level.
-Source: own, `compiler/levels/placement/`; DaCapo's and Orion's ways are other placers. Cost: seconds at a hundred operations.
+Source: own, `placement/`; DaCapo's and Orion's ways are other placers. Cost: seconds at a hundred operations.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from latticework.compiler.layout_choice import NETWORKS
 from latticework.compiler.options.option_records import (
     HOMES,
     Data,
@@ -16,6 +15,7 @@ from latticework.compiler.options.option_records import (
     Running,
 )
 from latticework.plan.cost import CostModel
+from latticework.plan.cost.networks import NETWORKS
 from latticework.plan.parameters import BOOTSTRAP_SETS, BootstrapSet
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from latticework.compiler.layout_choice import NETWORKS
 from latticework.compiler.options.compile_options import FILL, NEVER, CompileOptions
 from latticework.compiler.options.option import Kind
 from latticework.compiler.options.option_records import DEFAULTS, OPTIONS, Precision, is_number, is_whole
@@ -26,6 +25,7 @@ from latticework.functions.approximation.degrees import MAX_DEGREE
 from latticework.model import Model
 from latticework.plan.client_steps import OwnerStages
 from latticework.plan.cost import CostModel
+from latticework.plan.cost.networks import NETWORKS
 from latticework.plan.parameters import (
     BOOTSTRAP_SETS,
     MAX_SLOTS,

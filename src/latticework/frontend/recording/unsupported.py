@@ -91,7 +91,7 @@ SUPPORTED = (
 
 
 def known_remedy(name: str) -> str:
-    """What to write in a program instead of the function or method `name`; "" if nothing of its own is known."""
+    """Advice on what to write instead of the function or method `name`; "" if nothing of its own is known."""
     if name in FORMULAS:
         return f"write {FORMULAS[name]}"
     return _CONCEPTS[name].for_programs if name in _CONCEPTS else ""

@@ -14,7 +14,7 @@ from latticework.errors.figures import apart
 from latticework.functions.approximation.chebyshev import FloatArray, Interval, RealFunction, check_interval, fit
 from latticework.functions.approximation.kinks import Kinks, relu_from
 from latticework.functions.approximation.minimax import minimax
-from latticework.functions.record import EVERYWHERE, FunctionRecord, domain_words
+from latticework.functions.function_record import EVERYWHERE, FunctionRecord, domain_words
 from latticework.functions.table import BY_NAME, RECORDS
 from latticework.values.packing.constants import IntervalPolynomial
 

@@ -147,7 +147,7 @@ class Primitive:
 
     @property
     def scheme(self) -> str | None:
-        """Of its operands, which its dialect is for; None: of any."""
+        """The scheme of its operands, which its dialect is for; None: of any."""
         dialect = self.name.partition(".")[0]
         return dialect if dialect in self.record.signature.schemes else None
 

@@ -1,1 +1,1 @@
-"""Which operators the owner of the data can compute, a table a door: cheap there, or impossible encrypted."""
+"""Operators that the owner of the data can compute, a table a library: cheap there, or impossible encrypted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from latticework.functions.record import Moved
+from latticework.functions.function_record import Moved
 from latticework.functions.table import RECORDS
 from latticework.models.client_rules import common
 from latticework.models.client_rules.rules import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.functions.record import Moved
+from latticework.functions.function_record import Moved
 from latticework.functions.table import RECORDS
 from latticework.models.client_rules import common
 from latticework.models.client_rules.classes import CLASS_STEPS, ML, class_labels, split_classifier

@@ -27,7 +27,7 @@ _BEFORE: dict[str, str] = {  # what may be done before encryption
 
 
 def cut_before(output: str | None = None) -> str:
-    """How the graph is cut before an operator, whose operand is `output`."""
+    """Advice to cut the graph before an operator, whose operand is `output`."""
     return f"cut the graph before it with outputs=[{'...' if output is None else repr(output)}]"
 
 

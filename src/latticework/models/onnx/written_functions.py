@@ -24,7 +24,7 @@ from latticework.models.evaluate import carry_out
 from latticework.models.graph import ModelNode, Ref
 from latticework.models.onnx.parts import needed_nodes
 from latticework.models.semantics import activations
-from latticework.models.semantics.functions import MEANINGS
+from latticework.models.semantics.unary import MEANINGS
 
 _PLAIN = frozenset(("Add", "Sub", "Mul", "Div", "Neg", "Pow", "Identity", "Cast"))
 _CURVED = frozenset(("Tanh", "Erf", "Sigmoid", "Softplus"))  # defined everywhere

@@ -15,13 +15,13 @@ from latticework.errors import ShapeError, UnsupportedError
 from latticework.errors.remedies import REMEDIES
 from latticework.frontend.functions.comparing import greater
 from latticework.frontend.functions.functions import softmax as softmax_of
-from latticework.functions import formulas
+from latticework.functions import definitions
 from latticework.functions.approximation.functions import FUNCTIONS, Function
 from latticework.functions.approximation.kinks import Kinks, clipped, relu_from
 from latticework.models.semantics.arithmetic import clamp
-from latticework.models.semantics.functions import MEANINGS
 from latticework.models.semantics.masking import MaskedScores
 from latticework.models.semantics.reductions import logsumexp
+from latticework.models.semantics.unary import MEANINGS
 from latticework.models.semantics.values import applied, axis_of, is_secret, number, values
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -93,7 +93,7 @@ def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
 def _softplus_of(beta: float, threshold: float) -> Function:
     def reference(x: Any) -> Any:
         x = np.asarray(x, dtype=np.float64)
-        return np.where(beta * x > threshold, x, formulas.softplus(beta * x) / beta)
+        return np.where(beta * x > threshold, x, definitions.softplus(beta * x) / beta)
 
     return Function("softplus", reference, smooth=threshold >= 15.0)  # a step of exp(-threshold)
 
@@ -105,7 +105,7 @@ def gelu(x: Any, approximate: str = "none") -> Any:
     return applied(FUNCTIONS["gelu"] if approximate == "none" else GELU_TANH, x)
 
 
-GELU_TANH = Function("gelu_tanh", formulas.gelu_tanh)
+GELU_TANH = Function("gelu_tanh", definitions.gelu_tanh)
 
 
 def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Any:

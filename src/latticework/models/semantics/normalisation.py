@@ -10,9 +10,9 @@ import numpy as np
 
 from latticework.errors import RangeError, ShapeError, UnsupportedError
 from latticework.functions.approximation.functions import Function
-from latticework.models.semantics.functions import MEANINGS
 from latticework.models.semantics.joining import pad
 from latticework.models.semantics.reductions import amax
+from latticework.models.semantics.unary import MEANINGS
 from latticework.models.semantics.values import applied, axis_of, number, public, values, whole, wholes
 
 _TRAINED = "export the model as it predicts (model.eval()), with its running statistics"

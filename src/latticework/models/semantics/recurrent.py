@@ -17,8 +17,8 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.frontend.programs.scanning import scan
-from latticework.models.semantics.functions import MEANINGS
 from latticework.models.semantics.linear import linear
+from latticework.models.semantics.unary import MEANINGS
 from latticework.models.semantics.values import values, whole
 
 

@@ -12,7 +12,7 @@ from latticework.frontend.functions.functions import reciprocal, rsqrt, softmax
 from latticework.frontend.recording.tracing import Traced
 from latticework.functions.table import RECORDS
 from latticework.models.converters import Converter, Converters
-from latticework.models.semantics.functions import MEANINGS
+from latticework.models.semantics.unary import MEANINGS
 from latticework.models.trees.signs import sum_of_trees
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid")

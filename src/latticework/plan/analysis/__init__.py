@@ -1,1 +1,1 @@
-"""What can be said of a plan before it runs: each analysis is a domain of `instructions.walk`."""
+"""Analyses of a plan before it runs: each is a domain of `plan.instructions.walk`."""

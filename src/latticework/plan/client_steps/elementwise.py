@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from latticework.functions.record import FunctionRecord, domain_words
+from latticework.functions.function_record import FunctionRecord, domain_words
 from latticework.functions.table import BY_NAME, RECORDS
 from latticework.plan.client_steps.arrays import OwnerArray
 from latticework.plan.client_steps.step import Array, Bounded, OwnerStep, Shape, Span, as_numbers, last_axes, require
@@ -90,7 +90,7 @@ class Elementary(OwnerStep):
 
     @property
     def record(self) -> FunctionRecord:
-        """What the table says of the function."""
+        """The function's record in the table."""
         return BY_NAME[self.function]
 
     def columns_of(self, columns: tuple[int, ...]) -> tuple[int, ...]:

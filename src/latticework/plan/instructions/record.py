@@ -81,7 +81,7 @@ class Record:
 
     @property
     def signature(self) -> OpcodeSignature:
-        """What the core's table says of it."""
+        """The core's signature of its opcode."""
         return SIGNATURES[self.name]
 
 

@@ -24,7 +24,7 @@ class OpcodeSignature(NamedTuple):
 
     @property
     def num_immediates(self) -> int | None:
-        """None: any number."""
+        """Number of its immediates; None: any number."""
         return None if self.immediates.endswith("*") else len(self.immediates)
 
     @property
@@ -43,7 +43,7 @@ class OpcodeSignature(NamedTuple):
         return "m" in self.immediates
 
     def constants(self, immediate: tuple[int, ...]) -> tuple[tuple[str, int], ...]:
-        """Which of its immediates number constants: (letter of the kind, number)."""
+        """Constants that its immediates number: (letter of the kind, number)."""
         kinds = self.immediates[0] * len(immediate) if self.num_immediates is None else self.immediates
         return tuple((kind, number) for kind, number in zip(kinds, immediate, strict=False) if kind in "vm")
 

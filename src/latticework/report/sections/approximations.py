@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from latticework.plan.schema.schema import Plan, Scores
-from latticework.report.blocks import Block, Section, Words
+from latticework.report.blocks import Block, Section, Words, code, place
 from latticework.report.figures import Column, Within, number, table
-from latticework.report.lines import where_text
 from latticework.report.quantities import LEAVING, leaving_text, real, small
-from latticework.report.sections.time import code, place
+from latticework.report.source_places import where_text
 
 
 @dataclass(frozen=True, slots=True)

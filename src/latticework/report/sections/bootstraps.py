@@ -10,11 +10,11 @@ from latticework.plan.analysis.bootstrap_costs import BootstrapCost, BootstrapCo
 from latticework.plan.instructions.reason import LoopWay, RefreshReason
 from latticework.plan.schema.schema import Plan
 from latticework.plan.schema.weighed import WeighedChain
-from latticework.report.blocks import Section, Words, absent
+from latticework.report.blocks import Section, Words, absent, code, place
 from latticework.report.figures import Column, Within, describe, number, table
-from latticework.report.lines import where_text
 from latticework.report.quantities import count, duration, share, size
-from latticework.report.sections.time import code, if_any, place
+from latticework.report.sections.time import if_any
+from latticework.report.source_places import where_text
 
 
 def _slots(row: BootstrapCallRow) -> str:

@@ -9,13 +9,25 @@ from typing import Any
 from latticework.errors.shown import count_noun
 from latticework.plan.analysis.memory_plan import BudgetPoint, MemoryPlan
 from latticework.report.as_text import section_text
-from latticework.report.blocks import Block, Drawing, Facts, Fold, Head, Heading, Section, Table, Words, absent
+from latticework.report.blocks import (
+    Block,
+    Drawing,
+    Facts,
+    Fold,
+    Head,
+    Heading,
+    Section,
+    Table,
+    Words,
+    absent,
+    code,
+    place,
+)
 from latticework.report.budget_drawing import time_by_budget
 from latticework.report.budget_records import KeyLine, UnderBudget, about
 from latticework.report.figures import Column, table
 from latticework.report.quantities import count, duration, size
 from latticework.report.residency_drawing import residency, runs
-from latticework.report.sections.time import code, place
 
 MOST_LINES = 12
 OVER_TIME_SAID = "The first run of a server, and why rows of keys are in memory."

@@ -7,11 +7,10 @@ from typing import Annotated
 
 from latticework.plan.schema.placing import INPUT
 from latticework.plan.schema.schema import Plan
-from latticework.report.blocks import Block, Cell, Section, Table, Words, absent
+from latticework.report.blocks import Block, Cell, Section, Table, Words, absent, code
 from latticework.report.figures import Column, Within, number, table
-from latticework.report.lines import where_text
 from latticework.report.quantities import count, difference, rate, shape
-from latticework.report.sections.time import code
+from latticework.report.source_places import where_text
 
 ARROW = " → "
 ENDINGS_SAID = (

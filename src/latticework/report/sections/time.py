@@ -8,7 +8,7 @@ from typing import Annotated
 
 from latticework.plan.analysis.estimate import CostEstimate
 from latticework.report.bars import legend, stacked_bar
-from latticework.report.blocks import Bar, Beside, Block, Cell, Drawing, Section, Table, Words
+from latticework.report.blocks import Bar, Beside, Block, Cell, Drawing, Section, Table, Words, code, place
 from latticework.report.carried_drawing import LoopLevels
 from latticework.report.families import FAMILIES, LABELS
 from latticework.report.figures import Column, Within, number, pairs, table
@@ -25,16 +25,6 @@ def _levels(levels: tuple[int, int] | None) -> str:
     if levels is None:
         return ""
     return str(levels[0]) if levels[0] == levels[1] else f"{levels[0]}-{levels[1]}"
-
-
-def code(text: str) -> Cell:
-    """A line of the program, or an expression in it."""
-    return Cell(text or "(no source)", "code")
-
-
-def place(where: str) -> Cell | str:
-    """Where it stands."""
-    return Cell(where, "place") if where else ""
 
 
 def if_any(seconds: float) -> str:

@@ -1,1 +1,1 @@
-"""What travels between client and server, and what both do with it."""
+"""Encrypted values that travel between client and server, and what both do with them."""

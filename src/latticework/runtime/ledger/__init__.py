@@ -1,1 +1,1 @@
-"""What is told about a secret key, counted in a file beside it."""
+"""The ledger beside a secret key: it counts what refused results would tell about the key."""

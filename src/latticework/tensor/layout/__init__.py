@@ -1,4 +1,4 @@
-"""How tensors lie in slots: the layout algebra and the assignment of layouts."""
+"""The layout algebra, and the assignment of layouts: how tensors lie in slots."""
 
 from latticework.tensor.layout.assign import Placement, Room, assign_layouts
 from latticework.tensor.layout.layout import Layout

@@ -5,7 +5,7 @@ the slots, the rightmost fastest. `[1:8]` walks axis 1, `[0:4:8]` takes axis 0 i
 leaves all but index 0 unused; `Roll(i,j)` adds the index of dim j to that of dim i, modulo the extent of dim i, dims
 being numbered as written from 0. `Roll(1,0)[1:4][0:4]` is the diagonal layout: column c turned by c.
 
-Two layouts are equal if their canonical forms are (`tensor/layout/canonical.py`), and every layout is kept in its own. A
+Two layouts are equal if their canonical forms are (`canonical.py`), and every layout is kept in its own. A
 *plain* layout has one vector, powers of two for extents and no rolls: it is equally a list of slot-address bits, each
 of which repeats or adds a weight to one axis, and many rules are stated on those.
 """

@@ -1,1 +1,1 @@
-"""What users hand in: arrays and numbers as they have them, and the line where they wrote it."""
+"""Arrays, columns, numbers and files as users hand them in, checked and bounded."""

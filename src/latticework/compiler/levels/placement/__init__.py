@@ -1,4 +1,4 @@
-"""Where bootstraps stand: the abstract problem, our placer, and two others as baselines."""
+"""Placement of bootstraps: the abstract problem, our placer, and two others as baselines."""
 
 from latticework.compiler.levels.placement.dacapo import place_by_points
 from latticework.compiler.levels.placement.layers import place_by_layers

@@ -1,1 +1,1 @@
-"""What ONNX's operators mean: their attributes and versions, brought to the meanings that all doors share."""
+"""Operators of ONNX: their attributes and versions, brought to the semantics that all libraries share."""

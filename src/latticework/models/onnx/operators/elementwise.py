@@ -13,7 +13,7 @@ from latticework.functions.table import RECORDS
 from latticework.models.converters import Converter
 from latticework.models.onnx.operators.sizes import bounded, broadcast
 from latticework.models.semantics import activations, arithmetic
-from latticework.models.semantics.functions import MEANINGS
+from latticework.models.semantics.unary import MEANINGS
 from latticework.models.semantics.values import is_secret
 
 

@@ -21,7 +21,7 @@ from latticework.models.onnx.refused_operators import (
     cut_before,
 )
 from latticework.models.semantics import activations, reductions
-from latticework.models.semantics.functions import MEANINGS
+from latticework.models.semantics.unary import MEANINGS
 from latticework.models.semantics.values import is_secret, public, taken, values
 from latticework.models.trees.signs import sum_of_trees
 

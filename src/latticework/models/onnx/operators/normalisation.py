@@ -12,7 +12,7 @@ from latticework.errors import ShapeError, UnsupportedError
 from latticework.errors.remedies import REMEDIES
 from latticework.models.converters import Converter
 from latticework.models.semantics import activations, normalisation
-from latticework.models.semantics.functions import MEANINGS
+from latticework.models.semantics.unary import MEANINGS
 from latticework.models.semantics.values import axes_of, axis_of
 
 

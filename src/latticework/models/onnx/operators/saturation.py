@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.functions.record import EVERYWHERE
+from latticework.functions.function_record import EVERYWHERE
 from latticework.functions.table import RECORDS
 from latticework.models.graph import ModelNode, Ref
 

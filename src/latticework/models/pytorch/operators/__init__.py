@@ -1,4 +1,4 @@
-"""What overloads of ATen's operators mean, by the meanings of all doors."""
+"""Overloads of ATen's operators, by the semantics that all libraries share."""
 
 from latticework.models.converters import Converters
 from latticework.models.pytorch.operators import (

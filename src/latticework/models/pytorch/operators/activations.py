@@ -11,7 +11,7 @@ from latticework.errors.remedies import REMEDIES
 from latticework.models.pytorch.operators.table import converted, each
 from latticework.models.semantics import activations as meant
 from latticework.models.semantics.arithmetic import clamp
-from latticework.models.semantics.functions import MEANINGS
+from latticework.models.semantics.unary import MEANINGS
 
 
 def _elu(x: Any, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Any:

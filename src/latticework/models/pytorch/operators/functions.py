@@ -5,7 +5,7 @@ from __future__ import annotations
 from latticework.functions.table import RECORDS
 from latticework.models.pytorch.operators import activations
 from latticework.models.pytorch.operators.table import each
-from latticework.models.semantics.functions import MEANINGS
+from latticework.models.semantics.unary import MEANINGS
 
 _WITH_OPTIONS = {converter.operator for converter in activations.CONVERTERS}  # gelu
 CONVERTERS = [

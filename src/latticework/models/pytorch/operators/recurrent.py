@@ -11,7 +11,7 @@ from latticework.errors import UnsupportedError
 from latticework.errors.remedies import REMEDIES
 from latticework.models.pytorch.operators.table import each
 from latticework.models.semantics import recurrent as meant
-from latticework.models.semantics.functions import MEANINGS
+from latticework.models.semantics.unary import MEANINGS
 
 
 def _layers(meaning: Callable[..., Any], **chosen: Any) -> Callable[..., Any]:

@@ -1,0 +1,13 @@
+"""docs/models.md says what the tables of the doors do."""
+
+import runpy
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_tables_of_the_page_are_current() -> None:
+    page = (ROOT / "docs" / "models.md").read_text()
+    written = runpy.run_path(str(ROOT / "tools" / "write_model_docs.py"))["written"]
+    assert written(page) == page, "run tools/write_model_docs.py"
+    assert "`VotingClassifier`" in page and page.count("| `") > 130

@@ -40,15 +40,17 @@ def refused_estimators() -> str:
 
 
 def onnx_operators() -> str:
-    """Operators of ONNX files: since which version, and what is not taken."""
-    found: dict[str, list[Converter]] = {}
+    """Operators of ONNX files by their limits, each with the first version that is read, unless it is all."""
+    converters: dict[str, list[Converter]] = {}
     for converter in ONNX:
-        found.setdefault(converter.operator, []).append(converter)
-    rows = ["| operator | from version | |", "|---|---|---|"]
-    for name in sorted(found, key=lambda name: ("." in name, name.lower())):
-        since = ", ".join(str(converter.since) for converter in found[name] if converter.since) or "all"
-        notes = dict.fromkeys(converter.note for converter in found[name] if converter.note)
-        rows.append(f"| `{name}` | {since} | {'; '.join(notes)} |")
+        converters.setdefault(converter.operator, []).append(converter)
+    by_limits: dict[str, list[str]] = {}
+    for name in sorted(converters, key=lambda name: ("." in name, name.lower())):
+        since = ", ".join(str(converter.since) for converter in converters[name] if converter.since)
+        limits = "; ".join(dict.fromkeys(converter.note for converter in converters[name] if converter.note))
+        by_limits.setdefault(limits, []).append(f"`{name}` {since}".rstrip())
+    rows = ["| limits | operators, with the version from which on they are read |", "|---|---|"]
+    rows += [f"| {limits or 'none'} | {'; '.join(names)} |" for limits, names in by_limits.items()]
     return "\n".join(rows) + "\n"
 
 

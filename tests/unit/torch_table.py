@@ -1,6 +1,5 @@
 """The table of operators in docs/models.md, made from the converters; run as a script, it writes the table anew."""
 
-from itertools import groupby
 from pathlib import Path
 
 from latticework.importers.converters import Converter
@@ -11,11 +10,12 @@ BEGIN, END = "<!-- operators of PyTorch -->", "<!-- end of operators of PyTorch 
 
 
 def table() -> str:
-    """Operators of one meaning in a row, without "aten." and ".default"."""
-    rows = ["| operator | note |", "|---|---|"]
-    for (_, note), alike in groupby(CONVERTERS, key=lambda c: (id(c.meaning), c.note)):
-        rows.append(f"| {', '.join(f'`{_name(converter)}`' for converter in alike)} | {note} |")
-    return "\n".join(rows)
+    """Operators of one note in a row, without "aten." and ".default"."""
+    by_note: dict[str, list[str]] = {}
+    for converter in CONVERTERS:
+        by_note.setdefault(converter.note, []).append(f"`{_name(converter)}`")
+    rows = ["| limits | operators |", "|---|---|"]
+    return "\n".join([*rows, *(f"| {note or 'none'} | {', '.join(names)} |" for note, names in by_note.items())])
 
 
 def _name(converter: Converter) -> str:

@@ -9,6 +9,7 @@ Between `<!-- options of NAME -->` and `<!-- end -->` the page holds what the co
 import argparse
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +35,41 @@ def row(parameter: Any) -> str:
     return f"| {names} | {default} | {cell(parameter.help)} |"
 
 
+def parameters_of(name: str) -> list[Any]:
+    """The arguments of a command, then its options."""
+    return sorted(cli.load_command(name).params, key=lambda parameter: parameter.param_type_name)
+
+
+@cache
+def first_commands() -> dict[str, str]:
+    """The first command that has a row, by the row: later commands refer to it."""
+    first: dict[str, str] = {}
+    for name in cli.COMMANDS:
+        if name != "bench":  # has the options of its suites
+            for parameter in parameters_of(name):
+                first.setdefault(row(parameter), name)
+    return first
+
+
 def options_of(name: str) -> str:
-    """What a command is given."""
-    command = cli.load_command(name)
-    kinds = sorted(command.params, key=lambda parameter: parameter.param_type_name)  # arguments come first
-    return "\n".join([command.help, "", "| given | default | |", "|---|---|---|", *map(row, kinds)])
+    """The options of a command: those of its own in full, those that it shares with earlier commands by name."""
+    shared: dict[str, list[str]] = {}
+    rows = ["| given | default | |", "|---|---|---|"]
+    for parameter in parameters_of(name):
+        line = row(parameter)
+        if (first := first_commands()[line]) == name:
+            rows.append(line)
+        else:
+            shared.setdefault(first, []).append(line.split(" | ")[0].removeprefix("| "))
+    rows += [f"| {', '.join(names)} | | as of `{first}` |" for first, names in shared.items()]
+    return "\n".join(rows)
 
 
 def commands() -> str:
     """The overview."""
-    return "\n".join(["| command | |", "|---|---|", *(f"| `{n}` | {cell(text)} |" for n, text in cli.COMMANDS.items())])
+    return "\n".join(
+        ["| command | |", "|---|---|", *(f"| [`{n}`](#{n}) | {cell(text)} |" for n, text in cli.COMMANDS.items())]
+    )
 
 
 def exit_statuses() -> str:

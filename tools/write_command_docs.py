@@ -66,10 +66,9 @@ def options_of(name: str) -> str:
 
 
 def commands() -> str:
-    """The overview."""
-    return "\n".join(
-        ["| command | |", "|---|---|", *(f"| [`{n}`](#{n}) | {cell(text)} |" for n, text in cli.COMMANDS.items())]
-    )
+    """The overview, with links to the options of each."""
+    lines = (f"| [`{name}`](#{name}) | {cell(text)} |" for name, text in cli.COMMANDS.items())
+    return "\n".join(["| command | |", "|---|---|", *lines])
 
 
 def exit_statuses() -> str:

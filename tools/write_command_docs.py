@@ -25,14 +25,13 @@ def cell(text: object) -> str:
     return " ".join(str(text).split()).replace("|", r"\|")
 
 
-def row(parameter: Any) -> str:
-    """One argument or option of a command."""
+def entry(parameter: Any) -> str:
+    """One argument or option of a command, with its default."""
     if parameter.param_type_name == "argument":
-        name = parameter.name.upper() + " ..." * (parameter.nargs != 1)
-        return f"| `{name}` | | {cell(parameter.help)} |"
+        return f"- `{parameter.name.upper()}{' ...' * (parameter.nargs != 1)}`: {parameter.help}"
     names = ", ".join(f"`{name}`" for name in sorted(parameter.opts, key=len))
-    default = "" if parameter.default is None or parameter.default is False else f"`{cell(parameter.default)}`"
-    return f"| {names} | {default} | {cell(parameter.help)} |"
+    default = "" if parameter.default is None or parameter.default is False else f" (`{parameter.default}`)"
+    return f"- {names}{default}: {parameter.help}"
 
 
 def parameters_of(name: str) -> list[Any]:
@@ -42,27 +41,26 @@ def parameters_of(name: str) -> list[Any]:
 
 @cache
 def first_commands() -> dict[str, str]:
-    """The first command that has a row, by the row: later commands refer to it."""
+    """The first command that has an entry, by the entry: later commands refer to it."""
     first: dict[str, str] = {}
     for name in cli.COMMANDS:
         if name != "bench":  # has the options of its suites
             for parameter in parameters_of(name):
-                first.setdefault(row(parameter), name)
+                first.setdefault(entry(parameter), name)
     return first
 
 
 def options_of(name: str) -> str:
     """The options of a command: those of its own in full, those that it shares with earlier commands by name."""
     shared: dict[str, list[str]] = {}
-    rows = ["| given | default | |", "|---|---|---|"]
+    lines = []
     for parameter in parameters_of(name):
-        line = row(parameter)
-        if (first := first_commands()[line]) == name:
-            rows.append(line)
+        text = entry(parameter)
+        if (first := first_commands()[text]) == name:
+            lines.append(text)
         else:
-            shared.setdefault(first, []).append(line.split(" | ")[0].removeprefix("| "))
-    rows += [f"| {', '.join(names)} | | as of `{first}` |" for first, names in shared.items()]
-    return "\n".join(rows)
+            shared.setdefault(first, []).append(re.findall("`.*?`", text)[0])
+    return "\n".join([*lines, *(f"- {', '.join(names)}: as of `{first}`." for first, names in shared.items())])
 
 
 def commands() -> str:

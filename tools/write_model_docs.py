@@ -9,25 +9,35 @@ is written; exit status 1 if the page says something else.
 import argparse
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from latticework.importers.converters import Converter
 from latticework.importers.onnx_door.operators.table import CONVERTERS as ONNX
+from latticework.importers.pools import PRICE
 from latticework.importers.sklearn_door.table import FAMILIES, REASONS
 
+POOLS = "as [max-pools](#pytorch)"  # whose price the page states once
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "models.md"
 PART = re.compile(r"(<!-- table of ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
 def estimators() -> str:
-    """Estimators of scikit-learn, by family."""
-    rows = ["| family | estimators | methods | |", "|---|---|---|---|"]
+    """Estimators of scikit-learn by family, methods and limits."""
+    rows = ["| family | estimators | methods | limits |", "|---|---|---|---|"]
     for family, entries in FAMILIES.items():
-        for number, entry in enumerate(entries):
-            names, methods = (" ".join(f"`{name}`" for name in each) for each in (entry.names, entry.methods))
-            rows.append(f"| {family if not number else ''} | {names} | {methods} | {entry.note} |")
+        names_by: dict[tuple[str, str], list[str]] = {}
+        for entry in entries:
+            methods = "" if entry.note.startswith("the methods of") else quoted(entry.methods)
+            names_by.setdefault((methods, entry.note), []).extend(entry.names)
+        for number, ((methods, note), names) in enumerate(names_by.items()):
+            rows.append(f"| {family if not number else ''} | {quoted(names)} | {methods} | {note} |")
     return "\n".join(rows) + "\n"
+
+
+def quoted(names: Iterable[str]) -> str:
+    """The names as code, one after the other."""
+    return " ".join(f"`{name}`" for name in names)
 
 
 def refused_estimators() -> str:
@@ -47,7 +57,9 @@ def onnx_operators() -> str:
     by_limits: dict[str, list[str]] = {}
     for name in sorted(converters, key=lambda name: ("." in name, name.lower())):
         since = ", ".join(str(converter.since) for converter in converters[name] if converter.since)
-        limits = "; ".join(dict.fromkeys(converter.note for converter in converters[name] if converter.note))
+        limits = "; ".join(
+            dict.fromkeys(converter.note.replace(PRICE, POOLS) for converter in converters[name] if converter.note)
+        )
         by_limits.setdefault(limits, []).append(f"`{name}` {since}".rstrip())
     rows = ["| limits | operators, with the version from which on they are read |", "|---|---|"]
     rows += [f"| {limits or 'none'} | {'; '.join(names)} |" for limits, names in by_limits.items()]

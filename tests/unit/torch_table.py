@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from latticework.importers.converters import Converter
+from latticework.importers.pools import PRICE
 from latticework.importers.torch_door.operators import CONVERTERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
@@ -13,7 +14,9 @@ def table() -> str:
     """Operators of one note in a row, without "aten." and ".default"."""
     by_note: dict[str, list[str]] = {}
     for converter in CONVERTERS:
-        by_note.setdefault(converter.note, []).append(f"`{_name(converter)}`")
+        by_note.setdefault(converter.note.replace(PRICE, "as [max-pools](#pytorch)"), []).append(
+            f"`{_name(converter)}`"
+        )
     rows = ["| limits | operators |", "|---|---|"]
     return "\n".join([*rows, *(f"| {note or 'none'} | {', '.join(names)} |" for note, names in by_note.items())])
 

@@ -23,30 +23,25 @@ PART = re.compile(r"(<!-- table of ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTAL
 
 
 def estimators() -> str:
-    """Estimators of scikit-learn by family, methods and limits."""
-    rows = ["| family | estimators | methods | limits |", "|---|---|---|---|"]
+    """Estimators of scikit-learn by family, with their methods and limits."""
+    lines = []
     for family, entries in FAMILIES.items():
         names_by: dict[tuple[str, str], list[str]] = {}
         for entry in entries:
             methods = "" if entry.note.startswith("the methods of") else quoted(entry.methods)
             names_by.setdefault((methods, entry.note), []).extend(entry.names)
-        for number, ((methods, note), names) in enumerate(names_by.items()):
-            rows.append(f"| {family if not number else ''} | {quoted(names)} | {methods} | {note} |")
-    return "\n".join(rows) + "\n"
-
-
-def quoted(names: Iterable[str]) -> str:
-    """The names as code, one after the other."""
-    return " ".join(f"`{name}`" for name in names)
+        lines.append(f"\n{family[0].upper()}{family[1:]}:\n")
+        for described, names in names_by.items():
+            lines.append(f"- {quoted(names)}: {'; '.join(filter(None, described))}")
+    return "\n".join(lines) + "\n\n"
 
 
 def refused_estimators() -> str:
     """Estimators that are refused with a reason of their own."""
     by_reason: dict[str, list[str]] = {}
     for name, reason in REASONS.items():
-        by_reason.setdefault(reason, []).append(f"`{name}`")
-    rows = ["| refused | because |", "|---|---|"]
-    return "\n".join([*rows, *(f"| {' '.join(names)} | {reason} |" for reason, names in by_reason.items())]) + "\n"
+        by_reason.setdefault(reason, []).append(name)
+    return "\n" + "\n".join(f"- {quoted(names)}: {reason}" for reason, names in by_reason.items()) + "\n\n"
 
 
 def onnx_operators() -> str:
@@ -57,13 +52,15 @@ def onnx_operators() -> str:
     by_limits: dict[str, list[str]] = {}
     for name in sorted(converters, key=lambda name: ("." in name, name.lower())):
         since = ", ".join(str(converter.since) for converter in converters[name] if converter.since)
-        limits = "; ".join(
-            dict.fromkeys(converter.note.replace(PRICE, POOLS) for converter in converters[name] if converter.note)
-        )
-        by_limits.setdefault(limits, []).append(f"`{name}` {since}".rstrip())
-    rows = ["| limits | operators, with the version from which on they are read |", "|---|---|"]
-    rows += [f"| {limits or 'none'} | {'; '.join(names)} |" for limits, names in by_limits.items()]
-    return "\n".join(rows) + "\n"
+        notes = dict.fromkeys(converter.note.replace(PRICE, POOLS) for converter in converters[name] if converter.note)
+        by_limits.setdefault("; ".join(notes), []).append(f"`{name}` {since}".rstrip())
+    lines = (f"- {limits or 'without limits'}: {'; '.join(names)}" for limits, names in by_limits.items())
+    return "\n" + "\n".join(lines) + "\n\n"
+
+
+def quoted(names: Iterable[str]) -> str:
+    """The names as code, one after the other."""
+    return " ".join(f"`{name}`" for name in names)
 
 
 TABLES: dict[str, Callable[[], str]] = {

@@ -11,14 +11,13 @@ BEGIN, END = "<!-- operators of PyTorch -->", "<!-- end of operators of PyTorch 
 
 
 def table() -> str:
-    """Operators of one note in a row, without "aten." and ".default"."""
+    """Operators of one note in a line, without "aten." and ".default"."""
     by_note: dict[str, list[str]] = {}
     for converter in CONVERTERS:
         by_note.setdefault(converter.note.replace(PRICE, "as [max-pools](#pytorch)"), []).append(
             f"`{_name(converter)}`"
         )
-    rows = ["| limits | operators |", "|---|---|"]
-    return "\n".join([*rows, *(f"| {note or 'none'} | {', '.join(names)} |" for note, names in by_note.items())])
+    return "\n".join(f"- {note or 'without limits'}: {', '.join(names)}" for note, names in by_note.items())
 
 
 def _name(converter: Converter) -> str:
@@ -34,4 +33,4 @@ def parts() -> tuple[str, str, str]:
 
 if __name__ == "__main__":
     before, _, after = parts()
-    PAGE.write_text(f"{before}\n{table()}\n{after}")
+    PAGE.write_text(f"{before}\n\n{table()}\n\n{after}")

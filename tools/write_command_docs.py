@@ -59,15 +59,13 @@ def options_of(name: str) -> str:
             lines.append(text)
         else:
             shared.setdefault(first, []).append(re.findall("`.*?`", text)[0])
-    return "
-".join([*lines, *(f"- {', '.join(names)}: as of `{first}`." for first, names in shared.items())])
+    return "\n".join([*lines, *(f"- {', '.join(names)}: as of `{first}`." for first, names in shared.items())])
 
 
 def commands() -> str:
     """The overview, with links to the options of each."""
     lines = (f"| [`{name}`](#{name}) | {cell(command.help)} |" for name, command in COMMANDS.items())
-    return "
-".join(["| command | |", "|---|---|", *lines])
+    return "\n".join(["| command | |", "|---|---|", *lines])
 
 
 def exit_statuses() -> str:

@@ -9,6 +9,7 @@ Between `<!-- options of NAME -->` and `<!-- end -->` the page holds what the co
 import argparse
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
 from latticework.commands.command_table import COMMANDS, CommandOption
@@ -23,26 +24,48 @@ def cell(text: object) -> str:
     return " ".join(str(text).split()).replace("|", r"\|")
 
 
-def row(option: CommandOption) -> str:
-    """One argument or option of a command."""
+def entry(option: CommandOption) -> str:
+    """One argument or option of a command, with its default."""
     if option.is_argument:
-        name = option.name.upper() + " ..." * option.is_several
-        return f"| `{name}` | | {cell(option.help)} |"
+        return f"- `{option.name.upper()}{' ...' * option.is_several}`: {option.help}"
     names = ", ".join(f"`{name}`" for name in sorted(option.flags or (option.flag,), key=len))
-    default = "" if option.default is None or option.default is False else f"`{cell(option.default)}`"
-    return f"| {names} | {default} | {cell(option.help)} |"
+    default = "" if option.default is None or option.default is False else f" (`{option.default}`)"
+    return f"- {names}{default}: {option.help}"
+
+
+def options_in_order(name: str) -> list[CommandOption]:
+    """The arguments of a command, then its options."""
+    return sorted(COMMANDS[name].all_options, key=lambda option: not option.is_argument)
+
+
+@cache
+def first_commands() -> dict[str, str]:
+    """The first command that has an entry, by the entry: later commands refer to it."""
+    first: dict[str, str] = {}
+    for name in COMMANDS:
+        if name != "bench":  # has the options of its suites
+            for option in options_in_order(name):
+                first.setdefault(entry(option), name)
+    return first
 
 
 def options_of(name: str) -> str:
-    """What a command is given."""
-    command = COMMANDS[name]
-    kinds = sorted(command.all_options, key=lambda option: not option.is_argument)  # arguments come first
-    return "\n".join([command.help, "", "| given | default | |", "|---|---|---|", *map(row, kinds)])
+    """The options of a command: those of its own in full, those that it shares with earlier commands by name."""
+    shared: dict[str, list[str]] = {}
+    lines = []
+    for option in options_in_order(name):
+        text = entry(option)
+        if (first := first_commands()[text]) == name:
+            lines.append(text)
+        else:
+            shared.setdefault(first, []).append(re.findall("`.*?`", text)[0])
+    return "\n".join([*lines, *(f"- {', '.join(names)}: as of `{first}`." for first, names in shared.items())])
 
 
 def commands() -> str:
-    """The overview."""
-    return "\n".join(["| command | |", "|---|---|", *(f"| `{n}` | {cell(c.help)} |" for n, c in COMMANDS.items())])
+    """The overview, with links to the options of each."""
+    lines = (f"| [`{name}`](#{name}) | {cell(command.help)} |" for name, command in COMMANDS.items())
+    return "\n".join(["| command | |", "|---|---|", *lines])
 
 
 def exit_statuses() -> str:

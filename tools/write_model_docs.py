@@ -9,60 +9,71 @@ is written; exit status 1 if the page says something else.
 import argparse
 import re
 import sys
-from collections.abc import Callable
-from itertools import groupby
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from latticework.functions.function_record import EVERYWHERE, Moved, domain_words
 from latticework.functions.table import RECORDS
 from latticework.models.converters import Converter
 from latticework.models.onnx.operators.table import CONVERTERS as ONNX
+from latticework.models.pools import PRICE
 from latticework.models.pytorch.operators import CONVERTERS as TORCH
 from latticework.models.sklearn.table import FAMILIES, REMEDIES
 
+POOLS = "as [max-pools](#pytorch)"  # whose price the page states once
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "models.md"
 PART = re.compile(r"(<!-- table of ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
 def estimators() -> str:
-    """Estimators of scikit-learn, by family."""
-    rows = ["| family | estimators | methods | |", "|---|---|---|---|"]
+    """Estimators of scikit-learn by family, with their methods and limits."""
+    lines = []
     for family, entries in FAMILIES.items():
-        for number, entry in enumerate(entries):
-            names, methods = (" ".join(f"`{name}`" for name in each) for each in (entry.names, entry.methods))
-            rows.append(f"| {family if not number else ''} | {names} | {methods} | {entry.note} |")
-    return "\n".join(rows) + "\n"
+        names_by: dict[tuple[str, str], list[str]] = {}
+        for entry in entries:
+            methods = "" if entry.note.startswith("the methods of") else quoted(entry.methods)
+            names_by.setdefault((methods, entry.note), []).extend(entry.names)
+        lines.append(f"\n{family[0].upper()}{family[1:]}:\n")
+        for described, names in names_by.items():
+            lines.append(f"- {quoted(names)}: {'; '.join(filter(None, described))}")
+    return "\n".join(lines) + "\n\n"
 
 
 def refused_estimators() -> str:
     """Estimators that are refused with a reason of their own."""
     by_reason: dict[str, list[str]] = {}
     for name, remedy in REMEDIES.items():
-        by_reason.setdefault(remedy.for_models, []).append(f"`{name}`")
-    rows = ["| refused | because |", "|---|---|"]
-    return "\n".join([*rows, *(f"| {' '.join(names)} | {reason} |" for reason, names in by_reason.items())]) + "\n"
+        by_reason.setdefault(remedy.for_models, []).append(name)
+    return "\n" + "\n".join(f"- {quoted(names)}: {reason}" for reason, names in by_reason.items()) + "\n\n"
 
 
 def onnx_operators() -> str:
-    """Operators of ONNX files: since which version, and what is not taken."""
-    found: dict[str, list[Converter]] = {}
+    """Operators of ONNX files by their limits, each with the first version that is read, unless it is all."""
+    converters: dict[str, list[Converter]] = {}
     for converter in ONNX:
-        found.setdefault(converter.operator, []).append(converter)
-    rows = ["| operator | from version | |", "|---|---|---|"]
-    for name in sorted(found, key=lambda name: ("." in name, name.lower())):
-        since = ", ".join(str(converter.since) for converter in found[name] if converter.since) or "all"
-        notes = dict.fromkeys(converter.note for converter in found[name] if converter.note)
-        rows.append(f"| `{name}` | {since} | {'; '.join(notes)} |")
-    return "\n".join(rows) + "\n"
+        converters.setdefault(converter.operator, []).append(converter)
+    by_limits: dict[str, list[str]] = {}
+    for name in sorted(converters, key=lambda name: ("." in name, name.lower())):
+        since = ", ".join(str(converter.since) for converter in converters[name] if converter.since)
+        notes = dict.fromkeys(converter.note.replace(PRICE, POOLS) for converter in converters[name] if converter.note)
+        by_limits.setdefault("; ".join(notes), []).append(f"`{name}` {since}".rstrip())
+    lines = (f"- {limits or 'without limits'}: {'; '.join(names)}" for limits, names in by_limits.items())
+    return "\n" + "\n".join(lines) + "\n\n"
+
+
+def quoted(names: Iterable[str]) -> str:
+    """The names as code, one after the other."""
+    return " ".join(f"`{name}`" for name in names)
 
 
 def torch_operators() -> str:
-    """Operators of PyTorch, those of one meaning in a row, without "aten." and ".default"."""
-    rows = ["| operator | note |", "|---|---|"]
-    for (_, note), alike in groupby(TORCH, key=lambda converter: (id(converter.meaning), converter.note)):
-        names = (converter.operator.removeprefix("aten.").removesuffix(".default") for converter in alike)
-        rows.append(f"| {', '.join(f'`{name}`' for name in names)} | {note} |")
-    return "\n".join(rows) + "\n"
+    """Operators of PyTorch by their limits, without "aten." and ".default"."""
+    by_limits: dict[str, list[str]] = {}
+    for converter in TORCH:
+        name = converter.operator.removeprefix("aten.").removesuffix(".default")
+        by_limits.setdefault(converter.note.replace(PRICE, POOLS), []).append(f"`{name}`")
+    lines = (f"- {limits or 'without limits'}: {', '.join(names)}" for limits, names in by_limits.items())
+    return "\n" + "\n".join(lines) + "\n\n"
 
 
 def functions() -> str:

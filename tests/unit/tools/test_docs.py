@@ -98,6 +98,19 @@ def test_links_of_a_page_lead_somewhere(page):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def sections(page: Path) -> set[str]:
+    """The anchors of a page: its titles in small letters, hyphens for spaces, without other punctuation."""
+    titles = [part["title"].lower() for part in PARTS.finditer(page.read_text()) if part["title"]]
+    return {re.sub(r"[^\w -]", "", title).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_a_section_name_one(page):
+    for target, section in re.findall(r"\]\((?!https?:)([^)#]*\.md|)#([^)]+)\)", page.read_text()):
+        other = page.parent / target if target else page
+        assert section in sections(other), f"{page.name} links to {target}#{section}"
+
+
 ROOT = DOCS.parent
 PACKAGE = ROOT / "src" / "latticework"
 GUIDES = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")]

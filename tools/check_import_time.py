@@ -26,7 +26,7 @@ OPTIONS = ("compiler.options.option", "compiler.options.option_records", "compil
 # Module -> the folders and modules of latticework that are loaded with it at most; others may load all of it. A name
 # covers all that is below it.
 MAY_LOAD = {
-    "latticework": "errors",
+    "latticework": "errors moved_modules",
     "latticework.errors": "",
     "latticework.values.inputs.reading": "errors values.inputs",
     "latticework.schemes.bfv": f"{PLAN} ir runtime.devices runtime.ledger schemes.bfv schemes.rlwe compiler.keys",

@@ -23,6 +23,7 @@ PACKAGE = "latticework"
 STAGES = "compiler.codegen compiler.expand compiler.keys compiler.passes"
 MAY_IMPORT = {
     "errors": "",
+    "moved_modules": "",
     "values": "_core errors",
     "functions": "errors values",
     "plan": "errors values functions",
@@ -40,10 +41,11 @@ MAY_IMPORT = {
     "bfv": "schemes.bfv",
     "ckks": "schemes.ckks",
     "owner": "plan.client_steps",
+    "params": "plan.parameters",
     "torch": "models.finetuning",
     "commands": "__init__ errors values plan ir model frontend models runtime report progress compiler",
     "cli": "__init__ commands",
-    "__init__": "errors values frontend models runtime model compiler bfv ckks torch",
+    "__init__": "errors moved_modules values frontend models runtime model compiler bfv ckks torch",
     "__main__": "cli",
 }
 # Folder -> what it may import of the root that it stands in, besides itself; `*` is any file beside the folders, which
@@ -108,7 +110,7 @@ OPTIONAL = {"IPython", "jinja2", "torch", "onnx", "ray", "sklearn", "skops", "ma
 MADE_WITH = {"models.finetuning": {"torch"}}
 # The only modules that load others by name: public names when they are first used, the command that is called, and
 # the benchmarks, which are not installed. So the compiler is loaded by whoever compiles.
-BY_NAME = ("__init__", "commands.parser", "commands.benchmarks", "plan.client_steps")
+BY_NAME = ("__init__", "moved_modules", "commands.parser", "commands.benchmarks", "plan.client_steps")
 
 # C++ folder -> the folders it may include, apart from itself.
 MAY_INCLUDE = {

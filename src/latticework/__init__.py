@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from latticework import errors
 from latticework.errors import ApproximationWarning, EffortWarning, LeftoverWarning, RangeWarning, UserError
+from latticework.moved_modules import find_moved_modules
 
 if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from builtins import int as Index  # as what an annotation says: Secret[Array, 1, 64] is an array, an Index an int
@@ -176,6 +177,8 @@ __all__ = [
     "vector",
     "where",
 ]
+
+find_moved_modules()
 
 
 def __getattr__(name: str) -> Any:

@@ -325,7 +325,7 @@ def test_numbers_that_are_not_finite_are_null_in_json():
 
 DIES = """
 import os, signal, sys
-from latticework.runtime import Client
+from latticework import Client
 client = Client.load("m.lwclient", threads=1, allow_insecure=True)
 client.load_keys("keys")
 outputs = client.load_encrypted("bad.lwct")

@@ -30,7 +30,7 @@ MODULES: Mapping[str, tuple[str, ...] | None] = {
     "latticework.torch": None,
     "latticework.progress": ("ProgressBar",),
     "latticework.debug": ("DebugReport", "DebugRow"),
-    "latticework.plan.parameters": ("BOOTSTRAP_SETS", "BootstrapSet", "plan_bootstrap_set"),
+    "latticework.params": ("BOOTSTRAP_SETS", "BootstrapSet", "plan_bootstrap_set"),
 }
 KINDS = {
     inspect.Parameter.POSITIONAL_ONLY: "by position",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.unit.placement_cases import best_of_all, carry_out
+from placement_cases import best_of_all, carry_out
 
 from bench.placement.exact import solve_exactly
 from bench.placement.graphs import Graph, random_graph, residual_network, synthetic_bodies

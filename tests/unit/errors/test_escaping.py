@@ -36,19 +36,19 @@ SOURCE = Path(lw.__file__).parent
 SHOWING = {"__repr__", "__str__", "__format__", "_repr_html_"}
 # Classes that show numbers and words of ours alone.
 WITHOUT_TEXT = {
-    "bfv.ciphertext.Plaintext", "bfv.encryption.Decryptor", "bfv.encryption.Encoder", "bfv.encryption.Encryptor",
-    "bfv.parameters.Parameters", "ckks.bootstrapper.Bootstrapper", "ckks.ciphertext.Plaintext",
-    "ckks.encryption.Decryptor", "ckks.encryption.Encoder", "ckks.encryption.Encryptor", "ckks.linear.LinearTransform",
-    "ckks.parameters.Parameters", "ckks.polynomials.Polynomial", "user.reading.ReadingLimits", "dialects.rlwe_types.Level", "ir.types.Type",
-    "layout.conversions.base.Conversion", "layout.layout.Layout", "levels.plan.CipherState", "levels.plan.Scale",
-    "machine.bootstraps.MeasuredBootstrap",
-    "packing.pack.PackDim", "packing.pack.PackMap",
-    "devices.frames.frame", "rlwe.ciphertext.Ciphertext", "rlwe.evaluator.Evaluator", "rlwe.keys.EvaluationKeys", "rlwe.keys.KeyGenerator",
-    "rlwe.keys.PublicKey", "rlwe.keys.SecretKey", "rlwe.parameters.ChainParameters", "runtime.batches.Extent",
-    "runtime.clipped.ClippedRows",
-    "runtime.keys.Keys",
-    "runtime.keys.PublicKeys", "runtime.finished.FinishedValue", "runtime.owner.OwnerValue", "techniques.Techniques",
-    "accuracy.agreement.Agreement",
+    "schemes.bfv.ciphertext.Plaintext", "schemes.bfv.encryption.Decryptor", "schemes.bfv.encryption.Encoder", "schemes.bfv.encryption.Encryptor",
+    "schemes.bfv.parameters.Parameters", "schemes.ckks.bootstrapper.Bootstrapper", "schemes.ckks.ciphertext.Plaintext",
+    "schemes.ckks.encryption.Decryptor", "schemes.ckks.encryption.Encoder", "schemes.ckks.encryption.Encryptor", "schemes.ckks.linear.LinearTransform",
+    "schemes.ckks.parameters.Parameters", "schemes.ckks.polynomials.Polynomial", "values.inputs.reading.ReadingLimits", "ir.dialects.rlwe_types.Level", "ir.types.Type",
+    "tensor.layout.conversions.base.Conversion", "tensor.layout.layout.Layout", "compiler.levels.plan.CipherState", "compiler.levels.plan.Scale",
+    "commands.machine.bootstraps.MeasuredBootstrap",
+    "values.packing.pack.PackDim", "values.packing.pack.PackMap",
+    "runtime.devices.frames.frame", "schemes.rlwe.ciphertext.Ciphertext", "schemes.rlwe.evaluator.Evaluator", "schemes.rlwe.keys.EvaluationKeys", "schemes.rlwe.keys.KeyGenerator",
+    "schemes.rlwe.keys.PublicKey", "schemes.rlwe.keys.SecretKey", "schemes.rlwe.parameters.ChainParameters", "runtime.exchange.batches.Extent",
+    "runtime.exchange.clipped.ClippedRows",
+    "runtime.keys.keys.Keys",
+    "runtime.keys.keys.PublicKeys", "runtime.client.finished.FinishedValue", "runtime.exchange.owner.OwnerValue", "compiler.options.techniques.Techniques",
+    "compiler.accuracy.agreement.Agreement",
 }  # fmt: skip
 
 
@@ -99,27 +99,27 @@ def objects(plan, owner, encrypted):
     check = client.check(*(np.full(a.shape, 1e9) for a in plan.client.arguments))
     assert not check.fits
     return {
-        "runtime.input_check.InputCheck": check,
-        "runtime.input_check.Inputs": check.clipped(),
-        "runtime.looking.Looked": check._looked,
-        "runtime.misfits.Finding": check.findings[0],
+        "runtime.client.input_check.InputCheck": check,
+        "runtime.client.input_check.Inputs": check.clipped(),
+        "runtime.client.looking.Looked": check._looked,
+        "runtime.exchange.misfits.Finding": check.findings[0],
         "model.Model": model,
         "debug.DebugReport": DebugReport((row, dataclasses.replace(row, error=0.0))),
         "report.report.Forms": model.report(),
         "report.report.Report": model.report(),
         "report.accuracy_report.AccuracyReport": accuracy_report(),
-        "runtime.client.Client": client,
-        "runtime.server.Server": model.server(keys.public(), threads=1),
-        "runtime.encrypted.Encrypted": encrypted,
-        "plan.schema.SourceLocation": place,
-        "plan.conditions.Condition": Condition(HOSTILE, HOSTILE, 0.1),
-        "plan.schema.Plan": plan,
-        "plan.schema.Scores": Scores(HOSTILE, 3, 0.5, 0.25),
-        "plan.schema.ClientSpec": plan.client,
+        "runtime.client.client.Client": client,
+        "runtime.server.server.Server": model.server(keys.public(), threads=1),
+        "runtime.exchange.encrypted.Encrypted": encrypted,
+        "plan.schema.schema.SourceLocation": place,
+        "plan.schema.conditions.Condition": Condition(HOSTILE, HOSTILE, 0.1),
+        "plan.schema.schema.Plan": plan,
+        "plan.schema.schema.Scores": Scores(HOSTILE, 3, 0.5, 0.25),
+        "plan.schema.schema.ClientSpec": plan.client,
         "ir.location.Loc": loc,
-        "frontend.functions.Approximated": named(HOSTILE),
-        "accuracy.uses.FunctionUse": use_of(named(HOSTILE)),
-        "devices.profiles.profile": profile_of(HOSTILE),
+        "frontend.functions.functions.Approximated": named(HOSTILE),
+        "compiler.accuracy.uses.FunctionUse": use_of(named(HOSTILE)),
+        "runtime.devices.profiles.profile": profile_of(HOSTILE),
         "errors.MissingKeyError": errors.MissingKeyError(HOSTILE, at=loc),
         **traced(loc),
     }
@@ -171,19 +171,19 @@ def traced(loc):
 
     def function(x: lw.Secret[4], n: lw.Index):
         x._value.origin, n._value.origin = Origin(HOSTILE, loc), Origin(HOSTILE, loc)
-        met["frontend.arrays.TracedArray"], met["frontend.indices.TracedIndex"] = x, n
+        met["frontend.programs.arrays.TracedArray"], met["frontend.recording.indices.TracedIndex"] = x, n
         met["ir.core.Value"], met["ir.core.Op"] = x._value, (x + 1)._value.owner
         return lw.for_loop(n, lambda i, h: h + x, x, at_most=2)
 
     def numbers(a: lw.scalar()):
-        met["frontend.circuit_values.Number"] = a
+        met["frontend.recording.circuit_values.Number"] = a
         return a * a
 
     numbers.__name__ = function.__name__ = HOSTILE
     program, circuit = lw.program(function), lw.circuit(numbers)
     lw.compile(program, calibrate={"x": np.ones((2, 4)), "n": 2}, ring_degree=1024, insecure=True)
     lw.compile(circuit, ring_degree=1024, insecure=True)
-    return {"frontend.program.Program": program, "frontend.circuit.Circuit": circuit, **met}
+    return {"frontend.programs.program.Program": program, "frontend.circuits.circuit.Circuit": circuit, **met}
 
 
 def test_every_class_that_shows_itself_is_tried(plan, owner, encrypted):
@@ -194,7 +194,7 @@ def test_every_class_that_shows_itself_is_tried(plan, owner, encrypted):
             assert is_harmless_text(show(value)), (name, show(value))
         if hasattr(value, "_repr_html_"):
             assert is_harmless_page(value._repr_html_()), name
-    assert "&lt;script&gt;" in tried["runtime.encrypted.Encrypted"]._repr_html_()
+    assert "&lt;script&gt;" in tried["runtime.exchange.encrypted.Encrypted"]._repr_html_()
 
 
 def test_reports_and_schedules(plan):

@@ -4,19 +4,19 @@ import math
 
 import numpy as np
 import pytest
-from latticework.models.pytorch.operators.remedies import REMEDIES as TORCH_REMEDIES
 
 import latticework as lw
 from latticework.errors import UserError
 from latticework.frontend.functions import functions as public
 from latticework.frontend.programs.program import trace
 from latticework.frontend.recording.tracing import NUMPY
-from latticework.frontend.recording.unsupported import REMEDIES
+from latticework.frontend.recording.unsupported import known_remedy
 from latticework.functions.function_record import EVERYWHERE
 from latticework.functions.table import BY_NAME, RECORDS
 from latticework.ir.interpret import interpret
 from latticework.models.onnx.operators.table import CONVERTERS as ONNX
 from latticework.models.pytorch.operators import CONVERTERS as TORCH
+from latticework.models.pytorch.operators.refused_overloads import REMEDIES as TORCH_REMEDIES
 from latticework.models.sklearn.meanings import CONVERTERS as SKLEARN
 from latticework.plan.client_steps import Elementary
 from latticework.plan.client_steps.step import Bounded, UnfitValueError
@@ -57,7 +57,7 @@ def test_no_name_is_forgotten(name):
     names = aliases_of(record)
     function = getattr(np, name, None)
     assert record.numpy or not isinstance(function, np.ufunc)
-    assert not {*names, *record.aten_names} & set(REMEDIES)
+    assert not any(known_remedy(each) for each in {*names, *record.aten_names})
     torch = pytest.importorskip("torch")
     in_torch = {made for each in names for made in (each, f"special_{each}") if hasattr(torch.ops.aten, made)}
     assert in_torch <= set(record.aten_names)
@@ -120,7 +120,7 @@ def test_functions_of_one_number_of_numpy_are_known_or_refused_by_name():
     for name in dir(np):
         function = getattr(np, name)
         if isinstance(function, np.ufunc) and function.nin == 1:
-            assert function in NUMPY or function.__name__ in REMEDIES, name
+            assert function in NUMPY or known_remedy(function.__name__), name
 
 
 def test_functions_of_the_package_are_those_of_records():

@@ -6,6 +6,7 @@ from scipy.special import expit, softmax
 
 import latticework as lw
 from latticework.errors import UnsupportedError, UserError
+from latticework.errors.remedies import Remedy
 from latticework.ir.location import Loc
 from latticework.models.client_rules.aten import ATEN_RULES
 from latticework.models.client_rules.classes import ML, VOTED
@@ -34,7 +35,7 @@ KNOWN = Converters(
             None, x @ np.reshape(coefficients, (3, 4)).T)),
         Converter("aten.mm.default", lambda a, b: a @ b),
     ],
-    {"ArgMax": "take the place after decryption"},
+    {"ArgMax": Remedy("it compares", "take the place after decryption")},
 )  # fmt: skip
 
 

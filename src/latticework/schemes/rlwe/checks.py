@@ -103,7 +103,7 @@ def needs(who: str, value: Any, kinds: type | tuple[type, ...], remedy: str) -> 
 def type_text(value: Any) -> str:
     """A value's type as messages name it, with the module: both schemes have a Ciphertext."""
     kind = type(value)
-    module = kind.__module__.removeprefix("latticework.").split(".")[0]
+    module = kind.__module__.removeprefix("latticework.").removeprefix("schemes.").split(".")[0]
     return kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
 
 

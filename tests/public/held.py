@@ -8,6 +8,7 @@ from latticework.compiler.codegen.bootstraps import Precision, bits_of, predict_
 from latticework.frontend.circuits.circuit_inputs import Input
 from latticework.frontend.heir.program import HeirProgram, PackedCode
 from latticework.frontend.recording.annotations import Parameter
+from latticework.functions.function_record import FunctionRecord
 from latticework.ir import Loc, Module, PassEvent
 from latticework.models.program import ImportedProgram
 from latticework.models.pytorch.files import load_exported
@@ -30,6 +31,8 @@ from latticework.report.accuracy_data import (
     UnlikeData,
 )
 from latticework.report.accuracy_report import AccuracyReport
+from latticework.report.blocks import Cell
+from latticework.report.figures import Column, Within
 from latticework.report.report import Report
 from latticework.runtime.client.input_check import InputCheck, Inputs
 from latticework.runtime.devices.operations import during
@@ -91,4 +94,17 @@ TOLD = {
 # Parts of these that nobody is told of: a plan's code, a program's IR, what reports are drawn from (the JSON has the
 # figures).
 CLOSED = {AccuracyReport, Plan, ClientSpec, Report}
-INNER = {BootstrapCircuit, Inputs, Loc, Module, PackMap, PackedCode, Track, during}
+INNER = {
+    BootstrapCircuit,
+    Cell,
+    Column,
+    FunctionRecord,
+    Inputs,
+    Loc,
+    Module,
+    PackMap,
+    PackedCode,
+    Track,
+    Within,
+    during,
+}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from latticework.compiler.options.option import Form
+from latticework.compiler.options.option import CommandForm
 from latticework.compiler.options.option_records import FIELDS, OPTIONS
 
 TYPES = {"str": str, "int": int, "float": float, "bool": bool}  # of values on the command line, by those in Python
@@ -128,11 +128,11 @@ def _make_compile_option(name: str) -> CommandOption:
     option, field = OPTIONS[name], FIELDS[name]
     kind = TYPES.get(str(field.type).partition(" | ")[0], str)
     facts: dict[str, Any] = {}
-    if option.form in (Form.PATH, Form.ARRAYS, Form.VALUES):
+    if option.form in (CommandForm.PATH, CommandForm.ARRAYS, CommandForm.VALUES):
         kind = Path
-    elif option.form in (Form.NUMBER_OR_NAME, Form.WHOLE_OR_NAME):
+    elif option.form in (CommandForm.NUMBER_OR_NAME, CommandForm.WHOLE_OR_NAME):
         kind = str
-    elif option.form is Form.WHOLES:
+    elif option.form is CommandForm.WHOLES:
         facts = {"read": read_degrees, "metavar": "N[,N...]"}
     default = None if kind is Path else field.default
     return CommandOption(

@@ -9,7 +9,7 @@ from typing import Any
 from latticework.commands.arrays import read_arrays, read_values
 from latticework.commands.talk import Talk
 from latticework.compiler.compile import compile as compile_program
-from latticework.compiler.options.option import Form
+from latticework.compiler.options.option import CommandForm
 from latticework.compiler.options.option_records import OPTIONS
 from latticework.frontend import Circuit, Program
 from latticework.model import Model
@@ -40,13 +40,13 @@ def compile_with(talk: Talk, program: Program | Circuit, keywords: Mapping[str, 
 def read_keyword(name: str, given: Any, limits: ReadingLimits) -> Any:
     """The value of a keyword of `lw.compile` that is given so to a command; texts that are none stay so."""
     match OPTIONS[name].form:
-        case Form.ARRAYS:
+        case CommandForm.ARRAYS:
             return read_arrays(given, limits)
-        case Form.VALUES:
+        case CommandForm.VALUES:
             return read_values(given, limits)
-        case Form.WHOLE_OR_NAME:
+        case CommandForm.WHOLE_OR_NAME:
             return int(given) if given.isdecimal() else given
-        case Form.NUMBER_OR_NAME:
+        case CommandForm.NUMBER_OR_NAME:
             try:
                 return float(given)
             except ValueError:

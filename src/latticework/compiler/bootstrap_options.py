@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from latticework.compiler.options.compile_options import AUTO, NEVER, CompileOptions
-from latticework.compiler.options.option_records import Parameters
+from latticework.compiler.options.option_records import ParameterOptions
 from latticework.errors import LevelError, UserError
 from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrapping_rings
 from latticework.plan.parameters.bootstrap_planning import SECURITY_BITS
 
 
-def obstacle(asked: Parameters) -> str | None:
+def obstacle(asked: ParameterOptions) -> str | None:
     """Why nothing can be bootstrapped in a ring (any, if none is given), and what would help; None if it can."""
     rings, ring_degree = bootstrapping_rings(), asked.ring_degree
     if asked.security_bits > SECURITY_BITS:

@@ -64,7 +64,7 @@ PLACING = "place-bootstraps"  # in what is told to those who listen
 _ITERATIONS = {1: "one iteration", 2: "two"}
 
 
-class Option(NamedTuple):
+class ChainOption(NamedTuple):
     """A way to bootstrap.
 
     bits  precision of its bootstraps, rms of slots in [-1, 1]; not needed of the only set
@@ -87,7 +87,7 @@ class ChainCandidate:
     seconds  predicted, of a run whose constants are encoded
     """
 
-    option: Option
+    option: ChainOption
     vectors: Vectors
     seconds: float
 
@@ -136,8 +136,8 @@ class BootstrapSearch:
                 RangeError for values that grow beyond what can be bootstrapped
         """
         reached: list[str] = []
-        tried: set[Option] = set()
-        measured: dict[Option, float] = {}
+        tried: set[ChainOption] = set()
+        measured: dict[ChainOption, float] = {}
         wanted = self.precision_bits + SPARE_BITS
         simulated: tuple[ChainCandidate, Trial] | None = None  # precise enough, though it is not proved beside kinks
         while True:
@@ -158,7 +158,9 @@ class BootstrapSearch:
             reached.append(f"{bits:g} by {first.option.chosen.name} with {_ITERATIONS[first.option.iterations]}")
             wanted = max(wanted, first.option.bits + trial.missing_bits)
 
-    def _finished(self, first: ChainCandidate, trial: Trial, measured: Mapping[Option, float]) -> tuple[Vectors, Plan]:
+    def _finished(
+        self, first: ChainCandidate, trial: Trial, measured: Mapping[ChainOption, float]
+    ) -> tuple[Vectors, Plan]:
         plan = self.search(first.vectors).finished(trial.plan, trial.measured, trial.found)
         return first.vectors, replace(plan, weighed=self._weighed(first.option, measured))
 
@@ -226,7 +228,7 @@ class BootstrapSearch:
             at=self.program.loc,
         )
 
-    def _weighed(self, taken: Option, measured: Mapping[Option, float]) -> tuple[WeighedChain, ...]:
+    def _weighed(self, taken: ChainOption, measured: Mapping[ChainOption, float]) -> tuple[WeighedChain, ...]:
         """All options that had a price, the quickest first; none where there was no choice.
 
         measured  bits of those that are not precise enough
@@ -251,15 +253,15 @@ class BootstrapSearch:
             return [1 << self.chosen.log2_degree]
         return list(bootstrapping_rings()) if self.asked.ring_degree is None else [self.asked.ring_degree]
 
-    def options(self, wanted_bits: float | None = None, like: Vectors | None = None) -> list[Option]:
+    def options(self, wanted_bits: float | None = None, like: Vectors | None = None) -> list[ChainOption]:
         """Sets whose bootstraps are so precise, with two iterations where one is not enough.
 
         like  vectors of the program that are there already; None: as they are laid out for bootstraps
         """
         if self.chosen is not None:
-            return [Option(self.chosen, iterations, 0.0) for iterations in (1, 2)]
+            return [ChainOption(self.chosen, iterations, 0.0) for iterations in (1, 2)]
         wanted = self.precision_bits + SPARE_BITS if wanted_bits is None else wanted_bits
-        usual, found = like or self.usual, list[Option]()
+        usual, found = like or self.usual, list[ChainOption]()
         depth = usual.depth
         steepest = max((spent_by(op) for op in (usual.flat or usual.module).walk()), default=1)
         for ring in self.rings():
@@ -270,21 +272,21 @@ class BootstrapSearch:
                     sets.append(plan_bootstrap_set(max(1, steepest, ceil(depth / parts)), wanted, ring))
             for chosen in sets:
                 bits = [(n, set_precision_bits(chosen, n) or 0.0) for n in (1, 2)]
-                found += [Option(chosen, n, b) for n, b in bits if b >= wanted][:1]
+                found += [ChainOption(chosen, n, b) for n, b in bits if b >= wanted][:1]
         return found
 
-    def ranked(self, vectors: Vectors, options: Sequence[Option]) -> list[tuple[float, Option]]:
+    def ranked(self, vectors: Vectors, options: Sequence[ChainOption]) -> list[tuple[float, ChainOption]]:
         """About what vectors take on each chain, the quickest first."""
         module, trips = vectors.flat or vectors.module, self.trips(vectors)
         rough = [rough_seconds(module, vectors.depth, self.prices(option, vectors), trips) for option in options]
         return sorted(zip(rough, options, strict=True), key=lambda each: (each[0], each[1].chosen.name))
 
-    def prices(self, option: Option, vectors: Vectors) -> BootstrapPrices:
+    def prices(self, option: ChainOption, vectors: Vectors) -> BootstrapPrices:
         """What vectors take on a chain."""
         chain = bootstrap_chain(option.chosen)
         return BootstrapPrices(self.costs, chain, vectors.slots, self.asked.techniques, option.iterations)
 
-    def quickest_candidate(self, options: Sequence[Option]) -> ChainCandidate | None:
+    def quickest_candidate(self, options: Sequence[ChainOption]) -> ChainCandidate | None:
         """The quickest of the chains that promise to be; of a set that the user named with as few iterations as can be.
 
         raises  LevelError of the last set, where none has the levels
@@ -310,7 +312,7 @@ class BootstrapSearch:
             raise error
         return min(found, key=lambda candidate: candidate.seconds)
 
-    def candidate(self, option: Option) -> ChainCandidate:
+    def candidate(self, option: ChainOption) -> ChainCandidate:
         """A program on the chain of a set."""
         if option not in self._candidates:
             vectors = self.laid_out(option.ring)
@@ -329,8 +331,8 @@ class BootstrapSearch:
             ops, more = (sum(1 for _ in (vectors.flat or vectors.module).walk()) for vectors in (before, after))
             self.asked.on_event(PassEvent(PLACING, ops, more, started, ended))
 
-    _candidates: dict[Option, ChainCandidate] = field(default_factory=dict)
-    _rough: dict[Option, float] = field(default_factory=dict)
+    _candidates: dict[ChainOption, ChainCandidate] = field(default_factory=dict)
+    _rough: dict[ChainOption, float] = field(default_factory=dict)
     _laid_out: dict[int, Vectors] = field(default_factory=dict)
     _ranges: dict[int, Ranges] = field(default_factory=dict)
 

@@ -50,14 +50,14 @@ from latticework.report.accuracy_lines import (
 )
 from latticework.report.blocks import (
     Bar,
-    Block,
     Cell,
     Document,
     Drawing,
-    Facts,
+    FactList,
     Fold,
     Head,
     Heading,
+    ReportBlock,
     Section,
     Table,
     Words,
@@ -85,7 +85,7 @@ def accuracy_document(report: AccuracyContents) -> Document:
     )
 
 
-def _figures(report: AccuracyContents) -> Facts:
+def _figures(report: AccuracyContents) -> FactList:
     """What one wants to know first."""
     items = [("Precision asked for", f"{report.precision_bits:g} bits", "of the largest result in calibration")]
     if report.measure is not None:
@@ -112,7 +112,7 @@ def _figures(report: AccuracyContents) -> Facts:
     if report.refused:
         items.append(("Rows left out", count(len(report.refused)), f"of {count(report.rows)}: see the end"))
     known = ("name", "precision_bits", "rows", "unit", "measure", "decision", "tolerance", "seed", "refused")
-    return Facts(tuple(items), data={name: getattr(report, name) for name in known})
+    return FactList(tuple(items), data={name: getattr(report, name) for name in known})
 
 
 def _columns(report: AccuracyContents) -> Section:
@@ -195,7 +195,7 @@ def _functions(report: AccuracyContents) -> Section:
     data = {name: getattr(report, name) for name in known}
     if not functions:
         return Section("", (Words((), data=data),))
-    blocks: tuple[Block, ...] = (
+    blocks: tuple[ReportBlock, ...] = (
         Table(heads, tuple(shares), data=data),
         Heading("Arguments over the intervals of their polynomials"),
         Drawing(histograms(functions)),

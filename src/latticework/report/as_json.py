@@ -66,7 +66,7 @@ from dataclasses import fields, is_dataclass
 from math import isfinite
 from typing import Any
 
-from latticework.report.blocks import Beside, Block, Document, Fold
+from latticework.report.blocks import Beside, Document, Fold, ReportBlock
 from latticework.values.packing.pack import PackMap
 
 FORMAT = 1
@@ -82,7 +82,7 @@ def document_data(document: Document) -> dict[str, Any]:
     return {"format": FORMAT} | blocks_data([document.figures, *(b for s in document.sections for b in s.blocks)])
 
 
-def blocks_data(blocks: Sequence[Block]) -> dict[str, Any]:
+def blocks_data(blocks: Sequence[ReportBlock]) -> dict[str, Any]:
     """What some blocks add to it."""
     found: dict[str, Any] = {}
     for path, value in _entries(blocks):
@@ -98,7 +98,7 @@ def blocks_data(blocks: Sequence[Block]) -> dict[str, Any]:
     return found
 
 
-def _entries(blocks: Sequence[Block]) -> Iterator[tuple[str, Any]]:
+def _entries(blocks: Sequence[ReportBlock]) -> Iterator[tuple[str, Any]]:
     for block in blocks:
         yield from block.data.items()
         if isinstance(block, Fold | Beside):

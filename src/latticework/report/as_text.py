@@ -10,13 +10,13 @@ from latticework.report.blocks import (
     Absent,
     Bar,
     Beside,
-    Block,
     Cell,
     Document,
     Drawing,
-    Facts,
+    FactList,
     Fold,
     Heading,
+    ReportBlock,
     Section,
     Table,
     Words,
@@ -59,7 +59,7 @@ def _section(section: Section) -> list[str]:
     return [*wrap(plain_text(section.title + note), WIDTH), *body] if body else []
 
 
-def _blocks(blocks: Sequence[Block]) -> list[str]:
+def _blocks(blocks: Sequence[ReportBlock]) -> list[str]:
     """What a section holds, a blank line between tables and other parts."""
     lines, heading = list[str](), list[str]()
     for block in _flat(blocks):
@@ -71,7 +71,7 @@ def _blocks(blocks: Sequence[Block]) -> list[str]:
     return lines
 
 
-def _flat(blocks: Sequence[Block]) -> Iterator[Block]:
+def _flat(blocks: Sequence[ReportBlock]) -> Iterator[ReportBlock]:
     """Blocks, one below the other; a heading goes with what follows it."""
     for block in blocks:
         if isinstance(block, Fold | Beside):
@@ -80,11 +80,11 @@ def _flat(blocks: Sequence[Block]) -> Iterator[Block]:
             yield block
 
 
-def _lines(block: Block) -> list[str]:
+def _lines(block: ReportBlock) -> list[str]:
     match block:
         case Table():
             return _table(block)
-        case Facts():
+        case FactList():
             return _facts(block)
         case Words(sentences=sentences, look=look):
             indent = "      " if look == "code" else "    " if look == "list" else "  "
@@ -101,7 +101,7 @@ def _wrap(text: str, first: str, others: str) -> list[str]:
     return wrap(plain_text(text), WIDTH, initial_indent=first, subsequent_indent=others)
 
 
-def _facts(facts: Facts) -> list[str]:
+def _facts(facts: FactList) -> list[str]:
     width = max((len(name) for name, _, _ in facts.items), default=0)
     lines: list[str] = []
     for name, value, remark in facts.items:

@@ -48,14 +48,14 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ReportBlock:
     """A part of a section. data: what it adds to the JSON form, by key."""
 
     data: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Table(Block):
+class Table(ReportBlock):
     """A table. Columns without any content are left out.
 
     inner  numbers of rows that break down the row before them
@@ -78,14 +78,14 @@ class Table(Block):
 
 
 @dataclass(frozen=True, slots=True)
-class Facts(Block):
+class FactList(ReportBlock):
     """Key figures: (name, value, remark)."""
 
     items: tuple[tuple[str, str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Words(Block):
+class Words(ReportBlock):
     """Sentences. look: "" for a paragraph, "soft" for one that explains, "list", "code" for lines of code."""
 
     sentences: tuple[str, ...]
@@ -93,14 +93,14 @@ class Words(Block):
 
 
 @dataclass(frozen=True, slots=True)
-class Heading(Block):
+class Heading(ReportBlock):
     """A title inside a section."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing(Block):
+class Drawing(ReportBlock):
     """A picture, and what a text says in its place.
 
     html   of the page, made of numbers and escaped text alone
@@ -112,22 +112,22 @@ class Drawing(Block):
 
 
 @dataclass(frozen=True, slots=True)
-class Fold(Block):
+class Fold(ReportBlock):
     """Blocks that a page shows when asked for."""
 
     summary: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[ReportBlock, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Beside(Block):
+class Beside(ReportBlock):
     """Blocks that stand side by side where there is room."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[ReportBlock, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Absent(Block):
+class Absent(ReportBlock):
     """What this program has not: null in JSON, and nowhere else."""
 
 
@@ -136,7 +136,7 @@ class Section:
     """A titled part of a report. beside: it stands side by side with its neighbours of that kind."""
 
     title: str
-    blocks: tuple[Block, ...]
+    blocks: tuple[ReportBlock, ...]
     note: str = ""
     beside: bool = False
 
@@ -156,7 +156,7 @@ class Document:
     title: str
     first: str
     alarm: str
-    figures: Facts
+    figures: FactList
     sections: tuple[Section, ...]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from latticework.report.blocks import Document, Facts, Section
+from latticework.report.blocks import Document, FactList, Section
 from latticework.report.data import Contents, Execution
 from latticework.report.sections.approximations import approximation_section
 from latticework.report.sections.bootstraps import bootstrap_sections
@@ -35,7 +35,7 @@ def plan_document(report: Contents) -> Document:
     )
 
 
-def _figures(report: Contents) -> Facts:
+def _figures(report: Contents) -> FactList:
     """What one wants to know first."""
     exact = bool(report.plain_modulus)
     items = [
@@ -54,7 +54,7 @@ def _figures(report: Contents) -> Facts:
         "levels": report.level_use.data(),
         "row": report.row,
     }
-    return Facts(tuple(items), data=data)
+    return FactList(tuple(items), data=data)
 
 
 def _sections(report: Contents) -> Iterator[Section]:

@@ -12,18 +12,18 @@ from latticework.report.blocks import (
     Absent,
     Bar,
     Beside,
-    Block,
     Document,
     Drawing,
-    Facts,
+    FactList,
     Fold,
     Heading,
+    ReportBlock,
     Table,
     Words,
     as_cell,
 )
 
-KINDS = (Table, Facts, Words, Heading, Drawing, Fold, Beside, Absent)  # that `templates/report.html` has
+KINDS = (Table, FactList, Words, Heading, Drawing, Fold, Beside, Absent)  # that `templates/report.html` has
 
 
 def render_page(document: Document) -> str:
@@ -59,7 +59,7 @@ def _template(name: str) -> Any:
     return environment.get_template(name)
 
 
-def _kind(block: Block) -> str:
+def _kind(block: ReportBlock) -> str:
     """What the template tells blocks apart by."""
     if type(block) not in KINDS:
         raise TypeError(f"{type(block).__name__} is a block that pages do not know")

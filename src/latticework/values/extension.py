@@ -26,6 +26,8 @@ def _missing() -> str:
 
 
 try:
-    import latticework._core as _core  # noqa: F401, PLR0402  (from latticework import _core would ask the package)
+    import latticework._core as _core  # noqa: PLR0402  (from latticework import _core would ask the package)
 except ImportError as error:
     raise explain(error) from error
+
+__all__ = ["_core"]

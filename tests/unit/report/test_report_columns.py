@@ -14,7 +14,7 @@ from latticework.plan.schema.schema import Scores
 from latticework.plan.schema.weighed import WeighedChain
 from latticework.report import build_report
 from latticework.report.as_text import render_text, section_text
-from latticework.report.blocks import Block, Section
+from latticework.report.blocks import ReportBlock, Section
 from latticework.report.carried_drawing import CarriedLevel, CarriedValue, LoopLevels
 from latticework.report.figures import Column, Within, columns_of, describe, number, table
 from latticework.report.page import render_page
@@ -48,7 +48,7 @@ def test_a_figure_that_no_column_shows_is_refused():
 
 def test_a_block_that_a_form_does_not_know_is_refused():
     @dataclass(frozen=True)
-    class Other(Block):
+    class Other(ReportBlock):
         pass
 
     document = build_report(loop_plan()).document()

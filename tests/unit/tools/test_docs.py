@@ -155,7 +155,7 @@ def names_in(module):
 def is_defined(said):
     """Whether `room.module.name` is said where it stands, or names an op; what begins with no room is not judged."""
     *places, name = said.split(".")
-    if any(f'"{said}"' in dialect.read_text() for dialect in (PACKAGE / "dialects").glob("*.py")):
+    if any(f'"{said}"' in dialect.read_text() for dialect in (PACKAGE / "ir" / "dialects").glob("*.py")):
         return True
     inner = PACKAGE.joinpath(*places)
     if not (PACKAGE / places[0]).is_dir():
@@ -191,5 +191,5 @@ def test_files_that_comments_name_are_there():
 def test_what_is_not_there_is_found():
     assert is_there("tensor/layout/forms.py") and not is_there("layout/skewed_forms.py")
     assert is_there("ops/<op>.py") and not is_there("steps/<op>.py")
-    assert is_defined("layout.forms.skew") and not is_defined("layout.forms.skewed")
-    assert not is_defined("layout.shapes.skew")
+    assert is_defined("tensor.layout.forms.skew") and not is_defined("tensor.layout.forms.skewed")
+    assert not is_defined("tensor.layout.shapes.skew")

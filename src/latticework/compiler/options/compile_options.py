@@ -10,8 +10,8 @@ from latticework.compiler.options.option_records import (
     HOMES,
     Data,
     Expert,
-    Parameters,
-    Precision,
+    ParameterOptions,
+    PrecisionOptions,
     Running,
 )
 from latticework.plan.cost import CostModel
@@ -37,8 +37,8 @@ class CompileOptions:
     """
 
     data: Data = field(default_factory=Data)
-    precision: Precision = field(default_factory=Precision)
-    parameters: Parameters = field(default_factory=Parameters)
+    precision: PrecisionOptions = field(default_factory=PrecisionOptions)
+    parameters: ParameterOptions = field(default_factory=ParameterOptions)
     running: Running = field(default_factory=Running)
     expert: Expert = field(default_factory=Expert)
     costs: CostModel = field(default_factory=CostModel.load)

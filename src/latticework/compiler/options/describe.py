@@ -67,11 +67,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
+from latticework.compiler.options.techniques import Techniques
 from latticework.ir import PassEvent
 from latticework.model import Model
 from latticework.plan.client_steps import OwnerStages
 from latticework.plan.parameters import BootstrapSet
-from latticework.compiler.options.techniques import Techniques
 
 
 class CompileKeywords(TypedDict, total=False):

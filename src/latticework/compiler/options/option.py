@@ -34,7 +34,7 @@ ARRAYS = (Kind.ARRAYS,)
 EXACT = (Kind.EXACT,)
 
 
-class Form(Enum):
+class CommandForm(Enum):
     """How a command takes a value where the type of the option does not say it."""
 
     OF_TYPE = "one word of the type of the option; a flag for True or False"
@@ -66,7 +66,7 @@ class Option:
     give: str = ""
     choices: tuple[str, ...] = ()
     help: str = ""
-    form: Form = Form.OF_TYPE
+    form: CommandForm = CommandForm.OF_TYPE
     commands: tuple[str, ...] = ("compile",)
     flag_only: bool = False
     in_python: str = ""

@@ -15,7 +15,7 @@ import numpy as np
 
 from latticework.compiler.options.compile_options import FILL, NEVER, CompileOptions
 from latticework.compiler.options.option import Kind
-from latticework.compiler.options.option_records import DEFAULTS, OPTIONS, Precision, is_number, is_whole
+from latticework.compiler.options.option_records import DEFAULTS, OPTIONS, PrecisionOptions, is_number, is_whole
 from latticework.compiler.options.techniques import Techniques
 from latticework.errors import PrecisionError, RangeError, SecurityError, TraceError, UserError
 from latticework.errors.figures import write_value
@@ -182,7 +182,7 @@ def _check_goal(options: CompileOptions) -> None:
             raise UserError(f"compile: {names[0]} is measured on calibration samples; give calibrate=, some hundreds")
 
 
-def _check_measured_goal(precision: Precision, name: str) -> None:
+def _check_measured_goal(precision: PrecisionOptions, name: str) -> None:
     agreement, tolerance = precision.agreement, precision.tolerance
     if agreement is not None and not (is_number(agreement) and 0.5 <= agreement <= 1):
         raise UserError(f"compile: agreement={write_value(agreement)}; give a share from 0.5 to 1, such as 0.995")

@@ -21,7 +21,7 @@ from latticework.compiler.options.option import (
     CIRCUITS,
     EXACT,
     WRITTEN,
-    Form,
+    CommandForm,
     Kind,
     Option,
     option,
@@ -77,13 +77,13 @@ class Data:
         None,
         "inputs, for shapes that are not annotated; also calibration data if there are no others",
         APPROXIMATE, "declare shapes, and low= and high=, of inputs",
-        help=".npy or .npz with inputs that have no shape.", form=Form.VALUES, commands=BOTH,
+        help=".npy or .npz with inputs that have no shape.", form=CommandForm.VALUES, commands=BOTH,
     )
     weights: Any = option(
         (),
         "arrays for the parameters without annotation, in order or by name",
         WRITTEN, "it was compiled by HEIR, with its weights in it: leave it out",
-        help=".npz with one array per weight, by parameter name.", form=Form.ARRAYS, commands=BOTH,
+        help=".npz with one array per weight, by parameter name.", form=CommandForm.ARRAYS, commands=BOTH,
     )
     calibrate: Any = option(
         None,
@@ -93,7 +93,7 @@ class Data:
         "that the program brings (of an estimator fitted on a frame), else their own names become those that frames "
         "are encrypted by. Without data inputs are taken to lie in [-1, 1], and functions need their own range=",
         APPROXIMATE, "declare low= and high= of inputs", help=".npy or .npz with data like the inputs.",
-        form=Form.VALUES, commands=BOTH,
+        form=CommandForm.VALUES, commands=BOTH,
     )
     labels: Any = option(
         None,
@@ -101,12 +101,12 @@ class Data:
         "are classes, whose score is the accuracy (the place of the largest number in the last axis; of one number a "
         "row whether it exceeds 1/2, or 0 where results of the program itself leave [0, 1]); floats are what the "
         "output should be, and the score is R^2. Scores are in the report and `model.scores`",
-        ARRAYS, _CALIBRATED, help=".npy with a label for each row of calibrate, to score by.", form=Form.VALUES,
+        ARRAYS, _CALIBRATED, help=".npy with a label for each row of calibrate, to score by.", form=CommandForm.VALUES,
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Precision:
+class PrecisionOptions:
     """How close results come to those of the program itself."""
 
     precision_bits: float = option(
@@ -138,7 +138,7 @@ class Precision:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameters:
+class ParameterOptions:
     """The scheme, and how secure it is."""
 
     scheme: str = option(
@@ -183,7 +183,7 @@ class Running:
         "of one row, with the same instructions and as many keys, which the rows share. For programs without "
         "bootstraps",
         WRITTEN, "it was compiled by HEIR, with its slots in it: leave it out",
-        help="Rows that one run computes side by side, or fill for all that fit.", form=Form.WHOLE_OR_NAME,
+        help="Rows that one run computes side by side, or fill for all that fit.", form=CommandForm.WHOLE_OR_NAME,
     )
     progress: bool = option(
         True,
@@ -201,7 +201,8 @@ class Expert:
         "of every function to which the program gives none, as if it did; signs keep their gaps. A list has one for "
         "each of these functions, in the order of the program",
         ARRAYS, _CALIBRATED,
-        help="Of every function to which the program gives none; or one for each of them, by commas.", form=Form.WHOLES,
+        help="Of every function to which the program gives none; or one for each of them, by commas.",
+        form=CommandForm.WHOLES,
         commands=BOTH,
     )
     margin: float = option(
@@ -297,13 +298,14 @@ class Expert:
         None,
         "a file of `latticework measure` to predict times and choose by; the table of the package if not given, so "
         "that results do not depend on the machine",
-        help="Table of `measure`; the one that comes with the package if not given.", form=Form.PATH, commands=BOTH,
+        help="Table of `measure`; the one that comes with the package if not given.",
+        form=CommandForm.PATH, commands=BOTH,
     )
     network: str | float = option(
         "lan",
         'between client and server: "lan" (1 Gbit/s), "wan" (100 Mbit/s) or bits per second; where it is slow inputs '
         "and outputs take fewer ciphertexts, if need be for more work",
-        help="lan, wan or bits per second: what sending costs.", form=Form.NUMBER_OR_NAME,
+        help="lan, wan or bits per second: what sending costs.", form=CommandForm.NUMBER_OR_NAME,
     )
     key_price: float = option(
         0.0,
@@ -324,7 +326,7 @@ class Expert:
 
 
 RECORDS: dict[str, type] = {
-    "data": Data, "precision": Precision, "parameters": Parameters, "running": Running, "expert": Expert,
+    "data": Data, "precision": PrecisionOptions, "parameters": ParameterOptions, "running": Running, "expert": Expert,
 }
 FIELDS: dict[str, Field[Any]] = {each.name: each for record in RECORDS.values() for each in fields(record)}
 HOMES: dict[str, str] = {each.name: name for name, record in RECORDS.items() for each in fields(record)}

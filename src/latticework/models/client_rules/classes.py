@@ -12,7 +12,7 @@ none. A class never depends on the post_transform.
     either, one class                  s                   none                              as it is         none
 
 Of several that are equal it is the first. Classes of TreeEnsembleClassifier are those of the largest, of scores that
-`onnx_door/ensembles.py` makes such.
+`models/onnx/ensembles.py` makes such.
 """
 
 from __future__ import annotations

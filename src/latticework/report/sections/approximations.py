@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from latticework.plan.schema.schema import Plan, Scores
-from latticework.report.blocks import Block, Section, Words, code, place
+from latticework.report.blocks import ReportBlock, Section, Words, code, place
 from latticework.report.figures import Column, Within, number, table
 from latticework.report.quantities import LEAVING, leaving_text, real, small
 from latticework.report.source_places import where_text
@@ -50,7 +50,7 @@ def approximation_section(rows: Sequence[ApproximationRow], loss: str, scores: S
     scores  against labels of calibration rows
     """
     forms = tuple(f"{a.function} at {a.where} is {a.form}." for a in rows if a.form)
-    blocks: tuple[Block, ...] = (
+    blocks: tuple[ReportBlock, ...] = (
         table("approximations", ApproximationRow, rows, first=("text",)),
         Words(forms),
         Words(() if scores is None else (f"{scores}.",), data={"scores": scores}),

@@ -10,12 +10,12 @@ from latticework.errors.shown import count_noun
 from latticework.plan.analysis.memory_plan import BudgetPoint, MemoryPlan
 from latticework.report.as_text import section_text
 from latticework.report.blocks import (
-    Block,
     Drawing,
-    Facts,
+    FactList,
     Fold,
     Head,
     Heading,
+    ReportBlock,
     Section,
     Table,
     Words,
@@ -49,8 +49,8 @@ def budget_sections(found: UnderBudget | None) -> tuple[Section, ...]:
 def budget_section(found: UnderBudget, key: str) -> Section:
     """Parts, both drawings, and tables of their numbers. key: of all of it in JSON."""
     made = found.shares
-    blocks: list[Block] = [
-        Facts(part_facts(found), data={key: memory_data(found)}),
+    blocks: list[ReportBlock] = [
+        FactList(part_facts(found), data={key: memory_data(found)}),
         Words((" ".join(run_sentences(found.chosen)),)),
     ]
     if drawn := residency(found):

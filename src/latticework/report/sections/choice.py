@@ -7,7 +7,7 @@ from typing import Annotated
 
 from latticework.plan.schema.placing import INPUT
 from latticework.plan.schema.schema import Plan
-from latticework.report.blocks import Block, Cell, Section, Table, Words, absent, code
+from latticework.report.blocks import Cell, ReportBlock, Section, Table, Words, absent, code
 from latticework.report.figures import Column, Within, number, table
 from latticework.report.quantities import count, difference, rate, shape
 from latticework.report.source_places import where_text
@@ -116,7 +116,7 @@ def choice_sections(choice: LayoutChoice | None) -> tuple[Section, ...]:
     if choice is None:
         return absent("layout_choice")
     note = f"{count(choice.explored)} placements compared, sending at {rate(choice.bits_a_second)}"
-    blocks: tuple[Block, ...] = (
+    blocks: tuple[ReportBlock, ...] = (
         table("", LayoutStep, choice.steps, first=("text",)),
         Words((ENDINGS_SAID,) if len(choice.endings) > 1 else (), "soft", data={"layout_choice": choice}),
         ending_table(choice),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from latticework.errors.escaping import html_text
 from latticework.plan.schema.circuits import MAX_LANES, CircuitRecord, CircuitWay
-from latticework.report.blocks import Beside, Block, Cell, Drawing, Fold, Head, Section, Table, Words, absent
+from latticework.report.blocks import Beside, Cell, Drawing, Fold, Head, ReportBlock, Section, Table, Words, absent
 from latticework.report.circuit_words import METHODS, count_rows, input_rows, method_text, output_rows, runs, step_text
 from latticework.report.figures import Column, describe, number, table
 from latticework.report.lane_drawing import KINDS, drawing
@@ -49,7 +49,7 @@ def way_table(circuit: CircuitRecord) -> Table:
 
 def _schedule(circuit: CircuitRecord) -> Section:
     lanes = f"; the first {MAX_LANES} of them" if circuit.num_lanes > MAX_LANES else ""
-    steps, blocks = len(circuit.steps), list[Block]()
+    steps, blocks = len(circuit.steps), list[ReportBlock]()
     first = min(FIRST_STEPS, steps)
     blocks.append(Drawing(_legend(circuit) + drawing(circuit, 0, first), tuple(_instructions(circuit, first))))
     if steps > first:

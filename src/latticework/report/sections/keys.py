@@ -31,7 +31,7 @@ class KeyRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _KeyKind:
     """Keys of a kind and level, summed up from those that are listed."""
 
     kind: Annotated[str, Column("kind")]
@@ -54,17 +54,17 @@ def keys_section(keys: Sequence[KeyRow], largest: int | None) -> Section:
     if len(keys) <= MAX_LISTED:
         return Section("Evaluation keys", (listed,), note)
     by_kind = _by_kind(keys)
-    kinds = table("", _Kind, by_kind, summed=by_kind)
+    kinds = table("", _KeyKind, by_kind, summed=by_kind)
     return Section("Evaluation keys", (kinds, Fold(f"All {len(keys)} keys", (listed,))), note)
 
 
-def _by_kind(keys: Sequence[KeyRow]) -> list[_Kind]:
+def _by_kind(keys: Sequence[KeyRow]) -> list[_KeyKind]:
     groups: dict[tuple[str, int], list[KeyRow]] = defaultdict(list)
     for key in keys:
         groups[key.kind, key.level].append(key)
     kinds = list(dict.fromkeys(key.kind for key in keys))
     return [
-        _Kind(
+        _KeyKind(
             kind,
             level,
             len(of),

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from latticework.plan.analysis.estimate import CostEstimate
 from latticework.report.bars import legend, stacked_bar
-from latticework.report.blocks import Bar, Beside, Block, Cell, Drawing, Section, Table, Words, code, place
+from latticework.report.blocks import Bar, Beside, Cell, Drawing, ReportBlock, Section, Table, Words, code, place
 from latticework.report.carried_drawing import LoopLevels
 from latticework.report.families import FAMILIES, LABELS
 from latticework.report.figures import Column, Within, number, pairs, table
@@ -73,7 +73,7 @@ class RunTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _OperationKind:
     """Operations of a family."""
 
     name: Annotated[str, Column("kind of operation", row=lambda kind: Cell(LABELS[kind.name], colour=kind.name))]
@@ -96,16 +96,16 @@ def time_section(cost: CostEstimate, lines: Sequence[Line], prices: str) -> Sect
     """
     whole = cost.warm_seconds
     seconds = family_seconds(lines)
-    kinds = [_Kind(*each) for each in seconds.items()]
+    kinds = [_OperationKind(*each) for each in seconds.items()]
     part = number("share", total=True)
     part = replace(part, row=lambda item: share(item.seconds, whole))
     runs = RunTimes(whole, cost.encode_seconds, cost.fresh_seconds, cost.first_seconds, cost.key_load_seconds)
-    blocks: tuple[Block, ...] = (
+    blocks: tuple[ReportBlock, ...] = (
         Drawing(stacked_bar(seconds, whole, "bar stack")),
         _line_table(lines, whole, part),
         Beside((
             pairs("time", runs, ("of", "time")),
-            table("time.by_kind", _Kind, kinds, summed=kinds, after={"seconds": part}, data=seconds),
+            table("time.by_kind", _OperationKind, kinds, summed=kinds, after={"seconds": part}, data=seconds),
         )),
         Words((f"Costs of operations: {prices}.",), "soft", data={"time.table": prices}),
     )  # fmt: skip

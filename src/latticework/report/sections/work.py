@@ -28,7 +28,7 @@ _OPERATIONS = describe(
 
 
 @dataclass(frozen=True, slots=True)
-class PeakMemory:
+class PeakMemoryRow:
     """Predicted bytes at the worst moment."""
 
     values: Annotated[int, number("ciphertexts and scratch", size)]
@@ -39,7 +39,7 @@ class PeakMemory:
 
 def work_sections(cost: CostEstimate, instructions: int) -> tuple[Section, Section]:
     """Operations, loops multiplied out, and memory; instructions: of the code."""
-    memory = PeakMemory(cost.memory.values, cost.memory.keys, cost.memory.constants, cost.memory.total)
+    memory = PeakMemoryRow(cost.memory.values, cost.memory.keys, cost.memory.constants, cost.memory.total)
     shown = {name: column for name, column in _OPERATIONS.items() if name != "bootstraps" or cost.counts.bootstraps}
     operations = pairs("operations", cost.counts, ("operation", "count"), shown)
     operations = replace(operations, data={**operations.data, "instructions": instructions})

@@ -18,15 +18,15 @@ from latticework.values.packing.constants import LoopNest
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class MovedBlocks:
     """Every element moved by a linear map."""
 
     gather: LoopNest
 
     @staticmethod
-    def between(shape: Shape, source: Layout, target: Layout) -> Moved:
+    def between(shape: Shape, source: Layout, target: Layout) -> MovedBlocks:
         """From where it lies to where it is to lie."""
-        return Moved(make_move(shape, source, target))
+        return MovedBlocks(make_move(shape, source, target))
 
     def run(self, emit: VectorEmitter, x: Value) -> Value:
         """One linear transform."""
@@ -43,4 +43,4 @@ def block(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...
     """The one conversion."""
     if by_turns(source, target):
         return ()
-    return (Conversion("block", shape, source, target, (Moved.between(shape, source, target),)),)
+    return (Conversion("block", shape, source, target, (MovedBlocks.between(shape, source, target),)),)

@@ -16,7 +16,7 @@ Source: Rotom, section 2.3 of the paper; baby-step giant-step over the diagonals
 from __future__ import annotations
 
 from latticework.tensor.layout.conversions.base import Conversion
-from latticework.tensor.layout.conversions.block import Moved, by_turns
+from latticework.tensor.layout.conversions.block import MovedBlocks, by_turns
 from latticework.tensor.layout.layout import Layout, Shape
 
 
@@ -24,4 +24,4 @@ def bsgs_roll(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion,
     """The conversion, where it applies."""
     if not by_turns(source, target):
         return ()
-    return (Conversion("bsgs-roll", shape, source, target, (Moved.between(shape, source, target),)),)
+    return (Conversion("bsgs-roll", shape, source, target, (MovedBlocks.between(shape, source, target),)),)

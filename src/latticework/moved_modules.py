@@ -5,6 +5,7 @@
 
 import sys
 from importlib import import_module
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -16,7 +17,7 @@ MOVED = {
 FOLDERS = {name.rsplit(".", up)[0] for name in MOVED for up in range(1, name.count("."))}
 
 
-class MovedModules:
+class MovedModules(Loader):
     """A finder and loader of such modules, and of the folders on the way to them."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:

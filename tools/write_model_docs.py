@@ -53,10 +53,12 @@ def onnx_operators() -> str:
     for converter in ONNX:
         converters.setdefault(converter.operator, []).append(converter)
     by_limits: dict[str, list[str]] = {}
+    listed = {record.onnx for record in RECORDS}
     for name in sorted(converters, key=lambda name: ("." in name, name.lower())):
         since = ", ".join(str(converter.since) for converter in converters[name] if converter.since)
         notes = dict.fromkeys(converter.note.replace(PRICE, POOLS) for converter in converters[name] if converter.note)
-        by_limits.setdefault("; ".join(notes), []).append(f"`{name}` {since}".rstrip())
+        if name not in listed or notes:
+            by_limits.setdefault("; ".join(notes), []).append(f"`{name}` {since}".rstrip())
     lines = (f"- {limits or 'without limits'}: {'; '.join(names)}" for limits, names in by_limits.items())
     return "\n" + "\n".join(lines) + "\n\n"
 
@@ -67,9 +69,12 @@ def quoted(names: Iterable[str]) -> str:
 
 
 def torch_operators() -> str:
-    """Operators of PyTorch by their limits, without "aten." and ".default"."""
+    """Operators of PyTorch by their limits, but for functions of one number, without "aten." and ".default"."""
     by_limits: dict[str, list[str]] = {}
+    listed = {f"aten.{name}.default" for record in RECORDS for name in record.aten_names}
     for converter in TORCH:
+        if converter.operator in listed and not converter.note:
+            continue
         name = converter.operator.removeprefix("aten.").removesuffix(".default")
         by_limits.setdefault(converter.note.replace(PRICE, POOLS), []).append(f"`{name}`")
     lines = (f"- {limits or 'without limits'}: {', '.join(names)}" for limits, names in by_limits.items())
@@ -77,18 +82,21 @@ def torch_operators() -> str:
 
 
 def functions() -> str:
-    """Functions of one number, by door."""
-    ends = {Moved.NOWHERE: "where asked", Moved.AFTER: "after decryption", Moved.BEFORE_AND_AFTER: "before and after"}
-    rows = ["| | NumPy | PyTorch | ONNX | scikit-learn | of numbers | the owner |", "|---|---|---|---|---|---|---|"]
+    """Functions of one number: of which numbers, where the owner computes them, and their names in each package."""
+    ends = {Moved.NOWHERE: "owner", Moved.AFTER: "owner:last", Moved.BEFORE_AND_AFTER: "owner:both"}
+    lines = []
     for record in RECORDS:
-        ours = [f"lw.{record.lw}"] if record.lw else []
-        numpy = [f"np.{record.numpy}"] if record.numpy else []
-        names = (ours + numpy, record.aten_names, [record.onnx] if record.onnx else [], numpy + record.sklearn.split())
-        cells = [" ".join(f"`{name}`" for name in each) for each in names]
-        domain = "" if record.domains == EVERYWHERE else domain_words(record.domains, record.closed)
-        owner = ends[record.moved] if record.owner_computes else ""
-        rows.append(f"| `{record.name}` | {' | '.join(cells)} | {domain} | {owner} |")
-    return "\n".join(rows) + "\n"
+        numpy = (f"lw.{record.lw}" if record.lw else "", f"np.{record.numpy}" if record.numpy else "")
+        aten = [f"aten.{'|'.join(record.aten_names)}"] if record.aten_names else []
+        names = (*numpy, *aten, f"onnx.{record.onnx}" if record.onnx else "", *record.sklearn.split())
+        limits = (
+            "" if record.domains == EVERYWHERE else domain_words(record.domains, record.closed),
+            ends[record.moved] if record.owner_computes else "",
+        )
+        said = f" ({', '.join(filter(None, limits))})" if any(limits) else ""
+        if any(names):
+            lines.append(f"- `{record.name}`{said}: {', '.join(dict.fromkeys(filter(None, names)))}")
+    return "\n" + "\n".join(lines) + "\n\n"
 
 
 TABLES: dict[str, Callable[[], str]] = {

@@ -1,5 +1,6 @@
 """docs/models.md says what the tables of the doors do."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -14,4 +15,5 @@ def test_tables_of_the_page_are_current() -> None:
     assert written(page) == page, "run tools/write_model_docs.py"
     assert "`VotingClassifier`" in page
     operators = {converter.operator for converter in CONVERTERS}
-    assert len(operators) > 130 and all(f"`{operator}`" in page for operator in operators)
+    assert len(operators) > 130
+    assert all(f"`{operator}`" in page or re.search(rf"onnx\.{operator}\b", page) for operator in operators)

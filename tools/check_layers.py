@@ -43,9 +43,9 @@ MAY_IMPORT = {
     "owner": "plan.client_steps",
     "params": "plan.parameters",
     "torch": "models.finetuning",
+    "__init__": "errors moved_modules values frontend models runtime model compiler bfv ckks torch",
     "commands": "__init__ errors values plan ir model frontend models runtime report progress compiler",
     "cli": "__init__ commands",
-    "__init__": "errors moved_modules values frontend models runtime model compiler bfv ckks torch",
     "__main__": "cli",
 }
 # Folder -> what it may import of the root that it stands in, besides itself; `*` is any file beside the folders, which

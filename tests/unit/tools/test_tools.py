@@ -136,6 +136,15 @@ def test_layers_name_each_violation(plant, files, message):
     assert result.stdout.endswith("layers: 1 violations\n"), result.stdout
 
 
+def test_layer_rules_stand_in_the_order_of_roots():
+    rules = runpy.run_path(str(ROOT / "tools" / "check_layers.py"))["MAY_IMPORT"]
+    lines = (ROOT / "tools" / "structure" / "roots.txt").read_text().splitlines()
+    assert list(rules) == [line for line in lines if line[0] != "#"]
+    for root, allowed in rules.items():  # what an import may reach stands before it
+        below = list(rules)[: list(rules).index(root)]
+        assert {name.split(".")[0] for name in allowed.split()} - {"_core"} <= {*below}, root
+
+
 def test_layer_rules_allow_no_cycle_of_folders():
     text = (ROOT / "tools" / "check_layers.py").read_text()
     scope = {}

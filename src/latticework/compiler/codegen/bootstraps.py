@@ -92,7 +92,7 @@ def failure_probability_log2(chain: ModulusChain, *, slots: int | None = None, r
 
 @lru_cache(maxsize=16)
 def noise_of(chain: ModulusChain) -> BootstrapNoise:
-    """What bootstraps with a chain leave: known for the sets that are shipped, measured once for others."""
+    """The noise of bootstraps on a chain: stored for the parameter sets that are shipped, measured once for others."""
     return stored_noise(chain) or measure_noise(chain)
 
 
@@ -103,7 +103,7 @@ def measure_noise(chain: ModulusChain) -> BootstrapNoise:
     """
 
     def squared(slots: int, size: float = 0.0, **kind: Any) -> float:
-        """Of the noise, for vectors whose slots are all of this size."""
+        """Mean square of the noise, for vectors whose slots all hold `size`."""
         draws = range(max(1, SIMULATED_SLOTS // slots))
         errors = [bootstrap_error(chain, np.full(slots, size + 0j), seed=seed, **kind) for seed in draws]
         return float(np.mean(np.square(errors)))
@@ -127,7 +127,7 @@ def measure_noise(chain: ModulusChain) -> BootstrapNoise:
 def bootstrap_error(
     chain: ModulusChain, x: npt.NDArray[np.complex128], *, real: bool = False, seed: int = 0, **kind: Any
 ) -> npt.NDArray[np.float64]:
-    """By how much the parts of a simulated bootstrap of x differ from what its series makes of them.
+    """Differences between the parts of a simulated bootstrap of x and what its sine series makes of them.
 
     kind  target, iterations, finer, out: as of `bootstrap_module`
     """

@@ -21,7 +21,7 @@ PRIMITIVE_PASSES = (cse.PASS, dce.PASS)
 
 @dataclass(frozen=True)
 class Generated:
-    """What a managed module becomes.
+    """The result of code generation for a managed module.
 
     module   of primitives, each key switch with the key that it demands
     keys     that serve all demands
@@ -58,7 +58,7 @@ def generate(
 def expansion(
     managed: Module, chain: ModulusChain, techniques: Techniques, prices: LevelPrices | None = None
 ) -> tuple[MapWays, tuple[Pass[object], ...]]:
-    """How the linear maps of a managed module are carried out, and the passes that write its primitives so."""
+    """Choose how the linear maps of a managed module are carried out, and the passes that write its primitives so."""
     by_powers = techniques.rotation_keys == POWERS_OF_TWO
     hoisting = techniques.hoisting and not by_powers
     ways = choose_ways(managed, replace(techniques, hoisting=hoisting), prices, chain)

@@ -104,7 +104,7 @@ def call_bootstrap(
     why: RefreshReason | None = None,
     ways: MapWays = TYPICAL_WAYS,
 ) -> Value:
-    """As `expand_bootstrap`, by a call: all bootstraps of one kind are one procedure.
+    """Write `expand_bootstrap` as a call: all bootstraps of one kind are one procedure.
 
     A kind is what it is expanded from: width and number of vectors and the scale at the floor, the target and its
     scale, whether real, and how many iterations. Its operations have no line of the user's: that is that of each call.

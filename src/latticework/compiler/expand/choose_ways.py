@@ -1,4 +1,4 @@
-"""How the linear maps of a whole module are carried out: each in its cheapest way, or all by what they share."""
+"""Choose how the linear maps of a whole module are carried out: each in its cheapest way, or all by what they share."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def choose_ways(
     prices: LevelPrices | None = None,
     chain: ModulusChain | None = None,
 ) -> MapWays:
-    """For each linear map of a managed module that has diagonals, of the ways that may be gone.
+    """Choose a strategy for each linear map of a managed module that has diagonals.
 
     prices  typical ones if not given
     chain   of the module: then maps share keys where that is cheaper; if stored bytes have a price, those of bootstraps
@@ -80,7 +80,7 @@ class _Together:
             self._hold({conjugation_element(self.chain.ring_degree)}, cipher(op.operands[0]).level)
 
     def _look_at_piece(self, piece: LinearMap, level: Level, babies: int, runs: float) -> None:
-        """Where stored bytes have a price, ways with no more keys than by the widths of the set are weighed."""
+        """Weigh, if stored bytes have a price, ways with no more keys than the widths of the parameter set need."""
         usual = way_of_piece(piece, babies, self.techniques)
         if usual is None:
             return

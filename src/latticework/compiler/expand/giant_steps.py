@@ -60,7 +60,7 @@ class _Sum:
         self.together = all(len(held) == len(self.outputs) for held in arriving)
 
     def add(self, held: Sequence[int], part: Value) -> None:
-        """Of these outputs."""
+        """Add the part of a giant step to the sums of the outputs `held`."""
         p = self.p
         if self.over_p and cipher(part).basis == "Q":
             part = p.extend(part)

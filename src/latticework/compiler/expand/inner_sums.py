@@ -44,7 +44,7 @@ def inner_sums(
 
 
 def _of_block(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -> list[Part]:
-    """By one operation, which gets its diagonals from the map."""
+    """Inner sums of a block map by one operation, which gets its diagonals from the map."""
     kind, products = cipher(x), sums.products
     keys = [p.key("galois", baby.element(kind.slots, p.chain.ring_degree), kind.level) for baby in products.babies]
     made = p.builder.build("rlwe.map_sums", [x, *keys], sums=sums, scale=kind.scale * plain_scale)
@@ -61,7 +61,7 @@ def _split(p: Primitives, made: Value, products: Products) -> list[Part]:
 
 
 def _one_to_one(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -> list[Part]:
-    """Of a map of single vectors, each diagonal a constant of its own; over Q if x is the only baby.
+    """Inner sums of a map of single vectors, each diagonal a constant of its own; over Q if x is the only baby.
 
     Diagonals of an operation are in memory together: where they are many, some babies come after the others.
     """
@@ -103,7 +103,7 @@ def _runs_of_babies(babies: Sequence[int], most: int) -> list[list[int]]:
 
 
 def _of_turned(p: Primitives, turned: list[Value], sums: MapSums, plain_scale: float) -> list[Part]:
-    """Of a map of single vectors whose babies are there, over Q."""
+    """Inner sums of a map of single vectors whose babies are there, over Q."""
     kind, products = cipher(turned[0]), sums.products
     totals: dict[int, Value] = {}
     for (_, baby, group), values in zip(products.rows.tolist(), products.values, strict=True):
@@ -113,7 +113,7 @@ def _of_turned(p: Primitives, turned: list[Value], sums: MapSums, plain_scale: f
 
 
 def _of_all_turned(p: Primitives, x: Value, sums: MapSums, plain_scale: float, *, iterated: bool) -> list[Part]:
-    """Of a block map without hoisting: by a map that turns nothing, of all turned inputs as one array."""
+    """Inner sums of a block map without hoisting: a map without rotations reads all rotated inputs as one array."""
     products, rows = sums.products, sums.products.rows.tolist()
     babies = (SELF, *products.babies)
     used = sorted({(baby, in_) for in_, baby, _ in rows})
@@ -146,7 +146,7 @@ def _turned(p: Primitives, x: Value, babies: Sequence[Baby], *, iterated: bool) 
 
 
 def _chain(p: Primitives, x: Value, read: Mapping[int, list[int]]) -> list[Value]:
-    """For each number of steps the inputs that are read turned by it, each made of the one before it of its input."""
+    """The inputs that `read` names for each number of steps, each rotated from the one before it of its input."""
     slots = cipher(x).slots
     signed = {signed_steps(steps, slots): inputs for steps, inputs in read.items()}
     groups: dict[GiantTurn, list[int]] = {}

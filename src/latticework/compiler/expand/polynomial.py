@@ -27,7 +27,7 @@ Coefficients = Sequence[Any]  # as `Factors` takes them
 
 
 class Factors:
-    """What coefficients are: here numbers. Those of a kind are added, and multiplied by 2, as NumPy does."""
+    """The coefficients of a polynomial, here numbers. Those of a kind are added, and multiplied by 2, as NumPy does."""
 
     def __init__(self, p: Primitives) -> None:
         self.p = p
@@ -119,7 +119,7 @@ def _products(
 
 
 def trim(coefficients: Coefficients, factors: Factors) -> Coefficients:
-    """Without zero coefficients at the top."""
+    """Remove zero coefficients at the top."""
     end = len(coefficients)
     while end > 1 and factors.is_zero(coefficients[end - 1]):
         end -= 1

@@ -140,11 +140,11 @@ class Primitives:
         return b if a is None else self.builder.build("rlwe.add", [a, b])
 
     def group(self, level: int, track: int = 0) -> int:
-        """What rescaling this level away divides by."""
+        """The product of primes that rescaling `level` away divides by."""
         return self.chain.group_product(level, track)
 
     def dropped(self, start: Level, level: int) -> int:
-        """What a division that goes down to a level divides by."""
+        """The product of primes that a division from `start` down to `level` divides by."""
         return prod(self.group(i, start.track) for i in range(level + 1, start.index + 1))
 
 

@@ -22,7 +22,7 @@ class Procedures:
 
     @property
     def definitions(self) -> tuple[Op, ...]:
-        """What defines the procedures, in the order in which they were first called."""
+        """Operations that define the procedures, in the order in which they were first called."""
         return tuple(self._block.ops)
 
     def call(
@@ -36,7 +36,7 @@ class Procedures:
         said: Mapping[str, Any] | None = None,
         loc: Loc | None = None,
     ) -> Value:
-        """What `write` makes of the operands, by a call.
+        """Call the procedure that `write` defines, on these operands; returns its result.
 
         what        all that it is written from, apart from the types of operands
         write       (primitives, procedures of the block, *operands) -> the result

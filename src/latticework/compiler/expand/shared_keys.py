@@ -43,7 +43,7 @@ class MapSite:
     runs: float = 1.0
 
     def price(self, way: RatedWay, held: Mapping[int, float]) -> float:
-        """What a way costs where some keys are there, up to a level at which a key costs so much."""
+        """The cost of a way where the keys in `held` are there, each up to a level at which a key costs that much."""
         return self.runs * way.seconds + add_up(max(0.0, self.key - held.get(key, 0.0)) for key in way.keys)
 
 
@@ -74,7 +74,7 @@ def settle(sites: Sequence[MapSite], held: Mapping[int, float]) -> list[Choice]:
 
 
 def total(sites: Sequence[MapSite], chosen: Sequence[RatedWay], held: Mapping[int, float]) -> float:
-    """What all maps take, and what their different keys cost beyond those that are there anyway."""
+    """Total cost: the work of all maps, and their different keys beyond those in `held`."""
     costs = _keys_of(sites, chosen, held)
     keys = add_up(cost - held.get(key, 0.0) for key, cost in costs.items())
     return keys + add_up(of.runs * way.seconds for of, way in zip(sites, chosen, strict=True))
@@ -89,7 +89,7 @@ def _keys_of(sites: Sequence[MapSite], chosen: Sequence[RatedWay], held: Mapping
 
 
 def _descended(sites: Sequence[MapSite], held: Mapping[int, float], share: float) -> list[RatedWay]:
-    """From the ways that are cheapest each by itself, if keys cost such a share of what they do."""
+    """Improve one map after the other, from the ways that are each cheapest if keys cost `share` of their price."""
     chosen = [min(of.ways, key=lambda w: of.runs * w.seconds + share * of.key * len(w.keys)) for of in sites]
     for _ in range(ROUNDS):
         before = list(chosen)

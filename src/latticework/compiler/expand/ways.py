@@ -1,4 +1,4 @@
-"""How a linear map is carried out, by price: `choose_ways` decides for a whole module, `linear_transform` writes it."""
+"""Strategies of linear maps, by price: `choose_ways` decides for a whole module, `linear_transform` writes it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LevelPrices = Callable[[Level], BlockMapPrices]  # of the parts of a linear map 
 
 @dataclass(frozen=True)
 class MapWays:
-    """How each linear map of a module that has diagonals is carried out.
+    """The strategy of each linear map of a module that has diagonals.
 
     maps        its own
     techniques  by which those of bootstraps are, where that was not decided for all maps at once:
@@ -44,7 +44,7 @@ class MapWays:
         return bool(self.techniques.rotation_keys != POWERS_OF_TWO)
 
     def piece(self, piece: LinearMap, level: Level, babies: int) -> Choice | None:
-        """Of a bootstrap, whose operand is at a level and which has so many baby steps by its set, or 0: any number."""
+        """The strategy of a map of a bootstrap, on an operand at `level`; babies: its baby steps by the set, 0: any."""
         return self.pieces.get((piece, level)) or way_of_piece(piece, babies, self.techniques)
 
 
@@ -80,12 +80,12 @@ TYPICAL_WAYS = MapWays()
 
 
 def mode_of(techniques: Techniques) -> Mode:
-    """Which widths are tried."""
+    """The mode by which widths of baby steps are tried."""
     return "rotations" if not techniques.baby_steps else "cost" if techniques.tuned_widths else "counts"
 
 
 def rated(prices: BlockMapPrices, techniques: Techniques) -> BlockMapPrices:
-    """By what they are compared."""
+    """The prices by which strategies are compared."""
     if not techniques.tuned_widths:
         return ROTOM
     return prices if techniques.hoisting else prices.without_hoisting()

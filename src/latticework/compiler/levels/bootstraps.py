@@ -19,14 +19,14 @@ from latticework.plan.parameters import ModulusChain
 
 
 class CipherBootstraps(NamedTuple):
-    """So many ciphertexts that are bootstrapped as one array; real: without their imaginary parts."""
+    """Ciphertexts that are bootstrapped as one array, `number` of them; real: without their imaginary parts."""
 
     number: int
     real: bool
 
 
 def ciphertexts(op: Op) -> tuple[CipherBootstraps, ...]:
-    """What is bootstrapped for a `vec.bootstrap`."""
+    """The groups of ciphertexts that a `vec.bootstrap` refreshes."""
     kind = op.operands[0].type
     assert isinstance(kind, VecType)
     if len(op.operands) == 2 or kind.elem == "complex":

@@ -45,7 +45,7 @@ def check_levels(
 
 
 class _Expected:
-    """What types say, on a chain."""
+    """The levels, scales and degrees that types say, on a chain."""
 
     def __init__(self, chain: ModulusChain) -> None:
         self.top = chain.main.top

@@ -173,7 +173,7 @@ class _Placer:
         self.waiting(op, number, emitter.build(op.name, [way.make() for way in ways]), emitter)
 
     def moved(self, op: Op, emitter: Emitter) -> bool:
-        """What acts on every slot alike leaves a number outside."""
+        """Leave the number outside of an operation that acts on every slot alike."""
         if not op.operands[0].is_secret:
             return False
         number, new = self.values[op.operands[0]]
@@ -291,7 +291,7 @@ _HANDLERS = {
 
 
 def _number_or_constant(op: Op, public: dict[Value, float | ConstRef]) -> float | ConstRef | None:
-    """What is known of a result that comes from public numbers alone."""
+    """The public number or constant of a result that comes from public numbers alone."""
     match op.name:
         case "vec.splat":
             value = op.attrs["value"]

@@ -1,4 +1,4 @@
-"""What a polynomial makes of the noise of copies: a vector of few slots lies in the slots of a ring many times.
+"""Noise of a polynomial of copies: a vector of few slots lies in the slots of a ring many times.
 
 What is read is the mean of the copies. Its noise is smaller than that of any of them, and a polynomial is taken of
 every copy: where it is steep and bent, as of a high degree at the ends of its interval, they are off by far more than

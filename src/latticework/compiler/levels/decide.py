@@ -192,7 +192,7 @@ class Decider:
             self.states[op.result] = self.rule(op)(op, operands)
 
     def rule(self, op: Op) -> Callable[[Op, Operands], State]:
-        """How an operation is decided."""
+        """The rule by which an operation is decided."""
         return self.rules[op.name]
 
     def write(
@@ -207,12 +207,12 @@ class Decider:
     # -- sums and moves ------------------------------------------------------------------------
 
     def as_is(self, op: Op, operands: Operands) -> State:
-        """What acts on ciphertexts of any state."""
+        """Decide an operation that acts on ciphertexts of any state."""
         operands.encrypt(0)
         return self.write(op, f"rlwe.{op.name.removeprefix('vec.')}", operands, operands.cipher(0))
 
     def settled(self, op: Op, operands: Operands) -> State:
-        """What acts on settled ciphertexts, and stays on their level."""
+        """Decide an operation that acts on settled ciphertexts, and stays on their level."""
         self.enter(op, operands, 0)
         return self.write(op, f"rlwe.{op.name.removeprefix('vec.')}", operands, operands.cipher(0))
 
@@ -359,7 +359,7 @@ class Decider:
         self.begin(op.results, results)
 
     def end_branch(self, yielded: Operands, levels: Sequence[int]) -> None:
-        """What a side yields, settled before any of it is dropped."""
+        """Settle all that a side yields, before any of it is dropped to its level."""
         for number in range(len(yielded.states)):
             yielded.encrypt(number)
             yielded.settle(number)

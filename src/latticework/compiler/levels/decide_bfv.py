@@ -98,7 +98,7 @@ class _DeciderBfv(Decider):
         return self.write(op, "bfv.linear_transform", operands, CipherState(TOP))
 
     def outputs(self, end: Op, operands: Operands) -> None:
-        """Of degree 1."""
+        """Encrypt the outputs, and relinearise them to degree 1."""
         for number in range(len(operands.states)):
             operands.encrypt(number)
             operands.settle(number)

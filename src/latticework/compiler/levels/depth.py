@@ -1,4 +1,4 @@
-"""How many levels values spend, and what that makes of loops: the analysis that level plans are decided by.
+"""Depth analysis: how many levels values spend, and what that makes of loops; level plans are decided by it.
 
 Levels are counted downwards from 0 at the inputs: a value at -3 has had three rescales once it is settled. A loop whose
 carried values settle keeps being a loop; one that spends levels in every iteration becomes copies, because no type
@@ -27,7 +27,7 @@ class UnknownTripsError(LevelError):
 
 @dataclass(frozen=True, slots=True)
 class LoopPlan:
-    """What becomes of one loop.
+    """The decision for one loop: it stays a loop, or becomes copies.
 
     carried  level of each carried value at the loop head (None never occurs)
     results  level of each result
@@ -144,7 +144,7 @@ class Levels:
 
 
 def level_after(bootstrap: Op, residual: int | None) -> int:
-    """Where a bootstrap ends, on a chain with so many levels above its floor."""
+    """The level at which a bootstrap ends, on a chain with `residual` levels above its floor."""
     target: int = bootstrap.attrs["target"]
     if residual is None or target > residual:
         has = "has no bootstraps" if residual is None else f"leaves at most {residual}"
@@ -224,7 +224,7 @@ def lowest_starts(module: Module, levels: Levels) -> list[int]:
 
 
 class Needs:
-    """How low values may lie, from what reads them."""
+    """The lowest levels that values may have, from what reads them."""
 
     def __init__(self, levels: Levels, depth: int) -> None:
         self.levels = levels
@@ -275,7 +275,7 @@ class Needs:
             self.raise_to(value, level)
 
     def around(self, arguments: Sequence[Value], values: Sequence[Value]) -> None:
-        """What goes into a block lies as high as what it becomes there."""
+        """Raise what goes into a block to the level of the arguments that it becomes there."""
         for argument, value in zip(arguments, values, strict=True):
             self.raise_to(value, self.of(argument))
 

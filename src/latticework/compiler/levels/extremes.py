@@ -1,4 +1,4 @@
-"""How large a polynomial and its slope get on intervals: bounds, not samples.
+"""Bounds on a polynomial and its slope on intervals, proven and not sampled.
 
 At the Chebyshev points cos(j pi / m), p(cos t) is a trigonometric polynomial of degree d in t, so between two points it
 leaves the range of their values by at most (d h)^2 / 2 of its largest value, h being half their distance in t
@@ -57,7 +57,7 @@ class Extremes:
 
 
 def extremes(polynomial: Expansion, reach: float) -> tuple[Extremes, Extremes]:
-    """Of polynomials in Chebyshev basis on [-1, 1], and of derivatives, for arguments as large as `reach`."""
+    """Bounds of polynomials in Chebyshev basis on [-1, 1], and of derivatives, for arguments as large as `reach`."""
     degree = max(polynomial.degree, 1)
     points = -reach * np.cos(np.linspace(0.0, pi, max(LEAST_POINTS, POINTS_A_DEGREE * degree) + 1))
     coefficients = np.asarray(polynomial.coefficients)  # (degree + 1,) or (degree + 1, channels)

@@ -1,4 +1,4 @@
-"""How a vector takes in a public factor: into what made it, if nothing else reads that, or by a product.
+"""Absorb a public factor into a vector: into what made it, if nothing else reads that, or by a product.
 
 Nothing is changed; what takes a factor in is emitted anew, on its own line, and the operation in whose place it stands
 counts as gone.
@@ -69,7 +69,7 @@ class Emitter:
 
 @dataclass
 class Scaling:
-    """What is known of new values.
+    """Facts about new values.
 
     levels   of each
     waiting  how many readers of each are still to be emitted
@@ -89,7 +89,7 @@ class Scaling:
         return self._emitters[block]
 
     def expect(self, value: Value, readers: int) -> None:
-        """So many more operations will read a value."""
+        """Expect `readers` more operations that read a value."""
         self.waiting[value] = self.waiting.get(value, 0) + readers
 
     def seen(self, value: Value) -> None:
@@ -186,7 +186,7 @@ class Scaling:
         return emitter.create(op.spec, operands, attrs, loc=op.loc).result
 
     def _replace(self, op: Op, made: Value, number: float) -> Value:
-        """What stands in the place of an operation's result, times a number."""
+        """Put a value in the place of an operation's result, times a number."""
         self.gone.add(op)
         made.origin = scaled_origin(op.result.origin, 1.0 / number)
         return made
@@ -261,7 +261,7 @@ class Scaling:
         return Way(self.level(value), 0, lambda: self._replace(op, self._multiply(value, factor, emitter), number))
 
     def _leave_out(self, op: Op, value: Value) -> Value:
-        """What an operation was made from, in its place."""
+        """Put what an operation was made from in its place."""
         self.gone.add(op)
         return value
 

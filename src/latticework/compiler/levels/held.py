@@ -1,4 +1,4 @@
-"""What a ciphertext can hold for inputs anywhere in a box: the interval of every slot, and how far noise moves it.
+"""Abstract values of ciphertexts for inputs anywhere in a box: the interval of every slot, and how far noise moves it.
 
 Noise is a variance and a bias. Variances of independent noises add up; those of noises that may stem from the same
 encryption or rounding add up as deviations, which is never too little (Minkowski). A bias bounds what is no noise,
@@ -40,7 +40,7 @@ class Held:
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
     def reach(self, deviations: float) -> Array:
-        """How far a slot may be off, with so many deviations of its noise."""
+        """The largest error of each slot, within `deviations` standard deviations of its noise."""
         return deviations * np.sqrt(self.variance) + self.bias
 
 

@@ -1,4 +1,4 @@
-"""Which slots hold numbers that are known to lie within [-1, 1], as clients check them: told by running a module.
+"""Find slots whose numbers are known to lie within [-1, 1], as clients check them, by running a module.
 
 Slots of linear maps of inputs, and numbers that are known, are affine functions of inputs. Two of them that agree at a
 few inputs drawn by chance agree everywhere, up to the rounding of constants: where they differ, they agree on a plane,
@@ -34,7 +34,7 @@ class Draw:
 
 
 def owners_of(slots: Sequence[Array], draws: Sequence[Draw]) -> npt.NDArray[np.int64]:
-    """Of every slot, what the number is about that it holds in all draws; -1: it holds none of them.
+    """The thing that every slot's number is about, if all draws agree; -1: it holds none of them.
 
     slots  (count, slots), in each draw
     """

@@ -1,4 +1,4 @@
-"""Which products of a vec module are best relinearised where they are made, and which only after they were added up.
+"""Lazy relinearisation: products of a vec module are relinearised where they are made, or after they were added up.
 
 A product of ciphertexts has degree 2, and so has a sum with one, or its product with public numbers; whatever else
 reads it needs degree 1. Every value is looked at in turn: relinearising it there costs one operation a ciphertext, and

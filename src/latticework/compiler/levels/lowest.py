@@ -1,4 +1,4 @@
-"""How low values may be made: what reads them says so, and whatever takes fewer limbs is quicker.
+"""Early rescaling: how low values may be made; what reads them says so, and whatever takes fewer limbs is quicker.
 
 Values that meet others further down, leave the program early or bypass a bootstrap may lie higher than what reads them
 needs. What works on one ciphertext, and products, which take key switches, come down before they are computed; they

@@ -1,4 +1,4 @@
-"""How public vectors are encoded, and how numbers meet ciphertexts, at the exact scales of a chain; for each scheme."""
+"""Encoding of public vectors and numbers that meet ciphertexts, at the exact scales of a chain; for each scheme."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_EXACT = 2.0**53  # of the constants of BFV, which are stored as float64
 
 
 class Numbers(Protocol):
-    """What schemes do with public numbers.
+    """The treatment of public numbers by a scheme.
 
     books_ends  whether what stands before the end of a block is on its line, or on that of the operation before
     """

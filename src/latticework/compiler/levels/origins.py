@@ -1,4 +1,4 @@
-"""Which values of a rewritten module are tensors of the user's program."""
+"""Find the values of a rewritten module that are tensors of the user's program."""
 
 from __future__ import annotations
 

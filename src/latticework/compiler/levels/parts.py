@@ -1,4 +1,4 @@
-"""What ciphertexts can hold around bootstraps: two real vectors, one in the imaginary parts, and what is made of them.
+"""Abstract values around bootstraps: two real vectors, one in the imaginary parts, and what is made of them.
 
 Everywhere else in a managed module vectors are real, and imaginary parts are noise that nobody reads.
 """
@@ -68,7 +68,7 @@ def bootstrapped(a: Held, size: float, step: BootstrapStep, deviations: float) -
 
 
 def each(x: Sequence[Held | Parts], make: Callable[[Sequence[Held]], Held]) -> Held | Parts:
-    """What acts on real and imaginary parts alike; real if all are."""
+    """Apply `make` to real and imaginary parts alike; real if all are."""
     if all(isinstance(a, Held) for a in x):
         return make(x)  # type: ignore[arg-type]
     parts = [parts_of(a) for a in x]

@@ -100,13 +100,13 @@ class _PlacedWriter:
             self.numbered[new] = mapping[self.code.values[old]]
 
     def end(self) -> None:
-        """What the block yields."""
+        """Write the terminator of the block, with what it yields."""
         copies = {self.found.values[v]: v for v in self.found.problem.wanted}
         terminator = self.code.block.terminator
         self.builder.copy(terminator, self.reading(terminator, copies, OUTPUT))
 
     def reading(self, op: Op, renumbered: Mapping[int, int], reader: int) -> dict[Value, Value]:
-        """What stands for each value that an operation reads.
+        """The values that stand for each value that an operation reads.
 
         renumbered  numbers of values in the problem that was stated -> of those that it reads instead
         """
@@ -123,7 +123,7 @@ class _PlacedWriter:
         return mapping
 
     def read(self, number: int, reader: int) -> Value:
-        """What a reader reads of a value: behind its bootstrap, or as it was made."""
+        """The value that a reader reads for a numbered one: behind its bootstrap, or as it was made."""
         refresh = self.found.placement.refreshes.get(number)
         if refresh is not None and reader not in refresh.bypassing:
             return self.refreshed[number]
@@ -162,7 +162,7 @@ class _PlacedWriter:
 
 
 def _line_of(value: Value) -> Loc | None:
-    """Where a value is made; an input where it is first read."""
+    """The line on which a value is made; of an input, where it is first read."""
     if isinstance(value.owner, Op):
         return value.owner.loc
     return next((reader.loc for reader, _ in value.uses), None)

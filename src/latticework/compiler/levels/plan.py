@@ -49,7 +49,7 @@ PRODUCT = Scale(2)
 
 
 class CipherState(NamedTuple):
-    """What is known of a ciphertext.
+    """The state of a ciphertext.
 
     level   of its type, counted down from the top
     degree  polynomials - 1
@@ -89,12 +89,12 @@ class Encode:
 
 @dataclass(frozen=True, slots=True)
 class Negate:
-    """Of a ciphertext that is subtracted from a public vector."""
+    """Negation of a ciphertext that is subtracted from a public vector."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settle:
-    """What a product left pending, onto the ladder.
+    """The relinearisation and rescale that a product left pending, onto the ladder.
 
     summed  booked on the lines of the products that the value is the sum of, instead of the operation's own
     """
@@ -115,7 +115,7 @@ Step = Encrypt | Encode | Negate | Settle | Drop
 
 
 def after(state: State, step: Step) -> State:
-    """What an operand is like after a step."""
+    """The state of an operand after a step."""
     match step:
         case Settle(relinearize, rescale):
             assert state is not None
@@ -136,7 +136,7 @@ def after(state: State, step: Step) -> State:
 
 
 class NumberOp(StrEnum):
-    """How a ciphertext meets a number in all slots, which is rounded at a scale of the chain when it is written."""
+    """Operations of a ciphertext and a number in all slots, rounded at a scale of the chain when it is written."""
 
     PLUS = "plus number"
     MINUS = "minus number"
@@ -147,7 +147,7 @@ class NumberOp(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OpPlan:
-    """What is written for one operation of the `vec` module, and what stands around it.
+    """The code that is written for one operation of the `vec` module, and the steps around it.
 
     writes  an operation of the dialects of ciphertexts, or a `NumberOp`; "" for public vectors, which are encoded
             where they are used

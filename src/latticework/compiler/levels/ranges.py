@@ -1,4 +1,4 @@
-"""How large values are where a bootstrap may stand: the power of two that each is divided by there.
+"""Ranges of values where a bootstrap may stand: the power of two that each is divided by there.
 
 A bootstrap takes slots within [-1, 1]; beyond it errors grow, by 4 bits at twice that. So every value gets an exponent
 from runs on calibration data, over all iterations and with a margin: the least k for which the largest element times
@@ -30,7 +30,7 @@ ALL_SLOTS: Held = MappingProxyType({})
 
 @dataclass
 class Ranges:
-    """What runs have shown.
+    """The ranges that runs have shown.
 
     largest    magnitude of an element of every secret value, over all runs and iterations; 0 of what never ran
     outgrown   where values first were too large to be bootstrapped: the value, and the iteration of its loop
@@ -48,12 +48,12 @@ class Ranges:
 
     @property
     def exponents(self) -> dict[Value, int | None]:
-        """Of every value."""
+        """The exponent of every value; None for values that are too large."""
         return {value: self.exponent(value) for value in self.largest}
 
 
 def find_ranges(module: Module, runs: Sequence[Mapping[str, Any]], held: Held = ALL_SLOTS) -> Ranges:
-    """How large the values of a `vec` module are.
+    """Find the ranges of the values of a `vec` module.
 
     runs  inputs by name, vectors as they are packed, integers as they are
     held  slots that hold elements of tensors by their position (`Origin.position`), (count, slots) each
@@ -122,7 +122,7 @@ def _block(value: Value) -> Block:
 
 
 def _told(value: Value) -> tuple[str, Loc | None]:
-    """What users call a value, and its line."""
+    """The name that users know a value by, and its line."""
     origin = value.origin
     if isinstance(value.owner, Op):
         line = value.owner.loc

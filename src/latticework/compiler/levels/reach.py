@@ -1,4 +1,4 @@
-"""What every value of a program can be for inputs anywhere in the ranges that clients accept, and for any trip count.
+"""Bounds of every value of a program for inputs anywhere in the ranges that clients accept, and for any trip count.
 
 In:  rlwe + ckks IR in which every value has its level and scale, linear maps and polynomials still symbolic.
 Out: `Reach`: the interval and the noise of every output, and how much of the modulus the largest value takes.
@@ -90,7 +90,7 @@ _OF_PARTS = ("ckks.bootstrap", "rlwe.mul_monomial", "rlwe.relabel")
 
 @dataclass
 class Reach:
-    """What was found.
+    """Bounds of the values of a program, and the comparisons and polynomials that may fail.
 
     outputs  in order; None where nothing is known
     size     of the largest value and its noise, as one at level 0 takes as large a part of the modulus; inf: unknown
@@ -173,7 +173,7 @@ def _known_arguments(
     common: tuple[Module, ModulusChain, float, PolynomialNoise], choices: Mapping[Op, Choice],
     bootstrap_noise: BootstrapNoise | None, draws: Sequence[Draw],
 ) -> KnownArguments:  # fmt: skip
-    """Of polynomials that are reached, each time, which slots of their arguments hold numbers that are known."""
+    """Slots of the arguments of polynomials that hold known numbers, each time that a polynomial is reached."""
     seen: list[dict[Op, list[Array]]] = []
     for draw in draws:
         run = _Run(*common, {}, choices, bootstrap_noise)
@@ -245,7 +245,7 @@ class _Run:
     # -- blocks ----------------------------------------------------------------------------------
 
     def block(self, block: Block, arguments: Sequence[Item]) -> list[Item]:
-        """What a block yields."""
+        """Run a block; returns what it yields."""
         for value, item in zip(block.args, arguments, strict=True):
             self.write(value, item)
         until = last_uses(block)
@@ -323,7 +323,7 @@ class _Run:
                 self.found.beyond.update(comparisons)
 
     def loop(self, op: Op, operands: list[Item]) -> list[Item]:
-        """What any number of turns that the loop may make leaves."""
+        """Run a loop; returns the union of what any number of iterations that it may make leaves."""
         static = op.attrs.get("static_trip")
         trips, carried = (Span(static, static), operands) if static is not None else (operands[0], operands[1:])
         assert isinstance(trips, Span)
@@ -345,7 +345,7 @@ class _Run:
         return left
 
     def settled(self, body: Block, ever: list[Item], turns: Span) -> list[Item] | None:
-        """What holds the carried values for ever, if a turn from a little more than they were stays within that."""
+        """Bounds of the carried values for ever, if an iteration from slightly wider ones stays within those."""
         if turns.low > turns.high or any(item is None for item in ever):
             return None
         wide = [_widen(item) for item in ever if isinstance(item, Held)]
@@ -368,11 +368,11 @@ class _Run:
     # -- operations ------------------------------------------------------------------------------
 
     def noisy(self, a: Held, deviation: float, kind: Any) -> Held:
-        """With noise of its own of this deviation of a coefficient."""
+        """Add independent noise with this deviation of a coefficient."""
         return self.disturbed(a, self.slot_variance(deviation, kind))
 
     def disturbed(self, a: Held, variance: Array | float) -> Held:
-        """With noise of its own of this variance of a slot."""
+        """Add independent noise with this variance of a slot."""
         lineage = tuple(unite((x, frozenset([(next(self.sources), 0)]))) for x in a.lineage)
         return Held(a.low, a.high, a.variance + variance, a.bias, lineage)
 
@@ -384,7 +384,7 @@ class _Run:
         return frozenset([(self.constants[key], 0)])
 
     def slot_variance(self, deviation: float, kind: CipherType | PlainType) -> float:
-        """Of the real part of a slot, from the deviation of a coefficient."""
+        """Variance of the real part of a slot, from the deviation of a coefficient."""
         return deviation**2 * kind.slots / kind.scale**2
 
     def switching(self, kind: CipherType) -> float:
@@ -641,14 +641,14 @@ class _Run:
         return self.disturbed(made, own**2)
 
     def only_noise(self, polynomial: KinkedPolynomial, x: Held, kind: CipherType) -> Held:
-        """What noise of the argument leaves of it, wherever the argument lies."""
+        """The noise that noise of the argument leaves, wherever the argument lies."""
         self.smeared(polynomial, x, kind)
         low, high = polynomial.bounds(x.low, x.high)
         slope = polynomial.steepest
         return Held(low, high, slope**2 * x.variance, slope * x.bias, x.lineage)
 
     def smeared(self, polynomial: KinkedPolynomial, x: Held, kind: CipherType) -> float:
-        """By how much more than is reserved noise of the argument moves the value beside a kink, to one side.
+        """The error beside a kink, to one side, by noise of the argument, beyond what is reserved for it.
 
         A narrow vector is the mean of its copies in all slots of the ring, each of which has noise of its own, larger
         by the root of their number. What is linear averages it out again, a kink does not.
@@ -687,7 +687,7 @@ def move(op: Op, x: Sequence[Held]) -> Held:
 
 
 def _num_parts(op: Op) -> int:
-    """How many parts there are to choose from."""
+    """The number of parts to choose from."""
     if op.name == "rlwe.encode_at":
         rows: int = op.attrs["rows"]
         return rows
@@ -713,13 +713,13 @@ def _by_number(op: Op, parts: list[Item], number: int) -> Held | None:
 
 
 def _spread(a: Held) -> Held:
-    """With all of its arrays as large as the largest."""
+    """Broadcast all arrays of a value to the shape of its lower bound."""
     low, high, variance, bias = (np.broadcast_to(v, a.low.shape) for v in _arrays(a))
     return Held(low, high, variance, bias, a.lineage)
 
 
 def _read_lineages(linear_map: LinearMap, given: Sequence[Lineage], *, is_block: bool) -> list[list[Lineage]]:
-    """Where the noise of every product comes from that a result of a map is the sum of."""
+    """Lineages of the noise of every product that a result of a map is the sum of."""
     rows: list[list[Lineage]] = [[] for _ in range(linear_map.count_out if is_block else len(given))]
     for d in linear_map.diagonals:
         for out in [d.out] if is_block else range(len(rows)):
@@ -728,7 +728,7 @@ def _read_lineages(linear_map: LinearMap, given: Sequence[Lineage], *, is_block:
 
 
 def _with_next(variance: Array, packed: Sequence[int]) -> Array:
-    """What each two of these vectors have together, of which one is the imaginary part of the other."""
+    """Sums of the variances of each two vectors of which one is the imaginary part of the other."""
     if len(variance) == 1:
         return 2.0 * variance
     result = variance.copy()
@@ -738,7 +738,7 @@ def _with_next(variance: Array, packed: Sequence[int]) -> Array:
 
 
 def _with_turned(variance: Array, apart: int) -> Array:
-    """What a slot has together with those at a distance, one of which is its imaginary part or has it as theirs."""
+    """Sums of the variances of slots with those `apart`, one of which is its imaginary part or has it as theirs."""
     return variance + np.maximum(roll(variance, apart), roll(variance, -apart))
 
 
@@ -747,7 +747,7 @@ def _arrays(a: Held) -> tuple[Array, Array, Array, Array]:
 
 
 def _join(a: Sequence[Item] | None, b: Sequence[Item]) -> list[Item]:
-    """What either of two lists may be, item by item."""
+    """The unions of two lists of items, item by item."""
     if a is None:
         return list(b)
     return [

@@ -35,13 +35,13 @@ def state_reasons(module: Module, residual: int) -> Module:
 
 @dataclass(frozen=True)
 class _Readers:
-    """Who reads values, and how high they have to lie for it."""
+    """Readers of values, and how high these have to lie for them."""
 
     levels: Levels
     needs: Needs
 
     def reason(self, op: Op, every: int) -> RefreshReason:
-        """Why a bootstrap is there."""
+        """The reason why a bootstrap is there."""
         residual = self.needs.depth
         left = min((self.levels.of[v] or 0) for v in op.operands) + residual
         value = max(op.results, key=self.needs.of)
@@ -72,11 +72,11 @@ class _Readers:
         return first, value
 
     def wanted(self, op: Op, value: Value) -> int:
-        """How high a reader wants what it reads, for what it makes of it."""
+        """The level that a reader wants a value to have, for what it makes of it."""
         return self.needs.of(value) + spent_by(op)
 
     def steps(self, value: Value) -> Iterator[tuple[Op, Value]]:
-        """What reads a value, and each of the values that go on from it there."""
+        """The readers of a value, each with every value that goes on from it there."""
         for op, number in value.uses:
             if op.name == "loop.yield":
                 yield from ((op, after) for after in _after(op, number))
@@ -88,7 +88,7 @@ class _Readers:
                 yield from ((op, result) for result in op.results)
 
     def end(self, value: Value) -> tuple[str, int]:
-        """What a way ends with, and its line."""
+        """The end of a path, and its line."""
         ends = [op for op, _ in value.uses if op.name in _ENDS]
         op = min(ends, key=lambda each: each.name != "vec.bootstrap", default=None)
         if op is None or op.name == "vec.bootstrap":
@@ -127,7 +127,7 @@ def _ends(value: Value) -> bool:
 
 
 def _after(end: Op, number: int) -> list[Value]:
-    """What a value becomes that a block yields: of a loop the argument of the next iteration, and the result."""
+    """The values that a yielded value becomes: of a loop the argument of the next iteration, and the result."""
     around = _around(end)
     if around is None:
         return []
@@ -145,5 +145,5 @@ def _loop_around(op: Op) -> Op | None:
 
 
 def _around(op: Op) -> Op | None:
-    """What an operation is nested in."""
+    """The operation that another is nested in."""
     return op.block.parent_op if op.block is not None else None

@@ -1,4 +1,4 @@
-"""Where coming down early pays: two plans of one program, compared by what they take, region by region.
+"""Timing of rescales: two plans of one program are compared by what they take, region by region.
 
 In one plan everything is computed as high as its operands lie, in the other as low as its readers allow. Where they
 differ, the second computes with fewer limbs and brings values down before they are read, the first afterwards, or not
@@ -21,7 +21,7 @@ from latticework.values.sums import add_up
 
 
 class LevelPrices(Protocol):
-    """What `vec` code takes, in seconds, by the levels that lie above what is read."""
+    """Prices of `vec` code, in seconds, by the levels that lie above what is read."""
 
     def operation(self, op: Op, spent: int) -> float:
         """An operation, with the rescale of a product with a public vector."""
@@ -65,7 +65,7 @@ def worth_lowering(high: LevelPlan, low: LevelPlan, prices: LevelPrices) -> set[
 
 
 def plan_seconds(plan: LevelPlan, prices: LevelPrices) -> float:
-    """What a plan takes, bootstraps left out; loops by the trips that are known of."""
+    """Seconds that a plan takes, bootstraps left out; loops by the trips that are known of."""
     priced = _Priced(plan, prices)
     return add_up(times * priced.seconds(op) for op, times in _operations(plan.module.body, 1))
 

@@ -1,4 +1,4 @@
-"""Which lines of a program spend its levels: along one of its longest paths, operation by operation."""
+"""The critical path of a program: the lines that spend its levels, operation by operation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from latticework.ir import Loc, Module, Op, Value
 
 @dataclass(frozen=True)
 class Spent:
-    """What one line spends on a longest path.
+    """The levels that one line spends on a longest path.
 
     operations    that spend levels, of which polynomials spend several
     polynomials   of them
@@ -25,7 +25,7 @@ class Spent:
 
 @dataclass(frozen=True)
 class LoopSpending:
-    """What a loop spends of which every iteration spends levels.
+    """The levels that a loop spends of which every iteration spends levels.
 
     iterations  that are compiled: its number, or at_most
     """
@@ -92,7 +92,7 @@ def _path(value: Value, env: Env) -> Iterator[tuple[Op, int]]:
 
 
 def _in_branch(op: Op, result: Value, env: Env, outside: dict[Value, Value]) -> Value:
-    """What the branch that spends more levels yields as a result of a condition."""
+    """The value that the branch which spends more levels yields as a result of a condition."""
     for region in op.regions:
         outside.update(zip(region.block.args, op.operands[1:], strict=True))
     number = op.results.index(result)

@@ -46,7 +46,7 @@ class _PlanPrinter:
         return f"%{self.count - 1}"
 
     def state(self, value: Value) -> str:
-        """How a value is made."""
+        """The text of the state in which a value is made."""
         state = self.plan.states[value]
         return "public" if state is None else str(state)
 

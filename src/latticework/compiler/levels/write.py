@@ -123,7 +123,7 @@ class _Writer:
                 new.origin = old.origin
 
     def operands(self, op: Op, planned: OpPlan) -> list[Any]:
-        """What an operation reads, after the steps before it."""
+        """The values that an operation reads, after the steps before it."""
         found = [self.written[v] for v in op.operands]
         for number, step in planned.before:
             found[number] = self.step(op.operands[number], found[number], step)
@@ -161,7 +161,7 @@ class _Writer:
     # -- steps -------------------------------------------------------------------------------------
 
     def step(self, of: Value, value: Any, step: Step) -> Value:
-        """What a step on a value, as it stands by now, stands for."""
+        """Write a step on a value as it stands by now; returns the new value."""
         match step:
             case Settle():
                 return self.settle(value, step)
@@ -236,7 +236,7 @@ def _array(value: Value) -> ConstRef:
 
 
 def _number(op: Op, planned: OpPlan) -> float:
-    """What a ciphertext meets."""
+    """The number that a ciphertext meets."""
     number = op.attrs["factor"] if planned.writes is NumberOp.LABEL else public_value(op.operands[planned.reads[1]])
     assert isinstance(number, float | int), number
     return number

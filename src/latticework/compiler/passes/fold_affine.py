@@ -49,7 +49,7 @@ class _Step:
 
 
 class _Fold:
-    """What both ways share: public numbers, and operations that a factor passes."""
+    """The part that both directions share: public numbers, and operations that a factor passes."""
 
     def __init__(self, module: Module) -> None:
         self.module = module.empty_like(module.body)  # whose sources may grow
@@ -60,7 +60,7 @@ class _Fold:
         }
 
     def step(self, value: Value) -> _Step | None:
-        """What made a value, if a factor can pass it."""
+        """The operation that made a value, if a factor can pass it."""
         op = value.owner
         if not isinstance(op, Op) or len(op.results) != 1 or not value.is_secret:
             return None
@@ -239,8 +239,8 @@ class _Operands(_Fold):
         return scale, offset
 
     def _of_public(self, op: Op, operands: list[FloatArray]) -> FloatArray:
-        """What an operation makes of public numbers; at the edges of images, where zeros are read, not what it makes
-        of equal numbers inside."""
+        """Evaluate an operation on public numbers; at the edges of images, where zeros are read, not what it makes of
+        equal numbers inside."""
         whole = [np.broadcast_to(array, shape_of(v)) for array, v in zip(operands, op.operands, strict=True)]
         return compact(evaluate(op, whole, self.module.sources)[0], shape_of(op.result))
 

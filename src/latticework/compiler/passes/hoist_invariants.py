@@ -38,7 +38,7 @@ def _find_homes(block: Block, homes: Homes) -> Homes:
 
 
 def _home(op: Op, homes: Homes) -> Block:
-    """Out of loops as long as nothing inside makes an operand."""
+    """The outermost block for an operation: out of loops as long as nothing inside makes an operand."""
     block = op.block
     assert block is not None
     if op.regions or not op.results or not op.name.startswith(("vec.", "tensor.")) or op.name == "vec.bootstrap":

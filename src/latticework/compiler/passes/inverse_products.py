@@ -87,7 +87,7 @@ def _is(value: Value, name: str) -> bool:
 
 
 def _number(value: Value) -> float | None:
-    """Of what has one public number in every slot."""
+    """The public number that a value has in every slot; None if it has none."""
     return value.owner.attrs["value"] if _is(value, "vec.splat") else None  # type: ignore[union-attr]
 
 

@@ -58,7 +58,7 @@ class Form:
         return Form(codes[order], np.roll(self.values, -steps, axis=1)[order], np.roll(self.bias, -steps))
 
     def plus(self, bias: FloatArray) -> Form:
-        """With a public vector added."""
+        """Add a public vector."""
         return Form(self.codes, self.values, self.bias + bias)
 
 

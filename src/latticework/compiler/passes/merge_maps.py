@@ -30,7 +30,7 @@ TOO_DEAR = 2.0  # times what its layers take as they are written, for a group to
 
 
 class Cost(Protocol):
-    """What vector operations take whose operands have spent so many levels, in seconds or any one unit."""
+    """Costs of vector operations whose operands have spent `spent` levels, in seconds or any one unit."""
 
     @property
     def level(self) -> float:
@@ -40,7 +40,7 @@ class Cost(Protocol):
         """A linear transform."""
 
     def rotations(self, count: int, spent: int) -> float:
-        """So many rotations of one vector."""
+        """The cost of `count` rotations of one vector."""
 
     def operation(self, op: Op, spent: int) -> float:
         """An operation of straight vec code, by itself."""
@@ -100,13 +100,13 @@ class _State:
 
     @property
     def total(self) -> float:
-        """What states are compared by."""
+        """The cost by which states are compared."""
         return self.seconds + self.levels
 
 
 @dataclass
 class _Cuts:
-    """How to cut one region.
+    """Cuts of one region into groups of layers.
 
     spent  levels of values as the module is written
     """
@@ -145,7 +145,7 @@ class _Cuts:
         return _State(seconds, self.cost.level * max(spent.values(), default=0), spent, groups)
 
     def _written(self, before: _State, layer: int) -> _State:
-        """With a layer's own operations."""
+        """Add a layer's own operations to a state."""
         spent, seconds = dict(before.spent), before.seconds
         for op in self.region.ops:
             if self.region.layers[op.result] == layer:
@@ -155,7 +155,7 @@ class _Cuts:
         return self._state(seconds, spent, before.groups)
 
     def _grouped(self, before: _State, group: Group) -> _State | None:
-        """With a group; None if it would take a value to a lower level than it has as it is written."""
+        """Add a group to a state; None if it would take a value to a lower level than it has as it is written."""
         together: dict[tuple[int, ...], list[Form]] = {}
         spent, seconds = dict(before.spent), before.seconds
         for value, forms in group.forms.items():
@@ -176,7 +176,7 @@ class _Cuts:
         return self._state(seconds, spent, (*before.groups, group))
 
     def _groups(self, start: int) -> Iterator[Group | None]:
-        """For every later layer, what all layers from `start` to it leave; None where forms become too large."""
+        """The group of all layers from `start` to every later layer; None where forms become too large."""
         layers = self.region.layers
         bases: dict[tuple[Value, int], int] = {}
         forms: dict[Value, list[Form]] = {}

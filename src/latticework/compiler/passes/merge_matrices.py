@@ -59,7 +59,7 @@ def _block(value: Value) -> Block | None:
 
 
 def _merged(op: Op, variant: set[Value]) -> Make | None:
-    """What makes a product of matrices with its invariant factor moved inwards; None if that gains nothing."""
+    """Build a product of matrices with its invariant factor moved inwards; None if that gains nothing."""
     if op.name != "tensor.matmul" or op.block is None or op.block.parent_op is None:
         return None
 
@@ -77,7 +77,7 @@ def _merged(op: Op, variant: set[Value]) -> Make | None:
 def _moved(
     outer: Value, value: Value, side: int, reader: Op, changes: Callable[[Value], bool]
 ) -> tuple[Make | None, bool]:
-    """What makes outer @ value (side 0) or value @ outer (side 1), if it can move, and whether matrices are merged."""
+    """Move a factor: the maker of outer @ value (side 0) or value @ outer (side 1), and whether matrices are merged."""
     if not changes(value):
         return (lambda builder, mapping: _product(builder, _at(mapping, outer), _at(mapping, value), side)), False
     op = value.owner

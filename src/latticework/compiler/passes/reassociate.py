@@ -119,7 +119,7 @@ class _Moving:
         return Regrouping(min(a, b) - 1, make)
 
     def _level(self, value: Value) -> int:
-        """Of what the loop reads from outside, above what it carries, as `levels_of` counts it in there."""
+        """The level of a value that the loop reads, above what it carries, as `levels_of` counts it in there."""
         level, block = self.of[value] or 0, self.product.block
         assert block is not None
         if block in (value.owner, getattr(value.owner, "block", None)):

@@ -72,7 +72,7 @@ def _is_cheaper(maps: list[LinearMap], joined: int) -> bool:
 
 
 def price(linear_map: LinearMap) -> float:
-    """What a map costs by typical prices."""
+    """The cost of a map by typical prices."""
     return choose(places(linear_map), PRICES).counts.price(PRICES)
 
 

@@ -72,7 +72,7 @@ def _join(terms: Sequence[Op], maps: Sequence[LinearMap]) -> tuple[list[Value], 
 
 
 def _arrays(value: Value) -> list[Value]:
-    """What an array is joined from."""
+    """The parts that an array is joined from."""
     op = value.owner
     if isinstance(op, Op) and op.name == "vec.concat" and len(set(op.operands)) == len(op.operands):
         return list(op.operands)

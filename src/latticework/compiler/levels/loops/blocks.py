@@ -118,7 +118,7 @@ class BlockPlanner:
         return found
 
     def run_seconds(self, wanted: Mapping[Value, int]) -> float:
-        """What the run takes that ends with these values, at these levels."""
+        """Seconds that the run takes if it ends with these values, at these levels."""
         outputs = [v for v in wanted if self.run.holds(v)]
         module = self.run.ended(outputs, self.writer.builder.loc)
         return self.placed(module, self.run.starts, [wanted[v] for v in outputs]).seconds
@@ -261,7 +261,7 @@ class LoopPlanner:
         return next(enough, self.residual)
 
     def free(self, starts: Sequence[int | None], levels: int, outside: Env, most: int) -> int:
-        """How many iterations so many levels from the top are enough for."""
+        """The number of iterations that `levels` levels from the top are enough for."""
         return first_iterations(self.op, starts, levels, outside, most, guarded=False)
 
     @cached_property
@@ -287,7 +287,7 @@ class LoopPlanner:
         return min((g for g in found if seconds(g) <= least * (1 + HARDLY)), key=lambda g: (g.size, seconds(g)))
 
     def ways(self, taken: IterationGroup) -> list[LoopWay]:
-        """What was weighed: groups of each size, copies if they were; nothing for iterations left over."""
+        """Alternatives that were weighed: groups of each size, copies if they were; none for iterations left over."""
         if all(group is not taken for group in self.groups):
             return []
         best: dict[int, IterationGroup] = {}
@@ -301,11 +301,11 @@ class LoopPlanner:
         return ways if len(ways) > 1 else []
 
     def base_of(self, group: IterationGroup) -> int:
-        """Where what spends levels lies when a group starts."""
+        """The level, when a group starts, of the carried values that spend levels."""
         return next((head for head, own in zip(group.head, self.heads, strict=True) if own is None), -self.residual)
 
     def group(self, size: int, head: int) -> IterationGroup:
-        """So many iterations that start at a level."""
+        """A group of `size` iterations that starts at the level `head`."""
         heads = tuple(head if each is None else each for each in self.heads)
         levels = self.outside | dict(zip(arguments_of(self.op), heads, strict=True))
         line = iterations_of(self.op, size, levels, self.around.facts, self.around.module)
@@ -341,14 +341,14 @@ class LoopPlanner:
         return self.results(around.writer.loop(trips, carried, arguments, body))
 
     def results(self, values: list[Value]) -> list[Value]:
-        """What a loop or a branch leaves, with its levels."""
+        """The results of a loop or a branch, with their levels noted."""
         owner = values[0].owner
         if isinstance(owner, Op) and owner.results == values:
             Levels(self.around.levels, residual=self.residual).add(owner)
         return values
 
     def end(self, values: Sequence[Value]) -> None:
-        """What the loop leaves stands for its results."""
+        """Let the values that the loop leaves stand for its results."""
         for result, value in zip(self.op.results, values, strict=True):
             self.around.at[result] = value
             value.origin = value.origin or result.origin
@@ -360,7 +360,7 @@ class LoopPlanner:
         return [self.around.at.get(v, v) for v in inits_of(self.op)]
 
     def iterations(self, carried: Sequence[Value], first: int, number: int) -> list[Value]:
-        """So many iterations at the end of the run."""
+        """Write `number` iterations at the end of the run."""
         around, values = self.around, list(carried)
         for index in range(first, first + number):
             run = around.run
@@ -399,7 +399,7 @@ class LoopPlanner:
         self.end(self.iterations(results, trips - parts.last, parts.last))
 
     def begun(self, group: IterationGroup, parts: TripSplit) -> tuple[int, list[Value]]:
-        """How many iterations the run ends with, and what they yield: a group more where that takes less."""
+        """Write the iterations that end the run, a group more where that takes less: their number, what they yield."""
         carried = self.iterations(self.inits(), 0, parts.first)
         if self.without(1) or parts.groups < 2 or group.size * self.num_points > MOST_POINTS:
             return parts.first, carried
@@ -411,7 +411,7 @@ class LoopPlanner:
         return parts.first, carried
 
     def parts(self, group: IterationGroup, needed: int) -> TripSplit:
-        """How the iterations are split."""
+        """The split of the iterations into first ones, groups and last ones."""
         last = 0 if min(group.head) + self.residual >= needed else self.fitting(needed)
         return split(self.trips.static, group.size, self.without(group.size), last)
 
@@ -445,7 +445,7 @@ class LoopPlanner:
         return self.copied.seconds < worth * grouped
 
     def line(self, starts: Sequence[int | None], number: int, wanted: Sequence[int]) -> Placed:
-        """So many iterations in a straight line, from these levels to those."""
+        """Place bootstraps in `number` iterations in a straight line, from the levels `starts` to `wanted`."""
         arguments, inits = arguments_of(self.op), inits_of(self.op)
         begin = [i if start is None else a for a, i, start in zip(arguments, inits, starts, strict=True)]
         levels = self.outside | dict(zip(arguments, starts, strict=True)) | dict(zip(begin, starts, strict=True))

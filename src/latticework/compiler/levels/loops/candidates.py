@@ -1,4 +1,4 @@
-"""Which values of a straight line are worth a bootstrap: not those for which another one always serves as well."""
+"""Candidates for bootstraps in a straight line: not values for which another one always serves as well."""
 
 from __future__ import annotations
 

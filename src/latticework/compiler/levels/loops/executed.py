@@ -1,4 +1,4 @@
-"""How often what stands in a module is run, for given trip counts."""
+"""Execution counts of the operations of a module, for given trip counts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ARITHMETIC: Mapping[str, Callable[[int, int], int]] = {
 
 
 def executions(module: Module, trips: Mapping[str, int] | None = None) -> Counter[Op]:
-    """How often each operation is run that is no arithmetic on public integers.
+    """Count how often each operation is run that is no arithmetic on public integers.
 
     trips  run-time integers by the names of inputs
     """

@@ -122,7 +122,7 @@ class _Packer:
         return total
 
     def unpack(self, writer: LoopWriter, packed: Value, number: int, width: int) -> list[Value]:
-        """What lies beside one another in a vector, each repeated through one of its own."""
+        """Unpack the values that lie beside one another in a vector, each repeated through one of its own."""
         found = []
         for place in range(number):
             value, step = _masked(writer, packed, place * width, width), width

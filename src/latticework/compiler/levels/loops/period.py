@@ -1,4 +1,4 @@
-"""How often a loop bootstraps: the iterations between two bootstraps, and those before, between and after groups.
+"""The bootstrap period of a loop: iterations between two bootstraps, and those before, between and after groups.
 
 A loop becomes `first` iterations that use the levels its values have at the start, groups of `size` iterations with the
 bootstraps of a group among them, and `last` iterations that are followed by what reads the results. One group's values
@@ -40,12 +40,12 @@ class IterationGroup:
 
     @property
     def seconds(self) -> float:
-        """Of all iterations."""
+        """Seconds of all iterations of the group."""
         return self.placed.seconds
 
     @property
     def bootstraps(self) -> int:
-        """In all iterations."""
+        """Number of bootstraps in all iterations of the group."""
         return self.placed.bootstraps
 
     @property
@@ -85,7 +85,7 @@ def _lowered(loop: Op, carried: Sequence[int], residual: int, outside: Env) -> l
 def first_iterations(
     loop: Op, starts: Sequence[int | None], residual: int, outside: Env, most: int, *, guarded: bool
 ) -> int:
-    """How many iterations the levels at the start are enough for.
+    """Count the iterations that the levels at the start are enough for.
 
     starts   None: public
     guarded  iterations may be left out, so what they leave is no higher than what they start from

@@ -1,4 +1,4 @@
-"""After how many slots the values that loops carry repeat, found by running the module on numbers by chance.
+"""Periods of slots: after how many the values that loops carry repeat, found by running the module on random numbers.
 
 Slots that are equal for numbers by chance are equal for all: what vectors are made of are polynomials of their inputs.
 """

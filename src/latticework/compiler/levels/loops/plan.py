@@ -149,6 +149,6 @@ class _Planner:
         return target_level(made, residual)
 
     def seconds(self, made: Module) -> float:
-        """What a planned module takes."""
+        """Seconds that a planned module takes."""
         starts = None if self.starts is None else list(self.starts)
         return module_seconds(made, starts, self.residual, self.prices)

@@ -1,4 +1,4 @@
-"""What one iteration of a loop does to the levels of what it carries.
+"""Levels that one iteration of a loop makes of those of what it carries.
 
 Inner loops that spend levels are taken as if they ran once: how many levels they leave is known when they bootstrap.
 """
@@ -32,7 +32,7 @@ class Round(Levels):
     """Levels in which loops are only gone round once where they spend levels."""
 
     def loop(self, op: Op) -> LoopPlan:
-        """What settles stays, what does not is one iteration further down."""
+        """Plan a loop as one iteration: what settles stays, what does not is one iteration further down."""
         carried = tuple(self.of[v] or 0 for v in carried_operands(op))
         for _ in range(len(carried) + 1):
             lowered = tuple(map(min, carried, self.body(op, carried)))
@@ -64,7 +64,7 @@ def ends_of(loop: Op, carried: Sequence[int | None], residual: int) -> list[int 
 
 
 def stays_plain(loop: Op, residual: int) -> list[bool]:
-    """Which carried values start public and are public in every iteration."""
+    """Whether each carried value starts public and is public in every iteration."""
     plain = [is_trivial(v) for v in inits_of(loop)]
     while True:
         ends = ends_of(loop, [None if each else 0 for each in plain], residual)

@@ -50,7 +50,7 @@ class WaitingRun:
         return (owner.block if isinstance(owner, Op) else owner) is self.module.body
 
     def of(self, value: Value) -> Value:
-        """What stands for a value in the run; public vectors are made anew."""
+        """The value that stands for another in the run; public vectors are made anew."""
         if self.holds(value):
             return value
         if value not in self.copies:
@@ -105,7 +105,7 @@ class IterationLine:
 def iterations_of(
     loop: Op, number: int, levels: Env, facts: ValueFacts, sources: Module, begin: Sequence[Value] | None = None
 ) -> IterationLine:
-    """So many iterations of a loop, of which no operation is written elsewhere.
+    """A line of `number` iterations of a loop, of which no operation is written elsewhere.
 
     levels  of what the loop carries and reads from outside
     begin   what the first starts with; what the loop carries if not given

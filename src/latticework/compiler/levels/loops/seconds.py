@@ -1,4 +1,4 @@
-"""What vec code with bootstraps takes, by prices handed in."""
+"""Seconds that vec code with bootstraps takes, by prices handed in."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from latticework.ir.core import walk_regions
 
 @dataclass(frozen=True)
 class ValueFacts:
-    """What is known of values, copies included.
+    """Facts about values, copies included.
 
     exponents  k where elements lie within [-2^k, 2^k]; 0 for values that are not there
     periods    elements after which the slots of a vector repeat; the slots of vectors that are not there
@@ -59,7 +59,7 @@ class TripCount:
 
     @classmethod
     def of(cls, loop: Op) -> TripCount:
-        """That of a loop."""
+        """The trip count of a loop."""
         static: int | None = loop.attrs.get("static_trip")
         return cls(loop.operands[0] if static is None else static, loop.attrs.get("at_most"))
 
@@ -140,7 +140,7 @@ class LoopWriter:
     def when(
         self, condition: Value, otherwise: Sequence[Value], body: Callable[[LoopWriter], Sequence[Value]]
     ) -> list[Value]:
-        """What `body` writes yields on a condition, other values else; both read what is outside as it is."""
+        """Write a condition that yields what `body` does, or else `otherwise`; both read what is outside as it is."""
         run, skip = Block(), Block()
         inside = LoopWriter(run, self.builder.loc, self.facts)
         inside.builder.create("loop.yield", body(inside))
@@ -243,15 +243,15 @@ def captured_by(op: Op) -> list[Value]:
 
 
 def arguments_of(loop: Op) -> list[Value]:
-    """What a loop carries, inside of it."""
+    """The values that a loop carries, inside of it."""
     return loop.regions[0].block.args[1:]
 
 
 def inits_of(loop: Op) -> list[Value]:
-    """What a loop carries, before it."""
+    """The values that a loop carries, before it."""
     return list(carried_operands(loop))
 
 
 def yielded_by(loop: Op) -> list[Value]:
-    """What a loop carries, at the end of an iteration."""
+    """The values that a loop carries, at the end of an iteration."""
     return loop.regions[0].block.terminator.operands

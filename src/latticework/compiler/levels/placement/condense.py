@@ -18,7 +18,7 @@ FEW_STATES = 64  # that the search keeps: more are not worth their time where ma
 
 
 def place_condensed(problem: Problem, states: int = FEW_STATES) -> BootstrapPlacement:
-    """As `place`, from a smaller problem; its bound is that of the smaller one.
+    """Place bootstraps by `place` in a smaller problem; its bound is that of the smaller one.
 
     raises  LevelError if no placement is possible
     """

@@ -35,7 +35,7 @@ def place_by_points(problem: Problem) -> BootstrapPlacement:
 
 @dataclass(frozen=True)
 class _Plan:
-    """How a point is reached.
+    """The cheapest way to reach a point.
 
     levels   of live values, before what stands at the point
     raised   the point at which each value was refreshed

@@ -82,7 +82,7 @@ class Halves:
             yield np.minimum(seconds, alone[target]), closed, has > 0
 
     def left(self, columns: Levels) -> Floats:
-        """What halves that nobody has taken are worth at most, by state: so much of what was paid may serve later."""
+        """The most that halves which nobody has taken are worth, by state: so much of what was paid may serve later."""
         found = np.zeros(len(columns))
         for place, kind in enumerate(self.kinds):
             worth = self.alone[kind] - self.least(kind)

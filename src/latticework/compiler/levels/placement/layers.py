@@ -48,7 +48,7 @@ class _Layers:
         self.meets = _meeting_values(problem)
 
     def at(self, level: int) -> Sequence[Path]:
-        """Of a value that is there at a level, and at lower ones."""
+        """The paths to a value that is there at `level`, and at lower ones."""
         return [(0.0, None) if n <= level else NOWHERE for n in self.levels]
 
     def edge(self, value: int, reader: int, paths: Sequence[Path], level: int) -> Path:

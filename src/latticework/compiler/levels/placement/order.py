@@ -27,7 +27,7 @@ def live_values(problem: Problem, order: Sequence[int]) -> tuple[int, int]:
 
 
 def _narrow(problem: Problem) -> list[int]:
-    """Of the operations whose results are all read, always the one that adds the fewest live values, the latest."""
+    """An order that visits the ready operation that adds the fewest live values, the latest of several."""
     waiting = [sum(len([r for r in problem.readers[v] if r != OUTPUT]) for v in op.results) for op in problem.ops]
     ready = {number for number, count in enumerate(waiting) if count == 0}
     live = set(problem.wanted)
@@ -55,7 +55,7 @@ def _added(problem: Problem, number: int, live: set[int]) -> int:
 
 
 def _even(problem: Problem) -> list[int]:
-    """By levels spent from the inputs, the deepest first: what may be refreshed together is live together."""
+    """An order by levels spent from the inputs, the deepest first: what may be refreshed together is live together."""
     depths, found = [0] * len(problem.values), []
     for number, op in enumerate(problem.ops):
         depth = max((depths[v] for v in op.operands), default=0) + op.enters[0]

@@ -1,4 +1,4 @@
-"""Which refreshed values are refreshed two at a time: those of a kind of which neither is made from the other."""
+"""Pair refreshed values, two to a bootstrap: those of a kind of which neither is made from the other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Pairs = list[tuple[int, int]]
 
 
 class Partners:
-    """What of a problem says which values may be refreshed together."""
+    """The values of a problem that may be refreshed together."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem

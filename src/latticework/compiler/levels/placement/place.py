@@ -104,7 +104,7 @@ class _PlacementSearch:
         return max(min(states, self.states, WORK // (1 + live_values(self.problem, order)[1])), LEAST_STATES)
 
     def _halved(self, order: list[int], most: int = FIRST_STATES, *, limit: float = np.inf) -> Found:
-        """As if any two values of a kind could share a bootstrap."""
+        """Search as if any two values of a kind could share a bootstrap."""
         halves, states = Halves(self.problem), self._affordable(order, most)
         least = refresh_tables(self.problem, halves)
         return Search(self.problem, order, least, paired=False, states=states, limit=limit, halves=halves).run()

@@ -1,4 +1,4 @@
-"""Where bootstraps stand, as a problem of its own: operations in order, and what each takes at each level.
+"""Bootstrap placement as a problem of its own: operations in order, and what each takes at each level.
 
 Levels are counted up from the floor of the chain: `residual` is where the best bootstrap ends, 0 the lowest that can be
 used, and from 0 on a value can still be bootstrapped. A value is refreshed at most once, to a target; each of its
@@ -127,7 +127,7 @@ class BootstrapPlacement:
 
 @dataclass(frozen=True, slots=True)
 class LowestLevels:
-    """What follows from which values are refreshed.
+    """The lowest levels that follow from which values are refreshed.
 
     needs    level that each value has at least, as it is made;  targets  and refreshed
     seconds  of all operations
@@ -208,7 +208,7 @@ def _refresh(target: int, bypassing: frozenset[int]) -> Refresh:
 
 
 def refresh_seconds(problem: Problem, targets: Mapping[int, int], pairs: Sequence[tuple[int, int]]) -> float:
-    """What refreshing these values takes."""
+    """Seconds that refreshing these values takes."""
     together = {v for pair in pairs for v in pair}
     seconds = 0.0
     for value, target in targets.items():

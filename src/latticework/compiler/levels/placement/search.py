@@ -92,7 +92,7 @@ def least_ahead(problem: Problem, alone: Sequence[Floats | None]) -> list[Floats
 
 
 def dearest_path(problem: Problem, alone: Sequence[Floats | None]) -> float:
-    """What any placement takes at least, in any order: two refreshes on one path are never refreshed together."""
+    """Least seconds of any placement, in any order: two values on one path are never refreshed together."""
     ahead = least_ahead(problem, alone)
     dearest = max((ahead[v][level] for v, level in problem.wanted.items()), default=0.0)
     return float(dearest) + add_up(min(op.seconds) for op in problem.ops)
@@ -199,7 +199,7 @@ class Search:
             self._branch(value, [(rows, alone[column[rows]], ALONE, self.columns[rows])])
 
     def _pair(self, value: int) -> None:
-        """For all that has read it so far, a value is refreshed together with another, or not."""
+        """Refresh a value together with another, or not, for all that has read it so far."""
         values = self.problem.values
         shared = values[value].shared
         ways = []
@@ -231,7 +231,7 @@ class Search:
         self.stages.append(_Stage(value, np.concatenate(parents), np.concatenate(choices), visited))
 
     def _trace(self, state: int) -> tuple[dict[int, frozenset[int]], Pairs]:
-        """What was chosen on the way to a state; of a value that was refreshed twice the refresh that more read."""
+        """Trace the choices that led to a state; of a value that was refreshed twice the refresh that more read."""
         refreshed: dict[int, frozenset[int]] = {}
         pairs: Pairs = []
         for stage in reversed(self.stages):
@@ -254,7 +254,7 @@ class Search:
             self.stages.append(_Stage(-1, rows))
 
     def _promised(self) -> Floats:
-        """What a state leads to takes no less."""
+        """A lower bound of the seconds that each state leads to."""
         ahead = np.zeros(len(self.seconds))
         for value in self.live:
             np.maximum(ahead, self.ahead[value][self._column(value)], out=ahead)
@@ -296,7 +296,7 @@ def _undominated(needs: Levels, seconds: Floats) -> Numbers:
 
 
 def _below(a: npt.NDArray[np.uint64], b: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
-    """For all pairs of rows, whether no byte of one of `a` is above that of one of `b`; bytes are below 128."""
+    """Whether no byte of a row of `a` is above that of a row of `b`, for all pairs; bytes are below 128."""
     found = np.ones((len(a), len(b)), bool)
     for word in range(a.shape[1]):
         found &= (((b[None, :, word] | HIGH) - a[:, None, word]) & HIGH) == HIGH

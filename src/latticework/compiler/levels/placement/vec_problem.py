@@ -19,7 +19,7 @@ IMPOSSIBLE = float("inf")
 
 
 class VecPrices(Protocol):
-    """What vec code takes on a chain with bootstraps, in seconds."""
+    """Prices of vec code on a chain with bootstraps, in seconds."""
 
     def operation(self, op: Op, level: int) -> float:
         """An operation whose operands are read so many levels above the floor."""
@@ -68,7 +68,7 @@ class VecProblem:
         return Problem(self.residual, self._value_prices, op_prices, ends)
 
     def number(self, value: Value) -> int | None:
-        """That of a secret value."""
+        """The number of a secret value; None for others."""
         return self._numbers.get(value)
 
     # -- values ----------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ class VecProblem:
 
 
 def values_read(op: Op) -> list[Value]:
-    """What an operation reads, inside of it too, of what is made outside of it."""
+    """The values made outside of an operation that it reads, also inside of its regions."""
     nested = list(walk_regions(op.regions))
     inside = {v for each in nested for v in each.results}
     inside.update(v for each in (op, *nested) for region in each.regions for v in region.block.args)
@@ -186,7 +186,7 @@ def values_read(op: Op) -> list[Value]:
 
 
 def _name_of(op: Op) -> str:
-    """What messages call an operation."""
+    """The name of an operation in messages."""
     match op.name:
         case "vec.polynomial":
             polynomial = op.attrs["polynomial"]

@@ -59,13 +59,13 @@ class Code:
         self.registers.append(self._number("kind", self.kind(value.type), self.kinds))
         self._values[value] = register
         origin = value.origin
-        if origin is not None and origin.position is not None and self._settled(value.type):
+        if origin is not None and origin.position is not None and self._is_settled(value.type):
             self.watch[register] = origin.position[0]
             if origin.factor != 1.0:
                 self.factors[register] = origin.factor
         return register
 
-    def _settled(self, kind: Type) -> bool:
+    def _is_settled(self, kind: Type) -> bool:
         if not isinstance(kind, CipherType) or (kind.degree, kind.basis, kind.secret_key) != (1, "Q", "main"):
             return False
         return kind.scale == self.chain.tracks[kind.level.track].scales[kind.level.index]

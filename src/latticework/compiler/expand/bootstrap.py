@@ -162,7 +162,7 @@ class _Bootstrap:
     def run(self, x: Value, scale: float) -> Value:
         """x at the target level of the main track, at this scale."""
         slots = cipher(x).slots
-        raised = self.raised(self.slots_to_coefficients(x))
+        raised = self.raise_modulus(self.slots_to_coefficients(x))
         spectrum = self.coefficients_to_slots(raised, slots)
         turned = self.p.conjugate(spectrum)
         plus = minus = self.series(self.p.add(spectrum, turned), scale)
@@ -187,7 +187,7 @@ class _Bootstrap:
             x = expand_linear_transform(self.p, x, piece, level, scale, way, hoisting=self.ways.hoisting)
         return x
 
-    def raised(self, x: Value) -> Value:
+    def raise_modulus(self, x: Value) -> Value:
         """x over the top of the track: its coefficients plus multiples of q0, as slots of the whole ring.
 
         Averaged over the rotations that fix the polynomials of x's subring, the multiples lie in it too.

@@ -59,16 +59,16 @@ class ChannelFactors(Factors):
 
     def times(self, x: Value, factor: Any, scale: float) -> Value:
         """x times a vector, at a scale."""
-        plain = self._encoded(factor, x, scale / cipher(x).scale)
+        plain = self._encode(factor, x, scale / cipher(x).scale)
         return self.p.builder.build("rlwe.mul_plain", [x, plain], scale=scale)
 
     def plus(self, x: Value, addend: Any) -> Value:
         """x and a vector."""
         if not np.any(addend):
             return x
-        return self.p.builder.build("rlwe.add_plain", [x, self._encoded(addend, x, cipher(x).scale)])
+        return self.p.builder.build("rlwe.add_plain", [x, self._encode(addend, x, cipher(x).scale)])
 
-    def _encoded(self, numbers: Any, x: Value, scale: float) -> Value:
+    def _encode(self, numbers: Any, x: Value, scale: float) -> Value:
         kind, pack = cipher(x), self.polynomial.pack
         assert pack is not None
         value = channel_vectors(pack, self.polynomial.axis, self.add_source(np.asarray(numbers, dtype=np.float64)))

@@ -8,7 +8,7 @@ from functools import cache
 from latticework.compiler.expand.butterfly_maps import maps_of_bootstrap
 from latticework.compiler.expand.primitives import cipher
 from latticework.compiler.expand.shared_keys import MapSite, elements, settle, site
-from latticework.compiler.expand.ways import LevelPrices, MapWays, choose_way, mode_of, rated, way_of_piece
+from latticework.compiler.expand.ways import LevelPrices, MapWays, choose_way, comparison_prices, mode_of, way_of_piece
 from latticework.compiler.options.techniques import ITERATED, UNPACKED, Techniques
 from latticework.ir import Block, Module, Op
 from latticework.ir.dialects.rlwe import Level
@@ -102,7 +102,7 @@ class _Together:
         where, parts, may = places(linear_map), self.prices(level), self.techniques
         if not where.steps.size:
             return
-        by = rated(parts, may)
+        by = comparison_prices(parts, may)
         may_iterate = (False, True) if parts.stored else (False,)
         found = options(
             where, by, packing=real and may.complex_packing, mode=mode_of(may), horner=may.horner_giants,

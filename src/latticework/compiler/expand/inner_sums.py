@@ -39,7 +39,7 @@ def inner_sums(
     if hoisting:
         return _one_to_one(p, x, sums, plain_scale) if is_single else _of_block(p, x, sums, plain_scale)
     if is_single:
-        return _of_turned(p, _turned(p, x, sums.products.babies, iterated=iterated), sums, plain_scale)
+        return _of_turned(p, _rotate_babies(p, x, sums.products.babies, iterated=iterated), sums, plain_scale)
     return _of_all_turned(p, x, sums, plain_scale, iterated=iterated)
 
 
@@ -134,7 +134,7 @@ def _of_all_turned(p: Primitives, x: Value, sums: MapSums, plain_scale: float, *
     return _split(p, parts[0][2], products)
 
 
-def _turned(p: Primitives, x: Value, babies: Sequence[Baby], *, iterated: bool) -> list[Value]:
+def _rotate_babies(p: Primitives, x: Value, babies: Sequence[Baby], *, iterated: bool) -> list[Value]:
     """x and its babies."""
     if not iterated:
         return [x, *(_turn(p, x, baby) for baby in babies)]

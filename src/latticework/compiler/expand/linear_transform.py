@@ -31,7 +31,7 @@ def expand_linear_transform(
     """
     kind = cipher(x)
     single = (linear_map.count_in, linear_map.count_out) == (1, 1)
-    plain_scale = scale * p.dropped(kind.level, level) / kind.scale
+    plain_scale = scale * p.product_between(kind.level, level) / kind.scale
     if choice is None:
         zero = p.mod_down(p.mul_int(x, 0, kind.scale * plain_scale), level, scale)
         return zero if single else p.take(zero, [0] * linear_map.count_out)

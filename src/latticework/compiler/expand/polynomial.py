@@ -84,7 +84,7 @@ def expand_chebyshev(
     if len(coefficients) == 1:
         return factors.plus(p.mul_int(p.drop(x, level), 0, scale), coefficients[0])
     limit = cheapest_baby_limit(p, x, coefficients, level, scale, factors)
-    return _Evaluation(p, x, limit, factors).settled(coefficients, level, scale)
+    return _Evaluation(p, x, limit, factors).evaluate(coefficients, level, scale)
 
 
 def cheapest_baby_limit(
@@ -114,7 +114,7 @@ def _products(
 ) -> int:
     scratch = Block()
     trial = Primitives(Builder(scratch, p.builder.loc), p.chain)
-    _Evaluation(trial, scratch.add_arg(kind, None), limit, factors.on(trial)).settled(coefficients, level, scale)
+    _Evaluation(trial, scratch.add_arg(kind, None), limit, factors.on(trial)).evaluate(coefficients, level, scale)
     return sum(op.name in ("ckks.mul", "ckks.square") for op in Module(scratch, [], [], {}).walk())
 
 
@@ -136,16 +136,16 @@ class _Evaluation:
         self.basis_values: dict[int, Value] = {1: x}
         self.lowered: dict[tuple[int, int], Value] = {}
 
-    def settled(self, coefficients: Coefficients, level: int, scale: float) -> Value:
+    def evaluate(self, coefficients: Coefficients, level: int, scale: float) -> Value:
         """The polynomial at a level and scale of the ladder."""
         wide = scale * self.p.group(level + 1, self.track)
-        summed, constant = self.unsettled(coefficients, level + 1, wide)
+        summed, constant = self.evaluate_unsettled(coefficients, level + 1, wide)
         if summed is None:
             summed = self.p.mul_int(self.basis_at(1, level + 1), 0, wide)
         result = self.p.settle(summed, level, scale)
         return self.factors.plus(result, constant)
 
-    def unsettled(self, coefficients: Coefficients, level: int, scale: float) -> tuple[Value | None, Any]:
+    def evaluate_unsettled(self, coefficients: Coefficients, level: int, scale: float) -> tuple[Value | None, Any]:
         """(non-constant part before relinearisation and rescale, constant term)."""
         coefficients = trim(coefficients, self.factors)
         degree = len(coefficients) - 1
@@ -158,13 +158,13 @@ class _Evaluation:
             return self.direct_sum(coefficients, [1], level, scale), coefficients[0]
         giant = 1 << (degree.bit_length() - 1)
         quotient, remainder = divide(coefficients, giant)
-        total, constant = self.unsettled(remainder, level, scale)
+        total, constant = self.evaluate_unsettled(remainder, level, scale)
         turned = self.giant_at(giant, level)
         inner_scale = scale / cipher(turned).scale
         if len(quotient) == 1:
             product = self.factors.times(turned, quotient[0], scale)
         else:
-            inner = self.settled(quotient, level, inner_scale)
+            inner = self.evaluate(quotient, level, inner_scale)
             product = self.p.builder.build("ckks.mul", [inner, turned])
         return self.p.add(total, product), constant
 

@@ -143,7 +143,7 @@ class Primitives:
         """The product of primes that rescaling `level` away divides by."""
         return self.chain.group_product(level, track)
 
-    def dropped(self, start: Level, level: int) -> int:
+    def product_between(self, start: Level, level: int) -> int:
         """The product of primes that a division from `start` down to `level` divides by."""
         return prod(self.group(i, start.track) for i in range(level + 1, start.index + 1))
 

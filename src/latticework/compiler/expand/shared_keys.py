@@ -69,7 +69,7 @@ def settle(sites: Sequence[MapSite], held: Mapping[int, float]) -> list[Choice]:
 
     held  keys that are there anyway -> what they cost at their levels
     """
-    found = [_descended(sites, held, share) for share in STARTS]
+    found = [_descend(sites, held, share) for share in STARTS]
     return [way.choice for way in min(found, key=lambda chosen: total(sites, chosen, held))]
 
 
@@ -88,7 +88,7 @@ def _keys_of(sites: Sequence[MapSite], chosen: Sequence[RatedWay], held: Mapping
     return costs
 
 
-def _descended(sites: Sequence[MapSite], held: Mapping[int, float], share: float) -> list[RatedWay]:
+def _descend(sites: Sequence[MapSite], held: Mapping[int, float], share: float) -> list[RatedWay]:
     """Improve one map after the other, from the ways that are each cheapest if keys cost `share` of their price."""
     chosen = [min(of.ways, key=lambda w: of.runs * w.seconds + share * of.key * len(w.keys)) for of in sites]
     for _ in range(ROUNDS):

@@ -60,8 +60,8 @@ def choose_way(
     if not where.steps.size:
         return None
     return choose(
-        where, rated(prices, techniques), packing=real and techniques.complex_packing, mode=mode_of(techniques),
-        horner=techniques.horner_giants, iterated=(techniques.rotation_keys == ITERATED,),
+        where, comparison_prices(prices, techniques), packing=real and techniques.complex_packing,
+        mode=mode_of(techniques), horner=techniques.horner_giants, iterated=(techniques.rotation_keys == ITERATED,),
     )  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def mode_of(techniques: Techniques) -> Mode:
     return "rotations" if not techniques.baby_steps else "cost" if techniques.tuned_widths else "counts"
 
 
-def rated(prices: BlockMapPrices, techniques: Techniques) -> BlockMapPrices:
+def comparison_prices(prices: BlockMapPrices, techniques: Techniques) -> BlockMapPrices:
     """The prices by which strategies are compared."""
     if not techniques.tuned_widths:
         return ROTOM

@@ -72,26 +72,26 @@ class _PairWriter:
 
     def alone(self, x: Value, *, real: bool) -> Value:
         """Every vector in a ciphertext of its own."""
-        return self.relabelled(self.refreshed(x, self.scale * self.larger, real=real), self.scale)
+        return self.relabel(self.bootstrap(x, self.scale * self.larger, real=real), self.scale)
 
     def pair(self, x: Value, y: Value) -> Iterator[Value]:
         """Two real arrays as one complex one: twice the real and twice the imaginary parts of the result."""
-        both = self.builder.build("rlwe.add", [x, self.turned(self.times(y, self.apart), 1)])
-        found = self.refreshed(both, self.scale * self.larger / self.apart / 2, real=False)
+        both = self.builder.build("rlwe.add", [x, self.times_i_power(self.times(y, self.apart), 1)])
+        found = self.bootstrap(both, self.scale * self.larger / self.apart / 2, real=False)
         other = self.builder.build("rlwe.conjugate", [found])
-        yield self.times(self.relabelled(self.builder.build("rlwe.add", [found, other]), self.scale), self.apart)
-        yield self.relabelled(self.turned(self.builder.build("rlwe.sub", [found, other]), 3), self.scale)
+        yield self.times(self.relabel(self.builder.build("rlwe.add", [found, other]), self.scale), self.apart)
+        yield self.relabel(self.times_i_power(self.builder.build("rlwe.sub", [found, other]), 3), self.scale)
 
-    def refreshed(self, x: Value, scale: float, *, real: bool) -> Value:
+    def bootstrap(self, x: Value, scale: float, *, real: bool) -> Value:
         """The bootstrap of x over 2^exponent, at a scale."""
         kind = x.type
         assert isinstance(kind, CipherType)
-        small = self.relabelled(x, kind.scale * self.larger)
+        small = self.relabel(x, kind.scale * self.larger)
         return self.builder.build(
             "ckks.bootstrap", [small], level=self.level, scale=scale, real=real, iterations=self.iterations, **self.why
         )
 
-    def relabelled(self, x: Value, scale: float) -> Value:
+    def relabel(self, x: Value, scale: float) -> Value:
         """The same integers at another scale."""
         assert isinstance(x.type, CipherType)
         return x if x.type.scale == scale else self.builder.build("rlwe.relabel", [x], scale=scale)
@@ -104,7 +104,7 @@ class _PairWriter:
             return x
         return self.builder.build("rlwe.mul_int", [x], factor=factor, scale=kind.scale, exact=True)
 
-    def turned(self, x: Value, power: int) -> Value:
+    def times_i_power(self, x: Value, power: int) -> Value:
         """Times a power of i."""
         exponent = power * (self.ring_degree // 2)
         return self.builder.build("rlwe.mul_monomial", [x], exponent=exponent, ring_degree=self.ring_degree)

@@ -41,12 +41,12 @@ def placing(sizes: Sequence[float] = (), *, in_loops: bool = False, whole: Colle
     whole     numbers of outputs that are to have no scale of their own
     """
     return Pass(
-        "place-constants", lambda module, _cost: _placed(module, sizes, whole, in_loops=in_loops),
+        "place-constants", lambda module, _cost: _place_factors(module, sizes, whole, in_loops=in_loops),
         reads=("vec", "loop"), writes=WRITTEN,
     )  # fmt: skip
 
 
-def _placed(module: Module, sizes: Sequence[float], whole: Collection[int], *, in_loops: bool) -> Module:
+def _place_factors(module: Module, sizes: Sequence[float], whole: Collection[int], *, in_loops: bool) -> Module:
     """The module with its public factors where they spend the fewest levels."""
     body = Block()
     placer = _Placer(Scaling(Levels(once=in_loops)), LEAST_IN_LOOPS if in_loops else LEAST)

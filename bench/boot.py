@@ -74,13 +74,13 @@ def main(
     runs: list[Usage] = []
     fresh_bytes: list[int] = []
     for number, kind in enumerate([*which.split(","), *["random"] * repeats]):
-        x = case.encrypted(vectors[kind])
+        x = case.encrypt(vectors[kind])
         start, fresh = usage(), case.context.memory.fresh
         result = case.run(x)
         runs.append(usage() - start)
         fresh_bytes.append(case.context.memory.fresh - fresh)
         if number < len(which.split(",")):
-            found[kind] = precision(case.decrypted(result), vectors[kind], real=real)
+            found[kind] = precision(case.decrypt(result), vectors[kind], real=real)
     predicted = predict_precision(chain, reached, slots=case.slots, real=real, iterations=iterations)
     conditions: dict[str, Any] = {
         "set": name, "target": reached, "slots": case.slots, "real": real, "iterations": iterations,

@@ -86,8 +86,8 @@ def rows_of_set(name: str, prices: str, run: int) -> Iterator[Row]:
     for label, plan in plans.items():
         if run:
             case = EncryptedBootstrap(chain, top(chain), threads=1, plan=plan)
-            sent = case.encrypted(x)
-            found[label] = precision(case.decrypted(case.run(sent)), x).rms_bits
+            sent = case.encrypt(x)
+            found[label] = precision(case.decrypt(case.run(sent)), x).rms_bits
             seconds[label] = timed(lambda: case.run(sent), run)  # noqa: B023
         else:
             found[label] = precision(simulate_slots(plan, [x], noise=rng)[0], x).rms_bits

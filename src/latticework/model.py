@@ -161,7 +161,7 @@ class Model:
         outputs = simulate(self.plan, values, noise=_generator(noise))
         if extent is not None and extent.rows is not None:
             outputs = put_together(spec, extent, [list(stack) for stack in outputs])
-        return self._returned(outputs)
+        return self._rebuild_result(outputs)
 
     def plaintext(self, /, *inputs: npt.ArrayLike | int, **named: Any) -> Any:
         """The program on cleartext tensors in NumPy, its functions as polynomials: what encrypted results approach.
@@ -178,9 +178,9 @@ class Model:
             pairs = zip(spec.inputs, values, strict=True)
             one = [of_run(v, i.shape, run) if isinstance(i, SecretInput) else v for i, v in pairs]
             runs.append(interpret(reference.module, one))
-        return self._returned(put_together(spec, extent, list(zip(*runs, strict=True))))
+        return self._rebuild_result(put_together(spec, extent, list(zip(*runs, strict=True))))
 
-    def _returned(self, outputs: list[npt.NDArray[Any]]) -> Any:
+    def _rebuild_result(self, outputs: list[npt.NDArray[Any]]) -> Any:
         """A list of outputs, finished as the owner does; of a circuit what its function returned."""
         results = self.plan.client.results
         if not results:

@@ -58,7 +58,7 @@ class ProgressBar:
             what = self.label or _STAGES.get(event.stage, event.stage)
             if event.trips:
                 what += f", turn {min(event.iteration + 1, event.trips)} of {event.trips}"
-            left = self._pace.left(event)
+            left = self._pace.remaining_seconds(event)
             if left is not None:
                 what += f", {timedelta(seconds=round(left))} left"
             self._drawing.note(what, event.done, event.total)
@@ -102,7 +102,7 @@ class _Pace:
     def __init__(self) -> None:
         self._marks: list[tuple[int, float]] = []  # steps done, and when: some hundred over a run
 
-    def left(self, event: Event) -> float | None:
+    def remaining_seconds(self, event: Event) -> float | None:
         """None where it cannot be said yet."""
         if not self._marks or event.done < self._marks[-1][0]:  # the first step, also of another run
             self._marks = [(event.done - 1, event.start)]  # steps before a checkpoint were another process's
@@ -188,7 +188,7 @@ def shows_progress(compile: Callable[P, T]) -> Callable[P, T]:
     """
 
     @wraps(compile)
-    def shown(*args: P.args, **given: P.kwargs) -> T:
+    def compile_with_bar(*args: P.args, **given: P.kwargs) -> T:
         options: dict[str, Any] = given
         progress = options.get("progress", True)
         if not isinstance(progress, bool):
@@ -207,4 +207,4 @@ def shows_progress(compile: Callable[P, T]) -> Callable[P, T]:
 
             return compile(*args, **options | {"on_event": both})
 
-    return shown
+    return compile_with_bar

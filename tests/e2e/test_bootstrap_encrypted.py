@@ -19,8 +19,8 @@ def case(name, target, real=False, slots=None, iterations=1):
 
 
 def bits(bootstrap, x, real=False):
-    result = bootstrap.run(bootstrap.encrypted(x))
-    return precision(bootstrap.decrypted(result), x, real=real), result
+    result = bootstrap.run(bootstrap.encrypt(x))
+    return precision(bootstrap.decrypt(result), x, real=real), result
 
 
 @pytest.mark.parametrize(("name", "target", "real"), [("T12", 4, False), ("T11", 3, True)])
@@ -70,7 +70,7 @@ def test_again_and_again():
     """A value that is bootstrapped three times over drifts by no more than three errors."""
     bootstrap = case("T11", 3)
     x = kinds(bootstrap.slots, np.random.default_rng(5), False)["random"]
-    value = bootstrap.encrypted(x)
+    value = bootstrap.encrypt(x)
     for _ in range(3):
-        value = bootstrap.lowered(bootstrap.run(value))
-    assert precision(bootstrap.decrypted(value), x).rms_bits > 23.5
+        value = bootstrap.drop_to_floor(bootstrap.run(value))
+    assert precision(bootstrap.decrypt(value), x).rms_bits > 23.5

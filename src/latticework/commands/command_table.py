@@ -82,7 +82,7 @@ class Command:
         """Its own options and those of every command."""
         return () if self.passes_on else (*self.options, *EVERYWHERE)
 
-    def grouped(self, words: Mapping[str, Any]) -> dict[str, Any]:
+    def group_options(self, words: Mapping[str, Any]) -> dict[str, Any]:
         """What the command's function gets, by its parameters, of words by name of the option."""
         if self.passes_on:
             return dict(words)

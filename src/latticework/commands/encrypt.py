@@ -59,7 +59,7 @@ def encrypt(
     rest = f"; holds {', '.join(held)}, not {', '.join(missing)}" if missing else ""
     return Outcome(
         {"output": str(output), "bytes": size, "inputs": held, "missing": missing, **_outside(check, clip, keep)},
-        (*_told(check, clip), f"wrote {name(output)} ({size / 1e6:.2f} MB){rest}"),
+        (*_describe_misfits(check, clip), f"wrote {name(output)} ({size / 1e6:.2f} MB){rest}"),
         data=data,
     )
 
@@ -81,7 +81,7 @@ def _outside(check: InputCheck, clip: bool, keep: bool) -> dict[str, Any]:
     return {**rows, **({"findings": [str(finding) for finding in check.findings]} if rows else {})}
 
 
-def _told(check: InputCheck, clip: bool) -> tuple[str, ...]:
+def _describe_misfits(check: InputCheck, clip: bool) -> tuple[str, ...]:
     if check.fits:
         return ()
     first, *more = str(check).splitlines()

@@ -49,7 +49,7 @@ def load_program(
     if path.suffix == ".onnx":
         return from_onnx(path, read_shapes(shapes or []), limits=allowed, pools=wanted)
     if path.suffix == ".pt2":
-        return from_torch(_exported(path, trust=trust, limits=allowed), limits=allowed, pools=wanted)
+        return from_torch(_load_exported(path, trust=trust, limits=allowed), limits=allowed, pools=wanted)
     if path.suffix == ".skops":
         return from_sklearn(load_skops(path, limits=allowed), name or None, limits=allowed)
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -80,7 +80,7 @@ def load_program(
     )
 
 
-def _exported(path: Path, *, trust: bool, limits: ReadingLimits) -> Any:
+def _load_exported(path: Path, *, trust: bool, limits: ReadingLimits) -> Any:
     try:
         return load_exported(path, trust, limits=limits)
     except UserError as error:  # at a line of ours

@@ -172,7 +172,7 @@ def carry_out(name: str, work: Callable[..., Outcome], command: Command, words: 
     While it works, whatever a user's program prints goes to standard error if standard output is to hold JSON.
     """
     talk = Talk(name, words.get("json", False), words.get("verbose", False))
-    return attempt(talk, lambda: work(talk, **command.grouped(words)))
+    return attempt(talk, lambda: work(talk, **command.group_options(words)))
 
 
 def report_misuse(command: str, text: str) -> int:

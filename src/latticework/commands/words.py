@@ -42,7 +42,7 @@ _ITEM = r"'(\w+)': "
 
 
 @cache  # made when the first message is told: most commands tell none
-def _spoken() -> tuple[Mapping[str, CommandOption], re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+def _option_patterns() -> tuple[Mapping[str, CommandOption], re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     """The options by what Python calls them; phrases, keywords with or without a value, and such names alone."""
     options = list_spoken_options()
     phrases = "|".join(re.escape(phrase) for phrase in PHRASES)
@@ -53,13 +53,13 @@ def _spoken() -> tuple[Mapping[str, CommandOption], re.Pattern[str], re.Pattern[
 
 def in_words(text: str) -> str:
     """A message with keywords of Python functions replaced by options of commands."""
-    options, phrases, keywords, names = _spoken()
+    options, phrases, keywords, names = _option_patterns()
     given = keywords.sub(_option, phrases.sub(lambda found: PHRASES[found[0]], text))
     return names.sub(lambda found: options[found[1]].flag, given)
 
 
 def _option(found: re.Match[str]) -> str:
-    known, value = _spoken()[0][found[1]], found[2] or ""
+    known, value = _option_patterns()[0][found[1]], found[2] or ""
     option = known.flag
     if known.type is bool or not value:
         return option

@@ -200,10 +200,10 @@ def _functions(report: AccuracyContents) -> Section:
         Heading("Arguments over the intervals of their polynomials"),
         Drawing(histograms(functions)),
         Heading("Polynomials"),
-        _listed(FUNCTION_HEAD, rows),
+        _number_table(FUNCTION_HEAD, rows),
         Heading("Arguments that leave their intervals"),
-        _listed(LEAVING_HEAD, [leaving_row(*pair) for pair in functions]),
-        *((Heading("One step more of degree"), _listed(STEP_HEAD, steps)) if steps else ()),
+        _number_table(LEAVING_HEAD, [leaving_row(*pair) for pair in functions]),
+        *((Heading("One step more of degree"), _number_table(STEP_HEAD, steps)) if steps else ()),
         Words(tuple(what_tables_mean(report)), "list"),
     )
     note = "share of the error by line: each function alone as its polynomial, and the noise"
@@ -214,7 +214,7 @@ def _share(part: float, colour: str) -> Cell:
     return Cell(bar=Bar({colour: part}, 1.0))
 
 
-def _listed(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+def _number_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     """Rows of a name, a place, and numbers."""
     heads = tuple(Head(label, i > 1) for i, label in enumerate(head))
     return Table(heads, tuple((row[0], place(row[1]), *row[2:]) for row in rows))
@@ -222,7 +222,7 @@ def _listed(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 
 def _values(report: AccuracyContents) -> Section:
     shown = values_shown(report)
-    drawn = _listed(VALUE_HEAD, [value_row(line) for line in shown])
+    drawn = _number_table(VALUE_HEAD, [value_row(line) for line in shown])
     note = "largest difference from the program itself"
     if len(shown) < len(report.lines):
         note += f", of {count(len(report.lines))} values those that are off most"

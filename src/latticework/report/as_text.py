@@ -40,15 +40,15 @@ def render_text(document: Document) -> str:
     for section in document.sections:
         if told := _section(section):
             lines += ["", *told]
-    return _joined(lines)
+    return _join_lines(lines)
 
 
 def section_text(*sections: Section) -> str:
     """Some sections alone; ends with a newline."""
-    return _joined([line for section in sections for line in ("", *_section(section))][1:])
+    return _join_lines([line for section in sections for line in ("", *_section(section))][1:])
 
 
-def _joined(lines: Sequence[str]) -> str:
+def _join_lines(lines: Sequence[str]) -> str:
     return "\n".join(clip(line.rstrip(), WIDTH) for line in lines) + "\n"
 
 

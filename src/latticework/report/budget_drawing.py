@@ -38,7 +38,7 @@ def time_by_budget(found: UnderBudget) -> str:
         parts.append(tick(percent(x_of(value), 1), bottom, round_name(value, size), _anchor(x_of(value), 0.03)))
     parts.append(_line("curve later", places, [axis.y(point.later_seconds) - TOP for point in points]))
     parts.append(_line("curve", places, [axis.y(point.shares.seconds) - TOP for point in points]))
-    parts += _chosen(found.chosen, x_of(found.shares.budget_bytes), bottom)
+    parts += _draw_choice(found.chosen, x_of(found.shares.budget_bytes), bottom)
     for point, place in zip(points, places, strict=True):
         parts += _points(point, percent(place, 1), axis, " chosen" * (point is found.chosen))
     parts.append(f'<text x="{percent(MARGIN, 1)}" y="12">smallest {size(least)}</text>')
@@ -48,11 +48,11 @@ def time_by_budget(found: UnderBudget) -> str:
         parts.append(f'<text x="{percent(1 - MARGIN, 1)}" y="12" text-anchor="end">{words}</text>')
     return (
         f'<div class="timeline">{gutter(axis.names(duration), height)}<svg width="100%" height="{height}" role="img" '
-        f'aria-label="{html_text(_said(found))}">{"".join(parts)}</svg></div><div class="key">{LEGEND}</div>'
+        f'aria-label="{html_text(_describe_curve(found))}">{"".join(parts)}</svg></div><div class="key">{LEGEND}</div>'
     )
 
 
-def _said(found: UnderBudget) -> str:
+def _describe_curve(found: UnderBudget) -> str:
     """The drawing in words."""
     told = [
         f"with {size(point.shares.budget_bytes)}, {words}, {duration(point.shares.seconds)} and "
@@ -89,7 +89,7 @@ def _line(classes: str, places: Sequence[float], heights: Sequence[float]) -> st
     )
 
 
-def _chosen(point: BudgetPoint, place: float, bottom: float) -> list[str]:
+def _draw_choice(point: BudgetPoint, place: float, bottom: float) -> list[str]:
     """A line up from the budget, with its name and times at its end."""
     anchor, x = _anchor(place, 0.2), percent(place, 1)
     words = (

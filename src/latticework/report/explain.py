@@ -52,7 +52,7 @@ def explain_file(source: str | Path | bytes) -> str:
         ("parameters", f"{facts['parameters'][:_ID_DIGITS]}  (the same in all files that go together)"),
     ]
     if kind in (_core.FileKind.PLAN, _core.FileKind.CLIENT):
-        rows += [("columns", f"of {name}: {_named(names)}") for name, names in facts.get("columns", {}).items()]
+        rows += [("columns", f"of {name}: {_list_columns(names)}") for name, names in facts.get("columns", {}).items()]
         details = ["", f"Sections ({reader.num_sections})", *_sections(reader, kind)]
     else:
         if "key_set" in facts:
@@ -118,7 +118,7 @@ def file_facts(source: str | Path | bytes, *, with_report: bool = False) -> dict
     return facts
 
 
-def _named(names: list[str]) -> str:
+def _list_columns(names: list[str]) -> str:
     """Names of columns, the first few of many."""
     more = f" and {count(len(names) - _MAX_ITEMS)} more" if len(names) > _MAX_ITEMS else ""
     return f"{', '.join(names[:_MAX_ITEMS])}{more}"

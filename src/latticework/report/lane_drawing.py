@@ -51,7 +51,7 @@ class _Columns:
     def count(self) -> int:
         return max(len(self.number), 1)
 
-    def left(self, lane: int) -> str:
+    def left_edge(self, lane: int) -> str:
         return f"{100 * self.number[lane] / self.count:.3f}%"
 
     def middle(self, lane: int) -> str:
@@ -81,13 +81,13 @@ def drawing(circuit: CircuitRecord, first: int, last: int) -> str:
         if step.op == "rotate":
             cells += _arrows(circuit, step, columns, y)
             y += SHIFT
-        said.append(_said(step_text(number, step), y))
+        said.append(_draw_caption(step_text(number, step), y))
         cells += _cells(circuit, step, columns, y)
         y += ROW
     if last == len(circuit.steps) == circuit.num_steps:
         y += BREAK
         for register, named in _ends(circuit).items():
-            said.append(_said(f"result v{register}", y))
+            said.append(_draw_caption(f"result v{register}", y))
             cells += [_cell(columns, lane, y, "f-end", name, name) for lane, name in named if lane in columns.number]
             y += ROW
     most = columns.count * _lane_pixels(circuit)
@@ -121,11 +121,13 @@ def _head(columns: _Columns) -> list[str]:
     parts = [f'<text x="{columns.middle(lane)}" y="12" text-anchor="middle">{lane}</text>' for lane in lanes[::every]]
     for before, lane in pairwise(lanes):
         if lane != before + 1 and lane > before:
-            parts.append(f'<line class="gap" x1="{columns.left(lane)}" x2="{columns.left(lane)}" y1="2" y2="100%"/>')
+            parts.append(
+                f'<line class="gap" x1="{columns.left_edge(lane)}" x2="{columns.left_edge(lane)}" y1="2" y2="100%"/>'
+            )
     return parts
 
 
-def _said(text: str, y: int) -> str:
+def _draw_caption(text: str, y: int) -> str:
     shown = text if len(text) <= MAX_SAID else text[: MAX_SAID - 1] + "…"
     return f'<text class="said" x="0" y="{y + 12}"><title>{html_text(text)}</title>{html_text(shown)}</text>'
 
@@ -148,7 +150,7 @@ def _cell(columns: _Columns, lane: int, y: int, classes: str, shown: str, text: 
         inside = f'<text class="in" x="{columns.middle(lane)}" y="{y + 12}">{html_text(shown)}</text>'
     return (
         f"<g><title>lane {lane}: {html_text(text)}</title>"
-        f'<rect class="cell {classes}" x="{columns.left(lane)}" y="{y}" '
+        f'<rect class="cell {classes}" x="{columns.left_edge(lane)}" y="{y}" '
         f'width="{columns.width}" height="{CELL}" rx="2"/>{inside}</g>'
     )
 

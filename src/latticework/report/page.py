@@ -47,13 +47,13 @@ def _template(name: str) -> Any:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_escaped,
+        finalize=_escape,
     )
     environment.tests["long"] = lambda table: table.most is not None and len(table.rows) > table.most
     environment.filters |= {
         "kind": _kind,
         "cell": as_cell,
-        "stacked": _stacked,
+        "stacked": _stacked_bar,
         "breakable": _breakable,
     }
     return environment.get_template(name)
@@ -66,7 +66,7 @@ def _kind(block: ReportBlock) -> str:
     return type(block).__name__
 
 
-def _stacked(bar: Bar) -> str:
+def _stacked_bar(bar: Bar) -> str:
     return stacked_bar(bar.parts, bar.whole)
 
 
@@ -82,6 +82,6 @@ class _Escaped(str):
         return self
 
 
-def _escaped(value: Any) -> Any:
+def _escape(value: Any) -> Any:
     """Text made safe by the one function that does so; what a macro made is HTML."""
     return _Escaped(html_text(value)) if isinstance(value, str) and not hasattr(value, "__html__") else value

@@ -81,14 +81,14 @@ def _budget_words(found: UnderBudget) -> str:
 def _legend(stretches: Sequence[KeyStretch]) -> str:
     items = "".join(
         f'<span><i class="dot {name}"></i>{words}</span>'
-        for (name, words), held in zip(LAYERS, zip(*map(_held, stretches), strict=True), strict=True)
+        for (name, words), held in zip(LAYERS, zip(*map(_layer_bytes, stretches), strict=True), strict=True)
         if any(part > 0 for part in held)
     )
     waits = '<span><i class="dot k-wait"></i>waits</span>' if any(one.stalls for one in stretches) else ""
     return f'<div class="key">{items}{waits}</div>'
 
 
-def _held(one: KeyStretch) -> tuple[float, float, float, float]:
+def _layer_bytes(one: KeyStretch) -> tuple[float, float, float, float]:
     """Bytes of each layer; they add up to what is held."""
     rest = one.held_bytes - one.being_read - one.kept - one.unneeded
     return max(rest, 0.0), one.being_read, one.kept, one.unneeded
@@ -100,7 +100,7 @@ def _layers(stretches: Sequence[KeyStretch], total: float, scale: ValueAxis) -> 
     for number in range(len(LAYERS), 0, -1):
         steps = [f"M0 {scale.bottom - scale.top:g}"]
         for one in stretches:
-            y, end = scale.y(sum(_held(one)[:number])) - scale.top, WIDE * (one.start + one.seconds) / total
+            y, end = scale.y(sum(_layer_bytes(one)[:number])) - scale.top, WIDE * (one.start + one.seconds) / total
             steps.append(f"V{y:.1f}H{end:.0f}")
         shape = "".join(steps) + f"V{scale.bottom - scale.top:g}Z"
         parts.append(f'<path class="{LAYERS[number - 1][0]}" d="{shape}"/>')

@@ -64,7 +64,7 @@ def _stretches(made: MemoryPlan, plan: Plan, trace: Trace) -> Iterator[KeyStretc
     row, buffers, start = made.keys.row_bytes, made.keys.buffer_bytes, 0.0
     bootstraps, called = {each.block for each in plan.bootstraps}, dict[int, int]()
     for one in shortened(trace.stretches, MOST_STRETCHES):
-        where, text = _named(plan, one)
+        where, text = _largest_line(plan, one)
         number, block = one.call or (0, -1)
         bootstrap = called.setdefault(number, len(called)) if block in bootstraps else None
         each = row / one.seconds if one.seconds else 0.0
@@ -76,7 +76,7 @@ def _stretches(made: MemoryPlan, plan: Plan, trace: Trace) -> Iterator[KeyStretc
         start += one.seconds
 
 
-def _named(plan: Plan, one: Stretch) -> tuple[str, str]:
+def _largest_line(plan: Plan, one: Stretch) -> tuple[str, str]:
     """The line that has the largest share in what is at a location."""
     if one.line is None:
         return "", ""

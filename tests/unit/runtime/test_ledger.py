@@ -49,7 +49,7 @@ def refuse(ledger, **options):
 
 def count(path):
     """Refusals in a file, as a process that comes new to it counts them."""
-    with records.LedgerFile(path, KEY_SET).locked() as (counts, _):
+    with records.LedgerFile(path, KEY_SET).lock() as (counts, _):
         return counts.refusals
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from latticework.commands.machine.timing import rounded
+from latticework.commands.machine.timing import round_seconds
 from latticework.compiler.codegen.bootstraps import bootstrap_plan
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
@@ -92,7 +92,7 @@ class EncryptedBootstrap:
             self.context, _core.Plan(parameters, encode_code(self.plan)), self.keys, _source(self.plan), constant_bytes
         )
 
-    def encrypted(self, x: Slots) -> _core.Ciphertext:
+    def encrypt(self, x: Slots) -> _core.Ciphertext:
         """A fresh ciphertext at the floor."""
         place = (0, self.chain.floor)
         return self.encryptor.encrypt(self.encoder.encode(x, place, self.chain.main.scales[self.chain.floor]))
@@ -103,7 +103,7 @@ class EncryptedBootstrap:
         assert isinstance(result, _core.Ciphertext), "a bootstrap makes one vector"
         return result
 
-    def lowered(self, x: _core.Ciphertext) -> _core.Ciphertext:
+    def drop_to_floor(self, x: _core.Ciphertext) -> _core.Ciphertext:
         """A result at the floor again: x without its upper levels, on the scale of the floor."""
         floor, scale = self.chain.floor, self.chain.main.scales[self.chain.floor]
         evaluator = _core.Evaluator(self.context)
@@ -111,7 +111,7 @@ class EncryptedBootstrap:
         dropped = x if x.level == (0, floor + 1) else evaluator.drop_level(x, (0, floor + 1))
         return evaluator.mod_down(evaluator.mul_int(dropped, round(wide / x.scale), wide), (0, floor), scale)
 
-    def decrypted(self, x: _core.Ciphertext) -> Slots:
+    def decrypt(self, x: _core.Ciphertext) -> Slots:
         """Slots of a result."""
         return np.asarray(self.decryptor.decrypt(x))
 
@@ -136,7 +136,7 @@ def bootstrap_row(kind: MeasuredBootstrap, model: CostModel, backend: str, threa
     """
     chain = bootstrap_chain(kind.name)
     case = EncryptedBootstrap(chain, kind.target, slots=kind.slots, real=kind.real, threads=threads, backend=backend)
-    x = case.encrypted(np.linspace(-1, 1, kind.slots).astype(np.complex128))
+    x = case.encrypt(np.linspace(-1, 1, kind.slots).astype(np.complex128))
     case.run(x)
     times = []
     for _ in range(rounds):
@@ -151,6 +151,6 @@ def bootstrap_row(kind: MeasuredBootstrap, model: CostModel, backend: str, threa
         "target": kind.target,
         "slots": kind.slots,
         "real": kind.real,
-        "expected": rounded(estimate(case.plan, model).warm_seconds),
-        "seconds": rounded(min(times)),
+        "expected": round_seconds(estimate(case.plan, model).warm_seconds),
+        "seconds": round_seconds(min(times)),
     }

@@ -15,7 +15,7 @@ from latticework.commands.machine.bootstraps import MeasuredBootstrap, bootstrap
 from latticework.commands.machine.describe import commit, default_backend, describe_machine
 from latticework.commands.machine.operations import MeasuredChain, operation_times
 from latticework.commands.machine.operations_bfv import bfv_times
-from latticework.commands.machine.timing import REPEATS, keep_memory, rounded
+from latticework.commands.machine.timing import REPEATS, keep_memory, round_seconds
 from latticework.commands.machine.units import UnitTimes
 from latticework.errors import UserError
 from latticework.plan.cost import CostModel, parse_table
@@ -102,7 +102,7 @@ def measure_machine(
         bootstraps: list[dict[str, Any]] = []
         for step in extent.steps:
             if on_step is not None:
-                on_step(done, steps, f"{_named(step)}, {count} thr")
+                on_step(done, steps, f"{_step_label(step)}, {count} thr")
             done += 1
             if isinstance(step, MeasuredBootstrap):
                 model = CostModel(parse_table(json.dumps(head | _part(count, units, times))))
@@ -112,7 +112,9 @@ def measure_machine(
             if limbs is None:
                 kernels.append(UnitTimes(1 << log2_degree, backend, count, extent.repeats))
                 found = kernels[-1].units()
-                units += [{"unit": u, "ring_degree": 1 << log2_degree, "seconds": rounded(s)} for u, s in found.items()]
+                units += [
+                    {"unit": u, "ring_degree": 1 << log2_degree, "seconds": round_seconds(s)} for u, s in found.items()
+                ]
             else:
                 chain = MeasuredChain(1 << log2_degree, *limbs)
                 times += operation_times(chain, backend, count, extent.rounds)
@@ -126,7 +128,7 @@ def measure_machine(
     return table | {"parallel": parts[1]} if len(parts) > 1 else table
 
 
-def _named(step: tuple[int, tuple[int, int] | None] | MeasuredBootstrap) -> str:
+def _step_label(step: tuple[int, tuple[int, int] | None] | MeasuredBootstrap) -> str:
     if isinstance(step, MeasuredBootstrap):
         return str(step)
     log2_degree, limbs = step
@@ -148,7 +150,7 @@ def op_row(op: str, shape: Shape, seconds: float) -> dict[str, Any]:
         "digits": len(shape.digit_limbs),
         "target": shape.target,
         **({"b_limbs": shape.b_limbs} if shape.b_limbs else {}),
-        "seconds": rounded(seconds),
+        "seconds": round_seconds(seconds),
     }
 
 

@@ -12,7 +12,7 @@ DIGITS = 4
 SHORTEST = 2e-4  # seconds that one timed stretch takes at least
 
 
-def rounded(seconds: float) -> float:
+def round_seconds(seconds: float) -> float:
     """To as many digits as a time is worth."""
     return float(f"{seconds:.{DIGITS}g}")
 

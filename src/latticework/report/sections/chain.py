@@ -45,7 +45,7 @@ class LevelUse:
         return f"inputs at level {self.first}, outputs at level {self.last}; the modulus chain has {self.chain}"
 
 
-def _listed(numbers: Sequence[int]) -> str:
+def _join_numbers(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
@@ -54,11 +54,11 @@ class LevelRow:
     """One level of the main track: the primes that rescaling it removes, and what is left below it."""
 
     level: Annotated[int, Column("", "level {}".format)]
-    limbs: Annotated[tuple[int, ...], Column("limbs", _listed)]
+    limbs: Annotated[tuple[int, ...], Column("limbs", _join_numbers)]
     prime_bits: Annotated[tuple[float, ...], Column("prime bits", _primes)]
     scale: Annotated[float, number("scale", lambda scale: Cell(power_of_two(scale), "power"))]
     log2_modulus: Annotated[float, number("log2 Q", "{:.1f}".format)]
-    digits: Annotated[tuple[int, ...], number("digit", _listed)]
+    digits: Annotated[tuple[int, ...], number("digit", _join_numbers)]
 
 
 def _primes(bits: Sequence[float]) -> Cell:

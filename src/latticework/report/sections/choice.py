@@ -31,7 +31,7 @@ class LayoutStep:
                  whole; below 0 where it lost only later
     """
 
-    names: Annotated[tuple[str, ...], Column("tensor", row=_made)]
+    names: Annotated[tuple[str, ...], Column("tensor", row=_step_cell)]
     operation: Annotated[str, Within("names")]
     where: Annotated[str, Within("text")]
     text: Annotated[str, Column("line", row=_line)]
@@ -48,7 +48,7 @@ def _line(step: LayoutStep) -> Cell | str:
     return "" if step.operation == INPUT else Cell("", asides=((step.where, step.text, "code"),))
 
 
-def _made(step: LayoutStep) -> Cell:
+def _step_cell(step: LayoutStep) -> Cell:
     """Tensors with a name of the user's own, and how they are made."""
     names = ", ".join(step.names)
     return code(names if step.operation in step.names else f"{names} ({step.operation})")

@@ -56,7 +56,12 @@ def _schedule(circuit: CircuitRecord) -> Section:
         blocks.append(Fold(f"The next {steps - first} instructions", (Drawing(drawing(circuit, first, steps)),)))
     blocks += _more(circuit.num_steps - steps, "instructions")
     blocks.append(
-        Beside((_held("Lanes of inputs", input_rows(circuit)), _held("Lanes of outputs", output_rows(circuit))))
+        Beside(
+            (
+                _vector_table("Lanes of inputs", input_rows(circuit)),
+                _vector_table("Lanes of outputs", output_rows(circuit)),
+            )
+        )
     )
     return Section(
         "Schedule", tuple(blocks), f"one row a vector instruction, and the lanes of its result that are read{lanes}"
@@ -85,7 +90,7 @@ def _instructions(circuit: CircuitRecord, first: int) -> Iterator[str]:
         yield f"and {count(circuit.num_steps - first)} instructions more"
 
 
-def _held(title: str, listed: Sequence[tuple[str, str]]) -> Table:
+def _vector_table(title: str, listed: Sequence[tuple[str, str]]) -> Table:
     rows = tuple((Cell(vector, "code"), Cell("", asides=(("", held, "code"),))) for vector, held in listed)
     rest = f"{count(len(rows) - MAX_LISTED)} vectors more"
     return Table((Head(title), Head("lane: value")), rows, most=MAX_LISTED, rest=rest, cut=MAX_LISTED)

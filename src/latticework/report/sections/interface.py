@@ -20,7 +20,7 @@ from latticework.report.quantities import as_digits, bits_text, count, real, rel
 MAX_NAMES = 4  # of results in one output
 
 
-def _named(text: str) -> Cell:
+def _name_cell(text: str) -> Cell:
     return Cell(text, "code")
 
 
@@ -50,7 +50,7 @@ class InputRow:
     bits       binary digits of every number, which are what is encrypted; 0: the numbers are
     """
 
-    name: Annotated[str, Column("input", _named)]
+    name: Annotated[str, Column("input", _name_cell)]
     shape: Annotated[tuple[int, ...], Column("shape", row=_shape)]
     layout: Annotated[str, Column("layout", row=_lying)]
     slots: Annotated[int, Column("slots", row=_slots, number=True)]
@@ -82,7 +82,7 @@ class OutputRow:
     budget_bits of an exact output: bits by which the noise is expected to stay below what would make it wrong
     """
 
-    name: Annotated[str, Column("output", _named)]
+    name: Annotated[str, Column("output", _name_cell)]
     shape: Annotated[tuple[int, ...], Column("shape", lambda extents: Cell(shape(extents), "formula"))]
     layout: Annotated[str, Column("layout", row=_lying)]
     slots: Annotated[int, Column("slots", row=_slots, number=True)]

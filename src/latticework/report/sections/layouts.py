@@ -39,13 +39,13 @@ def layout_section(groups: Sequence[LayoutGroup]) -> Section:
         figure(g.layout, shape(g.shape), ", ".join(g.tensors), layout_words(g.pack), g.pack, f"lw-hatch-{i}")
         for i, g in enumerate(groups)
     )
-    lines = tuple(line for group in groups for line in _told(group))
+    lines = tuple(line for group in groups for line in _describe_group(group))
     html = f'<p class="soft">{_SAID}</p><div class="grids">{drawn}</div>' if groups else ""
     drawing = Drawing(html, lines, data={"layouts": [g.data() for g in groups]})
     return Section("Layouts" if groups else "", (Words((LEGEND,) if groups else (), "soft"), drawing))
 
 
-def _told(group: LayoutGroup) -> Iterator[str]:
+def _describe_group(group: LayoutGroup) -> Iterator[str]:
     yield plain_text(f"{group.layout}  holds {', '.join(group.tensors)}: {shape(group.shape)}")
     yield from wrap_below(layout_words(group.pack))
     yield f"    slots: {first_slots(group.pack)}"

@@ -96,30 +96,31 @@ def owner_work(spec: ClientSpec) -> OwnerWork | None:
         return None
     shapes = {each.name: each.shape for each in stages.given}
     before = [
-        StageRow(piece.given, stage.input, shapes[piece.given], _told((*piece.steps, *stage.steps)))
+        StageRow(piece.given, stage.input, shapes[piece.given], _step_texts((*piece.steps, *stage.steps)))
         for stage in stages.before
         for piece in stage.pieces
     ]
     outputs = {output.name: output.shape for output in spec.outputs}
     after = [
-        StageRow(each.name, " and ".join(each.reads()), outputs[each.output], _finished(each)) for each in stages.after
+        StageRow(each.name, " and ".join(each.reads()), outputs[each.output], _result_texts(each))
+        for each in stages.after
     ]
-    return OwnerWork(tuple(before), tuple(after), tuple(_ranges(spec, stages)), _learned(stages))
+    return OwnerWork(tuple(before), tuple(after), tuple(_ranges(spec, stages)), _list_weights(stages))
 
 
-def _told(steps: Steps) -> tuple[str, ...]:
+def _step_texts(steps: Steps) -> tuple[str, ...]:
     return tuple(step.words() for step in steps)
 
 
-def _finished(result: Finished) -> tuple[str, ...]:
+def _result_texts(result: Finished) -> tuple[str, ...]:
     """Its steps, after what another output does to its bounds."""
     doubt = (
         () if result.doubt is None else (f"errors up to how far {result.doubt.output} is from {result.doubt.clear:g}",)
     )
-    return (*doubt, *_told(result.steps))
+    return (*doubt, *_step_texts(result.steps))
 
 
-def _learned(stages: OwnerStages) -> tuple[str, ...]:
+def _list_weights(stages: OwnerStages) -> tuple[str, ...]:
     """What of the model's weights is in the steps, each kind once."""
 
     def steps() -> Iterator[OwnerStep]:

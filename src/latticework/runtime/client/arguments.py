@@ -20,10 +20,10 @@ from latticework.runtime.exchange.misfits import (
     REMEDY,
     Misfits,
     in_users_terms,
-    mended,
     not_finite,
     not_whole,
     refusal,
+    replace_misfits,
 )
 from latticework.runtime.exchange.owner import OwnerValue, of_several
 from latticework.runtime.exchange.parts import check_whole_ciphertexts
@@ -145,7 +145,7 @@ def fitting_argument(spec: ClientSpec, argument: Argument, value: Any) -> tuple[
     array, found = _of_62_bits(argument, array, bool(is_stack))
     found += _misfits(argument, array, bool(is_stack), spec.chain.plain_modulus)
     if found:
-        array = mended(array, found, argument.low or 0.0)
+        array = replace_misfits(array, found, argument.low or 0.0)
     return array.astype(np.int64) if array.dtype.kind == "b" else array, found
 
 

@@ -463,7 +463,7 @@ def _listener(on_event: OnEvent | None) -> OnKey:
     """Tells a subscriber of each key that is made, or found in its file."""
     started = time.monotonic()
 
-    def made(was_there: bool, number: int, count: int, spec: dict[str, Any]) -> None:
+    def report_key(was_there: bool, number: int, count: int, spec: dict[str, Any]) -> None:
         nonlocal started
         now = time.monotonic()
         if on_event is not None:
@@ -471,4 +471,4 @@ def _listener(on_event: OnEvent | None) -> OnKey:
             on_event(Event("keys", op, number + 1, count, int(spec["level"]), started, now))
         started = now
 
-    return made
+    return report_key

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from latticework.errors import DtypeError
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.schema.schema import Output, SecretInput
-from latticework.runtime.exchange.misfits import OUTSIDE, REMEDY, Misfits, mended, not_finite, not_whole
+from latticework.runtime.exchange.misfits import OUTSIDE, REMEDY, Misfits, not_finite, not_whole, replace_misfits
 from latticework.runtime.exchange.owner import OwnerValue
 from latticework.values.extension import _core
 from latticework.values.packing.arrays import as_value
@@ -95,7 +95,7 @@ class CkksCoding:
                     ", as calibrated", spec.low, spec.high,
                 )
             )  # fmt: skip
-        return mended(array, found, spec.low) if found else array, found
+        return replace_misfits(array, found, spec.low) if found else array, found
 
     def encode(self, vector: Slots, spec: SecretInput) -> _core.Plaintext:
         """At the input's scale."""

@@ -20,7 +20,7 @@ _COMPILE = "compile with calibrate= data that cover it, with a larger margin=, o
 
 def elements_beyond(spec: ClientSpec, arrays: Arrays) -> Iterator[Misfits]:
     """Elements that a function is applied to and that are outside of what it takes there; they can be clipped."""
-    for constraint, array, shape, by_runs in _constrained(spec, arrays):
+    for constraint, array, shape, by_runs in _list_constrained(spec, arrays):
         single = [element.places[0] for element in constraint.elements if element.is_single]
         if not single:
             continue
@@ -36,7 +36,7 @@ def elements_beyond(spec: ClientSpec, arrays: Arrays) -> Iterator[Misfits]:
 
 def sums_beyond(spec: ClientSpec, arrays: Arrays) -> Iterator[Misfits]:
     """Rows in which a sum that a function is applied to is outside of what it takes there."""
-    for constraint, array, shape, by_runs in _constrained(spec, arrays):
+    for constraint, array, shape, by_runs in _list_constrained(spec, arrays):
         values = constraint.values(array.reshape(-1, _size(constraint, shape)))
         off = (values < constraint.low) | (values > constraint.high)
         for number in np.flatnonzero(off.any(axis=0)).tolist():
@@ -53,7 +53,7 @@ def sums_beyond(spec: ClientSpec, arrays: Arrays) -> Iterator[Misfits]:
             )  # fmt: skip
 
 
-def _constrained(
+def _list_constrained(
     spec: ClientSpec, arrays: Arrays
 ) -> Iterator[tuple[Constraint, npt.NDArray[np.float64], tuple[int, ...], bool]]:
     """Each constraint on an array that is there, that array, its shape for one run, and whether it has rows or runs."""

@@ -118,7 +118,7 @@ class InputCheck:
                 values[i.name] = values[i.name][places]
         return Inputs(*in_runs(self._spec, values), self._interface, rows=tuple(places))
 
-    def _said(self) -> tuple[str, ...]:
+    def _describe(self) -> tuple[str, ...]:
         noun = "run" if self._looked.extent is not None and self._looked.extent.rows is None else "row"
         of = f"{count_noun(self.count, noun)} of program {self._spec.name}"
         if self.fits:
@@ -131,10 +131,10 @@ class InputCheck:
         )
 
     def __repr__(self) -> str:
-        return describe("InputCheck", *self._said())
+        return describe("InputCheck", *self._describe())
 
     def __str__(self) -> str:
         """A line for each finding, the first few of many."""
         more = len(self.findings) - 4 * _SHOWN
-        lines = [", ".join(self._said()), *(f"  {finding}" for finding in self.findings[: 4 * _SHOWN])]
+        lines = [", ".join(self._describe()), *(f"  {finding}" for finding in self.findings[: 4 * _SHOWN])]
         return "\n".join(map(plain_text, [*lines, f"  and {more} more"] if more > 0 else lines))

@@ -15,7 +15,7 @@ from latticework.runtime.client.constraints import elements_beyond, sums_beyond
 from latticework.runtime.client.prepared import fitting_inputs, in_owners_terms
 from latticework.runtime.exchange.batches import Extent, extent_of, has_rows, in_runs
 from latticework.runtime.exchange.integers import check_integer
-from latticework.runtime.exchange.misfits import Misfits, in_users_terms, mended
+from latticework.runtime.exchange.misfits import Misfits, in_users_terms, replace_misfits
 from latticework.values.inputs.arrays import as_array, find_loss
 
 
@@ -55,7 +55,7 @@ def look_at(spec: ClientSpec, coding: Coding, given: Mapping[str, Any]) -> Looke
     _, extent = in_runs(spec, values)
     arrays = {i.name: values[i.name] for i in spec.secret_inputs if i.name in values}
     for beyond in elements_beyond(spec, arrays):
-        arrays[beyond.input] = values[beyond.input] = mended(arrays[beyond.input], [beyond], 0.0)
+        arrays[beyond.input] = values[beyond.input] = replace_misfits(arrays[beyond.input], [beyond], 0.0)
         found.append(beyond)
     found += sums_beyond(spec, arrays)  # of what would be encrypted once elements are clipped
     every = [*told, *found]

@@ -103,7 +103,7 @@ class profile:
         """The same for each operation over all its kernels: operation, calls, bytes, seconds, share; `times` that it
         was begun, `mean` seconds of each, and `transforms`, the share of number-theoretic transforms in its kernels.
         """
-        times = self._found()["times"]
+        times = self._totals()["times"]
         found = []
         for (operation,), row in self._sums("operation"):
             count = times.get(operation, 0)
@@ -133,7 +133,7 @@ class profile:
     @property
     def left_out(self) -> int:
         """Kernels and copies that are in the sums and not in the trace."""
-        return int(self._found()["left_out"])
+        return int(self._totals()["left_out"])
 
     def table(self) -> str:
         """Kernels and operations as text; `str(p)` is the same."""
@@ -166,14 +166,14 @@ class profile:
 
     # -- sums --------------------------------------------------------------------------------
 
-    def _found(self) -> dict[str, Any]:
+    def _totals(self) -> dict[str, Any]:
         self._core.settle()
         return {"kernels": [], "times": {}, "left_out": 0} if self._profile is None else self._profile.sums()
 
     def _sums(self, *names: str) -> list[tuple[tuple[str, ...], Row]]:
         """Sums over all that have these names, those that took longest first."""
         grouped: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
-        for found in self._found()["kernels"]:
+        for found in self._totals()["kernels"]:
             parts = dict(zip(("operation", "step", "kernel"), found[:3], strict=True))
             grouped.setdefault(tuple(parts[name] for name in names), []).append(found[3:])
         rows = [(key, _row(key[-1], found)) for key, found in grouped.items()]

@@ -141,7 +141,7 @@ def refusal(spec: ClientSpec, found: Sequence[Misfits]) -> UserError:
     return source.error(f"{noun} {spec.name}, {first}{more}: {source.remedy}{declared}")
 
 
-def mended(array: Array, found: Sequence[Misfits], fill: float) -> Array:
+def replace_misfits(array: Array, found: Sequence[Misfits], fill: float) -> Array:
     """An input with misfits brought to the ends of their ranges, or replaced by a number that is taken."""
     for misfits in found:
         if misfits.can_clip and misfits.low is not None and misfits.high is not None:

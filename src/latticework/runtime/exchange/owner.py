@@ -193,10 +193,10 @@ def of_one_run(values: Sequence[OwnerValue]) -> list[OwnerValue]:
     """
     if all(isfinite(value.error_bound) for value in values):
         return list(values)
-    return [value if value.is_proved else _doubted(value) for value in values]
+    return [value if value.is_proved else _mark_uncertain(value) for value in values]
 
 
-def _doubted(value: OwnerValue) -> OwnerValue:
+def _mark_uncertain(value: OwnerValue) -> OwnerValue:
     return OwnerValue(
         value.reveal(), inf, usual_error=value.usual_error, is_followed=False, conditions=value.conditions
     )

@@ -90,12 +90,12 @@ def write_keys(folder: Path, context: _core.Context, specs: Sequence[Any], on_ke
     _core.save_public_key(folder / PUBLIC_FILE, public)
     num_kept = 0
 
-    def made(number: int, count: int, spec: Any) -> None:
+    def report_key(number: int, count: int, spec: Any) -> None:
         nonlocal num_kept
         was_there, num_kept = unfinished.num_kept > num_kept, unfinished.num_kept
         on_key(was_there, number, count, spec)
 
-    generator.write_evaluation_keys(secret, unfinished, made)
+    generator.write_evaluation_keys(secret, unfinished, report_key)
     mapped = _core.MappedKeys(evaluation_file, context, READ_BYTES, readers=READERS)
     return Keys(secret, PublicKeys(mapped, public), context, ledger)
 

@@ -115,7 +115,7 @@ class LedgerFile:
         self._counts, self._read_bytes, self._place = LedgerCounts(), 0, None
 
     @contextmanager
-    def locked(self) -> Iterator[tuple[LedgerCounts, _Appender]]:
+    def lock(self) -> Iterator[tuple[LedgerCounts, _Appender]]:
         """What the ledger holds, and what appends to it, while no other process or thread can.
 
         raises  FileNotFoundError; OSError if it cannot be written; FormatError, ParameterMismatchError or SecurityError

@@ -56,13 +56,13 @@ class RefusalLedger:
         """
         with self._lock:
             file = LedgerFile(path, self._key_set)
-            file.create(self._counted())
+            file.create(self._num_refusals())
             self._file = self._file or file
 
-    def _counted(self) -> int:
+    def _num_refusals(self) -> int:
         if self._file is None:
             return self._in_memory.refusals
-        with self._file.locked() as (counts, _):
+        with self._file.lock() as (counts, _):
             return counts.refusals
 
     @contextmanager
@@ -103,7 +103,7 @@ class RefusalLedger:
             self._begin_anew(who, self._file)
         with ExitStack() as stack:
             try:
-                counts, append = stack.enter_context(self._file.locked())
+                counts, append = stack.enter_context(self._file.lock())
             except FileNotFoundError:
                 raise SecurityError(
                     f"{who}: {self._file.path} is missing, the ledger that counts which results this secret key "

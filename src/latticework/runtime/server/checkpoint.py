@@ -111,7 +111,7 @@ class CheckpointFile:
             for value in registers[register]:
                 self._check_kind(register, kind, value)
         if extras["seal"] != self._seal(extras, values):
-            raise self._altered("its seal is not that of its content")
+            raise self._alteration_error("its seal is not that of its content")
         return *place, registers
 
     def _seal(self, extras: Mapping[str, Any], values: Sequence[_core.Ciphertext]) -> bytes:
@@ -136,23 +136,25 @@ class CheckpointFile:
             told = f"a checkpoint of version {version}" if type(version) is int else "no checkpoint"
             raise FormatError(f"{self._path} is {told}, this version of latticework reads {VERSION}; {self._remedy()}")
         if set(extras) != FIELDS or not isinstance(extras["program"], str):
-            raise self._altered("its fields are not those of a checkpoint")
+            raise self._alteration_error("its fields are not those of a checkpoint")
 
     def _place(self, extras: Mapping[str, Any]) -> tuple[int, int, int]:
         """The loop that the run goes on in, turns of it that are done, and of how many."""
         loop, turns, of = place = extras["loop"], extras["turns"], extras["of"]
         for name, value in zip(("loop", "turns", "of"), place, strict=True):
             if type(value) is not int:
-                raise self._altered(f"its {name} is {value!r:.40}, which is no whole number")
+                raise self._alteration_error(f"its {name} is {value!r:.40}, which is no whole number")
         if state_registers(self._plan, loop) is None:
-            raise self._altered(f"instruction {loop} of the plan is no loop to go on in")
+            raise self._alteration_error(f"instruction {loop} of the plan is no loop to go on in")
         block, limit = self._plan.blocks[0].code[loop].immediate[:2]
         given = [self._integers.get(spec.name) for spec in self._plan.client.inputs]
         trips = known_trips(self._plan, given).get(block)
         if of > limit or (trips is not None and of != trips):
-            raise self._altered(f"it is of a loop of {of} turns, this run takes {trips or f'{limit} at most'}")
+            raise self._alteration_error(f"it is of a loop of {of} turns, this run takes {trips or f'{limit} at most'}")
         if not 1 <= turns <= of:
-            raise self._altered(f"it is after turn {turns} of {of}; there is none before the first or after the last")
+            raise self._alteration_error(
+                f"it is after turn {turns} of {of}; there is none before the first or after the last"
+            )
         return place
 
     def _registers(self, extras: Mapping[str, Any], loop: int, names: Sequence[str]) -> dict[int, CipherKind]:
@@ -161,9 +163,11 @@ class CheckpointFile:
         assert expected is not None
         counts = [[register, kind.count] for register, kind in expected.items()]
         if not _is_same(extras["registers"], counts):
-            raise self._altered(f"it does not hold the registers that are needed after a turn of instruction {loop}")
+            raise self._alteration_error(
+                f"it does not hold the registers that are needed after a turn of instruction {loop}"
+            )
         if list(names) != _names({register: kind.count for register, kind in expected.items()}):
-            raise self._altered(f"it holds {len(names)} ciphertexts that are not those of its registers")
+            raise self._alteration_error(f"it holds {len(names)} ciphertexts that are not those of its registers")
         return expected
 
     def _check_kind(self, register: int, kind: CipherKind, value: _core.Ciphertext) -> None:
@@ -171,7 +175,7 @@ class CheckpointFile:
         is_scaled = value.scale == kind.scale or (value.scale in self._scales and scales_match(value.scale, kind.scale))
         found = (value.level, value.slots, value.degree)
         if not is_scaled or found != ((kind.track, kind.level), kind.slots, kind.degree):
-            raise self._altered(
+            raise self._alteration_error(
                 f"register {register} has level {value.level[1]}, scale {value.scale:.17g}, {value.slots} slots and "
                 f"degree {value.degree}; the plan has level {kind.level}, scale {kind.scale:.17g}, {kind.slots} slots "
                 f"and degree {kind.degree}"
@@ -215,7 +219,7 @@ class CheckpointFile:
                 raise self._mismatch(f"{other} ({shown}, this run has {ours.hex()[:16]})")
         integers = found.get("integers")
         if not isinstance(integers, dict) or any(type(value) is not int for value in integers.values()):
-            raise self._altered("it does not say for which run-time integers it is")
+            raise self._alteration_error("it does not say for which run-time integers it is")
         if integers != self._integers:
             other = _numbers(integers)
             raise self._mismatch(f"a run with {other}, this one has {_numbers(self._integers)}")
@@ -225,7 +229,7 @@ class CheckpointFile:
             f"program {self._program}: {self._path} is the checkpoint of {other}; {self._remedy()}"
         )
 
-    def _altered(self, how: str) -> FormatError:
+    def _alteration_error(self, how: str) -> FormatError:
         return FormatError(f"{self._path} is no checkpoint to go on from: {how}; it was altered: {self._remedy()}")
 
     @staticmethod

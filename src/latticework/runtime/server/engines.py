@@ -90,7 +90,7 @@ class Engine:
         is_public = isinstance(value, int)
         return value if is_public else _core.move(value, self.context, keeps_copy=not self.is_capped)
 
-    def returned(self, outputs: Sequence[Any], device: str) -> Sequence[Any]:
+    def release_outputs(self, outputs: Sequence[Any], device: str) -> Sequence[Any]:
         """What the core returned of a run; unless its inputs were marked for a device, it leaves capped memory."""
         if not self.is_capped or device != "cpu":
             return outputs

@@ -88,12 +88,12 @@ def telling_reads(
         yield on_event
         return
 
-    def known() -> KeyTraffic:
+    def read_traffic() -> KeyTraffic:
         found = traffic()
         assert found is not None, "a server keeps its keys"
         return found
 
-    listener = _Listener(on_event, known)
+    listener = _Listener(on_event, read_traffic)
     try:
         with waits.telling(listener.wait):
             yield listener

@@ -48,7 +48,7 @@ class RunProgress:
         self._trips = known_trips(plan, integers)
         self._bootstraps = {number: kind.count for number, kind in bootstraps_of(plan, plan.chain).items()}
         # Of each block, but for its `yield`: the block that each instruction runs, and the steps before it.
-        self._inner = [[self._entered(inner_blocks(i), i.op) for i in block.code[:-1]] for block in plan.blocks]
+        self._inner = [[self._counted_block(inner_blocks(i), i.op) for i in block.code[:-1]] for block in plan.blocks]
         self._before: dict[int, list[int]] = {}
         self.total = self._steps(0)
         self._places, self._turns = [0] * len(plan.blocks), [0] * len(plan.blocks)
@@ -88,7 +88,7 @@ class RunProgress:
                 loop = loop if loop[1] else (self._turns[inner], trips)
             at = inner
 
-    def _entered(self, blocks: Sequence[int], op: str) -> int | None:
+    def _counted_block(self, blocks: Sequence[int], op: str) -> int | None:
         """The block whose steps are counted one by one, of those that an instruction runs."""
         return blocks[0] if len(blocks) == 1 and (op != FOR.name or self._trips.get(blocks[0]) is not None) else None
 

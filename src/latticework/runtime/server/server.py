@@ -102,7 +102,7 @@ class Server:
         keys_for: Callable[[_core.Context, Shares], AnyKeys],
         waits: KeyWaits,
     ) -> None:
-        def opened(place: ServerPlace, share: Shares) -> tuple[_core.Context, AnyKeys]:
+        def open_engine(place: ServerPlace, share: Shares) -> tuple[_core.Context, AnyKeys]:
             context = place.context(plan.chain, threads)
             keys = keys_for(context, share)
             _check_keys(plan, PublicKeys(keys, None))
@@ -113,7 +113,7 @@ class Server:
         self._device = names_of([place.device for place in places])
         engines = []
         for place, share in zip(places, shares, strict=True):
-            engine = Engine(place, plan, share, opened)
+            engine = Engine(place, plan, share, open_engine)
             if isinstance(engine.keys, _core.MappedKeys):
                 _check_key_memory(plan, engine.executor.key_need, engine.keys.traffic["budget_bytes"])
             assert engine.keys is not None
@@ -224,10 +224,10 @@ class Server:
         checkpoint: str | Path | Checkpoint | None = None,
     ) -> Encrypted:
         """As a call, and reports every value of the watched registers, an array of several as a list."""
-        given, arguments = self._given(inputs, integers)
+        given, arguments = self._join_inputs(inputs, integers)
         runs, is_seen = len(arguments), checkpoint is not None or on_watch is not None
         if runs > 1 and len(self._engines.all) > 1 and not is_seen:
-            return self._returned(given, self._run_all(arguments, [given.device] * runs, on_event))
+            return self._collect_outputs(given, self._run_all(arguments, [given.device] * runs, on_event))
         outputs = []
         with self._engines.share([given.device]) as [(engine, _)], self._engines.naming(engine):
             file = None if checkpoint is None else self._checkpoint(checkpoint, given, engine.context)
@@ -239,10 +239,10 @@ class Server:
                     here = engine.here(values)
                     listener = None if told is None else _listener(self.plan, here, told, run, runs, state)
                     found = engine.executor.run(here, listener, list(watch), tell_value, on_turn, state)
-                    outputs.append(engine.returned(found, given.device))
+                    outputs.append(engine.release_outputs(found, given.device))
         if file is not None:
             file.finish()
-        return self._returned(given, outputs)
+        return self._collect_outputs(given, outputs)
 
     @at_caller
     def run_many(
@@ -271,7 +271,7 @@ class Server:
         given, runs = [], []
         for number, parts in enumerate(members):
             with naming(number):
-                inputs, arguments = self._given([parts] if isinstance(parts, Encrypted) else parts, integers)
+                inputs, arguments = self._join_inputs([parts] if isinstance(parts, Encrypted) else parts, integers)
             given.append(inputs)
             runs.append(arguments)
         flat = [arguments for of_one in runs for arguments in of_one]
@@ -279,7 +279,7 @@ class Server:
         devices = [given[number].device for number in of_run]
         outputs = iter(self._run_all(flat, devices, on_event, at_once=at_once, of_run=of_run))
         return [
-            self._returned(inputs, [next(outputs) for _ in arguments])
+            self._collect_outputs(inputs, [next(outputs) for _ in arguments])
             for inputs, arguments in zip(given, runs, strict=True)
         ]
 
@@ -307,7 +307,9 @@ class Server:
                 group = [(number, runs[number], None if of_run is None else of_run[number]) for number in numbers]
                 if not engine.is_capped:
                     with self._engines.naming(engine):
-                        group = [(number, _checked(engine, values, member), member) for number, values, member in group]
+                        group = [
+                            (number, _check_inputs(engine, values, member), member) for number, values, member in group
+                        ]
                 jobs.append(partial(self._run_group, engine, group, together, tell, progress, devices, outputs))
             side_by_side(jobs)
         return outputs
@@ -336,7 +338,7 @@ class Server:
                     told(progress.event(group[first + run][0], *words))
 
             for _, values, member in group if engine.is_capped else ():
-                _checked(engine, values, member)
+                _check_inputs(engine, values, member)
             at_once = together if engine.is_capped else len(group)  # whose inputs are there
             for first in range(0, len(group), at_once):
                 part = group[first : first + at_once]
@@ -344,7 +346,7 @@ class Server:
                 listener = None if told is None else partial(listen, first)
                 found = engine.executor.run_many(here, together, listener, check)
                 for (number, _, _), of_one in zip(part, found, strict=True):
-                    outputs[number] = engine.returned(of_one, devices[number])
+                    outputs[number] = engine.release_outputs(of_one, devices[number])
 
     def _at_once(self, engine: Engine, wanted: int, most: int | None) -> int:
         """Members whose values there is memory for; one where there is nothing to read for all of them."""
@@ -360,7 +362,9 @@ class Server:
             )
         return min(wanted, most or room)
 
-    def _given(self, parts: Sequence[Encrypted], integers: Mapping[str, int]) -> tuple[Encrypted, list[list[Any]]]:
+    def _join_inputs(
+        self, parts: Sequence[Encrypted], integers: Mapping[str, int]
+    ) -> tuple[Encrypted, list[list[Any]]]:
         """All inputs as one, and the core's arguments of each run that they are for; checked."""
         spec = self.plan.client
         given = self._join(parts, {}, check_integers(spec, integers))
@@ -371,7 +375,7 @@ class Server:
             check_runs(spec, given.extent, {name: len(array) for name, array in given.tensors.items()})
         return given, [[self._argument(given, i, run, runs) for i in spec.inputs] for run in range(runs)]
 
-    def _returned(self, given: Encrypted, outputs: Sequence[Sequence[Any]]) -> Encrypted:
+    def _collect_outputs(self, given: Encrypted, outputs: Sequence[Sequence[Any]]) -> Encrypted:
         """What the core returned of each run on inputs."""
         spec = self.plan.client
         found: dict[str, list[_core.Ciphertext]] = {o.name: [] for o in spec.outputs}
@@ -541,7 +545,7 @@ def _check_keys(plan: Plan, keys: PublicKeys) -> None:
         )
 
 
-def _checked(engine: Engine, values: list[Any], member: int | None) -> list[Any]:
+def _check_inputs(engine: Engine, values: list[Any], member: int | None) -> list[Any]:
     """Inputs of a run where it will be; raises, naming the member, what the run would raise before any work."""
     with nullcontext() if member is None else naming(member):
         here = engine.here(values)

@@ -50,13 +50,16 @@ def lay_out(folder: Path) -> None:
         shutil.rmtree(folder)
     (folder / "docs").mkdir(parents=True)
     (folder / "reference").mkdir()
-    for path in [*(ROOT / "docs").glob("*.md"), *(ROOT / f"{name}.md" for name in ABOUT), ROOT / "LICENSE"]:
+    folders = [path for name in ("src", "cpp") for path in sorted((ROOT / name).rglob("README.md"))]
+    for path in [*(ROOT / "docs").glob("*.md"), *(ROOT / f"{name}.md" for name in ABOUT), ROOT / "LICENSE", *folders]:
         target = folder / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(TO_README.sub(r"](\1index.md", path.read_text()))
     parts = {
         "Guides": [f"docs/{name}" for name in guides()],
         "Reference": ["reference/index"],
         "About": list(ABOUT),
+        "Folders": [path.relative_to(ROOT).with_suffix("").as_posix() for path in folders],
     }
     trees = (f"```{{toctree}}\n:hidden:\n:caption: {title}\n\n" + "\n".join(names) for title, names in parts.items())
     (folder / "index.md").write_text((ROOT / "README.md").read_text() + "".join(f"\n{tree}\n```\n" for tree in trees))

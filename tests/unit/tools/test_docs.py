@@ -15,7 +15,11 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[3] / "docs"
-PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
+ROOT = DOCS.parent
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+FOLDERS = [page for folder in ("cpp", "src") for page in sorted((ROOT / folder).rglob("README.md"))]
+GUIDES = [*(ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")), *FOLDERS]
+MOST_LINES = 60  # of a page on a folder
 PARTS = re.compile(r"^```(?P<language>\w*)\n(?P<code>.*?)^```|^#+ (?P<title>[^\n]+)$", re.MULTILINE | re.DOTALL)
 CONTINUES = re.compile(r'# continues (the block above|"(?P<section>[^"\n]+)")[^\n]*\n')
 
@@ -92,7 +96,17 @@ def test_blocks_share_nothing_unless_they_say_so():
         blocks_of(Path("page.md"), '```python\n# continues "C"\n```\n')
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def name_of(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", FOLDERS, ids=name_of)
+def test_a_page_on_a_folder_is_short_and_linked(page):
+    assert len(page.read_text().splitlines()) <= MOST_LINES
+    assert f"]({name_of(page)})" in (ROOT / "ARCHITECTURE.md").read_text()
+
+
+@pytest.mark.parametrize("page", [*GUIDES, *PAGES], ids=name_of)
 def test_links_of_a_page_lead_somewhere(page):
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text()):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
@@ -104,16 +118,14 @@ def sections(page: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", title).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*GUIDES, *PAGES], ids=name_of)
 def test_links_to_a_section_name_one(page):
     for target, section in re.findall(r"\]\((?!https?:)([^)#]*\.md|)#([^)]+)\)", page.read_text()):
         other = page.parent / target if target else page
         assert section in sections(other), f"{page.name} links to {target}#{section}"
 
 
-ROOT = DOCS.parent
 PACKAGE = ROOT / "src" / "latticework"
-GUIDES = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md")]
 CODE = [
     path
     for folder in ("cpp", "src")
@@ -157,6 +169,8 @@ def is_defined(said):
     *places, name = said.split(".")
     if any(f'"{said}"' in dialect.read_text() for dialect in (PACKAGE / "ir" / "dialects").glob("*.py")):
         return True
+    if places == ["tensor"] and (PACKAGE / "tensor" / "ops" / f"{name}.py").is_file():  # an op is named by its file
+        return True
     inner = PACKAGE.joinpath(*places)
     if not (PACKAGE / places[0]).is_dir():
         return True
@@ -166,7 +180,7 @@ def is_defined(said):
     return name in names_in(module) or (inner / f"{name}.py").is_file() or (inner / name).is_dir()
 
 
-@pytest.mark.parametrize("page", [*GUIDES, *PAGES], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*GUIDES, *PAGES], ids=name_of)
 def test_what_a_page_names_is_there(page):
     missing = []
     for said in re.findall(r"`([^`\n]+)`", page.read_text()):

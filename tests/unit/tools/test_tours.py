@@ -1,4 +1,4 @@
-"""The guided tours of ARCHITECTURE.md lead along the way that the code takes, and seldom back up."""
+"""The data way of ARCHITECTURE.md and the tours of the package lead along the way of the code, and seldom back up."""
 
 import ast
 import json
@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = ROOT / "src" / "latticework"
 MOST_CLIMBS = 5
+WAY = "the data"  # its section is "The way of the data"
 PROGRAMS = {
     "`x @ w`": (
         "@lw.program\ndef made(x: lw.Secret[8], w):\n    return x @ w\n",
@@ -22,6 +23,13 @@ PROGRAMS = {
         "calibrate={'a': np.ones(3), 'b': np.ones(3)}",
     ),
 }
+PROGRAMS[WAY] = PROGRAMS["`x @ w`"]
+RUN = """
+client = model.client()
+keys = client.keygen()
+server = model.server(keys.public())
+client.decrypt(server.run(client.encrypt(np.ones(8))))
+"""
 FOLLOWED = """
 import json, sys
 import numpy as np
@@ -34,7 +42,8 @@ def follow(frame, event, _argument):
     if event == "call" and "latticework" in name and (not entered or name != entered[-1]):
         entered.append(name)
 sys.setprofile(follow)
-lw.compile(made, {arguments}, ring_degree=2048, insecure=True)
+model = lw.compile(made, {arguments}, ring_degree=2048, insecure=True)
+{run}
 sys.setprofile(None)
 print(json.dumps(entered))
 """
@@ -42,8 +51,9 @@ print(json.dumps(entered))
 
 def tours():
     """Title -> the Python files that it stops at."""
-    text = (ROOT / "ARCHITECTURE.md").read_text()
-    sections = re.findall(r"^### A tour: (`[^`]+`)[^\n]*\n(.*?)(?=^#)", text, re.MULTILINE | re.DOTALL)
+    text = (PACKAGE / "README.md").read_text() + (ROOT / "ARCHITECTURE.md").read_text()
+    pattern = rf"^## (?:A tour: (?=`)|The way of (?={WAY}))(`[^`]+`|{WAY})[^\n]*\n(.*?)(?=^#)"
+    sections = re.findall(pattern, text, re.MULTILINE | re.DOTALL)
     return {title: re.findall(r"^\d+\. `([\w/]+\.py)`", body, re.MULTILINE) for title, body in sections}
 
 
@@ -74,7 +84,8 @@ def floors():
 def test_a_tour_is_the_way_of_the_code(title, start_python):
     program, arguments = PROGRAMS[title]
     stops = tours()[title]
-    output, errors = start_python(FOLLOWED.format(program=program, arguments=arguments)).communicate()
+    code = FOLLOWED.format(program=program, arguments=arguments, run=RUN if title == WAY else "")
+    output, errors = start_python(code).communicate()
     assert output, errors
     entered = iter(json.loads(output))
     for stop in stops:
@@ -82,7 +93,7 @@ def test_a_tour_is_the_way_of_the_code(title, start_python):
         assert any(name == wanted for name in entered), f"{stop} is not entered after the stops before it"
 
 
-@pytest.mark.parametrize(("title", "fewer_than"), [("`x @ w`", 31), ("`a * b + a`", 27)])
+@pytest.mark.parametrize(("title", "fewer_than"), [("`x @ w`", 31), ("`a * b + a`", 27), (WAY, 19)])
 def test_a_tour_is_short_and_seldom_climbs(title, fewer_than):
     stops = tours()[title]
     heights = [floors()[stop.split("/")[0]] for stop in stops]

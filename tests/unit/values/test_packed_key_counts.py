@@ -1,4 +1,4 @@
-"""What it would cost to read keys that are bit-packed on the device: instructions against bytes (ARCHITECTURE.md, 3)."""
+"""What it would cost to read keys that are bit-packed on the device: instructions against bytes (cpp/backend/gpu/README.md)."""
 
 import pytest
 from machine_code import Code, needs_compiler

@@ -40,7 +40,7 @@ from latticework.values.inputs.numbers import real_array
 
 
 class Assessable(Protocol):
-    """What a compilation keeps to say how accurate its program is."""
+    """The part of a compilation that tells how accurate its program is."""
 
     def report(
         self,
@@ -58,7 +58,7 @@ class Assessable(Protocol):
         on_event: OnEvent | None,
         server: Server | None,
     ) -> AccuracyReport:
-        """As `Model.accuracy`."""
+        """Measure accuracy as `Model.accuracy` does."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Model:
 
     @property
     def scores(self) -> Scores | None:
-        """How results agree with `compile(labels=)`, of the program itself and with its functions approximated."""
+        """Agreement of results with `compile(labels=)`, of the program itself and with its functions approximated."""
         return self.plan.scores
 
     def report(self, *, memory: str | int | None = None) -> Report:
@@ -226,7 +226,7 @@ class Model:
         on_event: OnEvent | None = None,
         **integers: int,
     ) -> AccuracyReport:
-        """How accurate the program is on data, and where it loses.
+        """Measure how accurate the program is on data, and where it loses.
 
         Four columns: the program itself, its functions as polynomials, that with modelled noise, and encrypted.
 
@@ -282,7 +282,7 @@ class Model:
         )
 
     def lanes(self, name: str = "result") -> OutputLanes:
-        """Where a result of a circuit lies: `lanes=` of an input of another circuit that goes on with it.
+        """The lanes that hold a result of a circuit: `lanes=` of an input of another circuit that goes on with it.
 
         raises  TraceError if there is no such result; LayoutError if it lies in several ciphertexts
         """

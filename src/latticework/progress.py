@@ -103,7 +103,7 @@ class _Pace:
         self._marks: list[tuple[int, float]] = []  # steps done, and when: some hundred over a run
 
     def remaining_seconds(self, event: Event) -> float | None:
-        """None where it cannot be said yet."""
+        """Estimate the seconds that are left; None where it is too early to tell."""
         if not self._marks or event.done < self._marks[-1][0]:  # the first step, also of another run
             self._marks = [(event.done - 1, event.start)]  # steps before a checkpoint were another process's
         first, begun = self._marks[0]
@@ -116,7 +116,7 @@ class _Pace:
 
 
 class _Drawing(Protocol):
-    """Where progress is seen."""
+    """A display of progress."""
 
     def note(self, what: str, done: int | None, total: int | None) -> None:
         """One more step, or so many of so many, whether or not it is shown yet."""
@@ -139,7 +139,7 @@ class _Bar:
         self.start, self.stop = self._progress.start, self._progress.stop
 
     def note(self, what: str, done: int | None, total: int | None) -> None:
-        """As `_Drawing`."""
+        """Implement `_Drawing`."""
         if done is None:
             self._progress.update(self._task, description=what, advance=1)
         else:
@@ -156,20 +156,20 @@ class _Cell:
         self._text, self._steps, self._handle = label, 0, None
 
     def note(self, what: str, done: int | None, total: int | None) -> None:
-        """As `_Drawing`."""
+        """Implement `_Drawing`."""
         self._steps = self._steps + 1 if done is None else done
         self._text = f"{what}, step {self._steps}{f' of {total}' if total else ''}"
         if self._handle is not None and time.monotonic() - self._sent > self.INTERVAL:
             self._send(self._handle)
 
     def start(self) -> None:
-        """As `_Drawing`."""
+        """Implement `_Drawing`."""
         from IPython.display import display
 
         self._handle = display(self._content(), raw=True, display_id=True)
 
     def stop(self) -> None:
-        """As `_Drawing`."""
+        """Implement `_Drawing`."""
         if self._handle is not None:
             self._handle.update({"text/plain": ""}, raw=True)
 

@@ -78,7 +78,7 @@ def _read_array(file: IO[bytes], size: int) -> Any:
 
 
 def read_values(path: Path, limits: ReadingLimits = DEFAULTS) -> Any:
-    """What `read_arrays` reads, single integers as Python's: files hold a run-time integer as an array of no axes."""
+    """Read arrays, single integers as Python's: files hold a run-time integer as an array of no axes."""
     read = read_arrays(path, limits)
     return {name: _value(array) for name, array in read.items()} if isinstance(read, dict) else _value(read)
 

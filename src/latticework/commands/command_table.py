@@ -55,7 +55,7 @@ class CommandOption:
 
     @property
     def flag(self) -> str:
-        """What messages call it."""
+        """The option's flag, as messages name it."""
         return self.flags[0] if self.flags else "--" + self.name.replace("_", "-")
 
     @property
@@ -83,7 +83,7 @@ class Command:
         return () if self.passes_on else (*self.options, *EVERYWHERE)
 
     def group_options(self, words: Mapping[str, Any]) -> dict[str, Any]:
-        """What the command's function gets, by its parameters, of words by name of the option."""
+        """Keyword arguments of the command's function, from option values by name."""
         if self.passes_on:
             return dict(words)
         found: dict[str, Any] = {}

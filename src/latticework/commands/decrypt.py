@@ -96,7 +96,7 @@ def _flat(found: np.ndarray[Any, Any], certain: np.ndarray[Any, Any]) -> tuple[l
 
 
 def _precision(value: OwnerValue) -> str:
-    """How far a value may be off, in words; nothing for exact integers."""
+    """A value's error bound in words; nothing for exact integers."""
     if not isfinite(value.error_bound) or value.error_bound == 0:
         return ""
     for_which = "" if value.is_followed else ", for inputs like those of calibration"
@@ -106,7 +106,7 @@ def _precision(value: OwnerValue) -> str:
 
 
 def _facts(value: OwnerValue, *, shown: bool) -> dict[str, Any]:
-    """What --json says of an output; its values where they are not written to a file."""
+    """Facts that --json tells of an output; its values where they are not written to a file."""
     bound = value.error_bound if isfinite(value.error_bound) else None
     facts = {
         "shape": list(value.shape), "error_bound": bound, "is_proved": value.is_proved, "rounds": value.rounds,

@@ -65,7 +65,7 @@ def encrypt(
 
 
 def keep_record(owner: Client, clipped: ClippedRows, record: Path | None) -> None:
-    """Which rows were clipped, in a file; UserError if it would be lost with this command."""
+    """Save the record of clipped rows; UserError if it would be lost with this command."""
     if record is not None:
         clipped.save(record)
     elif not owner.keeps_clipped:
@@ -76,7 +76,7 @@ def keep_record(owner: Client, clipped: ClippedRows, record: Path | None) -> Non
 
 
 def _outside(check: InputCheck, clip: bool, keep: bool) -> dict[str, Any]:
-    """What --json says of rows that were changed, or left out."""
+    """Facts that --json tells of rows that were changed, or left out."""
     rows = {"clipped_rows": list(check.rows)} if clip else {"left_out_rows": list(check.rows)} if keep else {}
     return {**rows, **({"findings": [str(finding) for finding in check.findings]} if rows else {})}
 
@@ -89,7 +89,7 @@ def _describe_misfits(check: InputCheck, clip: bool) -> tuple[str, ...]:
 
 
 def input_names(owner: Client) -> list[str]:
-    """What users call the inputs."""
+    """Names of the inputs, as users know them."""
     return owner.spec.given_names
 
 

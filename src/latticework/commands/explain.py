@@ -45,7 +45,7 @@ def explain(
 
 
 def _explain_memory(file: Path, memory: str, runs: int, report: Path | None) -> Outcome:
-    """How a server shares out a budget; the report, if there is to be one, says so among all else."""
+    """Explain how a server shares out a budget of memory; the report, if there is to be one, says so among all else."""
     plan = read_plan(source(file))
     if report is None:
         found = under_budget(plan, memory, runs=runs)

@@ -1,4 +1,4 @@
-"""Where commands read and write: files checked before the work, and `-` for standard input and output."""
+"""Input and output files of commands: checked before the work, and `-` for standard input and output."""
 
 from __future__ import annotations
 
@@ -107,5 +107,5 @@ def deliver(output: Path, write: Callable[[], object], to_bytes: Callable[[], by
 
 
 def name(output: Path) -> str:
-    """What messages call an output."""
+    """An output's name in messages."""
     return "standard output" if output == STANDARD else str(output)

@@ -116,7 +116,7 @@ class Commands(TyperGroup):
         *settings: Any,
         **extra: Any,
     ) -> Any:
-        """As typer's, but that a wrong command line is answered in JSON where it asks for that."""
+        """Run as typer does, but answer a wrong command line in JSON where it asks for that."""
         words = list(sys.argv[1:] if args is None else args)
         if not standalone_mode or "--json" not in words:
             return super().main(words, prog_name, complete_var, standalone_mode, *settings, **extra)
@@ -158,5 +158,5 @@ def run_command_line() -> None:
 
 
 def make_completion_script(shell: str) -> str:
-    """What lets a shell complete commands and options."""
+    """The script that lets a shell complete commands and options."""
     return get_completion_script(prog_name=PROGRAM, complete_var=COMPLETION, shell=shell)

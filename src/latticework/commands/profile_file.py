@@ -1,4 +1,4 @@
-"""What `--profile` asks for: the kernels of a run, in a file and as text."""
+"""Profiles for `--profile`: the kernels of a run, in a file and as text."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def run(
 
 
 def _traffic(server: Server) -> dict[str, float] | None:
-    """What was read of keys in a file; None where all are in memory."""
+    """Traffic of keys that stay in their file; None where all are in memory."""
     return None if server.key_traffic is None else asdict(server.key_traffic)
 
 
@@ -108,7 +108,7 @@ def _run_each(
 
 
 def results_in(talk: Talk, folder: Path, files: list[Path], *, force: bool, inputs: list[Path]) -> list[Path]:
-    """Where the result of each file goes, in a folder that is there.
+    """Choose the result file of each input file, in a folder that is there.
 
     raises  UserError for standard input and pipes, which have no name; what `prepare` raises
     """

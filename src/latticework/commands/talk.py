@@ -1,4 +1,4 @@
-"""What a command says, and how it ends: text for people or one JSON object, warnings, times of steps, exit status."""
+"""Output of commands: text for people or one JSON object, warnings, times of steps, exit status."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EXIT_STATUS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command did.
+    """The outcome of a command.
 
     facts  for --json: plain data by name
     lines  for people, made printable when they are said
@@ -49,7 +49,7 @@ class Outcome:
 
 @dataclass
 class Talk:
-    """What a running command says to its caller.
+    """The output of a running command.
 
     command  its name
     json     whether one JSON object says everything, when the command ends
@@ -145,7 +145,7 @@ class Talk:
                 say(f"{seconds:10.4f} s  {name}{f' ({int(count)} times)' if count > 1 else ''}", error=True)
 
     def show_warning(self, message: Warning | str, category: type[Warning], file: str, line: int, *_: Any) -> None:
-        """In the place of Python's own: one line, which names the place only where it is the user's."""
+        """Show a warning in place of Python's own: one line, which names the place only where it is the user's."""
         ours = category.__module__.startswith("latticework.")
         self.warn(f"{category.__name__}: {message}" + ("" if ours else f" ({file}:{line})"))
 

@@ -1,4 +1,4 @@
-"""What a report on accuracy says, as plain data; how it looks is decided elsewhere."""
+"""Data of a report on accuracy, as plain records; how it looks is decided elsewhere."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MEANINGS = {
 
 
 def meaning(name: str) -> tuple[tuple[str, str, str], ...]:
-    """What stands below the name of a column."""
+    """The explanation below the name of a column."""
     return (("", _MEANINGS[name], "soft"),) if name in _MEANINGS else ()
 
 
@@ -79,7 +79,7 @@ class AccuracyColumn:
 
 @dataclass(frozen=True, slots=True)
 class DegreeStep:
-    """What a polynomial of more terms would cost and give: of the highest degree for as many levels, or for one more.
+    """Cost and gain of a polynomial of more terms: of the highest degree for as many levels, or for one more.
 
     degree     of it;  max_error  its largest distance from the function on the interval
     levels, products  more than now;  seconds  predicted, that a run takes more on one thread
@@ -168,7 +168,7 @@ class UnlikeData:
 
 @dataclass(frozen=True)
 class AccuracyContents:
-    """How accurate a compiled program is on data, and where it loses.
+    """Accuracy of a compiled program on data, and where it loses.
 
     rows       of the data;  unit  what a row is: "row" of inputs that hold any number, or "run" of the program
     measure    "accuracy" or "R^2"; None without labels

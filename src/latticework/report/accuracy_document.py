@@ -86,7 +86,7 @@ def accuracy_document(report: AccuracyContents) -> Document:
 
 
 def _figures(report: AccuracyContents) -> FactList:
-    """What one wants to know first."""
+    """The key figures, as a list of facts."""
     items = [("Precision asked for", f"{report.precision_bits:g} bits", "of the largest result in calibration")]
     if report.measure is not None:
         scores = [c for c in report.columns if c.score is not None and c.name != "encrypted"][-1:]
@@ -142,7 +142,7 @@ def _columns(report: AccuracyContents) -> Section:
 
 
 def _column_notes(report: AccuracyContents) -> tuple[str, ...]:
-    """What heads of the table mean, and which rows differ."""
+    """Notes that explain the table's heads, and name the rows that differ."""
     notes = ["agrees: share of decisions that are those of the column above, on the rows that both have"]
     if report.measure:
         notes.append("float, beside a score: that of the program itself on the same rows")
@@ -172,7 +172,7 @@ def _below(text: str) -> Cell:
 
 
 def _off_words(column: AccuracyColumn) -> str:
-    """What is wrong there."""
+    """Describe the first value that is off in a column."""
     off = column.first_off
     assert off is not None
     return (
@@ -236,7 +236,7 @@ def _unlike(report: AccuracyContents) -> Section:
 
 
 def unlike_words(report: AccuracyContents) -> list[str]:
-    """Which rows are unlike calibration, and in what; of many that are refused, the first."""
+    """Describe the rows that are unlike calibration, and in what; of many that are refused, the first."""
     found = []
     for kind, several in groupby(report.unlike, key=lambda each: each.kind):
         group = list(several)

@@ -30,7 +30,7 @@ def histograms(functions: Sequence[tuple[AccuracyLine, FunctionAccuracy]]) -> st
 
 
 def histogram(function: FunctionAccuracy) -> str:
-    """How often arguments lie where over the interval of the polynomial; parts with some outside are marked."""
+    """Draw how often arguments lie where over the interval of the polynomial; parts with some outside are marked."""
     most, number = max(*function.counts, 1), len(function.counts)
     low, high = function.interval
     parts = [rule(PLOT)]

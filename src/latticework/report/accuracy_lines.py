@@ -24,7 +24,7 @@ def functions_of(report: AccuracyContents) -> list[tuple[AccuracyLine, FunctionA
 
 
 def function_row(line: AccuracyLine, function: FunctionAccuracy) -> list[str]:
-    """What a function's polynomial does to the results."""
+    """The table row that tells what a function's polynomial does to the results."""
     return [
         function.function, line.where, span_text(function.low, function.high), span_text(*function.interval),
         "+".join(map(str, function.degree)) + (", given" if function.given else ""), small(function.max_error),
@@ -33,7 +33,7 @@ def function_row(line: AccuracyLine, function: FunctionAccuracy) -> list[str]:
 
 
 def leaving_row(line: AccuracyLine, function: FunctionAccuracy) -> list[str]:
-    """How often arguments leave the interval of a function."""
+    """The table row that tells how often arguments leave the interval of a function."""
     here = count_noun(function.outside, "row") if function.outside else "none"
     estimated = leaving_text(function.may_leave, function.leaving)
     return [function.function, line.where, span_text(*function.interval), here, estimated]
@@ -45,7 +45,7 @@ def noise_row(report: AccuracyContents) -> list[str]:
 
 
 def step_row(line: AccuracyLine, function: FunctionAccuracy) -> list[str]:
-    """What one step more of a function's degree costs and gives; nothing where there is none."""
+    """The table row that tells what a higher degree costs and gives; nothing where there is none."""
     step = function.step
     if step is None:
         return []
@@ -66,19 +66,19 @@ def values_shown(report: AccuracyContents) -> list[AccuracyLine]:
 
 
 def worst_error(line: AccuracyLine) -> float:
-    """In any column."""
+    """The largest error of a value in any column."""
     return max((e for e in line.errors if e is not None), default=0.0)
 
 
 def value_row(line: AccuracyLine) -> list[str]:
-    """How far a value is off."""
+    """The table row that tells how far a value is off."""
     calibrated = "" if line.calibrated is None else f"± {real(line.calibrated)}"
     errors = ["" if e is None else small(e) for e in line.errors]
     return [line.name, line.where, span_text(line.low, line.high), calibrated, *errors]
 
 
 def what_tables_mean(report: AccuracyContents) -> Sequence[str]:
-    """What heads of the tables stand for."""
+    """Sentences that explain the heads of the tables."""
     return (
         "max error: largest distance of the polynomial from the function on its interval; reached: of the arguments in "
         f"these data; moves: how far it alone moves a result, to the largest of calibration, in {report.effect_runs} "
@@ -96,7 +96,7 @@ def part_text(part: float) -> str:
 
 
 def span_text(low: float, high: float) -> str:
-    """From a number to another."""
+    """The interval as text, "low to high"; nothing where an end is infinite."""
     return f"{_short(low)} to {_short(high)}" if isfinite(low) and isfinite(high) else ""
 
 

@@ -14,7 +14,7 @@ from latticework.report.report import Forms
 
 @dataclass(frozen=True)
 class AccuracyReport(AccuracyContents, Forms):
-    """How accurate a compiled program is on data.
+    """A report on the accuracy of a compiled program on data.
 
     `print` it, `save` it as .html, .txt or .json, or let a notebook show it.
     """

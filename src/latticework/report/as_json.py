@@ -83,7 +83,7 @@ def document_data(document: Document) -> dict[str, Any]:
 
 
 def blocks_data(blocks: Sequence[ReportBlock]) -> dict[str, Any]:
-    """What some blocks add to it."""
+    """Nested data that the blocks add to the JSON form."""
     found: dict[str, Any] = {}
     for path, value in _entries(blocks):
         *parents, name = path.split(".")

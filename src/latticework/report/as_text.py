@@ -60,7 +60,7 @@ def _section(section: Section) -> list[str]:
 
 
 def _blocks(blocks: Sequence[ReportBlock]) -> list[str]:
-    """What a section holds, a blank line between tables and other parts."""
+    """Lines of a section, with a blank line between tables and other parts."""
     lines, heading = list[str](), list[str]()
     for block in _flat(blocks):
         if isinstance(block, Heading):

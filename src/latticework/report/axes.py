@@ -44,7 +44,7 @@ def time_axis(total: float, y: float) -> list[str]:
 
 
 def round_steps(highest: float, number: int) -> list[float]:
-    """About so many round values from 0 to at most the highest: multiples of 1, 2 or 5 times a power of ten."""
+    """List about `number` round values from 0 to at most `highest`: multiples of 1, 2 or 5 times a power of ten."""
     power = 10.0 ** floor(log10(highest / number))
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= highest / number * 0.999)
     return [i * step for i in range(floor(highest / step * (1 + 1e-9)) + 1)]

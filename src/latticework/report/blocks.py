@@ -1,4 +1,4 @@
-"""What a report consists of: sections of tables, key figures, sentences and drawings, each said once for all forms.
+"""Blocks of a report: sections of tables, key figures, sentences and drawings, each said once for all forms.
 
 Text, page and JSON walk the same blocks (`as_text.py`, `page.py`, `as_json.py`). All texts are plain here; whoever
 renders them escapes them. What a block adds to the JSON form is its `data`, by key: "levels.moduli" is in "levels".
@@ -21,7 +21,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in a cell.
+    """A table cell.
 
     look    how a page sets it: "" as words, "code", "place" (file:line), "layout", "formula" (in one line),
             "power" (2^40 as a power), "chips" (a list of small parts, which ", " separates)
@@ -128,7 +128,7 @@ class Beside(ReportBlock):
 
 @dataclass(frozen=True, slots=True)
 class Absent(ReportBlock):
-    """What this program has not: null in JSON, and nowhere else."""
+    """A part that this program does not have: null in JSON, and nowhere else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def as_cell(cell: Cell | str) -> Cell:
 
 
 def absent(key: str) -> tuple[Section, ...]:
-    """In place of a section that the program does not have."""
+    """The section that stands for one that the program does not have."""
     return (Section("", (Absent(data={key: None}),)),)
 
 

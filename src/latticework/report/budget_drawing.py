@@ -102,12 +102,12 @@ def _draw_choice(point: BudgetPoint, place: float, bottom: float) -> list[str]:
 
 
 def _anchor(place: float, near: float) -> str:
-    """How words stand at a place, so that they do not leave the drawing."""
+    """The SVG text anchor at `place`, such that words do not leave the drawing."""
     return "start" if place < near else "end" if place > 1 - near else "middle"
 
 
 def _points(point: BudgetPoint, x: str, axis: ValueAxis, classes: str) -> list[str]:
-    """Of a later run and of a first one, to point at."""
+    """Draw points of a later run and of a first one, to hover over."""
     shares, parts = point.shares, []
     of_later = "point later", "later runs", point.later_seconds, point.later
     for name, words, seconds, keys in (of_later, ("point", "first run", shares.seconds, shares.keys)):

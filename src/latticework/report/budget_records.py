@@ -1,4 +1,4 @@
-"""What is in memory of keys in a run under a budget: records that its section, its drawings and JSON tell."""
+"""Records of the keys in memory in a run under a budget, for its section, its drawings and JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def about(number_of: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class KeyLine:
-    """What a line reads of keys in a run.
+    """The key rows that a line reads in a run.
 
     where, text  of the line
     used, loads  rows that it computes with, and of them those that have to be read for it
@@ -37,7 +37,7 @@ class KeyLine:
 
 @dataclass(frozen=True, slots=True)
 class KeyStretch:
-    """What is in memory of keys for some time of a run, on average unless it says otherwise.
+    """The keys in memory for some time of a run, on average unless it says otherwise.
 
     start, seconds  of the run;  waiting  of these, for rows
     where, text, op of the line and the instruction that most of it goes to; "" where no key is read any more
@@ -95,5 +95,5 @@ class UnderBudget:
 
     @property
     def shares(self) -> MemoryPlan:
-        """How the chosen budget is shared out."""
+        """The shares of the chosen budget."""
         return self.chosen.shares

@@ -1,4 +1,4 @@
-"""From a plan to a report: every number that is shown is computed here."""
+"""Building of a report from a plan: every number that is shown is computed here."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def build_client_report(spec: ClientSpec) -> Report:
 
 
 def _worst_cases(plan: Plan) -> list[float | None]:
-    """What noise cannot exceed, for inputs anywhere in their ranges and as many iterations as are allowed."""
+    """Bounds of the noise of each output, for inputs anywhere in their ranges and as many iterations as are allowed."""
     known: list[Magnitude | int] = []
     if instructions_run(plan, into_bootstraps=False) > MAX_FOLLOWED:
         return [None] * len(plan.client.outputs)

@@ -58,7 +58,7 @@ class _Body:
             self.starts |= dict.fromkeys(step.results, made_of)
 
     def values(self) -> Iterator[CarriedValue]:
-        """What is carried, of ciphertexts."""
+        """List the ciphertexts that the loop carries."""
         ends = [operand.register for operand in self.code[-1].operands]
         for number, (argument, end) in enumerate(zip(self.arguments, ends, strict=True)):
             if isinstance(self.plan.kind(argument), CipherKind):
@@ -71,7 +71,7 @@ class _Body:
         return "" if position is None else self.plan.tensors[position].name
 
     def back(self, number: int, register: int) -> Iterator[CarriedLevel]:
-        """From the end of an iteration to its start, along the lowest operands: wherever the level changes."""
+        """Walk from the end of an iteration to its start, along the lowest operands: wherever the level changes."""
         while (step := self.makers.get(register)) is not None:
             source = self.source(number, step, register)
             if source is None:  # made of nothing that is carried

@@ -1,4 +1,4 @@
-"""What text and page say about a circuit and its schedule."""
+"""Sentences that text and page say about a circuit and its schedule."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SIGNS = {"add": "+", "sub": "-", "mul": "*"}
 
 
 def method_text(circuit: CircuitRecord) -> str:
-    """How the circuit is computed, and on how many lanes."""
+    """Describe how the circuit is computed, and on how many lanes."""
     said = METHODS.get(circuit.method, circuit.method)
     if circuit.vector is None:
         return said
@@ -86,7 +86,7 @@ def runs(lanes: Iterable[int]) -> str:
 
 
 def holdings(named: Sequence[tuple[int, str]]) -> str:
-    """What lies in which lanes: "0-1: a[0] a[1]; 4: b"; named ascending by lane."""
+    """Describe the values in lanes: "0-1: a[0] a[1]; 4: b"; `named` ascending by lane."""
     parts: list[tuple[list[int], list[str]]] = []
     for lane, text in named:
         if parts and lane == parts[-1][0][-1] + 1:

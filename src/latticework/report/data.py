@@ -1,4 +1,4 @@
-"""What a report on a plan holds, as plain data; its parts are records of the sections that tell them."""
+"""Data of a report on a plan, as plain records; its parts are records of the sections that tell them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from latticework.report.timeline import Moment
 
 @dataclass(frozen=True)
 class Execution:
-    """What running the code takes; a client file does not say.
+    """The cost of running the code; a client file does not tell it.
 
     choice   why tensors lie where they do; None if the plan does not say
     circuit  the schedule of a circuit of scalars; None for programs on arrays

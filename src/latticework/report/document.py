@@ -36,7 +36,7 @@ def plan_document(report: Contents) -> Document:
 
 
 def _figures(report: Contents) -> FactList:
-    """What one wants to know first."""
+    """The key figures, as a list of facts."""
     exact = bool(report.plain_modulus)
     items = [
         report.security.fact(),

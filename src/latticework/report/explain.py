@@ -1,4 +1,4 @@
-"""What is in a file: any container that latticework writes, told in words or as plain data."""
+"""Description of a file: any container that latticework writes, told in words or as plain data."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def _major_version(source: str | Path | bytes) -> int:
 
 
 def _plan_format(header: dict[str, Any]) -> str:
-    """Of plans and client files, the format of the program in the file."""
+    """The plan format of the program in a plan or client file."""
     return f", plan format {show_value(header['format'])}" if "format" in header else ""
 
 
@@ -187,7 +187,7 @@ def _integers(extras: dict[str, Any]) -> dict[str, int]:
 
 
 def _extent(extras: dict[str, Any]) -> str | None:
-    """How many rows or whole inputs the ciphertexts are, if they are not one; several may share a run."""
+    """The number of rows or whole inputs in the ciphertexts, if they are not one; several may share a run."""
     extent = extras.get("extent")
     if not isinstance(extent, list) or len(extent) not in (1, 2) or any(type(n) is not int for n in extent):
         return None
@@ -207,12 +207,12 @@ def _list(header: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _counts(header: dict[str, Any]) -> Counter[str]:
-    """How many ciphertexts there are of each input or output; those of an array are stored as x[0], x[1], ..."""
+    """Count the ciphertexts of each input or output; those of an array are stored as x[0], x[1], ..."""
     return Counter(name.partition("[")[0] for name, _ in _list(header))
 
 
 def _find_held(header: dict[str, Any]) -> str:
-    """Which inputs or outputs of a program are in a file of ciphertexts, by name; some programs take several files."""
+    """Find the inputs or outputs in a file of ciphertexts, by name; some programs take several files."""
     extras = _extras(header)
     names = [n if number == 1 else f"{n} ({count(number)} ciphertexts)" for n, number in _counts(header).items()]
     names += [f"{name} = {value} (not encrypted)" for name, value in _integers(extras).items()]
@@ -223,7 +223,7 @@ def _find_held(header: dict[str, Any]) -> str:
 
 
 def _content(reader: _core.ContainerReader, kind: _core.FileKind) -> list[str]:
-    """What keys and ciphertexts there are, in words; what is in a header of another form, as it stands."""
+    """Describe the keys and ciphertexts in a file; what is in a header of another form, as it stands."""
     header = reader.header
     if kind in (_core.FileKind.SECRET_KEY, _core.FileKind.PUBLIC_KEY):
         return []

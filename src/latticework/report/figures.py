@@ -1,4 +1,4 @@
-"""What a figure is called and how it is written, said once: on the field of the record that holds it.
+"""Labels and formats of figures, said once: on the field of the record that holds it.
 
     @dataclass(frozen=True, slots=True)
     class KeyRow:
@@ -25,7 +25,7 @@ TOTAL = "total"
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """How a field is shown: a column of a table, or a row where the table tells one record.
+    """The display of a field: a column of a table, or a row where the table tells one record.
 
     show    writes the field's value;  row  writes the whole record instead, where the cell tells other fields too
     number  numbers stand to the right;  total  a table may end with the sum
@@ -38,7 +38,7 @@ class Column:
     total: bool = False
 
     def cell(self, record: object, name: str) -> Cell | str:
-        """What is shown of the field with this name."""
+        """The cell that shows the field `name` of `record`."""
         return self.show(getattr(record, name)) if self.row is None else self.row(record)
 
 

@@ -43,7 +43,7 @@ _GLYPHS = {"mul": "\N{MULTIPLICATION SIGN}", "add": "+", "sub": "\N{MINUS SIGN}"
 
 @dataclass(frozen=True)
 class _Columns:
-    """Where lanes are drawn: those in use side by side."""
+    """The drawing's columns: lanes in use, side by side."""
 
     number: dict[int, int]
 
@@ -156,7 +156,7 @@ def _cell(columns: _Columns, lane: int, y: int, classes: str, shown: str, text: 
 
 
 def _arrows(circuit: CircuitRecord, step: LaneStep, columns: _Columns, y: int) -> list[str]:
-    """From the lanes that values come from to those they go to; heads are drawn, as markers need names."""
+    """Draw arrows from the lanes that values come from to those they go to; heads are drawn, as markers need names."""
     found = []
     for lane, _ in step.lanes:
         source = (lane + step.steps) % circuit.width

@@ -68,7 +68,7 @@ def _vectors(number: int) -> str:
 
 
 def first_slots(pack: PackMap) -> str:
-    """What the first slots hold, by subscripts: 0,0 | 0,1 | - | ..."""
+    """The elements in the first slots, by subscripts: 0,0 | 0,1 | - | ..."""
     total = pack.count * pack.slots
     held = pack.elements_at(np.arange(min(total, MAX_SLOTS))).tolist()
     shown = ["-" if index < 0 else subscript(index, pack.shape) for index in held]

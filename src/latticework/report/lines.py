@@ -28,7 +28,7 @@ Span = tuple[int, int]
 
 @dataclass
 class _Booked:
-    """What is booked to a line, or to an operation in one."""
+    """Time and levels booked to a line, or to an operation in one."""
 
     seconds: float = 0.0
     encode_seconds: float = 0.0

@@ -1,4 +1,4 @@
-"""What the numbers of a report rest on, in sentences."""
+"""Notes on what the numbers of a report rest on, in sentences."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _BUDGET_NOTE = (
 
 
 def error_notes(spec: ClientSpec) -> list[str]:
-    """What errors are measured against, or how exact results can fail; and what has to hold for their bounds."""
+    """Notes on what errors are measured against, how exact results can fail, and what has to hold for bounds."""
     by_words: dict[str, list[str]] = {}
     for name, conditions in spec.result_conditions():
         if conditions:
@@ -53,7 +53,7 @@ def error_notes(spec: ClientSpec) -> list[str]:
 
 
 def client_notes(spec: ClientSpec) -> list[str]:
-    """What users of a client file have to know: of errors, of rows that are refused, of rows that go together."""
+    """Notes for users of a client file: on errors, on rows that are refused, on rows that go together."""
     return [*error_notes(spec), *_row_notes(spec), *_constraint_notes(spec)]
 
 
@@ -94,7 +94,7 @@ def plan_notes(plan: Plan, cost: CostEstimate, model: CostModel) -> list[str]:
 
 
 def _constraint_notes(spec: ClientSpec) -> list[str]:
-    """Which rows clients refuse though each of their elements is in its range."""
+    """Notes on rows that clients refuse though each of their elements is in its range."""
     notes = []
     for constraint in spec.constraints:
         count = len(constraint.elements)
@@ -107,7 +107,7 @@ def _constraint_notes(spec: ClientSpec) -> list[str]:
 
 
 def _leaving_note(a: Approximation) -> str:
-    """How often, where calibration tells."""
+    """Note how often arguments leave the interval, where calibration tells."""
     if a.leaving is None:
         return (
             "How often is not known: calibration has fewer than 16 runs. Of n runs about 2 in n + 1 others go beyond "
@@ -119,7 +119,7 @@ def _leaving_note(a: Approximation) -> str:
 
 
 def _row_notes(spec: ClientSpec) -> list[str]:
-    """Which inputs may have any number of rows, and how many rows go together."""
+    """Notes on inputs that may have any number of rows, and how many rows go together."""
     batch, notes = spec.batch, []
     if spec.rows > 1:
         notes.append(

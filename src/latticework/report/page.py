@@ -60,7 +60,7 @@ def _template(name: str) -> Any:
 
 
 def _kind(block: ReportBlock) -> str:
-    """What the template tells blocks apart by."""
+    """The block's kind, by which the template dispatches."""
     if type(block) not in KINDS:
         raise TypeError(f"{type(block).__name__} is a block that pages do not know")
     return type(block).__name__

@@ -81,7 +81,7 @@ def real(value: float) -> str:
 
 
 def as_digits(bits: int) -> str:
-    """What follows a range of numbers that are encrypted digit by digit."""
+    """The suffix of a range of numbers that are encrypted digit by digit."""
     return f", as {bits} digits" if bits else ""
 
 

@@ -17,7 +17,7 @@ from latticework.values.extension import _core
 
 
 class Forms:
-    """What a report can be read as; its sections are walked for each form, and none leaves one out."""
+    """The forms of a report; its sections are walked for each form, and none leaves one out."""
 
     name: str
 
@@ -67,7 +67,7 @@ class Report(Contents, Forms):
 
 
 def report_ending(path: str | Path, name: str) -> str:
-    """What the report of a program is to be written as: ".html", ".txt" or ".json".
+    """The file ending that tells the form of the report of program `name`: ".html", ".txt" or ".json".
 
     raises  FormatError for any other ending
     """

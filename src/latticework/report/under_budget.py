@@ -1,4 +1,4 @@
-"""What a server holds under a budget of memory, over the time of a run and beside other budgets."""
+"""Memory of a server under a budget, over the time of a run and beside other budgets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def under_budget(
     *,
     runs: int = 1,
 ) -> UnderBudget:
-    """How a server of a plan shares so much memory out, and what a run then does.
+    """Share memory out as a server of the plan does, and predict what a run then does.
 
     runs    at the same time, that there has to be room for
     raises  UserError for what is no amount; BudgetError for one that is too small

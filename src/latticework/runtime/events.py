@@ -1,4 +1,4 @@
-"""What long work reports: structured events, to whoever listens."""
+"""Events: structured reports of long work, to whoever listens."""
 
 from __future__ import annotations
 

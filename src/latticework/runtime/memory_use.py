@@ -1,4 +1,4 @@
-"""How much memory a server has, and what for."""
+"""Memory of a server, and what it is used for."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ class KeyTraffic:
 
     @property
     def loaded_bytes(self) -> int:
-        """In memory, of the rows that were read, each time."""
+        """Bytes in memory of the rows that were read, each time."""
         return self.loads * self.row_bytes
 
     def since(self, before: KeyTraffic) -> KeyTraffic:
-        """What was read since then; what there is in memory, and was at most, stays what it is."""
+        """The traffic since `before`; what there is in memory, and was at most, stays what it is."""
         return replace(self, **{name: getattr(self, name) - getattr(before, name) for name in COUNTED})
 
 
@@ -72,7 +72,7 @@ Amounts = TypeVar("Amounts", MemoryUse, KeyTraffic)
 
 
 def in_all(found: Sequence[Amounts]) -> Amounts:
-    """What several devices have of memory, or read of keys, added up; but a row is a row."""
+    """Add up memory of several devices, or traffic of keys; but a row is a row."""
     first = found[0]
     same: dict[str, int] = {"row_bytes": first.row_bytes} if isinstance(first, KeyTraffic) else {}
     return replace(first, **{f.name: sum(getattr(one, f.name) for one in found) for f in fields(first)} | same)

@@ -1,4 +1,4 @@
-"""What users say about machines: device, threads, memory."""
+"""Options of machines: device, threads, memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_THREADS = 1024
 
 @dataclass(frozen=True, slots=True)
 class ServerPlace:
-    """Where a server computes.
+    """The place of a server's computation: a device and its budget.
 
     device  None: on the host
     memory  bytes for all that it holds there; None: no budget was given
@@ -39,7 +39,7 @@ class ServerPlace:
         return self.device is not None and self.device.records
 
     def context(self, chain: ModulusChain, threads: int) -> _core.Context:
-        """For these parameters; errors as of `open_context`."""
+        """Open a context for these parameters; errors as of `open_context`."""
         if self.device is None or self.memory is None:
             return open_context(chain, self.device, threads)
         return open_context(chain, replace(self.device, memory=self.memory), threads, is_apart=True)

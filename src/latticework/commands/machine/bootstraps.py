@@ -38,13 +38,13 @@ class MeasuredBootstrap(NamedTuple):
     real: bool
 
     def __str__(self) -> str:
-        """For whoever waits."""
+        """The bootstrap's label in progress messages."""
         slots = f"{self.slots} {'real' if self.real else 'complex'} slots"
         return f"bootstrap of {self.name} to level {self.target}, {slots}"
 
 
 def kinds_of(name: str) -> list[MeasuredBootstrap]:
-    """What is measured of a set: to one level, to half of them and to all, of all slots; to all of few slots."""
+    """List the bootstraps to measure of a set, to one level, half and all, of all slots; to all of few slots."""
     chain = bootstrap_chain(name)
     most = chain.main.top - chain.floor
     wide = [(target, chain.slots) for target in sorted({1, (most + 1) // 2, most})]
@@ -71,7 +71,7 @@ class EncryptedBootstrap:
         backend: str = "auto",
         plan: Plan | None = None,
     ) -> None:
-        """Of the plan that is given for this, or the usual one."""
+        """Make keys and an executor for the given plan, or for the usual one."""
         self.chain, self.slots = chain, slots or chain.slots
         self.plan = plan or bootstrap_plan(chain, self.slots, target, real=real, iterations=iterations)
         parameters = core_parameters(chain)
@@ -117,7 +117,7 @@ class EncryptedBootstrap:
 
 
 def _source(plan: Plan) -> Callable[[int], Slots]:
-    """Where the constants of a plan come from. Not a method of what holds the executor: that circle would hold all keys
+    """Make the source of a plan's constants. Not a method of what holds the executor: that circle would hold all keys
     until the collector of circles comes by, and the next keys would be made beside them."""
     constants = plan.constants
 

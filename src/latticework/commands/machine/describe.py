@@ -1,4 +1,4 @@
-"""What a measurement was taken on."""
+"""Description of the machine that a measurement was taken on."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ OnStep = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class MeasuredExtent:
-    """What is measured, and how often."""
+    """The operations that are measured, and how often."""
 
     log2_degrees: Sequence[int]
     limbs: dict[int, Sequence[tuple[int, int]]]  # log2 of N -> (Q limbs, P limbs) of the chains
@@ -37,7 +37,7 @@ class MeasuredExtent:
 
     @property
     def steps(self) -> list[tuple[int, tuple[int, int] | None] | MeasuredBootstrap]:
-        """In order: units of a degree, then its chains; then bootstraps."""
+        """List the measurements in order: units of a degree, then its chains; then bootstraps."""
         operations = [(n, limbs) for n in self.log2_degrees for limbs in (None, *self.limbs.get(n, ()))]
         return [*operations, *(kind for name in self.sets for kind in kinds_of(name))]
 
@@ -59,7 +59,7 @@ QUICK = MeasuredExtent((12, 13, 14), {12: ((2, 1),), 13: ((4, 1),), 14: ((6, 2),
 
 
 def default_place() -> Path:
-    """Where the table of this machine is kept if no other place is named, by the XDG rules."""
+    """The default path of this machine's cost table, by the XDG rules."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "latticework" / "cost-table.json"
 
 
@@ -136,7 +136,7 @@ def _step_label(step: tuple[int, tuple[int, int] | None] | MeasuredBootstrap) ->
 
 
 def _part(threads: int, units: list[dict[str, Any]], times: list[tuple[str, Shape, float]]) -> dict[str, Any]:
-    """What is measured of operations on some threads."""
+    """The part of a cost table that holds operations on `threads` threads."""
     return {"threads": threads, "units": units, "ops": [op_row(*t) for t in times], "overhead": {}}
 
 

@@ -13,7 +13,7 @@ SHORTEST = 2e-4  # seconds that one timed stretch takes at least
 
 
 def round_seconds(seconds: float) -> float:
-    """To as many digits as a time is worth."""
+    """Round a time to as many digits as it is worth."""
     return float(f"{seconds:.{DIGITS}g}")
 
 

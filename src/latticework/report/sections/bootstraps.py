@@ -71,7 +71,7 @@ class Bootstrapping:
 
 
 def _fate(chain: WeighedChain) -> str:
-    """Why a chain was taken or not."""
+    """Tell why a chain was taken or not."""
     if chain.chosen:
         return "taken"
     if chain.reached is not None:
@@ -110,7 +110,7 @@ def bootstrap_sections(found: Bootstrapping | None, whole: float) -> tuple[Secti
 
 
 def reason_words(reason: RefreshReason) -> str:
-    """Why a bootstrap stands where it does, in a sentence without its full stop."""
+    """Tell why a bootstrap stands where it does, in a sentence without its full stop."""
     iterations = "iteration" if reason.every == 1 else f"{reason.every} iterations"
     left = f"{reason.left} of {reason.most} levels left"
     start = f", from the {reason.first} on line {reason.first_line}" if reason.first_line else ""
@@ -127,7 +127,7 @@ def reason_words(reason: RefreshReason) -> str:
 
 
 def loop_lines(found: Bootstrapping) -> list[str]:
-    """What was weighed for each loop that bootstraps, in an iteration, and why it was not taken."""
+    """List what was weighed for each loop that bootstraps, in an iteration, and why it was not taken."""
     weighed = {(r.loop, r.ways): None for row in found.calls if (r := row.reason) is not None and r.ways}
     return [
         f"Weighed for the loop on line {line}, by what an iteration takes: "
@@ -147,7 +147,7 @@ def _way_words(way: LoopWay, taken: LoopWay) -> str:
 
 
 def bootstrap_words(found: Bootstrapping, whole: float) -> str:
-    """What they take and add, in a sentence."""
+    """Describe what bootstraps take and add, in a sentence."""
     ciphertexts = "ciphertext is" if found.number == 1 else "ciphertexts are"
     failing = "less than 2^-1000" if found.failure_log2 < -1000 else f"2^{found.failure_log2:.1f}"
     return (
@@ -159,7 +159,7 @@ def bootstrap_words(found: Bootstrapping, whole: float) -> str:
 
 
 def bootstrapping(plan: Plan, costs: BootstrapCosts | None) -> Bootstrapping | None:
-    """What a report says of the bootstraps of a plan; None where there are none."""
+    """Make the report's record of a plan's bootstraps; None where there are none."""
     if costs is None:
         return None
     manifest = plan.client.manifest

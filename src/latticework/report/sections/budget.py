@@ -1,4 +1,4 @@
-"""What a server holds under a budget of memory: its parts, keys over the time of a run, and time by budget."""
+"""Section on a server under a budget of memory: its parts, keys over the time of a run, and time by budget."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _set_by(found: UnderBudget) -> str:
 
 
 def run_sentences(point: BudgetPoint) -> tuple[str, ...]:
-    """What a run reads, and what it takes."""
+    """Sentences on what a run reads, and what it takes."""
     made, later = point.shares, point.later
     keys, reading = made.keys, made.keys.total
     about = "" if keys.is_exact else "about "
@@ -120,7 +120,7 @@ def run_sentences(point: BudgetPoint) -> tuple[str, ...]:
 
 
 def _beside(found: UnderBudget) -> str:
-    """How to read the drawing over time, and what is not in it."""
+    """Explain how to read the drawing over time, and what is not in it."""
     said = [OVER_TIME_SAID]
     if any(loop.alike_end > loop.alike_start for loop in found.loops):
         said.append(TOLD_AS_ONE)

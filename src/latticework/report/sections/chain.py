@@ -16,7 +16,7 @@ from latticework.report.quantities import power_of_two
 
 @dataclass(frozen=True, slots=True)
 class LevelUse:
-    """Which levels a program takes: its inputs are encrypted at level `first`, its outputs leave at level `last`.
+    """The levels that a program takes: its inputs are encrypted at level `first`, its outputs leave at level `last`.
 
     chain      levels of the modulus chain, which is at least what a program without bootstraps spends
     refreshed  of them, that bootstraps leave; None on a chain without
@@ -33,15 +33,15 @@ class LevelUse:
         return self.first - self.last
 
     def data(self) -> dict[str, int]:
-        """What JSON tells."""
+        """The record's JSON form."""
         return {"spent": self.spent, "first": self.first, "last": self.last, "chain": self.chain}
 
     def spent_text(self) -> str:
-        """How many levels a program takes."""
+        """The number of levels that the program takes, as text."""
         return f"{self.spent} spent" if self.refreshed is None else f"{self.refreshed} left by bootstraps"
 
     def from_to(self) -> str:
-        """From where to where, and of how many."""
+        """Levels of inputs, of outputs and of the chain, as text."""
         return f"inputs at level {self.first}, outputs at level {self.last}; the modulus chain has {self.chain}"
 
 
@@ -74,7 +74,7 @@ def chain_section(levels: Sequence[LevelRow], special: Sequence[float], digits: 
 
 
 def level_use(client: ClientSpec) -> LevelUse:
-    """From the highest input to the lowest output."""
+    """Compute the levels from the highest input to the lowest output."""
     top = client.chain.main.top
     first = max((i.level for i in client.secret_inputs), default=top)
     refreshed = top - client.chain.floor if client.chain.bootstrap is not None else None

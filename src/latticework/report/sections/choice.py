@@ -1,4 +1,4 @@
-"""Why tensors lie where they do: the search for layouts, tensor by tensor, and the ways that nothing beats."""
+"""Section on the choice of layouts: the search, tensor by tensor, and the ways that nothing beats."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENDINGS_SAID = (
 
 @dataclass(frozen=True, slots=True)
 class LayoutStep:
-    """Why tensors that are made one after the other lie where they all do.
+    """The choice of layout for tensors that are made one after the other and share it.
 
     box          the layout in which two factors meet, if they do
     conversions  (operand, layouts on its way, recipes between them)
@@ -67,7 +67,7 @@ def _other(step: LayoutStep) -> Cell | str:
 
 
 def _behind(step: LayoutStep) -> str:
-    """What the best other layout of a tensor would have meant for the whole program."""
+    """Tell what the best other layout of a tensor would have meant for the whole program."""
     if abs(step.behind) < 5e-4:
         return "as good here"
     if step.behind < 0:
@@ -131,7 +131,7 @@ def ending_table(choice: LayoutChoice) -> Table:
 
 
 def layout_choice(plan: Plan) -> LayoutChoice | None:
-    """What the search for layouts left in a plan, neighbours that lie alike as one."""
+    """The search for layouts that a plan records, neighbours that lie alike as one."""
     if plan.placing is None:
         return None
     chosen = next((e for e in plan.placing.endings if e.chosen), None)

@@ -1,4 +1,4 @@
-"""What the owner of the data takes: making keys, encrypting, decrypting."""
+"""Section on the cost for the owner of the data: making keys, encrypting, decrypting."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _HEADS = (Head("step"), Head("time", True), Head("memory", True), Head("bytes", 
 
 
 def client_section(costs: ClientCosts) -> Section:
-    """What each step takes, and what it sends, gets or keeps."""
+    """Make the section on what each step takes, and what it sends, gets or keeps."""
     steps = [
         ("making keys, once", costs.keygen_seconds, costs.keygen_bytes, costs.key_bytes, "to send"),
         ("encryption", costs.encrypt_seconds, costs.encrypt_bytes, costs.input_bytes, "to send"),

@@ -1,4 +1,4 @@
-"""What a reader of a report wants to know first: security, precision, levels, time, memory, keys; and its notes."""
+"""Head of a report: security, precision, levels, time, memory, keys; and its notes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Fact = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """What the parameters promise.
+    """The security of the parameters.
 
     bits   security level asked for;  limit_bits  largest log2(QP) for it, None where the table has no entry
     """
@@ -54,7 +54,7 @@ class Security:
 
 @dataclass(frozen=True)
 class RowCosts:
-    """What a row of a batch takes, of a run that is full.
+    """The cost of a row of a batch, of a run that is full.
 
     count            rows that a run holds
     seconds          of later runs; None for a client file
@@ -69,7 +69,7 @@ class RowCosts:
     result_bytes: float
 
     def fact(self) -> Fact:
-        """Of how many, and what one takes."""
+        """The number of rows, and what one takes, as a fact."""
         run = "" if self.seconds is None else f"{duration(self.seconds)} of a run, "
         said = (
             f"{run}{duration(self.encrypt_seconds)} to encrypt, {duration(self.decrypt_seconds)} to decrypt, "
@@ -89,7 +89,7 @@ def row_costs(spec: ClientSpec, taken: ClientCosts, run: float | None) -> RowCos
 
 
 def precision_fact(precision_bits: float, plain_modulus: int, outputs: Sequence[OutputRow]) -> Fact:
-    """What results have, for inputs like those of calibration, and what was asked."""
+    """The precision of results, for inputs like those of calibration, and what was asked, as a fact."""
     if plain_modulus:
         return "Precision", "exact", f"on integers modulo {count(plain_modulus)} (BFV)"
     bits = [relative_bits(o.usual_error, o.magnitude) for o in outputs]
@@ -113,11 +113,11 @@ def run_facts(cost: CostEstimate) -> list[Fact]:
 
 
 def key_fact(keys: Sequence[KeyRow]) -> Fact:
-    """How many evaluation keys there are, and their bytes."""
+    """The number of evaluation keys and their bytes, as a fact."""
     stored, resident = (sum(k.stored_bytes for k in keys), sum(k.resident_bytes for k in keys))
     return "Evaluation keys", count_noun(len(keys), "key"), f"{size(stored)} to send, {size(resident)} in memory"
 
 
 def notes_section(notes: tuple[str, ...]) -> Section:
-    """What the numbers rest on."""
+    """Make the section of notes on what the numbers rest on."""
     return Section("Notes", (Words(notes, "list", data={"notes": notes}),))

@@ -127,7 +127,7 @@ def _bits_right(error: float, magnitude: float) -> str:
 
 
 def worst_case(output: OutputRow) -> str:
-    """What an output's error cannot exceed whatever the noise, where that says something."""
+    """The worst-case error of an output, whatever the noise, where it says something."""
     if output.worst_case is None:
         return "not known"
     if not isfinite(output.worst_case) or output.worst_case >= output.magnitude > 0:

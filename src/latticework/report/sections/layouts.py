@@ -28,7 +28,7 @@ class LayoutGroup:
     pack: PackMap
 
     def data(self) -> dict[str, object]:
-        """What JSON tells."""
+        """The group's JSON form."""
         words = layout_words(self.pack)
         return {"layout": self.layout, "words": words, "shape": self.shape, "tensors": self.tensors}
 

@@ -1,4 +1,4 @@
-"""What the owner computes before encryption and after decryption, and what of the model it thereby learns."""
+"""Section on the owner's steps before encryption and after decryption, and what of the model they reveal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN = 12  # of them in text, and on a page at once
 
 @dataclass(frozen=True, slots=True)
 class StageRow:
-    """What the owner computes for an input or a result.
+    """The owner's steps for an input or a result.
 
     name   of what is given, or of the result;  of  the encrypted input, or the decrypted output
     shape  of what is given, or of the output
@@ -47,7 +47,7 @@ _MADE = {
 
 @dataclass(frozen=True, slots=True)
 class ColumnRange:
-    """Between which numbers a column of what is given has to lie.
+    """The range that a column of what is given has to lie in.
 
     name  of the column, where it is known
     """
@@ -63,7 +63,7 @@ class ColumnRange:
 
 @dataclass(frozen=True, slots=True)
 class OwnerWork:
-    """What the owner computes in the clear.
+    """The owner's work in the clear.
 
     learned  what of the model's weights is in its steps, and so in the client's file
     """
@@ -90,7 +90,7 @@ def owner_sections(work: OwnerWork | None) -> tuple[Section, ...]:
 
 
 def owner_work(spec: ClientSpec) -> OwnerWork | None:
-    """Of a program; None where its owner only encrypts and decrypts."""
+    """List the owner's work of a program; None where its owner only encrypts and decrypts."""
     stages = spec.owner
     if stages is None:
         return None
@@ -121,7 +121,7 @@ def _result_texts(result: Finished) -> tuple[str, ...]:
 
 
 def _list_weights(stages: OwnerStages) -> tuple[str, ...]:
-    """What of the model's weights is in the steps, each kind once."""
+    """List the kinds of the model's weights that the steps hold, each once."""
 
     def steps() -> Iterator[OwnerStep]:
         for stage in stages.before:
@@ -138,7 +138,7 @@ def _list_weights(stages: OwnerStages) -> tuple[str, ...]:
 
 
 def _ranges(spec: ClientSpec, stages: OwnerStages) -> Iterator[ColumnRange]:
-    """What is accepted in each column, in all of its rows."""
+    """List the range that is accepted in each column, in all of its rows."""
     spans = accepted_spans(stages, {i.name: (i.low, i.high) for i in spec.secret_inputs})
     for given in stages.given:
         width = given.shape[-1] if given.shape else 1

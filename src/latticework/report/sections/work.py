@@ -1,4 +1,4 @@
-"""What a run does and holds: operations by kind, and memory at peak."""
+"""Section on a run: operations by kind, and memory at peak."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def _of_62_bits(argument: Argument, array: npt.NDArray[Any], is_stack: bool) -> 
 
 
 def _misfits(argument: Argument, array: npt.NDArray[Any], is_stack: bool, modulus: int) -> list[Misfits]:
-    """What is not taken of numbers; of integers modulo a number that is not 0 fractions are not either."""
+    """Find numbers that are not taken; of integers modulo a number that is not 0 fractions are not either."""
     name, shape, found = argument.name, argument.shape, list[Misfits]()
     finite = np.isfinite(array)
     if not finite.all():
@@ -186,7 +186,7 @@ def _misfits(argument: Argument, array: npt.NDArray[Any], is_stack: bool, modulu
 
 
 def in_arguments_terms(spec: ClientSpec, misfits: Misfits) -> Iterator[Misfits]:
-    """What is not taken of an encrypted input, as elements of the values that users give, which share it."""
+    """Express misfits of an encrypted input as elements of the values that users give, which share it."""
     numbers = {i.name: number for number, i in enumerate(spec.secret_inputs)}
     for argument in spec.arguments:
         if argument.input != numbers.get(misfits.input) or argument.bits:
@@ -199,7 +199,7 @@ def in_arguments_terms(spec: ClientSpec, misfits: Misfits) -> Iterator[Misfits]:
 
 
 def return_values(spec: ClientSpec, outputs: list[OwnerValue], doubted: Doubted | None = None) -> Any:
-    """What the circuit's function returned, of decrypted outputs: an OwnerValue for every number and array.
+    """Rebuild what the circuit's function returned, of decrypted outputs: an OwnerValue for every number and array.
 
     doubted  rows, of a stack, whose results are marked
 

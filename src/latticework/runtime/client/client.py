@@ -87,7 +87,7 @@ class Client:
     @classmethod
     @at_caller
     def load(cls, path: str | Path, *, threads: int = 0, allow_insecure: bool = False) -> Client:
-        """From a client file.
+        """Make a client from a client file.
 
         raises  SecurityError for insecure parameters, unless allow_insecure: whoever wrote the file could read the data
         """
@@ -323,7 +323,7 @@ class Client:
             return self._results(values, encrypted)
 
     def _results(self, values: dict[str, OwnerValue], encrypted: Encrypted) -> Any:
-        """What the program returned, of decrypted outputs by name; results of clipped rows are not certain."""
+        """Rebuild what the program returned, of decrypted outputs by name; results of clipped rows are not certain."""
         extent, batch = encrypted.extent, self.spec.batch
         is_stack = extent is not None and extent.rows is None
         rows = None if batch is None or not batch.inputs else batch.rows
@@ -339,7 +339,7 @@ class Client:
         return returned(self.spec.result_names, list(values.values()))
 
     def _counting(self, allow_refusals: int | None = None) -> AbstractContextManager[None]:
-        """What counts as refused if it does not end well: all that follows the checks of what anybody can see."""
+        """Count the block as refused if it does not end well: all that follows the checks of what anybody can see."""
         if not self._coding.may_refuse:
             return nullcontext()
         assert self._ledger is not None

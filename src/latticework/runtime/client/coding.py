@@ -1,4 +1,4 @@
-"""How the values of a scheme get into plaintexts and out of ciphertexts, and which it takes: one class a scheme."""
+"""Encoding and decoding of the values of a scheme, and the checks of which it takes: one class a scheme."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Slots = npt.NDArray[Any]
 
 
 class Coding(Protocol):
-    """What a client asks of a scheme.
+    """The interface of a scheme to a client.
 
     may_refuse  whether a decryption can be refused for what the secret key makes of a ciphertext
     """
@@ -43,7 +43,7 @@ class Coding(Protocol):
         """A slot vector of an input, to be encrypted."""
 
     def decryptor(self, secret: _core.SecretKey) -> PlanDecryptor:
-        """What decrypts under a key."""
+        """Make a decryptor under a key."""
 
     def value(self, output: Output, vectors: Slots, rows: int | None = None) -> OwnerValue:
         """An output from its slot vectors (count, slots), or so many rows of it that were computed together."""
@@ -98,7 +98,7 @@ class CkksCoding:
         return replace_misfits(array, found, spec.low) if found else array, found
 
     def encode(self, vector: Slots, spec: SecretInput) -> _core.Plaintext:
-        """At the input's scale."""
+        """Encode at the input's level and scale."""
         return self._encoder.encode(vector, (0, spec.level), spec.scale)
 
     def decryptor(self, secret: _core.SecretKey) -> PlanDecryptor:
@@ -106,7 +106,7 @@ class CkksCoding:
         return _core.Decryptor(self._context, secret)
 
     def value(self, output: Output, vectors: Slots, rows: int | None = None) -> OwnerValue:
-        """With the error bound of the noise model, where the value is no larger than those it was made for.
+        """Decode with the error bound of the noise model, where the value is no larger than those it was made for.
 
         A row that is too large may wrap around in the coefficients, which all rows of a run share: then none is known.
         """

@@ -75,24 +75,24 @@ class FinishedValue(OwnerValue):
 
     @property
     def is_certain(self) -> npt.NDArray[np.bool_]:
-        """Of every decision, in the shape of the result; of numbers one for all, unless an output tells of each, or
-        rows are doubted.
+        """Whether each decision is certain, in the result's shape; of numbers one for all,
+        unless an output tells of each, or rows are doubted.
         """
         holds = self.is_proved or self._is_told or not self._are_numbers
         return self._with_doubted(self._certain & np.bool_(holds), False)
 
     @property
     def num_unsure(self) -> int:
-        """How many decisions errors within the bound could change, or numbers that another output doubts."""
+        """The number of decisions that errors within the bound could change, or numbers that another output doubts."""
         return int(np.count_nonzero(~self._certain))
 
     @property
     def error_bounds(self) -> npt.NDArray[np.float64]:
-        """Of each element, in the shape of the result."""
+        """The error bound of each element, in the shape of the result."""
         return self._with_doubted(self._bounds, inf)
 
     def doubt(self) -> str:
-        """What a reader has to know before relying on it; nothing if it is certain for every input."""
+        """The doubt that a reader has to know of; nothing if the value is certain for every input."""
         told = self._doubt_of_errors()
         return "; ".join(filter(None, [self._reason, told]))
 

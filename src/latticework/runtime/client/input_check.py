@@ -1,4 +1,4 @@
-"""What a client finds in inputs before it encrypts them, and ways to go on: clipped, or with the rows kept that fit."""
+"""Check of inputs before a client encrypts them, and ways to go on: clipped, or with the rows kept that fit."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ class InputCheck:
 
     @property
     def num_outside(self) -> int:
-        """How many values, or conditions, are not taken."""
+        """The number of values, or conditions, that are not taken."""
         return sum(misfits.count for misfits in self._looked.misfits)
 
     @property
     def columns(self) -> dict[str | int, int]:
-        """How many rows have something that is not taken in each column, by name or number."""
+        """The number of rows with something that is not taken in each column, by name or number."""
         counted: Counter[str | int] = Counter()
         for misfits in self._looked.misfits:
             for column in misfits.of_columns():
@@ -85,7 +85,7 @@ class InputCheck:
         return tuple(finding for misfits in self._looked.misfits for finding in misfits.findings())
 
     def inputs(self) -> Inputs:
-        """What was given, as it is; raises as `Client.encrypt` where something is not taken."""
+        """The inputs as they were given; raises as `Client.encrypt` where something is not taken."""
         if self._looked.misfits:
             raise refusal(self._spec, self._looked.misfits)
         return Inputs(*in_runs(self._spec, self._looked.values), self._interface)

@@ -1,4 +1,4 @@
-"""What a client looks at before it encrypts: shapes and dtypes, which it refuses, and values, which it may mend."""
+"""Inspection of inputs before encryption: shapes and dtypes, which are refused, and values, which may be mended."""
 
 from __future__ import annotations
 

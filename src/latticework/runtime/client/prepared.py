@@ -72,7 +72,7 @@ def has_rows(spec: ClientSpec, given: Given, array: Array) -> bool:
 
 
 def in_owners_terms(spec: ClientSpec, given: Mapping[str, Any], misfits: Misfits) -> Iterator[Misfits]:
-    """What is not taken of an encrypted input, as it was given where that is told by the inverses of steps."""
+    """Express misfits of an encrypted input as they were given, where the inverses of steps tell that."""
     stage = None if spec.owner is None else spec.owner.prepared(misfits.input)
     if spec.owner is None or stage is None:
         yield misfits
@@ -109,7 +109,7 @@ def in_owners_terms(spec: ClientSpec, given: Mapping[str, Any], misfits: Misfits
 def _beyond(
     spec: ClientSpec, stages: OwnerStages, given: Given, raw: Array
 ) -> tuple[Mask | None, Array | None, Array | None]:
-    """Which elements of what is given are beyond their spans, and these; None where none are known."""
+    """Find elements of what is given that are beyond their spans, and these; None where none are known."""
     spans = accepted_spans(stages, {i.name: (i.low, i.high) for i in spec.secret_inputs})
     if given.name not in spans:
         return None, None, None
@@ -124,7 +124,7 @@ def _also(off: Mask, left: Mask, *, rows: bool) -> Any:
 
 
 def _numeric(raw: Array) -> Array:
-    """As float64, NaN where there are texts."""
+    """Convert to float64, NaN where there are texts."""
     if raw.dtype.kind in "biuf":
         return raw.astype(np.float64)
     numbers = [value if isinstance(value, int | float | np.number) else np.nan for value in raw.reshape(-1)]

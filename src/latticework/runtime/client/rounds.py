@@ -11,7 +11,7 @@ from latticework.runtime.exchange.owner import OwnerValue
 
 
 def after_rounds(spec: ClientSpec, values: Mapping[str, OwnerValue], rounds: int) -> dict[str, OwnerValue]:
-    """What the last of so many runs gives, by output, with the bounds of that many; of one run as it is.
+    """The outputs of the last of `rounds` runs, with the bounds of that many; of one run as they are.
 
     Nothing is proved of several. As of one run, where a result is too large no other is trusted.
     """

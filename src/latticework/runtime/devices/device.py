@@ -123,12 +123,12 @@ def as_devices(given: Any) -> tuple[Device | None, ...]:
 
 
 def name_of(place: Device | None) -> str:
-    """Of a device, or "cpu"."""
+    """The name of a device, or "cpu"."""
     return "cpu" if place is None else place.name
 
 
 def names_of(places: Sequence[Device | None]) -> str:
-    """Of devices of one kind, as `as_devices` takes them."""
+    """The name of several devices of one kind, as `as_devices` takes it."""
     first, *others = (name_of(place) for place in places)
     return ",".join([first, *(name.partition(":")[2] for name in others)])
 
@@ -170,7 +170,7 @@ def memory_of(device: Device) -> int | None:
 
 
 def devices() -> list[dict[str, Any]]:
-    """What there is to compute on, one dict each: "device" is the name that options take, "name" what it calls itself,
+    """List the devices, one dict each: "device" is the name that options take, "name" what it calls itself,
     "memory" in bytes, "arithmetic" that is faster on it; a kind that cannot be used has the reason as "unusable".
     """
     found: list[dict[str, Any]] = [{"device": "cpu", "kind": "cpu", "name": "this machine's processor"}]

@@ -1,4 +1,4 @@
-"""Which backends there are: those of the core, and that of a driver for GPUs where one is installed."""
+"""The backends: those of the core, and that of a driver for GPUs where one is installed."""
 
 from __future__ import annotations
 

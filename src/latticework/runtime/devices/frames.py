@@ -1,4 +1,4 @@
-"""Where a program is done with a device for a while: all work is waited for, and unused memory given back."""
+"""Release of a device for a while: all work is waited for, and unused memory given back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this thread is asked for, by name: what profiles of devices group kernels by."""
+"""The operation that this thread is asked for, by name: profiles of devices group kernels by it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ FUSED = ("key_switch", "diag_sums", "mod_down")  # kernels of the host that carr
 def profile_text(
     device: str, rows: list[Row], kernels: list[Row], operations: list[Row], transforms: float | None
 ) -> str:
-    """What was called on a device, a line and two tables: `rows`, `kernels` and `operations` of its profile, and the
+    """Describe a device's profile, a line and two tables: `rows`, `kernels` and `operations` of it, and the
     share of transforms in all of it.
     """
     calls = sum(row["calls"] for row in kernels if not row["bytes"])

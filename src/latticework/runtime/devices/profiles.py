@@ -1,4 +1,4 @@
-"""What is done on a device, kernel by kernel: how often, for how long, and for which operation."""
+"""Profiles of a device, kernel by kernel: how often, for how long, and for which operation."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class profile:
 
     @property
     def seconds(self) -> float | None:
-        """That all kernels and copies took, which may have overlapped; None where the device has no clock."""
+        """The time of all kernels and copies, which may have overlapped; None where the device has no clock."""
         return _sum(row["seconds"] for row in self.kernels())
 
     @property
@@ -212,6 +212,6 @@ def _row(kernel: str, found: list[tuple[Any, ...]]) -> Row:
 
 
 def _sum(values: Any) -> float | None:
-    """Of those that are known; None if none is."""
+    """Sum the values that are known; None if none is."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None

@@ -23,7 +23,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much is computed at once, where it is not one run of the program as compiled.
+    """The amount that is computed at once, where it is not one run of the program as compiled.
 
     runs  of the program, at least 1; a plan for batches carries several out in one of its own (`ClientSpec.runs_for`)
     rows  along its batch axis, in all runs; None: a stack of whole inputs, one for each run
@@ -69,7 +69,7 @@ def in_runs(spec: ClientSpec, values: Mapping[str, Any]) -> tuple[dict[str, Any]
 
 
 def extent_of(spec: ClientSpec, wanted: SecretInput, shape: tuple[int, ...]) -> Extent | None:
-    """How much an input of this shape holds, None for the shape that was compiled; ShapeError if it fits in no way."""
+    """The extent of an input of `shape`, None for the shape that was compiled; ShapeError if it fits in no way."""
     if shape == wanted.shape:
         return None
     if len(shape) == len(wanted.shape) + 1 and shape[1:] == wanted.shape and shape[0]:
@@ -131,7 +131,7 @@ def put_together(spec: ClientSpec, extent: Extent | None, outputs: Sequence[Sequ
 
 
 def joined_extent(spec: ClientSpec, parts: Sequence[tuple[str, Extent | None, Sequence[str]]]) -> Extent | None:
-    """How much is computed from inputs that come in parts.
+    """Join the extents of inputs that come in parts.
 
     parts   what each is called, its extent, and the inputs it holds
     raises  ShapeError for parts of different extents
@@ -178,12 +178,12 @@ def check_runs(spec: ClientSpec, extent: Extent, counts: Mapping[str, int]) -> N
 
 
 def extent_data(extent: Extent | None) -> dict[str, list[int]]:
-    """What a file says of an extent."""
+    """The data of an extent in a file."""
     return {} if extent is None else {"extent": [extent.runs, *([] if extent.rows is None else [extent.rows])]}
 
 
 def extent_from(extras: Mapping[str, Any]) -> Extent | None:
-    """What `extent_data` gave; FormatError for anything else."""
+    """Read an extent from what `extent_data` gave; FormatError for anything else."""
     data = extras.get("extent")
     if data is None:
         return None

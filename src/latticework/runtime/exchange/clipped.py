@@ -1,4 +1,4 @@
-"""Which rows a client clipped before it encrypted them: a record that stays with the client.
+"""Record of the rows that a client clipped before it encrypted them; it stays with the client.
 
 Ciphertexts of clipped rows carry a random number, whether or not any value was changed, and results of them do too: so
 much the server learns. What the number stands for is in the client's memory, and beside its secret key where that is in
@@ -27,7 +27,7 @@ _SHOWN = 8
 
 @dataclass(frozen=True)
 class ClippedRows:
-    """What is known of one encryption of clipped rows.
+    """The record of one encryption of clipped rows.
 
     number   at random, which ciphertexts and results carry
     count    how many rows or runs were encrypted
@@ -40,7 +40,7 @@ class ClippedRows:
 
     @classmethod
     def of(cls, count: int, clipped: Iterable[int] | None) -> ClippedRows:
-        """With a number of its own."""
+        """Make a record with a new random number."""
         return cls(secrets.token_bytes(ID_BYTES), count, None if clipped is None else tuple(sorted(clipped)))
 
     def save(self, path: str | Path) -> None:
@@ -129,7 +129,7 @@ class Doubted:
 
 
 def doubted_rows(records: ClippedRecords, numbers: Iterable[bytes], count: int | None) -> Doubted | None:
-    """What records say of a result of so many rows or runs (None: of one run); None where nothing was clipped."""
+    """Find the doubted rows of a result of `count` rows or runs (None: one run); None where nothing was clipped."""
     found = list(records.find(numbers))
     if not found:
         return None

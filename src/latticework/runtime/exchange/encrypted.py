@@ -180,7 +180,7 @@ def load_encrypted(source: str | Path | bytes | bytearray | memoryview, context:
 
 
 def _stored_names(name: str, count: int) -> list[str]:
-    """What the ciphertexts of one tensor are called in a file."""
+    """Names of the ciphertexts of one tensor in a file."""
     return [name] if count == 1 else [f"{name}[{i}]" for i in range(count)]
 
 

@@ -83,7 +83,7 @@ class Misfits:
 
     @property
     def count(self) -> int:
-        """How many elements these are."""
+        """The number of misfitting elements."""
         return int(np.count_nonzero(self.where))
 
     def rows(self) -> Array | None:
@@ -164,6 +164,6 @@ def not_whole(where: Mask, name: str, shape: tuple[int, ...], has_rows: bool, re
 
 
 def in_users_terms(spec: ClientSpec, misfits: Misfits) -> Misfits:
-    """With the names of columns, and where the input is declared."""
+    """Add the names of columns, and the place where the input is declared."""
     names = misfits.columns or spec.columns_of(misfits.input)
     return replace(misfits, columns=names, at=dict(spec.declared).get(misfits.input))

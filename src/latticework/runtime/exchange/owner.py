@@ -80,12 +80,12 @@ class OwnerValue:
 
     @property
     def error_bound(self) -> float:
-        """Of the worst element: infinite where some are doubted."""
+        """The error bound of the worst element: infinite where some are doubted."""
         return self._bound if self._doubted is None else inf
 
     @property
     def error_bounds(self) -> npt.NDArray[np.float64]:
-        """Of each element, in the shape of the tensor."""
+        """The error bound of each element, in the shape of the tensor."""
         return self._with_doubted(np.full(self.shape, self._bound), inf)
 
     def doubt_rows(self, rows: Sequence[int] | None, axis: int | None, reason: str) -> None:
@@ -125,7 +125,7 @@ class OwnerValue:
         return self._with_doubted(np.array(isfinite(self._bound) and self.is_proved), False)
 
     def doubt(self) -> str:
-        """What a reader has to know before relying on it; nothing if its bound is proved."""
+        """The doubt that a reader has to know of; nothing if the value's bound is proved."""
         return "; ".join(filter(None, [self._reason, doubt_about(self)]))
 
     def __repr__(self) -> str:
@@ -153,12 +153,12 @@ class OwnerValue:
         return self._refuse()
 
     def __format__(self, spec: str) -> str:
-        """As repr; a number format is refused."""
+        """Format as repr does; a number format is refused."""
         return self._refuse() if spec else repr(self)
 
 
 def doubt_about(value: OwnerValue, conditions: Sequence[Condition] | None = None) -> str:
-    """What a reader has to know before relying on a value, rows apart; nothing if its bound is proved.
+    """Describe what a reader has to know before relying on a value, rows apart; nothing if its bound is proved.
 
     conditions  of what is made of it, if not its own
     """
@@ -175,7 +175,7 @@ def doubt_about(value: OwnerValue, conditions: Sequence[Condition] | None = None
 
 
 def of_several(array: npt.NDArray[Any], values: Sequence[OwnerValue]) -> OwnerValue:
-    """What was put together of several values: the bound is that of the worst, and proved if all are."""
+    """Make the value of an array made of several values: the bound is that of the worst, and proved if all are."""
     return OwnerValue(
         array,
         max((value.error_bound for value in values), default=0.0),

@@ -177,7 +177,7 @@ def check_whole_ciphertexts(spec: ClientSpec, given: Iterable[str]) -> None:
 
 
 def _users_names(spec: ClientSpec, *inputs: str) -> str:
-    """What users call inputs of the plan, which may hold several arguments of a circuit."""
+    """Names that users know inputs of the plan by, which may hold several arguments of a circuit."""
     numbers = {i.name: number for number, i in enumerate(spec.secret_inputs)}
     if spec.owner is not None:
         return ", ".join(spec.owner.given_for(inputs))

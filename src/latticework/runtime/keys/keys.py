@@ -60,7 +60,7 @@ def refuse_secret_keys(folder: str | Path) -> None:
 
 
 class PublicKeys:
-    """What a server gets: evaluation keys; and the key with which anybody can encrypt for the client."""
+    """The keys that a server gets: evaluation keys; and the key with which anybody can encrypt for the client."""
 
     def __init__(self, evaluation: _core.EvaluationKeys | _core.MappedKeys, encryption: _core.PublicKey | None) -> None:
         self.evaluation = evaluation

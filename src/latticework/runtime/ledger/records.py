@@ -47,7 +47,7 @@ def begins_as_ledger(start: bytes) -> bool:
 
 @dataclass
 class LedgerCounts:
-    """What the lines of a ledger come to.
+    """Counts of the lines of a ledger.
 
     lines       after the first
     by_type     records of each type
@@ -116,7 +116,7 @@ class LedgerFile:
 
     @contextmanager
     def lock(self) -> Iterator[tuple[LedgerCounts, _Appender]]:
-        """What the ledger holds, and what appends to it, while no other process or thread can.
+        """Lock the ledger against other processes and threads; yields its counts, and what appends to it.
 
         raises  FileNotFoundError; OSError if it cannot be written; FormatError, ParameterMismatchError or SecurityError
                 for a file that is not this ledger, or not what it was

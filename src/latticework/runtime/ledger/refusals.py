@@ -41,7 +41,7 @@ def refuse_existing_ledger(path: Path) -> None:
 
 
 class RefusalLedger:
-    """What counts the refusals of one key set: in a file once there is one, before that in memory."""
+    """The count of refusals of one key set: in a file once there is one, before that in memory."""
 
     def __init__(self, key_set: bytes, path: str | Path | None = None) -> None:
         self._key_set = bytes(key_set)
@@ -67,7 +67,7 @@ class RefusalLedger:
 
     @contextmanager
     def decrypting(self, who: str, allow_refusals: int | None = None) -> Iterator[None]:
-        """While something is decrypted that may be refused for what the secret key makes of it.
+        """Record a decryption that may be refused for what the secret key makes of a ciphertext.
 
         A DecryptionError from within goes on as one that tells the count. Whatever ends it counts as a refusal.
         allow_refusals  at most, None: `ALLOWED_REFUSALS`; given, a ledger that is missing is begun anew

@@ -1,4 +1,4 @@
-"""Which runs of a server go at the same time: as many as its budget has room for, the others wait for them."""
+"""Admission of runs to a server: as many at a time as its budget has room for, the others wait."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Admission:
         self._start()
 
     def _start(self) -> None:
-        """With nothing under way, as in a process that was just forked: what its parent runs is not here."""
+        """Begin with nothing under way, as in a process that was just forked: what its parent runs is not here."""
         self._process = os.getpid()
         self._changed = threading.Condition()
         self._waiting: deque[object] = deque()
@@ -39,7 +39,7 @@ class Admission:
 
     @contextmanager
     def runs(self, number: int = 1) -> Iterator[None]:
-        """While so many are under way together. Whatever ends the wait or the runs, their room is free then.
+        """Admit `number` runs together. Whatever ends the wait or the runs, their room is free then.
 
         raises  BudgetError for more than `most`, and for runs that a listener of another one starts: that one ends when
                 they have, and they may wait for what it holds
@@ -67,7 +67,7 @@ class Admission:
                 changed.notify_all()
 
     def _wait(self, place: object, number: int, most: int) -> None:
-        """Until there is room, and nobody came before."""
+        """Wait until there is room, and nobody came before."""
         if number > most:
             raise BudgetError(
                 f"program {self.who}: there is no room for {count_noun(number, 'run')}: memory= of this server has "

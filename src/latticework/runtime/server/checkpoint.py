@@ -39,7 +39,7 @@ FIELDS = {"checkpoint", "program", "plan", "key_set", "inputs", "integers", "loo
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where and how often a run writes what it has computed so far: `server(..., checkpoint=Checkpoint("run.ckpt"))`.
+    """The file and frequency of a run's checkpoints: `server(..., checkpoint=Checkpoint("run.ckpt"))`.
 
     path     of the file. One that is there is gone on from, or refused where it is of something else
     every    turns of an outermost loop between two checkpoints, at least 1
@@ -122,7 +122,7 @@ class CheckpointFile:
 
     @contextmanager
     def _telling_of_file(self) -> Iterator[None]:
-        """What is wrong with it as a file of ciphertexts."""
+        """Turn errors of a file of ciphertexts into those of a checkpoint."""
         try:
             yield
         except ParameterMismatchError:
@@ -184,7 +184,7 @@ class CheckpointFile:
             raise self._mismatch(f"another key set ({value.key_set[:8].hex()})")
 
     def note(self, state: State) -> None:
-        """After a turn: writes it if it is time to."""
+        """Note the state after an iteration: writes it if it is time to."""
         loop, turns, of, registers = state
         now = time.monotonic()
         if turns % self._wanted.every or now - self._written < self._wanted.seconds:
@@ -238,7 +238,7 @@ class CheckpointFile:
 
 
 def _names(counts: Mapping[int, int]) -> list[str]:
-    """What ciphertexts of so many for each register are called."""
+    """Names of the ciphertexts in a file, `counts` of them for each register."""
     return [f"{register}[{i}]" for register, count in counts.items() for i in range(count)]
 
 

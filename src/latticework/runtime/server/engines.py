@@ -1,4 +1,4 @@
-"""What a server computes with: its program and keys on each of its devices, and which of them a run goes to."""
+"""Engines of a server: its program and keys on each of its devices, and which of them a run goes to."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Engine:
 
     @property
     def executor(self) -> _core.Executor:
-        """What runs the program; DeviceError where its device failed and it was not started again."""
+        """The executor of the program; DeviceError where its device failed and it was not started again."""
         found = self._executor
         if found is None:
             self.context.synchronise()  # says what failed
@@ -91,23 +91,23 @@ class Engine:
         return value if is_public else _core.move(value, self.context, keeps_copy=not self.is_capped)
 
     def release_outputs(self, outputs: Sequence[Any], device: str) -> Sequence[Any]:
-        """What the core returned of a run; unless its inputs were marked for a device, it leaves capped memory."""
+        """Move outputs of a run out of capped memory, unless its inputs were marked for a device."""
         if not self.is_capped or device != "cpu":
             return outputs
         arrays = [value if isinstance(value, list) else [value] for value in outputs]
         return [[_core.move(one, self.context.host, keeps_copy=False) for one in array] for array in arrays]
 
     def free_bytes(self) -> int | None:
-        """Of its device, that are not in use; None where that is not known, or on the host."""
+        """Bytes of the device that are not in use; None where that is not known, or on the host."""
         most = None if self._place.device is None else memory_of(self._place.device)
         return None if most is None else max(0, most - self.context.live_bytes)
 
     def key_traffic(self) -> KeyTraffic | None:
-        """What was read of keys that stay in their file; None: all are in memory."""
+        """Traffic of keys that stay in their file; None: all are in memory."""
         return KeyTraffic(**self.keys.traffic) if isinstance(self.keys, _core.MappedKeys) else None
 
     def memory_use(self) -> MemoryUse:
-        """What there is of its memory now."""
+        """The engine's use of memory now."""
         executor, device = self._executor, self.context.memory
         return MemoryUse(
             held=device.held,
@@ -128,7 +128,7 @@ class Engines:
 
     @property
     def context(self) -> _core.Context:
-        """Where what belongs to no run is read to: of several devices none, as it is not known which will need it."""
+        """The context for what belongs to no run: of several devices the host's, as any of them may need it."""
         if len(self.all) > 1:
             return self.all[0].context.host
         self.all[0].ready()

@@ -1,4 +1,4 @@
-"""What runs read of keys that stay in their file, and how they wait for it, told to who listens to them."""
+"""Events of reading: what runs read of keys that stay in their file, and how they wait for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from latticework.runtime.memory_use import KeyTraffic
 
 
 class KeyWaits:
-    """What keys call while a run waits for rows of them, on the thread of that run, which alone is told."""
+    """The listener that keys call while a run waits for rows of them, on that run's thread, which alone is told."""
 
     def __init__(self) -> None:
         self.told: dict[int, list[Callable[[float], None]]] = {}  # by thread
@@ -25,7 +25,7 @@ class KeyWaits:
 
     @contextmanager
     def telling(self, tell: Callable[[float], None]) -> Iterator[None]:
-        """While a run of this thread is under way."""
+        """Listen to waits while a run of this thread is under way."""
         thread = threading.get_ident()
         told = self.told.setdefault(thread, [])
         told.append(tell)
@@ -66,7 +66,7 @@ class _Listener:
     def _read(
         self, op: str, start: float, end: float, *, waited: float = 0.0, traffic: KeyTraffic | None = None
     ) -> Event:
-        """Between steps, as far as the last one came."""
+        """The event of a read between steps, as far as the last one came."""
         return replace(self._last, stage="read", op=op, level=-1, start=start, end=end, waited=waited, traffic=traffic)
 
     def _tell(self, event: Event) -> None:

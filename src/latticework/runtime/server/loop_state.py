@@ -1,4 +1,4 @@
-"""What a run is between two turns of an outermost loop: as the core tells it, and as a plan says that it has to be.
+"""State of a run between two iterations of an outermost loop, as the core tells it and as the plan requires it.
 
 The core writes and reads states by `cpp/exec/run_state.cpp`; a test compares the two.
 """

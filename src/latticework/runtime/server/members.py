@@ -44,7 +44,7 @@ def naming(member: int) -> Iterator[None]:
 
 
 def members_at_once(plan: Plan, free: int | None = None) -> int:
-    """How many members there is memory for: values of each at its worst moment, in half of what is free.
+    """The number of members that memory suffices for: values of each at its worst moment, in half of what is free.
 
     free  bytes; None: of the machine
     """
@@ -52,7 +52,7 @@ def members_at_once(plan: Plan, free: int | None = None) -> int:
 
 
 class MembersProgress:
-    """How far all runs are together, whose instructions are done in any order."""
+    """Progress of all runs together, whose instructions are done in any order."""
 
     def __init__(self, plan: Plan, runs: Sequence[Sequence[Any]]) -> None:
         integers = [[value if isinstance(value, int) else None for value in inputs] for inputs in runs]
@@ -61,7 +61,7 @@ class MembersProgress:
         self._done = [0] * len(runs)
 
     def event(self, run: int, op: str, block: int, instruction: int, level: int, *clock_ns: int) -> Event:
-        """What there is to tell after an instruction of a run."""
+        """Make the event after an instruction of a run."""
         start, end = (t * 1e-9 for t in clock_ns)
         at = self._progress[run].note(block, instruction)
         self._done[run] = at.done

@@ -1,4 +1,4 @@
-"""How far a run is: instructions done of all that it executes, loops and calls multiplied out."""
+"""Progress of a run: instructions done of all that it executes, loops and calls multiplied out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from latticework.plan.schema.schema import Plan
 
 
 class RunPlace(NamedTuple):
-    """Where a run is.
+    """The position of a run.
 
     done        instructions
     iteration   done of the outermost loop that is under way or next, of `trips`; 0 of 0 where there is none
@@ -62,7 +62,7 @@ class RunProgress:
             self._turns[inner] = turns
 
     def note(self, block: int, instruction: int) -> RunPlace:
-        """Where the run is when an instruction is done."""
+        """Note that an instruction is done; returns the run's position."""
         self._places[block] = instruction + 1
         inner = self._inner[block][instruction]
         if inner is not None:
@@ -74,7 +74,7 @@ class RunProgress:
         return self._place()
 
     def _place(self) -> RunPlace:
-        """From the body into the loop or call that is under way."""
+        """The run's position, walked from the body into the loop or call that is under way."""
         done, loop, at = 0, (0, 0), 0
         while True:
             place = self._places[at]
@@ -93,7 +93,7 @@ class RunProgress:
         return blocks[0] if len(blocks) == 1 and (op != FOR.name or self._trips.get(blocks[0]) is not None) else None
 
     def _steps(self, block: int) -> int:
-        """Of a block, once."""
+        """Count the instructions of a block, run once."""
         if block not in self._before:
             steps = [
                 1 if inner is None else 1 + self._trips.get(inner, 1) * self._steps(inner)

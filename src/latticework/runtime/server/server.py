@@ -123,7 +123,7 @@ class Server:
 
     @property
     def context(self) -> _core.Context:
-        """Of its device; of several that of the host."""
+        """The context of the server's device; of several that of the host."""
         return self._engines.context
 
     @classmethod
@@ -140,7 +140,7 @@ class Server:
         device: Places = "cpu",
         threads: int = 0,
     ) -> Server:
-        """From a plan file and an evaluation key file (or the folder that holds one).
+        """Make a server from a plan file and an evaluation key file (or the folder that holds one).
 
         keys         a folder must not hold a secret key, as that of `Keys.save` does
         memory       budget for all that the server holds, as above. Where keys do not fit, they stay in their file,
@@ -223,7 +223,7 @@ class Server:
         integers: Mapping[str, int] = {},
         checkpoint: str | Path | Checkpoint | None = None,
     ) -> Encrypted:
-        """As a call, and reports every value of the watched registers, an array of several as a list."""
+        """Run as a call does, and report every value of the watched registers, an array of several as a list."""
         given, arguments = self._join_inputs(inputs, integers)
         runs, is_seen = len(arguments), checkpoint is not None or on_watch is not None
         if runs > 1 and len(self._engines.all) > 1 and not is_seen:
@@ -292,7 +292,7 @@ class Server:
         at_once: int | None = None,
         of_run: Sequence[int] | None = None,
     ) -> list[Any]:
-        """What the core returns of several runs, which all devices share.
+        """Compute several runs, which all devices share; returns what the core returns of each.
 
         devices  what the inputs of each are marked for
         of_run   the member that each is of, where there are members
@@ -376,7 +376,7 @@ class Server:
         return given, [[self._argument(given, i, run, runs) for i in spec.inputs] for run in range(runs)]
 
     def _collect_outputs(self, given: Encrypted, outputs: Sequence[Sequence[Any]]) -> Encrypted:
-        """What the core returned of each run on inputs."""
+        """Collect what the core returned of each run into one result."""
         spec = self.plan.client
         found: dict[str, list[_core.Ciphertext]] = {o.name: [] for o in spec.outputs}
         for of_run in outputs:
@@ -425,22 +425,22 @@ class Server:
 
     @property
     def memory_use(self) -> MemoryUse:
-        """What this server has now of the system's memory, or of that of its devices together."""
+        """The server's use of the system's memory, or of that of its devices together."""
         return in_all([engine.memory_use() for engine in self._engines.all])
 
     @property
     def device(self) -> str:
-        """Where it computes: "cpu", or its devices by name, as "cuda:0" or "cuda:0,1"."""
+        """The place of computation: "cpu", or the server's devices by name, as "cuda:0" or "cuda:0,1"."""
         return self._device
 
     @property
     def runs_at_once(self) -> int | None:
-        """How many runs `memory=` has room for at the same time; None: no bound was given."""
+        """The number of runs that `memory=` has room for at the same time; None: no bound was given."""
         return self._engines.all[0].admission.most
 
     @property
     def key_traffic(self) -> KeyTraffic | None:
-        """What has been read of keys that stay in their file, since the server was made; None: all are in memory."""
+        """Traffic of keys that stay in their file, since the server was made; None: all are in memory."""
         found = [engine.key_traffic() for engine in self._engines.all]
         return in_all([traffic for traffic in found if traffic is not None]) if None not in found else None
 
@@ -490,7 +490,7 @@ def _keys_on(keys: AnyKeys, context: _core.Context) -> AnyKeys:
 
 
 def _bytes_of(plan: Plan, keys: AnyKeys) -> int:
-    """What they take in memory at most; of those that stay in their file, rows that the program reads."""
+    """Bytes that the keys take in memory at most; of those that stay in their file, rows that the program reads."""
     if not isinstance(keys, _core.MappedKeys):
         return keys.num_bytes
     most = whole_key_bytes(plan) + buffer_bytes(plan, FOLDER_READERS) if plan.keys else 0
@@ -528,7 +528,7 @@ def _check_key_memory(plan: Plan, need: tuple[int, int, int], had: int) -> None:
 
 
 def _check_keys(plan: Plan, keys: PublicKeys) -> None:
-    """What a server is given as keys: public ones, of the plan's parameters."""
+    """Check that a server is given public keys, of the plan's parameters."""
     who = f"the server of {plan.client.name}"
     if isinstance(keys, Keys | _core.SecretKey):
         raise SecretKeyError(f"{who} was given a secret key; a server must never hold one: give it keys.public()")

@@ -1,4 +1,4 @@
-"""What a server may hold of keys and of encoded constants, from one budget for all that it holds.
+"""Shares of keys and of encoded constants in the one budget of memory of a server.
 
 Where none is given, and what it would take is more than the machine has left, that is its budget.
 """
@@ -51,7 +51,7 @@ def shares_of_files(
     on_device: bool = False,
     records: bool = False,
 ) -> Shares:
-    """Of a server whose keys are in a file: all are read if that leaves enough, by predicted time, for the rest.
+    """Share out memory of a server whose keys are in a file: all are read if that leaves enough for the rest.
 
     memory      for all that the server holds; None: all keys, and DEFAULT_CONSTANTS, as far as the machine has memory
     key_memory  no more than this for keys; None: no such bound
@@ -87,7 +87,7 @@ def shares_of_memory(
     on_device: bool = False,
     records: bool = False,
 ) -> Shares:
-    """Of a server whose keys are in memory already, and take so many bytes; a device has them as well."""
+    """Share out memory of a server whose keys are in memory already, `key_bytes` of them; a device has them as well."""
     budget = None if memory is None else parse_bytes(memory)
     if budget is None:
         budget = None if on_device else _what_is_left(plan, key_bytes, resident=key_bytes)
@@ -119,7 +119,7 @@ def _what_is_left(plan: Plan, key_bytes: int, *, resident: int = 0) -> int | Non
 
 @contextmanager
 def _telling(plan: Plan, *, unasked: bool) -> Iterator[None]:
-    """Where nobody gave a budget that is too small, says where it comes from."""
+    """Say where a budget that is too small comes from, if nobody gave it."""
     try:
         yield
     except BudgetError as error:

@@ -7,7 +7,7 @@ from vec_cases import SLOTS, Vectors
 from latticework.compiler.levels.loops.candidates import worthwhile
 from latticework.compiler.levels.place_bootstrap import place_bootstraps
 from latticework.compiler.levels.placement import place
-from latticework.compiler.levels.placement.condense import condensed, place_condensed
+from latticework.compiler.levels.placement.condense import condense, place_condensed
 from latticework.compiler.levels.placement.vec_problem import VecProblem
 
 
@@ -50,7 +50,7 @@ def test_parts_of_an_array_are_worth_one():
 @pytest.mark.parametrize(("length", "values"), [(9, 1), (7, 2), (8, 3)])
 def test_the_smaller_problem_has_the_same_answer(length, values):
     problem = problem_of(sums(length, values), 4)
-    small, kept = condensed(problem)
+    small, kept = condense(problem)
     assert len(small.ops) == len(kept) == 2 * length < len(problem.ops)
     whole, found = place(problem), place_condensed(problem)
     assert found.seconds <= whole.seconds * 1.01

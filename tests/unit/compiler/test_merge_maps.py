@@ -124,7 +124,7 @@ def test_random_linear_code_keeps_its_meaning_and_spends_no_more_levels(seed):
 
 
 def test_forms_add_up_to_nothing():
-    x = base_form(0, 8).turned(3)
+    x = base_form(0, 8).rotate(3)
     assert total([x, x.times(0.25), x.times(-1.25)]).codes.size == 0
 
 

@@ -201,7 +201,7 @@ def test_pairs_that_would_wait_for_each_other_are_not_made() -> None:
     first, third = graph.times(a, a), graph.times(b, b)
     second, fourth = graph.times(first, first), graph.times(third, third)
     problem = graph.problem([second, fourth])
-    made = Partners(problem).matched({first: 16, fourth: 16, second: 4, third: 4})
+    made = Partners(problem).match({first: 16, fourth: 16, second: 4, third: 4})
     assert made == [(first, fourth)]
     none: frozenset[int] = frozenset()
     refreshed = dict.fromkeys((first, second, third, fourth), none)

@@ -92,11 +92,11 @@ class _Placer:
             emitter.builder.loc = op.loc
             for value in op.operands:
                 if value in self.values:
-                    self.scaling.seen(self.values[value][1])
+                    self.scaling.count_reader(self.values[value][1])
             self.op(op, emitter)
         for value in block.terminator.operands:
             if value in self.values:
-                self.scaling.seen(self.values[value][1])
+                self.scaling.count_reader(self.values[value][1])
 
     def op(self, op: Op, emitter: Emitter) -> None:
         """Emit one operation."""
@@ -109,7 +109,7 @@ class _Placer:
             return
         handler: Callable[[Op, Emitter], bool] | None = getattr(self, _HANDLERS.get(op.name, "-"), None)
         if handler is None or not handler(op, emitter):
-            self.settled(op, emitter)
+            self.absorb_all(op, emitter)
 
     # -- operations ------------------------------------------------------------------------
 
@@ -130,7 +130,7 @@ class _Placer:
             return True
         if not all(v.is_secret for v in op.operands):
             return False
-        (a, x), (b, y) = (self.bounded(v, emitter) for v in op.operands)
+        (a, x), (b, y) = (self.bound_number(v, emitter) for v in op.operands)
         self.waiting(op, a * b, emitter.build("vec.mul", [x, y]), emitter)
         return True
 
@@ -155,7 +155,7 @@ class _Placer:
 
     def common(self, op: Op, emitter: Emitter) -> None:
         """The sum of two secrets, of the number that leaves it highest."""
-        (a, x), (b, y) = (self.bounded(v, emitter) for v in op.operands)
+        (a, x), (b, y) = (self.bound_number(v, emitter) for v in op.operands)
         if a == b:
             self.note(op.result, a, emitter.build(op.name, [x, y]))
             return
@@ -172,7 +172,7 @@ class _Placer:
         *_, number, ways = min(tried, key=lambda t: t[:3])
         self.waiting(op, number, emitter.build(op.name, [way.make() for way in ways]), emitter)
 
-    def moved(self, op: Op, emitter: Emitter) -> bool:
+    def keep_outside(self, op: Op, emitter: Emitter) -> bool:
         """Leave the number outside of an operation that acts on every slot alike."""
         if not op.operands[0].is_secret:
             return False
@@ -180,7 +180,7 @@ class _Placer:
         self.note(op.result, number, emitter.create(op.spec, [new], op.attrs).result)
         return True
 
-    def joined(self, op: Op, emitter: Emitter) -> bool:
+    def concat(self, op: Op, emitter: Emitter) -> bool:
         """Arrays of one number."""
         numbers = {self.values[v][0] for v in op.operands}
         if len(numbers) > 1 or not all(v.is_secret for v in op.operands):
@@ -189,24 +189,24 @@ class _Placer:
         self.note(op.result, numbers.pop(), new)
         return True
 
-    def mapped(self, op: Op, emitter: Emitter) -> bool:
+    def fold_into_map(self, op: Op, emitter: Emitter) -> bool:
         """A linear map takes the number in."""
         number, new = self.values[op.operands[0]]
         made = emitter.build(op.name, [new], map=op.attrs["map"].scaled(number) if number != 1.0 else op.attrs["map"])
         self.note(op.result, 1.0, made)
         return True
 
-    def settled(self, op: Op, emitter: Emitter) -> None:
+    def absorb_all(self, op: Op, emitter: Emitter) -> None:
         """Any operation on the values themselves, with what is nested in it; loops keep their levels as they are."""
         operands = [self.whole(v, emitter) for v in op.operands]
         is_kept = op.name == "loop.for" and not self.scaling.levels.once
-        nest = self.copied if is_kept else self.nested
+        nest = self.copy_body if is_kept else self.place_region
         regions = [nest(op, region, operands, emitter) for region in op.regions]
         made = emitter.create(op.spec, operands, op.attrs, regions)
         for old, new in zip(op.results, made.results, strict=True):
             self.note(old, 1.0, new)
 
-    def nested(self, op: Op, region: Region, operands: Sequence[Value], _emitter: Emitter) -> Region:
+    def place_region(self, op: Op, region: Region, operands: Sequence[Value], _emitter: Emitter) -> Region:
         """The side of a condition, or the body of a loop."""
         inside = self.scaling.emitter(Block())
         starts = operands[len(operands) - len(carried_operands(op)) :]
@@ -225,11 +225,11 @@ class _Placer:
         inside.builder.create("loop.yield", [self.whole(v, inside) for v in terminator.operands])
         return Region(inside.block)
 
-    def copied(self, op: Op, region: Region, _operands: Sequence[Value], emitter: Emitter) -> Region:
+    def copy_body(self, op: Op, region: Region, _operands: Sequence[Value], emitter: Emitter) -> Region:
         """The body of a loop as it is."""
         outside = [v for nested in walk_block(region.block) for v in nested.operands if v in self.values]
         for value in outside:
-            self.scaling.seen(self.values[value][1])
+            self.scaling.count_reader(self.values[value][1])
         mapping = {v: self.whole(v, emitter) for v in dict.fromkeys(outside)}
         return copy_region(region, mapping, op)
 
@@ -241,7 +241,7 @@ class _Placer:
             number, new = 1.0, self.scaling.way(new, number, emitter).make()
         self.note(op.result, number, new)
 
-    def bounded(self, value: Value, emitter: Emitter) -> tuple[float, Value]:
+    def bound_number(self, value: Value, emitter: Emitter) -> tuple[float, Value]:
         """A value whose vector is not much smaller than it is: whole numbers take no level."""
         number, new = self.values[value]
         if abs(number) <= MOST:
@@ -280,13 +280,13 @@ _HANDLERS = {
     "vec.mul": "product",
     "vec.add": "total",
     "vec.sub": "total",
-    "vec.neg": "moved",
-    "vec.rotate": "moved",
-    "vec.conjugate": "moved",
-    "vec.take": "moved",
-    "vec.sum": "moved",
-    "vec.concat": "joined",
-    "vec.linear_transform": "mapped",
+    "vec.neg": "keep_outside",
+    "vec.rotate": "keep_outside",
+    "vec.conjugate": "keep_outside",
+    "vec.take": "keep_outside",
+    "vec.sum": "keep_outside",
+    "vec.concat": "concat",
+    "vec.linear_transform": "fold_into_map",
 }
 
 

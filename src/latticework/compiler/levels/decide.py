@@ -83,7 +83,7 @@ def decide_levels(
     levels = levels_of(module, at, residual)
     ends = {number: at[of] for number, of in fed.items()}
 
-    def decided(lowest: Mapping[Value, int]) -> LevelPlan:
+    def decide(lowest: Mapping[Value, int]) -> LevelPlan:
         known = levels_of(module, at, residual, lowest=lowest) if lowest else levels
         _check_fed(module, known, at, fed)
         decider = Decider(known, techniques, ends)
@@ -95,12 +95,12 @@ def decide_levels(
 
     lowest = lowest_levels(module, levels, -(depth_of(module, levels) if residual is None else residual), ends)
     if techniques.rescaling == WATERLINE or not lowest:
-        return decided({})
+        return decide({})
     if residual is not None or techniques.rescaling == PROACTIVE:
-        return decided(lowest)
-    high = decided({})
-    lowered = worth_lowering(high, decided(lowest), prices) if prices is not None else set()
-    return decided({value: level for value, level in lowest.items() if value in lowered}) if lowered else high
+        return decide(lowest)
+    high = decide({})
+    lowered = worth_lowering(high, decide(lowest), prices) if prices is not None else set()
+    return decide({value: level for value, level in lowest.items() if value in lowered}) if lowered else high
 
 
 def _check_fed(module: Module, levels: Levels, starts: Sequence[int], fed: Mapping[int, int]) -> None:
@@ -150,8 +150,8 @@ class Decider:
             "vec.put_at": self.put,
             "vec.sum": self.as_is,
             "vec.concat": self.concat,
-            "vec.rotate": self.settled,
-            "vec.conjugate": self.settled,
+            "vec.rotate": self.keep_level,
+            "vec.conjugate": self.keep_level,
             "vec.label": self.label,
             "vec.linear_transform": self.spending,
             "vec.polynomial": self.spending,
@@ -211,7 +211,7 @@ class Decider:
         operands.encrypt(0)
         return self.write(op, f"rlwe.{op.name.removeprefix('vec.')}", operands, operands.cipher(0))
 
-    def settled(self, op: Op, operands: Operands) -> State:
+    def keep_level(self, op: Op, operands: Operands) -> State:
         """Decide an operation that acts on settled ciphertexts, and stays on their level."""
         self.enter(op, operands, 0)
         return self.write(op, f"rlwe.{op.name.removeprefix('vec.')}", operands, operands.cipher(0))

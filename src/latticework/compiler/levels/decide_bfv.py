@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from latticework.compiler.levels.decide import Decider
 from latticework.compiler.levels.depth import Levels, public_value
-from latticework.compiler.levels.lazy_bfv import relinearized
+from latticework.compiler.levels.lazy_bfv import choose_relinearized
 from latticework.compiler.levels.operands import Operands
 from latticework.compiler.levels.plan import TOP, CipherState, Encode, LevelPlan, NumberOp, Settle, State, after
 from latticework.compiler.options.techniques import ALL, Techniques
@@ -30,7 +30,7 @@ def decide_levels_bfv(module: Module, techniques: Techniques = ALL) -> LevelPlan
     """
     if any(not isinstance(v.type, VecType) for v in module.inputs):
         raise UnsupportedError("BFV: run-time integers are for loops, which it has not; give a plain int")
-    decider = _DeciderBfv(techniques, relinearized(module, lazy=techniques.lazy_relinearization))
+    decider = _DeciderBfv(techniques, choose_relinearized(module, lazy=techniques.lazy_relinearization))
     decider.begin(module.inputs, [TOP] * len(module.inputs))
     decider.block(module.body, decider.outputs)
     return LevelPlan(module, "bfv", decider.states, decider.ops, {}, 0)
@@ -53,7 +53,7 @@ class _DeciderBfv(Decider):
     def op(self, op: Op) -> None:
         """One operation, and what stands after it."""
         if op.name.startswith("loop."):
-            raise _unsupported(op)
+            raise _unsupported_error(op)
         super().op(op)
         made = self.states[op.result]
         if made is not None and made.degree > 1 and op.result in self.early:
@@ -64,7 +64,7 @@ class _DeciderBfv(Decider):
     def rule(self, op: Op) -> Callable[[Op, Operands], State]:
         """UnsupportedError where the scheme has no such operation."""
         if op.name not in self.rules:
-            raise _unsupported(op)
+            raise _unsupported_error(op)
         return super().rule(op)
 
     def before_addend(self, operands: Operands, cipher: int) -> None:
@@ -104,7 +104,7 @@ class _DeciderBfv(Decider):
             operands.settle(number)
 
 
-def _unsupported(op: Op) -> UnsupportedError:
+def _unsupported_error(op: Op) -> UnsupportedError:
     return UnsupportedError(
         f"{op.name}: BFV computes exactly on integers modulo t and has no such operation; compile for CKKS, or "
         "write it with +, - and *",

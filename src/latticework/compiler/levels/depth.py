@@ -192,17 +192,19 @@ def program_depth(module: Module, starts: Sequence[int] | None = None, *, once: 
 
 def depth_of(module: Module, levels: Levels) -> int:
     """`program_depth` of a module with known levels."""
-    return -min((level for v in _planned(module.body, levels.loops) if (level := levels.of[v]) is not None), default=0)
+    return -min(
+        (level for v in _walk_planned(module.body, levels.loops) if (level := levels.of[v]) is not None), default=0
+    )
 
 
-def _planned(block: Block, loops: Mapping[Op, LoopPlan]) -> Iterator[Value]:
+def _walk_planned(block: Block, loops: Mapping[Op, LoopPlan]) -> Iterator[Value]:
     """The values of a block, with those nested in it but for loops that become copies, whose results stand for them."""
     yield from block.args
     for op in block.ops:
         yield from op.results
         if op.regions and (op not in loops or loops[op].copies is None):
             for region in op.regions:
-                yield from _planned(region.block, loops)
+                yield from _walk_planned(region.block, loops)
 
 
 def input_levels(module: Module) -> list[int]:

@@ -92,7 +92,7 @@ class Scaling:
         """Expect `readers` more operations that read a value."""
         self.waiting[value] = self.waiting.get(value, 0) + readers
 
-    def seen(self, value: Value) -> None:
+    def count_reader(self, value: Value) -> None:
         """One of them is being emitted."""
         self.waiting[value] -= 1
 

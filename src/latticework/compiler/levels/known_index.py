@@ -55,7 +55,7 @@ def _count(value: Value) -> int:
     return value.type.count
 
 
-def _taken(op: Op, builder: Builder, operands: list[Value], number: int, _sources: Sources) -> Value:
+def _take(op: Op, builder: Builder, operands: list[Value], number: int, _sources: Sources) -> Value:
     (array,), size = operands, op.attrs["count"]
     return builder.build("vec.take", [array], vectors=tuple(range(number * size, (number + 1) * size)))
 
@@ -78,4 +78,4 @@ def _row(op: Op, builder: Builder, _operands: list[Value], number: int, sources:
     return builder.build("vec.constant", [], value=row)
 
 
-_BY_NUMBER = {"vec.take_at": _taken, "vec.put_at": _put, "vec.row": _row}
+_BY_NUMBER = {"vec.take_at": _take, "vec.put_at": _put, "vec.row": _row}

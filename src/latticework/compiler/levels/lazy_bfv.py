@@ -14,7 +14,7 @@ from latticework.ir.dialects.vec import VecType
 _SUMS = {"vec.add", "vec.sub", "vec.neg", "vec.sum", "vec.take"}  # of any degree
 
 
-def relinearized(module: Module, *, lazy: bool = True) -> set[Value]:
+def choose_relinearized(module: Module, *, lazy: bool = True) -> set[Value]:
     """The values of degree 2 that are relinearised where they are made; all products if not `lazy`."""
     made = [op for op in module.body.ops if op.results]
     if not lazy:

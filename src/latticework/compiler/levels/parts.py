@@ -61,7 +61,7 @@ def turn_parts(a: Held | Parts, quarters: int) -> Held | Parts:
     return real if _is_nothing(imaginary) else Parts(real, imaginary)
 
 
-def bootstrapped(a: Held, size: float, step: BootstrapStep, deviations: float) -> Held:
+def bound_bootstrap(a: Held, size: float, step: BootstrapStep, deviations: float) -> Held:
     """Parts after a bootstrap, without the source of its noise; size: of the largest slot."""
     deviation, bias = step.error(a.size + a.reach(deviations), size, deviations)
     return Held(a.low, a.high, a.variance + deviation**2, a.bias + bias, a.lineage)

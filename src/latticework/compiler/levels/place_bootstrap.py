@@ -21,7 +21,7 @@ from latticework.compiler.levels.placement import (
     place_by_points,
     schedule,
 )
-from latticework.compiler.levels.placement.recompute import Recomputed, recompute, unchanged
+from latticework.compiler.levels.placement.recompute import Recomputed, recompute, without_copies
 from latticework.compiler.levels.placement.vec_problem import VecPrices, VecProblem, values_read
 from latticework.ir import Block, Builder, Loc, Module, Op, Pass, Value
 
@@ -51,7 +51,7 @@ def place_bootstraps(
     given = dict(zip(module.inputs, starts, strict=True)) if starts is not None else {}
     code = VecProblem(module.body, residual, prices, exponents, given)
     problem = code.problem(wanted)
-    found = unchanged(problem, placer(problem)) if placer in BASELINES else recompute(problem, placer(problem))
+    found = without_copies(problem, placer(problem)) if placer in BASELINES else recompute(problem, placer(problem))
     body = Block()
     mapping = {value: body.add_arg(value.type, value.origin) for value in module.inputs}
     _PlacedWriter(code, problem, found, iterations, Builder(body), mapping).write()

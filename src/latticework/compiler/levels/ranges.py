@@ -95,7 +95,7 @@ def outgrown_error(ranges: Ranges, carried: Sequence[Value]) -> RangeError | Non
     for value in carried:
         if value in ranges.outgrown:
             turn = ranges.outgrown[value]
-            name, at = _told(value)
+            name, at = _describe(value)
             where = "" if turn is None else f" in iteration {turn + 1}"
             return RangeError(
                 f"{name} has to be bootstrapped, which takes values up to 2^{MAX_EXPONENT}, and grows beyond "
@@ -121,7 +121,7 @@ def _block(value: Value) -> Block:
     return block
 
 
-def _told(value: Value) -> tuple[str, Loc | None]:
+def _describe(value: Value) -> tuple[str, Loc | None]:
     """The name that users know a value by, and its line."""
     origin = value.origin
     if isinstance(value.owner, Op):

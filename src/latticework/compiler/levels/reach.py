@@ -41,7 +41,7 @@ from latticework.compiler.levels.held import (
     unite,
 )
 from latticework.compiler.levels.known_slots import WITHIN, Draw, owners_of
-from latticework.compiler.levels.parts import Parts, add_parts, bootstrapped, each, parts_of, sub_parts, turn_parts
+from latticework.compiler.levels.parts import Parts, add_parts, bound_bootstrap, each, parts_of, sub_parts, turn_parts
 from latticework.compiler.levels.spans import Span, of_indices
 from latticework.ir import Block, Loc, Module, Op, Value, attribute_key, last_uses, walk_block
 from latticework.ir.dialects.rlwe import CipherType
@@ -339,12 +339,13 @@ class _Run:
             carried = self.block(body, [Span(number, number), *carried])
             left = _join(left, carried) if number + 1 >= least else left
             ever = _join(ever, carried)
-            if number % 16 == 15 and (settled := self.settled(body, ever, Span(number + 1, most - 1))) is not None:
-                return settled
+            later = Span(number + 1, most - 1)
+            if number % 16 == 15 and (fixpoint := self.find_fixpoint(body, ever, later)) is not None:
+                return fixpoint
         assert left is not None
         return left
 
-    def settled(self, body: Block, ever: list[Item], turns: Span) -> list[Item] | None:
+    def find_fixpoint(self, body: Block, ever: list[Item], turns: Span) -> list[Item] | None:
         """Bounds of the carried values for ever, if an iteration from slightly wider ones stays within those."""
         if turns.low > turns.high or any(item is None for item in ever):
             return None
@@ -369,9 +370,9 @@ class _Run:
 
     def noisy(self, a: Held, deviation: float, kind: Any) -> Held:
         """Add independent noise with this deviation of a coefficient."""
-        return self.disturbed(a, self.slot_variance(deviation, kind))
+        return self.add_noise(a, self.slot_variance(deviation, kind))
 
-    def disturbed(self, a: Held, variance: Array | float) -> Held:
+    def add_noise(self, a: Held, variance: Array | float) -> Held:
         """Add independent noise with this variance of a slot."""
         lineage = tuple(unite((x, frozenset([(next(self.sources), 0)]))) for x in a.lineage)
         return Held(a.low, a.high, a.variance + variance, a.bias, lineage)
@@ -398,7 +399,7 @@ class _Run:
         a, kind = x[0] if x else None, op.results[0].type
         assert isinstance(kind, CipherType | PlainType)
         if op.name == "rlwe.encode":
-            return self.encoded(op.attrs["value"], kind)
+            return self.encode(op.attrs["value"], kind)
         assert a is not None and isinstance(kind, CipherType)
         match op.name:
             case "rlwe.add" | "rlwe.add_plain":
@@ -430,7 +431,7 @@ class _Run:
             case "rlwe.take" | "rlwe.concat" | "rlwe.sum":
                 return move(op, x)
             case "ckks.linear_transform":
-                return self.transformed(op, a)
+                return self.transform(op, a)
             case "ckks.polynomial":
                 return self.polynomial(op, a)
             case "rlwe.trivial" | "rlwe.drop_level":
@@ -470,9 +471,9 @@ class _Run:
         a = parts_of(x)
         size = a.largest(self.deviations)
         if op.attrs["real"]:
-            return self.disturbed(bootstrapped(a.real, size, step, self.deviations), 0.0)
+            return self.add_noise(bound_bootstrap(a.real, size, step, self.deviations), 0.0)
         real, imaginary = (
-            self.disturbed(bootstrapped(part, size, step, self.deviations), 0.0) for part in (a.real, a.imaginary)
+            self.add_noise(bound_bootstrap(part, size, step, self.deviations), 0.0) for part in (a.real, a.imaginary)
         )
         return Parts(real, imaginary)
 
@@ -482,20 +483,18 @@ class _Run:
         assert isinstance(number, Span)
         found: list[Item] | None = None
         for at in range(max(number.low, 0), min(number.high + 1, _num_parts(op))):
-            one = (
-                self.encoded(row_of(op.attrs["value"], at), op.result.type) if not parts else _by_number(op, parts, at)
-            )
+            one = self.encode(row_of(op.attrs["value"], at), op.result.type) if not parts else _by_number(op, parts, at)
             found = _join(found, [one])
         return None if found is None else found[0]  # no number of a part: refused when it runs
 
-    def encoded(self, constant: ConstRef, kind: Any) -> Held:
+    def encode(self, constant: ConstRef, kind: Any) -> Held:
         """A public vector, rounded."""
         value = as_vectors(np.real(constant.evaluate(self.module.sources)))
         exact, rounding = exactly(value, value), self.rounding_of(constant, kind.scale)
         variance = np.full((len(value), 1), self.slot_variance(noise.encoding(), kind))
         return Held(exact.low, exact.high, variance, exact.bias, (rounding,) * len(value))
 
-    def transformed(self, op: Op, x: Held) -> Held | None:
+    def transform(self, op: Op, x: Held) -> Held | None:
         """A linear map: each weight takes the end of the interval that suits its sign."""
         linear_map, before, kind = op.attrs["map"], _cipher(op.operands[0]), _cipher(op.result)
         if not linear_map.is_real:
@@ -537,7 +536,7 @@ class _Run:
             fresh = PACKED * fresh + self.slot_variance(self.switching(kind), kind)
         rounding = self.rounding_of(linear_map, unit)
         joint = tuple(unite((*row, rounding)) for row in lineages)
-        return self.disturbed(Held(low.copy(), high.copy(), carried + fresh, bias.copy(), joint), 0.0)
+        return self.add_noise(Held(low.copy(), high.copy(), carried + fresh, bias.copy(), joint), 0.0)
 
     def polynomial(self, op: Op, x: Held) -> Held | None:
         """A polynomial that is close to a function on [-1, 1]."""
@@ -546,12 +545,12 @@ class _Run:
         if self.arguments is not None:
             is_point = x.high - x.low <= POINT * np.maximum(1.0, x.size)  # else nothing is known of it
             self.arguments.setdefault(op, []).append(np.where(is_point, x.low, np.nan))
-        x = self.assured(op, x)
+        x = self.clip_assured(op, x)
         if self.within:
             x = Held(np.clip(x.low, -1.0, 1.0), np.clip(x.high, -1.0, 1.0), x.variance, x.bias, x.lineage)
             if isinstance(polynomial, KinkedPolynomial):
                 return self.only_noise(polynomial, x, kind)
-        opened = self.opened(op, x)
+        opened = self.find_open_slots(op, x)
         least, most = polynomial.ends() if isinstance(polynomial, ChannelPolynomial) else (-1.0, 1.0)
         if np.any(x.low < least - TOLERANCE) or np.any(x.high > most + TOLERANCE):
             self.leave((op,))
@@ -566,7 +565,7 @@ class _Run:
         if largest > MAX_EXTRAPOLATION:
             return None
         if isinstance(polynomial, KinkedPolynomial):
-            return self.kinked(op, polynomial, x, (float(low.min()), float(high.max())))
+            return self.apply_kinked(op, polynomial, x, (float(low.min()), float(high.max())))
         values, slopes = extremes(polynomial, largest)
         self.note(largest_terms(polynomial, largest), kind)
         least_slope, most_slope = slopes.on(low, high)
@@ -581,9 +580,9 @@ class _Run:
         if opened is not None:
             bias = bias + np.where(opened, OPENED, 0.0)
         made = Held(lowest - error, highest + error, slope**2 * x.variance, bias, x.lineage)
-        return self.disturbed(made, own**2)
+        return self.add_noise(made, own**2)
 
-    def assured(self, op: Op, x: Held) -> Held:
+    def clip_assured(self, op: Op, x: Held) -> Held:
         """The argument of a polynomial, where constraints hold it within [-1, 1] and nothing else does."""
         owners = self.known.get(op)
         is_fit = owners is not None and owners.shape == np.broadcast_shapes(x.low.shape, x.high.shape, owners.shape)
@@ -598,7 +597,7 @@ class _Run:
         self.found.assumed.update(np.unique(owners[beyond & held]).tolist())
         return Held(low, high, x.variance, x.bias, x.lineage)
 
-    def opened(self, op: Op, x: Held) -> npt.NDArray[np.bool_] | None:
+    def find_open_slots(self, op: Op, x: Held) -> npt.NDArray[np.bool_] | None:
         """Slots in which the sign that this is a stage of is taken to be off; None: in none, whatever arguments are.
 
         Where the first stage is, those after it are. In slots that hold no element arguments are 0, and are within the
@@ -617,7 +616,7 @@ class _Run:
             self.found.open.update(comparisons)
         return inside if comparisons & set(self.comparisons_opened) else None
 
-    def kinked(self, op: Op, polynomial: KinkedPolynomial, x: Held, ends: tuple[float, float]) -> Held | None:
+    def apply_kinked(self, op: Op, polynomial: KinkedPolynomial, x: Held, ends: tuple[float, float]) -> Held | None:
         """A piecewise linear function by composed signs, of arguments between these ends, noise included.
 
         At every argument it is within its error of the function, whose slopes are known; its own slopes are far steeper
@@ -636,18 +635,18 @@ class _Run:
         self.note(add_up(map(abs, (*polynomial.weights, polynomial.slope, polynomial.constant))), kind)
         own = self.polynomial_noise(polynomial, _cipher(op.operands[0]), kind, largest)
         low, high = polynomial.bounds(x.low, x.high)
-        off = (error if self.with_functions else 2.0 * error) + self.smeared(polynomial, x, kind)
+        off = (error if self.with_functions else 2.0 * error) + self.bound_smear(polynomial, x, kind)
         made = Held(low - error, high + error, slope**2 * x.variance, slope * x.bias + off, x.lineage)
-        return self.disturbed(made, own**2)
+        return self.add_noise(made, own**2)
 
     def only_noise(self, polynomial: KinkedPolynomial, x: Held, kind: CipherType) -> Held:
         """The noise that noise of the argument leaves, wherever the argument lies."""
-        self.smeared(polynomial, x, kind)
+        self.bound_smear(polynomial, x, kind)
         low, high = polynomial.bounds(x.low, x.high)
         slope = polynomial.steepest
         return Held(low, high, slope**2 * x.variance, slope * x.bias, x.lineage)
 
-    def smeared(self, polynomial: KinkedPolynomial, x: Held, kind: CipherType) -> float:
+    def bound_smear(self, polynomial: KinkedPolynomial, x: Held, kind: CipherType) -> float:
         """The error beside a kink, to one side, by noise of the argument, beyond what is reserved for it.
 
         A narrow vector is the mean of its copies in all slots of the ring, each of which has noise of its own, larger

@@ -66,12 +66,12 @@ class _Readers:
             ways = list(self.steps(value))
             if not ways:
                 break
-            op, value = max(ways, key=lambda way: self.wanted(*way))
+            op, value = max(ways, key=lambda way: self.wanted_level(*way))
             if first is None and spent_by(op):
                 first = op
         return first, value
 
-    def wanted(self, op: Op, value: Value) -> int:
+    def wanted_level(self, op: Op, value: Value) -> int:
         """The level that a reader wants a value to have, for what it makes of it."""
         return self.needs.of(value) + spent_by(op)
 

@@ -64,15 +64,15 @@ class _PlanPrinter:
             written = f" as {planned.writes}" if planned.writes not in ("", op.name) else ""
             yield f"{indent}{name} = {op.name}({read}){written}: {states}"
         for number, step in planned.before:
-            yield f"{indent}  {self.names[op.operands[number]]}: {_told(step)}"
+            yield f"{indent}  {self.names[op.operands[number]]}: {_describe(step)}"
         if planned.after is not None:
-            yield f"{indent}  then: {_told(planned.after)}"
+            yield f"{indent}  then: {_describe(planned.after)}"
         for region in op.regions:
             yield f"{indent}  in:"
             yield from self.block(region.block, indent + "    ")
 
 
-def _told(step: Step) -> str:
+def _describe(step: Step) -> str:
     match step:
         case Settle(relinearize, rescale):
             return ", ".join(["relinearize"] * relinearize + ["rescale"] * rescale)

@@ -37,7 +37,7 @@ def with_copies(module: Module, loops: Loops) -> Module:
     body = Block()
     builder = Builder(body)
     mapping: dict[Value, Value] = {v: body.add_arg(v.type, v.origin) for v in module.inputs}
-    outputs = _Copier(loops, module.sources, mapping).emitted(module.body, builder)
+    outputs = _Copier(loops, module.sources, mapping).emit(module.body, builder)
     builder.loc = module.body.terminator.loc
     builder.create("loop.yield", outputs)
     return module.empty_like(body)
@@ -51,7 +51,7 @@ class _Copier:
     sources: Sources
     mapping: dict[Value, Value]
 
-    def emitted(self, block: Block, builder: Builder) -> list[Value]:
+    def emit(self, block: Block, builder: Builder) -> list[Value]:
         """Append a block's operations; returns what it yields."""
         for op in block.ops[:-1]:
             builder.loc = op.loc
@@ -66,7 +66,7 @@ class _Copier:
         plan, block, mapping = self.loops[op], op.regions[0].block, self.mapping
         if plan.copies is None:
             inside = Builder(region_block(op.regions[0], mapping, op), op.loc)
-            inside.create("loop.yield", self.emitted(block, inside))
+            inside.create("loop.yield", self.emit(block, inside))
             builder.copy_with(op, mapping, [Region(inside.block)])
             return
         carried = [mapping[v] for v in (op.operands[1:] if plan.guarded else op.operands)]
@@ -75,19 +75,19 @@ class _Copier:
             mapping[block.args[0]] = index
             if plan.guarded:
                 condition = builder.build("loop.index_less", [index, mapping[op.operands[0]]])
-                carried = self._guarded(block, builder, condition, carried)
+                carried = self._emit_guarded(block, builder, condition, carried)
             else:
                 mapping.update(zip(block.args[1:], carried, strict=True))
-                carried = self.emitted(block, builder)
+                carried = self.emit(block, builder)
             builder.loc = op.loc
         mapping.update(zip(op.results, carried, strict=True))
 
-    def _guarded(self, block: Block, builder: Builder, condition: Value, carried: list[Value]) -> list[Value]:
+    def _emit_guarded(self, block: Block, builder: Builder, condition: Value, carried: list[Value]) -> list[Value]:
         """One copy, which on a condition leaves what is carried as it is."""
         run, skip = Block(), Block()
         self.mapping.update(zip(block.args[1:], [run.add_arg(v.type, v.origin) for v in carried], strict=True))
         inside = Builder(run, builder.loc)
-        inside.create("loop.yield", self.emitted(block, inside))
+        inside.create("loop.yield", self.emit(block, inside))
         Builder(skip, builder.loc).create("loop.yield", [skip.add_arg(v.type, v.origin) for v in carried])
         return list(builder.create("loop.if", [condition, *carried], {}, [Region(run), Region(skip)]).results)
 

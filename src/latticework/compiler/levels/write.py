@@ -169,16 +169,16 @@ class _Writer:
                 return self.drop(value, self.top + level)
             case Encode(level, scale, addend):
                 at = self.top + level
-                return self.encoded(of, at, scale.on(self.scales[at]), addend=addend)
+                return self.encode(of, at, scale.on(self.scales[at]), addend=addend)
             case Encrypt(level):
                 at = self.top + level
                 if public_row(of) is None:
                     return self.numbers.encrypt(self.builder, _array(of), at)
-                return self.builder.build("rlwe.trivial", [self.encoded(of, at, self.scales[at], addend=True)])
+                return self.builder.build("rlwe.trivial", [self.encode(of, at, self.scales[at], addend=True)])
             case Negate():
                 return self.builder.build("rlwe.neg", [value])
 
-    def encoded(self, of: Value, level: int, scale: float, *, addend: bool) -> Value:
+    def encode(self, of: Value, level: int, scale: float, *, addend: bool) -> Value:
         """A public vector as a plaintext; of a table, the row that an index names."""
         array, row = _array(of), public_row(of)
         if row is None:

@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from latticework.compiler.passes.linear_weights import FloatArray, Weighted, compact, shape_of, weighted
+from latticework.compiler.passes.linear_weights import FloatArray, Weighted, compact, find_weighted, shape_of
 from latticework.ir import Builder, Module, Op, Pass, Value, evaluate, rebuild
 
 Mapping = dict[Value, Value]
@@ -32,8 +32,8 @@ def run(module: Module, _cost: object = None, *, whole: bool = False) -> Module:
     whole  factors that others read too stay where they are: folded for one reader, both values would be alive, where a
            bootstrap refreshes one
     """
-    module = _Results(module).folded() or module
-    return _Operands(module, whole).folded() or module
+    module = _Results(module).fold() or module
+    return _Operands(module, whole).fold() or module
 
 
 @dataclass(frozen=True)
@@ -97,21 +97,21 @@ class _Results(_Fold):
         for op in reversed(list(module.walk())):
             if op.name != "tensor.mul" or op in self.gone or op.result not in self.made:
                 continue
-            if (found := self._found(op)) is not None:
+            if (found := self._find(op)) is not None:
                 self.ends[op] = found
                 self.gone |= {found[0].op, *(step.op for step, _ in found[2])} - {op}
 
-    def folded(self) -> Module | None:
+    def fold(self) -> Module | None:
         """The module with products where their factors were; None if there are none."""
         return rebuild(self.module, self._visit) if self.ends else None
 
     def _leads_back(self, op: Op) -> bool:
-        if weighted(op, self.public) is not None:
+        if find_weighted(op, self.public) is not None:
             return True
         step = self.step(op.result)
         return step is not None and op.operands[step.secret] in self.made
 
-    def _found(self, end: Op) -> tuple[Weighted, FloatArray, list[tuple[_Step, FloatArray]]] | None:
+    def _find(self, end: Op) -> tuple[Weighted, FloatArray, list[tuple[_Step, FloatArray]]] | None:
         """A product, its weights with the factor, and what lies between, each with the factor that its result lacks."""
         step, scale = self.step(end.result), np.ones((1,) * len(shape_of(end.result)))
         steps: list[tuple[_Step, FloatArray]] = []
@@ -124,8 +124,8 @@ class _Results(_Fold):
             if len(value.uses) != 1 or value not in self.made:
                 return None
             scale = before
-            if (product := weighted(value.owner, self.public)) is not None:
-                weights = None if scale.size == 1 else product.scaled(scale)
+            if (product := find_weighted(value.owner, self.public)) is not None:
+                weights = None if scale.size == 1 else product.scale_weights(scale)
                 return None if weights is None else (product, weights, steps)
             step = self.step(value)
         return None
@@ -157,8 +157,8 @@ class _Operands(_Fold):
         super().__init__(module)
         self.ends: dict[Op, tuple[Weighted, FloatArray, list[_Step]]] = {}
         for op in module.walk():
-            product = weighted(op, self.public)
-            if product is not None and (found := self._found(product)) is not None:
+            product = find_weighted(op, self.public)
+            if product is not None and (found := self._find(product)) is not None:
                 self.ends[op] = found
         while whole and (left := self._partial()):
             for op in left:
@@ -173,11 +173,11 @@ class _Operands(_Fold):
             if any(reader not in gone for step in steps for reader, _ in step.op.result.uses)
         ]
 
-    def folded(self) -> Module | None:
+    def fold(self) -> Module | None:
         """The module with products that read what is before the factors; None if there are none."""
         return rebuild(self.module, self._visit) if self.ends else None
 
-    def _found(self, product: Weighted) -> tuple[Weighted, FloatArray, list[_Step]] | None:
+    def _find(self, product: Weighted) -> tuple[Weighted, FloatArray, list[_Step]] | None:
         """The longest way back from a product to a factor that its weights take in: those weights, and the way.
 
         Moves are made again, so nothing else may read what they make.
@@ -254,7 +254,7 @@ class _Operands(_Fold):
         for step in steps:
             if step.op.name in MOVES:
                 value = builder.build(step.op.spec, [value], **step.op.attrs)
-        first, last = _parted(*affine)
+        first, last = _split_affine(*affine)
         if np.any(first):
             value = builder.build("tensor.add", [value, self.constant(builder, first)])
         value = self.product(builder, product, value, weights)
@@ -266,7 +266,7 @@ class _Operands(_Fold):
         return True
 
 
-def _parted(scale: FloatArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _split_affine(scale: FloatArray, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
     """a and b of c (x + a) + b = c x + d.
 
     c x may be much larger than c x + d, as where columns are centred, and what is made of it as much larger; x + a is

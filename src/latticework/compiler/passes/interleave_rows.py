@@ -18,12 +18,12 @@ from latticework.values.packing.rows import constant_of_rows, map_of_rows, repea
 def interleaving(rows: int) -> Pass[object]:
     """The pass, for so many rows."""
     return Pass(
-        "interleave-rows", lambda module, _cost: _interleaved(module, rows), reads=("vec", "loop"),
+        "interleave-rows", lambda module, _cost: _interleave(module, rows), reads=("vec", "loop"),
         writes=("vec.rotate", "vec.splat", "vec.constant", "vec.row", "vec.linear_transform", "vec.polynomial"),
     )  # fmt: skip
 
 
-def _interleaved(module: Module, rows: int) -> Module:
+def _interleave(module: Module, rows: int) -> Module:
     wide = module.clone()
     ops = list(wide.walk())
     blocks = [wide.body, *(region.block for op in ops for region in op.regions)]

@@ -48,7 +48,7 @@ class Form:
         """Slot by slot times a public vector, or a number."""
         return Form(self.codes, self.values * vector, self.bias * vector)
 
-    def turned(self, steps: int) -> Form:
+    def rotate(self, steps: int) -> Form:
         """Rotated left."""
         if steps % self.slots == 0:
             return self

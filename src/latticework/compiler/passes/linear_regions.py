@@ -126,7 +126,7 @@ def make_forms(op: Op, forms: Mapping[Value, list[Form]], sources: Sources) -> l
         case "vec.neg":
             made = [form.times(-1.0) for form in read[0]]
         case "vec.rotate":
-            made = [form.turned(op.attrs["steps"]) for form in read[0]]
+            made = [form.rotate(op.attrs["steps"]) for form in read[0]]
         case "vec.take":
             made = [read[0][number] for number in op.attrs["vectors"]]
         case "vec.concat":
@@ -150,7 +150,7 @@ def _map_forms(op: Op, read: list[Form], sources: Sources) -> list[Form] | None:
     for d in diagonals:
         values = np.real(d.values.evaluate(sources))
         for number, array in enumerate(arrays):
-            terms[d.out + number].append(array[d.in_].turned(d.steps).times(values))
+            terms[d.out + number].append(array[d.in_].rotate(d.steps).times(values))
     nothing = read[0].times(0.0)
     made = [total(of or [nothing]) for of in terms]
     return made if sum(form.size for form in made) <= MOST_NUMBERS else None

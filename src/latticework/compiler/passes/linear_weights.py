@@ -49,7 +49,7 @@ class Weighted:
             return np.asarray((parts * scales).reshape(self.weights.shape))
         return self.weights * (along if self.secret == 1 or self.weights.ndim == 1 else along[:, None])
 
-    def scaled(self, scale: FloatArray) -> FloatArray | None:
+    def scale_weights(self, scale: FloatArray) -> FloatArray | None:
         """Weights that give scale times what these give; None if none do.
 
         scale  of the rank of the result, with extent 1 where it is the same along an axis
@@ -62,7 +62,7 @@ class Weighted:
         return self.weights * (along[:, None] if self.secret == 1 and self.weights.ndim == 2 else along)
 
 
-def weighted(op: Op, public: dict[Value, FloatArray]) -> Weighted | None:
+def find_weighted(op: Op, public: dict[Value, FloatArray]) -> Weighted | None:
     """An operation as such a product; None if it is none.
 
     public  what constants are

@@ -127,12 +127,12 @@ class _Cuts:
                 continue  # nobody stops here who can be further down for less
             written = here
             for end, group in enumerate(self._groups(start), start + 1):
-                written = self._written(written, end)
+                written = self._add_layer(written, end)
                 if end == start + 1:
                     least[end] = _lesser(least[end], written)
                 if group is None:
                     break
-                grouped = self._grouped(here, group)
+                grouped = self._add_group(here, group)
                 if grouped is not None:
                     least[end] = _lesser(least[end], grouped)
                     if grouped.total - here.total > TOO_DEAR * (written.total - here.total):
@@ -144,7 +144,7 @@ class _Cuts:
     def _state(self, seconds: float, spent: Mapping[Value, int], groups: tuple[Group, ...]) -> _State:
         return _State(seconds, self.cost.level * max(spent.values(), default=0), spent, groups)
 
-    def _written(self, before: _State, layer: int) -> _State:
+    def _add_layer(self, before: _State, layer: int) -> _State:
         """Add a layer's own operations to a state."""
         spent, seconds = dict(before.spent), before.seconds
         for op in self.region.ops:
@@ -154,7 +154,7 @@ class _Cuts:
                 spent[op.result] = level + spent_by(op)
         return self._state(seconds, spent, before.groups)
 
-    def _grouped(self, before: _State, group: Group) -> _State | None:
+    def _add_group(self, before: _State, group: Group) -> _State | None:
         """Add a group to a state; None if it would take a value to a lower level than it has as it is written."""
         together: dict[tuple[int, ...], list[Form]] = {}
         spent, seconds = dict(before.spent), before.seconds
@@ -172,7 +172,7 @@ class _Cuts:
             spent[value] = level
         for numbers, forms in together.items():
             level = max(before.spent[group.bases[number][0]] for number in numbers)
-            seconds += self.cost.linear(_unweighted(numbers, forms), level, True)
+            seconds += self.cost.linear(_unweighted_map(numbers, forms), level, True)
         return self._state(seconds, spent, (*before.groups, group))
 
     def _groups(self, start: int) -> Iterator[Group | None]:
@@ -219,7 +219,7 @@ def _lesser(a: _State | None, b: _State) -> _State:
     return b if a is None or b.total < a.total else a
 
 
-def _unweighted(numbers: Sequence[int], forms: Sequence[Form]) -> LinearMap:
+def _unweighted_map(numbers: Sequence[int], forms: Sequence[Form]) -> LinearMap:
     """A map with the diagonals of forms of these bases, for its price."""
     place = {number: i for i, number in enumerate(numbers)}
     slots = forms[0].slots

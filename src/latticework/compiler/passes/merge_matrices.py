@@ -30,7 +30,7 @@ def run(module: Module, _cost: object = None) -> Module:
 
     def visit(op: Op, builder: Builder, mapping: Mapping) -> bool:
         nonlocal changed
-        make = _merged(op, variant)
+        make = _merge(op, variant)
         if make is None:
             return False
         changed = True
@@ -58,7 +58,7 @@ def _block(value: Value) -> Block | None:
     return value.owner if isinstance(value.owner, Block) else value.owner.block
 
 
-def _merged(op: Op, variant: set[Value]) -> Make | None:
+def _merge(op: Op, variant: set[Value]) -> Make | None:
     """Build a product of matrices with its invariant factor moved inwards; None if that gains nothing."""
     if op.name != "tensor.matmul" or op.block is None or op.block.parent_op is None:
         return None
@@ -68,13 +68,13 @@ def _merged(op: Op, variant: set[Value]) -> Make | None:
 
     for side, (outer, value) in enumerate((op.operands, op.operands[::-1])):
         if not changes(outer) and changes(value) and _rank(outer) == 2 and _rank(value) in (1, 2):
-            make, gains = _moved(outer, value, side, op, changes)
+            make, gains = _move_inwards(outer, value, side, op, changes)
             if make is not None and gains:
                 return make
     return None
 
 
-def _moved(
+def _move_inwards(
     outer: Value, value: Value, side: int, reader: Op, changes: Callable[[Value], bool]
 ) -> tuple[Make | None, bool]:
     """Move a factor: the maker of outer @ value (side 0) or value @ outer (side 1), and whether matrices are merged."""
@@ -86,7 +86,7 @@ def _moved(
     if op.name in SUMS:
         if any(_shape(v) != _shape(value) for v in op.operands):
             return None, False
-        parts = [_moved(outer, v, side, op, changes) for v in op.operands]
+        parts = [_move_inwards(outer, v, side, op, changes) for v in op.operands]
         makes = [make for make, _ in parts if make is not None]
         if len(makes) < len(parts):
             return None, False

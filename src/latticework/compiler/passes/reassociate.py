@@ -34,15 +34,15 @@ class Regrouping:
 def run(module: Module, _cost: object = None) -> Module:
     """The module with products reassociated, as far as that lowers what iterations spend."""
     tried, place = 0, 0
-    spent = _spent(module)
+    spent = _spent_levels(module)
     while tried < MOST_MOVES:
         found = next(_moves(module, place), None)
         if found is None:
             break
         place, op, way = found
         tried += 1
-        changed = _moved(module, op, way)
-        then = _spent(changed)
+        changed = _regroup(module, op, way)
+        then = _spent_levels(changed)
         if then < spent:
             module, spent, place = changed, then, 0
         else:
@@ -136,7 +136,7 @@ def _as_it_is(value: Value) -> Callable[[Builder, Mapping], Value]:
     return lambda _builder, mapping: mapping.get(value, value)
 
 
-def _moved(module: Module, product: Op, way: Regrouping) -> Module:
+def _regroup(module: Module, product: Op, way: Regrouping) -> Module:
     """The module with one product made another way, and what then repeats outside its loop."""
 
     def visit(op: Op, builder: Builder, mapping: Mapping) -> bool:
@@ -148,7 +148,7 @@ def _moved(module: Module, product: Op, way: Regrouping) -> Module:
     return dce.run(cse.run(hoist_invariants.run(rebuild(module, visit))))
 
 
-def _spent(module: Module) -> Spent:
+def _spent_levels(module: Module) -> Spent:
     """Levels that iterations spend on the deepest of what loops carry, those on all of it, and products in loops."""
     levels = levels_of(module, once=True, lifted=True)
     deepest = total = 0

@@ -106,8 +106,8 @@ class BlockPlanner:
         if not outputs:
             return {}
         names = {run.of(v): level for v, level in wanted.items() if run.holds(v) or v in raised}
-        placed = self.placed(run.ended(outputs, self.writer.builder.loc), run.starts, [names.get(v) for v in outputs])
-        written = self.inlined(placed.module, dict(zip(placed.module.inputs, run.outside, strict=True)))
+        placed = self.place_run(run.end(outputs, self.writer.builder.loc), run.starts, [names.get(v) for v in outputs])
+        written = self.inline(placed.module, dict(zip(placed.module.inputs, run.outside, strict=True)))
         found = dict(zip(outputs, written, strict=True))
         for old, new in found.items():
             self.facts.hand_on(old, new)
@@ -120,15 +120,15 @@ class BlockPlanner:
     def run_seconds(self, wanted: Mapping[Value, int]) -> float:
         """Seconds that the run takes if it ends with these values, at these levels."""
         outputs = [v for v in wanted if self.run.holds(v)]
-        module = self.run.ended(outputs, self.writer.builder.loc)
-        return self.placed(module, self.run.starts, [wanted[v] for v in outputs]).seconds
+        module = self.run.end(outputs, self.writer.builder.loc)
+        return self.place_run(module, self.run.starts, [wanted[v] for v in outputs]).seconds
 
     def needs_raising(self, value: Value, level: int) -> bool:
         """Whether a value that is written already lies too low."""
         has = self.levels.get(value)
         return has is not None and has < level
 
-    def placed(
+    def place_run(
         self,
         module: Module,
         starts: Sequence[int | None],
@@ -141,7 +141,7 @@ class BlockPlanner:
         able = known if only is None else {value: known[value] for value in only if value in known}
         return self.place(module, starts, exact, able)
 
-    def inlined(self, module: Module, known: Mapping[Value, Value], writer: LoopWriter | None = None) -> list[Value]:
+    def inline(self, module: Module, known: Mapping[Value, Value], writer: LoopWriter | None = None) -> list[Value]:
         """Write the operations of a run where the block is written, or by another writer; returns its outputs."""
         target = writer or self.writer
         copies = ValueCopies(self.facts)
@@ -194,7 +194,7 @@ class BlockPlanner:
             return
         plan = self.above(plan) or plan
         if plan.trips.is_static:
-            plan.counted(needed_after(op, self.residual, wanted))
+            plan.plan_counted(needed_after(op, self.residual, wanted))
         else:
             plan.any_number()
 
@@ -254,7 +254,7 @@ class LoopPlanner:
         levels = self.residual - needed
         return self.free(self.tops(), levels, self.outside, levels)
 
-    def spent(self, number: int) -> int:
+    def levels_spent(self, number: int) -> int:
         """Levels that so many iterations from the top spend, of which as many fit."""
         tops, outside = self.tops(), self.outside
         enough = (n for n in range(self.residual) if self.free(tops, n, outside, number) >= number)
@@ -313,11 +313,11 @@ class LoopPlanner:
         placed = None
         if 1 < size <= self.fitting() and size * self.num_points > FEW_POINTS:
             with suppress(LevelError):  # what settles by itself may need a bootstrap that is not at the head
-                placed = self.around.placed(module, starts, heads, module.inputs)
-        placed = placed or self.around.placed(module, starts, heads)
+                placed = self.around.place_run(module, starts, heads, module.inputs)
+        placed = placed or self.around.place_run(module, starts, heads)
         return IterationGroup(size, heads, placed, tuple(line.run.outside), line.indices)
 
-    def grouped(
+    def write_groups(
         self, group: IterationGroup, trips: TripCount, carried: Sequence[Value], first: Value | int
     ) -> list[Value]:
         """The loop over groups, of which iterations are counted from `first`."""
@@ -328,13 +328,13 @@ class LoopPlanner:
             around.levels.update(zip(values, group.head, strict=True))
             if self.counts:
                 done = inside.times(index, group.size)
-                start = inside.shifted(done, first) if isinstance(first, int) else inside.sum(done, first)
+                start = inside.shift_index(done, first) if isinstance(first, int) else inside.sum(done, first)
                 for number, placeholder in enumerate(group.indices):
-                    known[placeholder] = inside.shifted(start, number)
+                    known[placeholder] = inside.shift_index(start, number)
                     around.levels[known[placeholder]] = None
             stands = [known[v] if v in known else around.at.get(v, v) for v in group.outside]
             module = group.placed.module
-            ends = around.inlined(module, dict(zip(module.inputs, stands, strict=True)), inside)
+            ends = around.inline(module, dict(zip(module.inputs, stands, strict=True)), inside)
             note_period(inside.builder.block, group.size, self.ways(group))
             return ends
 
@@ -369,7 +369,7 @@ class LoopPlanner:
             values = run.writer.iteration(self.op, at, [run.of(v) for v in values], outside)
         return values
 
-    def flushed(self, carried: Sequence[Value], wanted: Sequence[int]) -> list[Value]:
+    def flush(self, carried: Sequence[Value], wanted: Sequence[int]) -> list[Value]:
         """The run ends here: what the loop carries at these levels, what it reads at those it was planned for."""
         around = self.around
         levels = {around.at.get(v, v): level for v, level in self.outside.items() if level is not None}
@@ -381,7 +381,7 @@ class LoopPlanner:
 
     # -- kinds of loops ----------------------------------------------------------------------------
 
-    def counted(self, needed: int) -> None:
+    def plan_counted(self, needed: int) -> None:
         """A known number of iterations.
 
         needed  levels above the floor that what follows spends of the results
@@ -392,13 +392,13 @@ class LoopPlanner:
         if parts.groups == 0 or self.is_copied(group, parts, needed):
             self.end(self.iterations(self.inits(), 0, trips))
             return
-        first, carried = self.begun(group, parts)
-        results = self.grouped(
-            group, TripCount((trips - parts.last - first) // group.size), self.flushed(carried, group.head), first
+        first, carried = self.write_first(group, parts)
+        results = self.write_groups(
+            group, TripCount((trips - parts.last - first) // group.size), self.flush(carried, group.head), first
         )
         self.end(self.iterations(results, trips - parts.last, parts.last))
 
-    def begun(self, group: IterationGroup, parts: TripSplit) -> tuple[int, list[Value]]:
+    def write_first(self, group: IterationGroup, parts: TripSplit) -> tuple[int, list[Value]]:
         """Write the iterations that end the run, a group more where that takes less: their number, what they yield."""
         carried = self.iterations(self.inits(), 0, parts.first)
         if self.without(1) or parts.groups < 2 or group.size * self.num_points > MOST_POINTS:
@@ -438,7 +438,7 @@ class LoopPlanner:
         apart = [self.line(self.starts, parts.first, group.head), self.line(list(group.head), parts.last, ends)]
         had = parts.groups * group.bootstraps + sum(line.bootstraps for line in apart)
         later = trips - self.without(trips) - 1  # iterations that surely spend levels of bootstraps
-        if ceil((later * self.spent(1) + needed) / self.residual) > worth * had:
+        if ceil((later * self.levels_spent(1) + needed) / self.residual) > worth * had:
             return False
         grouped = parts.groups * group.seconds + add_up(line.seconds for line in apart)
         self.copied = self.line(self.starts, trips, ends)
@@ -450,7 +450,7 @@ class LoopPlanner:
         begin = [i if start is None else a for a, i, start in zip(arguments, inits, starts, strict=True)]
         levels = self.outside | dict(zip(arguments, starts, strict=True)) | dict(zip(begin, starts, strict=True))
         line = iterations_of(self.op, number, levels, self.around.facts, self.around.module, begin)
-        return self.around.placed(line.module, line.run.starts, list(wanted))
+        return self.around.place_run(line.module, line.run.starts, list(wanted))
 
     def any_number(self) -> None:
         """A number of iterations that is known at run time."""
@@ -461,24 +461,24 @@ class LoopPlanner:
         if free >= size:  # the first of them, up to a whole group, need no bootstrap
             whole, _ = writer.groups(writer.after(trips, 1), size)
             rest = writer.builder.build("loop.index_sub", [trips.value, writer.times(whole.value, size)])
-            carried = self.guarded(self.inits(), TripCount(rest, size), size, group.head)
+            carried = self.write_guarded(self.inits(), TripCount(rest, size), size, group.head)
         elif size - 1 <= self.free(self.tops(), above, self.outside, size - 1):
             whole, left = writer.groups(trips, size)
             rest = left.value
-            raised = 0 if free >= size - 1 else self.spent(size - 1)
+            raised = 0 if free >= size - 1 else self.levels_spent(size - 1)
             wanted = [head + raised if own is None else head for head, own in zip(group.head, self.heads, strict=True)]
-            carried = self.guarded(self.inits(), left, size - 1, wanted)
+            carried = self.write_guarded(self.inits(), left, size - 1, wanted)
         else:  # iterations that are left over have bootstraps of their own
             whole, left = writer.groups(trips, size)
             rest = left.value
             alone = self.group(1, self.base_of(group))
-            carried = self.grouped(alone, left, self.flushed(self.inits(), group.head), 0)
-        self.end(self.grouped(group, whole, carried, rest if self.counts else 0))
+            carried = self.write_groups(alone, left, self.flush(self.inits(), group.head), 0)
+        self.end(self.write_groups(group, whole, carried, rest if self.counts else 0))
 
-    def guarded(self, inits: Sequence[Value], trips: TripCount, most: int, wanted: Sequence[int]) -> list[Value]:
+    def write_guarded(self, inits: Sequence[Value], trips: TripCount, most: int, wanted: Sequence[int]) -> list[Value]:
         """Iterations that run if there are so many, without bootstraps, from these levels at least."""
         around, writer = self.around, self.around.writer
-        carried = self.flushed(inits, wanted)
+        carried = self.flush(inits, wanted)
         outside = {v: around.at.get(v, v) for v in captured_by(self.op)}
         for number in range(most):
             index = writer.index(number) if self.counts else 0
@@ -495,7 +495,7 @@ class LoopPlanner:
         """A loop around others: every iteration has the bootstraps that it needs."""
         around, floor = self.around, -self.residual
         heads = [floor if head is None else head for head in self.heads]
-        carried = self.flushed(self.inits(), heads)
+        carried = self.flush(self.inits(), heads)
         block = self.op.regions[0].block
 
         def body(inside: LoopWriter, index: Value, values: list[Value]) -> list[Value]:

@@ -22,7 +22,7 @@ def copy_known(builder: Builder, op: Op, mapping: dict[Value, Value]) -> bool:
     operands = [mapping.get(v, v) for v in op.operands]
     numbers = [_number(v) for v in operands]
     builder.loc = op.loc
-    if kind.count == 1 and (made := _made(op.name, numbers)) is not None:
+    if kind.count == 1 and (made := _evaluate(op.name, numbers)) is not None:
         splat = builder.build("vec.splat", [], value=made, slots=kind.slots)
         mapping[op.result] = builder.build("vec.trivial", [splat])
         return True
@@ -38,7 +38,7 @@ def copy_known(builder: Builder, op: Op, mapping: dict[Value, Value]) -> bool:
     return False
 
 
-def _made(name: str, numbers: list[float | None]) -> float | None:
+def _evaluate(name: str, numbers: list[float | None]) -> float | None:
     """The number that an operation on numbers makes; None if one is not known."""
     known = [number for number in numbers if number is not None]
     if len(known) < len(numbers):

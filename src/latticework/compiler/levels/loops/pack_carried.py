@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from latticework.compiler.levels.loops.rounds import spends, stays_plain
-from latticework.compiler.levels.loops.type_match import bootstrapped
+from latticework.compiler.levels.loops.type_match import bootstrap_to
 from latticework.compiler.levels.loops.writing import (
     LoopWriter,
     TripCount,
@@ -87,12 +87,12 @@ class _Packer:
         width = max(_period(arguments[i], self.facts) for i in members)
         exponent = max(self.facts.exponents.get(arguments[i], 0) for i in members)
 
-        def joined(inside: LoopWriter, values: Sequence[Value]) -> list[Value]:
+        def join_members(inside: LoopWriter, values: Sequence[Value]) -> list[Value]:
             packed = self.pack(inside, [values[i] for i in members], width)
             self.facts.exponents[packed] = exponent
             return [packed, *(values[i] for i in others)]
 
-        def parted(inside: LoopWriter, carried: Sequence[Value]) -> list[Value]:
+        def part_members(inside: LoopWriter, carried: Sequence[Value]) -> list[Value]:
             whole = dict(zip(others, carried[1:], strict=True))
             whole |= dict(zip(members, self.unpack(inside, carried[0], len(members), width), strict=True))
             for i, value in whole.items():
@@ -102,20 +102,20 @@ class _Packer:
         def body(inside: LoopWriter, index: Value, carried: list[Value]) -> list[Value]:
             kept = [False, *(plain[i] for i in others)]
             fresh = [
-                value if stays or not self.refresh else bootstrapped(inside, [value], self.residual)[0]
+                value if stays or not self.refresh else bootstrap_to(inside, [value], self.residual)[0]
                 for value, stays in zip(carried, kept, strict=True)
             ]
-            return joined(inside, inside.iteration(loop, index, parted(inside, fresh)))
+            return join_members(inside, inside.iteration(loop, index, part_members(inside, fresh)))
 
-        start = joined(writer, inits)
-        return parted(writer, writer.loop(TripCount.of(loop), start, start, body))
+        start = join_members(writer, inits)
+        return part_members(writer, writer.loop(TripCount.of(loop), start, start, body))
 
     def pack(self, writer: LoopWriter, values: Sequence[Value], width: int) -> Value:
         """Vectors that repeat after `width` slots, one beside the other in one vector."""
         packed, had = self.packed.get(tuple(values), (None, 0))
         if packed is not None and had == width:
             return packed
-        parts = [_masked(writer, value, place * width, width) for place, value in enumerate(values)]
+        parts = [_mask(writer, value, place * width, width) for place, value in enumerate(values)]
         total = parts[0]
         for part in parts[1:]:
             total = writer.builder.build("vec.add", [total, part])
@@ -125,7 +125,7 @@ class _Packer:
         """Unpack the values that lie beside one another in a vector, each repeated through one of its own."""
         found = []
         for place in range(number):
-            value, step = _masked(writer, packed, place * width, width), width
+            value, step = _mask(writer, packed, place * width, width), width
             while step < _kind(packed).slots:
                 value = writer.builder.build(
                     "vec.add", [value, writer.builder.build("vec.rotate", [value], steps=step)]
@@ -136,7 +136,7 @@ class _Packer:
         return found
 
 
-def _masked(writer: LoopWriter, value: Value, first: int, width: int) -> Value:
+def _mask(writer: LoopWriter, value: Value, first: int, width: int) -> Value:
     """Zeros but for so many slots from the first."""
     slots = _kind(value).slots
     kept = Access((slots,), ((1,),), (first,))

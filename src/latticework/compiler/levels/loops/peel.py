@@ -31,7 +31,7 @@ def peel(module: Module, residual: int, facts: ValueFacts) -> Module:
     """The module with peeled loops, on a chain whose bootstraps leave so many levels."""
 
     def rewrite(loop: Op, writer: LoopWriter) -> Sequence[Value] | None:
-        return _peeled(loop, writer) if is_peeled(loop, residual) else None
+        return _peel(loop, writer) if is_peeled(loop, residual) else None
 
     return rewrite_loops(module, facts, rewrite)
 
@@ -46,7 +46,7 @@ def is_peeled(loop: Op, residual: int) -> bool:
     return any(is_trivial(v) and not stays for v, stays in zip(inits_of(loop), plain, strict=True))
 
 
-def _peeled(loop: Op, writer: LoopWriter) -> list[Value]:
+def _peel(loop: Op, writer: LoopWriter) -> list[Value]:
     trips, inits = TripCount.of(loop), inits_of(loop)
     if not trips.is_static:
         first = writer.when(writer.is_above(trips, 0), inits, lambda inside: inside.iteration(loop, 0, inits))
@@ -57,7 +57,7 @@ def _peeled(loop: Op, writer: LoopWriter) -> list[Value]:
     counts = bool(loop.regions[0].block.args[0].uses)
 
     def body(inside: LoopWriter, index: Value, carried: list[Value]) -> list[Value]:
-        return inside.iteration(loop, inside.shifted(index, 1) if counts else index, carried)
+        return inside.iteration(loop, inside.shift_index(index, 1) if counts else index, carried)
 
     return writer.loop(writer.after(trips, 1), first, arguments_of(loop), body)
 

@@ -71,12 +71,12 @@ def steady_heads(loop: Op, starts: Sequence[int | None], residual: int, outside:
     carried = [level or 0 for level in starts]
     for _ in range(2 * len(carried) + 1):
         before = carried
-        carried = _lowered(loop, carried, residual, outside)
+        carried = _levels_after(loop, carried, residual, outside)
     pairs = zip(before, carried, strict=True)
     return [None if now < then else max(now, -residual) for then, now in pairs]
 
 
-def _lowered(loop: Op, carried: Sequence[int], residual: int, outside: Env) -> list[int]:
+def _levels_after(loop: Op, carried: Sequence[int], residual: int, outside: Env) -> list[int]:
     levels = round_levels(loop, carried, residual, outside)
     ends = (levels.of[v] for v in yielded_by(loop))
     return [before if end is None else min(before, end) for before, end in zip(carried, ends, strict=True)]

@@ -61,7 +61,7 @@ def plan_loops(
     if mode != OURS:
         return plan_halo(module, residual, prices, facts(), mode)
     planner = _Planner(residual, prices, starts, iterations)
-    made = planner.planned(module, facts())
+    made = planner.plan(module, facts())
     packed_facts = facts()
     named = zip(module.input_names, module.inputs, strict=True)
     had = bootstraps_run(made, {name: USUAL_TRIPS for name, value in named if value.type is INDEX})
@@ -70,7 +70,7 @@ def plan_loops(
         return made
     packed, factors = found
     with suppress(LevelError):
-        other = planner.planned(packed, packed_facts)
+        other = planner.plan(packed, packed_facts)
         for loop in other.walk():
             if loop.name == "loop.for" and loop.loc in factors:
                 note_period(loop.regions[0].block, factors[loop.loc])
@@ -130,7 +130,7 @@ class _Planner:
         )  # fmt: skip
         return Placed(made, line_seconds(made, levels, residual, self.prices))
 
-    def planned(self, module: Module, facts: ValueFacts) -> Module:
+    def plan(self, module: Module, facts: ValueFacts) -> Module:
         """The module with bootstraps."""
         residual = self.residual
         module = flatten_inner(module, residual, facts, MOST_COPIED)

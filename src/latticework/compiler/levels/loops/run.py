@@ -70,7 +70,7 @@ class WaitingRun:
         """Level of every input."""
         return [None if v.type is INDEX else self.levels[v] for v in self.outside]
 
-    def ended(self, outputs: Sequence[Value], loc: Loc | None) -> Module:
+    def end(self, outputs: Sequence[Value], loc: Loc | None) -> Module:
         """The module of what these outputs need of the run; more may be appended to the run itself."""
         clone, copies = LoopWriter(Block(), loc, self.writer.facts), ValueCopies(self.writer.facts)
         for value in self.module.inputs:
@@ -99,7 +99,7 @@ class IterationLine:
     @property
     def module(self) -> Module:
         """The line as a module."""
-        return self.run.ended(self.carried, None)
+        return self.run.end(self.carried, None)
 
 
 def iterations_of(

@@ -31,7 +31,7 @@ def type_match(module: Module, residual: int, facts: ValueFacts) -> Module:
 
         def body(inside: LoopWriter, index: Value, carried: list[Value]) -> list[Value]:
             fresh = [
-                value if stays else bootstrapped(inside, [value], residual)[0]
+                value if stays else bootstrap_to(inside, [value], residual)[0]
                 for value, stays in zip(carried, plain, strict=True)
             ]
             return inside.iteration(loop, index, fresh)
@@ -41,7 +41,7 @@ def type_match(module: Module, residual: int, facts: ValueFacts) -> Module:
     return rewrite_loops(module, facts, rewrite)
 
 
-def bootstrapped(writer: LoopWriter, values: Sequence[Value], target: int) -> list[Value]:
+def bootstrap_to(writer: LoopWriter, values: Sequence[Value], target: int) -> list[Value]:
     """One value or two after a bootstrap."""
     exponent = max(0, *(writer.facts.exponents.get(v, 0) for v in values))
     attrs = {"target": target, "exponent": exponent, "iterations": 1}

@@ -32,7 +32,7 @@ def unroll_groups(module: Module, facts: ValueFacts, factor: Factor) -> Module:
 
     def rewrite(loop: Op, writer: LoopWriter) -> Sequence[Value] | None:
         size = factor(loop)
-        return unrolled(loop, writer, size) if size > 1 else None
+        return unroll_by(loop, writer, size) if size > 1 else None
 
     return rewrite_loops(module, facts, rewrite)
 
@@ -47,7 +47,7 @@ def factor_of(loop: Op, residual: int, *, overhead: int = 0) -> int:
     return (residual - overhead) // (depth_of_round(loop, residual) + overhead)
 
 
-def unrolled(loop: Op, writer: LoopWriter, size: int) -> list[Value]:
+def unroll_by(loop: Op, writer: LoopWriter, size: int) -> list[Value]:
     """Groups of iterations, and what is left over."""
     counts = bool(loop.regions[0].block.args[0].uses)
     whole, rest = writer.groups(TripCount.of(loop), size)
@@ -55,7 +55,7 @@ def unrolled(loop: Op, writer: LoopWriter, size: int) -> list[Value]:
     def group(inside: LoopWriter, index: Value, carried: list[Value]) -> list[Value]:
         first = inside.times(index, size) if counts else index
         for number in range(size):
-            carried = inside.iteration(loop, inside.shifted(first, number) if counts else first, carried)
+            carried = inside.iteration(loop, inside.shift_index(first, number) if counts else first, carried)
         return carried
 
     def left_over(inside: LoopWriter, _index: Value, carried: list[Value]) -> list[Value]:
@@ -65,11 +65,11 @@ def unrolled(loop: Op, writer: LoopWriter, size: int) -> list[Value]:
             done = inside.index(size * whole.static) if whole.is_static else inside.times(whole.value, size)
             first = done
         for number in range(most):
-            at = inside.shifted(first, number) if isinstance(first, Value) else number
+            at = inside.shift_index(first, number) if isinstance(first, Value) else number
             if rest.is_static or number == 0:
                 carried = inside.iteration(loop, at, carried)
             else:
-                carried = guarded(inside, loop, rest, number, at, carried)
+                carried = guard_iteration(inside, loop, rest, number, at, carried)
         return carried
 
     carried = writer.loop(whole, inits_of(loop), arguments_of(loop), group)
@@ -79,7 +79,7 @@ def unrolled(loop: Op, writer: LoopWriter, size: int) -> list[Value]:
     return writer.loop(TripCount(once, 1), carried, arguments_of(loop), left_over)
 
 
-def guarded(
+def guard_iteration(
     writer: LoopWriter, loop: Op, trips: TripCount, number: int, index: Value | int, carried: Sequence[Value]
 ) -> list[Value]:
     """An iteration that runs if there are more trips than its number."""

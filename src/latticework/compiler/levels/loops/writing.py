@@ -156,7 +156,7 @@ class LoopWriter:
         """A number."""
         return self.builder.build("loop.index_constant", [], value=value)
 
-    def shifted(self, index: Value, by: int) -> Value:
+    def shift_index(self, index: Value, by: int) -> Value:
         """An index and a number."""
         return index if by == 0 else self.builder.build("loop.index_add", [index, self.index(by)])
 

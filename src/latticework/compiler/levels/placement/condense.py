@@ -22,7 +22,7 @@ def place_condensed(problem: Problem, states: int = FEW_STATES) -> BootstrapPlac
 
     raises  LevelError if no placement is possible
     """
-    small, kept = condensed(problem)
+    small, kept = condense(problem)
     found = place(small, states)
     bypassing = {v: _bypassing(problem, v, refresh.bypassing, kept) for v, refresh in found.refreshes.items()}
     whole = evaluate(problem, bypassing, found.pairs)
@@ -44,7 +44,7 @@ def _bypassing(problem: Problem, value: int, small: frozenset[int], kept: Sequen
     return frozenset(reader for reader in problem.readers[value] if bypasses(reader))
 
 
-def condensed(problem: Problem) -> tuple[Problem, list[int]]:
+def condense(problem: Problem) -> tuple[Problem, list[int]]:
     """The smaller problem, with the same values, and the operations that it has."""
     made_from = list(range(len(problem.values)))
     extra: dict[int, list[float]] = {}

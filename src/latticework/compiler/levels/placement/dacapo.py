@@ -25,7 +25,7 @@ def place_by_points(problem: Problem) -> BootstrapPlacement:
     for limit in sorted({points.counts[p] for p in points.sets}) or [0]:
         plan = points.plan(limit)
         if plan is not None:
-            placement = evaluate(problem, points.refreshed(plan), full=True)
+            placement = evaluate(problem, points.refreshed_values(plan), full=True)
             if placement is not None:
                 return placement
     everything = evaluate(problem, dict.fromkeys(problem.refreshable, frozenset[int]()), full=True)
@@ -66,7 +66,7 @@ class _Points:
         ends: list[_Plan] = []
         points = {point for point, count in self.counts.items() if count <= limit}
         for point in sorted(points | {START}):
-            starts = [self._refreshed(best[point], point)] if point in points and point in best else []
+            starts = [self._refresh(best[point], point)] if point in points and point in best else []
             for start in (*starts, *([best[START]] if point == START else [])):
                 for reached, plan in self._run(start, point, points):
                     if reached == len(problem.ops):
@@ -75,14 +75,14 @@ class _Points:
                         best[reached] = plan
         return min(ends, key=lambda plan: plan.seconds, default=None)
 
-    def refreshed(self, plan: _Plan) -> dict[int, frozenset[int]]:
+    def refreshed_values(self, plan: _Plan) -> dict[int, frozenset[int]]:
         """The values of a plan, with the readers before the point of each."""
         return {
             v: frozenset(r for r in self.problem.readers[v] if r != OUTPUT and r <= point)
             for v, point in plan.raised.items()
         }
 
-    def _refreshed(self, plan: _Plan, point: int) -> _Plan:
+    def _refresh(self, plan: _Plan, point: int) -> _Plan:
         """All values of a point's set at the top."""
         top = self.problem.residual
         values = [v for v in self.sets[point] if plan.levels[v] < top]
@@ -94,7 +94,7 @@ class _Points:
         problem, levels, seconds = self.problem, dict(plan.levels), plan.seconds
         for number in range(point + 1, len(problem.ops)):
             op = problem.ops[number]
-            made = _left(op, min((levels[v] for v in op.operands), default=problem.residual))
+            made = _highest_result(op, min((levels[v] for v in op.operands), default=problem.residual))
             if made is None:
                 return
             seconds += op.seconds[made]
@@ -129,7 +129,7 @@ class _Points:
         return not ahead or min(ahead) <= AHEAD * self.problem.residual
 
 
-def _left(op: OpPrices, level: int) -> int | None:
+def _highest_result(op: OpPrices, level: int) -> int | None:
     """The highest level of the results of an operation that enters at a level."""
     return max((need for need, enters in enumerate(op.enters) if enters <= level), default=None)
 

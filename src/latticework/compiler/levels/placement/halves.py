@@ -81,7 +81,7 @@ class Halves:
             seconds = alone[np.maximum(has, target)] - alone[has] + self.more[kind]
             yield np.minimum(seconds, alone[target]), closed, has > 0
 
-    def left(self, columns: Levels) -> Floats:
+    def worth_left(self, columns: Levels) -> Floats:
         """The most that halves which nobody has taken are worth, by state: so much of what was paid may serve later."""
         found = np.zeros(len(columns))
         for place, kind in enumerate(self.kinds):

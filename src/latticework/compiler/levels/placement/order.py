@@ -33,7 +33,7 @@ def _narrow(problem: Problem) -> list[int]:
     live = set(problem.wanted)
     order = []
     while ready:
-        number = min(ready, key=lambda n: (_added(problem, n, live), -n))
+        number = min(ready, key=lambda n: (_count_added(problem, n, live), -n))
         ready.remove(number)
         order.append(number)
         op = problem.ops[number]
@@ -48,7 +48,7 @@ def _narrow(problem: Problem) -> list[int]:
     return order
 
 
-def _added(problem: Problem, number: int, live: set[int]) -> int:
+def _count_added(problem: Problem, number: int, live: set[int]) -> int:
     op = problem.ops[number]
     inputs = sum(problem.makers[v] is None for v in set(op.operands))  # stay live to the end, so they are no reason
     return len(set(op.operands) - live) - inputs - sum(v in live for v in op.results)

@@ -41,7 +41,7 @@ class Partners:
             if r != OUTPUT and any(v == late or self.is_made_from(late, v) for v in ops[r].results)
         )
 
-    def matched(self, targets: Mapping[int, int]) -> Pairs:
+    def match(self, targets: Mapping[int, int]) -> Pairs:
         """Pairs among refreshed values that save much, and can be refreshed one after the other."""
         before: dict[tuple[int, int], int] = {}  # what has to be made before each pair, by way of other pairs too
         taken: set[int] = set()

@@ -65,7 +65,7 @@ class _PlacementSearch:
             bound = max(bound, each)
             if self.best.seconds <= bound + TOLERANCE:
                 break
-        return _bypassed(self.problem, replace(self.best, bound=min(bound, self.best.seconds)))
+        return _bypass_readers(self.problem, replace(self.best, bound=min(bound, self.best.seconds)))
 
     def _attempts(self) -> Iterator[float]:
         """One search after another; each says what it proved that any placement takes at least."""
@@ -78,7 +78,7 @@ class _PlacementSearch:
             return
         for order in self.orders:
             for paired in (True,) if self.is_brief else (True, False):
-                way = self._search(self.alone, order, paired=True) if paired else self._halved(order)
+                way = self._search(self.alone, order, paired=True) if paired else self._search_halves(order)
                 self._take(way)
                 self._move(way.refreshed)
                 yield 0.0 if paired else way.bound
@@ -88,7 +88,7 @@ class _PlacementSearch:
             limit = self.best.seconds
             self._take(self._search(self.alone, order, self.states, paired=True, limit=limit))
         self._move(self.best.refreshes)
-        yield self._halved(self.orders[0], self.states, limit=self.best.seconds).bound
+        yield self._search_halves(self.orders[0], self.states, limit=self.best.seconds).bound
 
     def _without(self) -> float:
         """No refresh at all, which is best where one takes more than all higher levels together."""
@@ -103,7 +103,7 @@ class _PlacementSearch:
         """States for a search that takes no longer than others."""
         return max(min(states, self.states, WORK // (1 + live_values(self.problem, order)[1])), LEAST_STATES)
 
-    def _halved(self, order: list[int], most: int = FIRST_STATES, *, limit: float = np.inf) -> Found:
+    def _search_halves(self, order: list[int], most: int = FIRST_STATES, *, limit: float = np.inf) -> Found:
         """Search as if any two values of a kind could share a bootstrap."""
         halves, states = Halves(self.problem), self._affordable(order, most)
         least = refresh_tables(self.problem, halves)
@@ -120,7 +120,7 @@ class _PlacementSearch:
         """Keep what was found if it is better."""
         if found.seconds is not None:
             self._keep(evaluate(self.problem, found.refreshed, found.pairs))
-            self._keep(self._matched(frozenset(found.refreshed)))
+            self._keep(self._place_matched(frozenset(found.refreshed)))
 
     def _keep(self, made: BootstrapPlacement | None) -> bool:
         """Keep a placement if it is better than the best; whether it is."""
@@ -129,7 +129,7 @@ class _PlacementSearch:
         self.best = made
         return True
 
-    def _matched(self, refreshed: frozenset[int]) -> BootstrapPlacement | None:
+    def _place_matched(self, refreshed: frozenset[int]) -> BootstrapPlacement | None:
         """Refreshes that all readers read, with the pairs that save most."""
         if refreshed not in self._known:
             self._moves_left -= 1
@@ -137,7 +137,7 @@ class _PlacementSearch:
             found = lowest_levels(self.problem, dict.fromkeys(refreshed, EVERY))
             if found is not None:
                 targets = {v: target for v, target in found.targets.items() if target > 0}
-                pairs = self.partners.matched(targets) if self.partners.exist else ()
+                pairs = self.partners.match(targets) if self.partners.exist else ()
                 self._known[refreshed] = placement_of(self.problem, found, pairs)
         return self._known[refreshed]
 
@@ -145,7 +145,7 @@ class _PlacementSearch:
 
     def _move(self, refreshed: Iterable[int]) -> None:
         """Add, leave out or move single refreshes, or refresh one more with another, as long as that is better."""
-        current = self._matched(frozenset(refreshed))
+        current = self._place_matched(frozenset(refreshed))
         while current is not None:
             self._keep(current)
             better = (
@@ -166,22 +166,22 @@ class _PlacementSearch:
         problem, refreshed = self.problem, frozenset(current.refreshes)
         able = set(problem.refreshable)
         for value in sorted(refreshed):
-            yield self._matched(refreshed - {value})
+            yield self._place_matched(refreshed - {value})
             maker = problem.makers[value]
             near = set(() if maker is None else problem.ops[maker].operands)
             for reader in problem.readers[value]:
                 if reader != OUTPUT:
                     near.update(problem.ops[reader].results)
             for other in sorted(near & able - refreshed):
-                yield self._matched(refreshed - {value} | {other})
+                yield self._place_matched(refreshed - {value} | {other})
         for value in sorted(able - refreshed):
-            yield self._matched(refreshed | {value})
-        yield from self._joined(current)
+            yield self._place_matched(refreshed | {value})
+        yield from self._join_pairs(current)
         for value in sorted(refreshed):
             for other in sorted(able - refreshed):
-                yield self._matched(refreshed - {value} | {other})
+                yield self._place_matched(refreshed - {value} | {other})
 
-    def _joined(self, current: BootstrapPlacement) -> Iterator[BootstrapPlacement | None]:
+    def _join_pairs(self, current: BootstrapPlacement) -> Iterator[BootstrapPlacement | None]:
         """One more pair, of which one value is made from the other as it was."""
         values = self.problem.values
         bypassing = {v: refresh.bypassing for v, refresh in current.refreshes.items()}
@@ -217,7 +217,7 @@ def refresh_tables(problem: Problem, halves: Halves | None = None) -> list[Float
     return found
 
 
-def _bypassed(problem: Problem, placement: BootstrapPlacement) -> BootstrapPlacement:
+def _bypass_readers(problem: Problem, placement: BootstrapPlacement) -> BootstrapPlacement:
     """Readers that need no level read what was made: the same levels, and less noise."""
     entered = [op.enters[max((placement.needs[v] for v in op.results), default=0)] for op in problem.ops]
     refreshes = {}

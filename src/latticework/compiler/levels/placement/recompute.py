@@ -35,20 +35,20 @@ class Recomputed:
     values: Sequence[int]
 
 
-def unchanged(problem: Problem, placement: BootstrapPlacement) -> Recomputed:
+def without_copies(problem: Problem, placement: BootstrapPlacement) -> Recomputed:
     """The same with no copy."""
     return Recomputed(problem, placement, range(len(problem.ops)), range(len(problem.values)))
 
 
 def recompute(problem: Problem, placement: BootstrapPlacement) -> Recomputed:
     """The placement, or a cheaper one of a problem with copies."""
-    best = unchanged(problem, placement)
+    best = without_copies(problem, placement)
     looks = min(MOST_LOOKS, MOST_OPS // (1 + len(problem.ops)))
     while looks > 0:
         found, partners = [], Partners(best.problem)
-        for early, late in _nested(best, partners):
+        for early, late in _nested_pairs(best, partners):
             looks -= 1
-            made = _joined(best, partners, early, late)
+            made = _refresh_together(best, partners, early, late)
             if made is not None and made.placement.seconds < best.placement.seconds - TOLERANCE:
                 found.append(made)
             if looks == 0:
@@ -59,7 +59,7 @@ def recompute(problem: Problem, placement: BootstrapPlacement) -> Recomputed:
     return best
 
 
-def _nested(found: Recomputed, partners: Partners) -> Iterator[tuple[int, int]]:
+def _nested_pairs(found: Recomputed, partners: Partners) -> Iterator[tuple[int, int]]:
     """Values of a kind of which one goes into the other and one at least is refreshed; both first, then nearest."""
     values, refreshed = found.problem.values, found.placement.refreshes
     able = [v for v in found.problem.refreshable if values[v].shared is not None]
@@ -77,7 +77,7 @@ def _nested(found: Recomputed, partners: Partners) -> Iterator[tuple[int, int]]:
     yield from sorted(both, key=distance)
 
 
-def _joined(found: Recomputed, partners: Partners, early: int, late: int) -> Recomputed | None:
+def _refresh_together(found: Recomputed, partners: Partners, early: int, late: int) -> Recomputed | None:
     """Both refreshed together, and what lies between computed again where others read it; None if that is no order."""
     problem = found.problem
     between = {
@@ -98,17 +98,17 @@ def _joined(found: Recomputed, partners: Partners, early: int, late: int) -> Rec
     refreshed[early] = frozenset(new[r] for r in problem.readers[early] if r in between)
     pairs = [pair for pair in found.placement.pairs if early not in pair and late not in pair] + [(early, late)]
     refreshed.setdefault(late, EVERY)
-    placement = _evaluated(made.problem, refreshed, pairs)
+    placement = _evaluate_scheduled(made.problem, refreshed, pairs)
     for value in sorted(found.placement.refreshes.keys() - {early, late}):
         fewer = {v: bypassing for v, bypassing in refreshed.items() if v != value}
-        other = _evaluated(made.problem, fewer, [pair for pair in pairs if value not in pair])
+        other = _evaluate_scheduled(made.problem, fewer, [pair for pair in pairs if value not in pair])
         if other is not None and (placement is None or other.seconds < placement.seconds):
             placement, refreshed = other, fewer
             pairs = [pair for pair in pairs if value not in pair]
     return None if placement is None else replace(made, placement=placement)
 
 
-def _evaluated(
+def _evaluate_scheduled(
     problem: Problem, refreshed: Mapping[int, frozenset[int]], pairs: Sequence[tuple[int, int]]
 ) -> BootstrapPlacement | None:
     """A placement that has enough levels, and an order."""

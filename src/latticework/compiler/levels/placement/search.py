@@ -253,32 +253,32 @@ class Search:
             self.needs, self.columns, self.seconds = self.needs[rows], self.columns[rows], self.seconds[rows]
             self.stages.append(_Stage(-1, rows))
 
-    def _promised(self) -> Floats:
+    def _lower_bounds(self) -> Floats:
         """A lower bound of the seconds that each state leads to."""
         ahead = np.zeros(len(self.seconds))
         for value in self.live:
             np.maximum(ahead, self.ahead[value][self._column(value)], out=ahead)
-        left = 0.0 if self.halves is None else self.halves.left(self.columns)
+        left = 0.0 if self.halves is None else self.halves.worth_left(self.columns)
         return self.seconds - left + ahead + self.rest
 
     def _reduce(self) -> None:
         """Forget states that lead to nothing better, then those that promise least."""
-        promised = self._promised()
+        promised = self._lower_bounds()
         self._select(np.flatnonzero(promised < self.limit - TOLERANCE))
         self._drop(MANY * self.states)
         if len(self.seconds) > 1:
-            self._select(_undominated(np.column_stack([self.needs, self.columns]), self.seconds))
+            self._select(_pareto_front(np.column_stack([self.needs, self.columns]), self.seconds))
         self._drop(self.states)
 
     def _drop(self, most: int) -> None:
         if len(self.seconds) > most:
-            promised = self._promised()
+            promised = self._lower_bounds()
             rows = np.argsort(promised, kind="stable")
             self.dropped = min(self.dropped, float(promised[rows[most]]))
             self._select(rows[:most])
 
 
-def _undominated(needs: Levels, seconds: Floats) -> Numbers:
+def _pareto_front(needs: Levels, seconds: Floats) -> Numbers:
     """The states than which no other needs less and takes less."""
     width = -(-max(needs.shape[1], 1) // WORD) * WORD
     padded = np.zeros((len(needs), width), np.uint8)

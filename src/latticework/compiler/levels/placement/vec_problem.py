@@ -53,7 +53,7 @@ class VecProblem:
         wanted  levels above the floor of what the block ends with; the floor if not given
         """
         for value in self.block.args:
-            self._given(value)
+            self._add_input(value)
         op_prices = []
         for op in self.block.ops[:-1]:
             secret = [v for v in op.results if isinstance(v.type, VecType) and v.is_secret]
@@ -73,7 +73,7 @@ class VecProblem:
 
     # -- values ----------------------------------------------------------------------------------
 
-    def _given(self, value: Value) -> int | None:
+    def _add_input(self, value: Value) -> int | None:
         if not isinstance(value.type, VecType) or not value.is_secret:
             return None
         return self._add(value, self.starts.get(value, self.residual))
@@ -85,7 +85,7 @@ class VecProblem:
         owner = value.owner.block if isinstance(value.owner, Op) else value.owner
         if owner is self.block or (isinstance(value.owner, Op) and value.owner.name == "vec.trivial"):
             return None  # public ones of its own were passed over
-        return self._given(value)
+        return self._add_input(value)
 
     def _add(self, value: Value, available: int | None) -> int:
         kind = value.type
@@ -123,7 +123,7 @@ class VecProblem:
         reads = [v for v in values_read(op) if self._read(v) is not None]
         operands = tuple(self._numbers[v] for v in reads)
         if op.regions:
-            enters, seconds = self._nested(op, reads)
+            enters, seconds = self._price_nested(op, reads)
         elif op.name == "vec.bootstrap":
             target: int = op.attrs["target"]
             enters = tuple(0 if need <= target else self.residual + 1 for need in range(self.residual + 1))
@@ -134,9 +134,9 @@ class VecProblem:
         results = tuple(self._add(v, None) for v in secret)
         return OpPrices(operands, results, enters, seconds, _name_of(op), op.loc)
 
-    def _nested(self, op: Op, reads: Sequence[Value]) -> tuple[Sequence[int], Sequence[float]]:
+    def _price_nested(self, op: Op, reads: Sequence[Value]) -> tuple[Sequence[int], Sequence[float]]:
         """A loop or condition, as a whole: what it leaves by what all it reads is given at, and what it takes."""
-        left = [self._left(op, reads, level) for level in range(self.residual + 1)]
+        left = [self._result_level(op, reads, level) for level in range(self.residual + 1)]
         by_level = [self._nested_seconds(op, level) for level in range(self.residual + 1)]
         enters, seconds = [], []
         for need in range(self.residual + 1):
@@ -145,7 +145,7 @@ class VecProblem:
             seconds.append(IMPOSSIBLE if level is None else by_level[level])
         return enters, seconds
 
-    def _left(self, op: Op, reads: Sequence[Value], level: int) -> int | None:
+    def _result_level(self, op: Op, reads: Sequence[Value], level: int) -> int | None:
         """The lowest level of a result when all that is read lies on a level; None if something is below the floor."""
         levels = Levels(dict.fromkeys(reads, level - self.residual), residual=self.residual)
         for value in values_read(op):

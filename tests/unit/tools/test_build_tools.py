@@ -128,7 +128,7 @@ def test_a_process_that_holds_the_folder_is_named_where_a_build_is_needed(editab
 
 
 def test_what_another_process_compiled_meanwhile_is_not_compiled_again(editable, monkeypatch):
-    really = rebuild_extension.lock
+    really = rebuild_extension.locked
 
     @contextlib.contextmanager
     def locked_late(build):
@@ -299,7 +299,7 @@ def test_an_editable_install_does_not_wait_for_another(tree, monkeypatch):
     build = build_backend.build_folder(root)
     build.mkdir(parents=True)
     monkeypatch.setattr(rebuild_extension, "SECONDS_TO_WAIT", 0.05)
-    with rebuild_extension.lock(build), pytest.raises(SystemExit, match=r"process .* builds in \S+\. Install again"):
+    with rebuild_extension.locked(build), pytest.raises(SystemExit, match=r"process .* builds in \S+\. Install again"):
         build_backend.build_editable(str(root))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from latticework.commands.machine.describe import commit, describe_machine
+from latticework.commands.machine.machine_description import commit, describe_machine
 
 BETTER = ("lower", "higher")
 DIGITS = 4

@@ -110,7 +110,7 @@ OPTIONAL = {"IPython", "jinja2", "torch", "onnx", "ray", "sklearn", "skops", "ma
 MADE_WITH = {"models.finetuning": {"torch"}}
 # The only modules that load others by name: public names when they are first used, the command that is called, and
 # the benchmarks, which are not installed. So the compiler is loaded by whoever compiles.
-BY_NAME = ("__init__", "moved_modules", "commands.parser", "commands.benchmarks", "plan.client_steps")
+BY_NAME = ("__init__", "moved_modules", "commands.command_parser", "commands.benchmarks", "plan.client_steps")
 
 # C++ folder -> the folders it may include, apart from itself.
 MAY_INCLUDE = {

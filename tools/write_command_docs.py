@@ -12,8 +12,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from latticework.commands.command_output import EXIT_STATUS
 from latticework.commands.command_table import COMMANDS, CommandOption
-from latticework.commands.talk import EXIT_STATUS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "command-line.md"
 PART = re.compile(r"(<!-- (exit statuses|commands|options of (\w+)) -->\n)(.*?)(<!-- end -->)", re.DOTALL)

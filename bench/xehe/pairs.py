@@ -10,7 +10,7 @@ from bench.reports import Row
 from bench.xehe.bounds import bounded
 from bench.xehe.place import Place, counted, host_seconds
 from latticework import ckks
-from latticework.commands.machine.bootstraps import CONSTANT_BYTES
+from latticework.commands.machine.bootstrap_timing import CONSTANT_BYTES
 
 CALLS = 16  # before the host waits
 Run = Callable[[], Any]

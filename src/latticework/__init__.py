@@ -64,7 +64,7 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from latticework.runtime.devices.profiles import profile
     from latticework.runtime.exchange.encrypted import Encrypted
     from latticework.runtime.exchange.owner import OwnerValue
-    from latticework.runtime.keys.keys import Keys, PublicKeys
+    from latticework.runtime.keys.key_sets import Keys, PublicKeys
     from latticework.runtime.server.checkpoint import Checkpoint
     from latticework.runtime.server.server import Server
     from latticework.values.inputs.reading import ReadingLimits
@@ -95,7 +95,7 @@ _HOMES = {
     "model": ("Model", "load"),
     "runtime.exchange.encrypted": ("Encrypted",),
     "runtime.exchange.owner": ("OwnerValue",),
-    "runtime.keys.keys": ("Keys", "PublicKeys"),
+    "runtime.keys.key_sets": ("Keys", "PublicKeys"),
     "runtime.server.checkpoint": ("Checkpoint",),
     "runtime.server.server": ("Server",),
     "compiler.options.techniques": ("Techniques",),

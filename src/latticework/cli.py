@@ -6,9 +6,9 @@ import os
 import signal
 import sys
 
+from latticework.commands.command_output import INTERRUPTED
+from latticework.commands.command_parser import app, load_command, run_command_line
 from latticework.commands.command_table import COMMANDS
-from latticework.commands.parser import app, load_command, run_command_line
-from latticework.commands.talk import INTERRUPTED
 
 __all__ = ["COMMANDS", "app", "load_command", "main"]
 

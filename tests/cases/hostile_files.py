@@ -469,7 +469,7 @@ def read_torch(data, folder):
 
 
 def read_array(data, folder):
-    from latticework.commands.arrays import read_values
+    from latticework.commands.array_files import read_values
 
     (folder / "array.npz").write_bytes(data)
     read_values(folder / "array.npz")
@@ -520,7 +520,7 @@ def main(wanted):
     import torch
     import torch.export  # noqa: F401
 
-    import latticework.commands.arrays  # noqa: F401
+    import latticework.commands.array_files  # noqa: F401
 
     lw.from_onnx(long_chain(3))  # loads what is loaded when it is first used
     lw.from_sklearn(lw.load_skops(skops_of(fitted_tree())), trees="sign", samples=np.eye(4) + 0.1, gap=2**-12)

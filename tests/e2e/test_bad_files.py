@@ -189,7 +189,7 @@ def test_of_two_who_write_keys_at_once_one_is_refused(deployed, tmp_path, monkey
     deployed.keys.save(tmp_path)
     before = {name: (tmp_path / name).read_bytes() for name in names_in(tmp_path)}
     monkeypatch.setattr(
-        "latticework.runtime.keys.keys.refuse_existing_key", lambda folder: None
+        "latticework.runtime.keys.key_sets.refuse_existing_key", lambda folder: None
     )  # seen before it was there
     with pytest.raises(FileExistsError, match=r"secret\.lwkey"):
         deployed.model.client().keygen().save(tmp_path)

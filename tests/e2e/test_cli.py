@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import latticework as lw
 from latticework.cli import app
-from latticework.commands.arrays import read_arrays, read_values
+from latticework.commands.array_files import read_arrays, read_values
 from latticework.errors import FormatError
 
 PROGRAM = """

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import latticework as lw
 from latticework import cli
-from latticework.commands.talk import EXIT_STATUS
+from latticework.commands.command_output import EXIT_STATUS
 
 SMALL = ("--ring-degree", "2048", "--insecure")
 PROGRAM = "import latticework as lw\nprint('hello')\n@lw.program\ndef f(x: lw.Secret[4], w):\n    return x * w\n"

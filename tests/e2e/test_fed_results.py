@@ -29,7 +29,7 @@ from latticework.ir.verify import verify
 from latticework.plan.analysis.simulate import simulate
 from latticework.plan.files.check import check_client
 from latticework.plan.schema.feeding import Feeding
-from latticework.runtime.client.rounds import after_rounds
+from latticework.runtime.client.feedback import after_rounds
 from latticework.runtime.exchange.owner import OwnerValue
 
 SMALL = {"ring_degree": 4096, "insecure": True, "precision_bits": 8}

@@ -22,7 +22,7 @@ import latticework as lw
 from latticework import _core
 from latticework.errors import BudgetError, FormatError, RangeError, SecretKeyError, ShapeError, UserError
 from latticework.plan.files.serialise import read_client, read_plan, write_client, write_plan
-from latticework.runtime.keys.keys import PublicKeys
+from latticework.runtime.keys.key_sets import PublicKeys
 from latticework.runtime.server.key_reading import KeyWaits
 
 HIDDEN, OUT = uniform((8, 6), 2), uniform((6, 3), 3)

@@ -35,7 +35,7 @@ from latticework.report.blocks import Cell
 from latticework.report.figures import Column, Within
 from latticework.report.report import Report
 from latticework.runtime.client.input_check import InputCheck, Inputs
-from latticework.runtime.devices.operations import during
+from latticework.runtime.devices.operation_names import during
 from latticework.runtime.events import Event
 from latticework.runtime.exchange.batches import Extent
 from latticework.runtime.exchange.clipped import ClippedRows

@@ -13,7 +13,7 @@ from lists import Entries
 from typer.main import get_command
 
 from latticework import cli, errors
-from latticework.commands.talk import Outcome, Talk, attempt
+from latticework.commands.command_output import CommandOutput, Outcome, attempt
 
 TYPES = {str: "a word", Path: "a file", int: "a whole number", float: "a number", bool: "true or false"}
 
@@ -81,4 +81,4 @@ def _raises(kind: type[BaseException]) -> Callable[[], Outcome]:
 
 def _status(work: Callable[[], Outcome]) -> int:
     with redirect_stderr(StringIO()), redirect_stdout(StringIO()):
-        return attempt(Talk("version", json=True), work)
+        return attempt(CommandOutput("version", json=True), work)

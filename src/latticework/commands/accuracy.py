@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from latticework.commands.arrays import read_arrays, read_values
+from latticework.commands.array_files import read_arrays, read_values
+from latticework.commands.command_files import prepare
+from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.commands.compiling import compile_with, list_files
-from latticework.commands.files import prepare
 from latticework.commands.programs import load_program
-from latticework.commands.talk import Outcome, Talk
 from latticework.errors import TraceError
 from latticework.frontend import Program
 from latticework.report import report_ending
@@ -19,7 +19,7 @@ from latticework.values.inputs.reading import limits_of
 
 
 def accuracy(
-    talk: Talk,
+    talk: CommandOutput,
     program: str,
     data: Path,
     labels: Path | None,

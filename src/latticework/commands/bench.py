@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from latticework.commands.benchmarks import suites
-from latticework.commands.talk import Outcome, Talk
+from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.errors import UserError
 
 
-def bench(talk: Talk, words: list[str]) -> Outcome:
+def bench(talk: CommandOutput, words: list[str]) -> Outcome:
     """Run the suite that the first word names, with the others; the list of suites without one."""
     found = suites()
     listed = ", ".join(found.SUITES)

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from latticework.commands.command_files import prepare
+from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.commands.compiling import compile_with, list_files
-from latticework.commands.files import prepare
 from latticework.commands.programs import load_program
-from latticework.commands.talk import Outcome, Talk
 from latticework.report import report_ending
 from latticework.values.inputs.reading import limits_of
 
 
 def compile(
-    talk: Talk,
+    talk: CommandOutput,
     program: str,
     output: Path,
     force: bool,

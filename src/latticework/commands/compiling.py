@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from latticework.commands.arrays import read_arrays, read_values
-from latticework.commands.talk import Talk
+from latticework.commands.array_files import read_arrays, read_values
+from latticework.commands.command_output import CommandOutput
 from latticework.compiler.compile import compile as compile_program
 from latticework.compiler.options.option import CommandForm
 from latticework.compiler.options.option_records import OPTIONS
@@ -23,7 +23,9 @@ def list_files(program: str, keywords: Mapping[str, Any], *others: Path | None) 
     return [Path(program.partition(":")[0]), *given, *(file for file in others if file is not None)]
 
 
-def compile_with(talk: Talk, program: Program | Circuit, keywords: Mapping[str, Any], limits: ReadingLimits) -> Model:
+def compile_with(
+    talk: CommandOutput, program: Program | Circuit, keywords: Mapping[str, Any], limits: ReadingLimits
+) -> Model:
     """The model of a program.
 
     keywords  of `lw.compile`, as the command line has them;  limits  of what files may take

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from latticework.commands.parser import make_completion_script
-from latticework.commands.talk import Outcome, Talk
+from latticework.commands.command_output import CommandOutput, Outcome
+from latticework.commands.command_parser import make_completion_script
 
 # Where a shell looks by itself, or which line of its settings reads the script.
 INSTALL = {
@@ -13,7 +13,7 @@ INSTALL = {
 }
 
 
-def completion(talk: Talk, shell: str) -> Outcome:
+def completion(talk: CommandOutput, shell: str) -> Outcome:
     """Tell the script of a shell; its first line says where to put it."""
     script = make_completion_script(shell)
     return Outcome({"shell": shell, "script": script}, body=f"# {INSTALL[shell]}\n{script}")

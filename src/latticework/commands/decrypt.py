@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from latticework.commands.arrays import array_bytes, check_form, write_arrays
-from latticework.commands.files import STANDARD, deliver, name, prepare_stream, source
+from latticework.commands.array_files import array_bytes, check_form, write_arrays
+from latticework.commands.command_files import STANDARD, deliver, name, prepare_stream, source
+from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.commands.key_files import key_files, load_secret_key
-from latticework.commands.talk import Outcome, Talk
 from latticework.errors.escaping import plain_text
 from latticework.plan.schema.conditions import condition_words, uncertain
 from latticework.runtime.client.client import Client
-from latticework.runtime.client.finished import FinishedValue
+from latticework.runtime.client.postprocess import FinishedValue
 from latticework.runtime.exchange.owner import OwnerValue
 
 
 def decrypt(
-    talk: Talk,
+    talk: CommandOutput,
     client: Path,
     outputs: Path,
     record: Path | None,

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from latticework.commands.arrays import read_values
-from latticework.commands.files import deliver, name, prepare, prepare_stream
+from latticework.commands.array_files import read_values
+from latticework.commands.command_files import deliver, name, prepare, prepare_stream
+from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.commands.key_files import key_files, load_encryption_key
-from latticework.commands.talk import Outcome, Talk
 from latticework.errors import TraceError, UserError
 from latticework.runtime.client.client import Client
 from latticework.runtime.client.input_check import InputCheck
@@ -17,7 +17,7 @@ from latticework.runtime.exchange.clipped import ClippedRows
 
 
 def encrypt(
-    talk: Talk,
+    talk: CommandOutput,
     client: Path,
     inputs: list[str],
     part: bool,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from latticework.commands.files import prepare, source
-from latticework.commands.talk import Outcome, Talk
+from latticework.commands.command_files import prepare, source
+from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.errors import UserError
 from latticework.plan.files.serialise import read_plan
 from latticework.report import (
@@ -20,7 +20,7 @@ from latticework.report import (
 
 
 def explain(
-    talk: Talk,
+    talk: CommandOutput,
     file: Path,
     report: Path | None,
     memory: str | None,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.commands.programs import load_program
-from latticework.commands.talk import Outcome, Talk
 from latticework.errors import TraceError, UserError
 from latticework.errors.escaping import plain_text
 from latticework.frontend import Program
@@ -14,7 +14,7 @@ from latticework.models.inspection import NOT_POSSIBLE, Depth, Inspected, inspec
 
 
 def inspect(
-    talk: Talk,
+    talk: CommandOutput,
     program: str,
     loading: Mapping[str, Any],
 ) -> Outcome:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from latticework.errors import FormatError
 from latticework.runtime.client.client import Client
-from latticework.runtime.keys.keys import EVALUATION_FILE, PUBLIC_FILE, SECRET_FILE
+from latticework.runtime.keys.key_sets import EVALUATION_FILE, PUBLIC_FILE, SECRET_FILE
 from latticework.values.extension import _core
 
 DEFAULT_FOLDER = Path("keys")

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from latticework.commands.files import refuse_existing, require_folder
-from latticework.commands.talk import Outcome, Talk
+from latticework.commands.command_files import refuse_existing, require_folder
+from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.progress import ProgressBar
 from latticework.runtime.client.client import Client
 from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.keys.key_folder import is_begun
-from latticework.runtime.keys.keys import EVALUATION_FILE, PUBLIC_FILE, SECRET_FILE, refuse_existing_key
+from latticework.runtime.keys.key_sets import EVALUATION_FILE, PUBLIC_FILE, SECRET_FILE, refuse_existing_key
 
 
 def keygen(
-    talk: Talk,
+    talk: CommandOutput,
     client: Path,
     output: Path,
     force: bool,

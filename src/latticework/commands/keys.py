@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from latticework.commands.files import prepare
-from latticework.commands.talk import Outcome, Talk
+from latticework.commands.command_files import prepare
+from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.errors import UserError
 from latticework.frontend.heir.keys import place_keys
 from latticework.plan.schema.amounts import parse_bytes
 
 
 def keys(
-    talk: Talk,
+    talk: CommandOutput,
     program: str,
     output: Path,
     force: bool,

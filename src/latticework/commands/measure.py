@@ -8,15 +8,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from latticework.commands.files import prepare
+from latticework.commands.command_files import prepare
+from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.commands.machine import FULL, QUICK, default_place, measure_machine, write_table
-from latticework.commands.talk import Outcome, Talk
 from latticework.errors import UserError
 from latticework.plan.parameters import BOOTSTRAP_SETS
 
 
 def measure(
-    talk: Talk,
+    talk: CommandOutput,
     output: Path | None,
     force: bool,
     quick: bool,

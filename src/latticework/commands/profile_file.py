@@ -7,8 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from latticework.commands.files import prepare
-from latticework.commands.talk import Talk
+from latticework.commands.command_files import prepare
+from latticework.commands.command_output import CommandOutput
 from latticework.errors import UserError
 from latticework.runtime.devices.profiles import profile
 
@@ -24,7 +24,14 @@ class ProfileFile:
     """
 
     def __init__(
-        self, talk: Talk, path: Path | None, device: str, *, force: bool, inputs: Iterable[Path], others: Iterable[Path]
+        self,
+        talk: CommandOutput,
+        path: Path | None,
+        device: str,
+        *,
+        force: bool,
+        inputs: Iterable[Path],
+        others: Iterable[Path],
     ) -> None:
         self.path, self.text, self.facts = path, "", {} if path is None else {"profile": str(path)}
         self._profile: profile | None = None

@@ -9,23 +9,23 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from latticework.commands.command_files import STANDARD, deliver, name, prepare, prepare_stream, source
+from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.commands.command_table import RUN_OUTPUT
-from latticework.commands.files import STANDARD, deliver, name, prepare, prepare_stream, source
 from latticework.commands.key_files import DEFAULT_FOLDER, key_file, key_files
 from latticework.commands.profile_file import ProfileFile
-from latticework.commands.talk import Outcome, Talk
 from latticework.errors import DtypeError, TraceError, UserError
 from latticework.errors.shown import count_noun
 from latticework.plan.schema.schema import ClientSpec, IndexInput
 from latticework.progress import ProgressBar
 from latticework.runtime.exchange.encrypted import Encrypted
-from latticework.runtime.keys.keys import EVALUATION_FILE, refuse_secret_keys
+from latticework.runtime.keys.key_sets import EVALUATION_FILE, refuse_secret_keys
 from latticework.runtime.server.checkpoint import Checkpoint
 from latticework.runtime.server.server import Server
 
 
 def run(
-    talk: Talk,
+    talk: CommandOutput,
     plan: Path,
     inputs: list[str],
     keys: Path | None,
@@ -82,7 +82,7 @@ def _traffic(server: Server) -> dict[str, float] | None:
 
 
 def _run_each(
-    talk: Talk,
+    talk: CommandOutput,
     server: Server,
     encrypted: list[Encrypted],
     integers: dict[str, int],
@@ -107,7 +107,7 @@ def _run_each(
     )  # fmt: skip
 
 
-def results_in(talk: Talk, folder: Path, files: list[Path], *, force: bool, inputs: list[Path]) -> list[Path]:
+def results_in(talk: CommandOutput, folder: Path, files: list[Path], *, force: bool, inputs: list[Path]) -> list[Path]:
     """Choose the result file of each input file, in a folder that is there.
 
     raises  UserError for standard input and pipes, which have no name; what `prepare` raises

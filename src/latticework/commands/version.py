@@ -3,11 +3,11 @@
 import platform
 
 from latticework import __version__
-from latticework.commands.talk import Outcome, Talk
+from latticework.commands.command_output import CommandOutput, Outcome
 
 
 def version(
-    talk: Talk,
+    talk: CommandOutput,
 ) -> Outcome:
     """Tell the version; see the table of commands."""
     facts = {"version": __version__, "python": platform.python_version(), "machine": platform.machine()}

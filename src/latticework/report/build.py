@@ -18,12 +18,12 @@ from latticework.report.lines import lines_of, moments_of
 from latticework.report.notes import client_notes, plan_notes, table_text
 from latticework.report.report import Report
 from latticework.report.sections.approximations import approximation_rows
-from latticework.report.sections.bootstraps import bootstrapping
+from latticework.report.sections.bootstrap_section import bootstrapping
 from latticework.report.sections.chain import level_rows, level_use
 from latticework.report.sections.choice import layout_choice
 from latticework.report.sections.head import Security, row_costs
 from latticework.report.sections.interface import input_row, output_rows
-from latticework.report.sections.keys import key_rows
+from latticework.report.sections.key_section import key_rows
 from latticework.report.sections.layouts import layout_groups
 from latticework.report.sections.owner import owner_work
 from latticework.report.under_budget import under_budget

@@ -11,12 +11,12 @@ from latticework.plan.schema.schema import Scores
 from latticework.report.budget_records import UnderBudget
 from latticework.report.carried_drawing import LoopLevels
 from latticework.report.sections.approximations import ApproximationRow
-from latticework.report.sections.bootstraps import Bootstrapping
+from latticework.report.sections.bootstrap_section import Bootstrapping
 from latticework.report.sections.chain import LevelRow, LevelUse
 from latticework.report.sections.choice import LayoutChoice
 from latticework.report.sections.head import RowCosts, Security
 from latticework.report.sections.interface import InputRow, OutputRow
-from latticework.report.sections.keys import KeyRow
+from latticework.report.sections.key_section import KeyRow
 from latticework.report.sections.layouts import LayoutGroup
 from latticework.report.sections.owner import OwnerWork
 from latticework.report.sections.time import Line

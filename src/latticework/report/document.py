@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from latticework.report.blocks import Document, FactList, Section
 from latticework.report.data import Contents, Execution
 from latticework.report.sections.approximations import approximation_section
-from latticework.report.sections.bootstraps import bootstrap_sections
+from latticework.report.sections.bootstrap_section import bootstrap_sections
 from latticework.report.sections.budget import budget_sections
 from latticework.report.sections.chain import chain_section
 from latticework.report.sections.choice import choice_sections
@@ -15,7 +15,7 @@ from latticework.report.sections.circuit import circuit_sections
 from latticework.report.sections.client import client_section
 from latticework.report.sections.head import key_fact, level_fact, notes_section, precision_fact, run_facts
 from latticework.report.sections.interface import interface_section
-from latticework.report.sections.keys import keys_section
+from latticework.report.sections.key_section import keys_section
 from latticework.report.sections.layouts import layout_section
 from latticework.report.sections.owner import owner_sections
 from latticework.report.sections.time import time_section, timeline_section

@@ -8,7 +8,7 @@ import pytest
 import latticework as lw
 from latticework import cli
 from latticework.commands.command_table import COMMANDS, list_spoken_options
-from latticework.commands.words import PHRASES, in_words
+from latticework.commands.option_names import PHRASES, in_words
 from latticework.compiler.options.option_records import OPTIONS as RECORDS
 
 SOURCE = Path(lw.__file__).parent

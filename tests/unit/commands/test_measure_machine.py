@@ -14,8 +14,8 @@ from latticework import _core
 from latticework.cli import app
 from latticework.commands.benchmarks import suites
 from latticework.commands.machine import MeasuredExtent, default_place, measure_machine, table_text, write_table
-from latticework.commands.machine.bootstraps import EncryptedBootstrap, MeasuredBootstrap, kinds_of
-from latticework.commands.machine.operations import MeasuredChain, Operations
+from latticework.commands.machine.bootstrap_timing import EncryptedBootstrap, MeasuredBootstrap, kinds_of
+from latticework.commands.machine.measured_operations import MeasuredChain, Operations
 from latticework.plan.cost import UNITS, CostModel, parse_table
 from latticework.plan.instructions.table import RECORDS
 from latticework.plan.parameters import bootstrap_chain
@@ -162,7 +162,9 @@ def test_unknown_names_are_users_faults():
 
 def test_bootstraps_are_measured_as_a_whole(monkeypatch):
     kind = MeasuredBootstrap("T11", 1, 16, real=True)
-    monkeypatch.setattr("latticework.commands.machine.measure.kinds_of", lambda name: [kind] if name == "T11" else [])
+    monkeypatch.setattr(
+        "latticework.commands.machine.machine_measurement.kinds_of", lambda name: [kind] if name == "T11" else []
+    )
     extent = MeasuredExtent((11,), {}, repeats=1, rounds=1, sets=("T11",))
     steps = []
     content = measure_machine(extent, threads=(1,), on_step=lambda *step: steps.append(step))

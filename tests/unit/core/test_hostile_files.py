@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto
 
 import latticework as lw
-from latticework.commands.arrays import read_arrays
+from latticework.commands.array_files import read_arrays
 from latticework.errors import FormatError, ShapeError
 from latticework.values.inputs.archives import check_archive
 from latticework.values.inputs.reading import limits_of

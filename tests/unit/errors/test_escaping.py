@@ -41,13 +41,13 @@ WITHOUT_TEXT = {
     "schemes.ckks.encryption.Decryptor", "schemes.ckks.encryption.Encoder", "schemes.ckks.encryption.Encryptor", "schemes.ckks.linear.LinearTransform",
     "schemes.ckks.parameters.Parameters", "schemes.ckks.polynomials.Polynomial", "values.inputs.reading.ReadingLimits", "ir.dialects.rlwe_types.Level", "ir.types.Type",
     "tensor.layout.conversions.base.Conversion", "tensor.layout.layout.Layout", "compiler.levels.plan.CipherState", "compiler.levels.plan.Scale",
-    "commands.machine.bootstraps.MeasuredBootstrap",
+    "commands.machine.bootstrap_timing.MeasuredBootstrap",
     "values.packing.pack.PackDim", "values.packing.pack.PackMap",
     "runtime.devices.frames.frame", "schemes.rlwe.ciphertext.Ciphertext", "schemes.rlwe.evaluator.Evaluator", "schemes.rlwe.keys.EvaluationKeys", "schemes.rlwe.keys.KeyGenerator",
     "schemes.rlwe.keys.PublicKey", "schemes.rlwe.keys.SecretKey", "schemes.rlwe.parameters.ChainParameters", "runtime.exchange.batches.Extent",
     "runtime.exchange.clipped.ClippedRows",
-    "runtime.keys.keys.Keys",
-    "runtime.keys.keys.PublicKeys", "runtime.client.finished.FinishedValue", "runtime.exchange.owner.OwnerValue", "compiler.options.techniques.Techniques",
+    "runtime.keys.key_sets.Keys",
+    "runtime.keys.key_sets.PublicKeys", "runtime.client.postprocess.FinishedValue", "runtime.exchange.owner.OwnerValue", "compiler.options.techniques.Techniques",
     "compiler.accuracy.agreement.Agreement",
 }  # fmt: skip
 
@@ -101,7 +101,7 @@ def objects(plan, owner, encrypted):
     return {
         "runtime.client.input_check.InputCheck": check,
         "runtime.client.input_check.Inputs": check.clipped(),
-        "runtime.client.looking.Looked": check._looked,
+        "runtime.client.input_inspection.Looked": check._looked,
         "runtime.exchange.misfits.Finding": check.findings[0],
         "model.Model": model,
         "debug.DebugReport": DebugReport((row, dataclasses.replace(row, error=0.0))),

@@ -6,7 +6,7 @@ from bfv_plans import plan_of
 from vec_cases import SLOTS, Vectors, small_chain
 
 from latticework import _core
-from latticework.commands.machine.operations import MeasuredChain
+from latticework.commands.machine.measured_operations import MeasuredChain
 from latticework.commands.machine.operations_bfv import BfvOperations
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel, Shape, bfv_weights, ckks_weights, work

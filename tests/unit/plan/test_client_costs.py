@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import latticework as lw
 from latticework import cli
-from latticework.commands.machine.operations import MeasuredChain, Operations
+from latticework.commands.machine.measured_operations import MeasuredChain, Operations
 from latticework.plan.cost import CostModel, Shape, client_costs, work
 from latticework.plan.cost.client import message_limbs
 from latticework.report import build_client_report

@@ -17,7 +17,7 @@ from latticework.plan.instructions.reason import CallReason, LoopWay, RefreshRea
 from latticework.plan.parameters import BOOTSTRAP_SETS
 from latticework.report import build_report
 from latticework.report.carried import carried_levels
-from latticework.report.sections.bootstraps import BootstrapCallRow, Bootstrapping, loop_lines, reason_words
+from latticework.report.sections.bootstrap_section import BootstrapCallRow, Bootstrapping, loop_lines, reason_words
 
 DATA = np.random.default_rng(5).uniform(-1, 1, (12, 3, 5))
 RESIDUAL = BOOTSTRAP_SETS["T11"].residual

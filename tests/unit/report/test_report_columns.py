@@ -19,7 +19,7 @@ from latticework.report.carried_drawing import CarriedLevel, CarriedValue, LoopL
 from latticework.report.figures import Column, Within, columns_of, describe, number, table
 from latticework.report.page import render_page
 from latticework.report.quantities import size
-from latticework.report.sections.bootstraps import BootstrapCallRow, Bootstrapping
+from latticework.report.sections.bootstrap_section import BootstrapCallRow, Bootstrapping
 from latticework.report.sections.choice import LayoutEnding
 from latticework.report.sections.head import RowCosts
 from latticework.report.sections.owner import ColumnRange, OwnerWork, StageRow

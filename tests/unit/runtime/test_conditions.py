@@ -20,7 +20,7 @@ from latticework.plan.client_steps import Finished, OwnerStages, Threshold
 from latticework.plan.files.serialise import read_client, write_client
 from latticework.plan.schema.conditions import Condition, condition_words
 from latticework.report.build import build_client_report
-from latticework.runtime.client.rounds import after_rounds
+from latticework.runtime.client.feedback import after_rounds
 from latticework.runtime.exchange.owner import OwnerValue, of_one_run, of_several
 
 RNG = np.random.default_rng(0)

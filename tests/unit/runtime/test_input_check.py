@@ -23,7 +23,7 @@ from latticework.plan.client_steps import (
     Prepared,
     Reshape,
 )
-from latticework.runtime.client import looking
+from latticework.runtime.client import input_inspection
 from latticework.runtime.exchange.clipped import ClippedRows
 from latticework.runtime.exchange.misfits import Misfits
 
@@ -269,7 +269,7 @@ def test_constraints_beside_ranges(session, monkeypatch):
             yield Misfits("x", where, spec.secret_inputs[0].shape, True, "has a sum outside", "leave it out",
                           low=-9.0, high=1.5, can_clip=False, by_rows=True)  # fmt: skip
 
-    monkeypatch.setattr(looking, "sums_beyond", sums)
+    monkeypatch.setattr(input_inspection, "sums_beyond", sums)
     rows = np.array([[0.5, 0.25, 0.25], [0.9, 0.9, 0.9], [5.0, -0.9, -0.9], [5.0, 0.9, 0.9]])
     client, _ = session
     check = client.check(rows)

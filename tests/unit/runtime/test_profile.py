@@ -15,7 +15,7 @@ import pytest
 import latticework as lw
 from latticework import _core, ckks
 from latticework.errors import DeviceError, UserError
-from latticework.runtime.devices.operations import profiled
+from latticework.runtime.devices.operation_names import profiled
 
 ROOT = Path(__file__).resolve().parents[3]
 PARAMETERS = ckks.Parameters(1024, [40, 30, 30, 30], scale_bits=30, insecure=True)

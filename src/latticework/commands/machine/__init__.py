@@ -1,7 +1,7 @@
 """Measures what operations cost on the machine at hand, as a cost table."""
 
-from latticework.commands.machine.describe import commit, default_backend, describe_machine
-from latticework.commands.machine.measure import (
+from latticework.commands.machine.machine_description import commit, default_backend, describe_machine
+from latticework.commands.machine.machine_measurement import (
     FULL,
     QUICK,
     MeasuredExtent,

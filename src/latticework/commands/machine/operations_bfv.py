@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from latticework.commands.machine.operations import Calls, MeasuredChain, best_times
+from latticework.commands.machine.measured_operations import Calls, MeasuredChain, best_times
 from latticework.commands.machine.units import PRIME_BITS
 from latticework.plan.cost import Shape
 from latticework.plan.parameters.bfv_chain import plain_prime

@@ -13,7 +13,7 @@ from latticework.report.blocks import Section, Words
 from latticework.report.quantities import bits_text, count, duration, relative_bits, size
 from latticework.report.sections.chain import LevelRow, LevelUse
 from latticework.report.sections.interface import OutputRow
-from latticework.report.sections.keys import KeyRow
+from latticework.report.sections.key_section import KeyRow
 
 Fact = tuple[str, str, str]
 

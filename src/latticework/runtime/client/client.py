@@ -29,11 +29,11 @@ from latticework.plan.schema.schema import ClientSpec, IndexInput, Output
 from latticework.runtime.callers import at_caller
 from latticework.runtime.client.arguments import inputs_by_name, return_values
 from latticework.runtime.client.coding import PlanDecryptor, coding_of
-from latticework.runtime.client.finished import doubt_results, finished_values
+from latticework.runtime.client.feedback import after_rounds
 from latticework.runtime.client.input_check import InputCheck, Inputs
-from latticework.runtime.client.looking import look_at
-from latticework.runtime.client.rounds import after_rounds
-from latticework.runtime.devices.operations import operation
+from latticework.runtime.client.input_inspection import look_at
+from latticework.runtime.client.postprocess import doubt_results, finished_values
+from latticework.runtime.devices.operation_names import operation
 from latticework.runtime.events import Event, OnEvent
 from latticework.runtime.exchange.batches import Extent, of_items, put_together
 from latticework.runtime.exchange.clipped import ClippedRecords, ClippedRows, doubted_rows
@@ -47,7 +47,7 @@ from latticework.runtime.exchange.encrypted import (
 )
 from latticework.runtime.exchange.owner import OwnerValue, of_one_run, of_several
 from latticework.runtime.keys.key_folder import OnKey, write_keys
-from latticework.runtime.keys.keys import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
+from latticework.runtime.keys.key_sets import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
 from latticework.runtime.ledger.refusals import RefusalLedger, ledger_beside
 from latticework.runtime.options import free_bytes, open_context
 from latticework.values.extension import _core

@@ -12,7 +12,7 @@ from typing import Any, Self
 from latticework.errors import UserError
 from latticework.errors.shown import count_noun, describe
 from latticework.runtime.devices.device import Device, as_device
-from latticework.runtime.devices.operations import during, profiled
+from latticework.runtime.devices.operation_names import during, profiled
 from latticework.runtime.devices.profile_tables import profile_text
 from latticework.runtime.devices.profile_trace import trace_events
 from latticework.values.extension import _core

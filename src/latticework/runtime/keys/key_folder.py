@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from latticework.errors import LeftoverWarning
-from latticework.runtime.keys.keys import (
+from latticework.runtime.keys.key_sets import (
     EVALUATION_FILE,
     PUBLIC_FILE,
     SECRET_FILE,

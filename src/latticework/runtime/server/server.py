@@ -33,7 +33,7 @@ from latticework.runtime.exchange.encrypted import (
 from latticework.runtime.exchange.integers import check_integers
 from latticework.runtime.exchange.parts import check_complete, join
 from latticework.runtime.keys.key_folder import READERS as FOLDER_READERS
-from latticework.runtime.keys.keys import EVALUATION_FILE, Keys, PublicKeys, file_in, refuse_secret_keys
+from latticework.runtime.keys.key_sets import EVALUATION_FILE, Keys, PublicKeys, file_in, refuse_secret_keys
 from latticework.runtime.memory_use import KeyTraffic, MemoryUse, in_all
 from latticework.runtime.options import ServerPlace, check_readers, machine_bytes, places_of
 from latticework.runtime.program_names import own_names, program_names_first

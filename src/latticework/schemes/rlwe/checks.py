@@ -12,7 +12,7 @@ import numpy as np
 
 from latticework.errors import DtypeError, RangeError, UserError
 from latticework.ir.lines import user_loc
-from latticework.runtime.devices.operations import during, profiled
+from latticework.runtime.devices.operation_names import during, profiled
 
 P = ParamSpec("P")
 R = TypeVar("R")

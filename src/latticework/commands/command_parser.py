@@ -20,8 +20,8 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from latticework import __version__
+from latticework.commands.command_output import DONE, EXIT_STATUS, carry_out, report_misuse
 from latticework.commands.command_table import COMMANDS, Command, CommandOption
-from latticework.commands.talk import DONE, EXIT_STATUS, carry_out, report_misuse
 
 UsageError: Any = typer.BadParameter.__base__  # typer's own name for it is private
 

@@ -11,9 +11,9 @@ from math import exp, log
 from pathlib import Path
 from typing import Any
 
-from latticework.commands.machine.bootstraps import MeasuredBootstrap, bootstrap_row, kinds_of
-from latticework.commands.machine.describe import commit, default_backend, describe_machine
-from latticework.commands.machine.operations import MeasuredChain, operation_times
+from latticework.commands.machine.bootstrap_timing import MeasuredBootstrap, bootstrap_row, kinds_of
+from latticework.commands.machine.machine_description import commit, default_backend, describe_machine
+from latticework.commands.machine.measured_operations import MeasuredChain, operation_times
 from latticework.commands.machine.operations_bfv import bfv_times
 from latticework.commands.machine.timing import REPEATS, keep_memory, round_seconds
 from latticework.commands.machine.units import UnitTimes

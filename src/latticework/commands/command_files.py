@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from latticework.commands.talk import Talk
+from latticework.commands.command_output import CommandOutput
 from latticework.errors import FormatError, UserError
 from latticework.plan.files.serialise import is_secret_key
 from latticework.runtime.ledger.records import is_ledger
@@ -19,7 +19,7 @@ STANDARD = Path("-")  # standard input or output
 _REFUSALS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOENT, errno.ENOTDIR)
 
 
-def prepare(talk: Talk, *outputs: Path, force: bool, inputs: Iterable[Path] = ()) -> None:
+def prepare(talk: CommandOutput, *outputs: Path, force: bool, inputs: Iterable[Path] = ()) -> None:
     """Refuse, before any work, outputs that could not be written or that would destroy something.
 
     raises  OSError where the folder is missing or not writable, where something else than a file is in the place, and
@@ -37,7 +37,7 @@ def prepare(talk: Talk, *outputs: Path, force: bool, inputs: Iterable[Path] = ()
         tidy(talk, folder)
 
 
-def prepare_stream(talk: Talk, output: Path, *, force: bool, inputs: Iterable[Path] = ()) -> None:
+def prepare_stream(talk: CommandOutput, output: Path, *, force: bool, inputs: Iterable[Path] = ()) -> None:
     """The same for a single output that may be standard output, unless that is a terminal."""
     if output != STANDARD:
         prepare(talk, output, force=force, inputs=inputs)
@@ -75,7 +75,7 @@ def require_folder(folder: Path) -> None:
             raise type(error)(f"{folder}: no file can be made in this folder ({why}); name one in another") from None
 
 
-def tidy(talk: Talk, folder: Path) -> None:
+def tidy(talk: CommandOutput, folder: Path) -> None:
     """Remove what ended commands left in a folder that is written to, and name it."""
     for name in _core.remove_leftovers(folder):
         talk.warn(f"removed {folder / name}, which a command that was ended had been writing")

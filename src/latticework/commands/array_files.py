@@ -13,7 +13,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 
 import numpy as np
 
-from latticework.commands.files import STANDARD, source
+from latticework.commands.command_files import STANDARD, source
 from latticework.errors import DtypeError, FormatError, UserError
 from latticework.values.extension import _core
 from latticework.values.inputs.archives import check_archive

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from latticework.commands.command_table import Command
-from latticework.commands.words import in_words
+from latticework.commands.option_names import in_words
 from latticework.errors import UserError
 from latticework.errors.escaping import plain_text
 
@@ -48,7 +48,7 @@ class Outcome:
 
 
 @dataclass
-class Talk:
+class CommandOutput:
     """The output of a running command.
 
     command  its name
@@ -166,21 +166,21 @@ def discard(stream: Any) -> None:
 def carry_out(name: str, work: Callable[..., Outcome], command: Command, words: Mapping[str, Any]) -> int:
     """The exit status of a command that is called with these words, after its outcome or its fault has been told.
 
-    work   the function of the command, of a `Talk` and the words, those of a group in a dictionary
+    work   the function of the command, of a `CommandOutput` and the words, those of a group in a dictionary
     words  by name of the option
 
     While it works, whatever a user's program prints goes to standard error if standard output is to hold JSON.
     """
-    talk = Talk(name, words.get("json", False), words.get("verbose", False))
+    talk = CommandOutput(name, words.get("json", False), words.get("verbose", False))
     return attempt(talk, lambda: work(talk, **command.group_options(words)))
 
 
 def report_misuse(command: str, text: str) -> int:
     """The exit status after a wrong command line has been told as JSON; command  "" where none was named."""
-    return Talk(command, json=True).fail(USAGE, "UsageError", text)
+    return CommandOutput(command, json=True).fail(USAGE, "UsageError", text)
 
 
-def attempt(talk: Talk, work: Callable[[], Outcome]) -> int:
+def attempt(talk: CommandOutput, work: Callable[[], Outcome]) -> int:
     """The exit status of a command, after it or its fault has been told."""
     try:
         with warnings.catch_warnings(), redirect_stdout(sys.stderr if talk.json else sys.stdout):

@@ -110,7 +110,7 @@ def build_editable(folder: str, settings: Settings = None, metadata: str | None 
     build, settings = _editable(root, settings)
     build.mkdir(parents=True, exist_ok=True)
     try:
-        with rebuild_extension.lock(build), rebuild_extension.recorded(root, build):
+        with rebuild_extension.locked(build), rebuild_extension.recorded(root, build):
             name = scikit.build_editable(folder, settings, metadata)
     except rebuild_extension.Held as error:
         raise SystemExit(f"latticework: {error} builds in {build}. Install again when that is done") from None

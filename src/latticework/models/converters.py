@@ -1,4 +1,4 @@
-"""Which operators a door knows: tables from (operator, version) to what it means."""
+"""Tables of the operators that an importer knows, from (operator, version) to their semantics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Meaning = Callable[..., Any]  # on arrays and secrets alike: operands in order, 
 
 @dataclass(frozen=True)
 class Converter:
-    """What an operator means from a version on.
+    """The semantics of an operator from a version on.
 
     meaning  a function of the node's arguments and options, which returns a value, or a tuple of as many as the node
              makes. Options that it does not take are refused
@@ -31,11 +31,11 @@ class Converter:
 
     @cached_property
     def signature(self) -> inspect.Signature:
-        """Of the meaning."""
+        """The signature of the function `meaning`."""
         return inspect.signature(self.meaning)
 
     def misfit(self, node: ModelNode) -> str:
-        """Why the arguments and options of a node are none that this takes; "" if they are."""
+        """The reason why this does not take the arguments and options of a node; "" if it does."""
         try:
             self.signature.bind(*node.args, **node.options)
         except TypeError as error:
@@ -65,7 +65,7 @@ class Converters:
         return versions[at - 1] if at else None
 
     def remedy(self, operator: str, version: int = 0) -> Remedy:
-        """Why an operator that has no converter is refused, and what to do instead."""
+        """The reason why an operator without a converter is refused, and what to do instead."""
         of = f" of version {version}" if version else ""
         instead = f"{REMEDIES['function'].outside}, or write the model as a program (lw.program)"
         return self._remedies.get(operator) or Remedy(f"no such operator is known{of}", instead)

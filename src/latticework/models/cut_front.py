@@ -16,7 +16,7 @@ from latticework.plan.client_steps.step import OwnerStep, Shape, chain_shape, jo
 
 @dataclass(frozen=True)
 class ValueOrigin:
-    """How a value is computed from what the owner gives."""
+    """The computation of a value from the owner's inputs."""
 
     pieces: tuple[Piece, ...]
     shape: Shape
@@ -24,7 +24,7 @@ class ValueOrigin:
     dim: int = -1
 
     def followed_by(self, steps: tuple[OwnerStep, ...]) -> ValueOrigin:
-        """With more steps."""
+        """The origin of the value that further `steps` make of this one."""
         shape = chain_shape(self.shape, steps)
         if len(self.pieces) > 1:
             return replace(self, shape=shape, steps=(*self.steps, *steps))
@@ -66,10 +66,10 @@ class OwnerFront:
                 continue
             try:
                 if rule.joins is not None:
-                    origin = _joined(node, [origins[name] for name in secrets], rule.joins, publics)
+                    origin = _join_origins(node, [origins[name] for name in secrets], rule.joins, publics)
                 elif rule.before is not None and len(secrets) == 1:
                     origin = origins[secrets[0]]
-                    origin = origin.followed_by(rule.before(publics.moved(node, origin.shape)))
+                    origin = origin.followed_by(rule.before(publics.moved_node(node, origin.shape)))
                 else:
                     continue
             except UNFIT as error:
@@ -89,7 +89,7 @@ class OwnerFront:
         made = {graph.nodes[number].results[0] for number in moved} | {i.name for i in graph.inputs}
         return cls(graph.inputs, moved, {n: o for n, o in origins.items() if n in made}, reasons)
 
-    def untouched(self, needed: set[str]) -> set[str]:
+    def unused_inputs(self, needed: set[str]) -> set[str]:
         """Inputs of which none of the values that are needed is made: users give them all the same."""
         used = {piece.given for name in needed & set(self.origins) for piece in self.origins[name].pieces}
         return {given.name for given in self.inputs if identifier(given.name) not in used}
@@ -123,9 +123,9 @@ class OwnerFront:
         return OwnerStages(given_ones, tuple(before), after)
 
 
-def _joined(node: ModelNode, origins: list[ValueOrigin], joins: Any, publics: PublicValues) -> ValueOrigin:
+def _join_origins(node: ModelNode, origins: list[ValueOrigin], joins: Any, publics: PublicValues) -> ValueOrigin:
     """Several values along an axis; those that are joined so already, piece by piece."""
-    moved = publics.moved(node, origins[0].shape)
+    moved = publics.moved_node(node, origins[0].shape)
     parts = moved.args[0] if moved.args and isinstance(moved.args[0], tuple | list) else moved.args
     if any(part is not SECRET for part in parts):
         raise CannotMoveError("it joins public values too")

@@ -56,7 +56,7 @@ def path_to(name: str, graph: ModelGraph, publics: PublicValues, tail: set[int])
     return name, path
 
 
-def finished(
+def postprocess_steps(
     graph: ModelGraph,
     rules: OwnerRules,
     publics: PublicValues,
@@ -86,7 +86,7 @@ def finished(
                 maker = rules.by_operator[node.operator].after
                 assert maker is not None
                 decided = next((step for step in reversed(steps) if step.DECIDES), None)
-                steps = (*steps, *maker(replace(publics.moved(node, here), decided=decided)))
+                steps = (*steps, *maker(replace(publics.moved_node(node, here), decided=decided)))
                 check_after(Finished("", "", steps), shape)
             except UNFIT as error:
                 raise UnfitNodeError(node, str(error)) from None

@@ -1,4 +1,4 @@
-"""Where a model is cut: what its owner computes before encryption, what the server, and what the owner afterwards.
+"""Cut a model into the owner's part before encryption, the server's, and the owner's after decryption.
 
 Nodes move to the owner by a table of rules: those at the beginning and at the end that are cheap there or impossible
 encrypted, with whatever lies between them and the ends.
@@ -13,7 +13,7 @@ from latticework.errors import UserError
 from latticework.models.client_rules.rules import OwnerRules
 from latticework.models.converters import Converters
 from latticework.models.cut_front import OwnerFront
-from latticework.models.cut_tail import UnfitNodeError, find_tail, finished, path_to
+from latticework.models.cut_tail import UnfitNodeError, find_tail, path_to, postprocess_steps
 from latticework.models.graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.models.program import identifier
 from latticework.models.publics import PublicValues
@@ -58,7 +58,9 @@ def cut_program(
         program = TreeProgram(marked.on(made), converters, (*notes, *check(made)))
         outputs = dict(zip(ends, program.output_shapes.items(), strict=marked.told is None))
         try:
-            after = finished(graph, rules, publics, tail, outputs, marked.of_output(list(program.output_shapes)[-1]))
+            after = postprocess_steps(
+                graph, rules, publics, tail, outputs, marked.of_output(list(program.output_shapes)[-1])
+            )
         except UnfitNodeError as error:
             kept_back.update(filter(None, error.node.results))
             reasons.update(dict.fromkeys(error.node.names(), str(error)))
@@ -103,7 +105,7 @@ def _check_moved(graph: ModelGraph, asked: set[str], moved: set[int], reasons: M
 def _server_part(
     graph: ModelGraph, publics: PublicValues, front: OwnerFront, tail: set[int]
 ) -> tuple[ModelGraph, tuple[str, ...]]:
-    """What is computed encrypted, and the values that it returns, each once."""
+    """The graph that is computed encrypted, and the names of the values that it returns, each once."""
     ends = tuple(dict.fromkeys(path_to(output.name, graph, publics, tail)[0] for output in graph.outputs))
     needed, kept = set(ends), list[ModelNode]()
     for number in reversed(range(len(graph.nodes))):
@@ -112,7 +114,7 @@ def _server_part(
             kept.insert(0, node)
             needed.update(node.reads())
     locs = {given.name: given.loc for given in graph.inputs}
-    needed |= front.untouched(needed)
+    needed |= front.unused_inputs(needed)
     inputs = tuple(
         GraphInput(name, front.origins[name].shape, locs.get(name, graph.loc)) for name in front.in_order(needed)
     )
@@ -125,7 +127,7 @@ def _server_part(
 
 
 def _notes(nodes: Sequence[ModelNode], front: set[int], tail: set[int]) -> tuple[str, ...]:
-    """What moved, for reports: each operator with its name once."""
+    """Notes for reports on the nodes that moved: each operator with its name once."""
     found = []
     for what, numbers in (("before encryption", front), ("after decryption", tail)):
         for number in sorted(numbers):

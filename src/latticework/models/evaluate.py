@@ -86,9 +86,9 @@ def carry_out(
 ) -> tuple[Any, ...]:
     """The results of a node; its errors are at its place."""
     with standing_at(node.loc):
-        args = [_given(arg, values, converters) for arg in node.args]
+        args = [_resolve_argument(arg, values, converters) for arg in node.args]
         options = {
-            name: option if isinstance(option, ModelGraph) else _given(option, values, converters)
+            name: option if isinstance(option, ModelGraph) else _resolve_argument(option, values, converters)
             for name, option in node.options.items()
         }
         try:
@@ -106,12 +106,12 @@ def carry_out(
     return results[: len(node.results)]
 
 
-def _given(value: Any, values: Mapping[str, Any], converters: Converters) -> Any:
+def _resolve_argument(value: Any, values: Mapping[str, Any], converters: Converters) -> Any:
     """An argument with values in the place of names, functions in that of graphs; real numbers as float64."""
     if isinstance(value, Ref):
-        return _given(values[value.name], values, converters)
+        return _resolve_argument(values[value.name], values, converters)
     if isinstance(value, tuple | list):
-        return value if is_plain(value) else type(value)(_given(part, values, converters) for part in value)
+        return value if is_plain(value) else type(value)(_resolve_argument(part, values, converters) for part in value)
     if isinstance(value, ModelGraph):
         names = [given.name for given in value.inputs]
         return lambda *arrays: run(value, converters, dict(zip(names, arrays, strict=True)))

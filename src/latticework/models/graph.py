@@ -43,14 +43,14 @@ class ModelNode:
         yield from _names((self.args, tuple(self.options.values())))
 
     def names(self) -> set[str]:
-        """What users may call it: by its name, with or without its operator, or by what it makes."""
+        """The names by which users may call it: its own, with or without its operator, or a result's."""
         text = self.loc.text
         return {name for name in (text, text.rpartition(" ")[2], *self.results) if name}
 
 
 @dataclass(frozen=True, slots=True)
 class GraphInput:
-    """What is given to a model, and will be encrypted."""
+    """An input of a model, which will be encrypted."""
 
     name: str
     shape: tuple[int, ...]

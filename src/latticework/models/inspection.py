@@ -1,4 +1,4 @@
-"""What a model consists of, without data: its operators, where each runs, how many levels it takes."""
+"""Inspect a model without data: its operators, where each runs, the levels that it takes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FUNCTIONS = ("tensor.apply", "tensor.softmax")
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """What the longest path takes.
+    """The cost of the longest path.
 
     levels     without functions, each linear map one: at most, since neighbouring maps become one
     functions  of one number, whose levels follow from the data that they are calibrated with
@@ -36,7 +36,7 @@ class Depth:
     functions: int = 0
 
     def words(self) -> str:
-        """As a table shows it."""
+        """The depth as text for a table."""
         functions = {0: "", 1: "function"}.get(self.functions, f"{self.functions} functions")
         return " + ".join(filter(None, [str(self.levels) if self.levels or not functions else "", functions]))
 
@@ -91,7 +91,7 @@ class _Tally:
 
 
 def inspect_program(program: Program) -> Inspected:
-    """Of a program that can be computed."""
+    """Inspect a program that can be computed."""
     tally = _Tally()
     inputs = tuple((p.name, getattr(p.kind, "shape", None) or ()) for p in program.inputs)
     if not isinstance(program, ImportedProgram):
@@ -105,7 +105,7 @@ def inspect_program(program: Program) -> Inspected:
     for operator in before:
         tally.add(operator, BEFORE)
     uses: list[tuple[ModelNode, list[Value], list[Value]]] = []
-    module = _traced(program, uses)
+    module = _trace_with_values(program, uses)
     depths = _depths(module)
     for node, operands, results in uses:
         read = [depths.get(value, Depth()) for value in operands]
@@ -142,7 +142,7 @@ def _at_owner(program: ImportedProgram) -> tuple[tuple[str, ...], tuple[str, ...
 
 
 def inspect_refused(error: UserError) -> Inspected | None:
-    """Of a model that cannot be imported, by the error that says so; None where that is about no model's operators."""
+    """Inspect a model that cannot be imported, by the error; None where that is about no model's operators."""
     refused: tuple[ModelGraph, Sequence[Refusal]] | None = error.refused
     if refused is None:
         return None
@@ -161,7 +161,7 @@ def _problem(refusal: Refusal | None) -> str:
     return "" if refusal is None else refusal.why + (f"; {refusal.instead}" if refusal.instead else "")
 
 
-def _traced(program: ImportedProgram, uses: list[tuple[ModelNode, list[Value], list[Value]]]) -> Module:
+def _trace_with_values(program: ImportedProgram, uses: list[tuple[ModelNode, list[Value], list[Value]]]) -> Module:
     """The program traced once more, with what every node reads and makes."""
 
     def note(node: ModelNode, values: Mapping[str, Any]) -> None:
@@ -180,7 +180,7 @@ def _secrets(values: Mapping[str, Any], names: Any) -> Iterator[Value]:
 
 
 def _depths(module: Module) -> dict[Value, Depth]:
-    """Of every value, from the inputs on; bodies of loops are followed once."""
+    """The depth of every value, from the inputs on; bodies of loops are followed once."""
     found: dict[Value, Depth] = {}
 
     def follow(block: Block) -> list[Depth]:
@@ -203,7 +203,7 @@ def _depths(module: Module) -> dict[Value, Depth]:
 
 
 def _own(op: Op) -> Depth:
-    """What one operation takes."""
+    """The depth of one operation."""
     if op.name in FUNCTIONS:
         return Depth(0, 1)
     if op.name == "tensor.polynomial":

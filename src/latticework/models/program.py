@@ -27,7 +27,7 @@ from latticework.values.inputs.columns import take_columns
 
 
 class ImportedProgram(Program):
-    """What a trained model computes; made by `from_torch`, `from_onnx` and `from_sklearn`.
+    """A trained model as a program; made by `from_torch`, `from_onnx` and `from_sklearn`.
 
     Called with NumPy arrays it computes in NumPy what the model computes, in float64, the owner's steps included.
 
@@ -67,7 +67,7 @@ class ImportedProgram(Program):
             self.take_owner(owner)
 
     def operator_at(self, loc: Loc) -> str:
-        """What the model calls what is computed at a place: "max_pool2d (features.3)"; "" of no node."""
+        """The model's name of the node at `loc`: "max_pool2d (features.3)"; "" where there is none."""
         key = loc.file, loc.line, loc.text
         node = next((n for n in self.graph.nodes if (n.loc.file, n.loc.line, n.loc.text) == key), None)
         if node is None:
@@ -85,7 +85,7 @@ class ImportedProgram(Program):
         self.owner, self.notes = owner or None, (*self.notes, *notes)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What the model computes of what the owner gives, and of secrets while another program is traced.
+        """Compute the model on the owner's inputs, or on secrets while another program is traced.
 
         raises  TraceError, ShapeError, ColumnsError, DtypeError or RangeError for what is no input
         """
@@ -108,12 +108,12 @@ class ImportedProgram(Program):
 
     @property
     def given_names(self) -> list[str]:
-        """What the owner calls the inputs."""
+        """The owner's names of the inputs."""
         names = [p.name for p in self.parameters]
         return names if self.owner is None else self.owner.given_for(names)
 
     def with_columns_in_order(self, data: Any) -> Any:
-        """What the owner gives, a tuple in order or a dictionary by name, with columns of frames in the model's order.
+        """The owner's inputs, a tuple or a dictionary by name, with columns of frames in the model's order.
 
         raises  ColumnsError for frames with other columns
         """
@@ -122,7 +122,7 @@ class ImportedProgram(Program):
         return take_columns(known, self.given_names, data, self.graph.name)[0]
 
     def traced(self, on_node: OnNode) -> Module:
-        """What is computed encrypted, traced once more; `on_node` is told of every node when it was carried out."""
+        """Trace the encrypted part once more; `on_node` is called with every node after it was carried out."""
 
         def function(*arrays: Any) -> Any:
             given = {i.name: array for i, array in zip(self.graph.inputs, arrays, strict=True)}

@@ -12,7 +12,7 @@ from latticework.plan.client_steps.step import Shape
 
 
 class PublicValues:
-    """What does not depend on an input, computed when it is asked for."""
+    """Values that depend on no input, computed when they are asked for."""
 
     def __init__(self, graph: ModelGraph, converters: Converters) -> None:
         self._values = dict(graph.constants)
@@ -44,19 +44,19 @@ class PublicValues:
             self._values.update((result, value) for result, value in zip(node.results, made, strict=False) if result)
         return self._values[name]
 
-    def resolved(self, value: Any) -> Any:
+    def resolve(self, value: Any) -> Any:
         """An argument with public values for names, and SECRET for secret ones."""
         if isinstance(value, Ref):
             return SECRET if value.name in self.secret else self[value.name]
         if isinstance(value, tuple | list):
-            return type(value)(self.resolved(part) for part in value)
+            return type(value)(self.resolve(part) for part in value)
         return value
 
     def secrets(self, node: ModelNode) -> list[str]:
         """The secret operands, one after the other."""
         return [name for name in node.reads() if name in self.secret]
 
-    def moved(self, node: ModelNode, shape: Shape) -> MovedNode:
+    def moved_node(self, node: ModelNode, shape: Shape) -> MovedNode:
         """A node as rules see it."""
-        args = tuple(self.resolved(arg) for arg in node.args)
-        return MovedNode(node, args, {name: self.resolved(option) for name, option in node.options.items()}, shape)
+        args = tuple(self.resolve(arg) for arg in node.args)
+        return MovedNode(node, args, {name: self.resolve(option) for name, option in node.options.items()}, shape)

@@ -14,7 +14,7 @@ _SHOWN = 20  # refusals that are told one by one
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why one node cannot be imported, and what to do.
+    """The refusal of one node: why it cannot be imported, and what to do.
 
     operator  with its name, where it has one
     """
@@ -24,7 +24,7 @@ class Refusal:
     why: str
     instead: str = ""
 
-    def told(self) -> str:
+    def message(self) -> str:
         """One line: where, what, why and what to do."""
         text = self.loc.text
         what = text if text.startswith(self.operator) else self.operator + (f" ({text})" if text else "")
@@ -41,7 +41,7 @@ def refuse(
     lines = []
     for alike in list(told.values())[:_SHOWN]:
         others = "".join(f", {other.loc}" for other in alike[1:4]) + (", ..." if len(alike) > 4 else "")
-        lines.append(alike[0].told() + (f" (also {others[2:]})" if others else ""))
+        lines.append(alike[0].message() + (f" (also {others[2:]})" if others else ""))
     if len(told) > _SHOWN:
         lines.append(f"and {len(told) - _SHOWN} others")
     count = f"{len(refusals)} operators" if len(refusals) > 1 else "one operator"

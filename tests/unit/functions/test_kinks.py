@@ -11,13 +11,13 @@ from latticework.functions.approximation.kink_curve import KinkCurve
 from latticework.functions.approximation.kinks import Kinks
 from latticework.functions.approximation.sign import ROOM
 from latticework.models.semantics.activations import _hard_sigmoid, _leaky, _soft_shrink
-from latticework.models.semantics.arithmetic import _clamped
+from latticework.models.semantics.arithmetic import _clamp_function
 from latticework.values.packing.constants import KinkedPolynomial
 
 X = np.linspace(-9.0, 9.0, 2001)
 DECLARED = [
     FUNCTIONS["relu"], FUNCTIONS["absolute"], _leaky(0.01), _leaky(-2.0), _hard_sigmoid(0.2, 0.5), _soft_shrink(0.5),
-    _clamped(-1.0, 1.0), _clamped(0.0, 6.0), _clamped(2.0, None), _clamped(None, -3.0), _clamped(-0.5, 4.0),
+    _clamp_function(-1.0, 1.0), _clamp_function(0.0, 6.0), _clamp_function(2.0, None), _clamp_function(None, -3.0), _clamp_function(-0.5, 4.0),
 ]  # fmt: skip
 
 
@@ -56,7 +56,9 @@ def test_every_way_is_as_close_as_the_table_says():
     assert all(composed_absolute(way).error <= 2.0**-way.bits for way in WAYS)
 
 
-@pytest.mark.parametrize("function", [FUNCTIONS["relu"], _leaky(-2.0), _clamped(-0.5, 4.0)], ids=lambda f: f.name)
+@pytest.mark.parametrize(
+    "function", [FUNCTIONS["relu"], _leaky(-2.0), _clamp_function(-0.5, 4.0)], ids=lambda f: f.name
+)
 def test_both_forms_are_as_close_as_is_said(function):
     interval = -4.0, 7.5
     curve = KinkCurve(function.finite, function.kinks, interval)

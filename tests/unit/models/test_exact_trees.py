@@ -28,7 +28,7 @@ SMALL = {"scheme": "bfv", "ring_degree": 4096, "insecure": True, "effort": "fast
 @pytest.mark.parametrize("digits", range(1, 9))
 def test_numbers_in_parts_compare_as_numbers_do(digits) -> None:
     parts, numbers = NumberParts(digits), np.arange(1 << digits)
-    coded = parts.coded(numbers)
+    coded = parts.encode(numbers)
     assert coded.shape == (1 << digits, parts.size) and len(np.unique(coded, axis=0)) == 1 << digits
     for least in (*range(-1, (1 << digits) + 2), 1 << 20):
         found = np.broadcast_to(parts.at_least(coded.T, least), numbers.shape)
@@ -43,7 +43,7 @@ def test_long_numbers_in_parts_compare_as_numbers_do(digits) -> None:
     drawn = rng.integers(0, 1 << digits, 30)
     for least in (-5, *ends, *drawn, 1 << digits):
         numbers = np.unique(np.clip([*ends, *drawn, least - 1, least, least + 1], 0, (1 << digits) - 1))
-        found = np.broadcast_to(parts.at_least(parts.coded(numbers).T, int(least)), numbers.shape)
+        found = np.broadcast_to(parts.at_least(parts.encode(numbers).T, int(least)), numbers.shape)
         assert np.array_equal(found, numbers >= least), least
 
 

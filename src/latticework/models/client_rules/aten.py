@@ -24,14 +24,14 @@ from latticework.plan.client_steps.arrays import Labels
 
 
 def _softmax(*, log: bool) -> StepMaker:
-    return lambda moved: (Softmax(moved.dim(moved.given(1, "dim")), log),)
+    return lambda moved: (Softmax(moved.dim(moved.argument(1, "dim")), log),)
 
 
 def _extreme(*, smallest: bool) -> StepMaker:
     def make(moved: MovedNode) -> Steps:
-        dim, keep = moved.given(1, "dim"), bool(moved.given(2, "keepdim", False))
+        dim, keep = moved.argument(1, "dim"), bool(moved.argument(2, "keepdim", False))
         if dim is None:
-            flat = common.reshaped(moved, (prod(moved.shape),))
+            flat = common.reshape(moved, (prod(moved.shape),))
             return (*flat, Extreme(None, -1, False, smallest))
         return (Extreme(None, moved.dim(dim), keep, smallest),)
 
@@ -39,62 +39,62 @@ def _extreme(*, smallest: bool) -> StepMaker:
 
 
 def _largest(moved: MovedNode) -> Steps:
-    largest, in_order = moved.given(3, "largest", True), moved.given(4, "sorted", True)
-    if moved.node.results[0] or moved.dim(moved.given(2, "dim", -1)) != -1 or not largest or not in_order:
+    largest, in_order = moved.argument(3, "largest", True), moved.argument(4, "sorted", True)
+    if moved.node.results[0] or moved.dim(moved.argument(2, "dim", -1)) != -1 or not largest or not in_order:
         raise CannotMoveError("only the places of the largest along the last axis are taken, in order")
-    return (Largest(whole(moved.given(1, "k"))),)
+    return (Largest(whole(moved.argument(1, "k"))),)
 
 
 def _embedding(moved: MovedNode) -> Steps:
-    if moved.given(1, "indices") is not SECRET:
+    if moved.argument(1, "indices") is not SECRET:
         raise CannotMoveError("the numbers are public")
-    return common.table_rows(moved.given(0, "weight"))
+    return common.table_rows(moved.argument(0, "weight"))
 
 
 def _one_hot(moved: MovedNode) -> Steps:
-    count = whole(moved.given(1, "num_classes", -1))
+    count = whole(moved.argument(1, "num_classes", -1))
     return (OneHot(Labels.of(list(range(count)))),)
 
 
 def _reshape(moved: MovedNode) -> Steps:
-    return common.reshaped(moved, wholes(moved.given(1, "size", moved.options.get("shape"))))
+    return common.reshape(moved, wholes(moved.argument(1, "size", moved.options.get("shape"))))
 
 
 def _squeeze(moved: MovedNode) -> Steps:
-    dim = moved.dim(moved.given(1, "dim")) + len(moved.shape)
-    return common.reshaped(moved, [n for i, n in enumerate(moved.shape) if i != dim or n != 1])
+    dim = moved.dim(moved.argument(1, "dim")) + len(moved.shape)
+    return common.reshape(moved, [n for i, n in enumerate(moved.shape) if i != dim or n != 1])
 
 
 def _unsqueeze(moved: MovedNode) -> Steps:
     rank = len(moved.shape) + 1
-    place = whole(moved.given(1, "dim")) % rank
-    return common.reshaped(moved, [*moved.shape[:place], 1, *moved.shape[place:]])
+    place = whole(moved.argument(1, "dim")) % rank
+    return common.reshape(moved, [*moved.shape[:place], 1, *moved.shape[place:]])
 
 
 def _permute(moved: MovedNode) -> Steps:
-    return common.transposed(moved, wholes(moved.given(1, "dims")))
+    return common.transpose(moved, wholes(moved.argument(1, "dims")))
 
 
 def _transpose(moved: MovedNode) -> Steps:
     order = list(range(len(moved.shape)))
-    first, second = (moved.dim(moved.given(place, f"dim{place - 1}")) for place in (1, 2))
+    first, second = (moved.dim(moved.argument(place, f"dim{place - 1}")) for place in (1, 2))
     order[first], order[second] = order[second], order[first]
-    return common.transposed(moved, order)
+    return common.transpose(moved, order)
 
 
 def _reduction(kind: str) -> StepMaker:
     def make(moved: MovedNode) -> Steps:
-        axes = moved.given(1, "dim")
+        axes = moved.argument(1, "dim")
         if moved.options.get("dtype") is not None:
             raise CannotMoveError("it has a dtype")
-        keep = bool(moved.given(2, "keepdim", False))
-        return common.reduced(moved, kind, None if axes is None else wholes(axes) or None, keep=keep)
+        keep = bool(moved.argument(2, "keepdim", False))
+        return common.reduce_axes(moved, kind, None if axes is None else wholes(axes) or None, keep=keep)
 
     return make
 
 
 def _clamp(moved: MovedNode) -> Steps:
-    return common.clipped(moved.given(1, "min"), moved.given(2, "max"))
+    return common.clip(moved.argument(1, "min"), moved.argument(2, "max"))
 
 
 def _affine(kind: str) -> StepMaker:
@@ -109,7 +109,7 @@ def _affine(kind: str) -> StepMaker:
 def _side(*, inclusive: bool, turned: bool) -> StepMaker:
     def make(moved: MovedNode) -> Steps:
         moved.first_is_secret()
-        return common.above(moved, moved.given(1, "other"), inclusive=inclusive != turned, turned=turned)
+        return common.above(moved, moved.argument(1, "other"), inclusive=inclusive != turned, turned=turned)
 
     return make
 
@@ -120,43 +120,43 @@ _REDUCTIONS = {
 }  # fmt: skip
 
 
-def _named(names: str) -> tuple[str, ...]:
+def _overloads(names: str) -> tuple[str, ...]:
     return tuple(f"aten.{name}" for name in names.split())
 
 
 ATEN_RULES = OwnerRules(
     rules(
-        (_named(_SAME), OwnerRule(common.nothing, common.nothing, wanted=False)),
+        (_overloads(_SAME), OwnerRule(common.nothing, common.nothing, wanted=False)),
         (
-            _named("view.default reshape.default _unsafe_view.default"),
+            _overloads("view.default reshape.default _unsafe_view.default"),
             OwnerRule(_reshape, _reshape, wanted=False),
         ),
-        (_named("squeeze.dim"), OwnerRule(_squeeze, _squeeze, wanted=False)),
-        (_named("unsqueeze.default"), OwnerRule(_unsqueeze, _unsqueeze, wanted=False)),
-        (_named("permute.default"), OwnerRule(_permute, _permute, wanted=False)),
-        (_named("transpose.int"), OwnerRule(_transpose, _transpose, wanted=False)),
-        *((_named(names), OwnerRule(None, _reduction(kind), wanted=False)) for kind, names in _REDUCTIONS.items()),
+        (_overloads("squeeze.dim"), OwnerRule(_squeeze, _squeeze, wanted=False)),
+        (_overloads("unsqueeze.default"), OwnerRule(_unsqueeze, _unsqueeze, wanted=False)),
+        (_overloads("permute.default"), OwnerRule(_permute, _permute, wanted=False)),
+        (_overloads("transpose.int"), OwnerRule(_transpose, _transpose, wanted=False)),
+        *((_overloads(names), OwnerRule(None, _reduction(kind), wanted=False)) for kind, names in _REDUCTIONS.items()),
         *(
-            (_named(f"{kind}.Tensor {kind}.Scalar"), OwnerRule(_affine(kind), _affine(kind), wanted=False))
+            (_overloads(f"{kind}.Tensor {kind}.Scalar"), OwnerRule(_affine(kind), _affine(kind), wanted=False))
             for kind in ("add", "sub", "mul", "div")
         ),
         *(
-            (_named(" ".join(f"{name}.default" for name in record.aten_names)), common.elementary(record))
+            (_overloads(" ".join(f"{name}.default" for name in record.aten_names)), common.elementary(record))
             for record in RECORDS
             if record.moved is not Moved.NOWHERE
         ),
-        (_named("clamp.default"), OwnerRule(_clamp, _clamp)),
-        (_named("softmax.int _softmax.default"), OwnerRule(None, _softmax(log=False))),
-        (_named("log_softmax.int _log_softmax.default"), OwnerRule(None, _softmax(log=True))),
-        (_named("argmax.default"), OwnerRule(None, _extreme(smallest=False))),
-        (_named("argmin.default"), OwnerRule(None, _extreme(smallest=True))),
-        (_named("topk.default"), OwnerRule(None, _largest)),
-        (_named("gt.Scalar gt.Tensor"), OwnerRule(None, _side(inclusive=False, turned=False))),
-        (_named("ge.Scalar ge.Tensor"), OwnerRule(None, _side(inclusive=True, turned=False))),
-        (_named("lt.Scalar lt.Tensor"), OwnerRule(None, _side(inclusive=False, turned=True))),
-        (_named("le.Scalar le.Tensor"), OwnerRule(None, _side(inclusive=True, turned=True))),
-        (_named("embedding.default"), OwnerRule(_embedding, None)),
-        (_named("one_hot.default"), OwnerRule(_one_hot, None)),
-        (_named("cat.default"), OwnerRule(joins=lambda moved: moved.dim(moved.given(1, "dim", 0)))),
+        (_overloads("clamp.default"), OwnerRule(_clamp, _clamp)),
+        (_overloads("softmax.int _softmax.default"), OwnerRule(None, _softmax(log=False))),
+        (_overloads("log_softmax.int _log_softmax.default"), OwnerRule(None, _softmax(log=True))),
+        (_overloads("argmax.default"), OwnerRule(None, _extreme(smallest=False))),
+        (_overloads("argmin.default"), OwnerRule(None, _extreme(smallest=True))),
+        (_overloads("topk.default"), OwnerRule(None, _largest)),
+        (_overloads("gt.Scalar gt.Tensor"), OwnerRule(None, _side(inclusive=False, turned=False))),
+        (_overloads("ge.Scalar ge.Tensor"), OwnerRule(None, _side(inclusive=True, turned=False))),
+        (_overloads("lt.Scalar lt.Tensor"), OwnerRule(None, _side(inclusive=False, turned=True))),
+        (_overloads("le.Scalar le.Tensor"), OwnerRule(None, _side(inclusive=True, turned=True))),
+        (_overloads("embedding.default"), OwnerRule(_embedding, None)),
+        (_overloads("one_hot.default"), OwnerRule(_one_hot, None)),
+        (_overloads("cat.default"), OwnerRule(joins=lambda moved: moved.dim(moved.argument(1, "dim", 0)))),
     )
 )

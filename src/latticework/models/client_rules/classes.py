@@ -1,4 +1,4 @@
-"""How the class and the scores that a classifier of an ONNX file returns follow from its raw scores: one table.
+"""Table of how the class and the scores of an ONNX file's classifier follow from its raw scores.
 
 Where the specification leaves it open they are those of onnxruntime; where runtimes compute different things there is
 none. A class never depends on the post_transform.
@@ -80,7 +80,7 @@ def class_rule(operator: str, options: Mapping[str, Any]) -> ClassRule:
 
 
 def class_count(options: Mapping[str, Any]) -> int:
-    """How many classes have a name."""
+    """The number of classes that have a name."""
     return max((len(value) for name, value in options.items() if name.startswith("classlabels") and value), default=0)
 
 
@@ -122,7 +122,7 @@ def class_labels(options: Mapping[str, Any]) -> Labels:
     )
 
 
-def _named(moved: MovedNode) -> Labels:
+def _labels_of_scores(moved: MovedNode) -> Labels:
     """Names of classes, as many as scores."""
     labels, scores = class_labels(moved.options), moved.shape[-1]
     if len(labels) != scores:
@@ -131,22 +131,22 @@ def _named(moved: MovedNode) -> Labels:
 
 
 def _largest(moved: MovedNode) -> Steps:
-    return (Extreme(_named(moved)),)
+    return (Extreme(_labels_of_scores(moved)),)
 
 
 def _spread(moved: MovedNode) -> Steps:
-    """Of 1 - s and s."""
-    return (Affine(OwnerArray.of(np.ones(2)), OwnerArray.of(-np.array(SPREAD_BY))), Extreme(_named(moved)))
+    """The larger of 1 - s and s, as steps."""
+    return (Affine(OwnerArray.of(np.ones(2)), OwnerArray.of(-np.array(SPREAD_BY))), Extreme(_labels_of_scores(moved)))
 
 
-def _compared(moved: MovedNode) -> Steps:
-    """Of -s and s, of which the second is larger where the first class wins."""
-    return (Extreme(Labels.of(_named(moved).array[::-1].tolist())),)
+def _pick_by_sign(moved: MovedNode) -> Steps:
+    """The larger of -s and s, as steps; the second is larger where the first class wins."""
+    return (Extreme(Labels.of(_labels_of_scores(moved).array[::-1].tolist())),)
 
 
-def _voted(moved: MovedNode) -> Steps:
+def _count_votes(moved: MovedNode) -> Steps:
     labels = class_labels(moved.options)
     return (Votes(len(labels)), Extreme(labels))
 
 
-CLASS_STEPS: dict[str, StepMaker] = {LARGEST: _largest, SPREAD: _spread, COMPARED: _compared, VOTED: _voted}
+CLASS_STEPS: dict[str, StepMaker] = {LARGEST: _largest, SPREAD: _spread, COMPARED: _pick_by_sign, VOTED: _count_votes}

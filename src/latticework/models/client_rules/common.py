@@ -27,7 +27,7 @@ _WIDEST = 1e300  # what no number that is encrypted reaches
 
 
 def nothing(moved: MovedNode) -> Steps:
-    """Of operators that leave numbers as they are."""
+    """No steps, for operators that leave numbers as they are."""
     moved.first_is_secret()
     return ()
 
@@ -42,7 +42,7 @@ def elementary(record: FunctionRecord) -> OwnerRule:
     return OwnerRule(make if record.moved is Moved.BEFORE_AND_AFTER else None, make)
 
 
-def reshaped(moved: MovedNode, sizes: Any) -> Steps:
+def reshape(moved: MovedNode, sizes: Any) -> Steps:
     """The same elements in other axes; the first axis stays where it does, so that rows stay rows."""
     new = [int(n) for n in sizes]
     if new.count(-1) == 1:
@@ -59,7 +59,7 @@ def reshaped(moved: MovedNode, sizes: Any) -> Steps:
     return (Reshape(tuple(old[shared:]), tuple(new[shared:])),)
 
 
-def transposed(moved: MovedNode, order: Any) -> Steps:
+def transpose(moved: MovedNode, order: Any) -> Steps:
     """Axes in another order; the first ones that stay where they are do, so that rows stay rows."""
     rank = len(moved.shape)
     new = [int(axis) % rank for axis in order]
@@ -69,7 +69,7 @@ def transposed(moved: MovedNode, order: Any) -> Steps:
     return () if kept == rank else (Transpose(tuple(axis - kept for axis in new[kept:])),)
 
 
-def reduced(moved: MovedNode, kind: str, axes: Any, *, keep: bool) -> Steps:
+def reduce_axes(moved: MovedNode, kind: str, axes: Any, *, keep: bool) -> Steps:
     """A sum, mean or extreme along axes, one after the other; None: along all of them."""
     rank = len(moved.shape)
     dims = sorted({moved.dim(axis) for axis in (range(rank) if axes is None else axes)}, reverse=True)
@@ -96,12 +96,12 @@ def affine(kind: str) -> StepMaker:
             scale, offset = 1.0 / number, zero
         else:
             raise CannotMoveError("a quotient by what is secret, or by 0")
-        return scaled(moved, scale, offset)
+        return scale_and_shift(moved, scale, offset)
 
     return make
 
 
-def scaled(moved: MovedNode, scale: Any, offset: Any) -> Steps:
+def scale_and_shift(moved: MovedNode, scale: Any, offset: Any) -> Steps:
     """x * scale + offset, of parameters without leading axes of one element."""
     scale, offset = (np.asarray(a, dtype=np.float64) for a in np.broadcast_arrays(scale, offset))
     while scale.ndim and scale.shape[0] == 1:
@@ -111,8 +111,8 @@ def scaled(moved: MovedNode, scale: Any, offset: Any) -> Steps:
     return (Affine(OwnerArray.of(scale), OwnerArray.of(offset)),)
 
 
-def clipped(low: Any, high: Any) -> Steps:
-    """Between two numbers; None: no limit."""
+def clip(low: Any, high: Any) -> Steps:
+    """The step that clips to [low, high]; None: no limit."""
     ends = [default if end is None else float(np.asarray(end)) for end, default in ((low, -_WIDEST), (high, _WIDEST))]
     return (Clip(*(OwnerArray.of(max(-_WIDEST, min(_WIDEST, end))) for end in ends)),)
 
@@ -133,7 +133,7 @@ def columns(moved: MovedNode, dim: int, places: Any) -> Steps:
 
 
 def above(moved: MovedNode, number: Any, *, inclusive: bool, turned: bool) -> Steps:
-    """Which side of a public number; `turned`: 1 where it is below."""
+    """The step that compares with a public number; `turned`: 1 where the value is below."""
     at = np.asarray(number, dtype=np.float64)
     if at.size != 1:
         raise CannotMoveError("several thresholds")

@@ -132,7 +132,7 @@ def _scaler(moved: MovedNode) -> Steps:
     offset = np.asarray(moved.options.get("offset", 0.0), dtype=np.float64)
     scale = scale if scale.size else np.ones(1)
     offset = offset if offset.size else np.zeros(1)
-    return common.scaled(moved, scale, -offset * scale)
+    return common.scale_and_shift(moved, scale, -offset * scale)
 
 
 def _normalizer(moved: MovedNode) -> Steps:
@@ -141,10 +141,10 @@ def _normalizer(moved: MovedNode) -> Steps:
 
 def _clip(moved: MovedNode) -> Steps:
     moved.first_is_secret()
-    return common.clipped(moved.given(1, "min"), moved.given(2, "max"))
+    return common.clip(moved.argument(1, "min"), moved.argument(2, "max"))
 
 
-def _quantised(moved: MovedNode) -> Steps:
+def _clip_to_type(moved: MovedNode) -> Steps:
     """Cut off at the ends of the type, and restored."""
     moved.first_is_secret()
     if not moved.options.get("restored") or len(moved.args) < 3 or np.size(moved.args[1]) * np.size(moved.args[2]) != 1:
@@ -153,7 +153,7 @@ def _quantised(moved: MovedNode) -> Steps:
     if not 0 < step < np.inf:
         raise CannotMoveError(f"its scale is {step}")
     ends = np.iinfo(zero.dtype).min, np.iinfo(zero.dtype).max
-    return common.clipped(*((end - float(zero)) * float(step) for end in ends))
+    return common.clip(*((end - float(zero)) * float(step) for end in ends))
 
 
 def _reshape(moved: MovedNode) -> Steps:
@@ -161,17 +161,17 @@ def _reshape(moved: MovedNode) -> Steps:
     sizes = list(wholes(moved.args[1]))
     if not moved.options.get("allowzero", 0):
         sizes = [moved.shape[i] if n == 0 else n for i, n in enumerate(sizes)]
-    return common.reshaped(moved, sizes)
+    return common.reshape(moved, sizes)
 
 
 def _flatten(moved: MovedNode) -> Steps:
     axis = int(moved.options.get("axis", 1))
     axis += len(moved.shape) if axis < 0 else 0
-    return common.reshaped(moved, (prod(moved.shape[:axis]), prod(moved.shape[axis:])))
+    return common.reshape(moved, (prod(moved.shape[:axis]), prod(moved.shape[axis:])))
 
 
 def _axes(moved: MovedNode) -> tuple[int, ...] | None:
-    axes = moved.given(1, "axes")
+    axes = moved.argument(1, "axes")
     return None if axes is None else wholes(axes)
 
 
@@ -180,18 +180,18 @@ def _squeeze(moved: MovedNode) -> Steps:
     gone = {a % rank for a in axes} if axes is not None else {i for i, n in enumerate(moved.shape) if n == 1}
     if any(moved.shape[a] != 1 for a in gone):
         raise CannotMoveError(f"axes {sorted(gone)} of shape {moved.shape} are none of one element")
-    return common.reshaped(moved, [n for i, n in enumerate(moved.shape) if i not in gone])
+    return common.reshape(moved, [n for i, n in enumerate(moved.shape) if i not in gone])
 
 
 def _unsqueeze(moved: MovedNode) -> Steps:
     axes = _axes(moved) or ()
     rank = len(moved.shape) + len(axes)
     places, rest = {a % rank for a in axes}, iter(moved.shape)
-    return common.reshaped(moved, [1 if i in places else next(rest) for i in range(rank)])
+    return common.reshape(moved, [1 if i in places else next(rest) for i in range(rank)])
 
 
 def _transpose(moved: MovedNode) -> Steps:
-    return common.transposed(moved, moved.options.get("perm") or range(len(moved.shape))[::-1])
+    return common.transpose(moved, moved.options.get("perm") or range(len(moved.shape))[::-1])
 
 
 def _reduction(kind: str) -> StepMaker:
@@ -200,7 +200,7 @@ def _reduction(kind: str) -> StepMaker:
         axes = _axes(moved)
         if not axes and moved.options.get("noop_with_empty_axes", 0):
             return ()
-        return common.reduced(moved, kind, axes or None, keep=bool(moved.options.get("keepdims", 1)))
+        return common.reduce_axes(moved, kind, axes or None, keep=bool(moved.options.get("keepdims", 1)))
 
     return make
 
@@ -216,7 +216,7 @@ def _side(*, inclusive: bool, below: bool) -> StepMaker:
 
 
 def _cast_before(moved: MovedNode) -> Steps:
-    """To real numbers, which all that is encrypted becomes; casts of what is whole already are none any more."""
+    """Accept a cast to real numbers, since whatever is encrypted becomes real; other casts cannot move."""
     moved.first_is_secret()
     if _target(moved) not in _REAL:
         raise CannotMoveError("it cuts off or rounds numbers: cast what you give")
@@ -224,7 +224,7 @@ def _cast_before(moved: MovedNode) -> Steps:
 
 
 def _cast_after(moved: MovedNode) -> Steps:
-    """Of numbers to real ones, and of the names of classes to what they are."""
+    """Accept casts of numbers to real ones, and of class names to the type that they have."""
     moved.first_is_secret()
     target = _target(moved)
     labels = getattr(moved.decided, "labels", None)
@@ -273,7 +273,7 @@ ONNX_RULES = OwnerRules(
             if record.onnx and record.moved is not Moved.NOWHERE
         ),
         (("Clip",), OwnerRule(_clip, _clip)),
-        (("QuantizeLinear",), OwnerRule(_quantised, _quantised)),
+        (("QuantizeLinear",), OwnerRule(_clip_to_type, _clip_to_type)),
         (("Softmax",), OwnerRule(None, _softmax(log=False))),
         ((WRITTEN_SOFTMAX,), OwnerRule(None, _written_softmax)),
         (("LogSoftmax",), OwnerRule(None, _softmax(log=True))),

@@ -1,4 +1,4 @@
-"""What a rule of a table says: from a node to steps of the owner's."""
+"""Rules of a table: each turns a node into steps of the owner."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class MovedNode:
     shape: tuple[int, ...]
     decided: OwnerStep | None = None
 
-    def given(self, place: int, name: str, default: Any = None) -> Any:
+    def argument(self, place: int, name: str, default: Any = None) -> Any:
         """An argument by its place or by its name."""
         if place < len(self.args) and self.args[place] is not None:
             return self.args[place]
@@ -64,7 +64,7 @@ StepMaker = Callable[[MovedNode], Steps]
 
 @dataclass(frozen=True)
 class OwnerRule:
-    """How one operator is computed by the owner.
+    """The owner's computation of one operator.
 
     before, after  its steps before encryption and after decryption; None: it is not moved there
     wanted         whether it is moved for its own sake, and not only where others beyond it are

@@ -58,8 +58,8 @@ class Call:
         given = inspect.signature(self.function).bind_partial(self.x, *self.rest, **self.options).arguments
         return bool(given.get("inplace", False))
 
-    def returned(self, made: Tensor) -> Tensor:
-        """What the caller gets of a result: itself, or its tensor changed in place."""
+    def return_result(self, made: Tensor) -> Tensor:
+        """The result for the caller: `made` itself, or the caller's tensor overwritten by it."""
         return self.x.copy_(made) if self.is_in_place else made
 
 
@@ -77,7 +77,7 @@ class FunctionCalls(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """What is called, with its arguments."""
+        """Answer a call of PyTorch's, or carry it out."""
         options, name = dict(kwargs or {}), resolve_name(func) or ""
         if self._averages and (pool := _average(name, args, options)):
             return pool()

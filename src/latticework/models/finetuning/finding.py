@@ -1,4 +1,4 @@
-"""Which calls of a forward are functions of one number that the server computes.
+"""Find the calls of a forward that are functions of one number which the server computes.
 
 The module is exported with marks around the first argument and the result of every call. Where the server's program has
 one application of a function between both, the call is that function.
@@ -43,7 +43,7 @@ def _shape(x: Tensor, number: int) -> Tensor:
 
 
 @contextmanager
-def answered(module: nn.Module, answers: Callable[[], FunctionCalls]) -> Iterator[nn.Module]:
+def answer_calls(module: nn.Module, answers: Callable[[], FunctionCalls]) -> Iterator[nn.Module]:
     """The module, whose calls something new answers in every forward."""
     forward, own = module.forward, vars(module).get("forward")
 
@@ -77,7 +77,7 @@ class MarkedCalls(FunctionCalls):
         if not isinstance(made, Tensor) or not made.is_floating_point():
             return made
         if made is x:
-            return call.returned(mark(made, number)) if call.is_in_place else call.x
+            return call.return_result(mark(made, number)) if call.is_in_place else call.x
         return call.of(call.x) if made._is_view() else mark(made, number)
 
 
@@ -91,7 +91,7 @@ class FoundFunction:
 
 @dataclass
 class FoundCalls:
-    """What there is in a module.
+    """The calls in a module, and the functions among them.
 
     graph      of it, without marks
     calls      of one forward, in order
@@ -109,11 +109,11 @@ def find_functions(module: nn.Module, example: Any, at: Loc, *, averages: bool) 
     """The functions that a module calls, by an export of it; raises what `lw.from_torch` raises."""
     runs: list[MarkedCalls] = []
 
-    def marked() -> MarkedCalls:
+    def start_marking() -> MarkedCalls:
         runs.append(MarkedCalls(averages=averages))
         return runs[-1]
 
-    with answered(module, marked):
+    with answer_calls(module, start_marking):
         read = read_module(module, example, at)
     graph, marks = without_marks(read.graph)
     found = FoundCalls(graph, runs[-1].calls)

@@ -82,7 +82,7 @@ class PolynomialFunction(nn.Module):
         return chebyshev(x, self.coefficients, self.interval)
 
     def excess(self, reach: float) -> Tensor | None:
-        """How far the last arguments lay beyond `reach` of the interval (1 is its end), squared, summed over a row.
+        """The squared distance of the last arguments beyond `reach` of the interval (1: its end), summed over a row.
 
         The mean over rows, in units of half the interval; None before the first forward with gradients.
         """
@@ -92,10 +92,10 @@ class PolynomialFunction(nn.Module):
         return beyond.square().sum() / max(1, beyond.shape[0] if beyond.dim() else 1)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the last arguments, which belong to a graph of gradients."""
+        """The state without the last arguments, which belong to a graph of gradients."""
         return self.__dict__ | {"_given": None}
 
     def extra_repr(self) -> str:
-        """As PyTorch shows modules."""
+        """The text that PyTorch shows for this module."""
         low, high = self.interval.tolist()
         return f"{self.name}, degree {len(self.coefficients) - 1} on [{low:.4g}, {high:.4g}]"

@@ -14,7 +14,7 @@ from latticework.errors import RangeError, TraceError, UserError
 from latticework.functions.approximation.functions import Function
 from latticework.ir.lines import user_loc
 from latticework.models.finetuning.calls import Call, FunctionCalls
-from latticework.models.finetuning.finding import FoundCalls, answered, find_functions
+from latticework.models.finetuning.finding import FoundCalls, answer_calls, find_functions
 from latticework.models.finetuning.polynomial import PolynomialFunction
 from latticework.models.finetuning.ranges import RecordedCalls, SeenArguments
 from latticework.models.finetuning.sequence import CallSequence
@@ -41,7 +41,7 @@ class PreparedModule(nn.Module):
         self._sequence, self._averages = sequence, averages
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes, with the polynomials."""
+        """Compute the module, with the polynomials for its functions."""
         with self._calls() as calls:
             made = self.module(*args, **kwargs)
         calls.turn.finish()
@@ -59,7 +59,7 @@ class PreparedModule(nn.Module):
                     "more of range_loss",
                     at=user_loc(),
                 )
-        with answered(self.module, self._calls) as module:
+        with answer_calls(self.module, self._calls) as module:
             yield module
 
     def _calls(self) -> PolynomialCalls:
@@ -78,7 +78,7 @@ class PolynomialCalls(FunctionCalls):
         place = self.turn.place_of(call.name)
         if place is None:
             return call.of(call.x)
-        return call.returned(self._functions[place](call.x.clone() if call.is_in_place else call.x))
+        return call.return_result(self._functions[place](call.x.clone() if call.is_in_place else call.x))
 
 
 def prepare(
@@ -130,7 +130,7 @@ def prepare(
         inner(*args, **kwargs)
     recorded.turn.finish()
     dtype = next((p.dtype for p in inner.parameters() if p.dtype == torch.float64), torch.float32)
-    functions = _fitted(found, recorded.arguments, degrees, margin, trainable, dtype)
+    functions = _fit_polynomials(found, recorded.arguments, degrees, margin, trainable, dtype)
     made = PreparedModule(inner, functions, sequence, averages=averages)
     device = next((p.device for p in inner.parameters()), torch.device("cpu"))
     made.functions.to(device=device, dtype=dtype)
@@ -138,7 +138,7 @@ def prepare(
     return made
 
 
-def _fitted(
+def _fit_polynomials(
     found: FoundCalls, seen: Sequence[SeenArguments], degrees: Sequence[Any], margin: float, trainable: bool, dtype: Any
 ) -> list[PolynomialFunction]:
     """The polynomials; all that is wrong is told at once."""

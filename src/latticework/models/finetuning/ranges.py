@@ -1,4 +1,4 @@
-"""What functions are given when a module runs on calibration data."""
+"""Record the arguments of functions when a module runs on calibration data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KEPT = 1 << 16  # arguments kept of each function
 
 
 class SeenArguments:
-    """Of one function: the smallest and the largest, and some of them, evenly spaced."""
+    """Arguments of one function: the smallest, the largest, and a sample evenly spaced."""
 
     def __init__(self, x: Tensor) -> None:
         self._numbers: npt.NDArray[np.float64] = x.detach().double().reshape(-1).cpu().numpy()

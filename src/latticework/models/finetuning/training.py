@@ -1,4 +1,4 @@
-"""What training a prepared module takes beside the user's loop: a loss for ranges, and intervals anew at its end."""
+"""Training of a prepared module: a loss for ranges, and new intervals at its end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from latticework.values.packing.constants import IntervalPolynomial
 
 
 def range_loss(prepared: nn.Module, reach: float = 0.9) -> Tensor:
-    """How far the arguments of polynomials left their intervals in the last forward, to be added to a loss.
+    """The distance of polynomials' arguments from their intervals in the last forward, to be added to a loss.
 
     reach    the part of each interval that they may use without loss. Beyond its interval a polynomial grows fast, and
              calibration data that leave it are refused by `lw.compile`

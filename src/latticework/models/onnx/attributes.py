@@ -1,4 +1,4 @@
-"""What a node is given besides its operands, as Python's values."""
+"""Read the attributes of a node as Python values."""
 
 from __future__ import annotations
 

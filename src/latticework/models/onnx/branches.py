@@ -32,7 +32,7 @@ class TreeBranch:
 
 @dataclass(frozen=True)
 class TreeFeatures:
-    """What is known of the features that trees compare.
+    """Facts about the features that trees compare.
 
     whole      (features,): which of them are whole numbers
     declared   all of them are whole numbers, as the file declares; then thresholds lie in the middle between two
@@ -44,7 +44,7 @@ class TreeFeatures:
     is_single: bool
 
     def threshold(self, mode: str, value: float) -> float:
-        """What a feature has to be above for LEQ and LT not to hold, and for GT and GTE to."""
+        """The number above which a feature makes LEQ and LT fail, and GT and GTE hold."""
         strict = mode in ("LT", "GTE")
         if self.declared:
             return float(np.ceil(value) - 0.5 if strict else np.floor(value) + 0.5)
@@ -108,7 +108,7 @@ class TreeReader:
         return tuple(found)
 
     def _ways(self, branch: TreeBranch, path: tuple[TreeSplit, ...]) -> list[tuple[Hashable, tuple[TreeSplit, ...]]]:
-        """Where rows go that came along a path, by what they are above of: children with longer paths."""
+        """The children of a branch with their longer paths, by the thresholds that rows are above."""
         if branch.mode in ORDERS:
             threshold = self.features.threshold(branch.mode, branch.values[0])
             below, above = (branch.yes, branch.no) if branch.mode in ("LEQ", "LT") else (branch.no, branch.yes)

@@ -14,7 +14,7 @@ from latticework.ir.location import Loc
 from latticework.models.graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.models.onnx.attributes import options_of
 from latticework.models.onnx.limits import check_nodes, deepest, take_nodes
-from latticework.models.onnx.parts import Captures, needed, nested
+from latticework.models.onnx.parts import Captures, nested_graphs, select_nodes
 from latticework.models.onnx.reading import ML, OnnxFile
 from latticework.models.onnx.tensors import NARROW, TensorReader
 
@@ -28,7 +28,7 @@ NAMING = frozenset(
 
 @dataclass(frozen=True)
 class Scope:
-    """Where names have a meaning.
+    """A scope of names.
 
     names       of the file to names of the graph
     versions    of the sets of operators that are in force
@@ -86,17 +86,17 @@ class OnnxBuilder:
         if scope.depth > deepest():
             raise FormatError("functions or graphs are nested too deeply, or call themselves; the file is damaged")
         inner: list[str] = []
-        has_graph = any(True for _ in nested(node))
+        has_graph = any(True for _ in nested_graphs(node))
 
         def graph(body: Any) -> ModelGraph:
             inner.extend(name for name in self.captures.of(body) if name not in inner)
-            return self._nested(body, scope, loc, scope.number or number)
+            return self._read_nested_graph(body, scope, loc, scope.number or number)
 
         options = options_of(node, self.tensors, graph, scope.attributes)
         args: tuple[Any, ...] = tuple(self._ref(name, scope) if name else None for name in node.input)
         if function is not None:
             return self._inline(function, args, options, node.output, scope, loc)
-        results = tuple(self._made(name, scope) if name in wanted else "" for name in node.output)
+        results = tuple(self._result_name(name, scope) if name in wanted else "" for name in node.output)
         if domain == "" and node.op_type == "Constant" and results and results[0]:
             self.constants[results[0]] = _constant(options)
             if any(int(given.t.data_type) in NARROW for given in node.attribute if given.HasField("t")):
@@ -137,7 +137,7 @@ class OnnxBuilder:
             for node in unseen.pop().node:
                 called = self._function("" if node.domain == "ai.onnx" else node.domain, node)
                 size += 1 + (0 if called is None else self._size(called, depth + 1))
-                unseen += nested(node)
+                unseen += nested_graphs(node)
         self._sizes[id(function)] = size
         return size
 
@@ -160,14 +160,14 @@ class OnnxBuilder:
             if name in names:
                 raise FormatError(f"function {function.name} returns what it takes, {name}")
             if wanted:
-                names[name] = self._made(wanted, scope)
+                names[name] = self._result_name(wanted, scope)
         versions = {("" if e.domain == "ai.onnx" else e.domain): int(e.version) for e in function.opset_import}
         body = Scope(names, {**scope.versions, **versions}, {**defaults, **options}, prefix, loc.line, scope.depth + 1)
         wanted = [name for name, asked in zip(function.output, outputs, strict=False) if asked]
-        kept, _ = needed(function, wanted, function.input, f"function {function.name}", self.captures)
+        kept, _ = select_nodes(function, wanted, function.input, f"function {function.name}", self.captures)
         return self.build(kept, wanted, body)
 
-    def _nested(self, body: Any, scope: Scope, loc: Loc, number: int) -> ModelGraph:
+    def _read_nested_graph(self, body: Any, scope: Scope, loc: Loc, number: int) -> ModelGraph:
         """A graph within a node: its inputs by their names, and what it captures as further inputs."""
         self._calls += 1
         prefix = f"{scope.prefix}{body.name}/{self._calls}/"
@@ -180,7 +180,7 @@ class OnnxBuilder:
             arrays[f"{prefix}{array.name}"] = self.tensors.array(array, array.name)
         outputs = [value.name for value in body.output]
         outer = self.captures.of(body)
-        kept, _ = needed(
+        kept, _ = select_nodes(
             body, outputs, [*taken, *(a.name for a in body.initializer), *outer], body.name or "a graph", self.captures
         )
         outside, self.constants = self.constants, arrays
@@ -198,7 +198,7 @@ class OnnxBuilder:
             raise FormatError(f"a node reads {name}, which nothing makes before; the file is damaged")
         return Ref(scope.names[name])
 
-    def _made(self, name: str, scope: Scope) -> str:
+    def _result_name(self, name: str, scope: Scope) -> str:
         return scope.names.setdefault(name, f"{scope.prefix}{name}")
 
 

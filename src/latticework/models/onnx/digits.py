@@ -9,7 +9,7 @@ from typing import Any
 from latticework.errors import UnsupportedError
 from latticework.models.client_rules.rules import OwnerRules
 from latticework.models.converters import Converters
-from latticework.models.cut_tail import UnfitNodeError, find_tail, finished, path_to
+from latticework.models.cut_tail import UnfitNodeError, find_tail, path_to, postprocess_steps
 from latticework.models.graph import ModelGraph, ModelNode
 from latticework.models.onnx.trees import (
     TreeNodes,
@@ -86,7 +86,7 @@ def _circuit(
 def _results(
     graph: ModelGraph, trees: ModelNode, outputs: int, rules: OwnerRules, publics: PublicValues
 ) -> tuple[Finished, ...]:
-    """What the owner makes of the sums for each output of the graph."""
+    """The owner's steps from the sums to each output of the graph."""
     (score,) = trees.results
     place = graph.nodes.index(trees)
     front = {i for i, node in enumerate(graph.nodes[:place]) if changes_nothing(node)}
@@ -105,7 +105,7 @@ def _results(
     (given,) = graph.inputs
     shape = (given.shape[0] if len(given.shape) > 1 else 1, outputs)
     try:
-        found = finished(graph, rules, publics, tail, {score: (SUMS, shape)}, {})
+        found = postprocess_steps(graph, rules, publics, tail, {score: (SUMS, shape)}, {})
     except UnfitNodeError as error:
         raise refuse(graph, [Refusal(error.node.loc, error.node.operator, f"{_AFTER}: {error}", _WAYS_OUT)]) from None
     column = (Reshape((), (1,)),) if outputs == 1 else ()

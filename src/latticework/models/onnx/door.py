@@ -19,12 +19,12 @@ from latticework.models.onnx import shapes as binding
 from latticework.models.onnx.building import OnnxBuilder, Scope
 from latticework.models.onnx.casts import without_idle_casts
 from latticework.models.onnx.digits import on_digits
-from latticework.models.onnx.doubtful import marked
+from latticework.models.onnx.doubtful import mark_doubts
 from latticework.models.onnx.operators import quantised
 from latticework.models.onnx.operators.average_pools import AVERAGE_POOLS
 from latticework.models.onnx.operators.saturation import without_idle_cuts
 from latticework.models.onnx.operators.table import CONVERTERS
-from latticework.models.onnx.parts import Captures, check_values, needed
+from latticework.models.onnx.parts import Captures, check_values, select_nodes
 from latticework.models.onnx.reading import OnnxFile, read
 from latticework.models.onnx.tensors import REAL, TensorReader
 from latticework.models.onnx.trees import by_signs, tree_nodes
@@ -61,7 +61,7 @@ def from_onnx(
     mark: bool = True, digits: int = 8, memory_bytes: int | None = None, limits: ReadingLimits = DEFAULTS,
     pools: Pools = "keep",
 ) -> TreeProgram | TreeCircuit:  # fmt: skip
-    """What an ONNX model computes, as a program; its inputs are encrypted, and its weights are public.
+    """Import an ONNX model as a program; its inputs are encrypted, and its weights are public.
 
     model    path of a file, its bytes, an open file, or an onnx.ModelProto; operators of versions 7 on, and those of
              ai.onnx.ml
@@ -113,7 +113,7 @@ def from_onnx(
             notes = (*notes, *told)
         made = cut_program(
             graph, CONVERTERS, ONNX_RULES, notes, client=client, server=server, check=check,
-            mark=marked if has_trees and mark else None,
+            mark=mark_doubts if has_trees and mark else None,
         )  # fmt: skip
         made.changes, made.columns = changes, columns
         return made
@@ -138,7 +138,7 @@ def _graph(
     if not wanted:
         raise FormatError(f"{file.name}: the model has no output; give outputs=[...]")
     captures = Captures()
-    kept, loose = needed(graph, wanted, [*secret, *public], file.name, captures)
+    kept, loose = select_nodes(graph, wanted, [*secret, *public], file.name, captures)
     _check_loose(file, loose - set(arrays), set(of_model), inputs is not None)
 
     tensors = TensorReader(file.folder, notes.setdefault)
@@ -161,16 +161,16 @@ def _graph(
         raise UserError(f"{file.name}: no output depends on an input; give inputs=[...] or outputs=[...]")
     if idle := [name for name in secret if name not in read]:
         notes.setdefault(f"inputs that nothing needs were left out: {', '.join(idle)}")
-    extents = [(name, binding.declared(declared.get(name))) for name in secret]
+    extents = [(name, binding.declared_shape(declared.get(name))) for name in secret]
     binding.check_names(shapes, extents, file.name)
     by_name = dict(extents)
     bound = {name: binding.bind(name, by_name[name], shapes, file.name) for name in given}
     taken = tuple(GraphInput(name, shape, file.at(text=name)) for name, shape in bound.items())
     for name, shape in bound.items():
-        if said := binding.changed(name, by_name[name], shape):
+        if said := binding.shape_note(name, by_name[name], shape):
             notes.setdefault(said)
     if any(node.operator in quantised.OPERATORS for node in nodes):
-        nodes = quantised.marked(nodes, given, builder.narrow, builder.constants)
+        nodes = quantised.mark_rounding(nodes, given, builder.narrow, builder.constants)
         nodes = without_idle_cuts(quantised.without_pairs(nodes, builder.constants), builder.constants)
         notes.setdefault(quantised.NOTE)
     title = graph.name if file.name == "model.onnx" and graph.name else file.name.removesuffix(".onnx")

@@ -1,4 +1,4 @@
-"""How much of what trees are undecided comes through the operators of ONNX files."""
+"""Carry the doubt of undecided trees through the operators of ONNX files."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _NO_FARTHER = {*_PASSING.split(), *_SHRINKING.split(), f"{ML}.ArrayFeatureExtrac
 _LIPSCHITZ = {"Softmax": SOFTMAX_SLOPE} | {record.onnx: record.slope for record in RECORDS if record.onnx}
 
 
-def marked(graph: ModelGraph, publics: PublicValues) -> Marked:
+def mark_doubts(graph: ModelGraph, publics: PublicValues) -> Marked:
     """The server's part of a file with what its trees leave undecided.
 
     raises  UnsupportedError where steps after the trees make errors larger by a factor that is not known
     """
-    return with_doubts("from_onnx", graph.nodes, graph.outputs, _carried(publics), _added, graph.constants)
+    return with_doubts("from_onnx", graph.nodes, graph.outputs, _doubt_rule(publics), _sum_node, graph.constants)
 
 
-def _carried(publics: PublicValues) -> Callable[[ModelNode, list[Part]], Part]:
-    """What numbers may be off after a node: all alike, since columns may have moved."""
+def _doubt_rule(publics: PublicValues) -> Callable[[ModelNode, list[Part]], Part]:
+    """A function that bounds the error after a node: one number for all columns, since they may have moved."""
 
-    def carried(node: ModelNode, before: list[Part]) -> Part:
+    def bound_doubt(node: ModelNode, before: list[Part]) -> Part:
         most = [float(np.max(part)) for part in before]
         if node.operator in _NO_FARTHER:
             return max(most)
@@ -42,14 +42,14 @@ def _carried(publics: PublicValues) -> Callable[[ModelNode, list[Part]], Part]:
         if node.operator in _LIPSCHITZ:
             return _LIPSCHITZ[node.operator] * max(most)
         if node.operator in ("Mul", "Div", "MatMul"):
-            return _product(node.operator, [publics.resolved(arg) for arg in node.args], max(most))
+            return _product(node.operator, [publics.resolve(arg) for arg in node.args], max(most))
         return np.inf
 
-    return carried
+    return bound_doubt
 
 
 def _product(operator: str, args: list[Any], off: float) -> float:
-    """Of one secret operand and one that is public."""
+    """The error after a product or quotient of one secret and one public operand."""
     known = [place for place, arg in enumerate(args) if arg is not SECRET]
     if len(known) != 1:
         return np.inf
@@ -61,5 +61,5 @@ def _product(operator: str, args: list[Any], off: float) -> float:
     return float(off * public.max())
 
 
-def _added(values: tuple[Ref, ...], name: str, loc: Loc) -> ModelNode:
+def _sum_node(values: tuple[Ref, ...], name: str, loc: Loc) -> ModelNode:
     return ModelNode("Sum", values, {}, (name,), loc, 13)

@@ -101,7 +101,7 @@ def regressor(options: Mapping[str, Any], features: TreeFeatures, refuse: Refuse
     base = _numbers(options, "base_values")
     if len(base) not in (0, outputs):
         refuse(f"it has {len(base)} base_values for {outputs} targets", _DAMAGED)
-    return _finished(forest, features, outputs, base, str(options.get("aggregate_function", "SUM")),
+    return _aggregate_trees(forest, features, outputs, base, str(options.get("aggregate_function", "SUM")),
                      str(options.get("post_transform", "NONE")), refuse)  # fmt: skip
 
 
@@ -139,7 +139,7 @@ def ensemble(options: Mapping[str, Any], features: TreeFeatures, refuse: Refuse)
     known = {*branches, *entries}
     if not roots or not known.issuperset([*roots, *(c for b in branches.values() for c in (b.yes, b.no))]):
         refuse("its nodes name others that are not there, or it has no trees", _DAMAGED)
-    return _finished(
+    return _aggregate_trees(
         _Forest(branches, roots, entries), features, int(options.get("n_targets", 1)), np.zeros(0),
         AGGREGATES[int(options.get("aggregate_function", 1))], POSTS[int(options.get("post_transform", 0))], refuse,
     )  # fmt: skip
@@ -160,7 +160,7 @@ def _members(given: Any, count: int, refuse: Refuse) -> Any:
     return iter(found)
 
 
-def _finished(
+def _aggregate_trees(
     forest: _Forest, features: TreeFeatures, outputs: int, base: Reals, aggregate: str, post: str, refuse: Refuse
 ) -> OnnxEnsemble:
     """Sums, means, or the largest or smallest of trees, with base values."""
@@ -175,14 +175,14 @@ def _finished(
     if len(base) and outputs > 1 and not all(map(forest.always, range(outputs))):
         refuse("it has base_values of targets that some rows get nothing for", f"{_DIFFER}add them after decryption")
     if aggregate == "AVERAGE":
-        trees, aggregate = replace(trees, trees=tuple(_divided(tree, count) for tree in trees.trees)), "SUM"
+        trees, aggregate = replace(trees, trees=tuple(_divide_leaves(tree, count) for tree in trees.trees)), "SUM"
     trees = replace(trees, constant=base if len(base) else np.zeros(outputs))
     if outputs == 1 and post != "NONE":
         refuse(f"post_transform={post} of one target", f"{_DIFFER}leave it out, and apply it after decryption")
     return OnnxEnsemble(trees, aggregate, _post(post, refuse))
 
 
-def _divided(tree: tuple[Leaf, ...], count: int) -> tuple[Leaf, ...]:
+def _divide_leaves(tree: tuple[Leaf, ...], count: int) -> tuple[Leaf, ...]:
     return tuple(replace(leaf, value=leaf.value / count) for leaf in tree)
 
 

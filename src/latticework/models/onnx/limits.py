@@ -1,4 +1,4 @@
-"""What the nodes of an ONNX file may make, of the budget of reading: checked from shapes, before memory is asked for.
+"""Limits on what the nodes of an ONNX file may make, checked from shapes before memory is asked for.
 
 Of public values all elements that an import makes are counted together; a secret array has no elements while it is
 traced, and is bounded by itself.
@@ -31,8 +31,8 @@ def check_size(shape: Sequence[int], *, secret: bool = False) -> None:
     most = MOST_SECRET if secret else budget.elements
     if count > most:
         raise ShapeError(
-            f"a result of shape {shown(shape)} has {count} elements, more than the {most} that are allowed here; cut "
-            "the graph with inputs=[...], or allow more with memory_bytes="
+            f"a result of shape {format_shape(shape)} has {count} elements, more than the {most} that are allowed "
+            "here; cut the graph with inputs=[...], or allow more with memory_bytes="
         )
 
 
@@ -46,9 +46,9 @@ def spend(count: int) -> None:
 def check_extents(shape: Sequence[int], name: str) -> None:
     """FormatError for a shape that no array can have, also where another of its extents is 0."""
     if any(extent < 0 for extent in shape):
-        raise FormatError(f"{name} has shape {shown(shape)}, with a negative extent; the file is damaged")
+        raise FormatError(f"{name} has shape {format_shape(shape)}, with a negative extent; the file is damaged")
     if len(shape) > 32 or prod(extent for extent in shape if extent) >= 1 << 60:
-        raise FormatError(f"{name} has shape {shown(shape)}, which no array can have; the file is damaged")
+        raise FormatError(f"{name} has shape {format_shape(shape)}, which no array can have; the file is damaged")
 
 
 def take_nodes(count: int, said: str) -> None:
@@ -126,12 +126,12 @@ def allow_for_file(count: int) -> None:
 
 
 def deepest() -> int:
-    """How many calls may be within calls, and graphs within graphs."""
+    """The greatest depth of nested calls and nested graphs."""
     budget = current_budget()
     return 1 << 30 if budget is None else budget.limits.depth
 
 
-def shown(shape: Sequence[int]) -> str:
+def format_shape(shape: Sequence[int]) -> str:
     """A shape, for messages; long ones shortened."""
     extents = [str(int(extent)) for extent in shape[:8]]
     return f"({', '.join(extents)}{', ...' if len(shape) > 8 else ''})"

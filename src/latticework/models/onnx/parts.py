@@ -9,7 +9,7 @@ from latticework.errors import FormatError, UserError
 from latticework.models.graph import ModelNode, Ref
 
 
-def nested(node: Any) -> Iterator[Any]:
+def nested_graphs(node: Any) -> Iterator[Any]:
     """The graphs among the attributes of a node."""
     for given in node.attribute:
         if given.HasField("g"):
@@ -18,7 +18,7 @@ def nested(node: Any) -> Iterator[Any]:
 
 
 class Captures:
-    """What the nested graphs of a file read from around them; each is looked through once, however deep it lies."""
+    """The names that nested graphs of a file capture; each graph is looked through once, however deep it lies."""
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Any, list[str]]] = {}  # with the graph, which keeps its number while it is kept
@@ -40,11 +40,11 @@ class Captures:
     def reads(self, node: Any) -> Iterator[str]:
         """Names of the values that a node needs, by what is nested in it too."""
         yield from (name for name in node.input if name)
-        for graph in nested(node):
+        for graph in nested_graphs(node):
             yield from self.of(graph)
 
 
-def needed(
+def select_nodes(
     graph: Any, outputs: Sequence[str], given: Iterable[str], said: str, captures: Captures
 ) -> tuple[list[tuple[int, Any]], set[str]]:
     """The nodes that outputs need, with their numbers from 1, and the names that no node makes.

@@ -13,7 +13,7 @@ from latticework.values.inputs.reading import MOST_SECRET
 Extent = int | str  # as the file has it; "" where it says nothing
 
 
-def declared(value: Any) -> list[Extent] | None:
+def declared_shape(value: Any) -> list[Extent] | None:
     """The shape that a ValueInfoProto declares, None where it declares none."""
     kind = value.type.tensor_type if value is not None and value.type.HasField("tensor_type") else None
     if kind is None or not kind.HasField("shape"):
@@ -36,14 +36,14 @@ def bind(name: str, extents: list[Extent] | None, shapes: Mapping[str, Any], sai
         given = _whole(name, shapes[name], said)
         if extents is not None and len(given) != len(extents):
             raise ShapeError(
-                f"{said}: shapes gives {name} {len(given)} axes, the file {len(extents)}: {_told(extents)}"
+                f"{said}: shapes gives {name} {len(given)} axes, the file {len(extents)}: {_format_extents(extents)}"
             )
         for have, extent in zip(given, extents or given, strict=True):
             wanted = shapes.get(extent, have) if isinstance(extent, str) else have
             if wanted != have:
                 raise ShapeError(
                     f"{said}: shapes gives {name} {given}, and {extent}={wanted} beside; the file has "
-                    f"{_told(extents or [])}: leave one out"
+                    f"{_format_extents(extents or [])}: leave one out"
                 )
         found = given
     elif extents is None:
@@ -52,7 +52,8 @@ def bind(name: str, extents: list[Extent] | None, shapes: Mapping[str, Any], sai
         free = [extent or f"axis {axis}" for axis, extent in enumerate(extents) if _is_free(extent, shapes)]
         if free:
             raise ShapeError(
-                f"{said}: input {name} has shape {_told(extents)}, of which {', '.join(map(str, free))} is free; give "
+                f"{said}: input {name} has shape {_format_extents(extents)}, of which {', '.join(map(str, free))} is "
+                "free; give "
                 + (f"shapes={{{free[0]!r}: ...}} or " if extents and free[0] in extents else "")
                 + f"shapes={{{name!r}: (...)}}"
             )
@@ -65,12 +66,12 @@ def bind(name: str, extents: list[Extent] | None, shapes: Mapping[str, Any], sai
     return found
 
 
-def changed(name: str, extents: list[Extent] | None, found: tuple[int, ...]) -> str:
-    """What there is to say of a shape that is not the file's; "" where it is."""
+def shape_note(name: str, extents: list[Extent] | None, found: tuple[int, ...]) -> str:
+    """A note on a shape that is not the file's; "" where it is."""
     fixed = [(have, wanted) for have, wanted in zip(found, extents or found, strict=True) if isinstance(wanted, int)]
     if all(have == wanted for have, wanted in fixed):
         return ""
-    return f"{name} is taken as {found}, as shapes= says; the file declares {_told(extents or [])}"
+    return f"{name} is taken as {found}, as shapes= says; the file declares {_format_extents(extents or [])}"
 
 
 def check_names(shapes: Mapping[str, Any], inputs: Sequence[tuple[str, list[Extent] | None]], said: str) -> None:
@@ -102,5 +103,5 @@ def _is_free(extent: Extent, shapes: Mapping[str, Any]) -> bool:
     return given is None
 
 
-def _told(extents: Sequence[Extent]) -> str:
+def _format_extents(extents: Sequence[Extent]) -> str:
     return "(" + ", ".join(str(e) or "?" for e in extents) + ("," if len(extents) == 1 else "") + ")"

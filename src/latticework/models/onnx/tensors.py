@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, FormatError, RangeError, UserError
-from latticework.models.onnx.limits import check_extents, check_size, shown, spend, take_data
+from latticework.models.onnx.limits import check_extents, check_size, format_shape, spend, take_data
 from latticework.models.onnx.package import onnx_package
 
 Array = npt.NDArray[Any]
@@ -105,7 +105,7 @@ class TensorReader:
             stored = getattr(tensor, _FIELDS.get(kind, "int32_data"))
             if len(stored) != count:
                 raise _misfit(name, shape, len(stored), count, "numbers")
-            found = _typed(np.array(stored), kind, dtype)
+            found = _from_stored(np.array(stored), kind, dtype)
         found = found.reshape(shape)
         if kind == BFLOAT16:
             found = (found.astype(np.uint32) << 16).view(np.float32)
@@ -158,7 +158,7 @@ def _regular_size(path: Path, name: str) -> int:
     return found.st_size
 
 
-def _typed(stored: Array, kind: int, dtype: np.dtype[Any]) -> Array:
+def _from_stored(stored: Array, kind: int, dtype: np.dtype[Any]) -> Array:
     """Numbers of a field of a file as what they stand for; halves are stored as their bits."""
     if kind in (HALF, BFLOAT16):
         return stored.astype(np.uint16).view(dtype)
@@ -167,5 +167,5 @@ def _typed(stored: Array, kind: int, dtype: np.dtype[Any]) -> Array:
 
 def _misfit(name: str, shape: tuple[int, ...], have: int, need: int, unit: str) -> FormatError:
     return FormatError(
-        f"{name} has shape {shown(shape)}, which takes {need} {unit}, and the file holds {have}; it is damaged"
+        f"{name} has shape {format_shape(shape)}, which takes {need} {unit}, and the file holds {have}; it is damaged"
     )

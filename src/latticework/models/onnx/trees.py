@@ -75,12 +75,12 @@ class TreeNodes:
         return str(name)
 
     def refuser(self, node: ModelNode) -> Callable[[str, str], NoReturn]:
-        """What refuses a node."""
+        """The function that refuses a node."""
 
-        def said(why: str, instead: str) -> NoReturn:
+        def refuse_node(why: str, instead: str) -> NoReturn:
             raise TreeRefusedError(Refusal(node.loc, node.operator, why, instead))
 
-        return said
+        return refuse_node
 
 
 def changes_nothing(node: ModelNode) -> bool:
@@ -141,16 +141,18 @@ def parts_of(
     score = made if made and read.post == "NONE" else f"{stem}/score"
     found: list[ModelNode] = []
 
-    def kept(name: str, value: Any) -> Ref:
+    def add_constant(name: str, value: Any) -> Ref:
         constants[name] = value
         return Ref(name)
 
     def then(operator: str, reads: str, makes: str, given: Mapping[str, Any], *more: Any) -> str:
-        args = (Ref(reads), *(kept(f"{makes}/{i}", each) for i, each in enumerate(more)))
+        args = (Ref(reads), *(add_constant(f"{makes}/{i}", each) for i, each in enumerate(more)))
         found.append(ModelNode(operator, args, given, (makes,), node.loc, 13))
         return makes
 
-    named = {name: kept(f"{stem}.{name}", value) if _is_real(value) else value for name, value in options.items()}
+    named = {
+        name: add_constant(f"{stem}.{name}", value) if _is_real(value) else value for name, value in options.items()
+    }
     is_sum = read.aggregate == "SUM"
     first = score if is_sum else f"{stem}/trees"
     found.append(ModelNode(node.operator, node.args[:1], named, (first,), node.loc, node.version))

@@ -39,7 +39,7 @@ class WrittenSoftmax:
     converters: Converters
 
     def axis(self, shape: Sequence[int], others: Iterable[Any]) -> int | None:
-        """Along which axis of an x of that shape they are a softmax; None where they are none."""
+        """The axis of an x of that shape along which they are a softmax; None where they are none."""
         if not shape or prod(shape) > _MOST_TRIED:
             return None
         x = np.random.default_rng(0).normal(size=shape)
@@ -51,7 +51,7 @@ class WrittenSoftmax:
         return next(axes, None)
 
     def __call__(self, x: Any, others: Iterable[Any]) -> Any:
-        """What the nodes make of x, one by one."""
+        """Compute the nodes on x, one by one."""
         names = [given.name for given in self.body.inputs]
         (found,) = run(self.body, self.converters, dict(zip(names, (x, *others), strict=True)))
         return found
@@ -70,11 +70,11 @@ def with_whole_softmaxes(
 ) -> list[ModelNode]:
     """Nodes in which softmaxes are one; those of which nothing is read any more are left out."""
     makers = {name: node for node in nodes for name in node.results if name}
-    joined = [_joined(node, nodes, makers, constants, converters) or node for node in nodes]
+    joined = [_fuse_softmax(node, nodes, makers, constants, converters) or node for node in nodes]
     return needed_nodes(joined, outputs) if joined != list(nodes) else joined
 
 
-def _joined(
+def _fuse_softmax(
     node: ModelNode,
     nodes: Sequence[ModelNode],
     makers: Mapping[str, ModelNode],
@@ -135,7 +135,7 @@ def _way(
 
 
 def _values_of(node: ModelNode, constants: Mapping[str, Any]) -> Iterator[str]:
-    """What a node reduces, moves, or keeps above a number."""
+    """Names of the values that a node reduces, moves, or keeps above a number."""
     if node.operator == "Max":
         names = [arg.name for arg in node.args if isinstance(arg, Ref)]
         numbers = [name for name in names if name in constants and np.size(constants[name]) == 1]

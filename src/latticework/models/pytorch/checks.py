@@ -1,4 +1,4 @@
-"""What would compute something else than it says, refused before it is exported."""
+"""Refuse modules that would compute something else than they say, before they are exported."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _is_static(shape: tuple[Any, ...]) -> bool:
 
 
 def _instead(torch: Any, module: Any) -> str:
-    """What is wrong with what is no module, and what to give; "" for modules."""
+    """The reason why `module` is no module, and what to give instead; "" for modules."""
     if isinstance(module, str | os.PathLike):
         return (
             f"{os.fspath(module)!r} is a path; load the model yourself and give the module, or an exported program by "

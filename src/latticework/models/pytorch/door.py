@@ -30,7 +30,7 @@ def from_torch(
     module: Any, example: Any = None, *, client: Sequence[str] = (), server: Sequence[str] = (), pools: Pools = "keep",
     limits: ReadingLimits | None = None,
 ) -> ImportedProgram:  # fmt: skip
-    """What a module of PyTorch computes, as a program: called on arrays in NumPy, compiled as any other.
+    """Import a PyTorch module as a program: called on arrays in NumPy, compiled as any other.
 
     module   an nn.Module in evaluation mode, or a torch.export.ExportedProgram. Its weights are copied, once
     example  a tensor or array of the shape that will be encrypted, a tuple of them in the order of forward's
@@ -73,7 +73,7 @@ class ReadModule:
     changes: tuple[str, ...] = ()
 
     def program(self, *, client: Sequence[str] = (), server: Sequence[str] = ()) -> ImportedProgram:
-        """What it computes, as `from_torch` returns it."""
+        """The program that `from_torch` returns."""
         made = cut_program(
             self.graph, CONVERTERS, ATEN_RULES, self.notes, client=client, server=server, check=self.check
         )
@@ -122,12 +122,12 @@ def _exportable(module: Any) -> AbstractContextManager[Any]:
 
 
 def torch_folder(torch: Any) -> str:
-    """Where PyTorch lies."""
+    """The folder of the installed package torch."""
     return str(torch.__path__[0])
 
 
 def _definition(torch: Any, module: Any, at: Loc) -> Loc:
-    """Where forward is written; for modules of PyTorch's own, the call."""
+    """The place where forward is written; for modules of PyTorch's own, the call."""
     code = getattr(type(module).forward, "__code__", None)
     if code is None or code.co_filename.startswith(torch_folder(torch)):
         return at

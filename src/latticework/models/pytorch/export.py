@@ -64,10 +64,10 @@ def told_as_ours(name: str, at: Loc) -> Iterator[list[str]]:
     except Exception as error:
         loc = user_frames(error.__traceback__)[0]
         place = at if loc is Loc.unknown() or loc.file.startswith("<") or _OF_TORCH.search(loc.file) else loc
-        raise TraceError(f"{name}: {_told(error)}", at=place) from error
+        raise TraceError(f"{name}: {_describe_error(error)}", at=place) from error
 
 
-def _told(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     kinds = " ".join(kind.__name__ for kind in type(error).__mro__)
     first = first_sentence(str(error))
     if any(kind in kinds for kind in _ON_DATA) or "data-dependent" in first:
@@ -85,14 +85,14 @@ def _told(error: Exception) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """Of a message of PyTorch's: its first line, without what follows a full stop."""
+    """The first line of a message of PyTorch's, without what follows a full stop."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "no reason is given")
     return line.partition(". ")[0].rstrip(".:; ")
 
 
 @contextmanager
 def own_warnings_only() -> Iterator[list[str]]:
-    """Without what PyTorch warns and logs of its own doing; yields a list, as `told_as_ours`."""
+    """Silence PyTorch's warnings and logs about its own code; yields a list, as `told_as_ours`."""
     assigned: list[str] = []
     with warnings.catch_warnings(record=True) as caught, _without_logs():
         warnings.simplefilter("always")

@@ -1,4 +1,4 @@
-"""What no input reaches: computed by PyTorch itself when a module is imported, so it is exactly what the module has.
+"""Fold values that no input reaches: PyTorch computes them at import, so they are exactly the module's.
 
 Masks, positions and reshaped weights are such; whole numbers stay whole numbers.
 """
@@ -22,7 +22,7 @@ def fold(torch: Any, node: Any, values: dict[Any, Any], at: Loc) -> Any:
     raises  TraceError where PyTorch cannot compute it
     """
 
-    def given(argument: Any) -> Any:
+    def value_of(argument: Any) -> Any:
         return torch.fx.node.map_arg(argument, lambda operand: values[operand])
 
     made = node.meta.get("val")
@@ -34,7 +34,7 @@ def fold(torch: Any, node: Any, values: dict[Any, Any], at: Loc) -> Any:
             )
     try:
         with torch.no_grad():
-            return node.target(*given(node.args), **given(node.kwargs))
+            return node.target(*value_of(node.args), **value_of(node.kwargs))
     except (RuntimeError, TypeError, ValueError, NotImplementedError) as error:
         raise TraceError(
             f"{node.target} of public numbers fails in PyTorch ({first_sentence(str(error))}); compute them beforehand "

@@ -1,4 +1,4 @@
-"""Where the user finds a node of an exported graph: the line of the module's own source, and the module's path."""
+"""Locate nodes of an exported graph for the user: the line of the module's source, and the module's path."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SourcePlaces:
         self._torch, self._default = torch_folder + os.sep, default
 
     def of(self, meta: dict[str, Any]) -> Loc:
-        """Of a node: file and line, and in the text the path of the module and the line itself.
+        """The place of a node: file and line, and as text the path of the module and the line itself.
 
         The innermost line of the user's own files; without one, that of another package; else the default.
         """

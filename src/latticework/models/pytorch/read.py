@@ -45,7 +45,7 @@ class GraphReader:
         made = graph_module.graph.output_node().args[0]
         made = made if isinstance(made, tuple | list) else (made,)
         kept = range(len(made)) if labels is None else labels
-        needed = _needed([made[i] for i in kept])
+        needed = _needed_nodes([made[i] for i in kept])
         for node in graph_module.graph.nodes:
             if node.op == "placeholder" and node.name in public:
                 self.values[node] = public[node.name]
@@ -97,22 +97,22 @@ class GraphReader:
             self._refs[node] = [Ref(result) for result in results]
         else:
             self._refs[node] = Ref(node.name)
-        args = tuple(map(self._given, _with_epsilon(self._torch, node)))
-        options = {name: self._given(value) for name, value in node.kwargs.items()}
+        args = tuple(map(self._read_argument, _with_epsilon(self._torch, node)))
+        options = {name: self._read_argument(value) for name, value in node.kwargs.items()}
         return ModelNode(operator_name(node), args, options, results, loc)
 
     def _output(self, made: Any) -> Ref:
-        ref = self._given(made)
+        ref = self._read_argument(made)
         assert isinstance(ref, Ref), "outputs that are no tensors are left out"
         return ref
 
-    def _given(self, value: Any) -> Any:
+    def _read_argument(self, value: Any) -> Any:
         """An argument: names in the place of nodes, arrays and numbers in that of PyTorch's."""
         torch = self._torch
         if isinstance(value, torch.fx.Node):
             return self._public(value) if value in self.values else self._refs[value]
         if isinstance(value, tuple | list):
-            return [self._given(part) for part in value]
+            return [self._read_argument(part) for part in value]
         if isinstance(value, torch.dtype):
             return numpy_dtype(torch, value)
         return value if value is None or isinstance(value, bool | int | float | str) else str(value)
@@ -127,7 +127,7 @@ class GraphReader:
 
 
 def operator_name(node: Any) -> str:
-    """As PyTorch's: "aten.add.Tensor", "getitem", "scan"."""
+    """PyTorch's name of an operator: "aten.add.Tensor", "getitem", "scan"."""
     return getattr(node.target, "__name__", str(node.target)) if "." not in str(node.target) else str(node.target)
 
 
@@ -159,7 +159,7 @@ def _with_epsilon(torch: Any, node: Any) -> tuple[Any, ...]:
     return (*node.args[:3], *(None,) * (3 - len(node.args)), resolved)
 
 
-def _needed(outputs: Sequence[Any]) -> set[Any]:
+def _needed_nodes(outputs: Sequence[Any]) -> set[Any]:
     """The nodes that outputs are computed of; checks of PyTorch's, of which nothing is, are not among them."""
     found: set[Any] = set()
     ahead = [output for output in outputs if hasattr(output, "all_input_nodes")]

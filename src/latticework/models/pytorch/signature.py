@@ -1,4 +1,4 @@
-"""What goes into an exported graph and what comes out: weights, inputs, and outputs with their names."""
+"""Signature of an exported graph: weights, inputs, and outputs with their names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _INTEGERS = (
 
 
 class Signature:
-    """Of a functional exported program.
+    """The signature of a functional exported program.
 
     public    values of its placeholders that are no encrypted inputs, by their names
     labels    of those of its outputs that are kept, by their numbers; "" where they have none
@@ -120,7 +120,7 @@ class Signature:
         return labels
 
     def _names(self, count: int) -> list[str]:
-        """Of all outputs: keys of a dictionary; "" where forward returns a tensor or a tuple."""
+        """Names of all outputs: keys of a dictionary; "" where forward returns a tensor or a tuple."""
         structure = self._exported.call_spec.out_spec
         made = self._torch.utils._pytree.tree_unflatten(list(range(count)), structure)
         leaves = dict(flat_labels(made))

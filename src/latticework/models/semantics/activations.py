@@ -22,14 +22,14 @@ from latticework.models.semantics.arithmetic import clamp
 from latticework.models.semantics.masking import MaskedScores
 from latticework.models.semantics.reductions import logsumexp
 from latticework.models.semantics.unary import MEANINGS
-from latticework.models.semantics.values import applied, axis_of, is_secret, number, values
+from latticework.models.semantics.values import apply_function, axis_of, is_secret, number, values
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
 def leaky_relu(x: Any, negative_slope: float = 0.01) -> Any:
     """x where it is positive, negative_slope * x elsewhere."""
-    return applied(_leaky(number("leaky_relu", "negative_slope", negative_slope)), x)
+    return apply_function(_leaky(number("leaky_relu", "negative_slope", negative_slope)), x)
 
 
 @lru_cache(maxsize=64)
@@ -61,18 +61,18 @@ def prelu(x: Any, weight: Any) -> Any:
 
 def elu(x: Any, alpha: float = 1.0) -> Any:
     """x where it is positive, alpha * (exp(x) - 1) elsewhere."""
-    return applied(_elu(number("elu", "alpha", alpha), 1.0, 1.0), x)
+    return apply_function(_elu(number("elu", "alpha", alpha), 1.0, 1.0), x)
 
 
 def celu(x: Any, alpha: float = 1.0) -> Any:
     """x where it is positive, alpha * (exp(x / alpha) - 1) elsewhere."""
     a = number("celu", "alpha", alpha)
-    return applied(_elu(a, 1.0, 1.0 / a), x)
+    return apply_function(_elu(a, 1.0, 1.0 / a), x)
 
 
 def selu(x: Any, alpha: float = SELU_ALPHA, gamma: float = SELU_SCALE) -> Any:
     """gamma * elu(x, alpha)."""
-    return applied(_elu(number("selu", "alpha", alpha), number("selu", "gamma", gamma), 1.0), x)
+    return apply_function(_elu(number("selu", "alpha", alpha), number("selu", "gamma", gamma), 1.0), x)
 
 
 @lru_cache(maxsize=64)
@@ -86,7 +86,7 @@ def _elu(alpha: float, scale: float, inner: float) -> Function:
 
 def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """log(1 + exp(beta * x)) / beta; x itself where beta * x is above the threshold."""
-    return applied(_softplus_of(number("softplus", "beta", beta), number("softplus", "threshold", threshold)), x)
+    return apply_function(_softplus_of(number("softplus", "beta", beta), number("softplus", "threshold", threshold)), x)
 
 
 @lru_cache(maxsize=64)
@@ -102,7 +102,7 @@ def gelu(x: Any, approximate: str = "none") -> Any:
     """x times the normal distribution function of x, or what GPT-2 takes for that ("tanh")."""
     if approximate not in ("none", "tanh"):
         raise UnsupportedError(f"gelu: approximate={approximate!r}; there are 'none' and 'tanh'")
-    return applied(FUNCTIONS["gelu"] if approximate == "none" else GELU_TANH, x)
+    return apply_function(FUNCTIONS["gelu"] if approximate == "none" else GELU_TANH, x)
 
 
 GELU_TANH = Function("gelu_tanh", definitions.gelu_tanh)
@@ -120,7 +120,7 @@ def relu6(x: Any) -> Any:
 
 def hardsigmoid(x: Any, alpha: float = 1.0 / 6.0, beta: float = 0.5) -> Any:
     """alpha * x + beta, but at least 0 and at most 1; PyTorch's alpha unless given (ONNX has 0.2)."""
-    return applied(_hard_sigmoid(number("hardsigmoid", "alpha", alpha), number("hardsigmoid", "beta", beta)), x)
+    return apply_function(_hard_sigmoid(number("hardsigmoid", "alpha", alpha), number("hardsigmoid", "beta", beta)), x)
 
 
 @lru_cache(maxsize=64)
@@ -131,7 +131,7 @@ def _hard_sigmoid(alpha: float, beta: float) -> Function:
 
 def softshrink(x: Any, lambd: float = 0.5) -> Any:
     """x moved towards 0 by `lambd`, and 0 closer to it than that."""
-    return applied(_soft_shrink(number("softshrink", "lambd", lambd)), x)
+    return apply_function(_soft_shrink(number("softshrink", "lambd", lambd)), x)
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,7 @@ from latticework.frontend.functions.comparing import sign as sign_of
 from latticework.functions.approximation.functions import FUNCTIONS, Function
 from latticework.functions.approximation.kinks import clipped, relu_from
 from latticework.models.semantics.masking import LEFT_OUT, with_addend, without
-from latticework.models.semantics.values import applied, is_secret, number, public, values
+from latticework.models.semantics.values import apply_function, is_secret, number, public, values
 
 UNBOUNDED = float(np.finfo(np.float32).max)
 """Bounds from here on bound nothing: models write infinity so."""
@@ -73,7 +73,7 @@ def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
         x = np.asarray(x) if low is None else np.maximum(x, low)
         return x if high is None else np.minimum(x, high)
     if all(bound is None or (not is_secret(bound) and np.ndim(bound) == 0) for bound in (low, high)):
-        return x if low is None and high is None else applied(_clamp(low, high), x)
+        return x if low is None and high is None else apply_function(_clamp(low, high), x)
     x = x if low is None else np.maximum(x, low)
     return x if high is None else np.minimum(x, high)
 
@@ -89,11 +89,11 @@ def _bound(bound: Any, side: int) -> Any:
 def _clamp(low: Any, high: Any) -> Function:
     if low is not None and high is None and low == 0:
         return FUNCTIONS["relu"]
-    return _clamped(None if low is None else float(low), None if high is None else float(high))
+    return _clamp_function(None if low is None else float(low), None if high is None else float(high))
 
 
 @lru_cache(maxsize=64)
-def _clamped(low: float | None, high: float | None) -> Function:
+def _clamp_function(low: float | None, high: float | None) -> Function:
     def between(x: Any) -> Any:
         x = np.asarray(x, dtype=np.float64) if low is None else np.maximum(x, low)
         return x if high is None else np.minimum(x, high)
@@ -119,7 +119,7 @@ def minimum(a: Any, b: Any) -> Any:
 
 
 def _extreme(pick: Any, a: Any, b: Any) -> Any:
-    """Beside one public number it is a bound."""
+    """The larger or smaller of a and b; one public number is a bound to clamp at."""
     for x, bound in ((a, b), (b, a)):
         if is_secret(x) and not is_secret(bound) and np.size(bound) == 1 and np.ndim(bound) <= len(x.shape):
             return clamp(x, min=bound) if pick is np.maximum else clamp(x, max=bound)

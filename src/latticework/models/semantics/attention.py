@@ -26,7 +26,7 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    """Of queries (..., L, E), keys (..., S, E) and values (..., S, V): (..., L, V).
+    """Attention of queries (..., L, E), keys (..., S, E) and values (..., S, V): (..., L, V).
 
     attn_mask   public, broadcast to (..., L, S): booleans that are true where a key counts, or addends to the scores
     is_causal   query i sees keys 0 to i
@@ -37,7 +37,7 @@ def scaled_dot_product_attention(
         raise UnsupportedError(f"attention: dropout_p={dropout_p:g} is of training; export the model as it predicts")
     if enable_gqa:
         key, value = (_for_heads(np.shape(query), x) for x in (key, value))
-    scores = np.matmul(*_scaled(query, np.swapaxes(values(key), -1, -2), scale, np.shape(query)[-1]))
+    scores = np.matmul(*_scale_one_side(query, np.swapaxes(values(key), -1, -2), scale, np.shape(query)[-1]))
     if is_causal:
         if attn_mask is not None:
             raise UnsupportedError("attention: attn_mask and is_causal=True; give one of the two")
@@ -45,7 +45,7 @@ def scaled_dot_product_attention(
     return np.matmul(masked_softmax("attention", scores, attn_mask), value)
 
 
-def _scaled(query: Any, key: Any, scale: float | None, width: int) -> tuple[Any, Any]:
+def _scale_one_side(query: Any, key: Any, scale: float | None, width: int) -> tuple[Any, Any]:
     """The factor goes into a side that is public, or into the queries before the product."""
     factor = 1.0 / math.sqrt(width) if scale is None else float(scale)
     return (query, np.multiply(key, factor)) if not is_secret(key) else (np.multiply(query, factor), key)

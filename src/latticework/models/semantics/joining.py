@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
-from latticework.models.semantics.values import axis_of, number, public, taken, values, whole
+from latticework.models.semantics.values import axis_of, number, public, select_elements, values, whole
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -109,7 +109,7 @@ def channel_shuffle(x: Any, groups: int) -> Any:
     if len(shape) < 2 or shape[1] % g:
         raise ShapeError(f"channel_shuffle: {g} groups do not divide the channels of shape {shape}")
     order = np.arange(shape[1]).reshape(g, -1).T.reshape(-1).tolist()
-    return taken(values(x), order, 1)
+    return select_elements(values(x), order, 1)
 
 
 def _image(name: str, x: Any) -> tuple[int, ...]:

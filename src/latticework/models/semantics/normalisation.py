@@ -13,7 +13,7 @@ from latticework.functions.approximation.functions import Function
 from latticework.models.semantics.joining import pad
 from latticework.models.semantics.reductions import amax
 from latticework.models.semantics.unary import MEANINGS
-from latticework.models.semantics.values import applied, axis_of, number, public, values, whole, wholes
+from latticework.models.semantics.values import apply_function, axis_of, number, public, values, whole, wholes
 
 _TRAINED = "export the model as it predicts (model.eval()), with its running statistics"
 _EPS = float(np.finfo(np.float64).eps)
@@ -51,13 +51,13 @@ def _channels(name: str, what: str, given: Any, count: int) -> Any:
 
 
 def layer_norm(x: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-    """Over the last axes, of shape `normalized_shape`: mean 0 and variance 1, then times weight plus bias."""
+    """Normalise the last axes, of shape `normalized_shape`, to mean 0 and variance 1; then times weight plus bias."""
     axes = _last("layer_norm", x, normalized_shape)
     return _affine(_standard(values(x), axes, eps, weight), None, bias)
 
 
 def rms_norm(x: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
-    """Over the last axes, of shape `normalized_shape`: x / sqrt(mean(x * x) + eps), times weight.
+    """Divide by the root mean square of the last axes: x / sqrt(mean(x * x) + eps), times weight.
 
     eps   that of float64 unless given; PyTorch's is that of the type of x
     """
@@ -123,11 +123,11 @@ def lp_normalize(x: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> An
     order, axis = number("lp_normalize", "p", p), axis_of("lp_normalize", dim, np.ndim(x))
     x = values(x)
     if order == np.inf:
-        return x * applied(_inverse_root(1.0, float(eps)), amax(np.absolute(x), axis, keepdim=True))
+        return x * apply_function(_inverse_root(1.0, float(eps)), amax(np.absolute(x), axis, keepdim=True))
     if not order > 0:
         raise UnsupportedError(f"lp_normalize: p={p!r}; there are numbers above 0, and inf")
     base = np.square(x) if order == 2 else np.absolute(x) if order == 1 else np.power(np.absolute(x), order)
-    return x * applied(_inverse_root(order, float(eps)), np.sum(base, axis=axis, keepdims=True))
+    return x * apply_function(_inverse_root(order, float(eps)), np.sum(base, axis=axis, keepdims=True))
 
 
 @lru_cache(maxsize=64)

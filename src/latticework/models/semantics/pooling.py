@@ -19,7 +19,7 @@ from latticework.models.semantics.convolution import Pairs, pairs, per_axis
 from latticework.models.semantics.linear import along_axis
 from latticework.models.semantics.reductions import amax
 from latticework.models.semantics.reductions import mean as mean_of
-from latticework.models.semantics.values import public, taken, values, whole, wholes
+from latticework.models.semantics.values import public, select_elements, values, whole, wholes
 
 Ints = tuple[int, ...]
 
@@ -155,13 +155,13 @@ def _largest(x: Any, axis: int, windows: Sequence[tuple[int, int]], step: int) -
     """
     most = max(count for _, count in windows)
     if most == 1:
-        return taken(x, [first for first, _ in windows], axis)
+        return select_elements(x, [first for first, _ in windows], axis)
     half = (most + 1) // 2
     left = [(first, min(count, half)) for first, count in windows]
     right = [(first + max(count - half, 0) * step, min(count, half)) for first, count in windows]
     parts = sorted({*left, *right})
     halves, place = _largest(x, axis, parts, step), {window: i for i, window in enumerate(parts)}
-    return np.maximum(*(taken(halves, [place[window] for window in side], axis) for side in (left, right)))
+    return np.maximum(*(select_elements(halves, [place[window] for window in side], axis) for side in (left, right)))
 
 
 def _adaptive(n: int, m: int) -> list[tuple[int, int]]:

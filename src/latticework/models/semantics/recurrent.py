@@ -24,7 +24,7 @@ from latticework.models.semantics.values import values, whole
 
 @dataclass(frozen=True, slots=True)
 class CellWeights:
-    """Of one layer in one direction, by gate: of the input, of the state, and biases (None: there are none)."""
+    """Weights of one layer in one direction, by gate: of input and state, with biases (None: there are none)."""
 
     of_input: Sequence[Any]
     of_state: Sequence[Any]

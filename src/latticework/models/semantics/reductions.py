@@ -53,11 +53,11 @@ def _extreme(name: str, x: Any, dim: Any, keepdim: bool, pick: Callable[[Any, An
     if not is_secret(x):
         return (np.amax if pick is np.maximum else np.amin)(x, axis=axes, keepdims=keepdim)
     for axis in axes:
-        x = _halved(x, axis, pick)
+        x = _reduce_by_halves(x, axis, pick)
     return x if keepdim else np.squeeze(x, axes)
 
 
-def _halved(x: Any, axis: int, pick: Callable[[Any, Any], Any]) -> Any:
+def _reduce_by_halves(x: Any, axis: int, pick: Callable[[Any, Any], Any]) -> Any:
     """Halves of an odd number share the middle: what is in both makes no difference, and nothing need be filled up."""
     while (n := x.shape[axis]) > 1:
         half = (n + 1) // 2

@@ -11,7 +11,7 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.models.semantics.linear import along_axis
-from latticework.models.semantics.values import public, taken, values, wholes
+from latticework.models.semantics.values import public, select_elements, values, wholes
 
 COORDINATES = (
     "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
@@ -26,7 +26,7 @@ def upsample_nearest(x: Any, size: Any = None, scale_factor: Any = None) -> Any:
 
 
 def upsample_bilinear(x: Any, size: Any = None, scale_factor: Any = None, align_corners: bool = False) -> Any:
-    """Between the two nearest along all axes behind batch and channels; of one such axis PyTorch's "linear"."""
+    """Interpolate linearly along all axes behind batch and channels; PyTorch's "linear" for one such axis."""
     sizes, scales = _sizes(x, size, scale_factor)
     return resize(x, sizes, "linear", "align_corners" if align_corners else "half_pixel", scales=scales)
 
@@ -78,7 +78,7 @@ def resize(
             continue
         at = source_places(n, m, factor, coordinate_transformation_mode)
         if mode == "nearest":
-            x = taken(x, np.clip(_rounded(at, nearest_mode), 0, n - 1).tolist(), axis)
+            x = select_elements(x, np.clip(_round_positions(at, nearest_mode), 0, n - 1).tolist(), axis)
         elif mode in ("linear", "cubic"):
             x = along_axis(x, _between(at, n, mode, cubic_coeff_a, exclude_outside), axis)
         else:
@@ -87,7 +87,7 @@ def resize(
 
 
 def source_places(n: int, m: int, scale: float, mode: str) -> Any:
-    """Where, along an axis of n elements, those of one of m come from: a real number each."""
+    """The positions (m,), as real numbers, on an axis of n elements that those of an axis of m come from."""
     out = np.arange(m, dtype=np.float64)
     if mode == "half_pixel" or (mode == "pytorch_half_pixel" and m > 1):
         return (out + 0.5) / scale - 0.5
@@ -102,7 +102,7 @@ def source_places(n: int, m: int, scale: float, mode: str) -> Any:
     raise UnsupportedError(f"resize: coordinate_transformation_mode={mode!r}; there are {', '.join(COORDINATES)}")
 
 
-def _rounded(at: Any, mode: str) -> Any:
+def _round_positions(at: Any, mode: str) -> Any:
     if mode not in ROUNDING:
         raise UnsupportedError(f"resize: nearest_mode={mode!r}; there are {', '.join(ROUNDING)}")
     down = {"round_prefer_floor": np.ceil(at - 0.5), "round_prefer_ceil": np.floor(at + 0.5)}

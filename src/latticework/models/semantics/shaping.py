@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import ShapeError
-from latticework.models.semantics.values import axes_of, axis_of, public, taken, values, whole, wholes
+from latticework.models.semantics.values import axes_of, axis_of, public, select_elements, values, whole, wholes
 
 _INDEX = "choose secretly by a product with bits that are 0 or 1"
 
@@ -143,7 +143,7 @@ def index_select(x: Any, dim: int, index: Any) -> Any:
         return np.broadcast_to(np.reshape(values(x), (1,) * numbers.ndim), numbers.shape)
     _check(numbers, shape[axis], "index_select", axis)
     flat = np.where(numbers < 0, numbers + shape[axis], numbers).reshape(-1)
-    found = taken(values(x), flat, axis) if flat.size else values(x)[(*(np.s_[:],) * axis, np.s_[:0])]
+    found = select_elements(values(x), flat, axis) if flat.size else values(x)[(*(np.s_[:],) * axis, np.s_[:0])]
     return np.reshape(found, (*shape[:axis], *numbers.shape, *shape[axis + 1 :]))
 
 
@@ -182,7 +182,7 @@ def split(x: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
 
 
 def chunk(x: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
-    """At most `chunks` parts of one size along an axis, of which the last may be smaller."""
+    """Split into at most `chunks` parts of one size along an axis, of which the last may be smaller."""
     n = np.shape(x)[axis_of("chunk", dim, np.ndim(x))]
     return split(x, max(-(-n // whole("chunk", "chunks", chunks, 1)), 1), dim)
 

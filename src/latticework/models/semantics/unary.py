@@ -10,7 +10,7 @@ import numpy as np
 from latticework.functions.approximation.functions import FUNCTIONS
 from latticework.functions.function_record import FunctionRecord
 from latticework.functions.table import RECORDS
-from latticework.models.semantics.values import applied
+from latticework.models.semantics.values import apply_function
 
 
 def meaning_of(record: FunctionRecord) -> Callable[[Any], Any]:
@@ -20,7 +20,7 @@ def meaning_of(record: FunctionRecord) -> Callable[[Any], Any]:
     else:
 
         def compute(x: Any) -> Any:
-            return applied(FUNCTIONS[record.name], x)
+            return apply_function(FUNCTIONS[record.name], x)
 
     def meaning(x: Any) -> Any:
         return compute(x)

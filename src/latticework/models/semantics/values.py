@@ -1,4 +1,4 @@
-"""What meanings of all families ask of their operands: what is secret, numbers that must be public, axes."""
+"""Checks of operands that all families share: secrets, numbers that must be public, axes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def values(x: Any) -> Any:
     return x if is_secret(x) else np.asarray(x)
 
 
-def applied(function: Function, x: Any) -> Any:
+def apply_function(function: Function, x: Any) -> Any:
     """A function of one number: exact on arrays, approximated of secrets."""
     return Approximated(function, None, None)(x) if is_secret(x) else function.reference(np.asarray(x))
 
@@ -90,7 +90,7 @@ def axes_of(name: str, dim: Any, rank: int) -> tuple[int, ...]:
     return tuple(sorted(found)) if rank else ()
 
 
-def taken(x: Any, numbers: Sequence[int], axis: int) -> Any:
+def select_elements(x: Any, numbers: Sequence[int], axis: int) -> Any:
     """Elements of an axis, counted from the front: a slice where the numbers are evenly spaced."""
     steps = set(np.diff(numbers).tolist())
     index: Any = np.asarray(numbers, dtype=np.int64)

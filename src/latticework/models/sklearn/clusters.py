@@ -6,7 +6,7 @@ import numpy as np
 
 from latticework.models.graph import Ref
 from latticework.models.sklearn.entries import EstimatorEntry
-from latticework.models.sklearn.finishing import ROOT, labelled
+from latticework.models.sklearn.finishing import ROOT, class_of_largest
 from latticework.models.sklearn.steps import FittedStep, Reals, StepResult
 from latticework.plan.client_steps import Extreme
 
@@ -42,7 +42,7 @@ def nearest_centroid(step: FittedStep, x: Ref, method: str) -> StepResult:
     step.setting("metric", "euclidean", instead='fit it with metric="euclidean"')
     classes = len(step.classes)
     centres = step.array("centroids_", classes, step.width)
-    finish = (labelled(step.classes),)
+    finish = (class_of_largest(step.classes),)
     if not step.has("class_prior_"):  # of versions before 1.6
         return StepResult(nearness(step, x, centres), finish)
     priors = step.array("class_prior_", classes)

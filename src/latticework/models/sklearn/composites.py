@@ -19,15 +19,15 @@ ANY_METHOD = (
 )  # fmt: skip
 
 
-def encrypted(step: FittedStep, result: StepResult) -> Ref:
-    """What a part makes, finished without its owner, for other steps to go on with."""
+def emit_finish(step: FittedStep, result: StepResult) -> Ref:
+    """Emit the owner's steps of a part as nodes, so that other steps can go on with its result."""
     value = result.value
     for each in result.finish:
-        value = _encrypted(step, value, each)
+        value = _emit_owner_step(step, value, each)
     return value
 
 
-def _encrypted(step: FittedStep, value: Ref, each: OwnerStep) -> Ref:
+def _emit_owner_step(step: FittedStep, value: Ref, each: OwnerStep) -> Ref:
     if isinstance(each, Affine):
         return step.emit("scale", value, factor=each.scale.array, offset=each.offset.array)
     if isinstance(each, Linear):
@@ -61,7 +61,7 @@ def pipeline(step: FittedStep, x: Ref, method: str) -> StepResult:
         if part is None or isinstance(part, str):
             continue
         is_last = number == len(steps)
-        before = encrypted(step, result)
+        before = emit_finish(step, result)
         result = step.inner(part, name, number, before, method if is_last else "transform")
     return result
 
@@ -76,14 +76,14 @@ def column_transformer(step: FittedStep, x: Ref, method: str) -> StepResult:
         if (isinstance(part, str) and part == "drop") or not len(indices):
             continue
         some = step.emit("columns", x, indices=indices, width=step.width)
-        value = some if isinstance(part, str) else encrypted(step, step.inner(part, name, number, some, "transform"))
-        made.append(_weighted(step, value, weights.get(name)))
+        value = some if isinstance(part, str) else emit_finish(step, step.inner(part, name, number, some, "transform"))
+        made.append(_emit_weight(step, value, weights.get(name)))
     if not made:
         step.refuse("it drops all columns", "keep some")
     return StepResult(combine(step, made))
 
 
-def _weighted(step: FittedStep, value: Ref, weight: float | None) -> Ref:
+def _emit_weight(step: FittedStep, value: Ref, weight: float | None) -> Ref:
     return value if weight is None else step.emit("scale", value, factor=np.float64(weight), offset=np.float64(0))
 
 
@@ -94,10 +94,10 @@ def feature_union(step: FittedStep, x: Ref, method: str) -> StepResult:
     for number, (name, part) in enumerate(step.get("transformer_list"), 1):
         if isinstance(part, str) and part == "drop":
             continue
-        value = x if isinstance(part, str) else encrypted(step, step.inner(part, name, number, x, "transform"))
+        value = x if isinstance(part, str) else emit_finish(step, step.inner(part, name, number, x, "transform"))
         if value == x:  # as a map, so that it is joined with the others
             value = step.emit("columns", x, indices=np.arange(step.width), width=step.width)
-        made.append(_weighted(step, value, weights.get(name)))
+        made.append(_emit_weight(step, value, weights.get(name)))
     if not made:
         step.refuse("it drops all parts", "keep some")
     return StepResult(combine(step, made))
@@ -138,7 +138,7 @@ def _inverse(step: FittedStep, transformer: Any) -> Steps:
 def multi_output(step: FittedStep, x: Ref, method: str) -> StepResult:
     """Regressors side by side."""
     parts = step.inners([(f"output {i}", part) for i, part in enumerate(step.get("estimators_"))], x, method)
-    return StepResult(combine(step, [encrypted(step, part) for part in parts]))
+    return StepResult(combine(step, [emit_finish(step, part) for part in parts]))
 
 
 ENTRIES = [

@@ -11,7 +11,7 @@ from latticework.ir.location import Loc
 from latticework.models.evaluate import run
 from latticework.models.graph import GraphInput, ModelGraph, ModelNode, Ref, with_names
 from latticework.models.refusals import refuse
-from latticework.models.sklearn.doubtful import added, carried
+from latticework.models.sklearn.doubtful import bound_doubt, sum_node
 from latticework.models.sklearn.fold import fold
 from latticework.models.sklearn.meanings import CONVERTERS
 from latticework.models.sklearn.method_program import SklearnProgram
@@ -101,7 +101,7 @@ def _program(
     nodes = fold(assembly.nodes, [result.value])
     outputs, doubt = [result.value], None
     if mark:
-        marked = with_doubts("from_sklearn", nodes, outputs, carried, added)
+        marked = with_doubts("from_sklearn", nodes, outputs, bound_doubt, sum_node)
         nodes, doubt = list(marked.nodes), marked.doubts.get(result.value.name)
         outputs += [marked.told] if marked.told else []
     elif any(map(is_by_signs, nodes)):
@@ -143,7 +143,7 @@ def _read(fitted: Any, loc: Loc, assembly: Assembly, method: str) -> StepResult:
 
 
 def _width(fitted: Any) -> int | None:
-    """How many features an estimator takes; None where it does not say."""
+    """The number of features that an estimator takes; None where it does not say."""
     for _ in range(10):  # pipelines in pipelines
         steps = getattr(fitted, "steps", None)
         if type(fitted).__name__ != "Pipeline" or not steps:
@@ -156,7 +156,7 @@ def _width(fitted: Any) -> int | None:
 
 
 def feature_names(fitted: Any, width: int | None) -> Names:
-    """What an estimator that was fitted on a frame calls its features, in order; () where it does not say.
+    """Names of the features of an estimator that was fitted on a frame, in order; () where it does not say.
 
     Compositions that do not say it themselves have a part that is given the same features.
     """
@@ -197,7 +197,7 @@ def _samples(samples: Any, width: int | None, names: Names) -> Reals | None:
 
 
 def _at_values(samples: Reals | None, loc: Loc) -> Callable[[Ref, Sequence[ModelNode]], Reals | None]:
-    """What samples are at a value of a graph."""
+    """A function that carries samples to a value of a graph."""
     if samples is None:
         return lambda value, nodes: None
     given = samples

@@ -1,4 +1,4 @@
-"""How much of what trees are undecided comes through the nodes of estimators."""
+"""Carry the doubt of undecided trees through the nodes of estimators."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from latticework.models.trees.doubts import SOFTMAX_SLOPE, Part
 _LIPSCHITZ = {"softmax": SOFTMAX_SLOPE} | {name: r.slope for r in RECORDS for name in (r.name, r.sklearn) if name}
 
 
-def carried(node: ModelNode, before: list[Part]) -> Part:
-    """What numbers of a row may be off after a node, each, or all alike."""
+def bound_doubt(node: ModelNode, before: list[Part]) -> Part:
+    """Bound the error of a row's numbers after a node, for each, or for all alike."""
     options, first = node.options, before[0]
     if node.operator == "scale":
         return np.asarray(np.abs(options["factor"]) * first)
@@ -29,6 +29,6 @@ def carried(node: ModelNode, before: list[Part]) -> Part:
     return _LIPSCHITZ.get(node.operator, np.inf) * float(np.max(first))
 
 
-def added(values: tuple[Ref, ...], name: str, loc: Loc) -> ModelNode:
+def sum_node(values: tuple[Ref, ...], name: str, loc: Loc) -> ModelNode:
     """The sum of several values, as a node."""
     return ModelNode("weighted_sum", (values,), {"weights": np.ones(len(values))}, (name,), loc)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from latticework.models.graph import Ref
-from latticework.models.sklearn.composites import combine, encrypted
+from latticework.models.sklearn.composites import combine, emit_finish
 from latticework.models.sklearn.entries import CHANCES, DECISIONS, EstimatorEntry
 from latticework.models.sklearn.finishing import (
     COLUMN,
@@ -18,11 +18,11 @@ from latticework.models.sklearn.finishing import (
     Steps,
     above,
     affine,
-    labelled,
+    class_of_largest,
     linear,
     pair,
     part,
-    renamed,
+    rename_classes,
     second,
     votes,
     with_log,
@@ -60,7 +60,7 @@ def average(
     return StepResult(value, (Branches(tuple(each)), mean, *(() if outputs else (NO_COLUMN,))))
 
 
-def _named(step: FittedStep) -> list[tuple[str, Any]]:
+def _named_estimators(step: FittedStep) -> list[tuple[str, Any]]:
     kept = [name for name, one in step.get("estimators") if not isinstance(one, str)]
     fitted = step.get("estimators_")
     if len(fitted) != len(kept):
@@ -78,15 +78,15 @@ def _weights(step: FittedStep) -> list[float] | None:
 def voting_classifier(step: FittedStep, x: Ref, method: str) -> StepResult:
     """The mean of probabilities."""
     step.setting("voting", "soft", instead='votes are found by comparing; fit it with voting="soft"')
-    mean = average(step, step.inners(_named(step), x, "predict_proba"), _weights(step), len(step.classes))
+    mean = average(step, step.inners(_named_estimators(step), x, "predict_proba"), _weights(step), len(step.classes))
     if method == "predict":
-        return StepResult(mean.value, (*mean.finish, labelled(step.classes)))
+        return StepResult(mean.value, (*mean.finish, class_of_largest(step.classes)))
     return StepResult(mean.value, mean.finish)
 
 
 def voting_regressor(step: FittedStep, x: Ref, method: str) -> StepResult:
     """The mean of predictions."""
-    return average(step, step.inners(_named(step), x, "predict"), _weights(step), None)
+    return average(step, step.inners(_named_estimators(step), x, "predict"), _weights(step), None)
 
 
 def bagging(step: FittedStep, x: Ref, method: str) -> StepResult:
@@ -109,7 +109,7 @@ def bagging(step: FittedStep, x: Ref, method: str) -> StepResult:
     if not is_classifier:
         return mean
     if method == "predict":
-        return StepResult(mean.value, (*mean.finish, labelled(step.classes)))
+        return StepResult(mean.value, (*mean.finish, class_of_largest(step.classes)))
     return StepResult(mean.value, with_log(method, mean.finish))
 
 
@@ -129,7 +129,7 @@ def one_against_rest(step: FittedStep, x: Ref, method: str) -> StepResult:
     value, each = side_by_side(step, results)
     steps: Steps = (Branches(tuple((*s, COLUMN) for s in each)),) if any(r.finish for r in results) else ()
     if method == "predict":
-        return StepResult(value, (*steps, labelled(step.classes)))
+        return StepResult(value, (*steps, class_of_largest(step.classes)))
     return StepResult(value, steps if method == "decision_function" else (*steps, SHARES))
 
 
@@ -145,13 +145,13 @@ def one_against_one(step: FittedStep, x: Ref, method: str) -> StepResult:
     if len(step.classes) == 2 or step.has("pairwise_indices_"):
         step.refuse("of two classes, or of kernels computed before, it is not supported", "import its estimators_[0]")
     results = step.inners([("estimators_", one) for one in step.get("estimators_")], x, "decision_function")
-    value = combine(step, [encrypted(step, result) for result in results])
+    value = combine(step, [emit_finish(step, result) for result in results])
     value = step.emit("scale", value, factor=np.float64(-1), offset=np.float64(0))
     scores = votes(len(step.classes), graded=True)
-    return StepResult(value, (scores, labelled(step.classes)) if method == "predict" else (scores,))
+    return StepResult(value, (scores, class_of_largest(step.classes)) if method == "predict" else (scores,))
 
 
-def calibrated(step: FittedStep, x: Ref, method: str) -> StepResult:
+def calibrated_classifier(step: FittedStep, x: Ref, method: str) -> StepResult:
     """The mean of probabilities by logistic functions of scores."""
     step.setting("method", "sigmoid", instead='fit it with method="sigmoid"')
     is_pair = len(step.classes) == 2
@@ -174,15 +174,15 @@ def calibrated(step: FittedStep, x: Ref, method: str) -> StepResult:
         finish = (*finish, SIGMOID, *(pair() if is_pair else (SHARES,)))
         results.append(StepResult(value, finish))
     mean = average(step, results, None, len(step.classes)) if len(results) > 1 else results[0]
-    named = (labelled(step.classes),) if method == "predict" else ()
+    named = (class_of_largest(step.classes),) if method == "predict" else ()
     return StepResult(mean.value, (*mean.finish, *named))
 
 
 def stacking(step: FittedStep, x: Ref, method: str) -> StepResult:
     """An estimator of the results of others."""
     made = []
-    for number, ((name, one), by) in enumerate(zip(_named(step), step.get("stack_method_"), strict=True), 1):
-        value = encrypted(step, step.inner(one, name, number, x, by))
+    for number, ((name, one), by) in enumerate(zip(_named_estimators(step), step.get("stack_method_"), strict=True), 1):
+        value = emit_finish(step, step.inner(one, name, number, x, by))
         if by == "predict_proba" and len(step.classes) == 2:
             value = step.emit("columns", value, indices=1, width=2)
         made.append(value)
@@ -190,7 +190,7 @@ def stacking(step: FittedStep, x: Ref, method: str) -> StepResult:
         made.append(x)
     result = step.inner(step.get("final_estimator_"), "final_estimator_", len(made) + 1, combine(step, made), method)
     if method == "predict" and step.has("classes_"):
-        return StepResult(result.value, renamed(result.finish, step.classes))
+        return StepResult(result.value, rename_classes(result.finish, step.classes))
     return result
 
 
@@ -201,7 +201,7 @@ ENTRIES = [
     EstimatorEntry(("BaggingRegressor",), ("predict",), bagging),
     EstimatorEntry(("OneVsRestClassifier",), (*DECISIONS, "predict_proba"), one_against_rest, "one label a row"),
     EstimatorEntry(("OneVsOneClassifier",), DECISIONS, one_against_one, "of estimators with decision_function"),
-    EstimatorEntry(("CalibratedClassifierCV",), CHANCES[:2], calibrated, "sigmoid"),
+    EstimatorEntry(("CalibratedClassifierCV",), CHANCES[:2], calibrated_classifier, "sigmoid"),
     EstimatorEntry(("StackingRegressor",), ("predict",), stacking, "results of its parts go on encrypted"),
     EstimatorEntry(
         ("StackingClassifier",),

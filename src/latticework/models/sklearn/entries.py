@@ -1,4 +1,4 @@
-"""What the door knows of a class of estimators."""
+"""The importer's entry for a class of estimators."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.models.graph import Ref
-from latticework.models.sklearn.finishing import SIGMOID, SOFTMAX, Steps, above, labelled, pair, with_log
+from latticework.models.sklearn.finishing import SIGMOID, SOFTMAX, Steps, above, class_of_largest, pair, with_log
 from latticework.models.sklearn.steps import FittedStep, StepResult
 
 Build = Callable[[FittedStep, Ref, str], StepResult]
@@ -48,7 +48,7 @@ def of_scores(
     if method == "decision_function":
         return StepResult(value)
     if method == "predict":
-        return StepResult(value, (above(classes, threshold) if len(classes) == 2 else labelled(classes),))
+        return StepResult(value, (above(classes, threshold) if len(classes) == 2 else class_of_largest(classes),))
     if chances is None:
         chances = (SIGMOID, *pair()) if len(classes) == 2 else (SOFTMAX,)
     return StepResult(value, with_log(method, chances))
@@ -57,7 +57,7 @@ def of_scores(
 def of_joint(step: FittedStep, value: Ref, method: str) -> StepResult:
     """Logarithms of joint probabilities of all classes, (rows, classes), finished as a method asks."""
     if method == "predict":
-        return StepResult(value, (labelled(step.classes),))
+        return StepResult(value, (class_of_largest(step.classes),))
     if method == "predict_joint_log_proba":
         return StepResult(value)
     return StepResult(value, with_log(method, (SOFTMAX,)))

@@ -1,4 +1,4 @@
-"""What the owner of the data does with decrypted values of estimators, as steps of `latticework.owner`."""
+"""Steps of the owner that finish decrypted values of estimators."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def finish(values: Any, steps: Sequence[OwnerStep]) -> Any:
     return found.value
 
 
-def labelled(classes: Any) -> OwnerStep:
+def class_of_largest(classes: Any) -> OwnerStep:
     """The class of the largest score in a row."""
     return Extreme(Labels.of(classes))
 
@@ -54,7 +54,7 @@ def above(classes: Any, threshold: float = 0.0, *, inclusive: bool = False) -> O
     return Threshold(threshold, Labels.of(classes), inclusive)
 
 
-def renamed(steps: Steps, classes: Any) -> Steps:
+def rename_classes(steps: Steps, classes: Any) -> Steps:
     """The same decision with other names: labels were numbers of these."""
     last = steps[-1]
     assert isinstance(last, Extreme | Threshold) and last.labels is not None
@@ -73,7 +73,7 @@ def linear(weight: Any, offset: Any) -> OwnerStep:
 
 
 def clip(low: float, high: float) -> OwnerStep:
-    """Between limits."""
+    """The step that clips to [low, high]."""
     return Clip(OwnerArray.of(low), OwnerArray.of(high))
 
 
@@ -101,7 +101,7 @@ def with_log(method: str, chances: Steps) -> Steps:
 
 
 def votes(classes: int, *, graded: bool) -> OwnerStep:
-    """What comparisons of classes in pairs say of each."""
+    """The step that counts the votes of comparisons in pairs for each class."""
     return Votes(classes, graded)
 
 

@@ -45,7 +45,7 @@ def _beside(node: ModelNode, made: dict[str, ModelNode]) -> ModelNode:
 
 
 def _dense(value: Ref, made: dict[str, ModelNode]) -> tuple[Ref, Reals, Reals] | None:
-    """What a value is an affine map of, its weight (out, features) and bias (out,); None where it is none."""
+    """The source of an affine map, its weight (out, features) and bias (out,); None where `value` is none."""
     node = made.get(value.name)
     if node is None or node.operator not in _AFFINE:
         return None

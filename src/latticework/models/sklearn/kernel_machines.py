@@ -6,7 +6,7 @@ import numpy as np
 
 from latticework.models.graph import Ref
 from latticework.models.sklearn.entries import DECISIONS, EstimatorEntry, of_scores
-from latticework.models.sklearn.finishing import labelled, votes
+from latticework.models.sklearn.finishing import class_of_largest, votes
 from latticework.models.sklearn.linear_models import inliers
 from latticework.models.sklearn.meanings import KERNELS
 from latticework.models.sklearn.steps import FittedStep, Reals, StepResult
@@ -75,7 +75,7 @@ def classifier(step: FittedStep, x: Ref, method: str) -> StepResult:
         is_pairs = step.setting("decision_function_shape", "ovr", "ovo") == "ovo"
         return StepResult(value, () if is_pairs else as_scores)
     is_graded = bool(getattr(step.estimator, "break_ties", False))
-    return StepResult(value, (votes(classes, graded=is_graded), labelled(step.classes)))
+    return StepResult(value, (votes(classes, graded=is_graded), class_of_largest(step.classes)))
 
 
 def _gamma(step: FittedStep) -> float:

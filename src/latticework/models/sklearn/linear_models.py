@@ -87,7 +87,7 @@ def ridge_classifier(step: FittedStep, x: Ref, method: str) -> StepResult:
     return of_scores(step, affine(step, x), method)
 
 
-def generalized(step: FittedStep, x: Ref, method: str) -> StepResult:
+def generalized_linear(step: FittedStep, x: Ref, method: str) -> StepResult:
     """A mean that is the exponential of a linear map, or the map itself, by the link."""
     link = "log"
     if step.kind == "TweedieRegressor":
@@ -147,7 +147,7 @@ ENTRIES = [
         DECISIONS, ridge_classifier, "one label a row",
     ),
     EstimatorEntry(
-        ("PoissonRegressor", "GammaRegressor", "TweedieRegressor"), ("predict",), generalized,
+        ("PoissonRegressor", "GammaRegressor", "TweedieRegressor"), ("predict",), generalized_linear,
         "the owner takes the exponential",
     ),
     EstimatorEntry(("SGDOneClassSVM",), (*DECISIONS, "score_samples"), one_class),

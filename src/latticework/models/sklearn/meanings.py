@@ -1,4 +1,4 @@
-"""What the nodes of fitted estimators compute, on arrays and on secrets alike: x is always (rows, features)."""
+"""Semantics of the nodes of fitted estimators, on arrays and secrets alike: x is always (rows, features)."""
 
 from __future__ import annotations
 

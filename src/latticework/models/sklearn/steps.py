@@ -30,7 +30,7 @@ class StepRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a step makes: a value of the graph, and what the owner of the data does with it after decryption."""
+    """The result of a step: a value of the graph, and the owner's steps after decryption."""
 
     value: Ref
     finish: Steps = ()
@@ -38,7 +38,7 @@ class StepResult:
 
 @dataclass
 class Assembly:
-    """What is made of an estimator so far.
+    """The graph that is made of an estimator so far.
 
     build     reads an estimator: of a step, its input and a method
     methods   those of an estimator that can be imported
@@ -71,7 +71,7 @@ class Assembly:
         return self.samples_of(value, self.nodes)
 
     def _width(self, operator: str, args: tuple[Any, ...], options: dict[str, Any]) -> int | None:
-        """Of what a node makes."""
+        """The width of a node's result."""
         shaping = {
             "linear": "weight",
             "quadratic": "weight",
@@ -172,7 +172,7 @@ class FittedStep:
 
     @property
     def width(self) -> int:
-        """How many features it takes."""
+        """The number of features that the estimator takes."""
         return int(self.get("n_features_in_"))
 
     def refuse(self, why: str, instead: str = "") -> NoReturn:
@@ -188,7 +188,7 @@ class FittedStep:
         return self.assembly.add(operator, self.loc, args, options)
 
     def inner(self, estimator: Any, name: str, number: int, x: Ref, method: str) -> StepResult:
-        """What a part of this estimator makes; a refusal is noted, and others are looked for."""
+        """Build a part of this estimator; a refusal is noted, and others are looked for."""
         loc = Loc(self.path, number, f"step {number} ({name}) of {self.kind}" if name else "")
         step = FittedStep(estimator, loc, self.assembly)
         try:
@@ -199,7 +199,7 @@ class FittedStep:
 
     @property
     def path(self) -> str:
-        """How places of its parts begin: all compositions around them."""
+        """The beginning of its parts' places: all compositions around them."""
         if not self.loc.text:
             return self.kind
         return f"{self.loc.file}.{self.loc.line}.{self.kind}"
@@ -209,5 +209,5 @@ class FittedStep:
         return method in self.assembly.methods(estimator)
 
     def inners(self, named: Sequence[tuple[str, Any]], x: Ref, method: str) -> list[StepResult]:
-        """What parts of this estimator make of the same input."""
+        """Build several parts of this estimator on the same input."""
         return [self.inner(part, name, i, x, method) for i, (name, part) in enumerate(named, 1)]

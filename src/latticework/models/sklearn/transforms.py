@@ -16,18 +16,18 @@ MOST_FACTORS = 40  # of a product, or columns in one, beyond which products of p
 MOST_MONOMIALS = 1 << 16
 
 
-def _scaled(step: FittedStep, x: Ref, factor: Reals, offset: Reals) -> StepResult:
+def _emit_scale(step: FittedStep, x: Ref, factor: Reals, offset: Reals) -> StepResult:
     if getattr(step.estimator, "clip", False):
         step.refuse("clip=True compares encrypted numbers", "set_params(clip=False)")
     return StepResult(step.emit("scale", x, factor=factor, offset=offset))
 
 
-def _divided(step: FittedStep, x: Ref, mean: str, deviation: str) -> StepResult:
+def _standardize(step: FittedStep, x: Ref, mean: str, deviation: str) -> StepResult:
     """(x - mean) / deviation, where they are there."""
     width = step.width
     factor = 1 / step.array(deviation, width) if step.has(deviation) else np.ones(width)
     offset = -step.array(mean, width) * factor if step.has(mean) else np.zeros(width)
-    return _scaled(step, x, factor, offset)
+    return _emit_scale(step, x, factor, offset)
 
 
 def standard(step: FittedStep, x: Ref, method: str) -> StepResult:
@@ -36,24 +36,24 @@ def standard(step: FittedStep, x: Ref, method: str) -> StepResult:
     used = ("mean_" if step.estimator.with_mean else "", "scale_" if step.estimator.with_std else "")
     for name in filter(None, used):
         step.get(name)
-    return _divided(step, x, used[0] or "none_", used[1] or "none_")
+    return _standardize(step, x, used[0] or "none_", used[1] or "none_")
 
 
 def robust(step: FittedStep, x: Ref, method: str) -> StepResult:
     """Median 0 and quartiles 1 apart."""
     step.get("n_features_in_")
-    return _divided(step, x, "center_", "scale_")
+    return _standardize(step, x, "center_", "scale_")
 
 
 def max_abs(step: FittedStep, x: Ref, method: str) -> StepResult:
     """Magnitudes up to 1."""
     step.get("scale_")
-    return _divided(step, x, "none_", "scale_")
+    return _standardize(step, x, "none_", "scale_")
 
 
 def min_max(step: FittedStep, x: Ref, method: str) -> StepResult:
     """A range for every column."""
-    return _scaled(step, x, step.array("scale_", step.width), step.array("min_", step.width))
+    return _emit_scale(step, x, step.array("scale_", step.width), step.array("min_", step.width))
 
 
 def normalizer(step: FittedStep, x: Ref, method: str) -> StepResult:

@@ -23,7 +23,7 @@ from latticework.models.sklearn.finishing import (
     Steps,
     above,
     affine,
-    labelled,
+    class_of_largest,
     pair,
     with_log,
 )
@@ -131,7 +131,7 @@ def _on_all(leaf: Leaf, seen: Any) -> Leaf:
 
 
 def _average_path(samples: float) -> float:
-    """Of a random tree of so many samples."""
+    """The average path length in a random tree of `samples` samples."""
     if samples <= 2:
         return max(0.0, samples - 1)
     return float(2 * (np.log(samples - 1) + np.euler_gamma) - 2 * (samples - 1) / samples)
@@ -141,7 +141,7 @@ def _shares(step: FittedStep, value: Ref, method: str) -> StepResult:
     """Probabilities as they are."""
     step.need_classes()
     if method == "predict":
-        return StepResult(value, (labelled(step.classes),))
+        return StepResult(value, (class_of_largest(step.classes),))
     return StepResult(value, with_log(method, ()))
 
 
@@ -149,7 +149,7 @@ def _as_is(step: FittedStep, value: Ref, method: str) -> StepResult:
     return StepResult(value)
 
 
-def _boosted(step: FittedStep, value: Ref, method: str) -> StepResult:
+def _finish_boosting(step: FittedStep, value: Ref, method: str) -> StepResult:
     """Scores, whose probabilities are of the loss."""
     if method in CHANCES[1:]:
         step.setting("loss", "log_loss", instead="take decision_function")
@@ -170,7 +170,7 @@ def _mean_of_counts(step: FittedStep, value: Ref, method: str) -> StepResult:
     return StepResult(value, (EXP,) if has_logarithm else ())
 
 
-def _isolated(step: FittedStep, value: Ref, method: str) -> StepResult:
+def _finish_isolation(step: FittedStep, value: Ref, method: str) -> StepResult:
     scores: Steps = (affine(-np.log(2), 0.0), EXP, affine(-1.0, 0.0))
     if method == "score_samples":
         return StepResult(value, scores)
@@ -185,12 +185,12 @@ READERS: dict[str, tuple[Read, Finish]] = {
     **dict.fromkeys(("DecisionTreeRegressor", "ExtraTreeRegressor"), (one_tree, _as_is)),
     **dict.fromkeys(("RandomForestClassifier", "ExtraTreesClassifier"), (forest, _shares)),
     **dict.fromkeys(("RandomForestRegressor", "ExtraTreesRegressor"), (forest, _as_is)),
-    "GradientBoostingClassifier": (gradient_boosting, _boosted),
+    "GradientBoostingClassifier": (gradient_boosting, _finish_boosting),
     "GradientBoostingRegressor": (gradient_boosting, _as_is),
-    "HistGradientBoostingClassifier": (histogram_boosting, _boosted),
+    "HistGradientBoostingClassifier": (histogram_boosting, _finish_boosting),
     "HistGradientBoostingRegressor": (histogram_boosting, _mean_of_counts),
     "AdaBoostClassifier": (adaptive_boosting, _adaptive),
-    "IsolationForest": (isolation, _isolated),
+    "IsolationForest": (isolation, _finish_isolation),
 }
 
 

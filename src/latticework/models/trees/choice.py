@@ -1,4 +1,4 @@
-"""How trees are to be computed: what users say of it, alike at every door."""
+"""The user's choice of how trees are computed, alike for every importer."""
 
 from __future__ import annotations
 

@@ -85,17 +85,17 @@ class TreeCircuit(Circuit):
                     "there; give whole numbers, as the samples had",
                     at=self.loc,
                 )
-        return self.parts.coded(self.grid.numbers(given)[:, self.features]).swapaxes(1, 2)
+        return self.parts.encode(self.grid.numbers(given)[:, self.features]).swapaxes(1, 2)
 
     def finished(self, values: Any) -> Any:
-        """What the model returns, of sums (n, outputs) or (n,) that were decrypted; a tuple of several results."""
+        """The model's result from decrypted sums (n, outputs) or (n,); a tuple of several results."""
         outputs = self._values.shape[1]
         sums = np.asarray(values, dtype=np.float64).reshape(-1, outputs) * self._unit + self._trees.constant
         found = exactly(self.results, {SUMS: sums[:, 0] if outputs == 1 else sums})
         return returned([result.name for result in self.results], found)
 
     def keeps_apart(self, x: Any) -> npt.NDArray[np.bool_]:
-        """Which rows (n, features) come to the same leaves by their digits as by themselves."""
+        """A mask (n,) of the rows (n, features) that come to the same leaves by their digits as by themselves."""
         given = self._rows(x, "keeps_apart")
         kept = np.ones(len(given), bool)
         for itself, coded in self._arrivals(given):
@@ -103,7 +103,7 @@ class TreeCircuit(Circuit):
         return kept
 
     def decides_alike(self, x: Any) -> npt.NDArray[np.bool_]:
-        """For which rows (n, features) all results by their digits are those of the trees on the rows themselves.
+        """A mask (n,) of the rows (n, features) whose results by their digits are those of the trees on the rows.
 
         Numbers count as the same within 2^-10 of themselves.
         """
@@ -120,7 +120,7 @@ class TreeCircuit(Circuit):
         return alike
 
     def _arrivals(self, given: Reals) -> Iterator[tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]]:
-        """For each leaf, which rows come there by themselves, and by their digits."""
+        """Masks, for each leaf, of the rows that come there by themselves, and by their digits."""
         numbers = self.grid.numbers(given)
         compared = given.astype(np.float32).astype(np.float64) if self._trees.is_single else given
         for leaf in self._trees.leaves:

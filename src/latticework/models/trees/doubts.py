@@ -1,4 +1,4 @@
-"""What results of undecided trees may be off: a second output tells how far a row's own comparisons are decided.
+"""Bound the error of undecided trees: a second output tells how far a row's own comparisons are decided.
 
 Let a comparison be a number b from 0 to 1, as a composite sign gives it: at least 1/2 on the side where it holds, since
 no sign within its gap is of the wrong side. A leaf has an indicator i, the product of the comparisons on its path.

@@ -42,7 +42,7 @@ def rows_of(inputs: Sequence[GraphInput], given: Any, said: str) -> dict[str, Re
 
 
 def values_at(graph: ModelGraph, converters: Converters, rows: Mapping[str, Reals], name: str) -> Reals:
-    """What rows, as `rows_of` makes them, are at a value of a graph: (n, features)."""
+    """The rows, as `rows_of` makes them, at a value of a graph: (n, features)."""
     if name in rows:
         return rows[name]
     before = ModelGraph("rows", graph.inputs, graph.constants, _leading_to(graph, name), (Ref(name),), graph.loc)

@@ -15,7 +15,7 @@ OF_STEP = 1e-3  # how close to decimals samples in float32 have to be
 
 
 class FeatureGrid:
-    """What numbers of features say: number q is for features from its place less half a step on, up to the next.
+    """The grid of features' numbers: number q is for features from its place less half a step on, up to the next.
 
     low, step  (features,), public: the owner makes numbers with them. Where all samples are decimals of so few places
                that each within the range has a number of its own, these are the decimals
@@ -70,7 +70,7 @@ class FeatureGrid:
 
 
 def _unit(column: Reals) -> float:
-    """Of steps even in a logarithm, where those tell samples much better apart than even ones; 0 elsewhere."""
+    """The unit of steps even in a logarithm, where they tell samples much better apart than even ones; else 0."""
     above = column - column.min()
     unit = float(np.median(above))
     if unit == 0.0 or not np.isfinite(above.max() / unit):

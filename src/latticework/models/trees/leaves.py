@@ -77,7 +77,7 @@ class TreeSum:
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """Of all trees, one after the other."""
+        """Leaves of all trees, one after the other."""
         return tuple(leaf for tree in self.trees for leaf in tree)
 
     @property

@@ -27,7 +27,7 @@ Wholes = npt.NDArray[np.int64]
 
 
 class NumberParts:
-    """How numbers of so many binary digits are coded.
+    """The code of numbers of a given number of binary digits.
 
     widths  digits of each part, the lowest first: as few parts as may be, as even as may be
     size    zeros and ones of a number
@@ -39,7 +39,7 @@ class NumberParts:
         self._starts = (0, *np.cumsum([(1 << width) - 1 for width in self.widths]).tolist())
         self.size = int(self._starts[-1])
 
-    def coded(self, numbers: Wholes) -> Wholes:
+    def encode(self, numbers: Wholes) -> Wholes:
         """The code of numbers from 0 to 2^digits - 1, (*shape, size): of the lowest part first."""
         made = []
         for width in self.widths:

@@ -20,7 +20,7 @@ class TreeProgram(ImportedProgram):
     """A model that may have sums of trees by composite signs."""
 
     def keeps_apart(self, x: Any, *, everywhere: bool = True) -> npt.NDArray[np.bool_]:
-        """Which rows (n, features) keep the gap of signs from thresholds of trees; all where there are no trees.
+        """A mask (n,) of the rows (n, features) that keep the gap from trees' thresholds; all without trees.
 
         x           what the owner gives: a tuple of such rows where there are several inputs
         everywhere  from all thresholds, as data to calibrate with have to; or else from those on their own paths: then

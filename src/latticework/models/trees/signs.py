@@ -34,7 +34,7 @@ def sign_options(
     *,
     column: bool = False,
 ) -> dict[str, Any]:
-    """What `sum_of_trees` takes of a sum of trees, by name; then it makes (rows, outputs), or (rows,) of one output.
+    """Options of `sum_of_trees` for a sum of trees, by name; then it makes (rows, outputs), or (rows,) of one output.
 
     A row is right where its features keep the gap from the thresholds of its own paths: where it leaves the path to
     another leaf, that comparison is one of its own, and is 0 there, whatever those further on are.
@@ -69,7 +69,7 @@ def sign_options(
         f"{np.mean(own >= gap):.1%} of the samples do"
     )
     _refuse_coarse(refuse, trees, reach, gap)
-    values, constant, spread = _centred(trees)
+    values, constant, spread = _centre_leaves(trees)
     is_one = len(values) == 1 and not column
     return {
         "feature": feature, "threshold": threshold, "side": side, "scale": scale,
@@ -93,7 +93,7 @@ def is_by_signs(node: ModelNode) -> bool:
     return node.options.keys() >= set(OPTIONS)
 
 
-def _centred(trees: TreeSum) -> tuple[Reals, Reals, Reals]:
+def _centre_leaves(trees: TreeSum) -> tuple[Reals, Reals, Reals]:
     """Values of leaves less the middle of those of their tree, (outputs, leaves), with a constant that makes up for it.
 
     The third is the most that two leaves of one tree differ, (outputs,).
@@ -106,7 +106,7 @@ def _centred(trees: TreeSum) -> tuple[Reals, Reals, Reals]:
 
 
 def _refuse_coarse(refuse: Refuse, trees: TreeSum, reach: dict[int, float], gap: float) -> None:
-    """Where float32, to which features are rounded before they are compared, is coarser than the gap."""
+    """Refuse trees whose gap is finer than float32, to which features are rounded before they are compared."""
     if not trees.is_single:
         return
     for split in trees.splits:
@@ -128,11 +128,11 @@ def _reach(trees: TreeSum, samples: Reals) -> dict[int, float]:
 
 
 def margins(x: Reals, feature: Any, threshold: Any, side: Any, scale: Any, is_single: bool) -> tuple[Reals, Reals]:
-    """How close each row comes to a threshold, of its range: on the paths that it takes, and of all there are."""
+    """The distance of each row to the nearest threshold, by its range: on the row's paths, and of all thresholds."""
     found = []
     at_once = max(1, min(_ROWS, _DISTANCES // max(side.size, 1)))
     for rows in np.array_split(x, max(1, -(-len(x) // at_once))):
-        apart = np.abs(_compared(rows, is_single)[:, feature] - threshold) * scale
+        apart = np.abs(_as_compared(rows, is_single)[:, feature] - threshold) * scale
         apart[:, side == 0] = np.inf
         closest = apart.min(axis=1)
         comes = _exactly(rows, feature, threshold, side, is_single) > 0
@@ -160,7 +160,7 @@ def sum_of_trees(
 
 
 def _indicators(x: Any, feature: Any, threshold: Any, side: Any, scale: Any, gap: float) -> Any:
-    """Near 1 where a row comes to a leaf, near 0 elsewhere, (rows, leaves)."""
+    """Indicators (rows, leaves): near 1 where a row comes to a leaf, near 0 elsewhere."""
     depth, leaves = side.shape
     numbers = np.arange(side.size)
     apart = np.zeros((x.shape[1], side.size))
@@ -172,10 +172,10 @@ def _indicators(x: Any, feature: Any, threshold: Any, side: Any, scale: Any, gap
 
 def _exactly(x: Reals, feature: Any, threshold: Any, side: Any, is_single: bool) -> Reals:
     """1 where a row comes to a leaf, 0 elsewhere, (rows, leaves)."""
-    above = _compared(x, is_single)[:, feature] > threshold
+    above = _as_compared(x, is_single)[:, feature] > threshold
     comes: Reals = np.all(np.where(side > 0, above, ~above) | (side == 0), axis=1).astype(np.float64)
     return comes
 
 
-def _compared(x: Reals, is_single: bool) -> Reals:
+def _as_compared(x: Reals, is_single: bool) -> Reals:
     return x.astype(np.float32).astype(np.float64) if is_single else x

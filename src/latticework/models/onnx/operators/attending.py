@@ -67,7 +67,7 @@ def _heads(x: Any, count: int | None) -> Any:
 
 
 def _mask(given: Any, rows: int, columns: int, past: int | None) -> Any:
-    """What is given, and that query i sees keys up to past + i, as one mask: true where keys count, or addends."""
+    """One mask of `given` and of causality (query i sees keys up to past + i): true where keys count, or addends."""
     causal = None if past is None else np.tri(rows, columns, past, dtype=bool)
     if given is None:
         return causal

@@ -24,7 +24,7 @@ _SECRET_CONTROL = REMEDIES["branch"].instead
 
 
 def converters(table: Callable[[], Converters]) -> tuple[Converter, ...]:
-    """If, Loop and Scan of graphs whose operators are those of a table."""
+    """Converters of If, Loop and Scan, whose bodies have the operators of a table."""
 
     def body_of(graph: ModelGraph, outer: Mapping[str, Any]) -> Body:
         """A nested graph as a function of its own inputs."""

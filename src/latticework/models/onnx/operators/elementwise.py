@@ -11,16 +11,16 @@ import numpy as np
 from latticework.frontend.functions.functions import approximate, tanh
 from latticework.functions.table import RECORDS
 from latticework.models.converters import Converter
-from latticework.models.onnx.operators.sizes import bounded, broadcast
+from latticework.models.onnx.operators.sizes import bound_size, broadcast
 from latticework.models.semantics import activations, arithmetic
 from latticework.models.semantics.unary import MEANINGS
 from latticework.models.semantics.values import is_secret
 
 
 def _both(meaning: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    """Of two operands, which may be stretched."""
+    """A converter's function of two operands, which are broadcast."""
 
-    @bounded(broadcast)
+    @bound_size(broadcast)
     def two(a: Any, b: Any) -> Any:
         return meaning(a, b)
 
@@ -28,9 +28,9 @@ def _both(meaning: Callable[..., Any]) -> Callable[[Any, Any], Any]:
 
 
 def _fold(meaning: Callable[..., Any]) -> Callable[..., Any]:
-    """Of any number of operands, from the first on."""
+    """A converter's function of any number of operands, folded from the first on."""
 
-    @bounded(broadcast)
+    @bound_size(broadcast)
     def several(first: Any, *others: Any) -> Any:
         return functools.reduce(meaning, others, first)
 
@@ -38,7 +38,7 @@ def _fold(meaning: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _div(a: Any, b: Any) -> Any:
-    """Of whole numbers towards 0, as they are public."""
+    """Divide; public whole numbers are rounded towards 0."""
     whole = all(not is_secret(x) and np.asarray(x).dtype.kind in "iu" for x in (a, b))
     if whole and not np.all(b):
         raise ZeroDivisionError("a whole number is divided by 0")
@@ -46,14 +46,14 @@ def _div(a: Any, b: Any) -> Any:
 
 
 def _pow(x: Any, exponent: Any) -> Any:
-    """Of the type of x."""
+    """Raise to a power, in the type of x."""
     if is_secret(x, exponent):
         return arithmetic.power(x, exponent)
     base = np.asarray(x)
     return np.power(base.astype(np.float64), exponent).astype(base.dtype)
 
 
-@bounded(broadcast)
+@bound_size(broadcast)
 def _mean(*operands: Any) -> Any:
     return functools.reduce(np.add, operands) * (1 / len(operands))
 
@@ -97,7 +97,7 @@ def _hard_sigmoid(x: Any, *, alpha: float = 0.2, beta: float = 0.5) -> Any:
     return activations.hardsigmoid(x, alpha, beta)
 
 
-def _thresholded(x: Any, *, alpha: float = 1.0) -> Any:
+def _thresholded_relu(x: Any, *, alpha: float = 1.0) -> Any:
     return activations.thresholded_relu(x, alpha)
 
 
@@ -133,19 +133,19 @@ _WITH_OPTIONS = (
     Converter("Mean", _mean),
     Converter("Max", _fold(arithmetic.maximum)),
     Converter("Min", _fold(arithmetic.minimum)),
-    Converter("Where", bounded(broadcast)(arithmetic.where),
+    Converter("Where", bound_size(broadcast)(arithmetic.where),
               since=9, note="the condition is public"),
     Converter("Clip", _clip),
     Converter("Neg", _negative),
     Converter("Softplus", _softplus),
     Converter("LeakyRelu", _leaky),
     Converter("PRelu", _old_prelu),
-    Converter("PRelu", bounded(broadcast)(_prelu), since=7),
+    Converter("PRelu", bound_size(broadcast)(_prelu), since=7),
     Converter("Elu", _elu),
     Converter("Celu", _celu, since=12),
     Converter("Selu", _selu),
     Converter("HardSigmoid", _hard_sigmoid),
-    Converter("ThresholdedRelu", _thresholded),
+    Converter("ThresholdedRelu", _thresholded_relu),
     Converter("Gelu", _gelu, since=20),
     Converter("Swish", _swish, since=24),
     Converter("Shrink", _shrink, since=9),

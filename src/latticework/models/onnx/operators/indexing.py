@@ -13,7 +13,7 @@ from latticework.errors.remedies import REMEDIES
 from latticework.models.converters import Converter
 from latticework.models.onnx.limits import check_size
 from latticework.models.semantics import shaping
-from latticework.models.semantics.values import axis_of, is_secret, public, taken, values
+from latticework.models.semantics.values import axis_of, is_secret, public, select_elements, values
 
 _PLACES = REMEDIES["index"].instead
 
@@ -48,7 +48,7 @@ def _gather_nd(x: Any, indices: Any, *, batch_dims: int = 0) -> Any:
     check_size((*lead, *shape[depth:]), secret=is_secret(x))
     ahead = [np.arange(n).reshape(-1, *(1,) * (len(lead) - axis - 1)) for axis, n in enumerate(shape[:batch_dims])]
     flat = _flat([*ahead, *np.moveaxis(numbers, -1, 0)], shape[:depth], "GatherND", lead)
-    return _picked(x, flat, shape[depth:])
+    return _gather_parts(x, flat, shape[depth:])
 
 
 def _flat(places: Sequence[Any], shape: Sequence[int], name: str, lead: tuple[int, ...]) -> Any:
@@ -60,10 +60,10 @@ def _flat(places: Sequence[Any], shape: Sequence[int], name: str, lead: tuple[in
     return total
 
 
-def _picked(x: Any, flat: Any, kept: tuple[int, ...]) -> Any:
+def _gather_parts(x: Any, flat: Any, kept: tuple[int, ...]) -> Any:
     """Parts of shape `kept` of x, by their numbers."""
     rows = np.reshape(values(x), (-1, *kept))
-    picked = taken(rows, flat.reshape(-1).tolist(), 0) if flat.size else rows[:0]
+    picked = select_elements(rows, flat.reshape(-1).tolist(), 0) if flat.size else rows[:0]
     return np.reshape(picked, (*flat.shape, *kept))
 
 
@@ -77,7 +77,7 @@ def _scatter_nd(x: Any, indices: Any, updates: Any, *, reduction: str = "none") 
     rows = _flat(np.moveaxis(numbers, -1, 0), shape[:depth], "ScatterND", lead)
     size = prod(shape[depth:])
     places = (rows.reshape(-1, 1) * size + np.arange(size)).reshape(-1)
-    return _placed("ScatterND", x, places, updates, reduction)
+    return _scatter_flat("ScatterND", x, places, updates, reduction)
 
 
 def _scatter_elements(x: Any, indices: Any, updates: Any, *, axis: int = 0, reduction: str = "none") -> Any:
@@ -89,16 +89,16 @@ def _scatter_elements(x: Any, indices: Any, updates: Any, *, axis: int = 0, redu
         )
     grid: list[Any] = list(np.indices(numbers.shape, sparse=True))
     grid[along] = numbers
-    return _placed(
+    return _scatter_flat(
         "ScatterElements", x, _flat(grid, shape, "ScatterElements", numbers.shape).reshape(-1), updates, reduction
     )
 
 
-def _placed(name: str, x: Any, places: Any, updates: Any, reduction: str) -> Any:
+def _scatter_flat(name: str, x: Any, places: Any, updates: Any, reduction: str) -> Any:
     """x with updates in places, or added there."""
     shape, count = np.shape(x), prod(np.shape(x))
     if not is_secret(x, updates):
-        return _placed_public(name, np.array(x), places, np.asarray(updates), reduction)
+        return _scatter_flat_public(name, np.array(x), places, np.asarray(updates), reduction)
     if reduction not in ("none", "add"):
         raise UnsupportedError(f"{name}: reduction={reduction!r} of secrets; none and add are supported")
     if not places.size:
@@ -107,13 +107,13 @@ def _placed(name: str, x: Any, places: Any, updates: Any, reduction: str) -> Any
         raise UnsupportedError(f"{name}: several updates are added in one place; add them before")
     flat, new = np.reshape(values(x), -1), np.reshape(values(updates), -1)
     if reduction == "add":
-        new = taken(flat, places.tolist(), 0) + new
+        new = select_elements(flat, places.tolist(), 0) + new
     source = np.arange(count)
     source[places] = count + np.arange(len(places))
-    return np.reshape(taken(np.concatenate([flat, new]), source.tolist(), 0), shape)
+    return np.reshape(select_elements(np.concatenate([flat, new]), source.tolist(), 0), shape)
 
 
-def _placed_public(name: str, x: Any, places: Any, updates: Any, reduction: str) -> Any:
+def _scatter_flat_public(name: str, x: Any, places: Any, updates: Any, reduction: str) -> Any:
     flat = x.reshape(-1)
     ways = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
     if reduction == "none":
@@ -134,7 +134,7 @@ def _compress(x: Any, condition: Any, *, axis: int | None = None) -> Any:
     places = np.flatnonzero(kept)
     if not len(places):
         raise ShapeError("Compress: the condition keeps no element")
-    return taken(x, places.tolist(), along)
+    return select_elements(x, places.tolist(), along)
 
 
 def _check(numbers: Any, length: int, name: str) -> None:

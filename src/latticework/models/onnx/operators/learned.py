@@ -22,7 +22,7 @@ from latticework.models.onnx.refused_operators import (
 )
 from latticework.models.semantics import activations, reductions
 from latticework.models.semantics.unary import MEANINGS
-from latticework.models.semantics.values import is_secret, public, taken, values
+from latticework.models.semantics.values import is_secret, public, select_elements, values
 from latticework.models.trees.signs import sum_of_trees
 
 Floats = Sequence[float]
@@ -61,7 +61,9 @@ def _post(name: str, scores: Any, transform: str, known: Sequence[str] = tuple(_
     return _POSTS[transform](scores)
 
 
-def _classified(name: str, scores: Any, transform: str, rule: ClassRule, *, raw: bool, wanted: Sequence[bool]) -> Any:
+def _classifier_scores(
+    name: str, scores: Any, transform: str, rule: ClassRule, *, raw: bool, wanted: Sequence[bool]
+) -> Any:
     """The scores that a classifier returns, or with `raw` those that they and its class are made of."""
     found = scores if raw else _post(name, scores, transform, rule.posts)
     if wanted and wanted[0]:
@@ -89,7 +91,7 @@ def _linear_classifier(
         scores = scores + _matrix("LinearClassifier", intercepts, 1, rows)
     if rows == 1 and classes == 2:
         scores = np.concatenate([-scores, scores], 1)
-    return None, _classified("LinearClassifier", scores, post_transform, rule, raw=raw, wanted=wanted)
+    return None, _classifier_scores("LinearClassifier", scores, post_transform, rule, raw=raw, wanted=wanted)
 
 
 def _linear_regressor(
@@ -103,7 +105,7 @@ def _linear_regressor(
 
 
 def _kernel(name: str, x: Any, vectors: Any, kind: str, parameters: Floats) -> Any:
-    """Of every row of x and every support vector."""
+    """The kernel of every row of x and every support vector."""
     gamma, coef0, degree = (*parameters, 0.0, 0.0, 0.0)[:3] if parameters else (0.0, 0.0, 0.0)
     products = np.matmul(x, vectors.T)
     if kind == "LINEAR":
@@ -155,7 +157,7 @@ def _svm_classifier(
     if not count:
         weights = _matrix("SVMClassifier", coefficients, classes, features)
         scores = np.matmul(x, weights.T) + float(rho[0])
-        return None, _classified("SVMClassifier", scores, post_transform, rule, raw=raw, wanted=wanted)
+        return None, _classifier_scores("SVMClassifier", scores, post_transform, rule, raw=raw, wanted=wanted)
     if len(vectors_per_class) != classes or min(vectors_per_class) < 0 or len(rho) < comb(classes, 2):
         raise ShapeError(
             f"SVMClassifier: vectors_per_class={list(vectors_per_class)} and {len(rho)} numbers in rho for {classes} "
@@ -172,7 +174,7 @@ def _svm_classifier(
     scores = np.matmul(kernels, weights) + np.array(rho[: len(pairs)])
     if classes == 2:
         scores = np.concatenate([-scores, scores], 1)
-    return None, _classified("SVMClassifier", scores, post_transform, rule, raw=raw, wanted=wanted)
+    return None, _classifier_scores("SVMClassifier", scores, post_transform, rule, raw=raw, wanted=wanted)
 
 
 def _scaler(x: Any, *, offset: Floats = (), scale: Floats = ()) -> Any:
@@ -197,7 +199,7 @@ def _feature_extractor(x: Any, places: Any) -> Any:
     n = (np.shape(x) or (0,))[-1]
     if numbers.dtype.kind not in "iu" or not numbers.size or numbers.min() < 0 or numbers.max() >= n:
         raise ShapeError(f"ArrayFeatureExtractor: places of {n} features that are not there")
-    found = taken(values(x), numbers, np.ndim(x) - 1)
+    found = select_elements(values(x), numbers, np.ndim(x) - 1)
     return np.reshape(found, (1, -1)) if np.ndim(x) == 1 else found
 
 
@@ -239,8 +241,8 @@ def _feature_vectorizer(*parts: Any, inputdimensions: Sequence[int]) -> Any:
     return np.concatenate(cut, 1)
 
 
-def _refused(name: str) -> Callable[..., Any]:
-    """What belongs after decryption."""
+def _refuse_on_secrets(name: str) -> Callable[..., Any]:
+    """A function that refuses an operator which belongs after decryption."""
 
     def refuse(x: Any, *, of: str = "", **options: Any) -> Any:
         raise UnsupportedError(f"{name}: {cut_before(of)}, and do it after decryption")
@@ -274,8 +276,8 @@ CONVERTERS = tuple(
         ("TreeEnsemble", _trees, _BY_WAY),
         ("TreeEnsembleClassifier", _trees, _BY_WAY),
         ("TreeEnsembleRegressor", _trees, _BY_WAY),
-        ("ZipMap", _refused("ZipMap"), "the owner's: after decryption"),
-        ("LabelEncoder", _refused("LabelEncoder"), "the owner's: before encryption, or after decryption"),
-        ("CategoryMapper", _refused("CategoryMapper"), "the owner's: before encryption, or after decryption"),
+        ("ZipMap", _refuse_on_secrets("ZipMap"), "the owner's: after decryption"),
+        ("LabelEncoder", _refuse_on_secrets("LabelEncoder"), "the owner's: before encryption, or after decryption"),
+        ("CategoryMapper", _refuse_on_secrets("CategoryMapper"), "the owner's: before encryption, or after decryption"),
     )
 )

@@ -16,7 +16,7 @@ from latticework.models.onnx.limits import (
     PRODUCTS_ONE_BY_ONE,
     take_products,
 )
-from latticework.models.onnx.operators.sizes import bounded, product
+from latticework.models.onnx.operators.sizes import bound_size, product
 from latticework.models.semantics import linear
 from latticework.models.semantics.values import is_secret
 
@@ -38,7 +38,7 @@ def _in_a_unit(*operands: Any) -> int:
     return PRODUCTS_OF_CALL if is_secret(*operands) else PRODUCTS_OF_WORK
 
 
-@bounded(_gemm_shape)
+@bound_size(_gemm_shape)
 def _gemm(
     a: Any, b: Any, c: Any = None, *, alpha: float = 1.0, beta: float = 1.0, transA: int = 0, transB: int = 0
 ) -> Any:
@@ -73,12 +73,12 @@ def _einsum_shape(*operands: Any, equation: str) -> tuple[int, ...]:
     return (*(np.broadcast_shapes(*around) if "..." in right else ()), *kept)
 
 
-@bounded(_einsum_shape)
+@bound_size(_einsum_shape)
 def _einsum(*operands: Any, equation: str) -> Any:
     return linear.einsum(equation.replace(" ", ""), *operands)
 
 
-@bounded(product)
+@bound_size(product)
 def _matmul(a: Any, b: Any) -> Any:
     take_products(_count(a, b, -1), "MatMul", _in_a_unit(a, b))
     return linear.matmul(a, b)

@@ -39,7 +39,7 @@ def _layer(
     x: Any, scale: Any = None, bias: Any = None, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1,
     wanted: Sequence[bool] = (),
 ) -> Any:  # fmt: skip
-    """Beside the result, where they are wanted: the means, and what was multiplied by."""
+    """Normalise a layer; the means and the factors are further results where they are wanted."""
     at = axis_of("LayerNormalization", axis, np.ndim(x))
     shape = np.shape(x)[at:]
     scale = None if scale is None else np.broadcast_to(scale, shape)
@@ -97,14 +97,14 @@ def _log_softmax(x: Any, *, axis: int = -1) -> Any:
 
 
 def _old(meaning: Any) -> Any:
-    """Before version 13: of all elements from an axis on."""
+    """The softmax of versions before 13: over all elements from an axis on."""
 
-    def flattened(x: Any, *, axis: int = 1) -> Any:
+    def apply_flattened(x: Any, *, axis: int = 1) -> Any:
         shape = np.shape(x)
         at = axis_of("Softmax", axis, len(shape))
         return np.reshape(meaning(np.reshape(x, (prod(shape[:at]), -1)), axis=1), shape)
 
-    return flattened
+    return apply_flattened
 
 
 CONVERTERS = (

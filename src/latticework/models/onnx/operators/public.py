@@ -12,7 +12,7 @@ from latticework.errors import ShapeError, UnsupportedError
 from latticework.errors.remedies import REMEDIES
 from latticework.models.converters import Converter
 from latticework.models.onnx.limits import check_size
-from latticework.models.onnx.operators.sizes import bounded, broadcast
+from latticework.models.onnx.operators.sizes import bound_size, broadcast
 from latticework.models.onnx.refused_operators import cut_before
 from latticework.models.onnx.tensors import BFLOAT16, HALF, REAL
 from latticework.models.semantics.arithmetic import sign
@@ -26,11 +26,11 @@ _DTYPES = {1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16, 6:
 def _only_public(name: str, meaning: Callable[..., Any]) -> Callable[..., Any]:
     """A function of public operands, element by element; refused of secrets."""
 
-    @bounded(broadcast)
-    def computed(*operands: Any) -> Any:
+    @bound_size(broadcast)
+    def compute(*operands: Any) -> Any:
         return meaning(*(public(name, "an operand", operand, _STEP) for operand in operands))
 
-    return computed
+    return compute
 
 
 def _shape(x: Any, *, start: int = 0, end: int | None = None) -> Any:
@@ -119,14 +119,14 @@ def _is_inf(x: Any, *, detect_negative: int = 1, detect_positive: int = 1) -> An
 
 
 def _owners(name: str, meaning: Callable[..., Any]) -> Callable[..., Any]:
-    """What belongs after decryption: computed of public values, and of secrets refused with the place to cut."""
+    """A function for an operator that belongs after decryption: it refuses secrets, with the place to cut."""
 
-    def computed(x: Any, *others: Any, of: str = "", **options: Any) -> Any:
+    def compute(x: Any, *others: Any, of: str = "", **options: Any) -> Any:
         if is_secret(x, *others):
             raise UnsupportedError(f"{name}: {REMEDIES['comparison'].add(cut_before(of)).for_models}")
         return meaning(x, *others, **options)
 
-    return computed
+    return compute
 
 
 def _place(pick: Callable[..., Any]) -> Callable[..., Any]:

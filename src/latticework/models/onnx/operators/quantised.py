@@ -19,7 +19,7 @@ from latticework.ir.lines import standing_at
 from latticework.models.converters import Converter
 from latticework.models.graph import ModelNode, Ref
 from latticework.models.onnx.limits import check_size
-from latticework.models.onnx.operators.sizes import bounded, product
+from latticework.models.onnx.operators.sizes import bound_size, product
 from latticework.models.onnx.operators.windows import conv
 from latticework.models.semantics import arithmetic
 from latticework.models.semantics.values import is_secret, public
@@ -154,7 +154,7 @@ def _less(x: Any, zero: Any, columns: bool = False) -> Any:
     return _real(x) - (shift.reshape(()) if shift.size == 1 else shift)
 
 
-@bounded(product)
+@bound_size(product)
 def _matmul_integer(a: Any, b: Any, a_zero: Any = None, b_zero: Any = None) -> Any:
     return np.matmul(_less(a, a_zero), _less(b, b_zero, columns=True))
 
@@ -164,7 +164,7 @@ def _conv_integer(x: Any, w: Any, x_zero: Any = None, w_zero: Any = None, **opti
     return conv(_less(x, x_zero), weights, **options)
 
 
-@bounded(lambda a, a_scale, a_zero, b, *_, **_marks: product(a, b))
+@bound_size(lambda a, a_scale, a_zero, b, *_, **_marks: product(a, b))
 def _q_matmul(
     a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, scale: Any, zero: Any, **marks: bool
 ) -> Any:
@@ -193,7 +193,7 @@ _SCALES = {"QuantizeLinear": (1,), "DequantizeLinear": (1,), "QLinearMatMul": (1
 _ROUNDING = frozenset({"QuantizeLinear", "DynamicQuantizeLinear", "QLinearMatMul", "QLinearConv"})
 
 
-def marked(
+def mark_rounding(
     nodes: Sequence[ModelNode], inputs: Iterable[str], narrow: Container[str], constants: Mapping[str, Any]
 ) -> list[ModelNode]:
     """Nodes of which those that round say whether what they round depends on an input, and is of few bits.

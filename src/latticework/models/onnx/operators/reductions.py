@@ -29,13 +29,13 @@ def _reduction(name: str, core: Meaning, before: Meaning | None = None, after: M
         named = axes_given(name, given, axes)
         x = x if before is None else before(x)
         if named or not noop_with_empty_axes:
-            x = _kept(core, x, axes_of(name, named or None, np.ndim(x)), bool(keepdims))
+            x = _reduce_in_type(core, x, axes_of(name, named or None, np.ndim(x)), bool(keepdims))
         return x if after is None else after(x)
 
     return Converter(name, reduce)
 
 
-def _kept(core: Meaning, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _reduce_in_type(core: Meaning, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     """Whole numbers stay of their type."""
     if not axes:
         return x

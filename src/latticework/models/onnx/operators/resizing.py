@@ -70,7 +70,7 @@ def _resize(
 
 
 def _upsample(x: Any, given: Any = None, *, scales: Sequence[float] | None = None, mode: str = "nearest") -> Any:
-    """As Resize until version 10: places i / scale, the nearest below."""
+    """Resize as until version 10: from positions i / scale, the nearest below."""
     lengths, ratios = _targets(x, range(np.ndim(x)), given if scales is None else np.array(scales), None)
     way = "linear" if mode == "bilinear" else mode
     return resizing.resize(x, lengths, way, "asymmetric", scales=ratios, nearest_mode="floor")

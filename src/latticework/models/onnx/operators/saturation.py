@@ -1,4 +1,4 @@
-"""Between which numbers values of quantised models lie, where their nodes say so: then quantising cuts nothing off."""
+"""Bounds on the values of quantised models, from their nodes: within them quantising cuts nothing off."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from latticework.errors import ShapeError, UnsupportedError
 from latticework.errors.remedies import REMEDIES
 from latticework.models.converters import Converter
 from latticework.models.onnx.limits import check_size
-from latticework.models.onnx.operators.sizes import bounded
+from latticework.models.onnx.operators.sizes import bound_size
 from latticework.models.semantics import joining, shaping
 from latticework.models.semantics.values import axis_of, is_secret, number, public, values, whole, wholes
 
@@ -61,7 +61,7 @@ def _unsqueeze(x: Any, given: Any = None, *, axes: Ints | None = None) -> Any:
     return shaping.unsqueeze(x, axes_given("Unsqueeze", given, axes) or ())
 
 
-def _expanded(x: Any, shape: Any) -> tuple[int, ...]:
+def _expanded_shape(x: Any, shape: Any) -> tuple[int, ...]:
     new, old = wholes("Expand", "shape", shape), np.shape(x)
     if any(n < 0 for n in new):
         raise ShapeError(f"Expand: shape {new}; lengths are from 0 on")
@@ -71,9 +71,9 @@ def _expanded(x: Any, shape: Any) -> tuple[int, ...]:
         raise ShapeError(f"Expand: shape {old} does not become {new}; only axes of length 1 are repeated") from None
 
 
-@bounded(_expanded)
+@bound_size(_expanded_shape)
 def _expand(x: Any, shape: Any) -> Any:
-    return shaping.expand(x, _expanded(x, shape))
+    return shaping.expand(x, _expanded_shape(x, shape))
 
 
 def _concat(*parts: Any, axis: int) -> Any:
@@ -144,25 +144,25 @@ def _pad(
     if mode not in modes:
         raise UnsupportedError(f"Pad: mode={mode!r}; there are {', '.join(modes)}")
     if mode != "constant" and not is_secret(x):
-        return _padded(np.asarray(x), widths, mode)
+        return _pad_or_cut(np.asarray(x), widths, mode)
     filling = value if fill is None else number("Pad", "the value", fill)
     padded = joining.pad(x, widths, modes[mode], filling)
     return padded if is_secret(x) else np.asarray(padded).astype(np.asarray(x).dtype)
 
 
-def _padded(x: Any, widths: list[tuple[int, int]], mode: str) -> Any:
+def _pad_or_cut(x: Any, widths: list[tuple[int, int]], mode: str) -> Any:
     cut = tuple(np.s_[max(-b, 0) : n - max(-a, 0)] for n, (b, a) in zip(x.shape, widths, strict=True))
     return np.pad(x[cut], [(max(b, 0), max(a, 0)) for b, a in widths], mode=mode)  # type: ignore[call-overload]
 
 
-def _tiled(x: Any, repeats: Any, tiles: Any = None) -> tuple[int, ...]:
+def _tiled_shape(x: Any, repeats: Any, tiles: Any = None) -> tuple[int, ...]:
     counts = wholes("Tile", "repeats", repeats)
     if tiles is not None or len(counts) != np.ndim(x) or min(counts, default=0) < 0:
         raise ShapeError(f"Tile: repeats {counts} for shape {np.shape(x)}; give a number from 0 on for every axis")
     return tuple(n * count for n, count in zip(np.shape(x), counts, strict=True))
 
 
-@bounded(_tiled)
+@bound_size(_tiled_shape)
 def _tile(x: Any, repeats: Any) -> Any:
     return shaping.tile(x, repeats)
 

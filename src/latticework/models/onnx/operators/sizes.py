@@ -9,22 +9,22 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import ShapeError
-from latticework.models.onnx.limits import check_size, shown
+from latticework.models.onnx.limits import check_size, format_shape
 from latticework.models.semantics.values import is_secret
 
 Meaning = Callable[..., Any]
 
 
-def bounded(shape_of: Callable[..., Sequence[int]]) -> Callable[[Meaning], Meaning]:
+def bound_size(shape_of: Callable[..., Sequence[int]]) -> Callable[[Meaning], Meaning]:
     """A meaning whose result, of the shape that `shape_of` tells of the same arguments, is checked beforehand."""
 
     def around(meaning: Meaning) -> Meaning:
         @functools.wraps(meaning)
-        def checked(*args: Any, **options: Any) -> Any:
+        def check_and_compute(*args: Any, **options: Any) -> Any:
             check_size(shape_of(*args, **options), secret=is_secret(*args, *_inside(args)))
             return meaning(*args, **options)
 
-        return checked
+        return check_and_compute
 
     return around
 
@@ -35,7 +35,7 @@ def broadcast(*operands: Any, **_options: Any) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        raise ShapeError(f"shapes {', '.join(map(shown, shapes))} do not fit each other") from None
+        raise ShapeError(f"shapes {', '.join(map(format_shape, shapes))} do not fit each other") from None
 
 
 def product(a: Any, b: Any, *_others: Any, **_options: Any) -> tuple[int, ...]:
@@ -47,7 +47,9 @@ def product(a: Any, b: Any, *_others: Any, **_options: Any) -> tuple[int, ...]:
     try:
         return (*np.broadcast_shapes(left[:-2], right[:-2]), *rows, *columns)
     except ValueError:
-        raise ShapeError(f"stacks of matrices of shapes {shown(left)} and {shown(right)} do not fit") from None
+        raise ShapeError(
+            f"stacks of matrices of shapes {format_shape(left)} and {format_shape(right)} do not fit"
+        ) from None
 
 
 def _inside(args: Sequence[Any]) -> list[Any]:

@@ -32,7 +32,7 @@ from latticework.models.onnx.written_softmax import CONVERTERS as WRITTEN
 from latticework.models.semantics.values import is_secret
 
 
-def _counted(converter: Converter) -> Converter:
+def _count_elements(converter: Converter) -> Converter:
     """A converter whose results are counted, and bounded where they are secret."""
 
     @functools.wraps(converter.meaning)
@@ -51,7 +51,7 @@ def _counted(converter: Converter) -> Converter:
 
 
 def _table(families: Iterable[Iterable[Converter]]) -> Converters:
-    return Converters([_counted(converter) for family in families for converter in family], REMEDIES)
+    return Converters([_count_elements(converter) for family in families for converter in family], REMEDIES)
 
 
 CONVERTERS: Converters = _table(

@@ -8,7 +8,7 @@ import numpy as np
 
 from latticework.errors import UnsupportedError
 from latticework.errors.remedies import REMEDIES
-from latticework.models.pytorch.operators.table import converted, each
+from latticework.models.pytorch.operators.table import convert_dtype, each
 from latticework.models.semantics import activations as meant
 from latticework.models.semantics.arithmetic import clamp
 from latticework.models.semantics.unary import MEANINGS
@@ -25,11 +25,11 @@ def _elu(x: Any, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> 
 
 
 def _softmax(x: Any, dim: int, dtype: Any = None) -> Any:
-    return meant.softmax(converted(x, dtype), dim)
+    return meant.softmax(convert_dtype(x, dtype), dim)
 
 
 def _log_softmax(x: Any, dim: int, dtype: Any = None) -> Any:
-    return meant.log_softmax(converted(x, dtype), dim)
+    return meant.log_softmax(convert_dtype(x, dtype), dim)
 
 
 def _threshold(x: Any, threshold: float, value: float) -> Any:

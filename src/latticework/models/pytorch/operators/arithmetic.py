@@ -29,8 +29,8 @@ def _addcdiv(x: Any, a: Any, b: Any, *, value: float = 1) -> Any:
     return meant.add(x, meant.div(a, b), value)
 
 
-def _compared(compare: np.ufunc) -> Meaning:
-    def compared(x: Any, other: Any) -> Any:
+def _public_comparison(compare: np.ufunc) -> Meaning:
+    def compare_public(x: Any, other: Any) -> Any:
         if is_secret(x, other):
             raise UnsupportedError(
                 f"{compare.__name__} of secrets: {REMEDIES['comparison'].for_models}; where "
@@ -38,7 +38,7 @@ def _compared(compare: np.ufunc) -> Meaning:
             )
         return compare(x, other)
 
-    return compared
+    return compare_public
 
 
 def _lerp(x: Any, end: Any, weight: Any) -> Any:
@@ -68,12 +68,12 @@ CONVERTERS = [
     *each("minimum.default min.other", meant.minimum),
     *each("where.self where.ScalarSelf where.ScalarOther where.Scalar", meant.where, _PUBLIC),
     *each("masked_fill.Scalar masked_fill.Tensor", meant.masked_fill, f"{_PUBLIC}; -inf before a softmax too"),
-    *each("eq.Scalar eq.Tensor", _compared(np.equal), _COMPARED),
-    *each("ne.Scalar ne.Tensor", _compared(np.not_equal), _COMPARED),
-    *each("lt.Scalar lt.Tensor", _compared(np.less), _COMPARED),
-    *each("le.Scalar le.Tensor", _compared(np.less_equal), _COMPARED),
-    *each("gt.Scalar gt.Tensor", _compared(np.greater), _COMPARED),
-    *each("ge.Scalar ge.Tensor", _compared(np.greater_equal), _COMPARED),
+    *each("eq.Scalar eq.Tensor", _public_comparison(np.equal), _COMPARED),
+    *each("ne.Scalar ne.Tensor", _public_comparison(np.not_equal), _COMPARED),
+    *each("lt.Scalar lt.Tensor", _public_comparison(np.less), _COMPARED),
+    *each("le.Scalar le.Tensor", _public_comparison(np.less_equal), _COMPARED),
+    *each("gt.Scalar gt.Tensor", _public_comparison(np.greater), _COMPARED),
+    *each("ge.Scalar ge.Tensor", _public_comparison(np.greater_equal), _COMPARED),
     *each("logical_and.default", np.logical_and, _COMPARED),
     *each("logical_or.default", np.logical_or, _COMPARED),
     *each("logical_not.default", np.logical_not, _COMPARED),

@@ -22,14 +22,14 @@ def _conv(
 ) -> Any:
     axes = len(weight.shape) - 2
     if isinstance(padding, str):
-        around = _named(padding, weight.shape[2:], dilation)
+        around = _named_padding(padding, weight.shape[2:], dilation)
     else:
         around = pairs(padding, axes)
     return meant.convolution(x, weight, bias, stride, around, dilation, groups)
 
 
-def _named(padding: str, kernel: Any, dilation: Any) -> Any:
-    """Of "same", with the odd zero behind; of "valid", none."""
+def _named_padding(padding: str, kernel: Any, dilation: Any) -> Any:
+    """Zeros around for the padding "same", with the odd one behind; 0 for "valid"."""
     if padding == "valid":
         return 0
     gaps = dilation if isinstance(dilation, list | tuple) else [dilation]

@@ -8,7 +8,7 @@ import numpy as np
 
 from latticework.errors import UnsupportedError
 from latticework.errors.remedies import REMEDIES
-from latticework.models.pytorch.operators.table import converted, each
+from latticework.models.pytorch.operators.table import convert_dtype, each
 from latticework.models.semantics.values import values
 
 
@@ -20,11 +20,11 @@ def _to_copy(
     x: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None,
     non_blocking: bool = False, memory_format: Any = None,
 ) -> Any:  # fmt: skip
-    return converted(x, dtype)
+    return convert_dtype(x, dtype)
 
 
 def _like(x: Any, other: Any, *unused: Any, memory_format: Any = None) -> Any:
-    return converted(x, values(other).dtype)
+    return convert_dtype(x, values(other).dtype)
 
 
 def _dropout(x: Any, p: float, train: bool) -> Any:
@@ -36,13 +36,13 @@ def _dropout(x: Any, p: float, train: bool) -> Any:
 def _full(fill: Any) -> Any:
     """An array of one number, of the shape of a given one."""
 
-    def made(
+    def fill_like(
         x: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None,
         memory_format: Any = None,
     ) -> Any:  # fmt: skip
         return np.full(x.shape, fill, x.dtype if dtype is None else dtype)
 
-    return made
+    return fill_like
 
 
 def _full_like(
@@ -55,12 +55,12 @@ def _full_like(
 def _new(fill: Any) -> Any:
     """An array of one number, of another shape."""
 
-    def made(
+    def fill_new(
         x: Any, size: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None
     ) -> Any:
         return np.full(tuple(size), fill, x.dtype if dtype is None else dtype)
 
-    return made
+    return fill_new
 
 
 def _new_full(
@@ -73,7 +73,7 @@ def _new_full(
 CONVERTERS = [
     *each("clone.default contiguous.default detach.default alias.default lift_fresh_copy.default", _same),
     *each("_to_copy.default", _to_copy, "float32 and float64; secrets are not rounded"),
-    *each("to.dtype", lambda x, dtype, *unused, memory_format=None: converted(x, dtype), "as _to_copy"),
+    *each("to.dtype", lambda x, dtype, *unused, memory_format=None: convert_dtype(x, dtype), "as _to_copy"),
     *each("type_as.default", _like, "as _to_copy"),
     *each("dropout.default feature_dropout.default alpha_dropout.default", _dropout, "in evaluation mode"),
     *each("native_dropout.default", lambda x, p, train: (_dropout(x, p, train),), "in evaluation mode"),

@@ -20,7 +20,7 @@ Body = Callable[..., list[Any]]
 def _while_loop(condition: Body, body: Body, carried: Sequence[Any], others: Sequence[Any]) -> tuple[Any, ...]:
     """Written out: how often it turns depends on public numbers, and those of every turn are public in it."""
     now, turns = list(carried), 0
-    while bool(_decided(condition(*now, *others)[0])):
+    while bool(_public_condition(condition(*now, *others)[0])):
         turns += 1
         if turns > _MOST:
             raise UnsupportedError(f"while_loop: it turns more than {_MOST} times; write lw.for_loop in a program")
@@ -28,7 +28,7 @@ def _while_loop(condition: Body, body: Body, carried: Sequence[Any], others: Seq
     return tuple(now)
 
 
-def _decided(condition: Any) -> Any:
+def _public_condition(condition: Any) -> Any:
     return public(
         "while_loop", "whether it goes on", condition,
         "count the turns by a number that depends on no input, and let each turn do nothing where it is too many",

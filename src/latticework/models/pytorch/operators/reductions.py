@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.models.pytorch.operators.table import converted, each
+from latticework.models.pytorch.operators.table import convert_dtype, each
 from latticework.models.semantics import reductions as meant
 from latticework.models.semantics.arithmetic import clamp
 
@@ -16,24 +16,24 @@ _VALUES = "the values; where they were is a comparison, lw.argmax(x, gap=...) in
 def _cast(reduce: Any) -> Any:
     """A reduction that PyTorch carries out in a kind of numbers."""
 
-    def reduced(x: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-        return reduce(converted(x, dtype), dim, keepdim)
+    def reduce_converted(x: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+        return reduce(convert_dtype(x, dtype), dim, keepdim)
 
-    return reduced
+    return reduce_converted
 
 
 def _by_correction(reduce: Any) -> Any:
-    def reduced(x: Any, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:
+    def reduce_corrected(x: Any, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:
         return reduce(x, dim, 1 if correction is None else correction, keepdim)
 
-    return reduced
+    return reduce_corrected
 
 
-def _unbiased(reduce: Any) -> Any:
+def _by_unbiased_flag(reduce: Any) -> Any:
     return lambda x, dim=None, unbiased=True, keepdim=False: reduce(x, dim, int(unbiased), keepdim)
 
 
-def _unbiased_of_all(reduce: Any) -> Any:
+def _by_unbiased_flag_of_all(reduce: Any) -> Any:
     return lambda x, unbiased=True: reduce(x, None, int(unbiased))
 
 
@@ -42,19 +42,19 @@ def _values_only(reduce: Any) -> Any:
 
 
 def _vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    return meant.norm(converted(x, dtype), ord, dim, keepdim)
+    return meant.norm(convert_dtype(x, dtype), ord, dim, keepdim)
 
 
 def _linalg_norm(x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """Of vectors, and of whole arrays without an order; orders of matrices are no norms of their elements."""
+    """The norm of vectors, and of whole arrays without an order; NumPy computes orders of public matrices."""
     axes = len(x.shape) if dim is None else np.size(dim)
     if ord not in (None, "fro") and axes != 1:
         return np.linalg.norm(x, ord, None if dim is None else tuple(dim), keepdim)
-    return meant.norm(converted(x, dtype), 2 if ord in (None, "fro") else ord, dim, keepdim)
+    return meant.norm(convert_dtype(x, dtype), 2 if ord in (None, "fro") else ord, dim, keepdim)
 
 
 def _cumsum(x: Any, dim: int, *, dtype: Any = None) -> Any:
-    return meant.cumsum(converted(x, dtype), dim)
+    return meant.cumsum(convert_dtype(x, dtype), dim)
 
 
 def _cosine(a: Any, b: Any, dim: int = 1, eps: float = 1e-8) -> Any:
@@ -63,7 +63,7 @@ def _cosine(a: Any, b: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 
 
 def _distances(a: Any, b: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
-    """Of every row of one from every row of the other."""
+    """The distance of every row of `a` from every row of `b`."""
     return meant.norm(np.expand_dims(a, -2) - np.expand_dims(b, -3), p, -1)
 
 
@@ -73,10 +73,10 @@ CONVERTERS = [
     *each("prod.default prod.dim_int", _cast(meant.prod)),
     *each("var.correction", _by_correction(meant.var)),
     *each("std.correction", _by_correction(meant.std)),
-    *each("var.dim", _unbiased(meant.var)),
-    *each("std.dim", _unbiased(meant.std)),
-    *each("var.default", _unbiased_of_all(meant.var)),
-    *each("std.default", _unbiased_of_all(meant.std)),
+    *each("var.dim", _by_unbiased_flag(meant.var)),
+    *each("std.dim", _by_unbiased_flag(meant.std)),
+    *each("var.default", _by_unbiased_flag_of_all(meant.var)),
+    *each("std.default", _by_unbiased_flag_of_all(meant.std)),
     *each("amax.default max.default", meant.amax),
     *each("amin.default min.default", meant.amin),
     *each("max.dim", _values_only(meant.amax), _VALUES),

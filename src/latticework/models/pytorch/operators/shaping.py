@@ -92,10 +92,10 @@ def _index_put(x: Any, indices: Any, new: Any, accumulate: bool = False) -> Any:
 def _masked_by(keep: Any) -> Any:
     """Parts of matrices on one side of a diagonal, zeros elsewhere."""
 
-    def masked(x: Any, diagonal: int = 0) -> Any:
+    def mask_or_cut(x: Any, diagonal: int = 0) -> Any:
         return np.where(keep(np.ones(x.shape[-2:], dtype=bool), diagonal), x, 0) if is_secret(x) else keep(x, diagonal)
 
-    return masked
+    return mask_or_cut
 
 
 CONVERTERS = [

@@ -1,4 +1,4 @@
-"""How tables of operators are written, and what many overloads share."""
+"""Helpers to write tables of operators, shared by many overloads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def each(names: str, meaning: Meaning, note: str = "") -> list[Converter]:
     return [Converter(f"aten.{name}", meaning, note=note) for name in names.split()]
 
 
-def converted(x: Any, dtype: Any) -> Any:
+def convert_dtype(x: Any, dtype: Any) -> Any:
     """x as numbers of another kind: of secrets, between kinds of floating point only, which is nothing."""
     if dtype is None:
         return x

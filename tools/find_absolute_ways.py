@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from latticework.functions.approximation.absolute import AbsoluteWay, composed_absolute, inside, outside
-from latticework.functions.approximation.sign import composed, states_of
+from latticework.functions.approximation.sign import compose_stages, states_of
 
 TABLE = (
     Path(__file__).resolve().parent.parent
@@ -53,7 +53,7 @@ def best(degrees: tuple[int, ...], low: float, high: float) -> tuple[float, floa
     found = inf, low
     for _ in range(STEPS):
         middle = (low + high) / 2
-        sign = composed(degrees, 2.0**middle, 1.0)
+        sign = compose_stages(degrees, 2.0**middle, 1.0)
         within, beyond = inside(sign, POINTS), outside(sign, POINTS)
         found = min(found, (max(within, beyond), middle))
         low, high = (low, middle) if within > beyond else (middle, high)

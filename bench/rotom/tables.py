@@ -24,7 +24,7 @@ from latticework.ir.dialects.vec import VecType
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
 from latticework.tensor.layout import Layout
-from latticework.tensor.layout.conversions import named
+from latticework.tensor.layout.conversions import find_conversion
 from latticework.values.packing.loop_nests.baby_giant import ROTOM as PRICES
 from latticework.values.packing.loop_nests.baby_giant import choose, places
 
@@ -64,7 +64,7 @@ def conversion_rows() -> Iterator[Row]:
         source, target = Layout.parse(exchange.source), Layout.parse(exchange.target)
         block = Block()
         x = block.add_arg(VecType(source.count, source.slots, "real", True))
-        named(exchange.recipe, SHAPE, source, target).lower(Builder(block), x)
+        find_conversion(exchange.recipe, SHAPE, source, target).lower(Builder(block), x)
         found = counts(block)
         for metric, ours, published in zip(
             ("rotations", "products", "additions"), found, exchange.published, strict=True

@@ -109,7 +109,7 @@ def faults(traces, name, function):
             args, kwargs = arguments(call, given)
             watch = tracer.faults = Faults(name, tracer.faults._remedy)
             try:
-                with watch.watched():
+                with watch.watch():
                     result = finished(function, args, kwargs)
                 done[call] = result, args
             except UserError as error:

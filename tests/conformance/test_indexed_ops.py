@@ -9,7 +9,7 @@ from latticework.ir.dialects.tensor import TensorType
 from latticework.ir.interpret import interpret
 from latticework.ir.verify import verify
 from latticework.tensor.layout.forms import seeds
-from latticework.tensor.layout.whole_rows import part_of, stacked
+from latticework.tensor.layout.whole_rows import part_of, stack_layout
 from latticework.tensor.ops import INDEXED_OPS
 
 SLOTS = 64
@@ -48,7 +48,7 @@ def test_meaning_is_numpys(op):
 @pytest.mark.parametrize("length", [1, 2, 5])
 def test_parts_along_vectors_lie_as_one_alone(shape, length):
     for part in seeds(shape, SLOTS):
-        whole = stacked(part, length)
+        whole = stack_layout(part, length)
         assert part_of(whole) == part and whole.count == length * part.count
         of_part = np.asarray(part.pack_map(shape).element_of_slot()).reshape(part.count, -1)
         of_whole = np.asarray(whole.pack_map((length, *shape)).element_of_slot()).reshape(whole.count, -1)

@@ -12,7 +12,7 @@ from latticework.ir.dialects import loop  # noqa: F401  (defines loop.yield)
 from latticework.ir.dialects.vec import VecType
 from latticework.plan.cost import CostModel
 from latticework.tensor.layout import Layout
-from latticework.tensor.layout.conversions import CONVERSIONS, direct, named
+from latticework.tensor.layout.conversions import CONVERSIONS, direct, find_conversion
 from latticework.values.packing.pack import GAP, REPEAT, PackDim
 
 parse = Layout.parse
@@ -108,7 +108,7 @@ def test_what_is_packed_converted_and_unpacked_is_the_same(seed):
     assert len({c.name for c in found}) == len(found)
     for conversion in found:
         assert (conversion.source, conversion.target) == (source, target)
-        assert named(conversion.name, shape, source, target) == conversion
+        assert find_conversion(conversion.name, shape, source, target) == conversion
         assert_converts(conversion)
 
 

@@ -32,7 +32,7 @@ from latticework.compiler.precision import PrecisionSearch, Trial, find_held
 from latticework.compiler.stages import TracedProgram, Vectors
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend import Program
-from latticework.frontend.calibration.samples import Sample, spaced, telling_samples
+from latticework.frontend.calibration.samples import Sample, choose_evenly, telling_samples
 from latticework.ir import PassEvent
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
@@ -184,7 +184,7 @@ class BootstrapSearch:
             return False
         with suppress(UserError):
             prices = self.prices(ranked[0][1], vectors)
-            some = [self.samples[i] for i in spaced(len(self.samples), GLANCED_SAMPLES)]
+            some = [self.samples[i] for i in choose_evenly(len(self.samples), GLANCED_SAMPLES)]
             made = with_bootstraps(vectors, ranges_of(vectors, some), prices)
             return program_seconds(made.flat or made.module, prices, trips) < seconds
         return False

@@ -21,7 +21,7 @@ from latticework.compiler.stages import Vectors
 from latticework.errors import RangeError, ShapeError, TraceError, UserError
 from latticework.errors.shown import count_noun
 from latticework.frontend import Program
-from latticework.frontend.calibration.samples import Sample, affordable_samples, spaced
+from latticework.frontend.calibration.samples import Sample, affordable_samples, choose_evenly
 from latticework.ir import Module, interpret
 from latticework.ir.dialects.tensor import TensorType
 from latticework.plan.schema.feeding import Feeding
@@ -83,7 +83,7 @@ def later_samples(
         return []
     names = {module.input_names[of]: number for number, of in fed.items()}
     found: list[Sample] = []
-    for i in spaced(len(samples), affordable_samples(module, samples[0], SAMPLES)):
+    for i in choose_evenly(len(samples), affordable_samples(module, samples[0], SAMPLES)):
         sample = samples[i]
         for run in range(1, runs):
             with np.errstate(all="ignore"):
@@ -111,14 +111,16 @@ def follow_fed(vectors: Vectors, samples: Sequence[Sample], num_given: int | Non
     sources = {placed.input_names[of]: number for number, of in sorted(vectors.fed.items(), key=lambda pair: pair[1])}
     accepted = accepted_ranges(placed, list(samples))
     steps = {name: STEP * (accepted[name][1] - accepted[name][0]) for name in sources}
-    starts = [samples[i] for i in spaced(num_given or len(samples), affordable_samples(placed, samples[0], SAMPLES))]
+    starts = [
+        samples[i] for i in choose_evenly(num_given or len(samples), affordable_samples(placed, samples[0], SAMPLES))
+    ]
     runs, ends = RUNS, list[Sample]()
     with np.errstate(over="ignore", invalid="ignore"):
         for sample in starts:
             followed = list(_follow(placed, sample, sources, accepted, runs))
             runs = len(followed)
             ends.append(followed[-1])
-        some = spaced(len(starts), max(1, len(starts) // 2))
+        some = choose_evenly(len(starts), max(1, len(starts) // 2))
         points = [each[i] for each in (starts, ends) for i in some]
         changes = [[largest_changes(placed, p, name, step) for p in points] for name, step in steps.items()]
         gains = np.max(changes, axis=1)

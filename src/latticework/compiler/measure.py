@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.compiler.stages import Vectors
-from latticework.frontend.calibration.samples import Sample, affordable_samples, spaced, telling_samples
+from latticework.frontend.calibration.samples import Sample, affordable_samples, choose_evenly, telling_samples
 from latticework.ir import Module, Value, interpret
 from latticework.ir.dialects.vec import VecType
 from latticework.plan.analysis.simulate import OnValue, simulate
@@ -77,7 +77,7 @@ class _Runs:
     def __init__(self, vectors: Vectors, samples: Sequence[Sample], told: Sequence[int] = ()) -> None:
         self.vectors = vectors
         ranked = affordable_samples(vectors.placed, samples[0], RANKED_SAMPLES)
-        seen = [samples[i] for i in sorted({*spaced(len(samples), ranked), *told})]
+        seen = [samples[i] for i in sorted({*choose_evenly(len(samples), ranked), *told})]
         outputs = [interpret(vectors.placed, sample) for sample in seen]
         largest = [max(float(np.max(np.abs(run[i]))) for run in outputs) or 1.0 for i in range(len(outputs[0]))]
         size = [max(np.max(np.abs(y)) / m for y, m in zip(run, largest, strict=True)) for run in outputs]

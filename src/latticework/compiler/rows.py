@@ -19,7 +19,7 @@ from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
 from latticework.plan.parameters import MAX_RING_LOG2, TooDeepError
 from latticework.plan.schema.schema import Plan
-from latticework.values.packing.rows import interleaved
+from latticework.values.packing.rows import interleave_rows
 
 
 def least_rows(wanted: int | str | None) -> int:
@@ -32,14 +32,14 @@ def with_rows(vectors: Vectors, rows: int, on_event: OnEvent | None = None) -> V
     if rows == 1:
         return vectors
     step = (interleaving(rows),)
-    wide = {pack: interleaved(pack, rows) for pack in {*vectors.inputs, *vectors.outputs} if pack is not None}
+    wide = {pack: interleave_rows(pack, rows) for pack in {*vectors.inputs, *vectors.outputs} if pack is not None}
     return replace(
         vectors,
         module=run_passes(vectors.module, step, on_event=on_event),
         flat=None if vectors.flat is None else run_passes(vectors.flat, step, on_event=on_event),
         inputs=tuple(None if pack is None else wide[pack] for pack in vectors.inputs),
         outputs=tuple(wide[pack] for pack in vectors.outputs),
-        tensors=[replace(tensor, pack=interleaved(tensor.pack, rows)) for tensor in vectors.tensors],
+        tensors=[replace(tensor, pack=interleave_rows(tensor.pack, rows)) for tensor in vectors.tensors],
         slots=vectors.slots * rows,
         rows=rows,
     )

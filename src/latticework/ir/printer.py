@@ -49,7 +49,7 @@ class _Printer:
         self.lines: list[str] = []
         self.aliases: list[str] = []
         self._locations = locations
-        self._shorten = self._shortened if aliases else None
+        self._shorten = self._shorten if aliases else None
         self._short: dict[str, str] = {}
         self._num_short: Counter[str] = Counter()
         self._names: dict[Value, str] = {}
@@ -123,11 +123,11 @@ class _Printer:
         if text is None:
             text = type.attribute_text()
             if self._shorten is not None and len(text) > LONG_TYPE:
-                text = self._shortened(text[1 : text.index("<")], text, "!")
+                text = self._shorten(text[1 : text.index("<")], text, "!")
             self._types[type] = text
         return text
 
-    def _shortened(self, name: str, text: str, mark: str = "#") -> str:
+    def _shorten_instance(self, name: str, text: str, mark: str = "#") -> str:
         """An instance of a class, or its alias."""
         if mark == "#" and len(text) <= LONG_ATTRIBUTE:
             return text

@@ -80,7 +80,7 @@ def test_many_runs_count_those_that_the_others_would_not_have_held():
 def test_room_is_measured_as_ranges_are_widened():
     """By logarithms where the function is defined for positive numbers alone, and without end where it ends."""
     seen, function = extremes_of([0.5, 1.0, 2.0]), function_of("log")
-    wide = function.widened(0.5, 2.0, 0.25)
+    wide = function.widen(0.5, 2.0, 0.25)
     scale = function.scale(0.5, 2.0)
     assert [room for _, room in room_of(seen, wide, scale).ends] == pytest.approx([0.25, 0.25])
     assert scale(2.0) == log(2.0)

@@ -81,7 +81,7 @@ def test_what_is_known_of_kinked_polynomials(seed):
         kinks = Kinks(tuple(places.tolist()), tuple(weights.tolist()), float(rng.normal()), float(rng.normal()))
         curve = KinkCurve(kinks, kinks, (-2.0, 3.0))
         way = WAYS[rng.integers(0, 60)]
-        made, error = curve.composed(way), curve.spread * composed_absolute(way).error
+        made, error = curve.compose(way), curve.spread * composed_absolute(way).error
         gap = 2.0**way.log2_gap * curve.half * np.array([0.1, 0.5, 1.0])
         edges = np.concatenate([p + side * gap for p in places for side in (-1, 1)])
         x = np.clip(np.concatenate([rng.uniform(-2, 3, 500), places, edges, [-2.0, 3.0]]), -2.0, 3.0)
@@ -89,7 +89,7 @@ def test_what_is_known_of_kinked_polynomials(seed):
         assert made.covered[0] <= t.min() and t.max() <= made.covered[1]
         np.testing.assert_allclose(made.function(t), kinks(x), atol=1e-11)
         assert np.max(np.abs(made(x) - kinks(x))) <= error
-        np.testing.assert_allclose(made.over((-1.0, 1.0)).scaled(-2.5)(t), -2.5 * made(x), atol=1e-11)
+        np.testing.assert_allclose(made.over((-1.0, 1.0)).scale_by(-2.5)(t), -2.5 * made(x), atol=1e-11)
         ends = np.sort(rng.choice(t, (2, 50)), axis=0)
         low, high = made.bounds(*ends)
         for a, b, least, most in zip(*ends, low, high, strict=True):

@@ -86,7 +86,7 @@ def test_a_function_of_one_number_is_taken_element_by_element():
     ],
 )
 def test_ranges_are_widened_inside_the_domain(name, lo, hi, expected):
-    assert FUNCTIONS[name].widened(lo, hi, 0.1) == pytest.approx(expected, rel=1e-12)
+    assert FUNCTIONS[name].widen(lo, hi, 0.1) == pytest.approx(expected, rel=1e-12)
 
 
 def test_inputs_are_accepted_where_the_function_is_approximated():

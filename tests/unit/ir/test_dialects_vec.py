@@ -96,7 +96,7 @@ def test_linear_transform_is_the_sum_of_its_diagonals(factor, rng):
 
     def build(builder, p, first, second):
         diagonals = (Diagonal(1, packed(first)), Diagonal(-2, packed(second), conj=True))
-        return builder.build(vec.LINEAR_TRANSFORM, [p], map=LinearMap(SLOTS, explicit=diagonals).scaled(factor))
+        return builder.build(vec.LINEAR_TRANSFORM, [p], map=LinearMap(SLOTS, explicit=diagonals).scale_by(factor))
 
     got, type_ = run([COMPLEX], build, [x], [a, b])
     np.testing.assert_allclose(got, factor * (a * np.roll(x, -1) + b * np.roll(x.conjugate(), 2)), rtol=1e-14)
@@ -105,7 +105,7 @@ def test_linear_transform_is_the_sum_of_its_diagonals(factor, rng):
 
 def test_a_real_map_keeps_real_vectors_real(rng):
     for factor, elem in ((2.0, "real"), (2j, "complex")):
-        linear_map = LinearMap(SLOTS, explicit=(Diagonal(0, packed(None)),)).scaled(factor)
+        linear_map = LinearMap(SLOTS, explicit=(Diagonal(0, packed(None)),)).scale_by(factor)
         x = vector(rng)
         got, type_ = run([REAL], lambda b, p, m=linear_map: b.build(vec.LINEAR_TRANSFORM, [p], map=m), [x])
         np.testing.assert_array_equal(got, factor * x)

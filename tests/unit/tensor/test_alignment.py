@@ -82,7 +82,7 @@ def test_what_lies_alike_is_aligned_whatever_rolls_it_has():
     for text in ("Roll(1,0)Roll(0,1)[0:4][1:4]", "Roll(0,1)[0:4];[1:4]"):
         layout = parse(text)
         assert merge(layout, layout) == layout
-        assert merge(layout, layout.renumbered({0: 0})) == layout
+        assert merge(layout, layout.renumber_axes({0: 0})) == layout
 
 
 def first_way(loops, layouts):
@@ -234,7 +234,7 @@ def test_operands_in_every_box_are_aligned(number):
     """What boxes put together agrees with the rules."""
     loops, shapes, slots = CASES[number]
     for way in align(loops, [seeds(shape, slots)[0] for shape in shapes], boxes_of(loops, slots)):
-        sides = [loops.lifted(side, layout) for side, layout in enumerate(way.operands)]
+        sides = [loops.layout_in_loops(side, layout) for side, layout in enumerate(way.operands)]
         assert merge(*sides) is not None, way.box
 
 
@@ -243,7 +243,7 @@ def test_what_is_merged_lies_as_it_did(seed):
     rng = np.random.default_rng(seed)
     found = list(boxes_of(Loops.matmul((4, 4), (4, 4)), int(rng.choice([16, 32, 64]))))
     box = found[rng.integers(len(found))]
-    a, b = box.renumbered({0: 0, 2: 2}), box.renumbered({1: 1, 2: 2})
+    a, b = box.renumber_axes({0: 0, 2: 2}), box.renumber_axes({1: 1, 2: 2})
     both = merge(a, b)
     assert both is not None
     x, y = rng.normal(size=(4, 1, 4)), rng.normal(size=(1, 4, 4))

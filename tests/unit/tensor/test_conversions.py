@@ -9,7 +9,7 @@ from latticework.errors import LayoutError
 from latticework.ir import Module
 from latticework.plan.cost import CostModel
 from latticework.tensor.layout import Layout
-from latticework.tensor.layout.conversions import candidates, direct, named, stations
+from latticework.tensor.layout.conversions import candidates, direct, find_conversion, stations
 from latticework.tensor.layout.conversions.take import distinct_vectors
 from latticework.tensor.layout.turning import turning
 
@@ -134,7 +134,7 @@ def test_vectors_that_are_turned_whole_need_no_other_candidates():
 
 def test_a_conversion_that_does_not_apply_is_refused():
     with pytest.raises(LayoutError, match=r"no conversion 'roll' of shape \(4, 4\).*there are .*block"):
-        named("roll", (4, 4), parse("[0:4][1:4]"), parse("[1:4][0:4]"))
+        find_conversion("roll", (4, 4), parse("[0:4][1:4]"), parse("[1:4][0:4]"))
 
 
 def test_vectors_of_two_lengths_are_refused():

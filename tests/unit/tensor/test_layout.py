@@ -65,8 +65,8 @@ def test_bits_and_text_say_the_same(seed):
     layout = random_layout(np.random.default_rng(seed))
     assert Layout.from_bits(layout.bits) == layout == Layout.parse(str(layout))
     assert layout.slots == 64 == 1 << len(layout.bits)
-    assert layout.renumbered({0: 0, 1: 1, 2: 2}) == layout
-    assert layout.renumbered({}) == Layout.parse("[R:64]")
+    assert layout.renumber_axes({0: 0, 1: 1, 2: 2}) == layout
+    assert layout.renumber_axes({}) == Layout.parse("[R:64]")
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -75,7 +75,7 @@ def test_merging_is_symmetric_and_keeps_both_operands_where_they_lie(seed):
     a = random_layout(rng)
     # Half of the time b agrees with a on some axes, so that alignment often exists.
     kept = {axis for axis in range(3) if rng.random() < 0.7}
-    b = a.renumbered({axis: axis for axis in kept}) if seed % 2 else random_layout(rng)
+    b = a.renumber_axes({axis: axis for axis in kept}) if seed % 2 else random_layout(rng)
     both = merge(a, b)
     assert both == merge(b, a)
     assert merge(a, a) == a

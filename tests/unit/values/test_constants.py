@@ -63,7 +63,7 @@ def test_a_matrix_product_is_numpys_in_any_layouts(x_layout, y_layout):
     x = RNG.normal(size=5)
     vector = np.where(x_pack.element_of_slot() >= 0, x_pack.pack(x), 1e6)  # padding must not be read
     np.testing.assert_allclose(LinearMap(SLOTS, gather).apply(vector, SOURCES), y_pack.pack(W @ x), atol=1e-12)
-    scaled = LinearMap(SLOTS, gather).scaled(-2.5)
+    scaled = LinearMap(SLOTS, gather).scale_by(-2.5)
     np.testing.assert_allclose(scaled.apply(vector, SOURCES), -2.5 * y_pack.pack(W @ x), atol=1e-12)
 
 
@@ -142,7 +142,9 @@ def test_explicit_diagonals_add_to_those_of_the_gather_and_may_conjugate():
     x = RNG.normal(size=32) + 1j * RNG.normal(size=32)
     expected = 3 * x + 1j * np.roll(x, -3) + np.conj(np.roll(x, -1))
     np.testing.assert_allclose(LinearMap(32, identity, 1.0, extra).apply(x, {}), expected, atol=1e-13)
-    np.testing.assert_allclose(LinearMap(32, identity, 1.0, extra).scaled(0.5).apply(x, {}), 0.5 * expected, atol=1e-13)
+    np.testing.assert_allclose(
+        LinearMap(32, identity, 1.0, extra).scale_by(0.5).apply(x, {}), 0.5 * expected, atol=1e-13
+    )
 
 
 def test_identity_is_recognised_only_where_nothing_moves():

@@ -157,7 +157,7 @@ def test_block_products_are_numpys():
         assert got.shape == (2, 16)
         np.testing.assert_allclose(got, gather.out_pack.pack(y), atol=1e-12)
         np.testing.assert_allclose(
-            linear_map.scaled(-3.0).apply(gather.in_pack.pack(x), {"w": w}), -3 * got, atol=1e-12
+            linear_map.scale_by(-3.0).apply(gather.in_pack.pack(x), {"w": w}), -3 * got, atol=1e-12
         )
 
 
@@ -203,7 +203,7 @@ def test_an_array_of_vectors_is_packed_rotated_and_scaled():
     constant = ConstRef(LoopNest((4, 8), pack, walk, "w", walk))
     assert constant.count == 8 and constant.slots == 8
     np.testing.assert_array_equal(constant.evaluate({"w": w}), pack.pack(w))
-    turned = constant.turned(3).times(2.0)
+    turned = constant.rotate_left(3).times(2.0)
     np.testing.assert_array_equal(turned.evaluate({"w": w}), 2 * np.roll(pack.pack(w), -3, axis=-1))
 
 
@@ -215,7 +215,7 @@ def test_a_constant_may_be_a_sum_of_two():
     a, b = first.evaluate({"w": w}), second.evaluate({"w": w})
     assert pair.is_complex
     np.testing.assert_allclose(pair.evaluate({"w": w}), a + 1j * b)
-    np.testing.assert_allclose(pair.turned(5).times(-1j).evaluate({"w": w}), -1j * np.roll(a + 1j * b, -5))
+    np.testing.assert_allclose(pair.rotate_left(5).times(-1j).evaluate({"w": w}), -1j * np.roll(a + 1j * b, -5))
 
 
 def test_parts_lie_side_by_side():

@@ -116,6 +116,6 @@ def test_coprime_extents_are_where_equal_tables_may_be_written_twice():
 
 def test_axes_are_renamed_under_rolls():
     diagonal = parse("Roll(1,0)[1:4];[0:4][2:2]")
-    assert diagonal.renumbered({0: 1, 1: 0, 2: 2}) == parse("Roll(1,0)[0:4];[1:4][2:2]")
-    assert diagonal.renumbered({0: 0}) == parse("Roll(1,0)[R:4];[0:4][R:2]")
-    assert diagonal.renumbered({1: 1}) == parse("[1:4];[R:8]")
+    assert diagonal.renumber_axes({0: 1, 1: 0, 2: 2}) == parse("Roll(1,0)[0:4];[1:4][2:2]")
+    assert diagonal.renumber_axes({0: 0}) == parse("Roll(1,0)[R:4];[0:4][R:2]")
+    assert diagonal.renumber_axes({1: 1}) == parse("[1:4];[R:8]")

@@ -10,10 +10,10 @@ from latticework.values.packing.pack import PackMap
 from latticework.values.packing.rows import (
     constant_of_rows,
     groups_of,
-    interleaved,
+    interleave_rows,
     map_of_rows,
     pack_rows,
-    repeated,
+    repeat_rows,
     unpack_rows,
 )
 
@@ -34,11 +34,11 @@ def test_packings_hold_the_slots_of_every_row(seed):
     rng = np.random.default_rng(seed)
     pack = some_pack(rng)
     values = rng.normal(size=(ROWS, *pack.shape))
-    wide = interleaved(pack, ROWS)
+    wide = interleave_rows(pack, ROWS)
     np.testing.assert_array_equal(wide.pack(values), side_by_side(pack.pack(values)))
     np.testing.assert_array_equal(wide.unpack(wide.pack(values)), values)
     same = np.stack([pack.pack(values[0])] * ROWS)
-    np.testing.assert_array_equal(repeated(pack, ROWS).pack(values[0]), side_by_side(same))
+    np.testing.assert_array_equal(repeat_rows(pack, ROWS).pack(values[0]), side_by_side(same))
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -48,7 +48,7 @@ def test_maps_act_on_every_row_by_as_many_diagonals(seed):
     one = LinearMap.of(gather)
     if one.diagonals and seed % 2:
         picked = one.diagonals[int(rng.integers(len(one.diagonals)))]
-        turned = Diagonal(picked.steps + 3, picked.values.turned(2), False, picked.out, picked.in_)
+        turned = Diagonal(picked.steps + 3, picked.values.rotate_left(2), False, picked.out, picked.in_)
         one = LinearMap(
             one.slots, None, 1.0, (turned,), one.count_in, one.count_out, (MapPart(gather, 0.5), MapPart(gather))
         )
@@ -68,7 +68,7 @@ def test_public_vectors_are_those_of_every_row(seed):
     box = Access((3, 4), ((1, 0), (0, 1)), (0, 0))
     tensor = ConstRef(LoopNest((3, 4), pack, box, "w", box), rotate=int(rng.integers(5)), factor=-1.5)
     gather, sources = random_gather(rng, 32)
-    found = [tensor, splat(0.25, 32), *(d.values.turned(3) for d in LinearMap.of(gather).diagonals[:3])]
+    found = [tensor, splat(0.25, 32), *(d.values.rotate_left(3) for d in LinearMap.of(gather).diagonals[:3])]
     found.append(ConstRef(LoopNest((3, 4), PackMap.of_table(12, 32, [(5, 1), (9, 1), (2, 7)]), Access((12,), ((4, 1),), (0,)),
                                    "v", box)))  # fmt: skip
     sources = {**sources, "v": rng.normal(size=(3, 4))}
@@ -88,7 +88,7 @@ def test_public_vectors_are_those_of_every_row(seed):
 def test_the_last_tensor_fills_the_last_group(items):
     rng = np.random.default_rng(0)
     pack = random_pack(rng, (2, 3), 16)
-    wide, tensors = interleaved(pack, ROWS), rng.normal(size=(items, 2, 3))
+    wide, tensors = interleave_rows(pack, ROWS), rng.normal(size=(items, 2, 3))
     groups = list(groups_of(wide, (2, 3), tensors))
     assert len(groups) == -(-items // ROWS) and all(group.shape == (ROWS, 2, 3) for group in groups)
     np.testing.assert_array_equal(

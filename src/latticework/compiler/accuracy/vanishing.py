@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from latticework.frontend.calibration.samples import Sample, spaced
+from latticework.frontend.calibration.samples import Sample, choose_evenly
 from latticework.ir import Module, interpret
 
 LOOKED_AT = 2.0**-30  # of the largest number: smaller outputs may be what rounding leaves of a difference
@@ -27,7 +27,7 @@ def without_rounding(module: Module, samples: Sequence[Sample], magnitudes: Sequ
         return list(magnitudes)
     rng = np.random.default_rng(0)
     changes = np.zeros(len(magnitudes))
-    for sample in (samples[i] for i in spaced(len(samples), RUNS)):
+    for sample in (samples[i] for i in choose_evenly(len(samples), RUNS)):
         pairs = zip(interpret(module, sample), interpret(module, _moved(sample, rng)), strict=True)
         changes = np.maximum(changes, [float(np.max(np.abs(b - a), initial=0.0)) for a, b in pairs])
     return [0.0 if n in doubtful and changes[n] > CHANGED * size else size for n, size in enumerate(magnitudes)]

@@ -23,7 +23,7 @@ from latticework.compiler.assessment.unlike import calibrated_columns, find_refu
 from latticework.compiler.assessment.ways import WayRun, encrypted, simulated
 from latticework.errors import RangeError, UserError
 from latticework.errors.figures import write_value
-from latticework.frontend.calibration.samples import Sample, spaced
+from latticework.frontend.calibration.samples import Sample, choose_evenly
 from latticework.ir import Module, Value, interpret
 from latticework.plan.cost import CostModel
 from latticework.plan.schema.schema import Plan
@@ -221,7 +221,7 @@ class _AssessmentRun:
         """What each polynomial does to results, in some runs and in the one that is off most."""
         if approximated is None or approximated.worst is None:
             return [0.0] * len(self.mirror.functions), 0
-        runs = [approximated.runs[i].run for i in spaced(len(approximated.runs), EFFECT_RUNS)]
+        runs = [approximated.runs[i].run for i in choose_evenly(len(approximated.runs), EFFECT_RUNS)]
         worst = approximated.worst[0].run
         runs += [] if any(run is worst for run in runs) else [worst]
         return effects_of(self.mirror, self.plan, runs, lambda done: self.note("effects", done, len(runs))), len(runs)
@@ -237,7 +237,7 @@ class _AssessmentRun:
 
     def some(self, number: int) -> list[int]:
         """So many of the accepted rows, evenly spaced."""
-        return [self.accepted[i] for i in spaced(len(self.accepted), number)] if number and self.accepted else []
+        return [self.accepted[i] for i in choose_evenly(len(self.accepted), number)] if number and self.accepted else []
 
     def approximated(self) -> Iterator[WayRun]:
         """All accepted rows, with polynomials."""

@@ -53,4 +53,4 @@ def _one_way(maps: list[LinearMap], slots: int) -> list[LinearMap]:
         reaches.append(0 if is_around or not gather.stages else -gather.steps[0] + (gather.half == 1))
     reaches[around] -= sum(reaches)
     turns = list(accumulate(reaches, initial=0))
-    return [piece.turned(before, after) for piece, before, after in zip(maps, turns[:-1], turns[1:], strict=True)]
+    return [piece.rotate_ends(before, after) for piece, before, after in zip(maps, turns[:-1], turns[1:], strict=True)]

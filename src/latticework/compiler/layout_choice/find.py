@@ -47,7 +47,7 @@ def find_layouts(
     fill = REPEAT if techniques.client_copies else GAP
 
     def sent(shape: Shape) -> Sequence[Layout]:
-        return seeds(shape, slots, fill) if room.asked else (room.sent(shape),)
+        return seeds(shape, slots, fill) if room.asked else (room.input_layout(shape),)
 
     return LayoutSearch(room, offered, prices, sent, tuning, scarce_levels, level_seconds).run(module)
 

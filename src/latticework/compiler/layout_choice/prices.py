@@ -247,7 +247,7 @@ class LoweringPrices:
         """Seconds of straight code."""
         return self._price_block(block, 0).seconds
 
-    def sent(self, layout: Layout) -> float:
+    def client_transfer(self, layout: Layout) -> float:
         """All vectors of a tensor."""
         return self.costs.sent(layout.count)
 

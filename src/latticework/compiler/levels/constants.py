@@ -192,7 +192,7 @@ class _Placer:
     def fold_into_map(self, op: Op, emitter: Emitter) -> bool:
         """A linear map takes the number in."""
         number, new = self.values[op.operands[0]]
-        made = emitter.build(op.name, [new], map=op.attrs["map"].scaled(number) if number != 1.0 else op.attrs["map"])
+        made = emitter.build(op.name, [new], map=op.attrs["map"].scale_by(number) if number != 1.0 else op.attrs["map"])
         self.note(op.result, 1.0, made)
         return True
 

@@ -162,9 +162,9 @@ class Scaling:
         """The way by what made a value."""
         match op.name:
             case "vec.linear_transform":
-                return self._with(op, value, number, emitter, map=op.attrs["map"].scaled(number))
+                return self._with(op, value, number, emitter, map=op.attrs["map"].scale_by(number))
             case "vec.polynomial":
-                return self._with(op, value, number, emitter, polynomial=op.attrs["polynomial"].scaled(number))
+                return self._with(op, value, number, emitter, polynomial=op.attrs["polynomial"].scale_by(number))
             case "vec.rotate" | "vec.neg" | "vec.take" | "vec.sum" | "vec.conjugate":
                 return self._each(op, op.operands, number, emitter, budget)
             case "vec.add" if (turned := _turned_copy(op)) is not None:

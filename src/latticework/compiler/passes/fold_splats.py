@@ -119,7 +119,7 @@ def _scale(op: Op, factor: float, builder: Builder, mapping: dict[Value, Value],
         return _constant(value, factor, builder)
 
     if op.name == "vec.linear_transform":
-        return builder.build(op.spec, [mapping[op.operands[0]]], map=op.attrs["map"].scaled(factor))
+        return builder.build(op.spec, [mapping[op.operands[0]]], map=op.attrs["map"].scale_by(factor))
     if op.name == "vec.mul":
         place = next(i for i, v in enumerate(op.operands) if _is(v, *PUBLIC))
         operands = [mapping[v] for v in op.operands]

@@ -12,7 +12,7 @@ from typing import Any
 from latticework.ir import Module, Op, Pass, Type, Value
 from latticework.ir.dialects.vec import VecType
 from latticework.values.packing.constants import ChannelPolynomial, ConstRef, LinearMap
-from latticework.values.packing.rows import constant_of_rows, map_of_rows, repeated
+from latticework.values.packing.rows import constant_of_rows, map_of_rows, repeat_rows
 
 
 def interleaving(rows: int) -> Pass[object]:
@@ -46,6 +46,6 @@ def _attribute(op: Op, name: str, held: Any, rows: int) -> Any:
         return map_of_rows(held, rows)
     if isinstance(held, ChannelPolynomial):
         assert held.pack is not None
-        return held.lying(repeated(held.pack, rows))
+        return held.lying(repeat_rows(held.pack, rows))
     counts_slots = name == "slots" or (name, op.name) == ("steps", "vec.rotate")
     return held * rows if counts_slots else held

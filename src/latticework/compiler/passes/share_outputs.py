@@ -32,7 +32,7 @@ def run(module: Module, _cost: object = None) -> Module:
         if maps[0].count_out != maps[1].count_out:
             return False
         if op.name == "vec.sub":
-            maps[1] = maps[1].scaled(-1.0)
+            maps[1] = maps[1].scale_by(-1.0)
         operands, joined = _join([t for t in terms if t is not None], maps)
         prices = [price(one) for one in maps]
         if price(joined) >= add_up(prices):

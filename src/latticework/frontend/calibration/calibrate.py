@@ -204,7 +204,7 @@ def _calibrate_activation(
             at=op.loc,
         )
     with user_line(op.loc):
-        interval, wide = op.attrs["interval"], function.widened(seen.lo, seen.hi, margin)
+        interval, wide = op.attrs["interval"], function.widen(seen.lo, seen.hi, margin)
     if interval is None:
         op.attrs["interval"] = wide
         if not function.gap and not is_direct(op.operands[0]):  # clients keep all of an input within one range

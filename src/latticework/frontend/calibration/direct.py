@@ -42,11 +42,11 @@ def _users(value: Value) -> Iterator[Op]:
     """Operations that a value goes into as it is, also as what a loop carries first, or leaves after no turn."""
     for op, place in value.uses:
         yield op
-        for same in _unchanged(op, place):
+        for same in find_unchanged_values(op, place):
             yield from _users(same)
 
 
-def _unchanged(op: Op, place: int) -> list[Value]:
+def find_unchanged_values(op: Op, place: int) -> list[Value]:
     """Values that are what an operation is given at a place, or parts of it, at least in some runs."""
     if op.spec in _MOVING:
         return [op.result]

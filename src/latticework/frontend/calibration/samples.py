@@ -102,7 +102,7 @@ def with_fewer_turns(module: Module, samples: list[Sample], limits: Mapping[str,
     """
     full = [{**sample, **limits} for sample in samples]
     extremes: dict[str, set[int]] = {name: set() for name in limits}
-    for number in spaced(len(full), SAMPLES_A_COUNT) if limits else []:
+    for number in choose_evenly(len(full), SAMPLES_A_COUNT) if limits else []:
         for name, counts in _extreme_turns(module, full[number]).items():
             extremes[name] |= counts
     others = [c for c in _combinations(limits, extremes) if c != dict(limits)]
@@ -151,7 +151,7 @@ def affordable_samples(module: Module, sample: Mapping[str, Any], most: int) -> 
     return max(1, min(most, max(LEAST_SAMPLES, REPEATED_VALUES // max(repeated, 1))))
 
 
-def spaced(total: int, count: int) -> list[int]:
+def choose_evenly(total: int, count: int) -> list[int]:
     """So many of the numbers below a total, evenly spaced; all of them where there are no more."""
     return [int(i) for i in np.unique(np.linspace(0, total - 1, min(count, total)).astype(int))]
 
@@ -195,8 +195,8 @@ def telling_samples(
     """
     known = sizes or SampleSizes()
     with np.errstate(over="ignore", invalid="ignore"):
-        run = spaced(len(samples), affordable_samples(module, samples[0], MOST_SAMPLES))
-        found = set(spaced(len(samples), affordable_samples(module, samples[0], count)))
+        run = choose_evenly(len(samples), affordable_samples(module, samples[0], MOST_SAMPLES))
+        found = set(choose_evenly(len(samples), affordable_samples(module, samples[0], count)))
         largest: dict[Value, tuple[float, int]] = {}
         for number in sorted(found) + [n for n in run if n not in found]:  # of samples alike, a spaced one
             for value, size in known.of(module, samples, number).items():

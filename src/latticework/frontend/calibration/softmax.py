@@ -87,7 +87,7 @@ def expand_softmax(
         if op.spec is not SOFTMAX.spec:
             return False
         operands = [mapping[value] for value in op.operands]
-        mapping[op.result] = _apart(sources, builder, operands, op, ways[op], _kept(module, op))
+        mapping[op.result] = _apart(sources, builder, operands, op, ways[op], _mask_of(module, op))
         return True
 
     sources = Module(sources=module.sources)
@@ -117,7 +117,7 @@ def centred_way(seen: SeenLogits, count: int, is_masked: bool, margin: float = M
     """
     if seen.values is None or seen.count < LEAST_CENTRING:
         return None
-    mean, rest = seen.values.mean(seen.count), FUNCTIONS["exp"].widened(*seen.values.rest(seen.count), margin)
+    mean, rest = seen.values.mean(seen.count), FUNCTIONS["exp"].widen(*seen.values.rest(seen.count), margin)
     found = []
     for k, sums in enumerate(seen.sums):
         above, range_of_sums = _up_to_one(sums.rest(seen.count), margin)
@@ -161,7 +161,7 @@ def _ways(
         if value in operands and np.isfinite(array).all():
             for op in found:
                 if op.operands[0] is value:
-                    seen[op].add(array, op.attrs["axis"], _kept(module, op))
+                    seen[op].add(array, op.attrs["axis"], _mask_of(module, op))
 
     if not assumed:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -170,7 +170,7 @@ def _ways(
     return {op: _choose(op, seen[op], assumed, _counts(module, op), margin) for op in found}
 
 
-def _kept(module: Module, op: Op) -> npt.NDArray[np.float64] | None:
+def _mask_of(module: Module, op: Op) -> npt.NDArray[np.float64] | None:
     """The mask of a softmax, not 0 where elements count; None where all do."""
     if len(op.operands) == 1:
         return None
@@ -181,7 +181,7 @@ def _kept(module: Module, op: Op) -> npt.NDArray[np.float64] | None:
 
 def _counts(module: Module, op: Op) -> tuple[int, int]:
     """How many elements count along the axis: the least and the most."""
-    shape, axis, kept = shape_of(op.operands[0]), op.attrs["axis"], _kept(module, op)
+    shape, axis, kept = shape_of(op.operands[0]), op.attrs["axis"], _mask_of(module, op)
     if kept is None:
         return shape[axis], shape[axis]
     counts = np.count_nonzero(np.broadcast_to(kept, shape), axis=axis)
@@ -199,7 +199,7 @@ def _choose(op: Op, seen: SeenLogits, assumed: bool, counts: tuple[int, int], ma
                 "lw.softmax(x, range=(-8, 8))",
                 at=op.loc,
             )
-        given = FUNCTIONS["exp"].widened(lo, hi, margin)
+        given = FUNCTIONS["exp"].widen(lo, hi, margin)
         around = centred_way(seen, counts[1], len(op.operands) > 1, margin)
     elif not assumed and seen.values is not None and (lo < given[0] or hi > given[1]):
         shown = outside(lo, hi, given[0], given[1], shown=4)
@@ -227,24 +227,24 @@ def _apart(
         array = np.asarray(value, dtype=np.float64)
         return builder.build(CONSTANT.spec, [], source=sources.add_source(array), shape=array.shape)
 
-    def applied(name: str, value: Value, interval: Interval) -> Value:
+    def apply_function(name: str, value: Value, interval: Interval) -> Value:
         unknown = {"samples": None, "channels": None, "tails": None if is_given else ()}
         attrs = {"function": FUNCTIONS[name], "degree": degree, "interval": interval, **unknown}
         return builder.build(APPLY.spec, [value], **attrs)
 
-    def normalised(parts: Value, interval: Interval) -> Value:
+    def normalise(parts: Value, interval: Interval) -> Value:
         total = builder.build(SUM.spec, [parts], axes=(axis,), keepdims=True)
-        return builder.build(MUL.spec, [parts, applied("reciprocal", total, interval)])
+        return builder.build(MUL.spec, [parts, apply_function("reciprocal", total, interval)])
 
     if way.squarings:
         x = builder.build(MUL.spec, [x, public(2.0**-way.squarings)])
     exponents = builder.build(SUB.spec, [x, public(way.shift)])
-    parts = applied("exp", exponents, way.range)
+    parts = apply_function("exp", exponents, way.range)
     if way.factor is not None:
         parts = builder.build(MUL.spec, [parts, public(way.factor if mask is None else way.factor * (mask != 0))])
     elif kept:
         parts = builder.build(MUL.spec, [parts, *kept])
-    result = normalised(parts, way.sums)
+    result = normalise(parts, way.sums)
     for _ in range(way.squarings):
-        result = normalised(builder.build(MUL.spec, [result, result]), (1.0 / way.count, 1.0))
+        result = normalise(builder.build(MUL.spec, [result, result]), (1.0 / way.count, 1.0))
     return result

@@ -196,7 +196,7 @@ def trace_circuit(
     bound = circuit.signature.bind_partial()
     bound.arguments.update({p.name: given[p.name] for p in circuit.parameters})
     try:
-        with tracer.faults.watched():
+        with tracer.faults.watch():
             returned = circuit.function(*bound.args, **bound.kwargs)
         results, outputs = _results(circuit, tracer, returned)
     finally:

@@ -48,7 +48,7 @@ class Reader:
         if tokens.kind == "type":
             name = tokens.take()
             if name in self.type_aliases and tokens.text != "<":
-                return self.expanded(self.type_aliases[name])
+                return self.expand_aliases(self.type_aliases[name])
             return name + (tokens.group() if tokens.text == "<" else "")
         text = tokens.take_kind("word")
         if tokens.text != "<":
@@ -56,9 +56,9 @@ class Reader:
         start = tokens.at
         tokens.group()
         inside = tokens.texts[start : tokens.at]
-        return self.expanded(text + "".join(self.type_aliases.get(part, part) for part in inside))
+        return self.expand_aliases(text + "".join(self.type_aliases.get(part, part) for part in inside))
 
-    def expanded(self, text: str) -> str:
+    def expand_aliases(self, text: str) -> str:
         """A type in which aliases were expanded. UserError where it, or all of them, become too long."""
         tokens = self.tokens
         if len(text) > MOST_CHARACTERS:

@@ -20,7 +20,7 @@ from latticework.values.inputs.reading import (
     ReadingBudget,
     ReadingLimits,
     current_budget,
-    raised,
+    limit_remedy,
     reading,
     told_as_damage,
 )
@@ -51,7 +51,7 @@ def too_much(budget: ReadingBudget) -> str:
     """What to say where a text takes more work than is allowed."""
     return (
         f"more operations are carried out than the {budget.limits.work} units of work that are allowed here: "
-        f"{raised('work')}"
+        f"{limit_remedy('work')}"
     )
 
 
@@ -63,7 +63,7 @@ def room_for(count: int, shape: Any = None) -> None:
     if count * 8 > budget.bytes_left:
         told = f"an array of shape {tuple(shape)}" if shape is not None else f"an array of {count} elements"
         raise ValueError(
-            f"{told}, with those that are held, takes more memory than is allowed: {raised('memory_bytes')}"
+            f"{told}, with those that are held, takes more memory than is allowed: {limit_remedy('memory_bytes')}"
         )
     if not budget.take_running(count // ELEMENTS_OF_WORK):
         raise ValueError(too_much(budget))

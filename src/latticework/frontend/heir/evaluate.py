@@ -17,7 +17,7 @@ from latticework.frontend.heir.numbers import HANDLERS, is_known_predicate
 from latticework.frontend.heir.scope import check_names
 from latticework.frontend.heir.slots import SLOT_HANDLERS, HeirVector, SlotArithmetic, check_operands
 from latticework.frontend.heir.syntax import HeirFunction, HeirOperation, HeirRegion, HeirText
-from latticework.values.inputs.reading import DEFAULTS, ReadingBudget, current_budget, raised
+from latticework.values.inputs.reading import DEFAULTS, ReadingBudget, current_budget, limit_remedy
 
 CONTEXT = "context"  # stands for crypto contexts and keys, which no slot depends on
 _CONTROL = {"scf.for", "scf.if", "scf.yield", "func.return", "func.call", "openfhe.decode_ckks"}
@@ -86,7 +86,7 @@ class HeirRun:
         most = self.budget.limits.depth
         if self.depth > most:
             raise UserError(
-                f"{self.text.name}:{function.line}: calls of {name} are nested {most} deep: {raised('depth')}"
+                f"{self.text.name}:{function.line}: calls of {name} are nested {most} deep: {limit_remedy('depth')}"
             )
         self.calls += 1
         outside, self.turns, self.active = (self.turns, self.active), [], self.calls
@@ -151,7 +151,7 @@ class HeirRun:
         terms = op.attributes.get("coefficients")
         self.count(op, (WORK_OF_VECTORS + self.width // 1000) * (len(terms) if isinstance(terms, list) else 1))
         if name == "openfhe.make_ckks_packed_plaintext":
-            operands = [self.encoded(op, operands[0])]
+            operands = [self.encode(op, operands[0])]
         room_for(self.width)
         return [HeirVector(hold(SLOT_HANDLERS[name](self.arithmetic, op, operands)))]
 
@@ -179,7 +179,7 @@ class HeirRun:
         """Of a plaintext or ciphertext; a number as it is."""
         return value.slots if isinstance(value, HeirVector) else value
 
-    def encoded(self, op: HeirOperation, numbers: Any) -> Any:
+    def encode(self, op: HeirOperation, numbers: Any) -> Any:
         """What a plaintext holds."""
         vector = np.asarray(numbers, dtype=np.float64).reshape(-1)
         self.width = self.width or len(vector)

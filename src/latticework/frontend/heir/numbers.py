@@ -52,7 +52,7 @@ def _width(op: HeirOperation) -> int:
     return integer_bits(op.takes[0].element)
 
 
-def _wrapped(number: Any, bits: int) -> Any:
+def _wrap_integer(number: Any, bits: int) -> Any:
     """An integer modulo 2^bits as it is kept: from -2^(bits - 1), those of one bit as 0 or 1."""
     if bits == 1:
         return number & 1
@@ -101,11 +101,11 @@ def is_known_predicate(op: HeirOperation) -> bool:
 def _cast(read: Callable[[Any, int], Any]) -> Handler:
     """To another width, of what an integer is as signed or unsigned."""
 
-    def converted(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
+    def convert(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
         _room_for_result(inputs, _WORDS_OF_INTEGER)
-        return [hold(_wrapped(read(inputs[0], _width(op)), integer_bits(op.types[0].element)))]
+        return [hold(_wrap_integer(read(inputs[0], _width(op)), integer_bits(op.types[0].element)))]
 
-    return converted
+    return convert
 
 
 def _same(_op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
@@ -118,30 +118,30 @@ def _to_integer(_op: HeirOperation, inputs: Sequence[Any], _environment: dict[st
 
 
 def _from_integer(read: Callable[[Any, int], Any]) -> Handler:
-    def converted(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
+    def convert(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
         _room_for_result(inputs, _WORDS_OF_INTEGER)
         number = read(inputs[0], _width(op))
         return [number.astype(np.float64) if isinstance(number, np.ndarray) else float(number)]
 
-    return converted
+    return convert
 
 
 def _whole(function: Callable[[Any, Any], Any], read: Callable[[Any, int], Any]) -> Handler:
-    def computed(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
+    def compute(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
         bits = _width(op)
         _room_for_result(inputs, _WORDS_OF_INTEGER)
         a, b = (x.astype(object) if isinstance(x, np.ndarray) else x for x in inputs)  # whole numbers of any size
-        return [hold(_wrapped(function(read(a, bits), read(b, bits)), bits))]
+        return [hold(_wrap_integer(function(read(a, bits), read(b, bits)), bits))]
 
-    return computed
+    return compute
 
 
 def _binary(function: Callable[[Any, Any], Any]) -> Handler:
-    def computed(_op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
+    def compute(_op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
         _room_for_result(inputs)
         return [hold(function(inputs[0], inputs[1]))]
 
-    return computed
+    return compute
 
 
 def fresh(kind: HeirType, extents: Sequence[Any] = ()) -> Any:

@@ -63,13 +63,13 @@ class ClientFunctions:
         """Where elements of an argument lie."""
         shape = argument_type(function).shape
 
-        def packed(numbers: FloatArray) -> FloatArray:
+        def pack(numbers: FloatArray) -> FloatArray:
             made = self.vectors(function, numbers.reshape(shape))
             return np.stack([vector.slots for vector in vectors_in(made, function.name)]).reshape(-1)
 
         size = prod(shape)
         _room_for_table(size, shape)
-        moves = _moves(self.text, function, packed, size)
+        moves = _moves(self.text, function, pack, size)
         table = [(place, int(element) - 1) for place, element in enumerate(moves) if element]
         return self._pack(shape, len(moves), table)
 
@@ -79,10 +79,10 @@ class ClientFunctions:
         count, shape = prod(kind.shape), function.returns[0].shape
         _room_for_table(count * self.width, kind.shape)
 
-        def unpacked(numbers: FloatArray) -> FloatArray:
+        def unpack(numbers: FloatArray) -> FloatArray:
             return self.tensor(function, numbers.reshape(count, self.width)).reshape(-1)
 
-        moves = _moves(self.text, function, unpacked, count * self.width)
+        moves = _moves(self.text, function, unpack, count * self.width)
         if not all(moves):
             raise LayoutError(f"{self.text.name}:{function.line}: {function.name} reads an element from no slot")
         table = sorted((int(place) - 1, element) for element, place in enumerate(moves))

@@ -241,12 +241,12 @@ class _TextParser:
         elif name == "scf.if":
             self.branch(made)
         elif name in FORMS or name.startswith("openfhe."):
-            self.formed(made, FORMS.get(name, OPENFHE))
+            self.parse_form(made, FORMS.get(name, OPENFHE))
         else:
             self.skip()
         return made
 
-    def formed(self, made: HeirOperation, form: str) -> None:
+    def parse_form(self, made: HeirOperation, form: str) -> None:
         tokens, slices = self.tokens, iter(_SLICES)
         for part in form.split():
             if part == "v":
@@ -262,7 +262,7 @@ class _TextParser:
                 made.operands += self.values()
                 tokens.expect("]")
             elif part == "[S]":
-                made.attributes[next(slices)] = self.mixed()
+                made.attributes[next(slices)] = self.parse_mixed_indices()
             elif part in ("T", "t"):
                 found = self.read.type()
                 made.types = [found] if part == "T" else made.types
@@ -305,7 +305,7 @@ class _TextParser:
                 break
         return found
 
-    def mixed(self) -> list[int | str]:
+    def parse_mixed_indices(self) -> list[int | str]:
         tokens, found = self.tokens, []
         tokens.expect("[")
         while not tokens.accept("]"):

@@ -101,7 +101,7 @@ class HeirProgram(Program):
         self._zeros = _clients(text, main, _ENCRYPT_ZERO)
         self._decrypting = _clients(text, main, _DECRYPT)
         used = [main, *self._encrypting, *self._zeros, *self._decrypting]
-        check_operations(text, reached(text, used))
+        check_operations(text, find_reachable(text, used))
         self._check_arguments()
         self.parameters = tuple(
             Parameter(f"arg{i}", Secret(argument_type(f).shape), inspect.Parameter.empty, Loc(text.name, f.line))
@@ -117,9 +117,9 @@ class HeirProgram(Program):
 
     def _compute(self, *arrays: Any) -> Any:
         with carrying_out(self.text, self.limits):
-            return self._computed(arrays)
+            return self._compute_arrays(arrays)
 
-    def _computed(self, arrays: Sequence[Any]) -> Any:
+    def _compute_arrays(self, arrays: Sequence[Any]) -> Any:
         client = ClientFunctions(self.text)
         given = []
         for parameter, function, array in zip(self.parameters, self._encrypting, arrays, strict=True):
@@ -261,7 +261,7 @@ def find_program(text: HeirText, name: str | None) -> HeirFunction:
     raise UserError(f"{text.name}: several programs ({listed}); say which by function=")
 
 
-def reached(text: HeirText, used: Sequence[HeirFunction]) -> list[HeirFunction]:
+def find_reachable(text: HeirText, used: Sequence[HeirFunction]) -> list[HeirFunction]:
     """These functions and all that they call."""
     found = {f.name: f for f in used}
     todo = list(used)

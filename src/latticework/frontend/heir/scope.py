@@ -46,7 +46,7 @@ class _Names:
                     after |= inside.maps[0]
                 overwritten.update({name: at for name, at in after.items() if name in names})
             self.make(names, op.results, op.line)
-            replaced = _replaced(op)
+            replaced = _written_in_place(op)
             if replaced is not None:
                 overwritten[replaced] = op.line
         for name in (*region.arguments, *(name for op in region.operations for name in op.results)):
@@ -63,7 +63,7 @@ class _Names:
         raise UserError(f"{self.text.name}:{line}: {what}; give what heir-opt prints")
 
 
-def _replaced(op: HeirOperation) -> str | None:
+def _written_in_place(op: HeirOperation) -> str | None:
     """The ciphertext that an operation in place writes its result to."""
     if not op.name.startswith("openfhe.") or not op.name.endswith("_inplace"):
         return None

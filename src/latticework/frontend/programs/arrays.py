@@ -14,7 +14,7 @@ from latticework.errors.remedies import REMEDIES
 from latticework.frontend.programs import torch_calls
 from latticework.frontend.recording.faults import MissingMethodError
 from latticework.frontend.recording.indices import TracedIndex, refuse_indices
-from latticework.frontend.recording.subscripts import subscripted
+from latticework.frontend.recording.subscripts import take_subscript
 from latticework.frontend.recording.tracing import FunctionTracer, Traced, user_line
 from latticework.frontend.recording.unsupported import remedy
 from latticework.ir.core import Value
@@ -36,7 +36,7 @@ def _binary(function: np.ufunc, *, swapped: bool = False) -> Callable[[TracedArr
 def _refuse(what: str, advice: str) -> Callable[..., NoReturn]:
     def refuse(self: TracedArray, *_args: Any, **_kwargs: Any) -> NoReturn:
         message = f"{what}, but {self!r} has no value while the program is compiled; {advice}"
-        raise self._tracer.faults.noted(TraceError(message, at=user_loc()))
+        raise self._tracer.faults.note(TraceError(message, at=user_loc()))
 
     return refuse
 
@@ -136,7 +136,7 @@ class TracedArray(Traced):
         items = index if isinstance(index, tuple) else (index,)
         if any(isinstance(item, TracedIndex) for item in items):
             with user_line():
-                return subscripted(self._tracer, self, items)
+                return take_subscript(self._tracer, self, items)
         for item in items:
             if isinstance(item, Traced):
                 raise TraceError(

@@ -179,7 +179,7 @@ class _RowWalk:
         for _ in range(MOST_TURNS):
             self.known.update(_tensors(dict(zip(body.args[1:], carried, strict=True))))
             after = [
-                self.joined(op, value, before, then)
+                self.join(op, value, before, then)
                 for value, before, then in zip(op.results, carried, self.block(body), strict=True)
             ]
             if after == carried:
@@ -187,7 +187,7 @@ class _RowWalk:
             carried = after
         raise _Mixed(f"the loop {_where(op.loc)}")
 
-    def joined(self, op: Op, value: Value, before: Rows | None, then: Rows | None) -> Rows | None:
+    def join(self, op: Op, value: Value, before: Rows | None, then: Rows | None) -> Rows | None:
         """What holds both before a loop and after a turn of it."""
         if before is None or then is None:
             return None

@@ -13,7 +13,7 @@ from latticework.errors import DtypeError, RangeError, ShapeError, TraceError, U
 from latticework.frontend.programs.arrays import TracedArray
 from latticework.frontend.recording.indices import TracedIndex
 from latticework.frontend.recording.plain import plain_array
-from latticework.frontend.recording.structures import leaves_like, leaves_of, rebuilt
+from latticework.frontend.recording.structures import leaves_like, leaves_of, rebuild
 from latticework.frontend.recording.tracing import FunctionTracer, current_tracer, user_line
 from latticework.ir.core import Block, Region, Value
 from latticework.ir.dialects import loop
@@ -55,7 +55,7 @@ def for_loop(n: Any, body: Callable[..., Carried], init: Carried, *, at_most: in
             raise TraceError("for_loop: n is an index of a program that is no longer traced; use the program's own")
         else:
             leaves = _run(turn, single, trips)
-    return cast(Carried, rebuilt(init, iter(leaves)))
+    return cast(Carried, rebuild(init, iter(leaves)))
 
 
 def _limit(at_most: Any) -> int | None:
@@ -117,7 +117,7 @@ class Turn:
     def arguments(self, leaves: Sequence[Any]) -> list[Any]:
         """What the body takes, of leaves in order."""
         given = iter(leaves)
-        return [rebuilt(part, given) for part in self.init]
+        return [rebuild(part, given) for part in self.init]
 
     def next(
         self,

@@ -188,7 +188,7 @@ def trace(program: Program, weights: Any = (), example: Any = None) -> Module:
     bound = program.signature.bind_partial()
     bound.arguments.update({p.name: arguments[p.name] for p in program.parameters})
     with tracer.active():
-        with tracer.faults.watched():
+        with tracer.faults.watch():
             returned = program.function(*bound.args, **bound.kwargs)
         outputs = _outputs(program, tracer, returned)
         tracer.create(loop.YIELD, [value for _, value in outputs], {}, loc=program.loc)

@@ -13,7 +13,7 @@ from latticework.frontend.programs.arrays import TracedArray
 from latticework.frontend.programs.loops import Turn, body_loc
 from latticework.frontend.recording.indices import TracedIndex
 from latticework.frontend.recording.plain import plain_array
-from latticework.frontend.recording.structures import leaves_like, leaves_of, rebuilt
+from latticework.frontend.recording.structures import leaves_like, leaves_of, rebuild
 from latticework.frontend.recording.subscripts import blank, part, with_part
 from latticework.frontend.recording.tracing import FunctionTracer, Traced, current_tracer, user_line
 from latticework.ir.core import Block, Region
@@ -92,13 +92,13 @@ def _run(turn: Turn, body: Body, xs: Any, count: int) -> tuple[Any, Any]:
     first: Any = None
     stacks: list[list[Any]] = []
     for i in range(count):
-        x = None if xs is None else rebuilt(xs, iter([leaf[i] for leaf in given]))
-        carry, y = _split(body(rebuilt(init, iter(carried)), x))
+        x = None if xs is None else rebuild(xs, iter([leaf[i] for leaf in given]))
+        carry, y = _split(body(rebuild(init, iter(carried)), x))
         carried = turn.next(carried, [carry], plain_array, np.shape)
         first = y if i == 0 else first
         stacks.append([plain_array(leaf) for leaf in _results(first, y)])
     stacked = [np.stack(parts) for parts in zip(*stacks, strict=True)]
-    return rebuilt(init, iter(carried)), None if first is None else rebuilt(first, iter(stacked))
+    return rebuild(init, iter(carried)), None if first is None else rebuild(first, iter(stacked))
 
 
 def _results(first: Any, y: Any) -> list[Any]:
@@ -117,8 +117,8 @@ def _trace(tracer: FunctionTracer, turn: Turn, body: Body, xs: Any, count: int) 
         number = tracer.wrap(index)
         assert isinstance(number, TracedIndex)
         parts = [] if xs is None else [tracer.wrap(part(tracer, leaf, number)) for _, leaf in leaves_of(xs, "xs")]
-        x = None if xs is None else rebuilt(xs, iter(parts))
-        carry, y = _split(body(rebuilt(init, map(tracer.wrap, arguments)), x))
+        x = None if xs is None else rebuild(xs, iter(parts))
+        carry, y = _split(body(rebuild(init, map(tracer.wrap, arguments)), x))
         results = turn.next(starts, [carry], lambda leaf: trivial.trace(tracer, leaf), shape_of)
         named = [] if y is None else list(leaves_of(y, "y"))
         ys = [trivial.trace(tracer, leaf) for _, leaf in named]
@@ -131,5 +131,5 @@ def _trace(tracer: FunctionTracer, turn: Turn, body: Body, xs: Any, count: int) 
         starts.append(blank(tracer, (count, *shape_of(one))))
     made = tracer.create(loop.FOR, starts, {"static_trip": count, "at_most": None}, regions=[Region(block)])
     wrapped = [tracer.wrap(value) for value in made.results]
-    stacked = None if y is None else rebuilt(y, iter(wrapped[len(turn.leaves) :]))
-    return rebuilt(init, iter(wrapped[: len(turn.leaves)])), stacked
+    stacked = None if y is None else rebuild(y, iter(wrapped[len(turn.leaves) :]))
+    return rebuild(init, iter(wrapped[: len(turn.leaves)])), stacked

@@ -61,7 +61,7 @@ class IntegerOperations(Protocol):
     def table(self, what: str, x: Any, function: Callable[[int], int]) -> Any:
         """Any function of a number that takes few values."""
 
-    def inverted(self, a: Any) -> Any:
+    def invert(self, a: Any) -> Any:
         """~a."""
 
     def bit_count(self, a: Any) -> Any:
@@ -105,7 +105,7 @@ class CircuitTracer:
         raises  TraceError where there are none: on real numbers
         """
         if self.operations is None:
-            raise self.faults.noted(TraceError(_COMPARE, at=user_loc()))
+            raise self.faults.note(TraceError(_COMPARE, at=user_loc()))
         return self.operations
 
     @property
@@ -271,7 +271,7 @@ class Number:
         hints = [hint for pattern, hint in _BRANCHING.items() if re.search(pattern, at.text)]
         if not hints and re.search("[=!]=|[<>]", at.text):  # NumPy, which leaves no frame
             hints = ["arrays are compared element by element: [x < y for x, y in zip(a, b)]"]
-        raise self._tracer.faults.noted(TraceError("; ".join([_BRANCH, *hints]), at=at))
+        raise self._tracer.faults.note(TraceError("; ".join([_BRANCH, *hints]), at=at))
 
     def __eq__(self, other: Any) -> Any:
         return _apply("==", self, other)
@@ -318,7 +318,7 @@ class Number:
         return _apply(">>", self, other)
 
     def __invert__(self) -> Any:
-        return self._tracer.checked_operations().inverted(self)
+        return self._tracer.checked_operations().invert(self)
 
     def __abs__(self) -> Any:
         return self._tracer.checked_operations().absolute(self)
@@ -332,14 +332,14 @@ class Number:
             "an encrypted number is a key of a dictionary or a set, which have to know it; use lists, and "
             "lw.isin(x, values) for `in`"
         )
-        raise self._tracer.faults.noted(TraceError(message, at=user_loc()))
+        raise self._tracer.faults.note(TraceError(message, at=user_loc()))
 
     def _convert(self, *_args: Any) -> NoReturn:
         message = (
             "an encrypted number is used where its value has to be known (an index, a range, int() or float(), a copy "
             "in a file); only public numbers can be"
         )
-        raise self._tracer.faults.noted(TraceError(message, at=user_loc()))
+        raise self._tracer.faults.note(TraceError(message, at=user_loc()))
 
     __index__ = __int__ = __float__ = __complex__ = __round__ = __trunc__ = __floor__ = __ceil__ = _convert
     __reduce__ = __reduce_ex__ = _convert
@@ -380,7 +380,7 @@ def _apply(symbol: str, a: Number, b: Any) -> Any:
     try:
         return operations.apply(symbol, a, other)
     except UserError as error:
-        raise a._tracer.faults.noted(error) from None
+        raise a._tracer.faults.note(error) from None
 
 
 def add(a: Any, b: Any) -> Any:

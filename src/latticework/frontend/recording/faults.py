@@ -47,7 +47,7 @@ class Faults:
         self._last: UserError | None = None
         self._lost: UserError | None = None
 
-    def noted(self, error: Error) -> Error:
+    def note(self, error: Error) -> Error:
         """A refusal that is about to be raised, since the value of a secret was asked for."""
         self._last = error
         if is_asked_by_library():
@@ -55,7 +55,7 @@ class Faults:
         return error
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
+    def watch(self) -> Iterator[None]:
         """Run the user's function.
 
         raises  TraceError, or the refusal behind it, for exceptions of Python and NumPy; what the user's own code
@@ -73,14 +73,14 @@ class Faults:
                 raise
             raise named from error
         except _FOREIGN as error:
-            typed = self._typed(error)
+            typed = self._explain(error)
             if typed is None:
                 raise
             raise typed from error
         if self._lost is not None:
             raise self._lost
 
-    def _typed(self, error: BaseException) -> UserError | None:
+    def _explain(self, error: BaseException) -> UserError | None:
         behind: BaseException | None = error
         while behind is not None:
             if isinstance(behind, UserError):

@@ -76,7 +76,7 @@ class TracedIndex(Traced):
             message = (
                 f"{what}, but {self!r} is a run-time index, whose number is not known when the program is compiled"
             )
-        return self._tracer.faults.noted(TraceError(f"{message}; {advice}", at=user_loc()))
+        return self._tracer.faults.note(TraceError(f"{message}; {advice}", at=user_loc()))
 
     def __repr__(self) -> str:
         origin = self._value.origin

@@ -24,12 +24,12 @@ def leaves_of(structure: Any, path: str) -> Iterator[tuple[str, Any]]:
         yield from leaves_of(child, f"{path}[{key!r}]")
 
 
-def rebuilt(structure: Any, leaves: Iterator[Any]) -> Any:
+def rebuild(structure: Any, leaves: Iterator[Any]) -> Any:
     """A structure like this one with other leaves, in the order of `leaves_of`."""
     children = _children(structure)
     if children is None:
         return next(leaves)
-    parts = [rebuilt(child, leaves) for _, child in children]
+    parts = [rebuild(child, leaves) for _, child in children]
     if isinstance(structure, Mapping):
         return dict(zip(structure, parts, strict=True))
     return type(structure)(*parts) if hasattr(structure, "_fields") else type(structure)(parts)
@@ -44,11 +44,11 @@ def leaves_like(structure: Any, given: Any, path: str, where: str) -> Iterator[A
     children = _children(structure)
     if children is None:
         if _children(given) is not None:
-            raise _changed(path, structure, given, where)
+            raise _structure_error(path, structure, given, where)
         yield given
         return
     if _kind(structure) is not _kind(given):
-        raise _changed(path, structure, given, where)
+        raise _structure_error(path, structure, given, where)
     if isinstance(structure, Mapping):
         unknown, missing = (
             [key for key in given if key not in structure],
@@ -60,7 +60,7 @@ def leaves_like(structure: Any, given: Any, path: str, where: str) -> Iterator[A
             )
             raise TraceError(f"{where} {parts}; what is carried keeps its structure: return the keys of init")
     elif len(given) != len(structure):
-        raise _changed(path, structure, given, where)
+        raise _structure_error(path, structure, given, where)
     for key, child in children:
         yield from leaves_like(child, given[key], f"{path}[{key!r}]", where)
 
@@ -83,14 +83,14 @@ def _kind(given: Any) -> type | None:
     return next((kind for kind in (tuple, list, Mapping) if isinstance(given, kind)), None)
 
 
-def _changed(path: str, before: Any, after: Any, where: str) -> TraceError:
+def _structure_error(path: str, before: Any, after: Any, where: str) -> TraceError:
     return TraceError(
-        f"{where} {path} as {_described(after)}, but it starts as {_described(before)}; "
+        f"{where} {path} as {_describe(after)}, but it starts as {_describe(before)}; "
         "what is carried keeps its structure"
     )
 
 
-def _described(given: Any) -> str:
+def _describe(given: Any) -> str:
     if isinstance(given, Mapping):
         return f"a dictionary of {', '.join(map(repr, given)) or 'nothing'}"
     if _children(given) is not None:

@@ -35,7 +35,7 @@ class PublicArray(np.ndarray[Any, np.dtype[np.float64]]):
         if found is None:
             return super().__getitem__(index)
         with user_line():
-            return subscripted(found._tracer, np.asarray(self), items)
+            return take_subscript(found._tracer, np.asarray(self), items)
 
 
 def public(array: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -48,7 +48,7 @@ def public(array: npt.ArrayLike) -> npt.NDArray[np.float64]:
         return plain_array(array, "public").view(PublicArray)
 
 
-def subscripted(tracer: FunctionTracer, array: Any, items: tuple[Any, ...]) -> Any:
+def take_subscript(tracer: FunctionTracer, array: Any, items: tuple[Any, ...]) -> Any:
     """array[i, ...] for a run-time integer i; the rest of the subscript is as usual.
 
     raises  ShapeError naming the axis, where i numbers another than the leading one; RangeError where it is known that

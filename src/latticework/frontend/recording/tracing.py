@@ -120,7 +120,7 @@ class FunctionTracer:
         """Run a trace function for the user; errors without a location get the user's line."""
         with user_line():
             self._calling = ""
-            return self._wrapped(trace(self, *args, **kwargs))
+            return self._wrap_results(trace(self, *args, **kwargs))
 
     def call_numpy(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """What a NumPy function does when one of its arguments is traced."""
@@ -131,9 +131,9 @@ class FunctionTracer:
                     f"{_numpy_name(function)} is not supported on secret arrays: {remedy(function.__name__)}"
                 )
             self._calling = _numpy_name(function)
-            return self._wrapped(trace(self, **_arguments(function, trace, args, kwargs)))
+            return self._wrap_results(trace(self, **_arguments(function, trace, args, kwargs)))
 
-    def _wrapped(self, result: Value | list[Value] | tuple[Value, ...]) -> Any:
+    def _wrap_results(self, result: Value | list[Value] | tuple[Value, ...]) -> Any:
         if isinstance(result, Value):
             return self.wrap(result)
         wrapped = [self.wrap(value) for value in result]

@@ -25,7 +25,7 @@ from latticework.functions.approximation.sign import (
     ROOM,
     ROUNDING,
     CompositeSign,
-    composed,
+    compose_stages,
 )
 from latticework.values.packing.constants import IntervalPolynomial
 
@@ -67,9 +67,9 @@ class ComposedAbsolute:
 @lru_cache(maxsize=256)
 def composed_absolute(way: AbsoluteWay) -> ComposedAbsolute:
     """The composition, with its error as it is measured."""
-    sign = composed(way.degrees, 2.0**way.log2_gap, 1.0)
+    sign = compose_stages(way.degrees, 2.0**way.log2_gap, 1.0)
     onto = [1.0 / (1.0 + ROOM)] * (len(sign.stages) - 1) + [1.0]  # the interval of the next, which is UNIT then
-    stages = tuple(replace(s.scaled(by), interval=UNIT, gap=0.0) for s, by in zip(sign.stages, onto, strict=True))
+    stages = tuple(replace(s.scale_by(by), interval=UNIT, gap=0.0) for s, by in zip(sign.stages, onto, strict=True))
     return ComposedAbsolute(stages, max(inside(sign), outside(sign)) + ROUNDING)
 
 

@@ -79,13 +79,13 @@ class ChannelCurve:
     def _at(self, degree: int) -> tuple[ChannelPolynomial, float]:
         if degree not in self._polynomials:
             interval = self.shared.interval
-            table = self._fitted(degree)
+            table = self._fit(degree)
             parts = tuple((float(a), float(b)) for a, b in to_unit(np.array(self.ranges), interval))
             made = ChannelPolynomial(tuple(tuple(row) for row in table.tolist()), parts, self.channels.axis, interval)
             self._polynomials[degree] = made, BETWEEN * self._distance(table)
         return self._polynomials[degree]
 
-    def _fitted(self, degree: int) -> FloatArray:
+    def _fit(self, degree: int) -> FloatArray:
         """(channels, degree + 1)."""
         count = max(LEAST_POINTS, POINTS_A_DEGREE * (degree + 1))
         even = np.cos(np.pi * (np.arange(count) + 0.5) / count)

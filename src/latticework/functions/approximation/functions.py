@@ -105,7 +105,7 @@ class Function:
             "there, for example by adding a constant"
         )
 
-    def widened(self, lo: float, hi: float, margin: float) -> Interval:
+    def widen(self, lo: float, hi: float, margin: float) -> Interval:
         """[lo, hi] widened on each side by `margin` times its length, inside the domain.
 
         Towards a finite end of the domain the distance from it shrinks or grows by the same power instead, so that

@@ -32,7 +32,7 @@ class KinkCurve:
     def polynomial(self, degree: int) -> Approximant:
         """What a degree stands for."""
         way = self.way(degree)
-        return self.polynomials.polynomial(min(degree, MAX_DEGREE)) if way is None else self.composed(way)
+        return self.polynomials.polynomial(min(degree, MAX_DEGREE)) if way is None else self.compose(way)
 
     def error(self, degree: int) -> float:
         """Its largest distance from the function."""
@@ -44,7 +44,7 @@ class KinkCurve:
     def estimate(self, degree: int) -> float:
         """About the same, for choosing among degrees."""
         way = self.way(degree)
-        return self.polynomials.estimate(min(degree, MAX_DEGREE)) if way is None else self.expected(way)
+        return self.polynomials.estimate(min(degree, MAX_DEGREE)) if way is None else self.expected_error(way)
 
     def least_degree(self, most: float, lowest: int, highest: int) -> int:
         """About the cheapest degree in a range with an error of at most this; the highest one must be known to do."""
@@ -53,11 +53,11 @@ class KinkCurve:
         choices = len(ways()[highest.bit_length()])
         return next(d for d in range(highest - choices + 1, highest + 1) if d == highest or self.estimate(d) <= most)
 
-    def expected(self, way: AbsoluteWay) -> float:
+    def expected_error(self, way: AbsoluteWay) -> float:
         """The error of a composition, without making it."""
         return float(self.spread * (1.0 + SMEARED) * 2.0**-way.bits)
 
-    def composed(self, way: AbsoluteWay) -> KinkedPolynomial:
+    def compose(self, way: AbsoluteWay) -> KinkedPolynomial:
         """The function with this composition for every kink."""
         found, kinks, half = composed_absolute(way), self.kinks, self.half
         centre = kinks.places[0]
@@ -89,4 +89,4 @@ class KinkCurve:
             return None
         some = ways()[levels]
         way = some[max(0, len(some) - (1 << levels) + degree)]
-        return way if self.expected(way) < self.polynomials.estimate(MAX_DEGREE) else None
+        return way if self.expected_error(way) < self.polynomials.estimate(MAX_DEGREE) else None

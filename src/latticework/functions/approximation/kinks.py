@@ -46,7 +46,7 @@ def relu_from(place: float = 0.0, below: float = 0.0, above: float = 1.0, consta
     return Kinks((place,), (half,), middle, constant - middle * place)
 
 
-def clipped(low: float, high: float, slope: float = 1.0, constant: float = 0.0) -> Kinks:
+def kinks_of_clip(low: float, high: float, slope: float = 1.0, constant: float = 0.0) -> Kinks:
     """slope * x + constant, but at least `low` and at most `high`, for a slope above 0."""
     first, last = (low - constant) / slope, (high - constant) / slope
     return Kinks((first, last), (slope / 2, -slope / 2), 0.0, (low + high) / 2)

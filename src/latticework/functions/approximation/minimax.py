@@ -85,19 +85,19 @@ class _Exchange:
         least, best = np.inf, None
         angles = np.pi * (np.arange(self.degree + 1) + 0.5) / (self.degree + 1)
         for _ in range(MAX_STEPS):
-            height, values = self.levelled()
+            height, values = self.level_distances()
             at = np.unique(np.concatenate([self.grid, self.points, self.marks]))
-            distance = self.function(at) - self.evaluated(values, at)
+            distance = self.function(at) - self.interpolate(values, at)
             largest = float(np.max(np.abs(distance)))
             if not np.isfinite(largest):
                 break
             if largest < least:
-                least, best = largest, self.evaluated(values, np.cos(angles))
-            if largest <= NEAR * height or not self.exchanged(at, distance):
+                least, best = largest, self.interpolate(values, np.cos(angles))
+            if largest <= NEAR * height or not self.exchange_points(at, distance):
                 break
         return best
 
-    def levelled(self) -> tuple[float, FloatArray]:
+    def level_distances(self) -> tuple[float, FloatArray]:
         """(|h|, values at the points) of the polynomial whose distance alternates between h and -h there."""
         apart = self.points[:, None] - self.points[None, :]
         np.fill_diagonal(apart, 1.0)
@@ -108,7 +108,7 @@ class _Exchange:
         height = float(self.weights @ given) / float(self.weights @ signs)
         return abs(height), given - signs * height
 
-    def evaluated(self, values: FloatArray, at: FloatArray) -> FloatArray:
+    def interpolate(self, values: FloatArray, at: FloatArray) -> FloatArray:
         """The polynomial with these values at the points, by the second barycentric formula."""
         found = np.empty_like(at)
         for start in range(0, len(at), ROWS):
@@ -121,7 +121,7 @@ class _Exchange:
             found[start : start + ROWS] = part
         return found
 
-    def exchanged(self, at: FloatArray, distance: FloatArray) -> bool:
+    def exchange_points(self, at: FloatArray, distance: FloatArray) -> bool:
         """Move the points to the largest distances of alternating sign; False if there are too few."""
         peaks = alternating(distance, len(self.points))
         if peaks is None:

@@ -82,7 +82,7 @@ def remez(
     basis = _Basis(grid, size, parity)
     weights = weight or np.ones_like
     problem = _Problem(function, weights, basis, union)
-    coefficients, error, least, points = problem.solved(grid)
+    coefficients, error, least, points = problem.solve(grid)
     top = max(abs(union[0][0]), abs(union[-1][1]))
     hull = (union[0][0], union[-1][1]) if parity is None else (-top, top)
     angles = np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1)
@@ -162,7 +162,7 @@ class _Problem:
     basis: _Basis
     union: list[Interval]
 
-    def solved(self, grid: FloatArray) -> tuple[npt.NDArray[Any], float, float, FloatArray]:
+    def solve(self, grid: FloatArray) -> tuple[npt.NDArray[Any], float, float, FloatArray]:
         """(coefficients, largest distance, least possible distance, points) of the closest polynomial found."""
         rows, values, weights = self.basis.at(grid), self.function(grid), self.weight(grid)
         count = self.basis.size + 1
@@ -170,11 +170,11 @@ class _Problem:
         squares = np.linalg.lstsq(weighted, weights * values, rcond=None)[0]
         off = weights * values - weighted @ squares
         starts = self._starts(grid, alternating(off, count), count)
-        points = max(starts, key=lambda start: self._levelled(start)[1])
+        points = max(starts, key=lambda start: self._level_distances(start)[1])
         small = ROUNDING * float(np.max(np.abs(values * weights)))
         best, idle = (squares, float(np.max(np.abs(off))), 0.0, points), 0
         for _ in range(MAX_STEPS):
-            coefficients, height = self._levelled(points)
+            coefficients, height = self._level_distances(points)
             coarse = weights * (values - rows @ coefficients)
             near = self._near(grid, coarse, coefficients)
             x = np.concatenate([grid, near, points])
@@ -204,7 +204,7 @@ class _Problem:
         starts = [np.unique(grid[np.clip(np.searchsorted(grid, aim), 0, len(grid) - 1)]) for aim in aims]
         return [start for start in starts if len(start) == count] or [starts[0]]
 
-    def _levelled(self, points: FloatArray) -> tuple[npt.NDArray[Any], float]:
+    def _level_distances(self, points: FloatArray) -> tuple[npt.NDArray[Any], float]:
         signs = (-1.0) ** np.arange(len(points))
         matrix = np.column_stack([self.basis.at(points), signs / self.weight(points)])
         solution = np.linalg.lstsq(matrix, self.function(points), rcond=None)[0]

@@ -88,7 +88,7 @@ def composite_sign(gap: float, largest: float, error: float) -> CompositeSign:
     for states in states_of(gap / largest).values():
         for state in states:
             if state.odds >= aim - TOLD:
-                made = composed(state.degrees, gap, largest)
+                made = compose_stages(state.degrees, gap, largest)
                 if made.error <= error:
                     return made
     raise RangeError(
@@ -178,7 +178,7 @@ def _stage(ratio: float, degree: int) -> tuple[IntervalPolynomial, float]:
     return found.polynomial, max(found.error, ROUNDING)
 
 
-def composed(degrees: tuple[int, ...], gap: float, largest: float) -> CompositeSign:
+def compose_stages(degrees: tuple[int, ...], gap: float, largest: float) -> CompositeSign:
     """Stages of these degrees in a row."""
     stages: list[IntervalPolynomial] = []
     ratio, error = gap / largest, 0.0

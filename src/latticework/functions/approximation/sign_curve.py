@@ -9,7 +9,14 @@ from __future__ import annotations
 from functools import cached_property
 
 from latticework.functions.approximation.chebyshev import Interval
-from latticework.functions.approximation.sign import MOST_DEPTH, CompositeSign, State, check_gap, composed, states_of
+from latticework.functions.approximation.sign import (
+    MOST_DEPTH,
+    CompositeSign,
+    State,
+    check_gap,
+    compose_stages,
+    states_of,
+)
 
 LEAST_LEVELS = 2
 FAR = 4.0  # the error of what no composition does
@@ -33,7 +40,7 @@ class SignCurve:
         place = (1 << levels) - 1 - degree if degree.bit_length() == levels else 0
         degrees = states[max(0, len(states) - 1 - place)].degrees
         if degrees not in self._made:
-            self._made[degrees] = composed(degrees, self.gap, self.largest)
+            self._made[degrees] = compose_stages(degrees, self.gap, self.largest)
         return self._made[degrees]
 
     def error(self, degree: int) -> float:

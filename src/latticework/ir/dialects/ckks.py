@@ -12,12 +12,12 @@ from latticework.ir.dialects.rlwe import groups_of, scale_of
 from latticework.ir.dialects.rlwe_types import CipherType, Level, check_level, take
 
 
-def _stated(name: str, attrs: Attrs, _types: Sequence[Type]) -> Said:
+def _type_with_scale(name: str, attrs: Attrs, _types: Sequence[Type]) -> Said:
     return Said(stated=Stated(scale=scale_of(name, attrs)))
 
 
-MUL = define_primitive("ckks.mul", _stated)
-SQUARE = define_primitive("ckks.square", _stated)
+MUL = define_primitive("ckks.mul", _type_with_scale)
+SQUARE = define_primitive("ckks.square", _type_with_scale)
 # The sums of the products of two arrays: rlwe.sum of ckks.mul, of which no product is alive by itself.
 DOT = define_primitive("ckks.dot", groups_of, operands=(CipherType, CipherType))
 
@@ -59,7 +59,7 @@ POLYNOMIAL = define(
 )
 
 
-def _raised(name: str, attrs: Attrs, types: Sequence[Type]) -> Said:
+def _type_mod_raise(name: str, attrs: Attrs, types: Sequence[Type]) -> Said:
     """Attributes: level (of any track), factor, modulus (q0), slots (N/2: the integer polynomial fills the ring)."""
     a = types[0]
     assert isinstance(a, CipherType)
@@ -71,4 +71,4 @@ def _raised(name: str, attrs: Attrs, types: Sequence[Type]) -> Said:
     return Said((factor,), stated, ring_degree=2 * slots, modulus=modulus, seed=attrs.get("seed", 0))
 
 
-MOD_RAISE = define_primitive("ckks.mod_raise", _raised)
+MOD_RAISE = define_primitive("ckks.mod_raise", _type_mod_raise)

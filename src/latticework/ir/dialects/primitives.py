@@ -211,14 +211,14 @@ def define_primitive(
         types = with_key(types, op.attrs)
         inputs = inputs + [np.empty(0)] * (len(types) - len(inputs))
         use = primitive.use(types, said, [kind_of(value.type) for value in op.results])
-        values = [_given(t, x) for t, x in zip(types, inputs, strict=True)]
+        values = [_to_record_operand(t, x) for t, x in zip(types, inputs, strict=True)]
         made = primitive.record.meaning(_Exact(context, said.seed), use, *values)
         return [as_value(array) for array in (made if isinstance(made, list) else [made])]
 
     return define(name, infer=infer, meaning=meaning)
 
 
-def _given(kind: Type, value: Array) -> Any:
+def _to_record_operand(kind: Type, value: Array) -> Any:
     """An operand as records want it."""
     if isinstance(kind, KeyType):
         return kind.spec

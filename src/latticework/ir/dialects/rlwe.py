@@ -33,7 +33,7 @@ def scale_of(name: str, attrs: Attrs) -> float | None:
     return None if attrs.get("scale") is None else attribute(name, attrs, "scale", float)
 
 
-def _stated(name: str, attrs: Attrs, _types: Types) -> Said:
+def _type_with_scale(name: str, attrs: Attrs, _types: Types) -> Said:
     return Said(stated=Stated(scale=scale_of(name, attrs)))
 
 
@@ -42,10 +42,10 @@ def groups_of(name: str, attrs: Attrs, _types: Types) -> Said:
     return Said((attribute(name, attrs, "groups", int),), Stated(scale=scale_of(name, attrs)))
 
 
-ADD = define_primitive("rlwe.add", _stated)
-SUB = define_primitive("rlwe.sub", _stated)
-ADD_PLAIN = define_primitive("rlwe.add_plain", _stated)
-SUB_PLAIN = define_primitive("rlwe.sub_plain", _stated)
+ADD = define_primitive("rlwe.add", _type_with_scale)
+SUB = define_primitive("rlwe.sub", _type_with_scale)
+ADD_PLAIN = define_primitive("rlwe.add_plain", _type_with_scale)
+SUB_PLAIN = define_primitive("rlwe.sub_plain", _type_with_scale)
 NEG = define_primitive("rlwe.neg")
 
 
@@ -97,7 +97,7 @@ ENCODE_AT = define("rlwe.encode_at", infer=_infer_encode_at, meaning=_encode_at)
 name_instruction("rlwe.encode_at", _rows)
 name_instruction("key.demand", lambda _name, attrs, _types: Said(key=attrs["spec"]), opcode="key")
 
-MUL_PLAIN = define_primitive("rlwe.mul_plain", _stated)
+MUL_PLAIN = define_primitive("rlwe.mul_plain", _type_with_scale)
 # rlwe.sum of rlwe.mul_plain, of which no product is alive by itself.
 DOT_PLAIN = define_primitive("rlwe.dot_plain", groups_of, opcode="dot", operands=(CipherType, PlainType))
 
@@ -110,7 +110,7 @@ MUL_INT = define_primitive("rlwe.mul_int", _factor)
 ADD_INT = define_primitive("rlwe.add_int", lambda name, attrs, _types: Said((attribute(name, attrs, "addend", int),)))
 
 
-def _relabelled(name: str, attrs: Attrs, types: Types) -> Said:
+def _type_relabel(name: str, attrs: Attrs, types: Types) -> Said:
     """Attributes: scale, slots, and level: a place with the same limbs on another track."""
     a = types[0]
     assert isinstance(a, CipherType)
@@ -119,21 +119,21 @@ def _relabelled(name: str, attrs: Attrs, types: Types) -> Said:
     return Said(stated=Stated.at(level, attribute(name, attrs, "scale", float), slots))
 
 
-RELABEL = define_primitive("rlwe.relabel", _relabelled)
+RELABEL = define_primitive("rlwe.relabel", _type_relabel)
 TRIVIAL = define_primitive("rlwe.trivial")
 
 
-def _placed(name: str, attrs: Attrs, _types: Types) -> Said:
+def _type_at_level(name: str, attrs: Attrs, _types: Types) -> Said:
     return Said(stated=Stated.at(attribute(name, attrs, "level", Level), scale_of(name, attrs)))
 
 
-def _divided(name: str, attrs: Attrs, types: Types) -> Said:
+def _type_rescale(name: str, attrs: Attrs, types: Types) -> Said:
     attribute(name, attrs, "scale", float)
-    return _placed(name, attrs, types)
+    return _type_at_level(name, attrs, types)
 
 
-DROP_LEVEL = define_primitive("rlwe.drop_level", _placed)
-MOD_DOWN = define_primitive("rlwe.mod_down", _divided)
+DROP_LEVEL = define_primitive("rlwe.drop_level", _type_at_level)
+MOD_DOWN = define_primitive("rlwe.mod_down", _type_rescale)
 
 
 def _infer_rescale(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
@@ -165,7 +165,7 @@ def _turning(name: str, types: Types, steps: int, *, conjugates: bool) -> Said:
     return Said(stated=Stated.at(a.level))
 
 
-def _rotated(name: str, attrs: Attrs, types: Types) -> Said:
+def _type_rotate(name: str, attrs: Attrs, types: Types) -> Said:
     return _turning(name, types, attribute(name, attrs, "steps", int), conjugates=False)
 
 
@@ -178,7 +178,7 @@ def _conjugation(_attrs: Attrs, types: Types) -> KeySpec:
     return KeySpec("galois", conjugation_element(2 * getattr(types[0], "slots", 1)), *_place(types))
 
 
-def _relinearized(name: str, attrs: Attrs, types: Types) -> Said:
+def _type_relinearize(name: str, attrs: Attrs, types: Types) -> Said:
     """Attributes level and scale, both or neither: where its division by P ends if it takes levels with it."""
     a = types[0]
     assert isinstance(a, CipherType)
@@ -189,7 +189,7 @@ def _relinearized(name: str, attrs: Attrs, types: Types) -> Said:
     return Said(stated=Stated.at(level, attribute(name, attrs, "scale", float)))
 
 
-ROTATE = define_primitive("rlwe.rotate", _rotated, demand=_rotation)
+ROTATE = define_primitive("rlwe.rotate", _type_rotate, demand=_rotation)
 CONJUGATE = define_primitive(
     "rlwe.conjugate",
     lambda name, _attrs, types: _turning(name, types, 0, conjugates=True),
@@ -197,7 +197,7 @@ CONJUGATE = define_primitive(
     demand=_conjugation,
 )
 RELINEARIZE = define_primitive(
-    "rlwe.relinearize", _relinearized, demand=lambda _attrs, types: KeySpec("relin", 0, *_place(types))
+    "rlwe.relinearize", _type_relinearize, demand=lambda _attrs, types: KeySpec("relin", 0, *_place(types))
 )
 EXTEND = define_primitive("rlwe.extend")
 

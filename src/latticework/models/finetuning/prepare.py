@@ -158,7 +158,7 @@ def _polynomial(
     function: Function, seen: SeenArguments, degree: int, margin: float, trainable: bool, dtype: Any
 ) -> PolynomialFunction:
     """The polynomial of a degree on an interval whose ends are numbers of the module's kind."""
-    wide = function.widened(*seen.range_of(function.name), margin)
+    wide = function.widen(*seen.range_of(function.name), margin)
     low, high = torch.tensor(wide, dtype=dtype).tolist()  # the same numbers in the module and in the program
     fitted = function.approximate((low, high), degree, seen.sample())
     return PolynomialFunction(function.name, fitted, trainable=trainable)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from latticework.models.trees.leaves import MAX_LEAVES, Leaf, Reals, Refuse, TreeSplit, check_path
-from latticework.values.inputs.reading import current_budget, raised
+from latticework.values.inputs.reading import current_budget, limit_remedy
 
 ORDERS = ("LEQ", "LT", "GTE", "GT")
 EQUALITIES = ("EQ", "NEQ", "MEMBER")
@@ -90,7 +90,7 @@ class TreeReader:
                 and budget is not None
                 and not budget.take_running(10)
             ):
-                self.refuse("its comparisons for equality make too many paths", raised("work"))
+                self.refuse("its comparisons for equality make too many paths", limit_remedy("work"))
             if depth > len(self.branches):
                 self.refuse("a tree of it is none: its nodes refer to each other", _DAMAGED)
             if len(found) > MAX_LEAVES:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from math import prod
 
 from latticework.errors import FormatError, ShapeError
-from latticework.values.inputs.reading import BYTES_OF_ELEMENT, MOST_SECRET, current_budget, raised
+from latticework.values.inputs.reading import BYTES_OF_ELEMENT, MOST_SECRET, current_budget, limit_remedy
 
 WORK_OF_NODE = 40  # to read it, in units of ReadingLimits
 WORK_OF_STEP = 100  # of a node that a loop carries out; a turn without one counts as one
@@ -56,7 +56,7 @@ def take_nodes(count: int, said: str) -> None:
     budget = current_budget()
     if budget is not None and not budget.take_unfolding(count * WORK_OF_NODE):
         raise FormatError(
-            f"{said}: more than {budget.limits.work // WORK_OF_NODE} nodes, with functions unfolded: {raised('work')}"
+            f"{said}: more than {budget.limits.work // WORK_OF_NODE} nodes, with functions unfolded: {limit_remedy('work')}"
         )
 
 
@@ -73,7 +73,7 @@ def take_steps(count: int) -> None:
     if budget is not None and not budget.take_running(count * WORK_OF_STEP):
         raise ShapeError(
             f"loops are unrolled, and make more than {budget.limits.work // WORK_OF_STEP} steps here; write it with "
-            f"lw.for_loop, or {raised('work')}"
+            f"lw.for_loop, or {limit_remedy('work')}"
         )
 
 
@@ -90,7 +90,7 @@ def take_products(count: int, name: str, in_a_unit: int) -> None:
     if budget is not None and not budget.take_running(count // in_a_unit):
         raise ShapeError(
             f"{name} takes {count} products, which with what was computed before is more than the {budget.limits.work} "
-            f"units of work that are allowed here; cut the graph with inputs=[...], or {raised('work')}"
+            f"units of work that are allowed here; cut the graph with inputs=[...], or {limit_remedy('work')}"
         )
 
 
@@ -100,7 +100,7 @@ def take_elements(count: int) -> None:
     if budget is not None and not budget.take_running(count // ELEMENTS_OF_WORK):
         raise ShapeError(
             f"nodes read and make more elements than {budget.limits.work} units of work allow, here {count}; cut the "
-            f"graph with inputs=[...], or {raised('work')}"
+            f"graph with inputs=[...], or {limit_remedy('work')}"
         )
 
 
@@ -112,7 +112,7 @@ def take_data(count: int, name: str) -> None:
     budget.file_bytes -= count
     if budget.file_bytes < 0:
         raise FormatError(
-            f"{name}: the data beside the model have more than {budget.limits.file_bytes} bytes: {raised('file_bytes')}"
+            f"{name}: the data beside the model have more than {budget.limits.file_bytes} bytes: {limit_remedy('file_bytes')}"
         )
     allow_for_file(count)
 

@@ -10,7 +10,7 @@ from latticework.errors import FormatError, SecurityError, UserError
 from latticework.ir.lines import user_loc
 from latticework.models.pytorch.export import first_sentence, import_torch, own_warnings_only
 from latticework.values.inputs.archives import check_archive
-from latticework.values.inputs.reading import DEFAULTS, ReadingLimits, open_regular, raised
+from latticework.values.inputs.reading import DEFAULTS, ReadingLimits, limit_remedy, open_regular
 
 
 def load_exported(path: str | os.PathLike[str], trust: bool = False, *, limits: ReadingLimits = DEFAULTS) -> Any:
@@ -34,7 +34,7 @@ def load_exported(path: str | os.PathLike[str], trust: bool = False, *, limits: 
             size = os.fstat(file.fileno()).st_size
             if size > limits.file_bytes:
                 raise FormatError(
-                    f"{name} has more than {limits.file_bytes} bytes: {raised('file_bytes')}", at=user_loc()
+                    f"{name} has more than {limits.file_bytes} bytes: {limit_remedy('file_bytes')}", at=user_loc()
                 )
             check_archive(file, name, limits, size)
             file.seek(0)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from latticework.errors import ShapeError, TraceError
 from latticework.ir.location import Loc
 from latticework.models.pytorch.export import first_sentence
-from latticework.values.inputs.reading import raised, take_elements
+from latticework.values.inputs.reading import limit_remedy, take_elements
 
 
 def fold(torch: Any, node: Any, values: dict[Any, Any], at: Loc) -> Any:
@@ -29,7 +29,7 @@ def fold(torch: Any, node: Any, values: dict[Any, Any], at: Loc) -> Any:
     for each in made if isinstance(made, tuple | list) else (made,):
         if isinstance(each, torch.Tensor) and not take_elements(int(each.numel())):
             raise ShapeError(
-                f"{node.target} makes {each.numel()} public numbers, more than allowed here: {raised('memory_bytes')}",
+                f"{node.target} makes {each.numel()} public numbers, more than allowed here: {limit_remedy('memory_bytes')}",
                 at=at,
             )
     try:

@@ -17,7 +17,7 @@ from latticework.frontend.functions.comparing import greater
 from latticework.frontend.functions.functions import softmax as softmax_of
 from latticework.functions import definitions
 from latticework.functions.approximation.functions import FUNCTIONS, Function
-from latticework.functions.approximation.kinks import Kinks, clipped, relu_from
+from latticework.functions.approximation.kinks import Kinks, kinks_of_clip, relu_from
 from latticework.models.semantics.arithmetic import clamp
 from latticework.models.semantics.masking import MaskedScores
 from latticework.models.semantics.reductions import logsumexp
@@ -125,7 +125,7 @@ def hardsigmoid(x: Any, alpha: float = 1.0 / 6.0, beta: float = 0.5) -> Any:
 
 @lru_cache(maxsize=64)
 def _hard_sigmoid(alpha: float, beta: float) -> Function:
-    kinks = clipped(0.0, 1.0, alpha, beta) if alpha > 0 else None
+    kinks = kinks_of_clip(0.0, 1.0, alpha, beta) if alpha > 0 else None
     return Function("hardsigmoid", lambda x: np.clip(alpha * np.asarray(x) + beta, 0.0, 1.0), smooth=False, kinks=kinks)
 
 

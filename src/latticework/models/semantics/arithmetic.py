@@ -11,7 +11,7 @@ from latticework.errors import UnsupportedError
 from latticework.errors.remedies import REMEDIES
 from latticework.frontend.functions.comparing import sign as sign_of
 from latticework.functions.approximation.functions import FUNCTIONS, Function
-from latticework.functions.approximation.kinks import clipped, relu_from
+from latticework.functions.approximation.kinks import kinks_of_clip, relu_from
 from latticework.models.semantics.masking import LEFT_OUT, with_addend, without
 from latticework.models.semantics.values import apply_function, is_secret, number, public, values
 
@@ -99,7 +99,7 @@ def _clamp_function(low: float | None, high: float | None) -> Function:
         return x if high is None else np.minimum(x, high)
 
     if low is not None and high is not None:
-        kinks = clipped(low, high) if low < high else None
+        kinks = kinks_of_clip(low, high) if low < high else None
     elif low is not None:
         kinks = relu_from(low, constant=low)
     else:

@@ -9,7 +9,7 @@ from typing import NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from latticework.values.inputs.reading import current_budget, raised
+from latticework.values.inputs.reading import current_budget, limit_remedy
 
 Reals = npt.NDArray[np.float64]
 Refuse = Callable[[str, str], NoReturn]  # why, and what to do instead
@@ -25,7 +25,7 @@ def check_path(path: Sequence[TreeSplit], refuse: Refuse) -> None:
     budget = current_budget()
     beyond = len(path) - USUAL_DEPTH
     if beyond > 0 and budget is not None and not budget.take_running(beyond):
-        refuse(f"its paths of {len(path)} comparisons and others take too much work", raised("work"))
+        refuse(f"its paths of {len(path)} comparisons and others take too much work", limit_remedy("work"))
 
 
 @dataclass(frozen=True, slots=True)

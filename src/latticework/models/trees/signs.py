@@ -13,7 +13,7 @@ from latticework.functions.approximation.functions import sign_from
 from latticework.models.graph import ModelNode
 from latticework.models.trees.choice import GIVE_SAMPLES, UNSEEN
 from latticework.models.trees.leaves import Reals, Refuse, TreeSum
-from latticework.values.inputs.reading import current_budget, raised
+from latticework.values.inputs.reading import current_budget, limit_remedy
 
 LEAST_GAP = 2.0**-16  # of a threshold, on the way of a row, by the range of the feature
 CLEAR = 4.0  # for each tree: results are precise to a part of their largest, and doubts need two bits fewer than others
@@ -84,7 +84,7 @@ def _check_room(comparisons: int, features: int, refuse: Refuse) -> None:
     if budget is not None and comparisons * (features + _COPIES) * 8 > 2 * budget.limits.memory_bytes:
         refuse(
             f"{comparisons} comparisons on all paths, of {features} features, take too much memory",
-            f"fit fewer or smaller trees; {raised('memory_bytes')}",
+            f"fit fewer or smaller trees; {limit_remedy('memory_bytes')}",
         )
 
 

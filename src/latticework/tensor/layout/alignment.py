@@ -38,7 +38,9 @@ def align(loops: Loops, layouts: Sequence[Layout | None], boxes: Iterable[Layout
     sums over the loops that it lacks may. Of a box that is too large to be packed, only where they take no mask.
     """
     for box in dict.fromkeys(boxes):
-        wanted = tuple(None if layout is None else loops.wanted(side, box) for side, layout in enumerate(layouts))
+        wanted = tuple(
+            None if layout is None else loops.operand_layout(side, box) for side, layout in enumerate(layouts)
+        )
         if box.fits:
             results = summed_layouts(box, len(loops.extents), loops.summed, keepdims=False)
         else:
@@ -49,14 +51,14 @@ def align(loops: Loops, layouts: Sequence[Layout | None], boxes: Iterable[Layout
 
 def meeting(loops: Loops, layouts: Sequence[Layout | None]) -> Layout | None:
     """The box in which two secret operands lie already, if they are aligned."""
-    lifted = [loops.lifted(side, layout) for side, layout in enumerate(layouts) if layout is not None]
+    lifted = [loops.layout_in_loops(side, layout) for side, layout in enumerate(layouts) if layout is not None]
     both = merge(*lifted) if len(lifted) == 2 else None
     return None if both is None else stretch(both, loops.extents)
 
 
 def around(loops: Loops, layouts: Sequence[Layout | None]) -> list[Layout]:
     """Boxes in which one operand lies already, the loops that it lacks where it repeats or in further vectors."""
-    lifted = [loops.lifted(side, layout) for side, layout in enumerate(layouts) if layout is not None]
+    lifted = [loops.layout_in_loops(side, layout) for side, layout in enumerate(layouts) if layout is not None]
     return [stretch(layout, loops.extents) for layout in lifted]
 
 

@@ -41,7 +41,7 @@ class Room:
         """The default layout of a shape."""
         return in_order(shape, self.slots)
 
-    def sent(self, shape: Shape) -> Layout:
+    def input_layout(self, shape: Shape) -> Layout:
         """The default layout of an encrypted input."""
         return in_order(shape, self.slots, fill=REPEAT if self.copies else GAP)
 
@@ -80,7 +80,7 @@ class LayoutDecisions(Protocol):
         """Layout of what loops carry, where it is not that of the initial value."""
 
     @property
-    def placed(self) -> Mapping[Op, Placement]:
+    def layout_of(self) -> Mapping[Op, Placement]:
         """Placement of every operation with a secret result."""
 
     def way(self, value: Value, old: Layout, new: Layout) -> Sequence[Conversion]:
@@ -98,25 +98,25 @@ def assign_layouts(module: Module, decisions: LayoutDecisions, fed: Mapping[int,
     fed  numbers of outputs that are to lie as an input does -> the number of that input
     """
 
-    def placed(value: Value) -> Layout | None:
+    def layout_of(value: Value) -> Layout | None:
         return value.type.layout if isinstance(value.type, TensorType) else None
 
-    def converted(builder: Builder, old: Value, value: Value, layout: Layout | None) -> Value:
-        lying = placed(value)
+    def convert(builder: Builder, old: Value, value: Value, layout: Layout | None) -> Value:
+        lying = layout_of(value)
         if layout is None or lying is None or lying == layout:
             return value
         for step in decisions.way(old, lying, layout):
             value = builder.build("tensor.convert_layout", [value], layout=step.target, recipe=step.name)
         return value
 
-    def started(builder: Builder, head: Value, init: Value, value: Value) -> Value:
+    def convert_initial(builder: Builder, head: Value, init: Value, value: Value) -> Value:
         """The initial value of what a loop carries, where the loop wants it."""
         layout = decisions.heads.get(head)
-        if layout is None or layout == placed(value):
+        if layout is None or layout == layout_of(value):
             return value
         if is_trivial(init):
             return builder.build("tensor.trivial", list(value.owner.operands), layout=layout)  # type: ignore[union-attr]
-        return converted(builder, init, value, layout)
+        return convert(builder, init, value, layout)
 
     def loop(op: Op, builder: Builder, mapping: dict[Value, Value]) -> None:
         """A loop, from values that lie as it wants them."""
@@ -126,7 +126,7 @@ def assign_layouts(module: Module, decisions: LayoutDecisions, fed: Mapping[int,
         heads = block.args[1:]
         inits = op.operands[len(op.operands) - count :]
         starts[len(starts) - count :] = [
-            started(builder, head, init, mapping[init]) for head, init in zip(heads, inits, strict=True)
+            convert_initial(builder, head, init, mapping[init]) for head, init in zip(heads, inits, strict=True)
         ]
         mapping[block.args[0]] = body.add_arg(block.args[0].type, block.args[0].origin)
         for head, start in zip(heads, starts[len(starts) - count :], strict=True):
@@ -143,7 +143,7 @@ def assign_layouts(module: Module, decisions: LayoutDecisions, fed: Mapping[int,
         choice = decisions.placed.get(op)
         if choice is not None:
             moved = [
-                converted(builder, old, v, layout)
+                convert(builder, old, v, layout)
                 for old, v, layout in zip(op.operands, operands, choice.operands, strict=True)
             ]
             attrs = {**op.attrs, "layout": choice.result}
@@ -155,14 +155,14 @@ def assign_layouts(module: Module, decisions: LayoutDecisions, fed: Mapping[int,
             # A carried value lies at the end of the body as it did at the head.
             heads = [mapping[a] for a in op.block.args[len(op.block.args) - len(operands) :]]
             moved = [
-                converted(builder, old, v, placed(head))
+                convert(builder, old, v, layout_of(head))
                 for old, v, head in zip(op.operands, operands, heads, strict=True)
             ]
             builder.create("loop.yield", moved)
             return True
         if op is module.body.terminator and fed:
             for number, of in fed.items():
-                operands[number] = converted(
+                operands[number] = convert(
                     builder, op.operands[number], operands[number], decisions.inputs[module.inputs[of]]
                 )
             builder.create("loop.yield", operands)

@@ -73,7 +73,7 @@ class CanonicalForm:
         """
         last, moved = first + removed - 1, len(added) - removed
 
-        def renamed(turn: tuple[int, int], extent: int) -> list[tuple[int, int]]:
+        def rename_roll(turn: tuple[int, int], extent: int) -> list[tuple[int, int]]:
             by, count = turn
             if first <= by < last:
                 return []
@@ -82,7 +82,7 @@ class CanonicalForm:
             return [(by + moved if by > last else by, count)]
 
         turns = [
-            tuple(sorted(new for turn in row for new in renamed(turn, dim.extent)))
+            tuple(sorted(new for turn in row for new in rename_roll(turn, dim.extent)))
             for dim, row in zip(self.dims, self.turns, strict=True)
         ]
         turns[first : first + removed] = [()] * len(added)

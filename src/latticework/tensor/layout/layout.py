@@ -142,15 +142,15 @@ class Layout(HashedOnce):
         """The run-time form for a tensor of a shape, in vectors of `slots`."""
         return PackMap(shape, slots or self.slots, self.dims, self.vector_dims, self.rolls)
 
-    def renumbered(self, axes: Mapping[int, int]) -> Layout:
-        """Axes renamed; those not named become repetition."""
+    def renumber_axes(self, axes: Mapping[int, int]) -> Layout:
+        """Axes renumber_dim; those not named become repetition."""
 
-        def renamed(dim: PackDim) -> PackDim:
+        def renumber_dim(dim: PackDim) -> PackDim:
             if dim.axis < 0:
                 return dim
             return PackDim(axes[dim.axis], dim.extent, dim.stride) if dim.axis in axes else PackDim(REPEAT, dim.extent)
 
-        return Layout(tuple(map(renamed, self.dims)), tuple(map(renamed, self.vector_dims)), self.rolls)
+        return Layout(tuple(map(renumber_dim, self.dims)), tuple(map(renumber_dim, self.vector_dims)), self.rolls)
 
     def places(self, axes: Iterable[int]) -> tuple[int, ...]:
         """Positions of the address bits of a plain layout that walk any of these axes."""

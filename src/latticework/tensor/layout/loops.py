@@ -57,15 +57,15 @@ class Loops:
         """Loops that the result lacks."""
         return tuple(loop for loop in range(len(self.extents)) if loop not in self.result)
 
-    def lifted(self, side: int, layout: Layout) -> Layout:
+    def layout_in_loops(self, side: int, layout: Layout) -> Layout:
         """An operand's layout in the loops that it walks."""
-        return layout.renumbered({axis: loop for axis, loop in enumerate(self.operands[side]) if loop is not None})
+        return layout.renumber_axes({axis: loop for axis, loop in enumerate(self.operands[side]) if loop is not None})
 
-    def wanted(self, side: int, box: Layout) -> Layout:
+    def operand_layout(self, side: int, box: Layout) -> Layout:
         """Where an operand lies that lies in a box."""
-        return box.renumbered({loop: axis for axis, loop in enumerate(self.operands[side]) if loop is not None})
+        return box.renumber_axes({loop: axis for axis, loop in enumerate(self.operands[side]) if loop is not None})
 
-    def kept(self, side: int) -> dict[int, int]:
+    def kept_axes(self, side: int) -> dict[int, int]:
         """Axis of an operand -> axis of the result, for those that are not broadcast or summed."""
         axes = {loop: axis for axis, loop in enumerate(self.result)}
         return {axis: axes[loop] for axis, loop in enumerate(self.operands[side]) if loop in axes}
@@ -83,4 +83,4 @@ def axes_of(layout: Layout) -> set[int]:
 
 def restrict(box: Layout, axes: Sequence[int] | set[int]) -> Layout:
     """The layout of what walks these axes alone and repeats along the others."""
-    return box.renumbered({axis: axis for axis in axes})
+    return box.renumber_axes({axis: axis for axis in axes})

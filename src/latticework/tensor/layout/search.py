@@ -58,7 +58,7 @@ class Prices(Protocol):
     def way(self, shape: Shape, old: Layout, new: Layout) -> Sequence[Conversion]:
         """The conversions on the cheapest way."""
 
-    def sent(self, layout: Layout) -> float:
+    def client_transfer(self, layout: Layout) -> float:
         """Seconds to send a tensor to or from the client."""
 
 
@@ -174,7 +174,7 @@ class LayoutSearch:
                 kept[what] = how  # type: ignore[index, assignment]
         for value in module.inputs:
             if isinstance(value.type, TensorType) and value not in inputs:
-                inputs[value] = self.room.sent(value.type.shape)  # nothing reads it
+                inputs[value] = self.room.input_layout(value.type.shape)  # nothing reads it
         others = {}
         for op, placement in placed.items():
             there = [(s, lay) for lay, s in self._reached[op].items() if lay != placement.result]
@@ -210,7 +210,7 @@ class LayoutSearch:
             if op.spec.terminator:
                 return [self._finish(op, state) for state in states] if not keep else states
             if op.regions:
-                states = [after for state in states for after in self._nested(op, state)]
+                states = [after for state in states for after in self._search_loop(op, state)]
             elif any(_is_tensor(v) and v.is_secret for v in op.results):
                 states = [after for state in states for after in self._place(op, state)] or self._refuse(op)
                 reached = self._reached.setdefault(op, {})
@@ -225,12 +225,12 @@ class LayoutSearch:
             if not (_is_tensor(value) and value.is_secret):
                 continue
             if value not in state.layouts:
-                state = self._close(state, value, self.room.sent(value.type.shape))  # type: ignore[attr-defined]
+                state = self._close(state, value, self.room.input_layout(value.type.shape))  # type: ignore[attr-defined]
             lying = state.layouts[value]
             state = _SearchState(
                 state.layouts,
                 state.spent,
-                state.seconds + self.prices.sent(lying),
+                state.seconds + self.prices.client_transfer(lying),
                 state.deepest,
                 state.sent + lying.count,
                 state.trail,
@@ -266,7 +266,7 @@ class LayoutSearch:
 
     def _close(self, state: _SearchState, value: Value, layout: Layout) -> _SearchState:
         """An input gets its layout."""
-        price = Price(self.prices.sent(layout))
+        price = Price(self.prices.client_transfer(layout))
         return state.having(value, layout, 0, price, value, layout, sent=layout.count)
 
     def _place(self, op: Op, state: _SearchState) -> Iterator[_SearchState]:
@@ -357,35 +357,35 @@ class LayoutSearch:
     def _seconds(self, value: Value, old: Layout, new: Layout) -> float:
         return self.prices.conversion(value.type.shape, old, new, 0).seconds  # type: ignore[attr-defined]
 
-    def _nested(self, op: Op, state: _SearchState) -> Iterator[_SearchState]:
+    def _search_loop(self, op: Op, state: _SearchState) -> Iterator[_SearchState]:
         """A loop: its carried values lie at the end of the body as at the head.
 
         There they lie as the initial values do; or as an iteration leaves them that began so.
         """
         for value in op.operands:
             if _is_tensor(value) and value.is_secret and value not in state.layouts:
-                state = self._close(state, value, self.room.sent(value.type.shape))  # type: ignore[attr-defined]
+                state = self._close(state, value, self.room.input_layout(value.type.shape))  # type: ignore[attr-defined]
         block = op.regions[0].block
         starts = {
             head: state.layouts.get(value) or self.room.row_major(head.type.shape)  # type: ignore[attr-defined]
-            for head, value in zip(block.args[1:], _carried(op), strict=True)
+            for head, value in zip(block.args[1:], _initial_values(op), strict=True)
             if _is_tensor(head)
         }
         heads, tried = starts, list[dict[Value, Layout]]()
         while heads not in tried and len(tried) < MOST_TURNS:
             tried.append(heads)
-            ends = self._turned(op, state, starts, heads)
+            ends = self._search_iteration(op, state, starts, heads)
             yield from (after for after, _ in ends)
             heads = {**heads, **ends[0][1]} if ends else heads
 
-    def _turned(
+    def _search_iteration(
         self, op: Op, state: _SearchState, starts: Mapping[Value, Layout], heads: Mapping[Value, Layout]
     ) -> list[tuple[_SearchState, dict[Value, Layout]]]:
         """States after a loop whose carried values lie so at its head, and where its body left them."""
         static = op.attrs.get("static_trip")
         trips = self.tuning.unknown_trips if static is None else int(static)
         block = op.regions[0].block
-        inits = dict(zip(block.args[1:], _carried(op), strict=True))
+        inits = dict(zip(block.args[1:], _initial_values(op), strict=True))
         spent = {**state.spent, **{head: state.spent.get(inits[head], 0) for head in heads}}
         before = state
         for head, layout in heads.items():
@@ -427,7 +427,7 @@ class LayoutSearch:
         return self.prices.conversion(init.type.shape, old, new, spent)  # type: ignore[attr-defined]
 
 
-def _carried(loop: Op) -> Sequence[Value]:
+def _initial_values(loop: Op) -> Sequence[Value]:
     """The initial values of what a loop carries, without the trip count."""
     return loop.operands if loop.attrs.get("static_trip") is not None else loop.operands[1:]
 

@@ -18,7 +18,7 @@ from latticework.values.packing.pack import GAP, REPEAT
 
 def summed_layout(layout: Layout, rank: int, axes: Sequence[int], keepdims: bool) -> Layout:
     """Where the sum over `axes` of a tensor of `rank` axes lies if they become repetition."""
-    return layout.renumbered(_kept(rank, axes, keepdims))
+    return layout.renumber_axes(_kept_axes(rank, axes, keepdims))
 
 
 def summed_layouts(layout: Layout, rank: int, axes: Sequence[int], keepdims: bool) -> list[Layout]:
@@ -46,7 +46,7 @@ def full_shape(layout: Layout, shape: Shape, axes: Sequence[int]) -> Shape:
 
 
 def _forms(layout: Layout, rank: int, axes: Sequence[int], keepdims: bool) -> list[Layout | None]:
-    lying = layout.renumbered({**_kept(rank, axes, keepdims), **{axis: rank + axis for axis in axes}})
+    lying = layout.renumber_axes({**_kept_axes(rank, axes, keepdims), **{axis: rank + axis for axis in axes}})
     return [sum_away(lying, [rank + axis for axis in axes], becomes) for becomes in (REPEAT, GAP)]
 
 
@@ -66,7 +66,7 @@ def _nothing_outside(layout: Layout, axes: Sequence[int]) -> bool:
     return fills and all(layout.dims[i].axis == REPEAT and i not in turning for i in outside)
 
 
-def _kept(rank: int, axes: Sequence[int], keepdims: bool) -> dict[int, int]:
+def _kept_axes(rank: int, axes: Sequence[int], keepdims: bool) -> dict[int, int]:
     """Axis of the operand -> axis of the sum."""
     stay = [axis for axis in range(rank) if axis not in axes]
     return {axis: axis if keepdims else place for place, axis in enumerate(stay)}

@@ -8,15 +8,15 @@ from latticework.tensor.layout.layout import Layout
 from latticework.values.packing.pack import PackDim
 
 
-def stacked(part: Layout, length: int) -> Layout:
+def stack_layout(part: Layout, length: int) -> Layout:
     """So many tensors in the layout of one, along a new leading axis."""
 
-    def moved(dims: tuple[PackDim, ...]) -> tuple[PackDim, ...]:
+    def shift_axes(dims: tuple[PackDim, ...]) -> tuple[PackDim, ...]:
         return tuple(replace(dim, axis=dim.axis + 1) if dim.axis >= 0 else dim for dim in dims)
 
     rolls = tuple((i + 1, j + 1) for i, j in part.rolls) if length > 1 else part.rolls
     leading = (PackDim(0, length),) if length > 1 else ()
-    return Layout(moved(part.dims), (*leading, *moved(part.vector_dims)), rolls)
+    return Layout(shift_axes(part.dims), (*leading, *shift_axes(part.vector_dims)), rolls)
 
 
 def part_of(layout: Layout) -> Layout | None:
@@ -32,8 +32,8 @@ def part_of(layout: Layout) -> Layout | None:
     if any(dim.axis == 0 for dim in rest) or (first and any(0 in roll for roll in layout.rolls)):
         return None
 
-    def moved(dims: tuple[PackDim, ...]) -> tuple[PackDim, ...]:
+    def shift_axes(dims: tuple[PackDim, ...]) -> tuple[PackDim, ...]:
         return tuple(replace(dim, axis=dim.axis - 1) if dim.axis >= 0 else dim for dim in dims)
 
     rolls = tuple((i - len(first), j - len(first)) for i, j in layout.rolls)
-    return Layout(moved(layout.dims), moved(rest), rolls)
+    return Layout(shift_axes(layout.dims), shift_axes(rest), rolls)

@@ -19,7 +19,7 @@ from latticework.tensor.layout.iteration_space import boxes
 from latticework.tensor.layout.layout import Layout, Shape
 from latticework.tensor.layout.loops import Loops
 from latticework.tensor.layout.sums import summed_layouts
-from latticework.tensor.layout.whole_rows import part_of, stacked
+from latticework.tensor.layout.whole_rows import part_of, stack_layout
 from latticework.tensor.ops.base import shape_of
 from latticework.tensor.ops.prod import move_multiplied_first
 from latticework.values.packing.pack import GAP, REPEAT, PackDim
@@ -103,7 +103,7 @@ def matmul(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
 
 def _exchange(loops: Loops, side: int, lying: Layout, out: Shape) -> Layout:
     """Where a result lies if an operand's axes stay and others take the place of the summed one."""
-    kept = loops.kept(side)
+    kept = loops.kept_axes(side)
     return exchange(lying, kept, [(axis, out[axis]) for axis in range(len(out)) if axis not in kept.values()])
 
 
@@ -147,7 +147,7 @@ def products(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
 def rename(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     """A transpose moves nothing."""
     assert layouts[0] is not None
-    yield Placement((None,), layouts[0].renumbered({old: new for new, old in enumerate(op.attrs["axes"])}))
+    yield Placement((None,), layouts[0].renumber_axes({old: new for new, old in enumerate(op.attrs["axes"])}))
 
 
 def relabel(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
@@ -253,14 +253,14 @@ def in_rows(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     shape = shape_of(op.result)
     assert layouts[0] is not None
     lying = [layouts[0]] if part_of(layouts[0]) is not None else []
-    for result in _distinct([*lying, *(stacked(part, shape[0]) for part in _forms(shape[1:], room))], shape):
+    for result in _distinct([*lying, *(stack_layout(part, shape[0]) for part in _forms(shape[1:], room))], shape):
         yield Placement((result,), result)
 
 
 def blank(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     """Zeros with the leading axis along vectors."""
     shape = shape_of(op.result)
-    for result in _distinct((stacked(part, shape[0]) for part in _forms(shape[1:], room)), shape):
+    for result in _distinct((stack_layout(part, shape[0]) for part in _forms(shape[1:], room)), shape):
         yield Placement((), result)
 
 

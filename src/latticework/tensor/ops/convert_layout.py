@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from latticework.ir.core import Value
-from latticework.tensor.layout.conversions import named
+from latticework.tensor.layout.conversions import find_conversion
 from latticework.tensor.ops import row_rules
 from latticework.tensor.ops.base import Case, FloatArray, Shape, tensor_op
 from latticework.tensor.ops.cases import random_shape
@@ -32,7 +32,7 @@ def _same(a: FloatArray, recipe: str) -> FloatArray:
 def lower(target: Target, a: Operand, recipe: str) -> Value:
     """The vector operations of the conversion."""
     assert a.vector is not None and a.layout is not None
-    return named(recipe, a.shape, a.layout, target.layout).lower(target.builder, a.vector)
+    return find_conversion(recipe, a.shape, a.layout, target.layout).lower(target.builder, a.vector)
 
 
 CONVERT_LAYOUT = tensor_op(

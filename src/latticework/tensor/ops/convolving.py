@@ -16,7 +16,7 @@ def convolve(tracer: Tracer, a: object, v: object, mode: str = "full") -> Value:
     """np.convolve(a, v, mode) of a secret and a public sequence, in either order."""
     left, right = _sequences(tracer, "convolve", a, v)
     signal, kernel = (left, right) if left.is_secret else (right, left)
-    return _slid(tracer, "convolve", signal, slicing.trace_flip(tracer, kernel), mode)
+    return _slide_kernel(tracer, "convolve", signal, slicing.trace_flip(tracer, kernel), mode)
 
 
 def correlate(tracer: Tracer, a: object, v: object, mode: str = "valid") -> Value:
@@ -24,7 +24,7 @@ def correlate(tracer: Tracer, a: object, v: object, mode: str = "valid") -> Valu
     signal, kernel = _sequences(tracer, "correlate", a, v)
     if not signal.is_secret:
         raise UnsupportedError("correlate: the first sequence must be the secret one; write np.convolve(x, v[::-1])")
-    return _slid(tracer, "correlate", signal, kernel, mode)
+    return _slide_kernel(tracer, "correlate", signal, kernel, mode)
 
 
 def _sequences(tracer: Tracer, name: str, a: object, v: object) -> tuple[Value, Value]:
@@ -38,7 +38,7 @@ def _sequences(tracer: Tracer, name: str, a: object, v: object) -> tuple[Value, 
     return left, right
 
 
-def _slid(tracer: Tracer, name: str, signal: Value, kernel: Value, mode: Any) -> Value:
+def _slide_kernel(tracer: Tracer, name: str, signal: Value, kernel: Value, mode: Any) -> Value:
     """The kernel, not reversed, along the signal."""
     (n,), (k,) = shape_of(signal), shape_of(kernel)
     if mode not in ("full", "same", "valid"):

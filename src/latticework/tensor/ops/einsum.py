@@ -14,7 +14,7 @@ from latticework.tensor.ops import matmul, mul, reshape, transpose
 from latticework.tensor.ops import slice as slicing
 from latticework.tensor.ops import sum as summing
 from latticework.tensor.ops.base import Shape, Tracer, normal_axes, shape_of
-from latticework.tensor.ops.take import taken
+from latticework.tensor.ops.take import emit_take
 
 Labels = tuple[Any, ...]  # one label an axis
 
@@ -172,7 +172,7 @@ def _alone(tracer: Tracer, value: Value, labels: Labels, wanted: set[Any]) -> tu
         if labels.count(label) > 1:
             axes = tuple(axis for axis, other in enumerate(labels) if other == label)
             numbers = tuple(range(shape_of(value)[axes[0]]))
-            value = taken(tracer, value, axes, (numbers,) * len(axes), 0)
+            value = emit_take(tracer, value, axes, (numbers,) * len(axes), 0)
             labels = (label, *(other for other in labels if other != label))
     gone = tuple(axis for axis, label in enumerate(labels) if label not in wanted)
     value = summing.trace(tracer, value, gone) if gone else value

@@ -12,7 +12,7 @@ from latticework.ir.core import Value
 from latticework.tensor.ops import reshape
 from latticework.tensor.ops import slice as slicing
 from latticework.tensor.ops.base import Shape, Tracer, check_size, normal_axis, shape_of
-from latticework.tensor.ops.take import take_along, taken
+from latticework.tensor.ops.take import emit_take, take_along
 
 IntArray = npt.NDArray[np.int64]
 
@@ -47,7 +47,7 @@ def trace(tracer: Tracer, a: object, index: Any) -> Value:
     if len(places) == 1:
         value = take_along(tracer, value, places[0], lists[0])
     else:
-        value = taken(tracer, value, tuple(places), lists, at)
+        value = emit_take(tracer, value, tuple(places), lists, at)
     old = shape_of(value)
     return reshape.trace(tracer, value, (*old[:at], *together[0].shape, *old[at + 1 :]))
 

@@ -42,7 +42,7 @@ def lower_to_vectors(
     own = [v for number, v in enumerate(module.inputs) if number not in fed]
     sent = {v: v.type.layout.pack_map(v.type.shape) for v in own if isinstance(v.type, TensorType)}
 
-    def numbered(old: Value, new: Value, name: str, loc: Loc) -> None:
+    def number_tensor(old: Value, new: Value, name: str, loc: Loc) -> None:
         if new.origin is not None and new.origin.position is not None:
             return  # the same vector already is another tensor
         kind = old.type
@@ -77,7 +77,7 @@ def lower_to_vectors(
             **descriptor.own(op.attrs),
         )
         name = op.result.origin.name if op.result.origin is not None and op.result.origin.name else descriptor.name
-        numbered(op.result, new, name, op.loc)
+        number_tensor(op.result, new, name, op.loc)
         mapping[op.result] = new
         return True
 
@@ -85,7 +85,7 @@ def lower_to_vectors(
     for old, new in zip(module.inputs, lowered.inputs, strict=True):
         if isinstance(old.type, TensorType) and old.origin is not None:
             new.origin = None
-            numbered(old, new, old.origin.name, old.origin.loc)
+            number_tensor(old, new, old.origin.name, old.origin.loc)
     return lowered, tensors, positions
 
 

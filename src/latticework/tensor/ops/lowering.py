@@ -103,13 +103,13 @@ def linear(
     if at_most(gather).diagonals > MOST_LISTED:
         return target.build("vec.linear_transform", x.vector, map=LinearMap.of(gather))
     if (turns := whole_rotations(gather)) is not None:
-        return target.emit.turned(x.vector, turns)
+        return target.emit.rotate_vectors(x.vector, turns)
     copies = target.layout.outer_copies if target.spread else 1
     shared = replace(gather, spread=copies)
     if copies == 1 or num_diagonals(shared) + FOLD_COST * (copies.bit_length() - 1) >= num_diagonals(gather):
         return target.build("vec.linear_transform", x.vector, map=LinearMap.of(gather))
     total = target.build("vec.linear_transform", x.vector, map=LinearMap.of(shared))
-    return target.emit.copied(total, -(target.layout.slots // copies), copies)
+    return target.emit.replicate(total, -(target.layout.slots // copies), copies)
 
 
 def move(target: Target, x: Operand) -> Value:

@@ -55,7 +55,7 @@ def move_multiplied_first(op: Op, layouts: Sequence[Layout | None], room: Room) 
     """The operand with the multiplied axes in front, which then become repetition."""
     shape, axes = shape_of(op.operands[0]), op.attrs["axes"]
     order = (*axes, *(axis for axis in range(len(shape)) if axis not in axes))
-    lying = room.row_major(tuple(shape[axis] for axis in order)).renumbered(dict(enumerate(order)))
+    lying = room.row_major(tuple(shape[axis] for axis in order)).renumber_axes(dict(enumerate(order)))
     return Placement((lying,), summed_layout(lying, len(shape), **PROD.own(op.attrs)))
 
 

@@ -57,6 +57,6 @@ def _rotate_and_add(target: Target, total: Value, layout: Layout, axes: Sequence
     weight = 1
     for dim in reversed(layout.dims):
         if dim.axis in axes:
-            total = target.emit.copied(total, -weight, dim.extent)
+            total = target.emit.replicate(total, -weight, dim.extent)
         weight *= dim.extent
     return total

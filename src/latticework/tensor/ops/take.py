@@ -42,10 +42,10 @@ def take_along(tracer: Tracer, value: Value, axis: int, numbers: Any) -> Value:
     chosen = tuple(int(i) for i in numbers)
     if chosen == tuple(range(shape_of(value)[axis])):
         return value
-    return taken(tracer, value, (axis,), (chosen,), axis)
+    return emit_take(tracer, value, (axis,), (chosen,), axis)
 
 
-def taken(tracer: Tracer, value: Value, axes: Ints, indices: tuple[Ints, ...], at: int) -> Value:
+def emit_take(tracer: Tracer, value: Value, axes: Ints, indices: tuple[Ints, ...], at: int) -> Value:
     """tensor.take, or a product with a 0/1 matrix where the numbers follow no rule."""
     blocks = len(blocks_of(indices))
     extents = tuple(shape_of(value)[axis] for axis in axes)
@@ -84,7 +84,7 @@ def trace_diagonal(tracer: Tracer, a: object, offset: int = 0, axis1: int = 0, a
     if start >= stop:
         raise ShapeError(f"diagonal: offset={offset} lies outside the {rows} x {columns} elements of {shape_of(value)}")
     numbers = tuple(range(start, stop))
-    return taken(tracer, value, (first, second), (numbers, tuple(i + offset for i in numbers)), rank - 2)
+    return emit_take(tracer, value, (first, second), (numbers, tuple(i + offset for i in numbers)), rank - 2)
 
 
 def random_case(rng: np.random.Generator, slots: int) -> Case:

@@ -61,13 +61,13 @@ def num_windows(name: str, a: Shape, kernel: Pair, stride: Pair, padding: Paddin
 
 def windows(a: FloatArray, kernel: Pair, stride: Pair, padding: Padding, dilation: Pair = (1, 1)) -> FloatArray:
     """A view (..., window rows, window columns, kernel rows, kernel columns) of an array of shape (..., H, W)."""
-    framed = _framed(a, padding)
+    framed = _pad(a, padding)
     reach = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True))
     view = np.lib.stride_tricks.sliding_window_view(framed, reach, axis=(-2, -1))
     return view[..., :: stride[0], :: stride[1], :: dilation[0], :: dilation[1]]
 
 
-def _framed(a: FloatArray, padding: Padding) -> FloatArray:
+def _pad(a: FloatArray, padding: Padding) -> FloatArray:
     """With zeros around the last two axes; np.pad takes longer than a small convolution."""
     if padding == ((0, 0), (0, 0)):
         return a

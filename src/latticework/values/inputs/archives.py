@@ -9,7 +9,7 @@ from typing import IO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from latticework.errors import FormatError
-from latticework.values.inputs.reading import ReadingLimits, raised
+from latticework.values.inputs.reading import ReadingLimits, limit_remedy
 
 MOST_ENTRIES = 50_000
 _AT_ONCE = 1 << 20
@@ -31,7 +31,7 @@ def check_archive(data: bytes | IO[bytes], name: str, limits: ReadingLimits, siz
                 raise FormatError(f"{name} has {len(entries)} entries; at most {MOST_ENTRIES} are read")
             total = sum(entry.file_size for entry in entries)
             if total > most:
-                raise FormatError(f"{name} unpacks to {total} bytes, more than {most}: {raised('memory_bytes')}")
+                raise FormatError(f"{name} unpacks to {total} bytes, more than {most}: {limit_remedy('memory_bytes')}")
             if len({entry.filename for entry in entries}) < len(entries):
                 raise FormatError(f"{name} has two entries of one name; it is damaged")
             for entry in entries:

@@ -63,7 +63,7 @@ def in_order(given: Any, names: Names, said: str) -> Any:
         return given
     if set(texts) == set(names) and len(set(names)) == len(names) == len(texts):
         place = {text: number for number, text in enumerate(texts)}
-        return _taken(given, [place[name] for name in names], is_frame)
+        return _take_columns(given, [place[name] for name in names], is_frame)
     if _is_numbered(labels):
         return given
     raise ColumnsError(f"{said} {_told_difference(texts, names)}")
@@ -81,7 +81,7 @@ def take_columns(
     """
     found = dict(known)
 
-    def taken(name: str, value: Any) -> Any:
+    def take(name: str, value: Any) -> Any:
         where = f"{said}: {name}"
         if name in order and not found.get(name):
             found[name] = names_of(value, where) or (_row_names(value) if is_one_run else ())
@@ -90,12 +90,12 @@ def take_columns(
     if data is None:
         made: Any = None
     elif isinstance(data, Mapping):
-        made = {name: taken(name, value) for name, value in data.items()}
+        made = {name: take(name, value) for name, value in data.items()}
     elif isinstance(data, tuple):
         pairs = zip(order, data, strict=False)
-        made = tuple(taken(name, value) for name, value in pairs) + data[len(order) :]
+        made = tuple(take(name, value) for name, value in pairs) + data[len(order) :]
     else:
-        made = taken(order[0], data) if order else data
+        made = take(order[0], data) if order else data
     return made, {name: names for name, names in found.items() if names}
 
 
@@ -161,12 +161,12 @@ def _refuse_shuffled(labels: Sequence[Any], said: str) -> None:
     """ColumnsError for the numbers from 0 in another order: they could be places, and they could be names."""
     if _whole(labels) and not _is_numbered(labels) and sorted(labels) == list(range(len(labels))):
         raise ColumnsError(
-            f"{said} has columns that are numbered {_listed(tuple(map(str, labels)))}: neither names nor in order; "
+            f"{said} has columns that are numbered {_list_names(tuple(map(str, labels)))}: neither names nor in order; "
             "give frame.to_numpy() to take them as they stand, or name them"
         )
 
 
-def _taken(given: Any, places: list[int], is_frame: bool) -> Any:
+def _take_columns(given: Any, places: list[int], is_frame: bool) -> Any:
     """The columns at these places, as a value of the same kind where that has a way to take them."""
     if hasattr(given, "iloc"):
         return given.iloc[:, places] if is_frame else given.iloc[places]
@@ -193,15 +193,15 @@ def _told_difference(texts: Names, names: Names) -> str:
     missing = tuple(name for name in names if name not in texts)
     unknown = tuple(dict.fromkeys(name for name in texts if name not in names))
     parts = ((missing, "missing"), (unknown, "unknown"), (twice, "given twice"))
-    told = "; ".join(f"{word}: {_listed(found)}" for found, word in parts if found)
+    told = "; ".join(f"{word}: {_list_names(found)}" for found, word in parts if found)
     if not told:  # names that stand for several columns, in another order
-        told = f"{_listed(texts)}, of which some have the same name"
+        told = f"{_list_names(texts)}, of which some have the same name"
     return (
-        f"has other columns than the program takes, which are {_listed(names)}; {told}; select these columns by name, "
+        f"has other columns than the program takes, which are {_list_names(names)}; {told}; select these columns by name, "
         "or give an array, whose columns are taken by position"
     )
 
 
-def _listed(names: Names) -> str:
+def _list_names(names: Names) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more

@@ -155,7 +155,7 @@ def told_as_damage(name: str) -> Iterator[None]:
         raise FormatError(f"{name} is damaged, or too large: {told}") from error
 
 
-def raised(limit: str) -> str:
+def limit_remedy(limit: str) -> str:
     """What to do where a limit is in the way, for messages."""
     return f"if you trust the file, allow more with limits=lw.ReadingLimits({limit}=...)"
 
@@ -177,7 +177,7 @@ def take_traced(units: int) -> None:
     if budget is not None and not budget.take_running(units):
         raise FormatError(
             f"what the file computes takes more than the {budget.limits.work} units of work that are allowed here: "
-            f"{raised('work')}"
+            f"{limit_remedy('work')}"
         )
 
 
@@ -253,7 +253,7 @@ def _from_object(given: Any, who: str, limits: ReadingLimits, unnamed: str) -> R
 
 def _check_size(size: int, name: str, limits: ReadingLimits) -> None:
     if size > limits.file_bytes:
-        raise FormatError(f"{name} has more than {limits.file_bytes} bytes: {raised('file_bytes')}")
+        raise FormatError(f"{name} has more than {limits.file_bytes} bytes: {limit_remedy('file_bytes')}")
 
 
 def limits_of(words: list[str]) -> ReadingLimits:

@@ -35,7 +35,7 @@ class Approximant:
         """Evaluate elementwise."""
         raise NotImplementedError
 
-    def scaled(self, factor: float) -> Approximant:
+    def scale_by(self, factor: float) -> Approximant:
         """A number times the same."""
         raise NotImplementedError
 
@@ -106,7 +106,7 @@ class IntervalPolynomial(Series):
         """The interval; of powers, which stand for themselves, any number."""
         return None if self.basis == "power" else self.interval
 
-    def scaled(self, factor: float) -> IntervalPolynomial:
+    def scale_by(self, factor: float) -> IntervalPolynomial:
         """A number times the same."""
         coefficients = tuple(c * factor for c in self.coefficients)
         return replace(self, coefficients=coefficients, error=abs(factor) * self.error)
@@ -198,7 +198,7 @@ class KinkedPolynomial(Approximant):
         """The same of arguments that another interval is mapped from."""
         return replace(self, interval=interval, given=None)
 
-    def scaled(self, factor: float) -> KinkedPolynomial:
+    def scale_by(self, factor: float) -> KinkedPolynomial:
         """A number times the same."""
         weights = tuple(w * factor for w in self.weights)
         slope, constant, error = self.slope * factor, self.constant * factor, self.error * abs(factor)

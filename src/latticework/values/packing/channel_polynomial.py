@@ -79,7 +79,7 @@ class ChannelPolynomial(Series, HashedOnce):
             found = np.where(free, np.array([low, high]).reshape(2, *(1,) * free.ndim), found)
         return found[0], found[1]
 
-    def scaled(self, factor: float) -> ChannelPolynomial:
+    def scale_by(self, factor: float) -> ChannelPolynomial:
         """A number times the same."""
         table = tuple(tuple(c * factor for c in row) for row in self.table)
         return replace(self, table=table, error=abs(factor) * self.error)

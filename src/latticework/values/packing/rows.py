@@ -22,7 +22,7 @@ from latticework.values.packing.pack import REPEAT, FloatArray, PackDim, PackMap
 Array = npt.NDArray[Any]
 
 
-def interleaved(pack: PackMap, rows: int) -> PackMap:
+def interleave_rows(pack: PackMap, rows: int) -> PackMap:
     """Where tensors (rows, *shape) lie, each of which lies by itself as `pack` says."""
     shape = (rows, *pack.shape)
     if pack.table:
@@ -36,7 +36,7 @@ def _behind_rows(dim: PackDim) -> PackDim:
     return dim if dim.axis < 0 else replace(dim, axis=dim.axis + 1)
 
 
-def repeated(pack: PackMap, rows: int) -> PackMap:
+def repeat_rows(pack: PackMap, rows: int) -> PackMap:
     """Where a tensor lies that all rows have in common."""
     if pack.table:
         table = tuple((p * rows + b, e) for p, e in pack.table for b in range(rows))
@@ -47,15 +47,15 @@ def repeated(pack: PackMap, rows: int) -> PackMap:
 def nest_of_rows(nest: LoopNest, rows: int) -> LoopNest:
     """A linear map that acts on every row, by one more loop; or a public tensor that all rows read."""
     if nest.in_pack is None or nest.in_access is None:
-        return replace(nest, out_pack=repeated(nest.out_pack, rows))
+        return replace(nest, out_pack=repeat_rows(nest.out_pack, rows))
     source = nest.source_access
     return replace(
         nest,
         domain=(*nest.domain, rows),
-        out_pack=interleaved(nest.out_pack, rows),
+        out_pack=interleave_rows(nest.out_pack, rows),
         out_access=_of_row(nest.out_access, len(nest.domain), rows),
         source_access=None if source is None else replace(source, matrix=tuple((*row, 0) for row in source.matrix)),
-        in_pack=interleaved(nest.in_pack, rows),
+        in_pack=interleave_rows(nest.in_pack, rows),
         in_access=_of_row(nest.in_access, len(nest.domain), rows),
     )
 

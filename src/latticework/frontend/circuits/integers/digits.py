@@ -48,7 +48,7 @@ class BinaryDigits:
         terms = [times(digit, 1 << i) for i, digit in enumerate(self.digits)]
         return minus(total(terms), times(self.sign, 1 << len(self.digits)))
 
-    def shifted(self, steps: int) -> BinaryDigits:
+    def shift(self, steps: int) -> BinaryDigits:
         """Times 2^steps, or divided by 2^-steps and rounded down."""
         if steps >= 0:
             return BinaryDigits((0,) * steps + self.digits, self.sign)
@@ -58,7 +58,7 @@ class BinaryDigits:
         """Modulo 2^count."""
         return BinaryDigits(tuple((self.digits + (self.sign,) * count)[:count]))
 
-    def inverted(self) -> BinaryDigits:
+    def invert(self) -> BinaryDigits:
         """~x, which is -x - 1."""
         return BinaryDigits(tuple(map(inverse, self.digits)), inverse(self.sign))
 

@@ -293,10 +293,10 @@ class IntegerOperators:
         one_of, other_of = self.digits(symbol, a), self.digits(symbol, b)
         return word(self._tracer, bitwise.digitwise(_BITWISE[symbol], one_of, other_of))
 
-    def inverted(self, a: Number) -> Operand:
+    def invert(self, a: Number) -> Operand:
         """~a."""
         if isinstance(a, Word):
-            return word(self._tracer, a.digits.inverted())
+            return word(self._tracer, a.digits.invert())
         return minus(-1, a)
 
     def bit_count(self, a: Number) -> Operand:
@@ -321,7 +321,7 @@ class IntegerOperators:
         if b < 0 or b > 64:
             raise RangeError(f"{symbol} {large(b)}: give a number of steps from 0 to 64", at=user_loc())
         if isinstance(a, Word):
-            return word(self._tracer, a.digits.shifted(b if symbol == "<<" else -b))
+            return word(self._tracer, a.digits.shift(b if symbol == "<<" else -b))
         return times(a, 1 << b) if symbol == "<<" else self._divide("//", a, 1 << b)
 
     def _divide(self, symbol: str, a: Operand, b: Operand) -> Operand:
@@ -337,7 +337,7 @@ class IntegerOperators:
         steps = b.bit_length() - 1
         found = known_digits(a)
         if b == 1 << max(steps, 0) and found is not None:
-            return word(self._tracer, found.low(steps) if symbol == "%" else found.shifted(-steps))
+            return word(self._tracer, found.low(steps) if symbol == "%" else found.shift(-steps))
         return self.table(f"{symbol} {b}", a, lambda v: _PUBLIC[symbol](v, b))
 
     # -- ways --------------------------------------------------------------------------------

@@ -92,10 +92,10 @@ def power(x: Operand, exponent: int) -> Operand:
     """x ** exponent in as few products in a row as there can be."""
     made: dict[int, Operand] = {1: x}
 
-    def found(n: int) -> Operand:
+    def find_power(n: int) -> Operand:
         if n not in made:
             low = 1 << ((n - 1).bit_length() - 1)
-            made[n] = times(found(low), found(n - low))
+            made[n] = times(find_power(low), find_power(n - low))
         return made[n]
 
-    return found(exponent)
+    return find_power(exponent)

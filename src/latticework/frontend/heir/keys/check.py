@@ -12,7 +12,7 @@ from typing import Any
 from latticework.errors import UserError
 from latticework.frontend.heir.evaluate import HeirRun, check_operations
 from latticework.frontend.heir.keys.trace import BOOTSTRAP, ROTATION, NoSlots, keys_of, run_without_slots
-from latticework.frontend.heir.program import reached
+from latticework.frontend.heir.program import find_reachable
 from latticework.frontend.heir.syntax import HeirFunction, HeirOperation, HeirText
 
 
@@ -86,16 +86,16 @@ class KeyWalk(HeirRun):
         self.loads += 1
         self.held[index] = self.loads
         self._count()
-        return self._typed(op, LoadedKey(index, self.loads))
+        return self._check_key_type(op, LoadedKey(index, self.loads))
 
     def _assume(self, op: HeirOperation, index: int) -> list[Any]:
         if index not in self.held:
             self.fail(op, f"takes the key of {index}, which is not in memory")
-        return self._typed(op, LoadedKey(index, self.held[index]))
+        return self._check_key_type(op, LoadedKey(index, self.held[index]))
 
     def _use(self, op: HeirOperation, key: LoadedKey) -> list[Any]:
         self._require(op, key)
-        return self._typed(op, key)
+        return self._check_key_type(op, key)
 
     def _clear(self, op: HeirOperation, key: LoadedKey) -> list[Any]:
         self._require(op, key)
@@ -106,7 +106,7 @@ class KeyWalk(HeirRun):
         if self.held.get(key.index) != key.load:
             self.fail(op, f"takes the key of {key.index} as it was loaded before, which is no longer in memory")
 
-    def _typed(self, op: HeirOperation, key: LoadedKey) -> list[Any]:
+    def _check_key_type(self, op: HeirOperation, key: LoadedKey) -> list[Any]:
         _, static, index = op.types[0].element.rstrip(">").partition("rotation_index=")
         if static and int(index) != key.index:
             self.fail(op, f"gives the key of {key.index} the type of {index}")
@@ -122,7 +122,7 @@ def check_keys(text: HeirText, main: HeirFunction, inner: Sequence[int] = (), mo
     inner   indices inside a bootstrap;  most  keys in memory at once that are allowed
     raises  UserError that names the operation and its line
     """
-    check_operations(text, reached(text, [main]))
+    check_operations(text, find_reachable(text, [main]))
     walk = KeyWalk(text, tuple(inner))
     run_without_slots(walk, main)
     where = f"{text.name}:{main.line}: {main.name}"

@@ -68,14 +68,14 @@ def find_lives(
     """
     befores, nexts = neighbours(uses)
     while True:
-        found = KeyLives(uses, _kept(uses, nexts, capacity, barred), befores, nexts)
+        found = KeyLives(uses, _choose_lives(uses, nexts, capacity, barred), befores, nexts)
         added = more(found) & found.kept
         if not added:
             return found
         barred = barred | added
 
 
-def _kept(
+def _choose_lives(
     uses: Sequence[tuple[int, ...]], nexts: Sequence[dict[int, int]], capacity: int, barred: Set[Life]
 ) -> set[Life]:
     held: dict[int, tuple[int, int]] = {}  # key -> its next use, and the use since which it is there

@@ -17,7 +17,7 @@ from latticework.frontend.heir.keys.rules import barred_lives, mixed_lives, rule
 from latticework.frontend.heir.keys.trace import BOOTSTRAP, KeyTracer, RotationUse, run_without_slots
 from latticework.frontend.heir.keys.write import write_keys
 from latticework.frontend.heir.parse import parse
-from latticework.frontend.heir.program import CIPHERTEXT, find_program, reached, read_text
+from latticework.frontend.heir.program import CIPHERTEXT, find_program, find_reachable, read_text
 from latticework.frontend.heir.syntax import HeirFunction, HeirOperation, HeirText, text_of
 from latticework.values.inputs.reading import DEFAULTS, ReadingLimits, reading, told_as_damage
 
@@ -66,15 +66,15 @@ def place_keys(
     with told_as_damage(name), reading(limits, len(source)):
         text = parse(source, name)
     with carrying_out(text, limits):
-        return _placed(source, text, budget, ahead, function, ring_degree, boot_levels)
+        return _place_keys(source, text, budget, ahead, function, ring_degree, boot_levels)
 
 
-def _placed(
+def _place_keys(
     source: str, text: HeirText, budget: int | None, ahead: int, function: str | None, ring_degree: int | None,
     boot_levels: tuple[int, int] | None,
 ) -> KeyedText:  # fmt: skip
     main = _find_main(text, function)
-    functions = reached(text, [main])
+    functions = find_reachable(text, [main])
     check_operations(text, functions)
     placed = next((op for f in functions for op in f.walk() if op.name.startswith("key_mgmt.")), None)
     if placed is not None:
@@ -94,7 +94,7 @@ def _placed(
                 f"give at least {max(len(one.keys) for one in uses)}"
             )
     lives = _lives(uses, capacity)
-    whole = tracer.repeated(capacity)
+    whole = tracer.repeated_calls(capacity)
     if whole:
         by_call = KeyTracer(text, inner, whole)
         run_without_slots(by_call, main)

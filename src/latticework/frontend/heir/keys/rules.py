@@ -123,7 +123,7 @@ def _rules(uses: Sequence[RotationUse], lives: KeyLives, own: list[int]) -> Site
 
     def by_turns(value: Callable[[int, int], bool], place: int) -> ByTurns[bool]:
         nothing: dict[Turns, bool | None] = {uses[n].turns: None for n in own}
-        return shortened(nothing | {uses[n].turns: value(n, uses[n].keys[place]) for n in taking})
+        return drop_idle_counters(nothing | {uses[n].turns: value(n, uses[n].keys[place]) for n in taking})
 
     asked: dict[Turns, tuple[int, ...]] = {}
     for n in own:
@@ -136,7 +136,7 @@ def _rules(uses: Sequence[RotationUse], lives: KeyLives, own: list[int]) -> Site
         tuple(keys),
         tuple(by_turns(lives.is_loaded, place) for place in places),
         tuple(by_turns(lives.is_cleared, place) for place in places),
-        shortened(asked),
+        drop_idle_counters(asked),
         tuple(_partner(uses, lives, taking, place) for place in places),
         len(taking) == len(own),
     )
@@ -163,7 +163,7 @@ def _partner(uses: Sequence[RotationUse], lives: KeyLives, taking: Sequence[int]
     return site if list(here.path[: len(outer)]) == outer and there[0] == region and there[1] > at else None
 
 
-def shortened(values: Mapping[Turns, T | None]) -> ByTurns[T]:
+def drop_idle_counters(values: Mapping[Turns, T | None]) -> ByTurns[T]:
     """The same by as few counters as it depends on; None: it makes no difference."""
     count = len(next(iter(values)))
     loops = list(range(count))

@@ -117,7 +117,7 @@ class KeyTracer(HeirRun):
         self.stack.pop()
         return returned
 
-    def repeated(self, most: int) -> dict[str, tuple[int, ...]]:
+    def repeated_calls(self, most: int) -> dict[str, tuple[int, ...]]:
         """Functions that were called repeatedly, and take at most so many keys, with these."""
         found = {name: tuple(sorted(self.taken[name])) for name, times in self.entered.items() if times > 1}
         return {name: keys for name, keys in found.items() if 0 < len(keys) <= most}

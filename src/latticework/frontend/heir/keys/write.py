@@ -94,14 +94,14 @@ class _KeyedFunction:
             elif loaded.always:
                 before.append(f"{handle} = {load}")
             else:
-                before.append(f"{handle} = {self._found(partner, key, kind) or assume}")
+                before.append(f"{handle} = {self._use_loaded_key(partner, key, kind) or assume}")
             self.handles[id(site.operation), key] = handle, kind
             self._guard(cleared, site, [f"key_mgmt.clear_key {handle} : {kind}"], after)
         self._requests(rules.requests, site, after)
         self.added.append((start, 0, self._before(start, before)))
         self.added.append((end, 1, self._after(start, after)))
 
-    def _found(self, partner: KeySite | None, key: int | None, kind: str) -> str | None:
+    def _use_loaded_key(self, partner: KeySite | None, key: int | None, kind: str) -> str | None:
         """`use_key` of what an operation before has loaded: one that takes this key whenever it is carried out."""
         held = None if partner is None or key is None else self.handles.get((id(partner.operation), key))
         return None if held is None else f"key_mgmt.use_key {held[0]} : {held[1]} -> {kind}"

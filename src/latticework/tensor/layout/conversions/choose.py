@@ -70,7 +70,7 @@ def candidates(
     return whole or found or direct(shape, source, target)
 
 
-def named(name: str, shape: Shape, source: Layout, target: Layout) -> Conversion:
+def find_conversion(name: str, shape: Shape, source: Layout, target: Layout) -> Conversion:
     """The direct conversion of that name; LayoutError if there is none."""
     found = {c.name: c for c in direct(shape, source, target)}
     if name not in found:

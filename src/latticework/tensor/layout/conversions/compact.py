@@ -35,7 +35,7 @@ class Compact:
     def run(self, emit: VectorEmitter, x: Value) -> Value:
         """Vectors that turn alike together."""
         wanted = sorted({vector for _, taken in self.parts for vector in taken})
-        cleared = emit.masked(emit.take(x, wanted), self.mask)
+        cleared = emit.apply_mask(emit.take(x, wanted), self.mask)
         total: Value | None = None
         for steps, taken in self.parts:
             part = emit.rotate(emit.take(cleared, [wanted.index(vector) for vector in taken]), -steps)

@@ -31,7 +31,7 @@ class VectorEmitter:
         """Every vector turned left."""
         return self.builder.build("vec.rotate", [x], steps=steps) if steps % self.slots else x
 
-    def turned(self, x: Value, turns: Sequence[tuple[int, int]]) -> Value:
+    def rotate_vectors(self, x: Value, turns: Sequence[tuple[int, int]]) -> Value:
         """The array of those vectors, each (vector, steps) turned left: one rotation for all that turn alike."""
         by_steps: dict[int, list[int]] = {}
         for vector, steps in dict.fromkeys(turns):
@@ -42,7 +42,7 @@ class VectorEmitter:
         places = {turn: place for place, turn in enumerate(made)}
         return self.take(joined, [places[turn] for turn in turns])
 
-    def masked(self, x: Value, mask: LoopNest) -> Value:
+    def apply_mask(self, x: Value, mask: LoopNest) -> Value:
         """Every vector times a vector of zeros and ones."""
         return self.builder.build("vec.mul", [x, self.builder.build("vec.constant", value=ConstRef(mask))])
 
@@ -54,7 +54,7 @@ class VectorEmitter:
         """Vector by vector."""
         return self.builder.build("vec.sub", [x, y])
 
-    def copied(self, x: Value, step: int, copies: int) -> Value:
+    def replicate(self, x: Value, step: int, copies: int) -> Value:
         """The sum of so many copies, a power of two, each turned `step` slots further right."""
         for bit in range(copies.bit_length() - 1):
             x = self.add(x, self.rotate(x, -(step << bit)))
@@ -64,5 +64,5 @@ class VectorEmitter:
         """A block linear map; by turning whole vectors where that is enough, unless other slots are to be cleared."""
         turns = None if clear else whole_rotations(gather)
         if turns is not None:
-            return self.turned(x, turns)
+            return self.rotate_vectors(x, turns)
         return self.builder.build("vec.linear_transform", [x], map=LinearMap.of(gather))

@@ -30,7 +30,7 @@ class Copied:
     def run(self, emit: VectorEmitter, x: Value) -> Value:
         """Along one after the other."""
         for step, copies in self.along:
-            x = emit.copied(x, step, copies)
+            x = emit.replicate(x, step, copies)
         return x
 
 
@@ -45,7 +45,7 @@ class Replicate:
     def run(self, emit: VectorEmitter, x: Value) -> Value:
         """Each vector of the source once."""
         wanted = sorted(set(self.turn.taken))
-        x = self.copies.run(emit, emit.masked(emit.take(x, wanted), self.mask))
+        x = self.copies.run(emit, emit.apply_mask(emit.take(x, wanted), self.mask))
         return emit.take(x, [wanted.index(vector) for vector in self.turn.taken])
 
 

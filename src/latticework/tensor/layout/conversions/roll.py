@@ -52,11 +52,11 @@ class Roll:
         if amount == 0:
             return x
         extent = self.turn.extent
-        around = emit.masked(x, self._mask(range(amount)))
+        around = emit.apply_mask(x, self._mask(range(amount)))
         if prod(d.extent for d in self.turn.dims) == self.slots:
             ahead = emit.sub(x, around)
         else:  # what lies beyond the last dimension must not come in
-            ahead = emit.masked(x, self._mask(range(amount, extent)))
+            ahead = emit.apply_mask(x, self._mask(range(amount, extent)))
         return emit.add(self._turn(emit, ahead, amount), self._turn(emit, around, amount - extent))
 
     def _by_places(self, emit: VectorEmitter, x: Value, amount: int) -> Value:
@@ -65,10 +65,10 @@ class Roll:
         ((by, times),) = self.turn.by
         parts = []
         for far, places in _alike(amount, times, extent, self.turn.dims[by].extent):
-            ahead = emit.masked(x, self._mask(range(far, extent), {by: places}))
+            ahead = emit.apply_mask(x, self._mask(range(far, extent), {by: places}))
             parts.append(self._turn(emit, ahead, far))
             if far:
-                around = emit.masked(x, self._mask(range(far), {by: places}))
+                around = emit.apply_mask(x, self._mask(range(far), {by: places}))
                 parts.append(self._turn(emit, around, far - extent))
         return _total(emit, parts)
 

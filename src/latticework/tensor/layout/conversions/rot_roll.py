@@ -33,7 +33,7 @@ class RotRoll:
     def run(self, emit: VectorEmitter, x: Value) -> Value:
         """Rotations and takes."""
         turns = zip(self.turn.taken, self.turn.amounts, strict=True)
-        return emit.turned(x, [(vector, amount * self.turn.step) for vector, amount in turns])
+        return emit.rotate_vectors(x, [(vector, amount * self.turn.step) for vector, amount in turns])
 
 
 def rot_roll(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]:

@@ -199,7 +199,7 @@ def places(linear_map: LinearMap) -> Places:
 
 def plain_way(where: Places, split: Split, *, horner: bool = False, iterated: bool = False) -> Choice:
     """The map by itself, without packing, by this split."""
-    ((counts, order),) = _counted(where, [split], horner=horner, iterated=iterated)
+    ((counts, order),) = _count_splits(where, [split], horner=horner, iterated=iterated)
     return Choice(split, counts, order=order, iterated=iterated)
 
 
@@ -246,7 +246,7 @@ def options(
     for kind, apart in ways:
         for folded, pairs, of in _pack(where, linked, splits, kind, apart):
             for steps in iterated:
-                counted = _counted(folded, of, kind, pairs, horner=horner, iterated=steps)
+                counted = _count_splits(folded, of, kind, pairs, horner=horner, iterated=steps)
                 for split, (counts, order) in zip(of, counted, strict=True):
                     yield Choice(split, counts, kind, apart, order, steps)
 
@@ -342,7 +342,7 @@ def _turn(slots: int, line: IntArray, steps: IntArray) -> _Turned:
     return _Turned(line, sign_steps(steps, slots))
 
 
-def _counted(
+def _count_splits(
     where: Places,
     splits: list[Split],
     packing: Packing = "none",
@@ -382,13 +382,13 @@ def _keys(
     inputs: _Turned, outputs: _Turned, splits: list[Split], slots: int, order: Order, iterated: bool
 ) -> tuple[IntArray, IntArray]:
     """What babies and giants are turned by, a row for each split: in [0, slots), so many more where conjugated."""
-    turns, _ = _parted(inputs.steps, splits, slots)
-    _, giants = _parted(outputs.steps, splits, slots)
+    turns, _ = _split_steps(inputs.steps, splits, slots)
+    _, giants = _split_steps(outputs.steps, splits, slots)
     babies = keys_of_turns(inputs.line, turns, slots, "horner") if iterated else inputs.line % 2 * slots + turns
     return babies, keys_of_turns(outputs.line, giants, slots, order)
 
 
-def _parted(steps: IntArray, splits: list[Split], slots: int) -> tuple[IntArray, IntArray]:
+def _split_steps(steps: IntArray, splits: list[Split], slots: int) -> tuple[IntArray, IntArray]:
     """The baby and the giant step of each by each split, a row each, in [0, slots)."""
     turns = np.array([split.babies(steps) for split in splits])
     return turns % slots, (steps - turns) % slots

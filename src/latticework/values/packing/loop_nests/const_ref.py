@@ -77,11 +77,11 @@ class ConstRef:
     def _with_other(self, vector: SlotArray, sources: Sources) -> SlotArray:
         return vector if self.plus is None else np.asarray(vector + self.plus.evaluate(sources))
 
-    def turned(self, steps: int) -> ConstRef:
+    def rotate_left(self, steps: int) -> ConstRef:
         """The same rotated left by further steps."""
         if steps == 0:
             return self
-        plus = None if self.plus is None else self.plus.turned(steps)
+        plus = None if self.plus is None else self.plus.rotate_left(steps)
         return replace(self, rotate=self.rotate + steps, plus=plus)
 
     def times(self, factor: complex) -> ConstRef:

@@ -60,7 +60,7 @@ def diagonal_values(
         if isinstance(factor, complex) or (weights is not None and weights.dtype.kind == "c"):
             return _of_parts(form, (out, in_, steps), weights, also, turned) * factor
         return form.diagonal(out, in_, steps, weights, also, turned, factor)
-    vector = _walked(nest, out, in_, steps, sources)
+    vector = _walk_diagonal(nest, out, in_, steps, sources)
     if turned:
         vector = np.roll(vector, -turned, axis=-1)
     return vector if factor == 1.0 else vector * factor
@@ -87,7 +87,7 @@ def _of_parts(
     return found
 
 
-def _walked(nest: LoopNest, out: int, in_: int, steps: int, sources: Sources) -> SlotArray:
+def _walk_diagonal(nest: LoopNest, out: int, in_: int, steps: int, sources: Sources) -> SlotArray:
     """A diagonal, term by term."""
     vector: SlotArray = np.zeros(nest.slots, dtype=_dtype(nest, sources))
     for slot, counters in _terms(nest, out, in_, steps):

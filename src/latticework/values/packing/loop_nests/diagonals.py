@@ -364,11 +364,11 @@ def _sum_moves(nest: LoopNest, moved: _Moves) -> tuple[IntArray, IntArray]:
         return codes if (codes[1:] > codes[:-1]).all() else distinct(codes), vectors
     if total.size == 1 and not total[0]:  # all of the nest is one part
         settled = (_settle(nest, total, rows, nearest_copy) for rows in _walked_rows(nest, chosen))
-        return _joined(settled), vectors
+        return _distinct_codes(settled), vectors
     return _settle(nest, total, _rows(nest, chosen), nearest_copy), vectors
 
 
-def _joined(found: Iterable[IntArray]) -> IntArray:
+def _distinct_codes(found: Iterable[IntArray]) -> IntArray:
     """The different codes of several arrays, ascending."""
     seen = _SeenCodes()
     for codes in found:
@@ -421,7 +421,7 @@ def _moves(nest: LoopNest, part: _Part) -> IntArray:
     extents = [nest.domain[j] for j in part.loops] + [nest.out_pack.all_dims[i].extent for i in part.free[0]]
     if prod(extents) > JOINT and (shared := _shared_loops(nest, part)) is not None:
         return _moves_apart(nest, part, shared)
-    return _joined(rows[:, 0] for rows in _walked_rows(nest, part))
+    return _distinct_codes(rows[:, 0] for rows in _walked_rows(nest, part))
 
 
 def _shared_loops(nest: LoopNest, part: _Part) -> list[int] | None:

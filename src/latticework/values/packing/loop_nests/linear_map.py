@@ -94,7 +94,7 @@ class LinearMap(HashedOnce):
             isinstance(d.values.factor, complex) for d in self.explicit
         )
 
-    def scaled(self, factor: complex) -> LinearMap:
+    def scale_by(self, factor: complex) -> LinearMap:
         """The same map times a constant."""
         return replace(
             self,
@@ -103,9 +103,9 @@ class LinearMap(HashedOnce):
             parts=tuple(replace(part, factor=part.factor * factor) for part in self.parts),
         )
 
-    def turned(self, before: int, after: int) -> LinearMap:
+    def rotate_ends(self, before: int, after: int) -> LinearMap:
         """The map of x turned left by `before` slots to y turned left by `after`: its diagonals have other places."""
-        moved = (replace(d, steps=d.steps + after - before, values=d.values.turned(after)) for d in self.diagonals)
+        moved = (replace(d, steps=d.steps + after - before, values=d.values.rotate_left(after)) for d in self.diagonals)
         return LinearMap(self.slots, explicit=tuple(moved), count_in=self.count_in, count_out=self.count_out)
 
     def apply(self, vectors: npt.NDArray[Any], sources: Sources) -> npt.NDArray[Any]:

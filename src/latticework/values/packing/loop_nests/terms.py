@@ -128,7 +128,7 @@ def _diagonals(linear_map: LinearMap, choice: Choice | MapWay, values: Values) -
 def _term(out: int, in_: int, steps: int, conj: bool, values: ConstRef, split: Split, slots: int) -> Term:
     turn = int(split.babies(np.array(signed_steps(steps, slots))))
     giant = signed_steps(steps - turn, slots)
-    return Term(out, in_, giant, Baby(conj, turn), values.turned(-giant))
+    return Term(out, in_, giant, Baby(conj, turn), values.rotate_left(-giant))
 
 
 _PACKED = {"outputs": _outputs, "inputs": _inputs, "diagonals": _diagonals}

@@ -49,7 +49,7 @@ class _Printer:
         self.lines: list[str] = []
         self.aliases: list[str] = []
         self._locations = locations
-        self._shorten = self._shorten if aliases else None
+        self._shorten = self._shorten_instance if aliases else None
         self._short: dict[str, str] = {}
         self._num_short: Counter[str] = Counter()
         self._names: dict[Value, str] = {}

@@ -152,7 +152,7 @@ def affordable_samples(module: Module, sample: Mapping[str, Any], most: int) -> 
 
 
 def choose_evenly(total: int, count: int) -> list[int]:
-    """So many of the numbers below a total, evenly spaced; all of them where there are no more."""
+    """`count` numbers below `total`, evenly spaced; all of them where there are no more."""
     return [int(i) for i in np.unique(np.linspace(0, total - 1, min(count, total)).astype(int))]
 
 

@@ -180,7 +180,7 @@ class HeirRun:
         return value.slots if isinstance(value, HeirVector) else value
 
     def encode(self, op: HeirOperation, numbers: Any) -> Any:
-        """What a plaintext holds."""
+        """Return the slots of a plaintext."""
         vector = np.asarray(numbers, dtype=np.float64).reshape(-1)
         self.width = self.width or len(vector)
         if len(vector) != self.width:

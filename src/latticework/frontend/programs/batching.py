@@ -188,7 +188,7 @@ class _RowWalk:
         raise _Mixed(f"the loop {_where(op.loc)}")
 
     def join(self, op: Op, value: Value, before: Rows | None, then: Rows | None) -> Rows | None:
-        """What holds both before a loop and after a turn of it."""
+        """Join what is known before a loop with what is known after an iteration."""
         if before is None or then is None:
             return None
         found = either(before, then, shape_of(value))

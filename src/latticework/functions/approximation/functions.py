@@ -58,7 +58,7 @@ class Function:
         return json.dumps(self.name)
 
     def written(self) -> str:
-        """How users give it a range."""
+        """A call by which users give the function a range."""
         if self.gap:
             return f"lw.{self.name}(x, gap={self.gap:g}, range=(-8, 8))"
         known = BY_NAME.get(self.name)

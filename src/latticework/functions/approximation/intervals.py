@@ -20,17 +20,17 @@ def make_interval(low: Public, high: Public) -> Interval:
 
 
 def plus(a: Interval, b: Interval) -> Interval:
-    """Of a sum."""
+    """The interval of a sum."""
     return make_interval(a[0] + b[0], a[1] + b[1])
 
 
 def minus(a: Interval, b: Interval) -> Interval:
-    """Of a difference."""
+    """The interval of a difference."""
     return make_interval(a[0] - b[1], a[1] - b[0])
 
 
 def times(a: Interval, b: Interval, *, same: bool = False) -> Interval:
-    """Of a product; `same`: of a number with itself."""
+    """The interval of a product; `same`: of a number with itself."""
     if same:
         corners = [_product(a[0], a[0]), _product(a[1], a[1]), *([0] if a[0] < 0 < a[1] else [])]
     else:
@@ -39,12 +39,12 @@ def times(a: Interval, b: Interval, *, same: bool = False) -> Interval:
 
 
 def negative(a: Interval) -> Interval:
-    """Of the opposite."""
+    """The interval of the opposite."""
     return -a[1], -a[0]
 
 
 def intersection(a: Interval, b: Interval) -> Interval:
-    """Of what lies in both."""
+    """The interval of what lies in both."""
     return max(a[0], b[0]), min(a[1], b[1])
 
 

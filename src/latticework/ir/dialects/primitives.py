@@ -88,7 +88,7 @@ class AnyChain:
         return True
 
     def dropped(self, _track: int, level: int, to: int) -> int | None:
-        """Not known: the scale after a division is as it is stated."""
+        """The divisor is not known: the scale after a division is as it is stated."""
         return 1 if level == to else None
 
     def modulus(self, _level: int, _track: int = 0) -> int:

@@ -56,7 +56,8 @@ def take_nodes(count: int, said: str) -> None:
     budget = current_budget()
     if budget is not None and not budget.take_unfolding(count * WORK_OF_NODE):
         raise FormatError(
-            f"{said}: more than {budget.limits.work // WORK_OF_NODE} nodes, with functions unfolded: {limit_remedy('work')}"
+            f"{said}: more than {budget.limits.work // WORK_OF_NODE} nodes, with functions unfolded: "
+            f"{limit_remedy('work')}"
         )
 
 
@@ -112,7 +113,8 @@ def take_data(count: int, name: str) -> None:
     budget.file_bytes -= count
     if budget.file_bytes < 0:
         raise FormatError(
-            f"{name}: the data beside the model have more than {budget.limits.file_bytes} bytes: {limit_remedy('file_bytes')}"
+            f"{name}: the data beside the model have more than {budget.limits.file_bytes} bytes: "
+            f"{limit_remedy('file_bytes')}"
         )
     allow_for_file(count)
 

@@ -29,7 +29,8 @@ def fold(torch: Any, node: Any, values: dict[Any, Any], at: Loc) -> Any:
     for each in made if isinstance(made, tuple | list) else (made,):
         if isinstance(each, torch.Tensor) and not take_elements(int(each.numel())):
             raise ShapeError(
-                f"{node.target} makes {each.numel()} public numbers, more than allowed here: {limit_remedy('memory_bytes')}",
+                f"{node.target} makes {each.numel()} public numbers, more than allowed here: "
+                f"{limit_remedy('memory_bytes')}",
                 at=at,
             )
     try:

@@ -80,7 +80,7 @@ class LayoutDecisions(Protocol):
         """Layout of what loops carry, where it is not that of the initial value."""
 
     @property
-    def layout_of(self) -> Mapping[Op, Placement]:
+    def placed(self) -> Mapping[Op, Placement]:
         """Placement of every operation with a secret result."""
 
     def way(self, value: Value, old: Layout, new: Layout) -> Sequence[Conversion]:

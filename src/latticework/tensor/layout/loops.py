@@ -62,7 +62,7 @@ class Loops:
         return layout.renumber_axes({axis: loop for axis, loop in enumerate(self.operands[side]) if loop is not None})
 
     def operand_layout(self, side: int, box: Layout) -> Layout:
-        """Where an operand lies that lies in a box."""
+        """The layout of an operand that lies in a box."""
         return box.renumber_axes({loop: axis for axis, loop in enumerate(self.operands[side]) if loop is not None})
 
     def kept_axes(self, side: int) -> dict[int, int]:

@@ -9,7 +9,7 @@ from latticework.values.packing.pack import PackDim
 
 
 def stack_layout(part: Layout, length: int) -> Layout:
-    """So many tensors in the layout of one, along a new leading axis."""
+    """Stack `length` tensors in the layout of one, along a new leading axis."""
 
     def shift_axes(dims: tuple[PackDim, ...]) -> tuple[PackDim, ...]:
         return tuple(replace(dim, axis=dim.axis + 1) if dim.axis >= 0 else dim for dim in dims)

@@ -68,7 +68,7 @@ def windows(a: FloatArray, kernel: Pair, stride: Pair, padding: Padding, dilatio
 
 
 def _pad(a: FloatArray, padding: Padding) -> FloatArray:
-    """With zeros around the last two axes; np.pad takes longer than a small convolution."""
+    """Put zeros around the last two axes; np.pad takes longer than a small convolution."""
     if padding == ((0, 0), (0, 0)):
         return a
     (above, below), (before, after) = padding

@@ -197,8 +197,8 @@ def _told_difference(texts: Names, names: Names) -> str:
     if not told:  # names that stand for several columns, in another order
         told = f"{_list_names(texts)}, of which some have the same name"
     return (
-        f"has other columns than the program takes, which are {_list_names(names)}; {told}; select these columns by name, "
-        "or give an array, whose columns are taken by position"
+        f"has other columns than the program takes, which are {_list_names(names)}; {told}; select these columns by "
+        "name, or give an array, whose columns are taken by position"
     )
 
 

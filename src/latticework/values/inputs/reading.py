@@ -156,7 +156,7 @@ def told_as_damage(name: str) -> Iterator[None]:
 
 
 def limit_remedy(limit: str) -> str:
-    """What to do where a limit is in the way, for messages."""
+    """The advice that messages give where `limit` is in the way."""
     return f"if you trust the file, allow more with limits=lw.ReadingLimits({limit}=...)"
 
 

@@ -23,7 +23,7 @@ Array = npt.NDArray[Any]
 
 
 def interleave_rows(pack: PackMap, rows: int) -> PackMap:
-    """Where tensors (rows, *shape) lie, each of which lies by itself as `pack` says."""
+    """The layout of tensors (rows, *shape), each of which lies by itself as `pack` says."""
     shape = (rows, *pack.shape)
     if pack.table:
         table = ((p * rows + b, b * pack.size + e) for p, e in pack.table for b in range(rows))
@@ -37,7 +37,7 @@ def _behind_rows(dim: PackDim) -> PackDim:
 
 
 def repeat_rows(pack: PackMap, rows: int) -> PackMap:
-    """Where a tensor lies that all rows have in common."""
+    """The layout of a tensor that all rows have in common."""
     if pack.table:
         table = tuple((p * rows + b, e) for p, e in pack.table for b in range(rows))
         return PackMap(pack.shape, pack.slots * rows, (), pack.vector_dims, (), table)

@@ -31,7 +31,7 @@ def alignment(chosen: Sequence[Case] | None, how: How, _seeds: int, tell: Callab
         started = time.perf_counter()
         listed = _core.lanes.anneal(circuit, seed=how.seed)
         between = time.perf_counter()
-        found = align(ExactCircuit.of(circuit), Schedule.annealed(listed), effort=ALIGN_EFFORT)
+        found = align(ExactCircuit.of(circuit), Schedule.from_annealing(listed), effort=ALIGN_EFFORT)
         seconds = (between - started, time.perf_counter() - between)
         by_list = _core.lanes.synthesize(circuit, listed.schedule, WEIGHTS)
         exact = _core.lanes.synthesize(circuit, found.schedule.for_synthesis(), WEIGHTS)

@@ -18,10 +18,10 @@ from latticework.compiler.leaving import warn_of_leaving
 from latticework.compiler.options.compile_options import AUTO, CompileOptions
 from latticework.compiler.owner_stages import (
     find_scalings,
-    rescaled,
     scaled_samples,
     stages_of,
     through_stages,
+    with_scaled_columns,
     with_stages,
 )
 from latticework.compiler.pipeline import to_polynomials, to_tensors, to_vectors
@@ -105,7 +105,7 @@ def _trace(program: Program, options: CompileOptions) -> SampledProgram:
         shapes = {p.name: p.kind.shape for p in program.inputs if isinstance(p.kind, Secret)}
         for each in scalings:
             stages = stages.followed_by(each.name, shapes[each.name] or samples[0][each.name].shape, each.step)
-        program, samples = rescaled(program, scalings), scaled_samples(samples, scalings)
+        program, samples = with_scaled_columns(program, scalings), scaled_samples(samples, scalings)
         module = to_tensors(program, given.weights, example)
     later = later_samples(program, module, samples, fed, options.expert.feed_runs)
     return SampledProgram(program, module, stages, data, samples + later, len(samples), fed, axis)

@@ -86,7 +86,7 @@ def _assemble(
     fitted: Sequence[Fitted] = (),
     leaving: Set[Loc] = frozenset(),
 ) -> Plan:
-    """What is the same whatever a plan computes on."""
+    """Assemble the parts of a plan that do not depend on the scheme."""
     code = lowered.code
     circuit = vectors.circuit
     client = ClientSpec(

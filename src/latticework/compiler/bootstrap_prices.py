@@ -72,7 +72,7 @@ class BootstrapPrices:
         seconds = self._code.operation(op, spent)
         if op.name == "vec.mul" and all(value.is_secret for value in op.operands):
             kind: Any = op.result.type
-            seconds += kind.count * self._code.vectors.settled(spent)
+            seconds += kind.count * self._code.vectors.relinearization(spent)
         return seconds
 
     def bootstrap(self, target: int, *, real: bool, count: int = 1) -> float:

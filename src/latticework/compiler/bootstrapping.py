@@ -116,7 +116,7 @@ class BootstrapSearch:
 
     @property
     def costs(self) -> CostModel:
-        """What operations cost."""
+        """Cost model of operations."""
         return self.asked.costs
 
     @property
@@ -146,11 +146,11 @@ class BootstrapSearch:
                 raise self._imprecise(reached)
             if first is None and simulated is not None:
                 first, trial = simulated
-                return self._finished(first, trial, measured)
+                return self._finish_plan(first, trial, measured)
             assert first is not None
             trial = self.search(first.vectors).tried_on(first.chain)
             if trial.missing_bits <= 0 and trial.has_room:
-                return self._finished(first, trial, measured)
+                return self._finish_plan(first, trial, measured)
             if trial.noisy_bits <= 0 and trial.has_room and simulated is None:
                 simulated = first, trial
             tried.add(first.option)
@@ -158,11 +158,11 @@ class BootstrapSearch:
             reached.append(f"{bits:g} by {first.option.chosen.name} with {_ITERATIONS[first.option.iterations]}")
             wanted = max(wanted, first.option.bits + trial.missing_bits)
 
-    def _finished(
+    def _finish_plan(
         self, first: ChainCandidate, trial: Trial, measured: Mapping[ChainOption, float]
     ) -> tuple[Vectors, Plan]:
-        plan = self.search(first.vectors).finished(trial.plan, trial.measured, trial.found)
-        return first.vectors, replace(plan, weighed=self._weighed(first.option, measured))
+        plan = self.search(first.vectors).add_error_bounds(trial.plan, trial.measured, trial.found)
+        return first.vectors, replace(plan, weighed=self._considered_chains(first.option, measured))
 
     def may_be_quicker(self, vectors: Vectors, plan: Plan) -> bool:
         """Whether the program, as it is laid out for its plan without bootstraps, is predicted to be quicker with some.
@@ -179,7 +179,7 @@ class BootstrapSearch:
         module, trips = vectors.flat or vectors.module, self.trips(vectors)
         plain = BootstrapPrices(self.costs, plan.chain, vectors.slots, self.asked.techniques)
         seconds = program_seconds(module, plain, trips)  # by the same prices as what it is compared with
-        ranked = self.ranked(vectors, [option for option in self.options(like=vectors) if option.ring in rings])
+        ranked = self.rank_options(vectors, [option for option in self.options(like=vectors) if option.ring in rings])
         if not ranked or ranked[0][0] >= seconds:
             return False
         with suppress(UserError):
@@ -228,7 +228,7 @@ class BootstrapSearch:
             at=self.program.loc,
         )
 
-    def _weighed(self, taken: ChainOption, measured: Mapping[ChainOption, float]) -> tuple[WeighedChain, ...]:
+    def _considered_chains(self, taken: ChainOption, measured: Mapping[ChainOption, float]) -> tuple[WeighedChain, ...]:
         """All options that had a price, the quickest first; none where there was no choice.
 
         measured  bits of those that are not precise enough
@@ -275,14 +275,14 @@ class BootstrapSearch:
                 found += [ChainOption(chosen, n, b) for n, b in bits if b >= wanted][:1]
         return found
 
-    def ranked(self, vectors: Vectors, options: Sequence[ChainOption]) -> list[tuple[float, ChainOption]]:
-        """About what vectors take on each chain, the quickest first."""
+    def rank_options(self, vectors: Vectors, options: Sequence[ChainOption]) -> list[tuple[float, ChainOption]]:
+        """Rank chains by the approximate seconds that vectors take, the quickest first."""
         module, trips = vectors.flat or vectors.module, self.trips(vectors)
         rough = [rough_seconds(module, vectors.depth, self.prices(option, vectors), trips) for option in options]
         return sorted(zip(rough, options, strict=True), key=lambda each: (each[0], each[1].chosen.name))
 
     def prices(self, option: ChainOption, vectors: Vectors) -> BootstrapPrices:
-        """What vectors take on a chain."""
+        """Prices of vectors on a chain."""
         chain = bootstrap_chain(option.chosen)
         return BootstrapPrices(self.costs, chain, vectors.slots, self.asked.techniques, option.iterations)
 
@@ -297,7 +297,7 @@ class BootstrapSearch:
         error: UserError | None = None
         ordered = list(options[:1])
         if not self.chosen:
-            ranked = self.ranked(self.usual, options)
+            ranked = self.rank_options(self.usual, options)
             self._rough |= {option: rough for rough, option in ranked}
             ordered = [option for _, option in ranked]
         for option in ordered:
@@ -347,7 +347,7 @@ class BootstrapSearch:
             usual = self.chosen or next(s for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == ring)
             vectors = to_vectors(
                 self.traced.module,
-                self.asked.changed(ring_degree=ring),
+                self.asked.override(ring_degree=ring),
                 residual=usual.residual,
                 keep_loops=True,
                 fed=self.traced.fed,

@@ -52,7 +52,7 @@ def _take_columns(
         known = {**program.columns, **{each.name: each.columns for each in stages.given if each.columns}}
     calibrate, known = take_columns(known, order, options.data.calibrate, "calibrate")
     example, known = take_columns(known, order, options.data.example, "example", is_one_run=True)
-    return options.changed(calibrate=calibrate, example=example), known
+    return options.override(calibrate=calibrate, example=example), known
 
 
 compile.__doc__ = f"{inspect.cleandoc(compile.__doc__ or '')}\n\n{describe_options()}"

@@ -34,7 +34,7 @@ NONE: Comparisons = frozenset()
 
 @dataclass(frozen=True)
 class Proofs:
-    """What is known of the outputs of a program whose values were followed.
+    """Proofs about the outputs of a program whose values were followed.
 
     module    tensor IR, its functions polynomials;  fitted  what they stand for
     bound_of  the largest error of an output, by its number, where it is held so
@@ -47,14 +47,14 @@ class Proofs:
 
     def conditions(self, number: int) -> tuple[Condition, ...]:
         """Those of an output; none: its bound is proved for every accepted input, if it is at all."""
-        lines, reached = self._computed_of[number], self._reached(number)
+        lines, reached = self._computed_of[number], self._comparisons_in_gap(number)
         named = [f for f in self.fitted if (comparison_of(f) in reached if f.gap else f.is_sampled and f.loc in lines)]
         return tuple(dict.fromkeys(condition_of(f, leaves=comparison_of(f) in self.found.beyond) for f in named))
 
     def bound(self, number: int) -> float:
         """What signs within their gaps may move an output that has no condition; 0 where none may be."""
         held = self._with_all[number] if self._open and self._with_all else None
-        return 0.0 if held is None or self._reached(number) else self.bound_of(held, number)
+        return 0.0 if held is None or self._comparisons_in_gap(number) else self.bound_of(held, number)
 
     @cached_property
     def _computed_of(self) -> list[Lines]:
@@ -78,7 +78,7 @@ class Proofs:
             return {}
         return {each: self.found.opened([each]) for each in self._open}
 
-    def _reached(self, number: int) -> Comparisons:
+    def _comparisons_in_gap(self, number: int) -> Comparisons:
         """Those that accepted inputs may take into their gap, with an effect on an output."""
         possible = frozenset(each for each in self._open if each.loc in self._computed_of[number])
         if not possible or not self._with_all:
@@ -129,7 +129,7 @@ class _Reads:
         self.known: dict[Value, Lines] = {}
 
     def block(self, block: Block, arguments: Sequence[Lines]) -> list[Lines]:
-        """Of what a block ends with."""
+        """Lines that each value at the end of a block is computed of."""
         self.known.update(zip(block.args, arguments, strict=True))
         for op in block.ops:
             operands = [self.known.get(value, NO_LINES) for value in op.operands]
@@ -139,7 +139,7 @@ class _Reads:
         raise AssertionError("a block does not end in a terminator")
 
     def results(self, op: Op, operands: list[Lines]) -> list[Lines]:
-        """Of the results of an operation."""
+        """Lines that each result of an operation is computed of."""
         if op.name == "loop.for":
             chosen = NO_LINES.union(*operands[: len(operands) - len(op.results)])
             carried = [chosen | each for each in operands[len(operands) - len(op.results) :]]

@@ -94,7 +94,7 @@ def _form(module: Module, use: FunctionUse) -> CheckedForm | None:
         return None
     if abs(factor) != 1.0 and any(len(element.places) > 1 for element in elements):
         return None  # as a product with a vector of equal weights is
-    interval = _accepted(use, factor, offset)
+    interval = _allowed_sums(use, factor, offset)
     if interval is None:
         return None
     low, high = use.interval
@@ -205,8 +205,8 @@ def _element(row: Array) -> Element:
     return Element(tuple(places.tolist()), () if np.all(factors == 1.0) else tuple(factors.tolist()))
 
 
-def _accepted(use: FunctionUse, factor: float, offset: float) -> tuple[float, float] | None:
-    """Between what sums of elements may lie; None where that is not known."""
+def _allowed_sums(use: FunctionUse, factor: float, offset: float) -> tuple[float, float] | None:
+    """The interval in which sums of elements may lie; None where that is not known."""
     low, high = use.interval
     inset = INSET * (high - low)
     held = low + inset, high - inset

@@ -88,7 +88,7 @@ def later_samples(
         for run in range(1, runs):
             with np.errstate(all="ignore"):
                 outputs = interpret(module, sample)
-            sample = _fed(sample, outputs, names)
+            sample = _next_inputs(sample, outputs, names)
             if not all(np.isfinite(sample[name]).all() for name in names):
                 raise RangeError(
                     f"compile: feed_runs={runs}: after {count_noun(run, 'run')} of the calibration data, the results "
@@ -129,7 +129,7 @@ def follow_fed(vectors: Vectors, samples: Sequence[Sample], num_given: int | Non
     return Feeding(runs, tuple(sources.values()), tuple(map(tuple, (MARGIN * gains.T).tolist())))
 
 
-def _fed(sample: Sample, outputs: Sequence[Any], sources: Mapping[str, int]) -> Sample:
+def _next_inputs(sample: Sample, outputs: Sequence[Any], sources: Mapping[str, int]) -> Sample:
     """The inputs of a next run."""
     return {**sample, **{name: np.asarray(outputs[number], dtype=np.float64) for name, number in sources.items()}}
 
@@ -144,7 +144,7 @@ def _follow(
     """The inputs of up to so many runs, while they lie in the ranges that clients accept."""
     yield sample
     for _ in range(runs - 1):
-        sample = _fed(sample, interpret(placed, sample), sources)
+        sample = _next_inputs(sample, interpret(placed, sample), sources)
         if not all(low <= np.min(sample[name]) and np.max(sample[name]) <= high
                    for name, (low, high) in accepted.items() if name in sources):  # fmt: skip
             return

@@ -37,10 +37,10 @@ def warn_of_leaving(plan: Plan, traced: TracedProgram, margin: float) -> Plan:
         "more rows, give range= there, or compile with a larger margin=",
         ApproximationWarning,
     )
-    return replace(plan, client=replace(plan.client, outputs=tuple(_conditioned(plan, traced, able))))
+    return replace(plan, client=replace(plan.client, outputs=tuple(_add_conditions(plan, traced, able))))
 
 
-def _conditioned(plan: Plan, traced: TracedProgram, able: Sequence[Fitted]) -> Iterator[Output]:
+def _add_conditions(plan: Plan, traced: TracedProgram, able: Sequence[Fitted]) -> Iterator[Output]:
     """The outputs, with a condition for each of these functions that one of them is computed of."""
     computed_of = lines_read(traced.module, {each.loc for each in able})
     for output, lines in zip(plan.client.outputs, computed_of, strict=True):
@@ -52,7 +52,7 @@ def _conditioned(plan: Plan, traced: TracedProgram, able: Sequence[Fitted]) -> I
 
 
 def _share(able: Sequence[Fitted], confidence: float) -> float:
-    """Of inputs, that leave the interval of any of these functions."""
+    """Share of the inputs that leave the interval of any of these functions."""
     by_runs = share_leaving([each.room for each in able if each.room is not None], confidence)
     by_tails = [each.leaving or 0.0 for each in able]
     if _runs(able) < FEW:  # each is at least what so few runs say, and what they say of all together is less than a sum

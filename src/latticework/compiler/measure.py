@@ -56,13 +56,13 @@ class Measure:
         outputs = range(len(vectors.placed.outputs))
         self.magnitudes = [max(float(np.max(np.abs(run.exact[i]))) for run in self.runs) for i in outputs]
 
-    def measured(self, plan: Plan, on_value: OnValue | None = None) -> Measured:
+    def measure(self, plan: Plan, on_value: OnValue | None = None) -> Measured:
         """A simulation with noise against the tensors' arithmetic. Inputs are encrypted under the public key, the
         noisier one.
 
         on_value  is shown all values of the simulation too
         """
-        found = [run.measured(plan, on_value) for run in self.runs]
+        found = [run.measure(plan, on_value) for run in self.runs]
         outputs = [max(deviations) for deviations in zip(*(m.outputs for m in found), strict=True)]
         positions = {p for m in found for p in m.tensors}
         return Measured(outputs, {p: max(m.tensors.get(p, 0.0) for m in found) for p in positions})
@@ -137,7 +137,7 @@ class _Runs:
         interpret(self.vectors.placed, sample, on_value=note)
         return found
 
-    def measured(self, plan: Plan, on_value: OnValue | None) -> Measured:
+    def measure(self, plan: Plan, on_value: OnValue | None) -> Measured:
         """Deviations in these runs."""
         if not self.is_settled:
             self.settle(plan)

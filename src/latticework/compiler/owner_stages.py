@@ -110,7 +110,7 @@ def find_scalings(
     return found
 
 
-def rescaled(program: Program, scalings: list[ColumnScaling]) -> Program:
+def with_scaled_columns(program: Program, scalings: list[ColumnScaling]) -> Program:
     """The same program on scaled columns."""
     changed = copy.copy(program)
 

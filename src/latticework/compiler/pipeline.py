@@ -127,9 +127,9 @@ def to_polynomials(
     precision_bits, on_event = options.precision_bits, options.on_event
     module = expand_softmax(tabulate(module, samples[0]), samples, assumed=assumed, margin=margin)
     given = samples[:num_given]
-    samples, held = degrees.parted(samples)
+    samples, held = degrees.hold_back(samples)
     calibrated = module if assumed else calibrate(module, samples, margin=margin, num_rows=num_rows)
-    exact, agreement = degrees.applied(calibrated, samples, held)
+    exact, agreement = degrees.choose(calibrated, samples, held)
     found = approximate_functions(exact, samples, precision_bits, room, operator_at)
     made = calibrate(found.module, samples, margin=margin, assumed=True) if assumed else found.module
     scores = None if labels is None else scores_of(exact, made, given, labels)
@@ -178,7 +178,7 @@ def to_vectors(
     needed, depth = slots_needed(module) if techniques.layout_search else MAX_SLOTS, residual or USUAL_DEPTH
     width = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
 
-    def found(width: int) -> tuple[float, Vectors]:
+    def lower_at(width: int) -> tuple[float, Vectors]:
         degree = max(2 * width, ring_degree or ring_degree_for(depth))
         prices = vector_costs(model, degree, depth, bits_a_second, techniques)
         refresh = CodeCost(prices, 0.0).rotations(BOOTSTRAP_ROTATIONS, 0) if keep_loops else 0.0
@@ -218,19 +218,19 @@ def to_vectors(
             placed, made, tensors, positions, spent, width, *packs, *why, flat=flat, fed=fed
         )
 
-    seconds, vectors = found(width)
+    seconds, vectors = lower_at(width)
     depth = residual or vectors.depth
     longest = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
     if width < longest:
-        seconds, vectors = found(longest)
+        seconds, vectors = lower_at(longest)
     free = (ring_degree or least_ring_degree(depth)) // 2
     if not rows and vectors.slots < free and techniques.rolls and may_share_sums(module, free):
-        fewer, wide = found(free)
+        fewer, wide = lower_at(free)
         vectors = wide if fewer < seconds else vectors
     share = (ring_degree or ring_degree_for(depth)) // 2 // max(rows, 1)
     if rows and 1 <= share < vectors.slots:
         with suppress(LayoutError):
-            more, narrow = found(share)
+            more, narrow = lower_at(share)
             vectors = narrow if more * share < seconds * vectors.slots else vectors
     return vectors
 
@@ -354,11 +354,11 @@ def to_bfv_plan(
     techniques, costs, on_event = expert.techniques, options.costs, options.on_event
     levels = decide_levels_bfv(vectors.module, techniques)
 
-    def lowered(chain: ModulusChain) -> Lowered:
+    def lower(chain: ModulusChain) -> Lowered:
         return _to_code(levels, chain, on_event, costs, techniques)
 
     if chain is not None:
-        code = lowered(chain)
+        code = lower(chain)
         check_noise(name, NoisyCode(code.code), chain, noises)
         return to_exact_plan(name, vectors, code, ranges)
     deeper = levels
@@ -372,4 +372,4 @@ def to_bfv_plan(
         of_deeper, vectors.slots, plain_bits=expert.plain_bits, plain_modulus=expert.plain_modulus,
         ring_degree=wanted.ring_degree, security_bits=wanted.security_bits, insecure=wanted.insecure,
     )  # fmt: skip
-    return to_exact_plan(name, vectors, lowered(chain), ranges)
+    return to_exact_plan(name, vectors, lower(chain), ranges)

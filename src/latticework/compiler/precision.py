@@ -98,7 +98,7 @@ class PrecisionSearch:
 
     @property
     def techniques(self) -> Techniques:
-        """What the plans may use."""
+        """Techniques that the plans may use."""
         return self.options.techniques
 
     @cached_property
@@ -114,7 +114,7 @@ class PrecisionSearch:
     @property
     def late(self) -> PrecisionSearch:
         """The same for values that come down where they meet lower ones."""
-        return replace(self, options=self.options.changed(techniques=replace(self.techniques, rescaling=WATERLINE)))
+        return replace(self, options=self.options.override(techniques=replace(self.techniques, rescaling=WATERLINE)))
 
     @property
     def depth(self) -> int:
@@ -185,7 +185,7 @@ class PrecisionSearch:
         probe = Need(self.depth, self.vectors.slots, FIRST_SCALE_BITS, FIRST_HEADROOM_BITS)
         plan, found = self.plan(build_chain(degree, probe, 2, security_bits, insecure=True))
         sizes = Sizes(plan)
-        measured = self.measure.measured(plan, sizes.note)
+        measured = self.measure.measure(plan, sizes.note)
         scale_bits = FIRST_SCALE_BITS + max(self.missing_bits(measured, plan.chain), found.short_bits)
         most = EXTRAPOLATED_REACH if found.leaving else MOST_REACH
         usual, least = (self.headroom_bits(plan, sizes.largest, outputs, most) for outputs in (found.outputs, []))
@@ -203,11 +203,13 @@ class PrecisionSearch:
                 chain_for(scale_bits, usual)
             except LevelError:  # the ring that was asked for, or the largest, may have room for calibration alone
                 usual = least
-            plan, found = self.plan(self.chosen(chain_for, scale_bits, usual, found.size, self.proof_bits(plan, found)))
-            measured = self.measure.measured(plan)
+            plan, found = self.plan(
+                self.choose_headroom(chain_for, scale_bits, usual, found.size, self.proof_bits(plan, found))
+            )
+            measured = self.measure.measure(plan)
             missing = max(self.missing_bits(measured, plan.chain), found.short_bits)
             if missing <= 0:
-                return self.finished(plan, measured, found)
+                return self.add_error_bounds(plan, measured, found)
             scale_bits = max(scale_bits, round(log2(plan.chain.main.scales[-1]))) + missing
         raise PrecisionError(
             f"compile: precision_bits={self.precision_bits:g} is not reached: {missing} bits are missing at a scale of "
@@ -230,7 +232,7 @@ class PrecisionSearch:
         best, least = (at + ceil(max(bounds) + bits) for bits in (max(self.precision_bits, USEFUL_BITS), USEFUL_BITS))
         return sorted({best, (best + least) // 2, least}, reverse=True)
 
-    def chosen(
+    def choose_headroom(
         self, chain_for: Callable[[int, int], ModulusChain], scale_bits: int, usual: int, size: float, proofs: list[int]
     ) -> ModulusChain:
         """The chain with room for all that accepted inputs can give, at a scale that proves a bound, if that is cheap.
@@ -267,7 +269,7 @@ class PrecisionSearch:
         """The plan on a chain, whatever its precision."""
         plan, found = self.plan(chain)
         sizes = Sizes(plan)
-        measured = self.measure.measured(plan, sizes.note)
+        measured = self.measure.measure(plan, sizes.note)
         headroom = self.headroom_bits(plan, sizes.largest, found.outputs)
         noisy = self.missing_bits(measured, chain)
         return Trial(plan, measured, found, max(noisy, found.short_bits), headroom, noisy)
@@ -293,7 +295,7 @@ class PrecisionSearch:
                 f"{missing} bits are missing; ask for less here, or for more of the first circuit",
                 at=self.program.loc,
             )
-        return self.finished(trial.plan, trial.measured, trial.found)
+        return self.add_error_bounds(trial.plan, trial.measured, trial.found)
 
     def plan(self, chain: ModulusChain) -> tuple[Plan, Reach]:
         """The plan for a chain, without error bounds, and what its values can be."""
@@ -434,7 +436,7 @@ class PrecisionSearch:
                 largest = max(largest, min(share * _largest(held.size, output), most * magnitude))
         return max(2, ceil(log2(largest)) + 1)
 
-    def finished(self, plan: Plan, measured: Measured, found: Reach) -> Plan:
+    def add_error_bounds(self, plan: Plan, measured: Measured, found: Reach) -> Plan:
         """The plan with error bounds for its outputs and its tensors.
 
         raises  RangeError if inputs are accepted that clients cannot encode
@@ -498,7 +500,7 @@ def room_above_scale(chain: ModulusChain) -> float:
 
 
 def _size(chain: ModulusChain) -> tuple[int, int, int]:
-    """What the time of operations follows."""
+    """The sizes of a chain that the time of operations depends on."""
     return chain.ring_degree, len(chain.digits), len(chain.primes) + len(chain.special)
 
 

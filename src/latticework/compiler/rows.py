@@ -64,7 +64,7 @@ def planned_for_rows(
     most = (ring_degree or 1 << MAX_RING_LOG2) // 2
     if wanted == FILL:
         least = ring_degree or least_degree or least_ring_degree(vectors.depth)
-        return _filled(program, vectors, plan_of, least, options.on_event)
+        return _fill_rows(program, vectors, plan_of, least, options.on_event)
     assert isinstance(wanted, int)
     if vectors.slots * wanted > most:
         room = most // vectors.slots
@@ -79,14 +79,14 @@ def planned_for_rows(
     return wide, _without_bootstraps(wide, plan_of)
 
 
-def _filled(
+def _fill_rows(
     program: Program | Circuit,
     vectors: Vectors,
     plan_of: Callable[[Vectors], Plan],
     ring_degree: int,
     on_event: OnEvent | None,
 ) -> tuple[Vectors, Plan]:
-    """With as many rows as the ring has room for that the program takes in any case."""
+    """Fill the vectors with as many rows as the ring has room for that the program takes in any case."""
     rows = max(1, ring_degree // 2 // vectors.slots)
     while True:
         wide = with_rows(vectors, rows, on_event)

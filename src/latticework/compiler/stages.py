@@ -55,7 +55,7 @@ class TracedProgram:
 
 @dataclass(frozen=True)
 class CircuitFacts:
-    """What a plan keeps of a circuit beside its code; line: where it is defined."""
+    """The facts that a plan keeps of a circuit beside its code; line: where it is defined."""
 
     arguments: tuple[Argument, ...]
     results: tuple[Result, ...]

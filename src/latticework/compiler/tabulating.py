@@ -31,7 +31,7 @@ _PUBLIC = ("tensor.constant", "tensor.trivial")
 
 @dataclass
 class _Tabled:
-    """What a loop need not carry.
+    """The values that a loop need not carry.
 
     trips     most that it makes
     carried   numbers of the carried values that follow from public ones alone
@@ -91,7 +91,7 @@ def _look(op: Op, module: Module, sample: Mapping[str, Any], read: set[Value]) -
         for inner in block.ops[:-1]:
             if inner.results and inner.results[0] in follows and any(v in computed for v in inner.operands):
                 computed.update(inner.results)
-        return _Tabled(trips, carried, computed, _needed(block, carried, computed))
+        return _Tabled(trips, carried, computed, _values_needed(block, carried, computed))
     return None
 
 
@@ -105,7 +105,7 @@ def _is_public(value: Value) -> bool:
     return isinstance(owner, Op) and owner.name in _PUBLIC and all(map(_is_public, owner.operands))
 
 
-def _needed(block: Block, carried: set[int], computed: set[Value]) -> list[Value]:
+def _values_needed(block: Block, carried: set[int], computed: set[Value]) -> list[Value]:
     """The computed values that others read: operations, also of loops within, and the end of the body."""
     others = [op for op in block.ops[:-1] if not computed.intersection(op.results)]
     reads = {value for op in others for inner in _with_nested(op) for value in inner.operands}

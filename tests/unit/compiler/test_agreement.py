@@ -117,7 +117,7 @@ BIASES, LAST = np.random.default_rng(13).normal(scale=0.5, size=(6, 6)), np.rand
 def test_degrees_by_layer_cost_less_than_the_least_that_is_the_same_for_all():
     samples = [{"x": x} for x in np.random.default_rng(5).normal(size=(160, 6))]
     asked = DegreeOptions(goal=SameDecisions(0.975, same_largest))
-    seen, held = asked.parted(samples)
+    seen, held = asked.hold_back(samples)
     module = calibrate(to_tensors(residual, (), None), seen)
     uses = uses_of(module)
     wanted = [np.argmax(residual(sample["x"])) for sample in held]
@@ -126,7 +126,7 @@ def test_degrees_by_layer_cost_less_than_the_least_that_is_the_same_for_all():
         made = with_polynomials(module, [u.given_curve.polynomial(d) for u, d in zip(uses, degrees, strict=True)])
         return sum(np.argmax(interpret(made, sample)[0]) == c for sample, c in zip(held, wanted, strict=True))
 
-    chosen, agreement = asked.applied(module, seen, held)
+    chosen, agreement = asked.choose(module, seen, held)
     degrees = [use.given for use in uses_of(chosen)]
     assert agreeing(degrees) == agreement.equal >= 0.975 * len(held)
     even = next(c for c in range(1, 11) if agreeing([2**c - 1] * len(uses)) >= 0.975 * len(held))

@@ -13,7 +13,7 @@ SIZE = 20
 def graph_of(compute):
     builder = GraphBuilder([InputGroup("x", "grouped", (), tuple(f"x[{i}]" for i in range(SIZE)))])
     outputs = compute(builder, [builder.input(0, i) for i in range(SIZE)])
-    return builder.finished(outputs if isinstance(outputs, list) else [outputs])
+    return builder.build_graph(outputs if isinstance(outputs, list) else [outputs])
 
 
 def horner(b, x, coefficients):

@@ -26,7 +26,7 @@ def graph_of(compute, size=5):
     """The graph of a function of a builder and its inputs."""
     builder = GraphBuilder([InputGroup("x", "grouped", (), tuple(f"x[{i}]" for i in range(size)))])
     outputs = compute(builder, [builder.input(0, i) for i in range(size)])
-    return builder.finished(outputs if isinstance(outputs, list) else [outputs])
+    return builder.build_graph(outputs if isinstance(outputs, list) else [outputs])
 
 
 def mux(b, bit, one, zero):

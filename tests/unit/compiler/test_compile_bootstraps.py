@@ -209,7 +209,7 @@ def test_sets_are_ranked_by_what_they_are_predicted_to_take():
     options = found.options()
     assert {option.chosen.name for option in options} > {"A14", "A17", "A11", "B"}
     assert not any(option.chosen.insecure for option in options)
-    ranked = found.ranked(found.usual, options)
+    ranked = found.rank_options(found.usual, options)
     assert [seconds for seconds, _ in ranked] == sorted(seconds for seconds, _ in ranked)
     least = found.candidate(ranked[0][1])
     assert 0.5 < least.seconds / ranked[0][0] < 2.0

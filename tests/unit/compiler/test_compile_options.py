@@ -56,12 +56,12 @@ def test_an_unknown_keyword_is_a_type_error_that_names_a_similar_one(keyword, hi
 
 def test_options_are_frozen_and_changed_by_keyword():
     made = CompileOptions.of(ring_degree=4096, seed=3)
-    assert (made.ring_degree, made.expert.seed) == (4096, 3) and made.changed(seed=4).ring_degree == 4096
-    assert made.changed(seed=4).costs is made.costs
+    assert (made.ring_degree, made.expert.seed) == (4096, 3) and made.override(seed=4).ring_degree == 4096
+    assert made.override(seed=4).costs is made.costs
     with pytest.raises(dataclasses.FrozenInstanceError):
         made.parameters.ring_degree = 2048
     with pytest.raises(KeyError, match="ring"):
-        made.changed(ring=3)
+        made.override(ring=3)
 
 
 @pytest.mark.parametrize(("batch", "rows"), [(None, None), (1, 1), (5, 8), ("fill", "fill")])

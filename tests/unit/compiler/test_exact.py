@@ -142,7 +142,7 @@ def test_no_schedule_has_fewer_rotations_than_counted(seed: int) -> None:
 def test_annealing_does_not_beat_the_optimum(seed: int) -> None:
     graph = random_circuit(np.random.default_rng(seed), 8, packing=[FREE, GROUPED][seed % 2])
     circuit = ExactCircuit.of(graph)
-    start = Schedule.annealed(lanes.anneal(graph, **SHORT, seed=seed))
+    start = Schedule.from_annealing(lanes.anneal(graph, **SHORT, seed=seed))
     found = place(circuit, ONLY_ROTATIONS, start)
     assert found is not None
     assert found.is_optimal
@@ -186,7 +186,7 @@ def test_fixed_lanes_stay() -> None:
 def test_alignment_of_kernels(kernel: str) -> None:
     graph = KERNELS[kernel](FREE, FREE)
     circuit = ExactCircuit.of(graph)
-    start = Schedule.annealed(lanes.anneal(graph, **SHORT))
+    start = Schedule.from_annealing(lanes.anneal(graph, **SHORT))
     found = align(circuit, start)
     check_schedule(graph, found.schedule.for_synthesis())
     assert found.is_optimal

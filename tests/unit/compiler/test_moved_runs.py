@@ -41,7 +41,9 @@ def test_what_does_not_depend_on_a_moved_function_is_kept(name):
         found = []
         for keep in (True, False):
             each = [runs.exact(sample, keep=keep) for sample in SAMPLES]
-            pairs = [(runs.moved(run, amplitudes, p), run) for p in patterns(np.random.default_rng(0)) for run in each]
+            pairs = [
+                (runs.perturb(run, amplitudes, p), run) for p in patterns(np.random.default_rng(0)) for run in each
+            ]
             found.append([array for moved, _ in pairs for array in moved])
             changed = [distances(moved, run.found)[: len(module.outputs)].max() for moved, run in pairs]
             assert max(changed) > 1e-5

@@ -49,7 +49,7 @@ EVEN = 6  # classes that are tried for all functions alike
 
 @dataclass(frozen=True)
 class Agreement:
-    """What was asked for, and how many of the rows that were held back reach it."""
+    """A goal that was asked for, and how many of the rows that were held back reach it."""
 
     goal: Goal
     rows: int
@@ -57,7 +57,7 @@ class Agreement:
 
     @property
     def share(self) -> float:
-        """Of rows that do."""
+        """Share of the rows that reach the goal."""
         return self.equal / self.rows
 
     @property
@@ -66,12 +66,12 @@ class Agreement:
         return self.share >= self.goal.share
 
     def __str__(self) -> str:
-        return f"degrees were chosen for {self.goal.option}: {self.goal.told(self.equal, self.rows)}"
+        return f"degrees were chosen for {self.goal.option}: {self.goal.describe(self.equal, self.rows)}"
 
 
 @dataclass(frozen=True)
 class DegreeOptions:
-    """What is asked of functions that have no degree of their own, beside precision.
+    """The degree or the goal asked for of functions that have no degree of their own, beside precision.
 
     degree  of each, or of all together;  goal  of rows that are held back
     """
@@ -79,7 +79,7 @@ class DegreeOptions:
     degree: int | tuple[int, ...] | None = None
     goal: Goal | None = None
 
-    def parted(self, samples: list[Sample]) -> tuple[list[Sample], list[Sample]]:
+    def hold_back(self, samples: list[Sample]) -> tuple[list[Sample], list[Sample]]:
         """Samples to choose by, and those that are held back.
 
         raises  RangeError if they are too few
@@ -94,7 +94,7 @@ class DegreeOptions:
         kept = [sample for number, sample in enumerate(samples) if number % HELD_BACK != HELD_BACK - 1]
         return kept, samples[HELD_BACK - 1 :: HELD_BACK]
 
-    def applied(
+    def choose(
         self, module: Module, samples: Sequence[Sample], held: Sequence[Sample]
     ) -> tuple[Module, Agreement | None]:
         """A calibrated module with the degrees that are asked for, and how many rows reach the goal if there is one.
@@ -104,14 +104,14 @@ class DegreeOptions:
         """
         uses = uses_of(module) if self.degree is not None or self.goal is not None else []
         if self.degree is not None:
-            module = _with_degrees(module, self._given(uses))
+            module = _with_degrees(module, self._degrees_of(uses))
         if self.goal is None or not any(use.given is None and not use.function.gap for use in uses):
             return module, None
         search = _Search(module, samples, held, self.goal)
         degrees = search.last(search.way_down(search.first()))
         return _with_degrees(module, degrees), search.agreement(degrees)
 
-    def _given(self, uses: Sequence[FunctionUse]) -> list[int | None]:
+    def _degrees_of(self, uses: Sequence[FunctionUse]) -> list[int | None]:
         """Degrees of all functions, of which some may have their own."""
         free = [use for use in uses if use.given is None and not use.function.gap]
         degrees = self.degree if isinstance(self.degree, tuple) else (self.degree,) * len(free)
@@ -150,7 +150,7 @@ class HeldSample(NamedTuple):
 
 
 class _Search:
-    """For the degrees of one program.
+    """A search for the degrees of one program.
 
     free  numbers of the functions that have no degree of their own
     held  samples that were held back, and  often  those of them that are asked often; those first that told last
@@ -161,7 +161,7 @@ class _Search:
         self.free = [n for n, use in enumerate(self.uses) if use.given is None and not use.function.gap]
         spaced = space_out(held, affordable_samples(module, held[0], MOST_SAMPLES))
         exact = [(sample, interpret(module, sample)) for sample in spaced]
-        self.held = [HeldSample(sample, wanted, len(goal.reached(wanted, wanted))) for sample, wanted in exact]
+        self.held = [HeldSample(sample, wanted, len(goal.rows_reaching(wanted, wanted))) for sample, wanted in exact]
         self.often = self.held[::2]
         self.tried = space_out(samples, TRIED_SAMPLES)
         self.exact = [interpret(module, sample) for sample in self.tried]
@@ -191,8 +191,8 @@ class _Search:
         last = self.agreement(self.tops(classes))
         return PrecisionError(
             f"compile: {self.goal.option} is not reached: with the highest degrees that help, "
-            f"{self.goal.told(last.equal, last.rows)}; ask for less, or calibrate on more rows: what leaves the ranges "
-            "seen there is off",
+            f"{self.goal.describe(last.equal, last.rows)}; ask for less, or calibrate on more rows: what leaves the "
+            "ranges seen there is off",
             at=self.uses[0].op.loc,
         )
 
@@ -237,7 +237,7 @@ class _Search:
         return degrees
 
     def agreement(self, degrees: Sequence[int | None]) -> Agreement:
-        """Of rows that were held back, with polynomials of all these degrees; signs are taken as they are."""
+        """Agreement of the rows held back, with polynomials of these degrees; signs are taken as they are."""
         return self._without(self.held, sum(missing for _, missing in self._missing(degrees, self.held)))
 
     def agrees(self, degrees: Sequence[int | None], samples: list[HeldSample]) -> bool:
@@ -258,12 +258,12 @@ class _Search:
         return Agreement(self.goal, rows, rows - missing)
 
     def _missing(self, degrees: Sequence[int | None], samples: Sequence[HeldSample]) -> Iterator[tuple[int, int]]:
-        """By sample, its number and how many of its rows do not reach the goal."""
+        """Yield each sample's number and how many of its rows do not reach the goal."""
         made = with_polynomials(self.module, [_polynomial(*pair) for pair in zip(self.uses, degrees, strict=True)])
         for number, held in enumerate(samples):
             with np.errstate(all="ignore"):
                 outputs = interpret(made, held.sample)
-                same = self.goal.reached(held.wanted, outputs)
+                same = self.goal.rows_reaching(held.wanted, outputs)
             is_finite = all(np.isfinite(output).all() for output in outputs)
             yield number, held.rows - int(np.sum(same)) if is_finite else held.rows
 
@@ -309,7 +309,7 @@ class _Search:
 
 
 def _cost(levels: int) -> float:
-    """Of a polynomial of a class, in levels."""
+    """Cost of a polynomial of `levels` levels, products counted in levels."""
     return levels + PRODUCT * 2 * sqrt(2**levels)
 
 

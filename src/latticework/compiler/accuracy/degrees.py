@@ -48,10 +48,10 @@ class _Choice:
     def degrees(self) -> list[int] | None:
         found = [use.given or 0 for use in self.uses]
         if self.free:
-            if not self._raised():
+            if not self._raise_levels():
                 return None
-            self._lowered()
-            for number, degree in zip(self.free, self._settled(), strict=True):
+            self._lower_levels()
+            for number, degree in zip(self.free, self._lower_degrees(), strict=True):
                 found[number] = degree
         return found
 
@@ -61,16 +61,16 @@ class _Choice:
     def _error(self, place: int, levels: int) -> float:
         return self.uses[self.free[place]].estimate((1 << levels) - 1)
 
-    def _taken(self, levels: Sequence[int]) -> FloatArray:
+    def _budget_used(self, levels: Sequence[int]) -> FloatArray:
         return np.asarray(self.parts * np.array([self._error(place, level) for place, level in enumerate(levels)]))
 
     def _fits(self, levels: Sequence[int]) -> bool:
-        return bool(np.all(np.sum(self._taken(levels), axis=1) <= 1.0))
+        return bool(np.all(np.sum(self._budget_used(levels), axis=1) <= 1.0))
 
-    def _raised(self) -> bool:
+    def _raise_levels(self) -> bool:
         """Classes in which the highest degrees fit."""
         while not self._fits(self.levels):
-            taken = self._taken(self.levels)
+            taken = self._budget_used(self.levels)
             over = np.sum(taken, axis=1) > 1.0
             if not over.any():  # what is taken of nothing is no number
                 return False
@@ -91,7 +91,7 @@ class _Choice:
         fall = self._error(place, levels) / max(self._error(place, levels - 1), 1e-300)
         return taken * (0.8 * fall) ** (self._most(place) - levels) > 1.0
 
-    def _lowered(self) -> None:
+    def _lower_levels(self) -> None:
         """Lower the classes where that still fits, the highest first."""
         for place in sorted(range(len(self.free)), key=lambda place: -self.levels[place]):
             while self.levels[place] > 1:
@@ -101,18 +101,18 @@ class _Choice:
                     break
                 self.levels = lower
 
-    def _settled(self) -> list[int]:
+    def _lower_degrees(self) -> list[int]:
         """Degrees in their classes: in equal measure lower, then one after the other where there is room left."""
         found = self._in_equal_measure()
         for place, levels in enumerate(self.levels):
-            others = self._spent(found) - self.parts[:, place] * self.uses[self.free[place]].estimate(found[place])
+            others = self._error_sums(found) - self.parts[:, place] * self.uses[self.free[place]].estimate(found[place])
             weights = self.parts[:, place]
             allowed = np.min((1.0 - others[weights > 0.0]) / weights[weights > 0.0], initial=np.inf)
             lowest = 1 << (levels - 1)
             found[place] = self.uses[self.free[place]].curve.least_degree(float(allowed), lowest, found[place])
         return found
 
-    def _spent(self, degrees: Sequence[int]) -> FloatArray:
+    def _error_sums(self, degrees: Sequence[int]) -> FloatArray:
         errors = np.array([self.uses[n].estimate(degree) for n, degree in zip(self.free, degrees, strict=True)])
         return np.asarray(self.parts @ errors)
 
@@ -128,13 +128,13 @@ class _Choice:
 
         if len(self.free) == 1:
             return [(1 << self.levels[0]) - 1]
-        total = float(np.max(np.sum(self._taken(self.levels), axis=1), initial=0.0))
+        total = float(np.max(np.sum(self._budget_used(self.levels), axis=1), initial=0.0))
         low, high = 0.0, np.log2(1.0 / max(total, 2.0**-60))
         best = allowing(1.0)
         for _ in range(STEPS):
             middle = (low + high) / 2
             degrees = allowing(2.0**middle)
-            if np.all(self._spent(degrees) <= 1.0):
+            if np.all(self._error_sums(degrees) <= 1.0):
                 best, low = degrees, middle
             else:
                 high = middle

@@ -87,7 +87,7 @@ class Effects:
             run = self.runs.exact(sample, keep=self.runs.size <= KEPT_ELEMENTS)
             for number, use in enumerate(self.uses):
                 amplitudes = [SMALL * use.curve.size * (k == number) for k in range(len(self.uses))]
-                moved = self.runs.moved(run, amplitudes, np.ones_like)
+                moved = self.runs.perturb(run, amplitudes, np.ones_like)
                 changes[number, place] = distances(run.found[:outputs], moved[:outputs])
         changes = np.nan_to_num(changes, nan=np.inf)
         found: set[int] = set()
@@ -115,7 +115,7 @@ class Effects:
         """The same of every sample: (samples, outputs and arguments)."""
         most = np.zeros((len(self.exact), len(self.magnitudes) + len(self.uses)))
         for pattern in patterns(np.random.default_rng(0)):
-            moved = [distances(run.found, self.runs.moved(run, amplitudes, pattern)) for run in self.exact]
+            moved = [distances(run.found, self.runs.perturb(run, amplitudes, pattern)) for run in self.exact]
             most = np.maximum(most, moved)
         return np.nan_to_num(most, nan=np.inf)
 
@@ -204,7 +204,7 @@ def with_polynomials(module: Module, polynomials: Sequence[Approximant | Composi
 
 
 def space_out(samples: Sequence[T], count: int) -> list[T]:
-    """At most so many of them, evenly spaced."""
+    """At most `count` of the samples, evenly spaced."""
     numbers = np.unique(np.linspace(0, len(samples) - 1, min(count, len(samples))).round().astype(int))
     return [samples[int(number)] for number in numbers]
 

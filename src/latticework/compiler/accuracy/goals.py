@@ -20,7 +20,7 @@ LEAST_DISTANCE = 2.0**-6  # to another decision, of the largest number, below wh
 
 
 class Goal(ABC):
-    """What is asked of rows that were held back.
+    """A goal for rows that were held back.
 
     asked  the number that was given;  share  of rows that have to reach the goal
     """
@@ -30,7 +30,7 @@ class Goal(ABC):
     @property
     @abstractmethod
     def share(self) -> float:
-        """Of rows that have to reach the goal."""
+        """Share of the rows that have to reach the goal."""
 
     @property
     @abstractmethod
@@ -38,16 +38,16 @@ class Goal(ABC):
         """The option as it was given."""
 
     @abstractmethod
-    def reached(self, exact: Outputs, others: Outputs) -> npt.NDArray[np.bool_]:
-        """For every row of one run, whether others reach it."""
+    def rows_reaching(self, exact: Outputs, others: Outputs) -> npt.NDArray[np.bool_]:
+        """Tell for every row of one run whether the other outputs reach the goal."""
 
     @abstractmethod
     def off(self, exact: Outputs, others: Outputs) -> FloatArray:
         """How far others are off, of what there is to lose: 1 is as far as may be."""
 
     @abstractmethod
-    def told(self, equal: int, rows: int) -> str:
-        """How many rows reach it, in words."""
+    def describe(self, equal: int, rows: int) -> str:
+        """Say in words how many rows reach the goal."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class SameDecisions(Goal):
 
     @property
     def share(self) -> float:
-        """Of rows."""
+        """Share of the rows whose decisions have to stay."""
         return self.asked
 
     @property
@@ -67,16 +67,16 @@ class SameDecisions(Goal):
         """The option as it was given."""
         return f"agreement={self.asked:g}"
 
-    def reached(self, exact: Outputs, others: Outputs) -> npt.NDArray[np.bool_]:
+    def rows_reaching(self, exact: Outputs, others: Outputs) -> npt.NDArray[np.bool_]:
         """Whether decisions are the same."""
         return self.compare(exact, others)
 
     def off(self, exact: Outputs, others: Outputs) -> FloatArray:
-        """Of the first output, by the distance of each row from another decision."""
+        """Error of the first output, divided by the distance of each row from another decision."""
         return np.asarray(np.abs(others[0] - exact[0]) / _distance(exact[0]))
 
-    def told(self, equal: int, rows: int) -> str:
-        """In words."""
+    def describe(self, equal: int, rows: int) -> str:
+        """Say in words how many rows reach the goal."""
         share = equal / rows
         return (
             f"of {rows} rows held back from calibration {equal} ({share:.2%}) have the decisions of the program itself"
@@ -100,16 +100,16 @@ class NearResults(Goal):
         """The option as it was given."""
         return f"tolerance={self.asked:g}"
 
-    def reached(self, exact: Outputs, others: Outputs) -> npt.NDArray[np.bool_]:
+    def rows_reaching(self, exact: Outputs, others: Outputs) -> npt.NDArray[np.bool_]:
         """Whether all numbers are near: one answer a run."""
         return np.asarray([bool(np.all(self.off(exact, others) <= 1.0))])
 
     def off(self, exact: Outputs, others: Outputs) -> FloatArray:
-        """Of the first output, by the tolerance."""
+        """Error of the first output, divided by the tolerance."""
         return np.asarray(np.abs(self.results(others) - self.results(exact)) / self.asked)
 
-    def told(self, equal: int, rows: int) -> str:
-        """In words."""
+    def describe(self, equal: int, rows: int) -> str:
+        """Say in words how many rows reach the goal."""
         return f"of {rows} rows held back from calibration the results of {equal} are within it of the program's own"
 
 
@@ -135,7 +135,7 @@ def first_output(outputs: Outputs) -> FloatArray:
 
 
 def _open_ended(results: FloatArray) -> FloatArray:
-    """Without axes of one element at the end, but for one."""
+    """Strip trailing axes of one element, and keep at least one axis."""
     kept = results
     while kept.ndim > 1 and kept.shape[-1] == 1:
         kept = kept[..., 0]
@@ -143,7 +143,7 @@ def _open_ended(results: FloatArray) -> FloatArray:
 
 
 def _distance(results: FloatArray) -> FloatArray:
-    """Of each row, along the last axis, to another place of the largest number."""
+    """Distance of each row, along the last axis, to another place of the largest number."""
     rows = _open_ended(results)
     size = float(np.max(np.abs(rows), initial=0.0)) or 1.0
     if rows.shape[-1] == 1:

@@ -24,7 +24,7 @@ OFF = 2  # levels that a guess may be too high
 
 @dataclass(frozen=True)
 class DepthGuess:
-    """What precision takes.
+    """A guess, from one sample, of the degrees and levels that a precision takes.
 
     parts   (outputs and arguments, uses): what of the budget at one bit a unit of a function's error takes
     """
@@ -42,13 +42,13 @@ class DepthGuess:
         return cls(module, uses, slopes / np.concatenate([share * sizes, found.rooms])[:, None])
 
     def degrees(self, precision_bits: float) -> list[int] | None:
-        """Of every use; None if none that are affordable do."""
+        """Degree of every use for this precision; None if none that are affordable do."""
         outputs = len(self.module.outputs)
         scaled = np.concatenate([self.parts[:outputs] * 2.0**precision_bits, self.parts[outputs:]])
         return choose_degrees(self.uses, scaled)
 
     def levels(self, degrees: Sequence[int]) -> int:
-        """On the longest path."""
+        """Levels spent on the longest path with these degrees."""
         return least_levels(self.module, dict(zip((use.op for use in self.uses), degrees, strict=True)))
 
     def cheaper(self, precision_bits: float) -> Mapping[int, int]:

@@ -19,7 +19,7 @@ ACCURACY, R2 = "accuracy", "R^2"
 
 @dataclass(frozen=True)
 class Judge:
-    """How a result is read.
+    """The rule that reads decisions from results and scores them.
 
     measure    "accuracy" of decisions, or "R^2" of numbers
     each       numbers of results that a decision, or a label, is about
@@ -32,18 +32,18 @@ class Judge:
     threshold: float | None = None
     upper: int = 1
 
-    def decided(self, results: FloatArray) -> npt.NDArray[Any]:
-        """What every row of results decides, in order: the number of a class, or for R^2 its numbers."""
+    def decide(self, results: FloatArray) -> npt.NDArray[Any]:
+        """Decisions of all rows of results, in order: the number of a class, or for R^2 its numbers."""
         rows = results.reshape(-1, self.each)
         if self.measure == R2:
             return rows
         return np.argmax(rows, axis=1) if self.threshold is None else rows[:, 0] > self.threshold
 
     def score(self, labels: Labels, results: FloatArray) -> float | None:
-        """Of results of rows with these labels; None where R^2 is not defined, as their labels are all alike."""
-        return self.scored(labels, self.decided(results))
+        """Score of results of rows with these labels; None where R^2 is not defined, as their labels are all alike."""
+        return self.score_decisions(labels, self.decide(results))
 
-    def scored(self, labels: Labels, decided: npt.NDArray[Any]) -> float | None:
+    def score_decisions(self, labels: Labels, decided: npt.NDArray[Any]) -> float | None:
         """The same of what was decided, in any shape."""
         if self.measure == ACCURACY:
             flat = labels.reshape(-1)

@@ -88,12 +88,12 @@ class MovedRuns:
 
         return ExactRun(sample, self._run(sample, on_value=note if keep else None), kept)
 
-    def moved(self, run: ExactRun, amplitudes: Sequence[float], pattern: Pattern) -> list[FloatArray]:
+    def perturb(self, run: ExactRun, amplitudes: Sequence[float], pattern: Pattern) -> list[FloatArray]:
         """The same with every function moved by its amplitude times the pattern: outputs, then arguments."""
         self._amplitudes, self._pattern = list(amplitudes), pattern
         again = {op for number, size in enumerate(amplitudes) if size for op in self._after[number]}
 
-        def known(op: Op) -> list[Any] | None:
+        def known_results(op: Op) -> list[Any] | None:
             if op in again or op not in run.kept:
                 return None
             if op in self._numbers:
@@ -104,7 +104,7 @@ class MovedRuns:
                     pattern(argument)
             return run.kept[op]
 
-        return self._run(run.sample, known=known if run.kept else None)
+        return self._run(run.sample, known=known_results if run.kept else None)
 
     def _run(self, sample: Sample, **options: Any) -> list[FloatArray]:
         self._arguments = [[np.zeros(0)] for _ in self.uses]
@@ -133,12 +133,12 @@ class MovedRuns:
     def _move(self, number: int) -> Callable[[FloatArray], FloatArray]:
         use = self.uses[number]
 
-        def moved(x: FloatArray) -> FloatArray:
+        def perturbed_value(x: FloatArray) -> FloatArray:
             self._arguments[number].append(np.ravel(x))
             unit = np.clip(to_unit(np.asarray(x), use.interval), -1.0, 1.0)
             return np.asarray(use.function.reference(x) + self._amplitudes[number] * self._pattern(unit))
 
-        return moved
+        return perturbed_value
 
     def _dependents(self, number: int) -> set[Op]:
         """Operations outside of loops whose results may change with a function, loops with functions in any case."""

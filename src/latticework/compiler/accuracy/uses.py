@@ -28,7 +28,7 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What became of one function.
+    """The polynomial that one function became, and how good it is.
 
     interval   where the polynomial is close to the function; it may be far off outside
     max_error  largest |polynomial - function| on the interval
@@ -119,7 +119,7 @@ class FunctionUse:
         return self.function.is_sampled or (self.function.unknown and not isinstance(self._curve, Curve))
 
     def estimate(self, degree: int) -> float:
-        """About the same, for choosing among degrees."""
+        """Approximate error at a degree, for choosing among degrees."""
         return self._curve.estimate(degree)
 
     def leaving(self, degree: int) -> float | None:

@@ -28,7 +28,7 @@ def without_rounding(module: Module, samples: Sequence[Sample], magnitudes: Sequ
     rng = np.random.default_rng(0)
     changes = np.zeros(len(magnitudes))
     for sample in (samples[i] for i in choose_evenly(len(samples), RUNS)):
-        pairs = zip(interpret(module, sample), interpret(module, _moved(sample, rng)), strict=True)
+        pairs = zip(interpret(module, sample), interpret(module, _perturb_sample(sample, rng)), strict=True)
         changes = np.maximum(changes, [float(np.max(np.abs(b - a), initial=0.0)) for a, b in pairs])
     return [0.0 if n in doubtful and changes[n] > CHANGED * size else size for n, size in enumerate(magnitudes)]
 
@@ -48,8 +48,8 @@ def _largest_input(samples: Sequence[Sample]) -> float:
     return max((float(np.max(np.abs(value), initial=0.0)) for value in given), default=0.0)
 
 
-def _moved(sample: Sample, rng: np.random.Generator) -> Sample:
-    def moved(value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _perturb_sample(sample: Sample, rng: np.random.Generator) -> Sample:
+    def perturb(value: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         return np.asarray(value * (1.0 + rng.choice([-MOVED, MOVED], np.shape(value))))
 
-    return {name: v if isinstance(v, int | np.integer) else moved(v) for name, v in sample.items()}
+    return {name: v if isinstance(v, int | np.integer) else perturb(v) for name, v in sample.items()}

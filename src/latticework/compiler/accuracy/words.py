@@ -186,13 +186,13 @@ class TooDeep:
                 f"{spent} levels)"
             )
         return FunctionsTooDeepError(
-            f"compile: precision_bits={self.bits:g} takes {self._listed()}: {why}; {ask}{means}, give lower degrees "
-            "with degree=, or apply fewer functions one after another",
+            f"compile: precision_bits={self.bits:g} takes {self._list_functions()}: {why}; {ask}{means}, give lower "
+            "degrees with degree=, or apply fewer functions one after another",
             at=self.uses[deepest].op.loc,
         )
 
-    def _listed(self) -> str:
-        """What every function is made of, equal ones once; those of an imported model by their operators."""
+    def _list_functions(self) -> str:
+        """List what every function is made of, equal ones once; those of an imported model by their operators."""
         counts: dict[str, int] = {}
         for use, degree in zip(self.uses, self.degrees, strict=True):
             name = self.operator_at(use.op.loc) or use.function.name
@@ -270,7 +270,7 @@ def loss(
     would = f"no degree up to {MAX_DEGREE} would do"
     if all(f.needed is not None for f in given):
         needs = [(f.needed, f.function) for f in given[:MAX_LISTED] if f.needed is not None]
-        would = f"about {', '.join(f'{_needed(degree)} for {function}' for degree, function in needs)} would do"
+        would = f"about {', '.join(f'{_degree_needed(degree)} for {function}' for degree, function in needs)} would do"
         remedies = ["leave degree= out"]
     else:
         remedies = []
@@ -286,8 +286,8 @@ def loss(
     )
 
 
-def _needed(degree: int) -> str:
-    """What would do: of functions whose degree is given, those beyond the last stand for compositions."""
+def _degree_needed(degree: int) -> str:
+    """Name the degree that is enough: of given degrees, those beyond the last stand for compositions."""
     return f"degree {degree}" if degree <= MAX_DEGREE else f"{COMPOSED} on {degree.bit_length()} levels"
 
 

@@ -25,7 +25,7 @@ BEYOND = 1e-6  # of an interval, that rounding may take arguments out of it
 
 @dataclass
 class ArgumentsSeen:
-    """Of one function.
+    """Statistics of the arguments of one function.
 
     low, high  the smallest and the largest argument in the program itself
     counts     of these by equal parts of the interval, those outside in the first and the last
@@ -44,7 +44,7 @@ class ArgumentsSeen:
 
 
 class Arguments:
-    """Of all functions of a program, run by run."""
+    """Statistics of the arguments of all functions of a program, gathered run by run."""
 
     def __init__(self, mirror: Mirror, spec: ClientSpec) -> None:
         self.functions = mirror.functions
@@ -54,7 +54,7 @@ class Arguments:
         self.axes = [axes.get(each.ops[0].operands[0]) for each in self.functions]
 
     def of(self, run: OneRun, *, exact: bool) -> OnArgument:
-        """What takes note of the arguments of a run.
+        """A callback that records the arguments of a run.
 
         exact  functions are: then ranges are noted, and how often an argument lies where
         """
@@ -78,7 +78,7 @@ class Arguments:
             seen.low, seen.high = min(seen.low, float(rows.min())), max(seen.high, float(rows.max()))
             seen.counts += np.histogram(np.clip(rows, low, high), BINS, (low, high))[0]
             with np.errstate(all="ignore"):
-                off = rows_of(np.abs(each.approximated(array) - each.exact(array)))[: len(rows)]
+                off = rows_of(np.abs(each.approximate(array) - each.exact(array)))[: len(rows)]
             gap = each.stand_in.use.function.gap
             seen.off = max(seen.off, float(np.max(off[np.abs(rows) >= gap], initial=0.0)))
 

@@ -20,7 +20,7 @@ from latticework.compiler.assessment.given_rows import GivenRows
 from latticework.compiler.assessment.lines import EFFECT_RUNS, SeenRanges, effects_of, lines_of, relative
 from latticework.compiler.assessment.mirror import Mirror
 from latticework.compiler.assessment.unlike import calibrated_columns, find_refused, refusals, unlike_columns
-from latticework.compiler.assessment.ways import WayRun, encrypted, simulated
+from latticework.compiler.assessment.ways import WayRun, run_encrypted, simulate_runs
 from latticework.errors import RangeError, UserError
 from latticework.errors.figures import write_value
 from latticework.frontend.calibration.samples import Sample, choose_evenly
@@ -46,7 +46,7 @@ Array = npt.NDArray[Any]
 
 
 class Assessment:
-    """What a compilation keeps of a program, to say later how accurate it is.
+    """The data that a compilation keeps of a program, to say later how accurate it is.
 
     program    as it was traced: what it computes itself
     placed, positions  the module that runs beside the plan, and which of its values the plan knows
@@ -148,7 +148,7 @@ class _AssessmentRun:
             self.note(FLOAT, number + 1, len(runs))
         if not rows:
             raise RangeError(f"accuracy: no row of the data can be computed; the first: {self.refused[0]}")
-        whole = self.given.joined(runs, outputs)
+        whole = self.given.join_outputs(runs, outputs)
         lacking = np.zeros(len(rows), dtype=bool)
         for number, array in enumerate(whole):
             by_row = np.moveaxis(array, self.given.axis(number), 0).reshape(len(rows), -1)
@@ -189,15 +189,17 @@ class _AssessmentRun:
         columns = [self.column(FLOAT, decisions, self.rows, self.whole, None, None)]
         seen: list[Compared | None] = []
         for name, runs in (
-            (APPROXIMATED, self.approximated()),
-            (SIMULATED, self.simulated(self.some(num_simulated), seed)),
-            (ENCRYPTED, self.encrypted(self.some(num_encrypted), server)),
+            (APPROXIMATED, self.run_approximated()),
+            (SIMULATED, self.run_simulated(self.some(num_simulated), seed)),
+            (ENCRYPTED, self.run_encrypted(self.some(num_encrypted), server)),
         ):
-            compared = self.compared(runs)
+            compared = self.compare(runs)
             seen.append(compared if compared.runs else None)
             if compared.runs:
                 rows = [row for each in compared.runs for row in each.run.rows]
-                found = given.joined([each.run for each in compared.runs], [each.outputs for each in compared.runs])
+                found = given.join_outputs(
+                    [each.run for each in compared.runs], [each.outputs for each in compared.runs]
+                )
                 off = first_off(compared, self.mirror)
                 columns.append(self.column(name, decisions, rows, found, columns[-1], off))
         noise = self.noise_effect(columns)
@@ -236,10 +238,10 @@ class _AssessmentRun:
         return relative(self.plan, differences(self.outputs[SIMULATED], self.part(self.outputs[APPROXIMATED], places)))
 
     def some(self, number: int) -> list[int]:
-        """So many of the accepted rows, evenly spaced."""
+        """`number` of the accepted rows, evenly spaced."""
         return [self.accepted[i] for i in choose_evenly(len(self.accepted), number)] if number and self.accepted else []
 
-    def approximated(self) -> Iterator[WayRun]:
+    def run_approximated(self) -> Iterator[WayRun]:
         """All accepted rows, with polynomials."""
         runs = self.given.runs(self.accepted, self.client)
         for number, run in enumerate(runs):
@@ -249,10 +251,10 @@ class _AssessmentRun:
             yield WayRun(run, *self.mirror.run(run.inputs, exact=False, on_argument=on_argument))
             self.note(APPROXIMATED, number + 1, len(runs))
 
-    def simulated(self, rows: Sequence[int], seed: int) -> Iterator[WayRun]:
+    def run_simulated(self, rows: Sequence[int], seed: int) -> Iterator[WayRun]:
         """Some rows, with noise; those that cannot be simulated are told."""
         runs = self.given.runs(rows, self.client)
-        for found in simulated(
+        for found in simulate_runs(
             self.plan, runs, np.random.default_rng(seed), lambda done: self.note(SIMULATED, done, len(runs))
         ):
             if isinstance(found, WayRun):
@@ -262,18 +264,18 @@ class _AssessmentRun:
                 said = f"left out of the simulated column{where}: {found.error.message}"
                 self.unlike.append(UnlikeData("overflow", found.run.rows, said))
 
-    def encrypted(self, rows: Sequence[int], server: Server | None) -> Iterator[WayRun]:
+    def run_encrypted(self, rows: Sequence[int], server: Server | None) -> Iterator[WayRun]:
         """Some rows, by a client and a server, which is made with new keys if there is none."""
         if not rows:
             return iter(())
         if self.client._encryptor is None:
             self.client.keygen()
         given = Server(self.plan, self.client.public_keys()) if server is None else server
-        return encrypted(
+        return run_encrypted(
             self.plan, self.client, given, self.given, rows, lambda done: self.note(ENCRYPTED, done, len(rows))
         )
 
-    def compared(self, runs: Iterable[WayRun]) -> Compared:
+    def compare(self, runs: Iterable[WayRun]) -> Compared:
         """These runs beside the program with exact functions."""
         found = Compared(self.plan)
         for each in runs:
@@ -284,7 +286,7 @@ class _AssessmentRun:
         self, name: str, decisions: RowDecisions, rows: Sequence[int], found: tuple[Array, ...],
         before: AccuracyColumn | None, off: LineOff | None,
     ) -> AccuracyColumn:  # fmt: skip
-        """What is told of one way.
+        """The report column of one execution mode.
 
         found  its outputs of these rows
         """

@@ -112,7 +112,7 @@ def differences(a: Sequence[Array], b: Sequence[Array]) -> npt.NDArray[np.float6
 
 
 def largest_difference(a: Array, b: Array) -> float:
-    """Of two arrays; infinite where one holds what is no number."""
+    """Largest difference of two arrays; infinite where one holds what is no number."""
     with np.errstate(invalid="ignore", over="ignore"):
         off = np.abs(np.asarray(a) - np.asarray(b))
     return float(np.max(np.nan_to_num(off, nan=np.inf), initial=0.0))

@@ -25,7 +25,7 @@ Joined = Sequence[Array]  # every output, of all rows
 
 @dataclass(frozen=True)
 class RowDecisions:
-    """How the results of rows are read and compared.
+    """The rule by which the results of rows are read and compared.
 
     measure    of the score; None without labels
     words      what is compared
@@ -43,7 +43,7 @@ class RowDecisions:
     labels: Array | None = None
 
     def score(self, rows: Sequence[int], decided: Array) -> float | None:
-        """Of the decisions of these rows of the data."""
+        """Score of the decisions of these rows of the data."""
         if self.scored is None or self.labels is None:
             return None
         return self.scored(self.labels[list(rows)], decided)
@@ -70,7 +70,7 @@ def decisions_of(spec: ClientSpec, given: GivenRows, exact: Joined, rows: Sequen
     def number(outputs: Joined) -> Array:
         if finished is None:
             return np.moveaxis(outputs[0], given.axis(0), 0)
-        return _finished(spec, given, finished, outputs)
+        return _finish_result(spec, given, finished, outputs)
 
     results = number(exact)
     if known is None:
@@ -86,20 +86,20 @@ def decisions_of(spec: ClientSpec, given: GivenRows, exact: Joined, rows: Sequen
 
     def read(outputs: Joined) -> Array:
         found = number(outputs)
-        return judge.decided(found).reshape(len(found), per_row, -1)
+        return judge.decide(found).reshape(len(found), per_row, -1)
 
-    def scored(labels: Array, decided: Array) -> float | None:
-        return judge.scored(labels.reshape(-1, *labels.shape[2:]), decided)
+    def score(labels: Array, decided: Array) -> float | None:
+        return judge.score_decisions(labels.reshape(-1, *labels.shape[2:]), decided)
 
     return RowDecisions(
         None if known is None else judge.measure, _words(judge, tolerance, spec), tolerance, read,
-        None if known is None else scored, known,
+        None if known is None else score, known,
     )  # fmt: skip
 
 
 def _by_owner(spec: ClientSpec, given: GivenRows, result: Finished, exact: Joined, known: Array | None) -> RowDecisions:
     """Classes by their names, as the owner's steps give them."""
-    names = np.unique(_finished(spec, given, result, exact).astype(str))
+    names = np.unique(_finish_result(spec, given, result, exact).astype(str))
     if known is not None and not np.isin(known.astype(str), names).any():
         raise RangeError(
             f"labels hold {write_value(known.reshape(-1)[0].item())}, and none of the classes that the program gives "
@@ -107,14 +107,14 @@ def _by_owner(spec: ClientSpec, given: GivenRows, result: Finished, exact: Joine
         )
 
     def read(outputs: Joined) -> Array:
-        return _finished(spec, given, result, outputs)
+        return _finish_result(spec, given, result, outputs)
 
-    def scored(labels: Array, decided: Array) -> float:
+    def score(labels: Array, decided: Array) -> float:
         return float(np.mean(labels.reshape(-1).astype(str) == decided.reshape(-1).astype(str)))
 
     words = f"{result.name} of the owner's steps ({result.steps[-1].words()})"
     has_labels = known is not None
-    return RowDecisions(ACCURACY if has_labels else None, words, None, read, scored if has_labels else None, known)
+    return RowDecisions(ACCURACY if has_labels else None, words, None, read, score if has_labels else None, known)
 
 
 def finished_results(spec: ClientSpec, outputs: Joined) -> list[Array]:
@@ -129,7 +129,7 @@ def _decides(result: Finished) -> bool:
     return any(step.DECIDES for step in result.steps)
 
 
-def _finished(spec: ClientSpec, given: GivenRows, result: Finished, outputs: Joined) -> Array:
+def _finish_result(spec: ClientSpec, given: GivenRows, result: Finished, outputs: Joined) -> Array:
     """A result of the owner's, its rows first."""
     number = [o.name for o in spec.outputs].index(result.output)
     found = np.asarray(finish(result, outputs[number], 0.0).value)

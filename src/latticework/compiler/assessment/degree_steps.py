@@ -1,4 +1,4 @@
-"""What a polynomial of a higher degree would cost and give."""
+"""The cost and the gain of a polynomial of a higher degree."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from latticework.values.packing.constants import IntervalPolynomial
 
 
 class DegreeSteps:
-    """Of the functions of one plan, priced by one cost model."""
+    """Higher degrees for the functions of one plan, priced by one cost model."""
 
     def __init__(self, plan: Plan, costs: CostModel) -> None:
         self.chain, self.costs = plan.chain, costs
@@ -66,5 +66,5 @@ class DegreeSteps:
 
 @lru_cache(maxsize=1)
 def _any_chain() -> ModulusChain:
-    """With levels for any degree: how many products there are depends on nothing else of it."""
+    """A chain with levels for any degree: how many products there are depends on nothing else of it."""
     return build_chain(1 << 15, Need(MAX_DEGREE.bit_length(), 1, 40, 10), 1, insecure=True)

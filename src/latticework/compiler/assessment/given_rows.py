@@ -45,7 +45,7 @@ class GivenRows:
         for name in shapes:
             given[name] = _array(spec, name, given[name], shapes[name])
         stacked = [n for n, shape in shapes.items() if np.ndim(given[n]) == len(shape) + 1]
-        batched = _batched(spec)
+        batched = _batched_inputs(spec)
         self.unit = RUN if stacked or not batched else ROW
         self._differing = stacked or batched
         if not self._differing:
@@ -95,7 +95,7 @@ class GivenRows:
             for run in range(count)
         ]
 
-    def joined(self, runs: Sequence[OneRun], outputs: Sequence[Sequence[Array]]) -> tuple[Array, ...]:
+    def join_outputs(self, runs: Sequence[OneRun], outputs: Sequence[Sequence[Array]]) -> tuple[Array, ...]:
         """Every output of all runs, (rows, ...), or of rows along its batch axis.
 
         outputs  of every run, its outputs
@@ -126,8 +126,8 @@ def _shapes(spec: ClientSpec) -> dict[str, tuple[int, ...]]:
     return {name: shapes[name] for name in spec.given_names if name in shapes}
 
 
-def _batched(spec: ClientSpec) -> list[str]:
-    """What the owner gives that holds any number of rows."""
+def _batched_inputs(spec: ClientSpec) -> list[str]:
+    """Names of the inputs of the owner that hold any number of rows."""
     inputs = () if spec.batch is None else spec.batch.inputs
     return list(inputs) if spec.owner is None else spec.owner.given_for(inputs)
 

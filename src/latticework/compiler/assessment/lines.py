@@ -127,7 +127,7 @@ def _function(
 
 
 def _degrees(each: PlacedFunction) -> tuple[int, ...]:
-    """Of all polynomials that are evaluated one after the other, those of a composed sign among them."""
+    """Degrees of all polynomials that are evaluated one after the other, those of a composed sign among them."""
     parts = (s.stages if isinstance(s, KinkedPolynomial) else (s,) for s in each.stand_in.stages)
     return tuple(part.degree for some in parts for part in some)
 

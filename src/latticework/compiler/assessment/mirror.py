@@ -38,7 +38,7 @@ class PlacedFunction:
 
     @property
     def channels(self) -> int | None:
-        """How many have a polynomial each; None: there is one for all."""
+        """Number of channels with a polynomial each; None: there is one for all."""
         first = self.stand_in.stages[0]
         return len(first.table) if isinstance(first, ChannelPolynomial) else None
 
@@ -48,7 +48,7 @@ class PlacedFunction:
         low, high = first.ends() if isinstance(first, ChannelPolynomial) else self.stand_in.use.interval
         return np.maximum(low - x, x - high)
 
-    def approximated(self, x: Array) -> Array:
+    def approximate(self, x: Array) -> Array:
         """Its polynomials."""
         for stage in self.stand_in.stages:
             x = stage(x)
@@ -64,7 +64,7 @@ class Mirror:
 
     def __init__(self, module: Module, positions: Mapping[Value, int], stand_ins: Sequence[StandIn]) -> None:
         self.module = module
-        self.functions = _placed(module, stand_ins)
+        self.functions = _locate_functions(module, stand_ins)
         inner = {op.result for each in self.functions for op in each.ops[:-1]}  # between polynomials of one function
         inputs = [value for value in module.inputs if value in positions]
         others = [value for value in positions if value not in inputs and value not in inner]
@@ -133,7 +133,7 @@ def _meanings(number: int, placed: PlacedFunction, is_exact: bool, on_argument: 
     return {op: meaning(place, op) for place, op in enumerate(placed.ops)}
 
 
-def _placed(module: Module, stand_ins: Sequence[StandIn]) -> list[PlacedFunction]:
+def _locate_functions(module: Module, stand_ins: Sequence[StandIn]) -> list[PlacedFunction]:
     """The functions with their operations: of equal polynomials those of the same line, else the next in order."""
     left = [op for op in module.walk() if op.spec is POLYNOMIAL.spec]
     found: dict[int, tuple[Op, ...]] = {}

@@ -55,13 +55,13 @@ def _of_alone(message: str) -> str:
 
 
 def columns_of(arrays: Sequence[Array]) -> Columns:
-    """Of one input in all samples: columns are the elements of the last axis."""
+    """Ranges of the columns of one input in all samples: columns are the elements of the last axis."""
     stacked = np.concatenate([np.reshape(a, (-1, np.shape(a)[-1] if np.ndim(a) else 1)) for a in arrays])
     return stacked.min(axis=0), stacked.max(axis=0)
 
 
 def calibrated_columns(samples: Sequence[Sample]) -> dict[str, Columns]:
-    """Of every array input, by name."""
+    """Ranges of the columns of every array input, by name."""
     return {name: columns_of([s[name] for s in samples]) for name, value in samples[0].items() if np.ndim(value)}
 
 
@@ -77,7 +77,7 @@ def unlike_columns(runs: Sequence[OneRun], calibrated: Mapping[str, Columns], ro
             found.append(
                 UnlikeData(
                     "constant", tuple(rows),
-                    f"input {name}: {_listed(columns, len(low))} the same number in every row{one}, and "
+                    f"input {name}: {_list_columns(columns, len(low))} the same number in every row{one}, and "
                     f"not in calibration; were they filled in?",
                 )
             )  # fmt: skip
@@ -93,7 +93,7 @@ def unlike_columns(runs: Sequence[OneRun], calibrated: Mapping[str, Columns], ro
             found.append(
                 UnlikeData(
                     "varies", other,
-                    f"input {name}: {_listed(columns, len(low))} other numbers than the one of all of "
+                    f"input {name}: {_list_columns(columns, len(low))} other numbers than the one of all of "
                     "calibration",
                 )
             )  # fmt: skip
@@ -107,7 +107,7 @@ def _differs(run: OneRun, name: str, columns: Array, value: Array, place: int) -
     return bool(np.any(own[:, columns] != value))
 
 
-def _listed(numbers: Sequence[int] | Array, count: int) -> str:
+def _list_columns(numbers: Sequence[int] | Array, count: int) -> str:
     """`column 3 of 16 holds`, `columns 1, 2 and 5 of 16 hold`."""
     if len(numbers) == 1:
         return f"column {numbers[0]} of {count} holds"

@@ -43,10 +43,10 @@ class OverflowingRun:
     error: RangeError
 
 
-def simulated(
+def simulate_runs(
     plan: Plan, runs: Sequence[OneRun], noise: np.random.Generator, on_done: Callable[[int], None]
 ) -> Iterator[WayRun | OverflowingRun]:
-    """With noise, several runs side by side.
+    """Simulate runs with noise, several side by side.
 
     on_done  called with the number of runs that are done
     """
@@ -88,10 +88,10 @@ def _side_by_side(plan: Plan, runs: Sequence[OneRun], noise: np.random.Generator
         yield WayRun(run, [stack[number] for stack in outputs], values[number])
 
 
-def encrypted(
+def run_encrypted(
     plan: Plan, client: Client, server: Server, given: GivenRows, rows: Sequence[int], on_done: Callable[[int], None]
 ) -> Iterator[WayRun]:
-    """By a client and a server, one run after the other; the client decrypts what is watched."""
+    """Run rows encrypted by a client and a server, one run after the other; the client decrypts what is watched."""
     decryptor = client._decryptor
     assert decryptor is not None
     for first in range(0, len(rows), given.per_run):

@@ -50,7 +50,7 @@ def to_arrays(
         module = run_passes(program.module, TENSOR_PASSES)
     else:
         module = run_passes(calibrate(program.module, argument_samples(scalars, samples)), TENSOR_PASSES)
-    vectors = to_vectors(module, options.changed(techniques=techniques), exact=True, rows=least_rows(options.rows))
+    vectors = to_vectors(module, options.override(techniques=techniques), exact=True, rows=least_rows(options.rows))
     circuit = scalars.written.for_lanes(vectors.slots)
     record = record_tensors(circuit, formulas=program.formulas, written=traced.written)
     arguments = tuple(

@@ -81,13 +81,13 @@ def compile_ckks(circuit: Circuit, options: CompileOptions) -> Model:
     samples = [{name: s[name] for name in vectors.placed.input_names} for s in samples]
     vectors = with_ranges(vectors, scalars, given)
     if shared.chain is not None:
-        vectors = shared.placed(vectors, circuit)
+        vectors = shared.with_starts(vectors, circuit)
     nothing = [0.0] * len(vectors.placed.outputs)
     traced = TracedProgram(vectors.placed, [], nothing, nothing)
     bits = options.precision_bits + (SPARE_BITS if options.expert.spare_levels else 0)
 
     def plan_of(vectors: Vectors) -> Plan:
-        search = PrecisionSearch(circuit, traced, vectors, samples, options.changed(precision_bits=bits))
+        search = PrecisionSearch(circuit, traced, vectors, samples, options.override(precision_bits=bits))
         if shared.chain is not None:
             return search.on(shared.chain)
         # Where other circuits go on they want the scale of the level.
@@ -114,15 +114,13 @@ def _lanes(
         degree = options.ring_degree or least_ring_degree(depth)
         return vector_costs(options.costs, degree, depth, options.bits_a_second, options.techniques)
 
-    def predicted(vectors: Vectors) -> Candidate:
+    def predict(vectors: Vectors) -> Candidate:
         costs = prices(vectors.depth)
         run = code_seconds(vectors.module, costs, options.techniques)
         return Candidate(vectors, run, sending_seconds(vectors.module, costs))
 
-    def priced(lanes: LaneOptions, width: int) -> Candidate:
-        return predicted(
-            to_lanes(scalars, width, lanes, samples=samples, dirty=shared.groups, on_event=options.on_event)
-        )
+    def price_lanes(lanes: LaneOptions, width: int) -> Candidate:
+        return predict(to_lanes(scalars, width, lanes, samples=samples, dirty=shared.groups, on_event=options.on_event))
 
     own = prices(scalars.graph.depth())
     addition = own.addition(0)
@@ -130,8 +128,8 @@ def _lanes(
     lanes = LaneOptions(options.expert.algorithm, options.expert.effort, options.expert.seed, weights)
 
     def best(width: int) -> Candidate:
-        found = candidates(scalars, lanes, partial(priced, width=width), is_alone=_is_alone(shared, options))
-        return choose(found, None if arrays is None else predicted(arrays))
+        found = candidates(scalars, lanes, partial(price_lanes, width=width), is_alone=_is_alone(shared, options))
+        return choose(found, None if arrays is None else predict(arrays))
 
     return of_best_width(scalars.graph, usual, options.rows, best).vectors
 
@@ -173,7 +171,7 @@ def compile_bfv(circuit: Circuit, options: CompileOptions) -> Model:
     arithmetic = exact_arithmetic(options, shared.chain)
     scalars = to_scalars(circuit, options.data.weights, exact=True, arithmetic=arithmetic)
     if scalars.traced.is_modular:
-        options = options.changed(plain_modulus=arithmetic.modulus)
+        options = options.override(plain_modulus=arithmetic.modulus)
     if shared.chain is None:
         check_products(circuit, scalars, arithmetic, options)
     samples = circuit_samples(circuit, scalars, None)
@@ -206,7 +204,7 @@ def _exact_lanes(
 
     refused: list[LevelError] = []
 
-    def predicted(vectors: Vectors) -> Candidate:
+    def predict(vectors: Vectors) -> Candidate:
         try:
             plan = _bfv_plan(circuit, vectors, shared, options)
         except LevelError as error:
@@ -216,15 +214,15 @@ def _exact_lanes(
         sending = 8 * (cost.bytes.inputs_fresh + cost.bytes.outputs) / options.bits_a_second
         return Candidate(vectors, cost.warm_seconds, sending, plan)
 
-    def priced(lanes: LaneOptions, width: int) -> Candidate:
-        return predicted(to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event))
+    def price_lanes(lanes: LaneOptions, width: int) -> Candidate:
+        return predict(to_lanes(scalars, width, lanes, exact=True, dirty=shared.groups, on_event=options.on_event))
 
     weights = (*(exact_weights(depth, options, shared.chain) or WEIGHTS), LEVEL)
     lanes = LaneOptions(options.expert.algorithm, options.expert.effort, options.expert.seed, weights)
 
     def of_width(width: int) -> Candidate:
-        found = candidates(scalars, lanes, partial(priced, width=width), is_alone=_is_alone(shared, options))
-        return choose(found, None if arrays is None else predicted(arrays))
+        found = candidates(scalars, lanes, partial(price_lanes, width=width), is_alone=_is_alone(shared, options))
+        return choose(found, None if arrays is None else predict(arrays))
 
     best = of_best_width(scalars.graph, usual, options.rows, of_width)
     if best.plan is None:

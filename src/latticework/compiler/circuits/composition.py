@@ -37,7 +37,7 @@ class SharedParameters:
         names = enumerate(vectors.module.input_names)
         return {i: self.sources[name].noise for i, name in names if name in self.sources}
 
-    def placed(self, vectors: Vectors, circuit: Circuit) -> Vectors:
+    def with_starts(self, vectors: Vectors, circuit: Circuit) -> Vectors:
         """The same with the level at which every input starts.
 
         raises  LevelError if there are too few

@@ -69,7 +69,7 @@ def emit_vectors(
     modulus  of integers: constants are its representatives nearest to 0
     dirty    groups whose vectors may hold anything beside their elements, and are cleared first
     """
-    return _CircuitEmitter(graph, program, width, modulus, dirty).emitted()
+    return _CircuitEmitter(graph, program, width, modulus, dirty).emit()
 
 
 class _CircuitEmitter:
@@ -92,7 +92,7 @@ class _CircuitEmitter:
         self.read = self._read()
         self.lines = self._lines()
 
-    def emitted(self) -> EmittedCircuit:
+    def emit(self) -> EmittedCircuit:
         """The module and its packing."""
         used = sorted(self.sent)
         packs, arrays = [], {}
@@ -105,7 +105,7 @@ class _CircuitEmitter:
         made: list[Value] = []
         for i, code in enumerate(self.code):
             self.builder.loc = self.lines[i]
-            made.append(self._input(arrays, i) if code == V_INPUT else self._made(made, i))
+            made.append(self._input(arrays, i) if code == V_INPUT else self._emit_instruction(made, i))
         public = [o.value for o in self.graph.outputs if not isinstance(o, int)]
         if public:
             made.append(self._public(public))
@@ -134,7 +134,7 @@ class _CircuitEmitter:
                 f"{len(values)} outputs are public numbers, a vector has {self.width} slots; leave some out, or give a "
                 "larger ring_degree"
             )
-        return self.builder.build("vec.trivial", [self._vector(list(enumerate(map(self._centred, values))))])
+        return self.builder.build("vec.trivial", [self._vector(list(enumerate(map(self._center, values))))])
 
     def _input_pack(self, number: int) -> PackMap:
         places, count = [], 1
@@ -159,7 +159,7 @@ class _CircuitEmitter:
             vector = self.builder.build("vec.mul", [vector, mask])
         return vector
 
-    def _made(self, made: list[Value], i: int) -> Value:
+    def _emit_instruction(self, made: list[Value], i: int) -> Value:
         left, code = made[self.left[i]], self.code[i]
         if code == V_ROTATE:
             steps = self.steps[i] % self.width
@@ -192,9 +192,9 @@ class _CircuitEmitter:
         return self.builder.build("vec.constant", value=ConstRef(gather), slots=self.width)
 
     def _value(self, number: int) -> float:
-        return self._centred(1 if number == ONE else self.graph.constants[number])
+        return self._center(1 if number == ONE else self.graph.constants[number])
 
-    def _centred(self, value: Public) -> float:
+    def _center(self, value: Public) -> float:
         if self.modulus is not None:
             value = (value + self.modulus // 2) % self.modulus - self.modulus // 2
         return float(value)
@@ -220,7 +220,7 @@ class _CircuitEmitter:
     def _lines(self) -> list[Loc]:
         """The user's lines of every instruction: of what its lanes compute, or of what it is first used for."""
         nodes = [[node for _, node in computed if node >= 0] for computed in self.computes]
-        lines: list[Loc | None] = [self._shared(held) if held else None for held in nodes]
+        lines: list[Loc | None] = [self._fuse_lines(held) if held else None for held in nodes]
         for i in reversed(range(len(self.code))):
             line = lines[i]
             if self.code[i] == V_INPUT or line is None:
@@ -230,6 +230,6 @@ class _CircuitEmitter:
                     lines[operand] = line
         return [line or Loc.unknown() for line in lines]
 
-    def _shared(self, nodes: list[int]) -> Loc:
+    def _fuse_lines(self, nodes: list[int]) -> Loc:
         """The lines of nodes that one instruction computes, a lane each."""
         return Loc.fused([(self.graph.lines[node], 1.0) for node in nodes], self.graph.lines[nodes[0]])

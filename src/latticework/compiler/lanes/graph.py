@@ -232,8 +232,8 @@ class GraphBuilder:
             return self._times(node.left, -value)
         return self._node(MUL_CONSTANT, a, self._constant(value))
 
-    def finished(self, outputs: Sequence[Operand]) -> Graph:
-        """What the outputs need, inputs first in the order of their groups."""
+    def build_graph(self, outputs: Sequence[Operand]) -> Graph:
+        """The graph of the nodes that the outputs need, inputs first in the order of their groups."""
         needed = [False] * len(self.nodes)
         for output in outputs:
             if isinstance(output, int):
@@ -249,7 +249,7 @@ class GraphBuilder:
         place = {number: i for i, number in enumerate(order)}
         used: dict[int, int] = {}
 
-        def moved(node: Node) -> Node:
+        def renumber(node: Node) -> Node:
             match node.code:
                 case 0:
                     return node
@@ -257,7 +257,7 @@ class GraphBuilder:
                     return Node(node.code, place[node.left], used.setdefault(node.right, len(used)))
             return Node(node.code, place[node.left], place.get(node.right, -1))
 
-        nodes = tuple(moved(self.nodes[n]) for n in order)
+        nodes = tuple(renumber(self.nodes[n]) for n in order)
         constants = tuple(self.constants[n] for n in used)
         ends = tuple(place[o] if isinstance(o, int) else o for o in outputs)
         return Graph(nodes, constants, self.groups, ends, tuple(self._lines[n] for n in order))
@@ -284,7 +284,7 @@ def copy_node(builder: GraphBuilder, graph: Graph, number: int, made: Sequence[O
 
 def finish(builder: GraphBuilder, graph: Graph, made: Sequence[Operand]) -> Graph:
     """The graph whose outputs are what those of another one have become."""
-    return builder.finished([made[o] if isinstance(o, int) else o for o in graph.outputs])
+    return builder.build_graph([made[o] if isinstance(o, int) else o for o in graph.outputs])
 
 
 def _number(operand: Operand) -> int:
@@ -309,7 +309,7 @@ def graph_of(module: Module) -> Graph:
     for op in module.body.ops[:-1]:
         builder.line = op.loc
         made[op.result] = _make(builder, op, [made[v] for v in op.operands if v in made])
-    return builder.finished([made[v] for v in module.body.terminator.operands])
+    return builder.build_graph([made[v] for v in module.body.terminator.operands])
 
 
 def _label(value: Value) -> str:

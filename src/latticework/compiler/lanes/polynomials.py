@@ -47,7 +47,7 @@ class NodePolynomial:
 
     @property
     def degree(self) -> int:
-        """Of the base."""
+        """Degree in the base."""
         return max(self.coefficients, default=0)
 
     @property
@@ -80,7 +80,7 @@ class NodePolynomial:
 
 def shorten_polynomials(graph: Graph) -> Graph:
     """The graph with polynomials evaluated in fewer products in a row, or as deep with fewer products."""
-    found = _Finder(graph).found()
+    found = _Finder(graph).find_polynomials()
     if not found:
         return graph
     depths = graph.depths((MUL,))
@@ -120,8 +120,8 @@ class _Finder:
         self.polynomials: list[NodePolynomial | None] = []
         self.used = set(graph.ends)
 
-    def found(self) -> dict[int, dict[int, NodePolynomial]]:
-        """By base, all polynomials of some degree that something else needs."""
+    def find_polynomials(self) -> dict[int, dict[int, NodePolynomial]]:
+        """Find, by base, all polynomials of some degree that something else needs."""
         for number in range(len(self.graph.nodes)):
             self.polynomials.append(self._of(number))
         by_base: dict[int, dict[int, NodePolynomial]] = defaultdict(dict)
@@ -193,7 +193,7 @@ class _Finder:
 
 
 def _polynomial(base: int, coefficients: Mapping[int, Coefficient]) -> NodePolynomial:
-    """Without what is zero."""
+    """A polynomial without zero coefficients."""
     kept = {k: {node: value for node, value in c.items() if value} for k, c in coefficients.items()}
     return NodePolynomial(base, {k: c for k, c in kept.items() if c})
 
@@ -235,15 +235,15 @@ def _evaluate(
             total = builder.add(total, builder.mul(term, power(k)) if k and term != Constant(0) else term)
         return total
 
-    def joined(first: int, last: int) -> Operand:
+    def join_blocks(first: int, last: int) -> Operand:
         """Blocks from first to last."""
         if last - first == 1:
             return block(first * way.block)
         low = 1 << ((last - first - 1).bit_length() - 1) if way.is_binary else 1
-        above = joined(first + low, last)
-        return builder.add(joined(first, first + low), builder.mul(above, power(low * way.block)))
+        above = join_blocks(first + low, last)
+        return builder.add(join_blocks(first, first + low), builder.mul(above, power(low * way.block)))
 
-    return joined(0, polynomial.degree // way.block + 1)
+    return join_blocks(0, polynomial.degree // way.block + 1)
 
 
 def _coefficient(

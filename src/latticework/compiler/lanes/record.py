@@ -188,7 +188,7 @@ class _Labels:
         self.nodes, self.names = list(zip(circuit.code, circuit.left, circuit.right, strict=True)), names
 
     def __call__(self, node: int) -> str:
-        """At most MAX_LABEL characters."""
+        """Label of a node, at most MAX_LABEL characters."""
         code, left, right = self.nodes[node]
         if code == INPUT:
             text = self._short(node)

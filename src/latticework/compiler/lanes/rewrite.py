@@ -58,7 +58,7 @@ def balance(graph: Graph) -> Graph:
     heights: list[int] = []  # of the new graph's nodes
     made: list[Operand] = []
 
-    def joined(terms: list[Operand], join: Callable[[Operand, Operand], Operand]) -> Operand:
+    def join_shallow(terms: list[Operand], join: Callable[[Operand, Operand], Operand]) -> Operand:
         order = count()
         queue = [(_height(builder, heights, term), next(order), term) for term in terms]
         heapify(queue)
@@ -78,21 +78,21 @@ def balance(graph: Graph) -> Graph:
             case 0:
                 made.append(builder.input(node.left, node.right))
             case 3:
-                made.append(joined([made[i] for i in _factors(graph, inner, number)], builder.mul))
+                made.append(join_shallow([made[i] for i in _factors(graph, inner, number)], builder.mul))
             case 6:
                 made.append(builder.mul(made[node.left], Constant(graph.constants[node.right])))
             case _ if (found := complete_squares(graph, uses, number)) is not None:
-                made.append(_sum_of(builder, made, found, joined))
+                made.append(_sum_of(builder, made, found, join_shallow))
             case _:
                 plus, less, constant = _terms(graph, inner, number)
-                total = joined([made[i] for i in plus], builder.add) if plus else Constant(0)
+                total = join_shallow([made[i] for i in plus], builder.add) if plus else Constant(0)
                 if less:
-                    total = builder.sub(total, joined([made[i] for i in less], builder.add))
+                    total = builder.sub(total, join_shallow([made[i] for i in less], builder.add))
                 made.append(builder.add(total, Constant(constant)))
     return finish(builder, graph, made)
 
 
-def _sum_of(builder: GraphBuilder, made: list[Operand], found: SumOfSquares, joined: Callable[..., Operand]) -> Operand:
+def _sum_of(builder: GraphBuilder, made: list[Operand], found: SumOfSquares, join: Callable[..., Operand]) -> Operand:
     """Squares and other terms, those that are subtracted apart."""
     signed: dict[bool, list[Operand]] = {True: [], False: []}
     for square in found.squares:
@@ -101,9 +101,9 @@ def _sum_of(builder: GraphBuilder, made: list[Operand], found: SumOfSquares, joi
         signed[square.coefficient > 0].append(value)
     for node, coefficient in found.rest:
         signed[coefficient > 0].append(builder.mul(made[node], Constant(abs(coefficient))))
-    total = joined(signed[True], builder.add) if signed[True] else Constant(0)
+    total = join(signed[True], builder.add) if signed[True] else Constant(0)
     if signed[False]:
-        total = builder.sub(total, joined(signed[False], builder.add))
+        total = builder.sub(total, join(signed[False], builder.add))
     return builder.add(total, Constant(found.constant))
 
 

@@ -45,8 +45,8 @@ class Flattener:
         self.uses = np.array(graph.uses(), dtype=np.int64)
         self.most = min(MAX_TERMS, TERMS_A_NODE * len(nodes) + LEAST_TERMS)
 
-    def stripped(self, nodes: Numbers) -> tuple[Numbers, Reals]:
-        """What is behind negations and products with public numbers, and the factor that these are."""
+    def strip_factors(self, nodes: Numbers) -> tuple[Numbers, Reals]:
+        """The nodes behind negations and products with public numbers, and the factor that these are."""
         nodes, factor = nodes.copy(), np.ones(len(nodes))
         while True:
             code = self.code[nodes]
@@ -66,11 +66,11 @@ class Flattener:
             code = self.code[node]
             products = code == MUL
             if products.any():
-                left, by = self.stripped(self.left[node[products]])
-                right, times = self.stripped(self.right[node[products]])
+                left, by = self.strip_factors(self.left[node[products]])
+                right, times = self.strip_factors(self.right[node[products]])
                 done.append((owner[products], left, right, factor[products] * by * times))
             scaled = code == MUL_CONSTANT
-            inner, by = self.stripped(node[scaled])
+            inner, by = self.strip_factors(node[scaled])
             single = code == INPUT
             # A scaled product or input is one term; a scaled sum that has other uses is kept, to be computed once.
             opaque = ~np.isin(self.code[inner], (MUL, INPUT)) & (self.uses[inner] > 1)

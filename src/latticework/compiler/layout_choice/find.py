@@ -46,16 +46,16 @@ def find_layouts(
     offered = choices if techniques.layout_search else row_major
     fill = REPEAT if techniques.client_copies else GAP
 
-    def sent(shape: Shape) -> Sequence[Layout]:
+    def sent_layouts(shape: Shape) -> Sequence[Layout]:
         return seeds(shape, slots, fill) if room.asked else (room.input_layout(shape),)
 
-    return LayoutSearch(room, offered, prices, sent, tuning, scarce_levels, level_seconds).run(module)
+    return LayoutSearch(room, offered, prices, sent_layouts, tuning, scarce_levels, level_seconds).run(module)
 
 
 def vector_costs(
     model: CostModel, ring_degree: int, depth: int, bits_a_second: float, techniques: Techniques
 ) -> VectorCosts:
-    """What a search goes by."""
+    """The prices that a search for layouts minimizes."""
     if techniques.measured_costs:
         return Seconds(model, ring_degree, depth, techniques, bits_a_second)
     return Counted(techniques, LAN_PRICE * LAN_BITS_A_SECOND / bits_a_second)

@@ -43,12 +43,12 @@ class VectorCosts(Protocol):
         """A linear transform."""
 
     def rotations(self, count: int, spent: int) -> float:
-        """So many rotations of one vector."""
+        """Price of `count` rotations of one vector."""
 
     def product(self, spent: int) -> float:
         """A product of two ciphertexts, not yet relinearised."""
 
-    def settled(self, spent: int) -> float:
+    def relinearization(self, spent: int) -> float:
         """The relinearisation of one product, or sum of products."""
 
     def plain_product(self, spent: int) -> float:
@@ -57,8 +57,8 @@ class VectorCosts(Protocol):
     def addition(self, spent: int) -> float:
         """A sum."""
 
-    def sent(self, count: int) -> float:
-        """Sending so many ciphertexts."""
+    def sending(self, count: int) -> float:
+        """Price of sending `count` ciphertexts."""
 
 
 @dataclass
@@ -129,7 +129,7 @@ class Seconds:
         """Four products of rows."""
         return self._price("mul", spent, p=False)
 
-    def settled(self, spent: int) -> float:
+    def relinearization(self, spent: int) -> float:
         """Relinearised and rescaled."""
         return self._price("relinearize", spent, polys=3, dropped=1)
 
@@ -138,10 +138,10 @@ class Seconds:
         return self._price("mul_plain", spent, p=False) + self._price("mod_down", spent, p=False, dropped=1)
 
     def addition(self, spent: int) -> float:
-        """Over Q."""
+        """Price of an addition over Q."""
         return self._price("add", spent, p=False)
 
-    def sent(self, count: int) -> float:
+    def sending(self, count: int) -> float:
         """One polynomial of a fresh ciphertext; the other is a seed."""
         return count * self.ring_degree * (self.depth + 2) * BITS_A_LIMB / self.bits_a_second
 
@@ -165,8 +165,8 @@ class Counted:
         """10."""
         return ROTOM.product
 
-    def settled(self, spent: int) -> float:
-        """Not counted."""
+    def relinearization(self, spent: int) -> float:
+        """Zero: relinearizations are not counted."""
         return 0.0
 
     def plain_product(self, spent: int) -> float:
@@ -177,7 +177,7 @@ class Counted:
         """0.5."""
         return ROTOM.addition
 
-    def sent(self, count: int) -> float:
+    def sending(self, count: int) -> float:
         """A unit for each ciphertext."""
         return self.sent_price * count
 
@@ -200,7 +200,7 @@ class LoweringPrices:
         """One operation, its operands already where the placement wants them."""
         key = (kind_key(op), tuple(map(self._public, op.operands)), placement, tuple(layouts))
         if key not in self._operations:
-            self._operations[key] = (self._lowered(op, placement, layouts), {})
+            self._operations[key] = (self._lower(op, placement, layouts), {})
         block, known = self._operations[key]
         if spent not in known:
             known[spent] = self._price_block(block, spent)
@@ -217,7 +217,7 @@ class LoweringPrices:
             self._numbers[source] = complex(array[0]) if array.size and (array == array[0]).all() else "array"
         return None if source is None else self._numbers[source]
 
-    def _lowered(self, op: Op, placement: Placement, layouts: Sequence[Layout | None]) -> Block:
+    def _lower(self, op: Op, placement: Placement, layouts: Sequence[Layout | None]) -> Block:
         block = Block()
         operands: list[Operand | Value] = []
         for value, layout in zip(op.operands, layouts, strict=True):
@@ -249,7 +249,7 @@ class LoweringPrices:
 
     def client_transfer(self, layout: Layout) -> float:
         """All vectors of a tensor."""
-        return self.costs.sent(layout.count)
+        return self.costs.sending(layout.count)
 
     def _price_block(self, block: Block, spent: int, maps: bool = True) -> Price:
         """What a block takes; without its linear maps, less than that."""
@@ -281,7 +281,7 @@ class LoweringPrices:
         if value not in pending:
             return 0.0
         pending.discard(value)
-        return _count(value) * self.costs.settled(spent)
+        return _count(value) * self.costs.relinearization(spent)
 
 
 def _source(value: Value) -> str | None:
@@ -290,7 +290,7 @@ def _source(value: Value) -> str | None:
 
 
 def code_seconds(module: Module, costs: VectorCosts, techniques: Techniques = ALL) -> float:
-    """What straight vec code takes."""
+    """Predicted seconds of vec code without loops."""
     prices = LoweringPrices(module, costs, techniques)
     block = Block()
     builder = Builder(block)
@@ -303,7 +303,7 @@ def code_seconds(module: Module, costs: VectorCosts, techniques: Techniques = AL
 def sending_seconds(module: Module, costs: VectorCosts) -> float:
     """What sending takes of what goes into vec code and comes out of it."""
     ends = dict.fromkeys(module.body.terminator.operands)
-    return costs.sent(sum(_count(v) for v in (*module.inputs, *ends)))
+    return costs.sending(sum(_count(v) for v in (*module.inputs, *ends)))
 
 
 @dataclass(frozen=True)
@@ -321,7 +321,7 @@ class CodeCost:
         return self.vectors.linear(linear_map, spent, real)
 
     def rotations(self, count: int, spent: int) -> float:
-        """So many rotations of one vector."""
+        """Price of `count` rotations of one vector."""
         return self.vectors.rotations(count, spent)
 
     def operation(self, op: Op, spent: int) -> float:
@@ -330,7 +330,7 @@ class CodeCost:
 
     def settled(self, spent: int) -> float:
         """A product, relinearised and rescaled."""
-        return self.vectors.settled(spent)
+        return self.vectors.relinearization(spent)
 
     def dropped(self, spent: int) -> float:
         """A product with an integer, which takes no more than one with a plaintext, and a rescale."""
@@ -376,7 +376,7 @@ def _price_map(costs: VectorCosts, op: Op, spent: int) -> float:
 
 def _polynomial(costs: VectorCosts, op: Op, spent: int) -> float:
     products: int = op.attrs["polynomial"].products
-    return _count(op.result) * products * (costs.product(spent) + costs.settled(spent))
+    return _count(op.result) * products * (costs.product(spent) + costs.relinearization(spent))
 
 
 def _free(costs: VectorCosts, op: Op, spent: int) -> float:

@@ -127,12 +127,12 @@ class TensorEmitter:
         return self.lift(first), loops
 
     def view(self, value: Value, reading: Reading, extents: Shape) -> tuple[Value, list[int]]:
-        """What a reading sees, and the loops that its axes are."""
+        """The elements that a reading sees, and the loops that its axes are."""
         strides = {i: s for i, (n, s) in enumerate(zip(extents, reading.strides, strict=True)) if s and n > 1}
         start = reading.start + sum(s * (extents[i] - 1) for i, s in strides.items() if s < 0)
         dims = _dims(shape_of(value), start, [(abs(s), extents[i]) for i, s in strides.items()])
         if dims is None:
-            return self.gathered(value, reading, extents, list(strides)), list(strides)
+            return self.gather(value, reading, extents, list(strides)), list(strides)
         value = reshape.trace(self, value, tuple(extent for extent, _ in dims))
         walking = [[i for i, s in strides.items() if abs(s) == step] for _, step in dims]
         subscripts: list[Any] = []
@@ -154,7 +154,7 @@ class TensorEmitter:
         order = [i for along in walked for i in along]
         return reshape.trace(self, value, tuple(extents[i] for i in order)), order
 
-    def gathered(self, value: Value, reading: Reading, extents: Shape, loops: list[int]) -> Value:
+    def gather(self, value: Value, reading: Reading, extents: Shape, loops: list[int]) -> Value:
         """Elements by their numbers, where strides fit no shape."""
         numbers = reading.start + _sums([reading.strides[i] * np.arange(extents[i]) for i in loops])
         flat = reshape.trace(self, value, (prod(shape_of(value)),))

@@ -46,9 +46,9 @@ class CompileOptions:
     @staticmethod
     def of(given: Mapping[str, Any] | None = None, **keywords: Any) -> CompileOptions:
         """The options with these values, by the keywords of `lw.compile`, as a dictionary or one by one."""
-        return CompileOptions().changed(**(given or {}), **keywords)
+        return CompileOptions().override(**(given or {}), **keywords)
 
-    def changed(self, **keywords: Any) -> CompileOptions:
+    def override(self, **keywords: Any) -> CompileOptions:
         """The same with other values for some keywords of `lw.compile`; KeyError for what is none."""
         changes: dict[str, dict[str, Any]] = {}
         for name, value in keywords.items():
@@ -67,7 +67,7 @@ class CompileOptions:
 
     @property
     def bits_a_second(self) -> float:
-        """Of the network between client and server."""
+        """Bandwidth of the network between client and server."""
         network = self.expert.network
         return NETWORKS[network] if isinstance(network, str) else float(network)
 
@@ -106,10 +106,10 @@ class CompileOptions:
 
     @property
     def techniques(self) -> Techniques:
-        """What the compiler may use."""
+        """Techniques that the compiler may use."""
         return self.expert.techniques
 
     @property
     def on_event(self) -> Callable[[PassEvent], None] | None:
-        """Who is told of every pass."""
+        """Callback for the events of every pass."""
         return self.expert.on_event

@@ -70,7 +70,7 @@ def check_options(program: Program | Circuit, given: Mapping[str, Any]) -> Compi
     _check_chosen_set(options)
     expert = options.expert
     options = replace(options, costs=CostModel.load(expert.cost_table).with_key_price(float(expert.key_price)))
-    return options.changed(
+    return options.override(
         precision_bits=float(options.precision.precision_bits), margin=float(expert.margin), seed=int(expert.seed),
         spare_levels=int(expert.spare_levels), feed_runs=int(expert.feed_runs), wraps=bool(expert.wraps),
     )  # fmt: skip
@@ -140,7 +140,7 @@ def _check_taken(program: Program | Circuit, options: CompileOptions) -> None:
         held, give = OBJECTS.get(name, (object, ""))
         give = option.refusal(value) if isinstance(value, held) else give
         if give:
-            raise UserError(f"compile: {name}={_shown(value)}; give {give}", at=program.loc)
+            raise UserError(f"compile: {name}={_shorten(value)}; give {give}", at=program.loc)
     if options.data.labels is not None and options.samples is None:
         raise UserError(
             "compile: labels= is given without calibrate=; labels belong to rows of calibration data", at=program.loc
@@ -154,7 +154,7 @@ def _is_default(value: Any, default: Any) -> bool:
     return default == () and isinstance(value, Sized) and len(value) == 0
 
 
-def _shown(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = write_value(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 

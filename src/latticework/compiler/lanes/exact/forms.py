@@ -85,8 +85,8 @@ class Schedule:
         return cls(packs, tuple(schedule.lane), tuple(schedule.exchanged), tuple(epochs))
 
     @classmethod
-    def annealed(cls, found: _core.lanes.AnnealedSchedule) -> Schedule:
-        """From what Coyote's search found, with its epochs."""
+    def from_annealing(cls, found: _core.lanes.AnnealedSchedule) -> Schedule:
+        """A schedule from the result of Coyote's search, with its epochs."""
         return cls.of(found.schedule, found.epoch)
 
     def for_synthesis(self) -> _core.lanes.LaneSchedule:

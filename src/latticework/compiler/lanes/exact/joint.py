@@ -78,7 +78,7 @@ def place(
     answer = solve(model.model, effort, seed)
     if answer.value is None:
         return None
-    schedule, rotations, sources = model.found(answer.solver.value)
+    schedule, rotations, sources = model.read_solution(answer.solver.value)
     merged = [side for side in sources.values() if len(side) > 1]
     masks = sum(len(side - {None}) for side in merged)
     merges = sum(len(side) - 1 for side in merged)

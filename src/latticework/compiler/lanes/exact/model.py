@@ -175,7 +175,9 @@ class PlacementModel:
                 terms.append(-mask * without_mask)
         self.model.minimize(sum(terms))
 
-    def found(self, value: Callable[[Any], int]) -> tuple[Schedule, set[Source], dict[Side, set[Source | None]]]:
+    def read_solution(
+        self, value: Callable[[Any], int]
+    ) -> tuple[Schedule, set[Source], dict[Side, set[Source | None]]]:
         """The schedule of a solution, its rotations, and the sources of each side (None: free inputs)."""
         lanes = [-1] * len(self.circuit.codes)
         for (node, lane), one in self.at.items():

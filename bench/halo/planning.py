@@ -17,8 +17,8 @@ from bench.placement.published import RESIDUAL
 from latticework.compiler.levels.bootstraps import ciphertexts
 from latticework.compiler.levels.depth import LoopPlan, levels_of
 from latticework.compiler.levels.loops.executed import bootstraps_run, executions
-from latticework.compiler.levels.loops.plan import plan_loops
-from latticework.compiler.levels.loops.rounds import depth_of_round
+from latticework.compiler.levels.loops.iteration_levels import depth_of_round
+from latticework.compiler.levels.loops.plan_loops import plan_loops
 from latticework.compiler.levels.place_bootstrap import place_bootstraps
 from latticework.compiler.levels.placement import place_by_points
 from latticework.compiler.levels.ranges import find_ranges

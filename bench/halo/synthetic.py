@@ -19,7 +19,7 @@ from latticework.compiler.levels import decide_levels
 from latticework.compiler.levels.bootstraps import ciphertexts
 from latticework.compiler.levels.loops.executed import bootstraps_run
 from latticework.compiler.levels.loops.halo import HALO, PACKING, PACKING_UNROLLING, TYPE_MATCHED
-from latticework.compiler.levels.loops.plan import OURS, plan_loops
+from latticework.compiler.levels.loops.plan_loops import OURS, plan_loops
 from latticework.ir import Module, Value
 from latticework.ir.dialects.vec import VecType
 

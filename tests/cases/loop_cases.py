@@ -12,7 +12,7 @@ from bench.placement.published import RESIDUAL
 from latticework.compiler.levels import decide_levels
 from latticework.compiler.levels.bootstraps import ciphertexts
 from latticework.compiler.levels.loops.executed import bootstraps_run
-from latticework.compiler.levels.loops.plan import OURS, plan_loops
+from latticework.compiler.levels.loops.plan_loops import OURS, plan_loops
 from latticework.ir import Module, Op, interpret, verify
 from latticework.ir.dialects.vec import VecType
 

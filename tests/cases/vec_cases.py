@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bench.vectors import SLOTS, Vectors, line  # noqa: F401  (what tests write them with)
-from latticework.compiler.codegen.emit import emit_code
+from latticework.compiler.codegen.emit_code import emit_code
 from latticework.compiler.codegen.generate import expansion
 from latticework.compiler.expand import LevelPrices
 from latticework.compiler.keys import manifest, plan_keys

@@ -13,25 +13,32 @@ from pathlib import Path
 
 import numpy as np
 
-from latticework.compiler.codegen.emit import emit_code
+from latticework.compiler.codegen.emit_code import emit_code
 from latticework.compiler.expand import MapWays, choose_ways, expanding
 from latticework.compiler.keys import plan_keys
 from latticework.compiler.layout_choice import CodeCost, Counted, find_layouts
-from latticework.compiler.levels import LevelPlan, constants, decide_levels, decide_levels_bfv, unroll, write_levels
+from latticework.compiler.levels import (
+    LevelPlan,
+    decide_levels,
+    decide_levels_bfv,
+    public_factors,
+    unroll,
+    write_levels,
+)
+from latticework.compiler.levels.level_plan_text import print_levels
 from latticework.compiler.levels.loops.flatten import flattening
 from latticework.compiler.levels.loops.halo import HALO
 from latticework.compiler.levels.loops.pack_carried import packing
 from latticework.compiler.levels.loops.peel import peeling
 from latticework.compiler.levels.loops.periods import carried_periods
-from latticework.compiler.levels.loops.plan import plan_loops
+from latticework.compiler.levels.loops.plan_loops import plan_loops
 from latticework.compiler.levels.loops.target_level import tuning
 from latticework.compiler.levels.loops.type_match import matching
 from latticework.compiler.levels.loops.unroll_groups import unrolling
 from latticework.compiler.levels.loops.writing import ValueFacts
 from latticework.compiler.levels.place_bootstrap import placing
-from latticework.compiler.levels.reasons import state_reasons
 from latticework.compiler.levels.refresh_ends import refresh_ends
-from latticework.compiler.levels.text import print_levels
+from latticework.compiler.levels.refresh_reasons import state_reasons
 from latticework.compiler.options.techniques import UNPACKED, Techniques
 from latticework.compiler.passes import (
     cse,
@@ -116,7 +123,7 @@ def packing_all() -> Pass[object]:
 PASSES: tuple[Pass[CodeCost], ...] = (
     cse.PASS, dce.PASS, factor_sums.PASS, fold_splats.PASS, hoist_invariants.PASS, inverse_products.PASS,
     merge_maps.PASS, merge_matrices.PASS,
-    normalize_polynomials.PASS, reassociate.PASS, share_inputs.PASS, share_outputs.PASS, unroll.PASS, constants.placing(),
+    normalize_polynomials.PASS, reassociate.PASS, share_inputs.PASS, share_outputs.PASS, unroll.PASS, public_factors.placing(),
     peeling(RESIDUAL), flattening(RESIDUAL, 12), matching(RESIDUAL), unrolling(RESIDUAL), packing_all(), tuning(RESIDUAL),
     placing(RESIDUAL, BootstrapPrices(), magnitudes), interleave_rows.interleaving(2),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from bootstrapped_programs import LIMIT, ROWS, RandomProgram
 
 from latticework.compiler.bootstrapping import BootstrapSearch
 from latticework.compiler.levels import decide_levels, keep_whole_origins, write_levels
-from latticework.compiler.levels.loops.plan import plan_loops
+from latticework.compiler.levels.loops.plan_loops import plan_loops
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_polynomials, to_tensors
 from latticework.errors import RangeError

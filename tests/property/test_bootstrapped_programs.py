@@ -13,7 +13,7 @@ from bootstrapped_programs import RandomProgram, programs
 from hypothesis import HealthCheck, assume, given, seed, settings
 from loop_compilations import Compilation
 
-from latticework.compiler.levels.loops.plan import MODES, OURS
+from latticework.compiler.levels.loops.plan_loops import MODES, OURS
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.runtime.events import Event
 from latticework.runtime.exchange.encrypted import Encrypted

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from loop_cases import check_plan, planned
 from vec_cases import Vectors
 
-from latticework.compiler.levels.loops.plan import MODES, OURS
+from latticework.compiler.levels.loops.plan_loops import MODES, OURS
 from latticework.errors import LevelError
 
 RESIDUAL = 6

@@ -20,11 +20,11 @@ from latticework.compiler.bootstrap_options import obstacle, with_remedy
 from latticework.compiler.bootstrap_prices import BootstrapPrices, program_seconds, rough_seconds
 from latticework.compiler.levels import keep_whole_origins
 from latticework.compiler.levels.depth import UnknownTripsError, spent_by
-from latticework.compiler.levels.loops.plan import plan_loops
+from latticework.compiler.levels.loops.plan_loops import plan_loops
 from latticework.compiler.levels.place_bootstrap import place_bootstraps
 from latticework.compiler.levels.ranges import Ranges, find_ranges, outgrown_error
-from latticework.compiler.levels.reasons import state_reasons
 from latticework.compiler.levels.refresh_ends import refresh_ends
+from latticework.compiler.levels.refresh_reasons import state_reasons
 from latticework.compiler.levels.unroll import has_loops
 from latticework.compiler.options.compile_options import NEVER, CompileOptions
 from latticework.compiler.pipeline import to_vectors, with_small_outputs

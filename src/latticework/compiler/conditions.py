@@ -14,8 +14,8 @@ from functools import cached_property
 from pathlib import Path
 
 from latticework.compiler.accuracy import Fitted
-from latticework.compiler.levels.held import Held
-from latticework.compiler.levels.reach import Comparison, Reach
+from latticework.compiler.levels.abstract_value import Held
+from latticework.compiler.levels.value_bounds import Comparison, Reach
 from latticework.errors import ApproximationWarning
 from latticework.functions.approximation.sign import part_of_half
 from latticework.ir import Block, Loc, Module, Op, Value

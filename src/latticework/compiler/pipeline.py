@@ -26,11 +26,11 @@ from latticework.compiler.layout_choice import (
 )
 from latticework.compiler.levels import (
     LevelPlan,
-    constants,
     decide_levels,
     decide_levels_bfv,
     keep_whole_origins,
     program_depth,
+    public_factors,
     unroll,
     write_levels,
 )
@@ -247,7 +247,7 @@ def to_copies(
     whole  numbers of outputs that are to have no scale of their own
     """
     copied = run_passes(module, UNROLLING_PASSES, on_event=on_event) if unroll.has_loops(module) else module
-    flat = run_passes(copied, (constants.placing(sizes, whole=whole), dce.PASS), on_event=on_event)
+    flat = run_passes(copied, (public_factors.placing(sizes, whole=whole), dce.PASS), on_event=on_event)
     keep_whole_origins(copied, flat)
     return flat
 
@@ -260,7 +260,9 @@ def to_loops(
     sizes  largest magnitude of every output, where some are small
     whole  numbers of outputs that are to have no scale of their own
     """
-    placed = run_passes(module, (constants.placing(sizes, in_loops=True, whole=whole), dce.PASS), on_event=on_event)
+    placed = run_passes(
+        module, (public_factors.placing(sizes, in_loops=True, whole=whole), dce.PASS), on_event=on_event
+    )
     keep_whole_origins(module, placed)
     return placed
 
@@ -272,7 +274,7 @@ def with_small_outputs(
 
     sizes  largest magnitude of every output;  keep_loops  as in `to_vectors`
     """
-    if not any(0.0 < size < constants.SMALL for size in sizes):
+    if not any(0.0 < size < public_factors.SMALL for size in sizes):
         return vectors
     flat = (to_loops if keep_loops else to_copies)(vectors.module, on_event, sizes, vectors.fed)
     return replace(vectors, flat=flat, depth=program_depth(flat, once=keep_loops))

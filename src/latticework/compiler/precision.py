@@ -3,7 +3,7 @@
 The modelled error of a plan falls by one bit for every bit of scale, so one
 plan at a guessed scale tells the scale that is needed; the final plan is
 simulated again.  What holds for every input that clients accept, and for every
-run-time integer, follows from intervals instead (`compiler/levels/reach.py`): the room
+run-time integer, follows from intervals instead (`compiler/levels/value_bounds.py`): the room
 that values need in the modulus, and the error bounds, wherever that is proved.
 """
 
@@ -26,9 +26,9 @@ from latticework.compiler.conditions import Proofs
 from latticework.compiler.constraints import CheckedForm
 from latticework.compiler.feeding import follow_fed
 from latticework.compiler.levels import LevelPlan
-from latticework.compiler.levels.held import Held
+from latticework.compiler.levels.abstract_value import Held
 from latticework.compiler.levels.known_slots import Draw
-from latticework.compiler.levels.reach import Reach, reach
+from latticework.compiler.levels.value_bounds import Reach, reach
 from latticework.compiler.measure import Measure, Measured
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.options.techniques import LEAST_TIME, WATERLINE, Techniques

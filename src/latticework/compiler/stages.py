@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from latticework.compiler.accuracy import Fitted, StandIn
-from latticework.compiler.codegen.emit import Code
+from latticework.compiler.codegen.emit_code import Code
 from latticework.compiler.constraints import CheckedForm
 from latticework.frontend.calibration.samples import SampleSizes
 from latticework.ir import Loc, Module, Op, Value

@@ -7,10 +7,10 @@ import pytest
 from vec_cases import counted, primitives_of
 
 from latticework.compiler.codegen.bootstraps import bootstrap_plan, precision, predict_precision
-from latticework.compiler.expand.bootstrap import bootstrap_module
 from latticework.compiler.expand.butterfly_maps import butterfly_maps
 from latticework.compiler.expand.eval_mod import expand_eval_mod, exponential_coefficients
-from latticework.compiler.expand.primitives import Primitives
+from latticework.compiler.expand.expand_bootstrap import bootstrap_module
+from latticework.compiler.expand.primitive_builder import Primitives
 from latticework.compiler.keys import covering_keys
 from latticework.compiler.options.techniques import ALONE
 from latticework.errors import FormatError, IrError, LevelError

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from vec_cases import SLOTS, Vectors, counted, expanded, managed, plan_of, small_chain
 
-from latticework.compiler.expand.polynomial import divide
+from latticework.compiler.expand.paterson_stockmeyer import divide
 from latticework.compiler.levels import program_depth
 from latticework.errors import ScaleError
 from latticework.ir import interpret

@@ -7,7 +7,7 @@ from vec_cases import Vectors
 
 from bench.halo.data import inputs_of
 from bench.halo.depths import loop_depths, vectors_of
-from latticework.compiler.levels.constants import placing
+from latticework.compiler.levels.public_factors import placing
 from latticework.compiler.options.techniques import Techniques
 from latticework.compiler.passes import cse, dce, hoist_invariants
 from latticework.ir import run_passes

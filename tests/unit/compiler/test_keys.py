@@ -8,7 +8,7 @@ import pytest
 from vec_cases import SLOTS, Vectors, expanded, plan_of, small_chain
 
 from latticework import _core
-from latticework.compiler.codegen.emit import emit_code
+from latticework.compiler.codegen.emit_code import emit_code
 from latticework.compiler.keys import manifest, plan_keys
 from latticework.compiler.levels import program_depth
 from latticework.errors import SecurityError

@@ -10,9 +10,9 @@ from vec_cases import SLOTS, Vectors, small_chain
 from latticework.compiler.layout_choice import CodeCost
 from latticework.compiler.levels import decide_levels, write_levels
 from latticework.compiler.levels.depth import levels_of, lowest_starts
-from latticework.compiler.levels.lowest import lowest_levels
+from latticework.compiler.levels.early_rescale import lowest_levels
 from latticework.compiler.levels.plan import Drop
-from latticework.compiler.levels.regions import plan_seconds
+from latticework.compiler.levels.rescale_timing import plan_seconds
 from latticework.compiler.options.techniques import Rescaling, Techniques
 from latticework.compiler.passes import cse, dce
 from latticework.errors import UserError

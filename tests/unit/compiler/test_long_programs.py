@@ -6,7 +6,7 @@ from vec_cases import SLOTS, Vectors, line, primitives_of, small_chain
 
 import latticework as lw
 from latticework.compiler.circuits.pipeline import LaneOptions, to_lanes, to_scalars
-from latticework.compiler.codegen.emit import emit_code
+from latticework.compiler.codegen.emit_code import emit_code
 from latticework.compiler.codegen.generate import PRIMITIVE_PASSES
 from latticework.compiler.keys import manifest, plan_keys
 from latticework.compiler.levels import decide_levels, program_depth, write_levels

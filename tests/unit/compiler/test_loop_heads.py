@@ -5,7 +5,7 @@ import pytest
 from vec_cases import SLOTS, Vectors
 
 from latticework.compiler.levels import decide_levels
-from latticework.compiler.levels.loops.plan import plan_loops
+from latticework.compiler.levels.loops.plan_loops import plan_loops
 from latticework.ir import interpret
 
 SLOW = [(2, 5), (3, 14), (7, 16), (9, 14), (20, 14)]

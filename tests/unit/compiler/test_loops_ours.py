@@ -5,9 +5,9 @@ import pytest
 from loop_cases import MEAN, RESIDUAL, Published, check_plan, planned, synthetic
 from vec_cases import SLOTS, Vectors
 
-from latticework.compiler.levels.loops import plan
+from latticework.compiler.levels.loops import plan_loops
 from latticework.compiler.levels.loops.halo import HALO
-from latticework.compiler.levels.loops.plan import MODES
+from latticework.compiler.levels.loops.plan_loops import MODES
 from latticework.compiler.levels.loops.seconds import module_seconds
 from latticework.ir import print_module
 from latticework.values.packing.constants import Access, ConstRef, LoopNest
@@ -219,7 +219,7 @@ def test_what_a_loop_hands_on_as_it_was_public_starts_the_next():
 def without_packing(monkeypatch, module, residual=RESIDUAL):
     """The plan in which every value lies in a ciphertext of its own, or shares a bootstrap with one other."""
     with monkeypatch.context() as patched:
-        patched.setattr(plan, "packed_loops", lambda *_: None)
+        patched.setattr(plan_loops, "packed_loops", lambda *_: None)
         return planned(module, residual=residual)
 
 

@@ -9,9 +9,9 @@ from vec_cases import small_chain
 import latticework as lw
 from latticework.compiler import precision
 from latticework.compiler.levels import decide_levels, program_depth, write_levels
-from latticework.compiler.levels.extremes import Extremes, extremes
-from latticework.compiler.levels.held import are_apart, exactly, is_within, unite
-from latticework.compiler.levels.reach import reach
+from latticework.compiler.levels.abstract_value import are_apart, exactly, is_within, unite
+from latticework.compiler.levels.polynomial_extremes import Extremes, extremes
+from latticework.compiler.levels.value_bounds import reach
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_polynomials, to_tensors, to_vectors
 from latticework.compiler.polynomial_noise import polynomial_noise

@@ -8,7 +8,7 @@ from array_programs import Deployed
 from vec_cases import SLOTS, Vectors, managed, plan_of
 
 from latticework.compiler.codegen.bootstraps import noise_of
-from latticework.compiler.levels.reach import reach
+from latticework.compiler.levels.value_bounds import reach
 from latticework.compiler.polynomial_noise import polynomial_noise
 from latticework.ir import interpret
 from latticework.plan.analysis.simulate import simulate

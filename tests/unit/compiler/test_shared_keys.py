@@ -12,8 +12,8 @@ from vec_cases import Vectors, expanded, managed, plan_of, small_chain
 import latticework as lw
 from latticework.compiler.codegen.bootstraps import bootstrap_plan, precision
 from latticework.compiler.expand import choose_ways
+from latticework.compiler.expand.map_strategies import MapWays
 from latticework.compiler.expand.shared_keys import MapSite, RatedWay, elements, settle, site, total
-from latticework.compiler.expand.ways import MapWays
 from latticework.compiler.options.techniques import ALONE, Techniques
 from latticework.errors import UserError
 from latticework.plan.analysis.estimate import estimate

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.compiler.levels.constants import placing
+from latticework.compiler.levels.public_factors import placing
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.frontend import trace
 from latticework.ir import INDEX, Block, Builder, Module, Region

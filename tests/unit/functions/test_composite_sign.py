@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from latticework.compiler.expand.polynomial import num_products
-from latticework.compiler.levels.extremes import extremes
+from latticework.compiler.expand.paterson_stockmeyer import num_products
+from latticework.compiler.levels.polynomial_extremes import extremes
 from latticework.errors import RangeError
 from latticework.functions.approximation.remez import remez
 from latticework.functions.approximation.sign import PRODUCTS, composite_sign

@@ -6,7 +6,7 @@ from array_programs import Deployed, draw, encrypted, values
 from vec_cases import SLOTS, Vectors, counted, expanded, managed, plan_of, primitives_of, small_chain
 
 from latticework.compiler.levels import program_depth
-from latticework.compiler.levels.reach import reach
+from latticework.compiler.levels.value_bounds import reach
 from latticework.compiler.polynomial_noise import polynomial_noise
 from latticework.errors import ShapeError
 from latticework.ir import Builder, Module, interpret

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.compiler.levels.loops.blocks import HARDLY
+from latticework.compiler.levels.loops.block_planner import HARDLY
 from latticework.errors import FormatError
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from latticework.compiler.accuracy.agreement import Agreement
 from latticework.compiler.accuracy.degrees import part_taken
 from latticework.compiler.accuracy.uses import ApproximatedProgram, Fitted, FunctionUse, StandIn
-from latticework.compiler.expand.polynomial import num_products
+from latticework.compiler.expand.paterson_stockmeyer import num_products
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.errors.figures import over
 from latticework.frontend.functions.pools import is_pool

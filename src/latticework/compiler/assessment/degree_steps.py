@@ -7,7 +7,7 @@ from math import log2
 
 from latticework.compiler.accuracy import StandIn
 from latticework.compiler.accuracy.effects import stages_of
-from latticework.compiler.expand.polynomial import num_products
+from latticework.compiler.expand.paterson_stockmeyer import num_products
 from latticework.functions.approximation.chebyshev import interpolate
 from latticework.functions.approximation.degrees import MAX_DEGREE
 from latticework.plan.analysis.estimate import estimate

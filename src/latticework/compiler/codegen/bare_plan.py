@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from latticework.compiler.codegen.emit import Code
+from latticework.compiler.codegen.emit_code import Code
 from latticework.compiler.codegen.generate import generate
 from latticework.compiler.expand import LevelPrices
 from latticework.compiler.keys import manifest

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from latticework.compiler.codegen.bare_plan import bare_plan
 from latticework.compiler.expand import LevelPrices
-from latticework.compiler.expand.bootstrap import bootstrap_module
+from latticework.compiler.expand.expand_bootstrap import bootstrap_module
 from latticework.compiler.options.techniques import ALONE, Techniques
 from latticework.plan.analysis.simulate import simulate_slots
 from latticework.plan.parameters import BootstrapSet, ModulusChain, bootstrap_chain

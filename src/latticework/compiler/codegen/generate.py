@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from latticework.compiler.codegen.emit import Code, emit_code
+from latticework.compiler.codegen.emit_code import Code, emit_code
 from latticework.compiler.expand import LevelPrices, MapWays, choose_ways, expanding
 from latticework.compiler.keys import plan_keys
 from latticework.compiler.options.techniques import ALONE, POWERS_OF_TWO, Techniques

@@ -1,7 +1,7 @@
 """Linear transforms, polynomials and key switches as primitive operations: the one place where they become so."""
 
-from latticework.compiler.expand.choose_ways import choose_ways
-from latticework.compiler.expand.module import expand, expanding
-from latticework.compiler.expand.ways import LevelPrices, MapWays
+from latticework.compiler.expand.choose_strategies import choose_ways
+from latticework.compiler.expand.expand_module import expand, expanding
+from latticework.compiler.expand.map_strategies import LevelPrices, MapWays
 
 __all__ = ["LevelPrices", "MapWays", "choose_ways", "expand", "expanding"]

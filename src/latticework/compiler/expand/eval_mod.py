@@ -15,8 +15,8 @@ from math import pi, prod
 
 import numpy as np
 
-from latticework.compiler.expand.polynomial import expand_chebyshev
-from latticework.compiler.expand.primitives import Primitives, cipher
+from latticework.compiler.expand.paterson_stockmeyer import expand_chebyshev
+from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.ir import Value
 from latticework.plan.parameters.bootstrap import exponential_scales
 from latticework.plan.parameters.chain import BootstrapCircuit

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from latticework.compiler.expand.inner_sums import Part
-from latticework.compiler.expand.primitives import Primitives, cipher
+from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.ir import Value
 from latticework.values.packing.loop_nests.giant_order import GiantTurn, Order, turns
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from latticework.compiler.expand.primitives import Primitives, cipher
+from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.ir import Value
 from latticework.plan.instructions.kinds import PlainKind
 from latticework.plan.instructions.rules import QP

@@ -6,8 +6,8 @@ in its coefficients: a kink takes one product and one level beyond its stages. C
 
 from __future__ import annotations
 
-from latticework.compiler.expand.polynomial import add_constant, expand_chebyshev
-from latticework.compiler.expand.primitives import Primitives, cipher
+from latticework.compiler.expand.paterson_stockmeyer import add_constant, expand_chebyshev
+from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.ir import Value
 from latticework.values.packing.constants import KinkedPolynomial
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from latticework.compiler.expand.giant_steps import turn_and_add
 from latticework.compiler.expand.inner_sums import inner_sums
-from latticework.compiler.expand.primitives import Primitives, cipher
+from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.ir import Value
 from latticework.values.packing.constants import LinearMap, MapSums, MapWay
 from latticework.values.packing.loop_nests.baby_giant import Choice

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-from latticework.compiler.expand.primitives import Primitives
+from latticework.compiler.expand.primitive_builder import Primitives
 from latticework.ir import Block, Builder, Loc, Op, Region, Value, prepend
 
 

@@ -1,13 +1,13 @@
 """Scale and level management: from scheme-free vectors to ciphertexts with exact scales, by a plan made beforehand."""
 
 from latticework.compiler.levels.bootstraps import ciphertexts, count_bootstraps
+from latticework.compiler.levels.critical_path import LoopSpending, Spent, loop_spending, spending
 from latticework.compiler.levels.decide import decide_levels
 from latticework.compiler.levels.decide_bfv import decide_levels_bfv
 from latticework.compiler.levels.depth import program_depth
 from latticework.compiler.levels.origins import keep_whole_origins
 from latticework.compiler.levels.plan import LevelPlan
-from latticework.compiler.levels.spending import LoopSpending, Spent, loop_spending, spending
-from latticework.compiler.levels.write import write_levels
+from latticework.compiler.levels.write_ciphertexts import write_levels
 
 __all__ = [
     "LevelPlan",

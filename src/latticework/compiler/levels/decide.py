@@ -27,7 +27,7 @@ from latticework.compiler.levels.depth import (
     public_value,
     spent_by,
 )
-from latticework.compiler.levels.lowest import lowest_levels
+from latticework.compiler.levels.early_rescale import lowest_levels
 from latticework.compiler.levels.operands import Operands
 from latticework.compiler.levels.plan import (
     LADDER,
@@ -44,7 +44,7 @@ from latticework.compiler.levels.plan import (
     State,
     after,
 )
-from latticework.compiler.levels.regions import LevelPrices, worth_lowering
+from latticework.compiler.levels.rescale_timing import LevelPrices, worth_lowering
 from latticework.compiler.levels.unroll import with_copies
 from latticework.compiler.options.techniques import ALL, PROACTIVE, WATERLINE, Techniques
 from latticework.errors import LevelError

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from latticework.compiler.levels.depth import levels_of, lowest_starts
-from latticework.compiler.levels.lowest import lowest_levels
+from latticework.compiler.levels.early_rescale import lowest_levels
 from latticework.errors import RangeError
 from latticework.ir import Builder, Module, Op
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from latticework.compiler.levels.constant_index import copy_known
 from latticework.compiler.levels.depth import LoopPlan, levels_of
-from latticework.compiler.levels.known_index import copy_known
 from latticework.ir import Block, Builder, Module, Op, Pass, Region, Value
 from latticework.ir.builder import region_block
 from latticework.values.packing.constants import Sources

@@ -32,7 +32,9 @@ BETWEEN = 1.01  # times the error found, for points between those
 EXACT = 30.0  # odds of values that are all 1 but for rounding
 _WHOLE = (-14, 6)
 SLACK = 2.0**-20  # by which noise may take the argument of a stage below what the stage before leaves
-ROOM = 2.0**-11  # above it: bounds on a polynomial of degree 31 are that loose (`compiler/levels/extremes.py`)
+ROOM = (
+    2.0**-11
+)  # above it: bounds on a polynomial of degree 31 are that loose (`compiler/levels/polynomial_extremes.py`)
 ROUNDING = 2.0**-44  # that the error of a stage is not known more closely than
 _STAGES = tuple(sorted({(d.bit_length(), n): d for d, n in PRODUCTS.items()}.values()))  # the highest for its price
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from latticework.compiler.codegen import bootstraps as bootstrapping
 from latticework.compiler.codegen.bootstraps import Precision
-from latticework.compiler.expand.primitives import Primitives
+from latticework.compiler.expand.primitive_builder import Primitives
 from latticework.errors import LevelError, ShapeError, UserError
 from latticework.ir import Module, Value
 from latticework.ir.dialects.rlwe import Level

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.compiler.expand.primitives import Primitives, cipher
+from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.errors import DtypeError, RangeError, ShapeError
 from latticework.ir import Module, Value
 from latticework.ir.dialects.rlwe import Level

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.compiler.codegen.emit import Code
+from latticework.compiler.codegen.emit_code import Code
 from latticework.compiler.codegen.generate import generate
-from latticework.compiler.expand.primitives import Primitives
+from latticework.compiler.expand.primitive_builder import Primitives
 from latticework.errors import LevelError, ScaleError, ShapeError
 from latticework.ir import Block, Builder, Module, Value
 from latticework.ir.dialects.rlwe import CipherType, Level

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from latticework.compiler.levels.depth import spent_by
-from latticework.compiler.levels.loops.rounds import spends
+from latticework.compiler.levels.loops.iteration_levels import spends
 from latticework.compiler.levels.loops.writing import LoopWriter, TripCount, ValueFacts, inits_of, rewrite_loops
 from latticework.ir import Module, Op, Pass, Value
 from latticework.ir.core import walk_regions

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from latticework.compiler.levels.depth import is_trivial
-from latticework.compiler.levels.loops.rounds import fits_once, spends, stays_plain
+from latticework.compiler.levels.loops.iteration_levels import fits_once, spends, stays_plain
 from latticework.compiler.levels.loops.writing import (
     LoopWriter,
     TripCount,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from latticework.compiler.levels.depth import Env, spent_by
-from latticework.compiler.levels.loops.rounds import round_levels, stays_above
+from latticework.compiler.levels.loops.iteration_levels import round_levels, stays_above
 from latticework.compiler.levels.loops.run import Placed
 from latticework.compiler.levels.loops.writing import yielded_by
 from latticework.ir import Block, Op, Value

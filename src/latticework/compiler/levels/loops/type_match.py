@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from latticework.compiler.levels.loops.rounds import spends, stays_plain
+from latticework.compiler.levels.loops.iteration_levels import spends, stays_plain
 from latticework.compiler.levels.loops.writing import (
     LoopWriter,
     TripCount,

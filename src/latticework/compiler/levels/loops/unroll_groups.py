@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from latticework.compiler.levels.loops.rounds import depth_of_round, has_spending_loop, spends
+from latticework.compiler.levels.loops.iteration_levels import depth_of_round, has_spending_loop, spends
 from latticework.compiler.levels.loops.writing import (
     LoopWriter,
     TripCount,

@@ -1,8 +1,9 @@
 """Placement of bootstraps: the abstract problem, our placer, and two others as baselines."""
 
 from latticework.compiler.levels.placement.dacapo import place_by_points
+from latticework.compiler.levels.placement.execution_order import Step, schedule
 from latticework.compiler.levels.placement.layers import place_by_layers
-from latticework.compiler.levels.placement.place import place
+from latticework.compiler.levels.placement.placer import place
 from latticework.compiler.levels.placement.problem import (
     OUTPUT,
     BootstrapPlacement,
@@ -12,7 +13,6 @@ from latticework.compiler.levels.placement.problem import (
     ValuePrices,
     spending,
 )
-from latticework.compiler.levels.placement.schedule import Step, schedule
 
 __all__ = [
     "OUTPUT",

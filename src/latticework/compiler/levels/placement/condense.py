@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from latticework.compiler.levels.placement.place import place
+from latticework.compiler.levels.placement.execution_order import schedule
+from latticework.compiler.levels.placement.placer import place
 from latticework.compiler.levels.placement.problem import OUTPUT, BootstrapPlacement, OpPrices, Problem, evaluate
-from latticework.compiler.levels.placement.schedule import schedule
 
 FEW_STATES = 64  # that the search keeps: more are not worth their time where many lines are looked at
 

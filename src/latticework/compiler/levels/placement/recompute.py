@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from latticework.compiler.levels.placement.execution_order import schedule
 from latticework.compiler.levels.placement.pairs import Partners
 from latticework.compiler.levels.placement.problem import EVERY, OUTPUT, BootstrapPlacement, OpPrices, Problem, evaluate
-from latticework.compiler.levels.placement.schedule import schedule
 
 MOST_LOOKS, MOST_OPS = 64, 1_000  # at two refreshed values, and operations in all of them; the nearest come first
 TOLERANCE = 1e-9  # seconds

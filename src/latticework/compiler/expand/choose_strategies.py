@@ -6,9 +6,16 @@ from collections.abc import Iterator
 from functools import cache
 
 from latticework.compiler.expand.butterfly_maps import maps_of_bootstrap
-from latticework.compiler.expand.primitives import cipher
+from latticework.compiler.expand.map_strategies import (
+    LevelPrices,
+    MapWays,
+    choose_way,
+    comparison_prices,
+    mode_of,
+    way_of_piece,
+)
+from latticework.compiler.expand.primitive_builder import cipher
 from latticework.compiler.expand.shared_keys import MapSite, elements, settle, site
-from latticework.compiler.expand.ways import LevelPrices, MapWays, choose_way, comparison_prices, mode_of, way_of_piece
 from latticework.compiler.options.techniques import ITERATED, UNPACKED, Techniques
 from latticework.ir import Block, Module, Op
 from latticework.ir.dialects.rlwe import Level

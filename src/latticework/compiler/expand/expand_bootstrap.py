@@ -17,9 +17,9 @@ from math import log2
 from latticework.compiler.expand.butterfly_maps import butterfly_maps
 from latticework.compiler.expand.eval_mod import expand_eval_mod
 from latticework.compiler.expand.linear_transform import expand_linear_transform
-from latticework.compiler.expand.primitives import Primitives, cipher
+from latticework.compiler.expand.map_strategies import TYPICAL_WAYS, MapWays
+from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.compiler.expand.procedures import Procedures
-from latticework.compiler.expand.ways import TYPICAL_WAYS, MapWays
 from latticework.errors import LevelError
 from latticework.ir import Builder, Loc, Module, Value
 from latticework.ir.dialects import bootstrap, ckks, loop  # noqa: F401  (defines the ops)

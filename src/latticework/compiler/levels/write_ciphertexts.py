@@ -12,9 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 from latticework.compiler.levels.bootstraps import write_bootstrap
-from latticework.compiler.levels.check import check_levels
 from latticework.compiler.levels.depth import carried_operands, public_row, public_value
-from latticework.compiler.levels.numbers import Numbers, NumbersBfv, NumbersCkks
+from latticework.compiler.levels.encode_numbers import Numbers, NumbersBfv, NumbersCkks
 from latticework.compiler.levels.plan import (
     CipherState,
     Drop,
@@ -27,6 +26,7 @@ from latticework.compiler.levels.plan import (
     Settle,
     Step,
 )
+from latticework.compiler.levels.verify_levels import check_levels
 from latticework.errors import LevelError
 from latticework.ir import INDEX, Block, Builder, Loc, Module, Op, Region, Value
 from latticework.ir.dialects.rlwe import CipherType, Level

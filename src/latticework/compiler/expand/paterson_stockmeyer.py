@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.compiler.expand.primitives import Primitives, cipher
+from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.errors import ScaleError
 from latticework.ir import Block, Builder, Loc, Module, Value
 from latticework.ir.dialects.rlwe_types import CipherType, Level

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from latticework.compiler.levels.placement.dynamic_program import Floats, Found, Search, dearest_path
+from latticework.compiler.levels.placement.execution_order import schedule
 from latticework.compiler.levels.placement.halves import Halves
 from latticework.compiler.levels.placement.order import live_values, visiting_orders
 from latticework.compiler.levels.placement.pairs import Partners
@@ -21,8 +23,6 @@ from latticework.compiler.levels.placement.problem import (
     lowest_levels,
     placement_of,
 )
-from latticework.compiler.levels.placement.schedule import schedule
-from latticework.compiler.levels.placement.search import Floats, Found, Search, dearest_path
 from latticework.values.sums import add_up
 
 FIRST_STATES, STATES, LEAST_STATES = 64, 1024, 16

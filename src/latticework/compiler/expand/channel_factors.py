@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.compiler.expand.polynomial import Factors, expand_chebyshev
-from latticework.compiler.expand.primitives import Primitives, cipher
+from latticework.compiler.expand.paterson_stockmeyer import Factors, expand_chebyshev
+from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.ir import Value
 from latticework.values.packing.constants import ChannelPolynomial, channel_vectors
 

@@ -20,9 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from latticework.compiler.levels.copies import mean_shift, steep_spread
-from latticework.compiler.levels.extremes import extremes, largest_terms
-from latticework.compiler.levels.held import (
+from latticework.compiler.levels.abstract_value import (
     Array,
     Held,
     Lineage,
@@ -40,8 +38,18 @@ from latticework.compiler.levels.held import (
     turn_lineage,
     unite,
 )
+from latticework.compiler.levels.complex_pair import (
+    Parts,
+    add_parts,
+    bound_bootstrap,
+    each,
+    parts_of,
+    sub_parts,
+    turn_parts,
+)
+from latticework.compiler.levels.copy_noise import mean_shift, steep_spread
 from latticework.compiler.levels.known_slots import WITHIN, Draw, owners_of
-from latticework.compiler.levels.parts import Parts, add_parts, bound_bootstrap, each, parts_of, sub_parts, turn_parts
+from latticework.compiler.levels.polynomial_extremes import extremes, largest_terms
 from latticework.compiler.levels.spans import Span, of_indices
 from latticework.ir import Block, Loc, Module, Op, Value, attribute_key, last_uses, walk_block
 from latticework.ir.dialects.rlwe import CipherType

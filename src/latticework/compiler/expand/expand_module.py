@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import partial
 
-from latticework.compiler.expand.bootstrap import call_bootstrap, expand_bootstrap
-from latticework.compiler.expand.channel_polynomial import expand_channels
+from latticework.compiler.expand.channel_factors import expand_channels
+from latticework.compiler.expand.expand_bootstrap import call_bootstrap, expand_bootstrap
 from latticework.compiler.expand.kinked import expand_kinked
 from latticework.compiler.expand.linear_transform import expand_linear_transform
-from latticework.compiler.expand.polynomial import expand_polynomial
-from latticework.compiler.expand.primitives import Primitives, cipher
+from latticework.compiler.expand.map_strategies import MapWays
+from latticework.compiler.expand.paterson_stockmeyer import expand_polynomial
+from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.compiler.expand.procedures import Procedures
-from latticework.compiler.expand.ways import MapWays
 from latticework.ir import Block, Builder, Loc, Module, Op, Pass, Value, prepend, rebuild
 from latticework.ir.dialects import (
     bfv,  # noqa: F401  (defines the ops)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from latticework.compiler.levels.held import Held
+from latticework.compiler.levels.abstract_value import Held
 from latticework.values.packing.constants import Approximant, IntervalPolynomial, KinkedPolynomial
 
 Array = npt.NDArray[np.float64]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from latticework.compiler.levels.held import Held, add, exactly, negate, scale
+from latticework.compiler.levels.abstract_value import Held, add, exactly, negate, scale
 from latticework.plan.parameters.bootstrap_noise import BootstrapStep
 
 

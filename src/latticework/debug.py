@@ -125,7 +125,7 @@ def debug_run(
         want = expected[position][occurrence]
         array = value if isinstance(value, list) else [value]
         vectors = as_value(np.stack([np.real(decryptor.decrypt(c)) for c in array]))
-        got = tensor.unpacked(vectors, plan.client.rows)
+        got = tensor.unpack_values(vectors, plan.client.rows)
         got *= plan.factors.get(register, 1.0)
         rows.append(
             DebugRow(
@@ -185,7 +185,7 @@ def _of_simulation(plan: Plan, inputs: list[Any]) -> Expected:
     def note(register: int, value: npt.NDArray[Any]) -> None:
         if register in plan.watch:
             position = plan.watch[register]
-            unpacked = plan.tensors[position].unpacked(np.real(value), plan.client.rows)
+            unpacked = plan.tensors[position].unpack_values(np.real(value), plan.client.rows)
             found[position].append(unpacked * plan.factors.get(register, 1.0))
 
     simulate(plan, inputs, on_value=note)

@@ -2,7 +2,7 @@
 
 from latticework import _core
 from latticework.plan.files.columns import from_columns, to_columns
-from latticework.plan.files.sharing import shared, unshared
+from latticework.plan.files.sharing import expand_repeats, share_repeats
 
 META, CODE, CONSTANTS, DEBUG = range(4)
 
@@ -15,7 +15,7 @@ def opened(data):
 def contents(data):
     """[client part, code, constants, debugging] of a file of format 2, in the form of format 1."""
     meta, columns, constants, debug = (_core.cbor_decode(opened(data).section(i)) for i in range(4))
-    return [meta, from_columns(unshared(columns, "")), unshared(constants, ""), unshared(debug, "")]
+    return [meta, from_columns(expand_repeats(columns, "")), expand_repeats(constants, ""), expand_repeats(debug, "")]
 
 
 def old_file(data, said=None):
@@ -36,7 +36,7 @@ def new_file(data, said):
     """A file of format 2 that says something else."""
     reader = opened(data)
     meta, code, constants, debug = said
-    whole = [meta, shared(to_columns(code)), shared(constants), shared(debug)]
+    whole = [meta, share_repeats(to_columns(code)), share_repeats(constants), share_repeats(debug)]
     sections = [(reader.section_kind(i), _core.cbor_encode(content)) for i, content in enumerate(whole)]
     sections += [(5, reader.section(i)) for i in range(4, reader.num_sections)]
     return _core.write_container(None, 1, reader.parameters, reader.header, sections)

@@ -20,7 +20,7 @@ from latticework.errors import ApproximationWarning
 from latticework.functions.approximation.sign import part_of_half
 from latticework.ir import Block, Loc, Module, Op, Value
 from latticework.ir.lines import warn
-from latticework.plan.schema.conditions import Condition, joined, listed
+from latticework.plan.schema.conditions import Condition, list_conditions, merge_conditions
 from latticework.plan.schema.schema import Plan
 
 FAR = 1.0 + 2.0**-6  # times the bound: less is what masks leave of slots that hold no element
@@ -162,14 +162,15 @@ def warn_of_gaps(plan: Plan) -> None:
 
     Of trees that are imported without marks, the notes of the import say which rows are right.
     """
-    found = joined(conditions for _, conditions in plan.client.result_conditions())
+    found = merge_conditions(conditions for _, conditions in plan.client.result_conditions())
     left = [each for each in found if each.gap and not each.told]
     if not left:
         return
     warn(
         f"{plan.client.name}: nothing keeps accepted inputs from taking the argument of a comparison closer to 0 than "
         "its gap, where any number between both outcomes may come out, or out of its range, and nothing tells: "
-        f"{listed(left)}. Results that depend on it are not proved, and none is certain. Give a smaller gap= where "
+        f"{list_conditions(left)}. Results that depend on it are not proved, and none is certain. "
+        "Give a smaller gap= where "
         "data come closer and a range= that holds them, calibrate on inputs that all lie on one side of the threshold, "
         "or compare at the client, after decryption",
         ApproximationWarning,

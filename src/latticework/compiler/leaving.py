@@ -12,7 +12,7 @@ from latticework.compiler.stages import TracedProgram
 from latticework.errors import ApproximationWarning
 from latticework.functions.approximation.few_runs import FEW, LIKELY, SURE, share_leaving
 from latticework.ir.lines import warn
-from latticework.plan.schema.conditions import Condition, joined
+from latticework.plan.schema.conditions import Condition, merge_conditions
 from latticework.plan.schema.schema import Output, Plan
 
 OFTEN = 0.1  # of inputs: said when a program is compiled; less is in reports
@@ -48,7 +48,7 @@ def _add_conditions(plan: Plan, traced: TracedProgram, able: Sequence[Fitted]) -
             yield output
             continue
         leaving = [Condition(each.function, place_of(each.loc), leaves=True) for each in able if each.loc in lines]
-        yield replace(output, conditions=joined([output.conditions, leaving]))
+        yield replace(output, conditions=merge_conditions([output.conditions, leaving]))
 
 
 def _share(able: Sequence[Fitted], confidence: float) -> float:

@@ -156,7 +156,7 @@ class _Runs:
             tensor, groups = plan.tensors[position], plan.client.runs_for(runs)
             count, slots = tensor.pack.count, tensor.pack.slots
             vectors = np.broadcast_to(np.real(value), (groups, slots) if count == 1 else (groups, count, slots))
-            noisy = tensor.unpacked(vectors, plan.client.rows, runs) * plan.factors.get(register, 1.0)
+            noisy = tensor.unpack_values(vectors, plan.client.rows, runs) * plan.factors.get(register, 1.0)
             tensors[position] = max(tensors.get(position, 0.0), self.deviation(exact[done[position]], noisy))
             done[position] += 1
 

@@ -11,7 +11,7 @@ from latticework.models.graph import GraphInput, ModelGraph, ModelNode
 from latticework.models.program import distinct, identifier
 from latticework.models.publics import PublicValues
 from latticework.plan.client_steps.stages import Finished, Given, OwnerStages, Piece, Prepared
-from latticework.plan.client_steps.step import OwnerStep, Shape, chain_shape, joined
+from latticework.plan.client_steps.step import OwnerStep, Shape, chain_shape, concatenated_shape
 
 
 @dataclass(frozen=True)
@@ -135,4 +135,4 @@ def _join_origins(node: ModelNode, origins: list[ValueOrigin], joins: Any, publi
         if len(origin.pieces) > 1 and (origin.steps or origin.dim != dim):
             raise CannotMoveError("it joins what is joined otherwise")
         pieces += origin.pieces
-    return ValueOrigin(tuple(pieces), joined([origin.shape for origin in origins], dim), (), dim)
+    return ValueOrigin(tuple(pieces), concatenated_shape([origin.shape for origin in origins], dim), (), dim)

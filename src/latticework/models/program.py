@@ -20,7 +20,7 @@ from latticework.models.converters import Converters
 from latticework.models.evaluate import OnNode, check_operators, run
 from latticework.models.graph import ModelGraph
 from latticework.models.semantics.values import is_secret
-from latticework.plan.client_steps.run import exactly, prepare, returned
+from latticework.plan.client_steps.run import arrange_results, exactly, prepare
 from latticework.plan.client_steps.stages import OwnerStages
 from latticework.tensor.ops.base import shape_of
 from latticework.values.inputs.columns import take_columns
@@ -104,7 +104,7 @@ class ImportedProgram(Program):
         if not owner.after:
             return found
         by_name = dict(zip(self.output_shapes, several, strict=True))
-        return returned([result.name for result in owner.after], exactly(owner.after, by_name))
+        return arrange_results([result.name for result in owner.after], exactly(owner.after, by_name))
 
     @property
     def given_names(self) -> list[str]:

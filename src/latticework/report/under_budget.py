@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from latticework.plan.analysis.memory_plan import MemoryPlan, MemoryPlanner
 from latticework.plan.cost import CostModel
-from latticework.plan.key_schedule.over_time import Stretch, Trace, shortened
+from latticework.plan.key_schedule.over_time import Stretch, Trace, merge_stretches
 from latticework.plan.key_schedule.residency import RowTraffic
 from latticework.plan.schema.amounts import checked_runs, parse_bytes
 from latticework.plan.schema.schema import Plan
@@ -63,7 +63,7 @@ def _stretches(made: MemoryPlan, plan: Plan, trace: Trace) -> Iterator[KeyStretc
     """The run in as many stretches as can be told apart."""
     row, buffers, start = made.keys.row_bytes, made.keys.buffer_bytes, 0.0
     bootstraps, called = {each.block for each in plan.bootstraps}, dict[int, int]()
-    for one in shortened(trace.stretches, MOST_STRETCHES):
+    for one in merge_stretches(trace.stretches, MOST_STRETCHES):
         where, text = _largest_line(plan, one)
         number, block = one.call or (0, -1)
         bootstrap = called.setdefault(number, len(called)) if block in bootstraps else None

@@ -7,7 +7,7 @@ from test_key_schedule import Flat, drawn, room
 
 from latticework.plan.analysis.trips import Trips
 from latticework.plan.key_schedule import windows
-from latticework.plan.key_schedule.over_time import Trace, shortened
+from latticework.plan.key_schedule.over_time import Trace, merge_stretches
 from latticework.plan.key_schedule.residency import follow
 from latticework.plan.key_schedule.schedule import schedule
 from latticework.plan.key_schedule.uses import Others, Turns, key_order
@@ -64,7 +64,7 @@ def test_stretches_add_up_to_the_run(seed, readers):
     plan, n, slots = drawn(seed, most_turns=7)
     trace = Trace()
     made = schedule(plan, room(plan, slots), Steady(0.01), Trips(plan, {"n": n}), readers=readers, trace=trace)
-    for found in (trace.stretches, shortened(trace.stretches, 10)):
+    for found in (trace.stretches, merge_stretches(trace.stretches, 10)):
         assert sum(one.seconds for one in found) == pytest.approx(made.seconds)
         assert sum(one.loaded for one in found) == pytest.approx(made.total.loaded)
         assert sum(one.stalls for one in found) == pytest.approx(made.total.stalls)

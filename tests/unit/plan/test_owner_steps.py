@@ -34,7 +34,7 @@ from latticework.plan.client_steps import (
     Votes,
     Winner,
 )
-from latticework.plan.client_steps.run import error_of, finish, shown
+from latticework.plan.client_steps.run import error_of, finish, to_result
 from latticework.plan.client_steps.step import Bounded, OwnerStep, UnfitValueError
 from latticework.plan.files.codec import from_data, to_data
 
@@ -150,9 +150,9 @@ def test_the_two_largest_closer_than_their_errors_are_uncertain():
 def test_names_and_dictionaries():
     steps = (Extreme(), NamesOf(NAMES))
     assert finish(Finished("y", "x", steps), X, 0.0).value.tolist() == NAMES.array[X.argmax(-1)].tolist()
-    rows = shown(finish(Finished("y", "x", (Softmax(), ByName(NAMES))), X, 0.0))
+    rows = to_result(finish(Finished("y", "x", (Softmax(), ByName(NAMES))), X, 0.0))
     assert list(rows[2]) == list("abcde") and np.isclose(rows[2]["c"], softmax(X, -1)[2, 2])
-    assert list(shown(finish(Finished("y", "x", (ByName(NAMES),)), X[0], 0.0))) == list("abcde")
+    assert list(to_result(finish(Finished("y", "x", (ByName(NAMES),)), X[0], 0.0))) == list("abcde")
 
 
 def test_lookups_are_those_of_scikit_learn():

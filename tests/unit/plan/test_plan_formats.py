@@ -14,7 +14,7 @@ from latticework.plan.analysis.simulate import simulate
 from latticework.plan.files.code import code_data, encode_code
 from latticework.plan.files.columns import from_columns, to_columns
 from latticework.plan.files.serialise import plan_id, read_plan, write_plan
-from latticework.plan.files.sharing import MAX_DEPTH, shared, unshared
+from latticework.plan.files.sharing import MAX_DEPTH, expand_repeats, share_repeats
 from latticework.plan.parameters.fingerprint import core_parameters
 
 
@@ -52,14 +52,14 @@ def random_data(rng, depth=4):
 def test_sharing_keeps_every_bit_and_is_no_longer(seed):
     rng = random.Random(seed)
     data = [random_data(rng) for _ in range(30)]
-    written = _core.cbor_encode(shared(data))
-    assert _core.cbor_encode(unshared(_core.cbor_decode(written), "data")) == _core.cbor_encode(data)
+    written = _core.cbor_encode(share_repeats(data))
+    assert _core.cbor_encode(expand_repeats(_core.cbor_decode(written), "data")) == _core.cbor_encode(data)
     assert len(written) <= len(_core.cbor_encode(data)) + 8
 
 
 def test_what_repeats_is_written_once():
     part = [[1, 2.5, "part"], {"of": "something"}]
-    once, often = (len(_core.cbor_encode(shared([[part, i] for i in range(times)]))) for times in (2, 200))
+    once, often = (len(_core.cbor_encode(share_repeats([[part, i] for i in range(times)]))) for times in (2, 200))
     assert (often - once) / 198 < 6
 
 
@@ -76,7 +76,7 @@ def test_what_repeats_is_written_once():
 )
 def test_tables_that_are_wrong_or_too_much_are_refused(data, word):
     with pytest.raises(FormatError, match=word):
-        unshared(data, "constants")
+        expand_repeats(data, "constants")
 
 
 def test_columns_are_the_same_code():

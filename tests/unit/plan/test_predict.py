@@ -123,7 +123,7 @@ def test_errors_of_one_source_add_up_and_others_average_out():
 
 def test_a_mismatch_of_scales_is_charged():
     model, exact = ErrorModel(small_chain(1)), Bound(2.0, 1.0)
-    off = model.relabelled(exact, 2.0**40, 2.0**40 * (1 + 2.0**-24))
+    off = model.relabel(exact, 2.0**40, 2.0**40 * (1 + 2.0**-24))
     assert off.worst == pytest.approx(2 * 2.0**-24)
     assert off.average == pytest.approx(2.0**-24)
 

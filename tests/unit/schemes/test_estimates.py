@@ -125,7 +125,7 @@ def test_worst_bounds_of_slots_are_those_of_signs():
     for slots in (1, 2, 4):
         n = 2 * slots
         model = ErrorModel(ckks.Parameters(2**10, [40, 40], scale_bits=40, insecure=True).chain)
-        allowed = model.encoded(1.0, 1.0, slots, 1.0).worst / (0.5 + 2.0**-20)
+        allowed = model.encode(1.0, 1.0, slots, 1.0).worst / (0.5 + 2.0**-20)
         root = np.exp(1j * np.pi / n * np.arange(n))
         signs = 1 - 2 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
         assert np.max(np.abs(signs @ root)) <= allowed * (1 + 1e-12)

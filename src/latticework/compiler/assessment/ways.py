@@ -65,7 +65,7 @@ def _side_by_side(plan: Plan, runs: Sequence[OneRun], noise: np.random.Generator
             position, factor = plan.watch[register], plan.factors.get(register, 1.0)
             tensor = plan.tensors[position]
             differs = slots.ndim > (2 if tensor.pack.count > 1 else 1)  # there is an axis of runs
-            unpacked = factor * tensor.unpacked(np.real(slots), plan.client.rows, len(runs) if differs else None)
+            unpacked = factor * tensor.unpack_values(np.real(slots), plan.client.rows, len(runs) if differs else None)
             for number, found in enumerate(values):
                 found.setdefault(position, []).append(unpacked[number] if differs else unpacked)
 
@@ -104,7 +104,7 @@ def run_encrypted(
             position = plan.watch[register]
             array = found if isinstance(found, list) else [found]
             slots = as_value(np.stack([np.real(decryptor.decrypt(c)) for c in array]))
-            unpacked = plan.factors.get(register, 1.0) * plan.tensors[position].unpacked(slots, plan.client.rows)
+            unpacked = plan.factors.get(register, 1.0) * plan.tensors[position].unpack_values(slots, plan.client.rows)
             values.setdefault(position, []).append(unpacked)
 
         results = server.run(client.encrypt_checked(checked), watch=list(plan.watch), on_watch=note)

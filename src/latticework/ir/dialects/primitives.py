@@ -87,7 +87,7 @@ class AnyChain:
         """Taken for granted."""
         return True
 
-    def dropped(self, _track: int, level: int, to: int) -> int | None:
+    def dropped_modulus(self, _track: int, level: int, to: int) -> int | None:
         """The divisor is not known: the scale after a division is as it is stated."""
         return 1 if level == to else None
 
@@ -119,7 +119,7 @@ class _Exact:
         """What an integer adds to a slot."""
         return number / scale
 
-    def encoded(self, constant: ConstRef, _scale: float) -> Array:
+    def encode_constant(self, constant: ConstRef, _scale: float) -> Array:
         """Public vectors, not rounded."""
         return constant.evaluate(self.context.sources)
 

@@ -19,7 +19,7 @@ from latticework.models.trees.grid import FeatureGrid
 from latticework.models.trees.leaves import Reals, TreeSplit, TreeSum
 from latticework.models.trees.parts import NumberParts
 from latticework.plan.client_steps import Finished
-from latticework.plan.client_steps.run import exactly, returned
+from latticework.plan.client_steps.run import arrange_results, exactly
 from latticework.values.inputs.columns import Names, in_order
 
 SUMS = "sums"
@@ -92,7 +92,7 @@ class TreeCircuit(Circuit):
         outputs = self._values.shape[1]
         sums = np.asarray(values, dtype=np.float64).reshape(-1, outputs) * self._unit + self._trees.constant
         found = exactly(self.results, {SUMS: sums[:, 0] if outputs == 1 else sums})
-        return returned([result.name for result in self.results], found)
+        return arrange_results([result.name for result in self.results], found)
 
     def keeps_apart(self, x: Any) -> npt.NDArray[np.bool_]:
         """A mask (n,) of the rows (n, features) that come to the same leaves by their digits as by themselves."""

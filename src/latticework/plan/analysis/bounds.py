@@ -143,12 +143,12 @@ class _Bounds(Domain):
         """An empty sum."""
         return Bound(0.0, 0.0)
 
-    def encoded(self, constant: ConstRef, scale: float) -> Bounds:
+    def encode_constant(self, constant: ConstRef, scale: float) -> Bounds:
         """A public array as the encoder rounds it."""
         found = self.constants.get((constant, scale))
         if found is None:
             known = [Magnitude.of(v) for v in as_vectors(constant.evaluate(self.sources))]
-            found = tuple(self.model.encoded(k.peak, k.rms, constant.slots, scale) for k in known)
+            found = tuple(self.model.encode(k.peak, k.rms, constant.slots, scale) for k in known)
             self.constants[constant, scale] = found
         return found
 
@@ -158,7 +158,7 @@ class _Bounds(Domain):
 
     def add(self, use: Use, a: Bound, b: Bound) -> Bound:
         """A sum, the second operand taken for one at the result's scale."""
-        return self.model.add(a, self.model.relabelled(b, use.operands[1].scale, use.stated.scale))
+        return self.model.add(a, self.model.relabel(b, use.operands[1].scale, use.stated.scale))
 
     add_plain = add
 

@@ -80,7 +80,7 @@ class ErrorModel:
         exact = Bound(peak, rms, lineage=frozenset([(self._encryptions, 0, False)]))
         return _noisy(exact, average, worst, slots, scale)
 
-    def encoded(self, peak: float, rms: float, slots: int, scale: float) -> Bound:
+    def encode(self, peak: float, rms: float, slots: int, scale: float) -> Bound:
         """A public vector as the encoder rounds it."""
         return _noisy(Bound(peak, rms), noise.encoding(), worst_noise.encoding(), slots, scale)
 
@@ -130,7 +130,7 @@ class ErrorModel:
         )
         return a.with_error(hypot(deviation, usual), RARE_DEVIATIONS * deviation + most)
 
-    def relabelled(self, a: Bound, have: float, stated: float) -> Bound:
+    def relabel(self, a: Bound, have: float, stated: float) -> Bound:
         """A value whose scale is `have` taken for one of scale `stated`, as a sum of the two does."""
         off = abs(have / stated - 1.0)
         return replace(a, average=hypot(a.average, off * a.rms), worst=a.worst + off * (a.peak + a.worst))

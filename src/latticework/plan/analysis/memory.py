@@ -178,16 +178,16 @@ class _Liveness(Domain):
         """A counted loop; its operands belong to the first trip."""
         self.depth += 1
         for _ in range(min(self.trips.of(site, trips), _REPEATS if self.depth <= _REPEATED_LOOPS else 1)):
-            carried = body(None, _unknown(carried))
+            carried = body(None, _forget_integers(carried))
         self.depth -= 1
-        return _unknown(carried)
+        return _forget_integers(carried)
 
     def branch(
         self, _site: Site, _condition: int | None, then: Callable[[], list[Any]], otherwise: Callable[[], list[Any]]
     ) -> Sequence[Any]:
         """Both; what each yields takes as many rows."""
         otherwise()
-        return _unknown(then())
+        return _forget_integers(then())
 
     def leave(self, site: Site) -> None:
         """Drop what is not touched again."""
@@ -200,7 +200,7 @@ def _buffers(value: Any) -> Held:
     return value if isinstance(value, tuple) else ()
 
 
-def _unknown(values: Sequence[Any]) -> list[Any]:
+def _forget_integers(values: Sequence[Any]) -> list[Any]:
     """Buffers as they are; integers may be others every time."""
     return [value if isinstance(value, tuple) else None for value in values]
 

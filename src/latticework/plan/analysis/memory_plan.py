@@ -165,10 +165,10 @@ class HeldValues:
     def __call__(self, constants: int) -> RunValues:
         """With so many bytes for constants."""
         beside = self.with_plaintexts(constants if self.has_maps else 0) - self.alone
-        return RunValues(self.alone, beside, self.whole - self.kept(constants).whole_bytes)
+        return RunValues(self.alone, beside, self.whole - self.keep_constants(constants).whole_bytes)
 
-    def kept(self, constants: int) -> Kept:
-        """What so many bytes keep of constants."""
+    def keep_constants(self, constants: int) -> Kept:
+        """The constants that a server keeps in `constants` bytes."""
         if constants not in self._kept:
             self._kept[constants] = keep(self.encodings, constants)
         return self._kept[constants]
@@ -287,7 +287,7 @@ class MemoryPlanner:
             require_room(self.plan, most_for_keys, self.least)
         best: MemoryPlan | None = None
         for constants in sorted(self.amounts(), reverse=True):
-            least_seconds = self.resident_seconds + self.held.kept(constants).seconds
+            least_seconds = self.resident_seconds + self.held.keep_constants(constants).seconds
             if best is not None and least_seconds > best.seconds * (1 + 1e-6):
                 continue  # however little it waits for keys
             made = self.with_constants(budget_bytes, constants, most_for_keys, most_windows)
@@ -352,7 +352,7 @@ class MemoryPlanner:
         self, budget_bytes: int, constants: int, most_for_keys: int | None, most_windows: int | None
     ) -> MemoryPlan | None:
         """With so many bytes for constants; None where keys do not get enough."""
-        kept = self.held.kept(constants)
+        kept = self.held.keep_constants(constants)
         left = budget_bytes - self.beside_keys(constants)
         if left < 0:
             return None

@@ -135,9 +135,9 @@ class _Noise(Domain):
     def source(self, noise: Noise, phase: int | None = None) -> HeldNoise:
         """A value of which a new source is all there is; its phase is new too, unless it is given."""
         self.sources.append(noise)
-        return self.held({(len(self.sources) - 1, 0): 0.0}, phase)
+        return self.held_noise({(len(self.sources) - 1, 0): 0.0}, phase)
 
-    def held(self, terms: Terms, phase: int | None = None) -> HeldNoise:
+    def held_noise(self, terms: Terms, phase: int | None = None) -> HeldNoise:
         """A value, of a phase of its own unless that is given."""
         return HeldNoise(terms, next(self.unused_phases) if phase is None else phase)
 
@@ -162,9 +162,9 @@ class _Noise(Domain):
         """A value, or these terms of it, and a new source on top."""
         self.sources.append(noise)
         more = {(len(self.sources) - 1, 0): 0.0}
-        return self.held(self.joined(a.terms if terms is None else terms, more), phase)
+        return self.held_noise(self.add_terms(a.terms if terms is None else terms, more), phase)
 
-    def joined(self, a: Terms, b: Terms) -> Terms:
+    def add_terms(self, a: Terms, b: Terms) -> Terms:
         """The terms of a sum."""
         if len(a) < len(b):
             a, b = b, a
@@ -187,9 +187,9 @@ class _Noise(Domain):
 
     def zero(self) -> HeldNoise:
         """An empty sum."""
-        return self.held({})
+        return self.held_noise({})
 
-    def encoded(self, constant: ConstRef, _scale: float) -> tuple[None, ...]:
+    def encode_constant(self, constant: ConstRef, _scale: float) -> tuple[None, ...]:
         """Plaintexts have no noise."""
         return (None,) * constant.count
 
@@ -199,7 +199,7 @@ class _Noise(Domain):
 
     def plus(self, a: HeldNoise, b: HeldNoise) -> HeldNoise:
         """A sum."""
-        return self.held(self.joined(a.terms, b.terms))
+        return self.held_noise(self.add_terms(a.terms, b.terms))
 
     def add(self, _use: Use, a: HeldNoise, b: HeldNoise) -> HeldNoise:
         """A sum; all scales are 1."""
@@ -217,7 +217,7 @@ class _Noise(Domain):
         """A value times a number."""
         factor = abs(use.immediate[0])
         terms = {source: before + log2(factor) for source, before in a.terms.items()} if factor else {}
-        return self.held(terms, a.phase)
+        return self.held_noise(terms, a.phase)
 
     def reread(self, _use: Use, a: HeldNoise) -> HeldNoise:
         """All scales are 1."""
@@ -242,7 +242,7 @@ class _Noise(Domain):
             self.of_phases[phases] = len(self.sources)
             return self.source(noise)
         more = (self.model.variance(noise) - self.model.variance(self.sources[number])) / 2
-        return self.held({(number, 0): max(more, noise.worst - self.sources[number].worst, 0.0)})
+        return self.held_noise({(number, 0): max(more, noise.worst - self.sources[number].worst, 0.0)})
 
     def mul_relinearize(self, use: Use, a: HeldNoise, b: HeldNoise) -> HeldNoise:
         """A product with the noise of a key switch."""

@@ -56,11 +56,11 @@ def simulate(
             arguments.append(int(value))  # type: ignore[arg-type]
         else:
             items = items if np.shape(value) == spec.shape else len(value)  # type: ignore[arg-type]
-            packed: Slots = spec.packed(value).astype(run.dtype)
+            packed: Slots = spec.pack_values(value).astype(run.dtype)
             arguments.append(run.noisy(packed[..., None, :] if spec.pack.count == 1 else packed, fresh, spec.scale))
     results = run.run(arguments)
     return [
-        run.decoded(spec.unpacked(np.real(as_value(result)), items))  # type: ignore[arg-type]
+        run.decode(spec.unpack_values(np.real(as_value(result)), items))  # type: ignore[arg-type]
         for spec, result in zip(plan.client.outputs, results, strict=True)
     ]
 

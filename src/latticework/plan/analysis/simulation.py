@@ -76,16 +76,16 @@ class Simulation(Domain):
     def call(self, site: Site, operands: Sequence[Any], follow: Callable[[], list[Any]]) -> Sequence[Any]:
         """A bootstrap is one step, where it is known what it leaves."""
         known = self.bootstraps.get(site.instruction.immediate[0])
-        return follow() if known is None else [self.bootstrapped(*known, operands[0])]
+        return follow() if known is None else [self.bootstrap(*known, operands[0])]
 
-    def bootstrapped(self, kind: Bootstrap, step: BootstrapStep, x: Slots) -> Slots:
+    def bootstrap(self, kind: Bootstrap, step: BootstrapStep, x: Slots) -> Slots:
         """The slots of x, as they come out of a bootstrap."""
         size = float(np.max(np.abs(x), initial=0.0))
-        real = step.value(np.real(x), size, self.disturbed)
-        whole = real if kind.real else real + 1j * step.value(np.imag(x), size, self.disturbed)
+        real = step.value(np.real(x), size, self.add_noise)
+        whole = real if kind.real else real + 1j * step.value(np.imag(x), size, self.add_noise)
         return whole.astype(self.dtype, copy=False)
 
-    def disturbed(self, parts: Slots, deviation: float) -> Slots:
+    def add_noise(self, parts: Slots, deviation: float) -> Slots:
         """Parts of slots with noise of this deviation, if noise is drawn."""
         if self.noise is None:
             return parts
@@ -117,7 +117,7 @@ class Simulation(Domain):
         if self.on_value is not None:
             self.on_value(register, as_value(value))
 
-    def decoded(self, tensor: Slots) -> Slots:
+    def decode(self, tensor: Slots) -> Slots:
         """An output as it is given to the caller."""
         return tensor
 
@@ -140,7 +140,7 @@ class Simulation(Domain):
         """A public integer as what it adds to a slot."""
         return number / scale
 
-    def encoded(self, constant: ConstRef, scale: float) -> Slots:
+    def encode_constant(self, constant: ConstRef, scale: float) -> Slots:
         """Public vectors as the encoder rounds them."""
         vector: Slots = constant.evaluate(self.plan.sources).astype(self.dtype, copy=False)
         largest = float(np.max(np.abs(vector)))

@@ -58,11 +58,11 @@ class BfvSimulation(Simulation):
             assert isinstance(value, np.ndarray)
             self.report(register, value)
 
-    def decoded(self, tensor: Any) -> Any:
-        """As integers; float64 held them exactly."""
+    def decode(self, tensor: Any) -> Any:
+        """The integers of an output; float64 held them exactly."""
         return tensor.astype(np.int64)
 
-    def encoded(self, constant: ConstRef, scale: float) -> Slots:
+    def encode_constant(self, constant: ConstRef, scale: float) -> Slots:
         """Public integers."""
         return centre(np.rint(constant.evaluate(self.plan.sources)).astype(np.int64), self.modulus)
 

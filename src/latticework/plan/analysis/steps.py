@@ -110,7 +110,7 @@ class Steps(Once):
             self._line = line
             results = follow()
             self._line = outside
-            inside = self._priced(number, self.found[start:])
+            inside = self._price_call(number, self.found[start:])
             if not any(step.is_encoding and step.counts["encodes"] for step in inside):
                 self._known_calls[key] = inside, results
         self.found[start:] = inside
@@ -119,7 +119,7 @@ class Steps(Once):
             self.found[start - 1] = replace(self.found[start - 1], counts=counts, bootstrap=number)
         return results
 
-    def _priced(self, number: int, inside: list[Step]) -> list[Step]:
+    def _price_call(self, number: int, inside: list[Step]) -> list[Step]:
         """The steps of a called block, those of a bootstrap at its own price: it takes longer than they add up to."""
         kind = self._bootstraps.get(number)
         if kind is None:

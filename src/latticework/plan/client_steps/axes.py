@@ -214,17 +214,17 @@ class Reduce(OwnerStep):
         at = len(shape) + self.dim
         return (*shape[:at], *((1,) if self.keep else ()), *shape[at + 1 :])
 
-    def _reduced(self, x: Array) -> Array:
+    def _reduce(self, x: Array) -> Array:
         found: Array = _REDUCTIONS[self.kind](x, axis=self.dim, keepdims=self.keep)
         return found
 
     def apply(self, x: Array) -> Array:
         """In float64."""
-        return self._reduced(as_numbers(x))
+        return self._reduce(as_numbers(x))
 
     def bounded(self, x: Bounded) -> Bounded:
         """Of bounds: none of these falls as its arguments grow."""
-        return x.each(self._reduced)
+        return x.each(self._reduce)
 
     def words(self) -> str:
         """With its axis."""
@@ -260,9 +260,9 @@ class Normalise(OwnerStep):
 
     def apply(self, x: Array) -> Array:
         """In float64."""
-        return self._divided(as_numbers(x))
+        return self._divide(as_numbers(x))
 
-    def _divided(self, x: Array) -> Array:
+    def _divide(self, x: Array) -> Array:
         order = {"l1": 1, "share": 1, "l2": 2, "max": np.inf}[self.norm]
         norms = np.linalg.norm(x, order, axis=self.dim, keepdims=True)
         if self.norm == "share":
@@ -274,7 +274,7 @@ class Normalise(OwnerStep):
         low, high = x.span
         if self.norm == "max":
             unknown = np.full(np.shape(x.value), np.inf)
-            return Bounded(self._divided(x.value), -unknown, unknown)
+            return Bounded(self._divide(x.value), -unknown, unknown)
         size = np.square if self.norm == "l2" else np.abs
         length = np.sqrt if self.norm == "l2" else np.asarray
         ends = size(low), size(high)
@@ -288,7 +288,7 @@ class Normalise(OwnerStep):
 
         below = np.where(low >= 0, quotient(low, others[1]), quotient(low, others[0]))
         above = np.where(high >= 0, quotient(high, others[0]), quotient(high, others[1]))
-        return Bounded(self._divided(x.value), below, above)
+        return Bounded(self._divide(x.value), below, above)
 
     def words(self) -> str:
         """With its norm."""

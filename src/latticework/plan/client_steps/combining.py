@@ -19,7 +19,7 @@ from latticework.plan.client_steps.step import (
     as_numbers,
     chain_reaches,
     chain_shape,
-    joined,
+    concatenated_shape,
     last_axes,
 )
 
@@ -143,7 +143,7 @@ class Votes(OwnerStep):
             raise ValueError(f"an array of shape {shape} for comparisons of {self.classes} classes")
         return (*shape[:-1], self.classes)
 
-    def _counted(self, first: Array, second: Array) -> Array:
+    def _count(self, first: Array, second: Array) -> Array:
         """Sums over the comparisons that a class is the first and the second of."""
         total = np.zeros((*first.shape[:-1], self.classes))
         for number, (i, j) in enumerate(combinations(range(self.classes), 2)):
@@ -157,15 +157,15 @@ class Votes(OwnerStep):
 
     def bounded(self, x: Bounded) -> Bounded:
         """A vote is between 0 and 1 where errors could change it; being sure never takes one away."""
-        (low, high), value = x.span, self._counted(*self._wins(x.value))
-        below = self._counted(self._wins(low)[0], self._wins(high)[1])
-        above = self._counted(self._wins(high)[0], self._wins(low)[1])
+        (low, high), value = x.span, self._count(*self._wins(x.value))
+        below = self._count(self._wins(low)[0], self._wins(high)[1])
+        above = self._count(self._wins(high)[0], self._wins(low)[1])
         if not self.graded:
             return Bounded(value, below, above)
         return Bounded(
-            value + _grade(self._counted(x.value, -x.value)),
-            below + _grade(self._counted(low, -high)),
-            above + _grade(self._counted(high, -low)),
+            value + _grade(self._count(x.value, -x.value)),
+            below + _grade(self._count(low, -high)),
+            above + _grade(self._count(high, -low)),
         )
 
     def words(self) -> str:
@@ -205,7 +205,7 @@ class Branches(OwnerStep):
 
     def result_shape(self, shape: Shape) -> Shape:
         """Those of the branches, joined."""
-        return joined([chain_shape(shape, steps) for steps in self.branches], self.dim)
+        return concatenated_shape([chain_shape(shape, steps) for steps in self.branches], self.dim)
 
     def bounded(self, x: Bounded) -> Bounded:
         """Each by itself."""

@@ -165,7 +165,7 @@ class Clip(OwnerStep):
             raise ValueError(f"limits of shape {self.low.shape} on an array of shape {shape}")
         return shape
 
-    def _clipped(self, x: Array) -> Array:
+    def _clip(self, x: Array) -> Array:
         return np.clip(x, self.low.array, self.high.array)
 
     def columns_of(self, columns: tuple[int, ...]) -> tuple[int, ...]:
@@ -174,11 +174,11 @@ class Clip(OwnerStep):
 
     def apply(self, x: Array) -> Array:
         """In float64."""
-        return self._clipped(as_numbers(x))
+        return self._clip(as_numbers(x))
 
     def bounded(self, x: Bounded) -> Bounded:
         """Of bounds."""
-        return x.each(self._clipped)
+        return x.each(self._clip)
 
     def preimage(self, low: Array, high: Array) -> Span | None:
         """Anything where the limits are accepted."""

@@ -32,7 +32,7 @@ class CodeOf(OwnerStep):
 
     def apply(self, x: Array) -> Array:
         """Integers."""
-        found = _found(self.categories, x, refuse=self.unknown < 0)
+        found = _find_categories(self.categories, x, refuse=self.unknown < 0)
         return np.where(found < 0, self.unknown, found)
 
     def words(self) -> str:
@@ -64,7 +64,7 @@ class OneHot(OwnerStep):
 
     def apply(self, x: Array) -> Array:
         """In float64."""
-        found = _found(self.categories, x, refuse=not self.takes_unknown)
+        found = _find_categories(self.categories, x, refuse=not self.takes_unknown)
         return np.asarray(found[..., None] == np.arange(len(self.categories)), dtype=np.float64)
 
     def words(self) -> str:
@@ -109,7 +109,7 @@ class TableRows(OwnerStep):
         return f"a table of {' x '.join(map(str, self.table.shape))} numbers"
 
 
-def _found(categories: Labels, x: Array, *, refuse: bool) -> npt.NDArray[np.int64]:
+def _find_categories(categories: Labels, x: Array, *, refuse: bool) -> npt.NDArray[np.int64]:
     given = np.asarray(x) if categories.numbers is None else as_numbers(x)
     found = categories.find(given)
     if refuse:

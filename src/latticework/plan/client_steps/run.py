@@ -51,7 +51,7 @@ def prepare_fitting(stages: OwnerStages, program: str, given: Mapping[str, Any])
     found = {name: value for name, value in given.items() if name not in known}
     for stage in stages.before:
         if all(piece.given in raw for piece in stage.pieces):
-            found[stage.input] = _prepared(stages, program, stage, raw)
+            found[stage.input] = _prepare_input(stages, program, stage, raw)
     return found
 
 
@@ -83,7 +83,7 @@ def _or_rows(shape: Shape) -> str:
     return f", or a stack (runs, {inner}) of such" if inner else ", or a list of numbers, one a run"
 
 
-def _prepared(stages: OwnerStages, program: str, stage: Prepared, raw: Mapping[str, Array]) -> Array:
+def _prepare_input(stages: OwnerStages, program: str, stage: Prepared, raw: Mapping[str, Array]) -> Array:
     known = {each.name: each for each in stages.given}
     pieces = []
     for piece in stage.pieces:
@@ -157,7 +157,7 @@ def accepted_spans(stages: OwnerStages, ranges: Mapping[str, tuple[float, float]
     found: dict[str, Span] = {}
     for stage in stages.before:
         wanted = stages.shape_of(stage)
-        sizes = [*_sizes(wanted, ()), *_sizes(_unfinished(stage, shapes), stage.steps)]
+        sizes = [*_sizes(wanted, ()), *_sizes(_pieces_shape(stage, shapes), stage.steps)]
         sizes += [n for piece in stage.pieces for n in _sizes(shapes[piece.given], piece.steps)]
         if max(sizes) > MAX_SPANNED:
             continue
@@ -181,8 +181,8 @@ def accepted_spans(stages: OwnerStages, ranges: Mapping[str, tuple[float, float]
     return found
 
 
-def _unfinished(stage: Prepared, shapes: Mapping[str, Shape]) -> Shape:
-    """Of the joined pieces of an encrypted input."""
+def _pieces_shape(stage: Prepared, shapes: Mapping[str, Shape]) -> Shape:
+    """The shape of the joined pieces of an encrypted input, before the steps on all of it."""
     return joined_shape([(shapes[piece.given], piece.steps) for piece in stage.pieces], replace(stage, steps=()))
 
 
@@ -235,7 +235,7 @@ def finish_of(result: Finished, outputs: Mapping[str, Array], errors: Mapping[st
 
 def exactly(results: Sequence[Finished], outputs: Mapping[str, Array]) -> list[Any]:
     """All results of exact outputs, as the owner gets them."""
-    return [shown(finish_of(result, outputs, dict.fromkeys(outputs, 0.0))) for result in results]
+    return [to_result(finish_of(result, outputs, dict.fromkeys(outputs, 0.0))) for result in results]
 
 
 def errors_of(found: Bounded) -> Array:
@@ -253,20 +253,20 @@ def error_of(found: Bounded) -> float:
     return float(np.max(errors_of(found), initial=0.0))
 
 
-def shown(found: Bounded) -> Any:
+def to_result(found: Bounded) -> Any:
     """A result as the owner gets it: an array, or a dictionary, or for rows a list of dictionaries."""
     if not found.names:
         return np.array(found.value)
 
-    def named(row: Array) -> Any:
+    def name_entries(row: Array) -> Any:
         if row.ndim > 1:
-            return [named(part) for part in row]
+            return [name_entries(part) for part in row]
         return dict(zip(found.names, row.tolist(), strict=True))
 
-    return named(np.asarray(found.value))
+    return name_entries(np.asarray(found.value))
 
 
-def returned(names: Sequence[str], values: Sequence[Any]) -> Any:
+def arrange_results(names: Sequence[str], values: Sequence[Any]) -> Any:
     """Results as the program returns them: one by itself, a tuple, or a dictionary where they have names."""
     if list(names) == ["result"]:
         return values[0]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from latticework.plan.client_steps.arrays import MAX_AXES, OwnerArray, check_shape
-from latticework.plan.client_steps.step import Array, OwnerStep, Shape, chain_reaches, chain_shape, joined
+from latticework.plan.client_steps.step import Array, OwnerStep, Shape, chain_reaches, chain_shape, concatenated_shape
 
 MAX_STEPS = 64
 MAX_PIECES = 1 << 12
@@ -215,7 +215,7 @@ def joined_shape(pieces: list[tuple[Shape, Steps]], prepared: Prepared) -> Shape
             raise ValueError(f"more than {MAX_STEPS} steps before encryption, or one that comes after")
     if any(step.OF_CATEGORIES for step in prepared.steps if len(pieces) > 1):
         raise ValueError("categories of what is joined")
-    first = joined([chain_shape(shape, steps) for shape, steps in pieces], prepared.dim)
+    first = concatenated_shape([chain_shape(shape, steps) for shape, steps in pieces], prepared.dim)
     return chain_shape(first, prepared.steps)
 
 

@@ -167,8 +167,8 @@ def chain_reaches(shape: Shape, steps: Sequence[OwnerStep], axis: int) -> bool:
     return False
 
 
-def joined(shapes: Sequence[Shape], dim: int) -> Shape:
-    """Of arrays joined along an axis, counted from the end; ValueError where they do not go together."""
+def concatenated_shape(shapes: Sequence[Shape], dim: int) -> Shape:
+    """The shape of arrays joined along axis `dim`, counted from the end; ValueError where they do not fit."""
     first, at = shapes[0], len(shapes[0]) + dim
     rest = first[:at] + first[at + 1 :]
     if len(shapes) == 1:

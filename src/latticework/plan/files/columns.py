@@ -86,15 +86,15 @@ def _rows(columns: Any) -> dict[str, Any]:
         following = _after(arguments)
         code: list[Any] = []
         for _ in _times(length, len(chosen)):
-            opcode, num_read, num_made, num_immediate = kinds[_counted(next(shapes))]
+            opcode, num_read, num_made, num_immediate = kinds[_check_number(next(shapes))]
             location = next(places)
             read = []
             for _ in _times(num_read, len(columns["operands"])):
                 back = next(operands)
-                read.append(2 * _counted(following - (back >> 1)) + (back & 1))
+                read.append(2 * _check_number(following - (back >> 1)) + (back & 1))
             made = []
             for _ in _times(num_made, len(columns["registers"])):
-                made.append(_counted(jumps.pop(results, following)))
+                made.append(_check_number(jumps.pop(results, following)))
                 following, results = made[-1] + 1, results + 1
             given = [next(immediates) for _ in _times(num_immediate, len(columns["immediates"]))]
             code.append([opcode, location, read, made, given])
@@ -102,7 +102,7 @@ def _rows(columns: Any) -> dict[str, Any]:
     if jumps or any(True for rest in (shapes, places, operands, immediates) for _ in rest):
         raise FormatError("plan code: there are numbers that no instruction has; the file was altered")
     keys = [dict(zip(_KEY, key, strict=True)) for key in columns["keys"]]
-    registers = [_counted(number) for number in accumulate(_numbers(columns["registers"]))]
+    registers = [_check_number(number) for number in accumulate(_numbers(columns["registers"]))]
     return {
         "types": columns["types"], "registers": registers, "constants": columns["constants"], "keys": keys,
         "blocks": blocks,
@@ -111,7 +111,7 @@ def _rows(columns: Any) -> dict[str, Any]:
 
 def _after(arguments: list[int]) -> int:
     """The register after those that a block starts with."""
-    return _counted(arguments[-1]) + 1 if arguments else 0
+    return _check_number(arguments[-1]) + 1 if arguments else 0
 
 
 def _numbers(found: Any) -> Iterator[int]:
@@ -127,7 +127,7 @@ def _times(number: Any, most: int) -> range:
     return range(number)
 
 
-def _counted(number: Any) -> int:
+def _check_number(number: Any) -> int:
     """The number of a register, a type or a kind."""
     if type(number) is not int or not 0 <= number < MAX_NUMBER:
         raise FormatError(f"plan code: {number!r} is no such number; the file was altered")

@@ -21,7 +21,7 @@ from latticework.plan.files.check_exact import check_exact
 from latticework.plan.files.code import code_data, decode_code, encode_code
 from latticework.plan.files.codec import from_data, to_data
 from latticework.plan.files.columns import from_columns, to_columns
-from latticework.plan.files.sharing import shared, unshared
+from latticework.plan.files.sharing import expand_repeats, share_repeats
 from latticework.plan.instructions.code import BootstrapBlock
 from latticework.plan.instructions.reason import CallReason
 from latticework.plan.parameters import ModulusChain
@@ -94,7 +94,7 @@ def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
         **({"changes": to_data(plan.changes)} if plan.changes else {}),
     }
     contents = {CODE: to_columns(code_data(plan)), CONSTANTS: _constants_data(plan), DEBUG: debug}
-    sections = [(kind, bytes(_core.cbor_encode(shared(content)))) for kind, content in contents.items()]
+    sections = [(kind, bytes(_core.cbor_encode(share_repeats(content)))) for kind, content in contents.items()]
     if plan.sources:
         sections.append((SOURCE, b"".join(map(_array_bytes, plan.sources.values()))))
     return _write(path, PLAN_FILE, plan.client, sections)
@@ -102,15 +102,15 @@ def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
 
 def plan_id(plan: Plan) -> bytes:
     """32 bytes that name what a plan computes, weights included, and for whom; not what is told of it."""
-    return bytes(_core.blake3(_computed(plan)))
+    return bytes(_core.blake3(_computation_hashes(plan)))
 
 
 def plan_key(plan: Plan, purpose: str) -> bytes:
     """32 bytes that nobody can compute who has not got the plan: `plan_id` does not tell them."""
-    return bytes(_core.blake3(purpose.encode() + b"\0" + _computed(plan)))
+    return bytes(_core.blake3(purpose.encode() + b"\0" + _computation_hashes(plan)))
 
 
-def _computed(plan: Plan) -> bytes:
+def _computation_hashes(plan: Plan) -> bytes:
     """Hashes of all that a plan computes, and for whom."""
     computed = [encode_code(plan), _core.cbor_encode(_constants_data(plan)), *map(_array_bytes, plan.sources.values())]
     return b"".join([interface_id(plan.client), *(bytes(_core.blake3(data)) for data in computed)])
@@ -175,7 +175,7 @@ def _contents(reader: _core.ContainerReader) -> tuple[bytes, Any, Any]:
     if reader.header["format"] == 1:
         return reader.section(1), *(_core.cbor_decode(reader.section(i)) for i in (2, 3))
     columns, content, debug = (
-        unshared(_core.cbor_decode(reader.section(i)), name)
+        expand_repeats(_core.cbor_decode(reader.section(i)), name)
         for i, name in ((1, "code"), (2, "constants"), (3, "debug"))
     )
     return _core.cbor_encode(from_columns(columns)), content, debug

@@ -1,8 +1,8 @@
 """Plain data in which what occurs several times is written once: how plan files hold what they say.
 
-Plans repeat themselves: gathers that differ in an offset, types of one scale, lines of one file. `shared` gives a table
-of what repeats, items before what reads them, and the data with byte strings, which plain data has none of, for numbers
-in the table. What a file says this way cannot be longer than a limit, however short the file.
+Plans repeat themselves: gathers that differ in an offset, types of one scale, lines of one file. `share_repeats` gives
+a table of what repeats, items before what reads them, and the data with byte strings, which plain data has none of, for
+numbers in the table. What a file says this way cannot be longer than a limit, however short the file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_DEPTH = 64  # of lists and maps in each other
 Key = tuple[Any, ...]
 
 
-def shared(data: Any) -> list[Any]:
+def share_repeats(data: Any) -> list[Any]:
     """[table, data] of plain data: None, bool, int, float, str, lists and maps of them."""
     keys: dict[Key, int] = {}
     nodes: list[Any] = []
@@ -58,7 +58,7 @@ def shared(data: Any) -> list[Any]:
     return [table, written[root]]
 
 
-def unshared(data: Any, path: str) -> Any:
+def expand_repeats(data: Any, path: str) -> Any:
     """The plain data that was shared.
 
     raises  FormatError where it is none, or longer than any plan

@@ -54,8 +54,8 @@ TO_SPARSE = Record(
 )
 
 
-def _raised(use: Use) -> Sequence[Kind]:
-    """To any level; the integer polynomial then fills the ring."""
+def _infer_mod_raise(use: Use) -> Sequence[Kind]:
+    """The type of a ciphertext raised to any level; the integer polynomial then fills the ring."""
     (a, key), to, factor = use.operands, use.stated, use.immediate[0]
     if (a.track, a.level) != (0, 0):
         raise LevelError(f"from {place_text(a)}; level 0 is where it starts")
@@ -94,7 +94,7 @@ MOD_RAISE = Record(
     line="a value at level 0 read at a higher one, plus multiples of q0; back to the main secret",
     family="switch",
     traits=Traits(is_complex=True),
-    rule=_raised,
+    rule=_infer_mod_raise,
     meaning=_raise,
     error=unknown_error("mod_raise"),
     work={"mod_raise": _raise_work},

@@ -11,13 +11,13 @@ from latticework.values.packing.constants import ConstRef, MapSums
 from latticework.values.packing.keys import galois_action
 
 
-def _encoded(use: Use, constant: object) -> None:
+def _check_vectors(use: Use, constant: object) -> None:
     stated = use.stated
     if not isinstance(constant, ConstRef) or (constant.slots, constant.count) != (stated.slots, stated.count):
         raise ShapeError("has another number of slots or vectors than its use")
 
 
-def _mapped(use: Use, constant: object) -> None:
+def _check_map(use: Use, constant: object) -> None:
     """The keys are those of the babies of the map, in their order."""
     a, *keys = use.operands
     if not isinstance(constant, MapSums):
@@ -37,7 +37,7 @@ def _mapped(use: Use, constant: object) -> None:
         raise ShapeError(f"makes {len(products.groups)} sums, {use.stated.count} are stated")
 
 
-_FITS = {"v": _encoded, "m": _mapped}  # by the letter of the immediate
+_FITS = {"v": _check_vectors, "m": _check_map}  # by the letter of the immediate
 
 
 def check_constant_use(kind: str, use: Use, constant: object) -> None:

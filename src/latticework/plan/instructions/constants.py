@@ -29,7 +29,7 @@ def require_number(use: Use, count: int, what: str) -> int:
     return number
 
 
-def _encoded(use: Use) -> Sequence[Kind]:
+def _infer_encode(use: Use) -> Sequence[Kind]:
     """Encoded as the use of it wants it, which the result states; what BFV adds is over Q."""
     require_number(use, len(use.constants), "constant")
     stated = use.stated
@@ -41,7 +41,7 @@ def _encoded(use: Use) -> Sequence[Kind]:
 def _encode(run: Machine, use: Use) -> Slots:
     constant, kind = use.constants[use.immediate[0]], use.stated
     assert isinstance(constant, ConstRef) and isinstance(kind, PlainKind)
-    return run.encoded(constant, kind.scale).reshape(kind.count, -1)
+    return run.encode_constant(constant, kind.scale).reshape(kind.count, -1)
 
 
 def _key(use: Use) -> Sequence[KeySpec]:
@@ -78,9 +78,9 @@ ENCODE = Record(
     line="a public vector as a plaintext; once for each use, and kept",
     family="encode",
     traits=ORDINARY,
-    rule=_encoded,
+    rule=_infer_encode,
     meaning=_encode,
-    error=lambda errors, use: errors.encoded(use.constants[use.immediate[0]], use.stated.scale),
+    error=lambda errors, use: errors.encode_constant(use.constants[use.immediate[0]], use.stated.scale),
     work={
         "encode": _encoding_work,
         "bfv.encode": lambda shape: {"pointwise": shape.rows, "ntt": 1 + shape.rows},
@@ -109,7 +109,7 @@ TRIVIAL = Record(
 )
 
 
-def chosen(use: Use, number: int | None) -> ConstRef:
+def select_constant(use: Use, number: int | None) -> ConstRef:
     """The constant of this number, of those that the immediates are; of an unknown number the first."""
     places = use.immediate
     constant = use.constants[places[0 if number is None else find_part(number, len(places))]]
@@ -117,8 +117,8 @@ def chosen(use: Use, number: int | None) -> ConstRef:
     return constant
 
 
-def _encoded_at(use: Use) -> Sequence[Kind]:
-    """As of `encode`: all constants are alike."""
+def _infer_encode_at(use: Use) -> Sequence[Kind]:
+    """The type that `encode` makes: all constants are alike."""
     if not use.immediate or not all(0 <= number < len(use.constants) for number in use.immediate):
         raise IrError(f"constants {use.immediate} of {len(use.constants)}")
     if isinstance(use.stated, AddendKind):
@@ -131,9 +131,11 @@ ENCODE_AT = Record(
     line="one of several public vectors as a plaintext, by a number known at run time; once for each, and kept",
     family="encode",
     traits=ORDINARY,
-    rule=_encoded_at,
-    meaning=lambda run, use, number: run.encoded(chosen(use, number), use.stated.scale).reshape(use.stated.count, -1),
-    error=lambda errors, use, number: errors.encoded(chosen(use, number), use.stated.scale),
+    rule=_infer_encode_at,
+    meaning=lambda run, use, number: run.encode_constant(select_constant(use, number), use.stated.scale).reshape(
+        use.stated.count, -1
+    ),
+    error=lambda errors, use, number: errors.encode_constant(select_constant(use, number), use.stated.scale),
     work={},
     parts=lambda use: [replace(part, number=part.number * len(use.immediate)) for part in _encodings(use)],
     counts=count_each(),

@@ -11,7 +11,7 @@ from typing import Any
 from latticework.errors import IrError
 from latticework.plan.instructions.kinds import IndexKind, Kind
 from latticework.plan.instructions.parts import count_each, no_keys, no_parts, no_scratch
-from latticework.plan.instructions.record import CONTROL, Meaning, Record, Rule, walked
+from latticework.plan.instructions.record import CONTROL, Meaning, Record, Rule, refuse_analysis
 from latticework.plan.instructions.use import Use
 from latticework.plan.instructions.work import NO_WORK
 
@@ -78,13 +78,13 @@ def control(name: str, line: str, rule: Rule, meaning: Meaning) -> Record:
         traits=CONTROL,
         rule=rule,
         meaning=meaning,
-        error=walked,
+        error=refuse_analysis,
         work=NO_WORK,
         parts=no_parts,
         counts=count_each(),
         keys=no_keys,
         scratch=no_scratch,
-        reuse=walked,
+        reuse=refuse_analysis,
     )
 
 

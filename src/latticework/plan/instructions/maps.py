@@ -14,9 +14,9 @@ from latticework.plan.instructions.kinds import CipherKind, DigitsKind, Kind, Pl
 from latticework.plan.instructions.parts import each_key, one_part, own_rows
 from latticework.plan.instructions.protocols import Errors, Machine, Slots
 from latticework.plan.instructions.record import ORDINARY, Record
-from latticework.plan.instructions.rules import QP, Q, met, require_key, require_scale, require_switchable
+from latticework.plan.instructions.rules import QP, Q, match_operands, require_key, require_scale, require_switchable
 from latticework.plan.instructions.shapes import shape_of, shape_of_switch, vectors_made
-from latticework.plan.instructions.switches import rows_of_sums, turned
+from latticework.plan.instructions.switches import apply_key, rows_of_sums
 from latticework.plan.instructions.use import Use
 from latticework.plan.instructions.vectors import Array, together
 from latticework.plan.instructions.work import NO_WORK, Part, Shape, Work, add_work, multiply_by_key
@@ -44,7 +44,7 @@ def _diagonal_sums(use: Use) -> Sequence[Kind]:
             raise IrError(f"term ({baby}, {giant}) of {num_keys + 1} babies and {num_giants} giants")
     sums = CipherKind(digits.slots, digits.track, digits.level, digits.scale, 1, QP, count=digits.count)
     for plain in plains:
-        if met(sums, plain) != digits.count:
+        if match_operands(sums, plain) != digits.count:
             raise ShapeError(f"{plain.count} vectors of a diagonal for {digits.count} of digits")
         require_scale(plain.scale, plains[0].scale, "encode all diagonals at one scale")
     return (replace(sums, scale=digits.scale * plains[0].scale),) * num_giants
@@ -55,10 +55,10 @@ def _sum_diagonals(run: Machine, use: Use, value: Slots, *rest: Slots | KeySpec)
     babies = [value]
     for key in rest[:num_keys]:
         assert isinstance(key, KeySpec)
-        babies.append(turned(run.with_key_noise(value, use.operands[0]), key))
+        babies.append(apply_key(run.with_key_noise(value, use.operands[0]), key))
     sums = [np.zeros_like(value) for _ in range(num_giants)]
     for baby, giant, plain in zip(pairs[::2], pairs[1::2], rest[num_keys:], strict=True):
-        sums[giant] = _added(sums[giant], run.product(np.asarray(plain), babies[baby]))
+        sums[giant] = _add(sums[giant], run.product(np.asarray(plain), babies[baby]))
     return sums
 
 
@@ -126,17 +126,17 @@ def _sum_map(run: Machine, use: Use, value: Slots, *keys: KeySpec) -> Slots:
     source, kind, sums = use.operands[0], use.stated, use.constants[use.immediate[0]]
     assert isinstance(sums, MapSums)
     babies = {
-        (in_, baby): turned(run.with_key_noise(value[..., in_, :], source), keys[baby - 1])
+        (in_, baby): apply_key(run.with_key_noise(value[..., in_, :], source), keys[baby - 1])
         for in_, baby in sums.products.switches()
     }
     totals = [np.zeros_like(value[..., 0, :]) for _ in range(kind.count)]
     for (in_, baby, group), constant in zip(sums.products.rows.tolist(), sums.products.values, strict=True):
         copy = babies[in_, baby] if baby else value[..., in_, :]
-        totals[group] = _added(totals[group], run.product(run.encoded(constant, kind.scale / source.scale), copy))
+        totals[group] = _add(totals[group], run.product(run.encode_constant(constant, kind.scale / source.scale), copy))
     return np.stack(totals, axis=-2)
 
 
-def _added(total: Slots, product: Slots) -> Slots:
+def _add(total: Slots, product: Slots) -> Slots:
     """The sum, in the place of the total where that can hold it."""
     if np.can_cast(product.dtype, total.dtype):
         total += product
@@ -152,7 +152,7 @@ def _map_errors(errors: Errors, use: Use, value: Array, *keys: KeySpec) -> Array
     }
     totals = [errors.zero()] * len(sums.products.groups)
     for (in_, baby, group), constant in zip(sums.products.rows.tolist(), sums.products.values, strict=True):
-        (plain,) = errors.encoded(constant, kind.scale / source.scale)
+        (plain,) = errors.encode_constant(constant, kind.scale / source.scale)
         product = errors.mul_plain(use, babies[in_, baby] if baby else value[in_], plain)
         totals[group] = errors.plus(totals[group], product)
     return tuple(totals)

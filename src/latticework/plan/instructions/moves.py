@@ -22,15 +22,15 @@ from latticework.plan.instructions.parts import (
 )
 from latticework.plan.instructions.protocols import Machine, Slots
 from latticework.plan.instructions.record import ORDINARY, Record
-from latticework.plan.instructions.rules import QP, RESCALE, met, require_down, require_q, require_scale
+from latticework.plan.instructions.rules import QP, RESCALE, match_operands, require_down, require_q, require_scale
 from latticework.plan.instructions.shapes import shape_of, shape_of_move
 from latticework.plan.instructions.use import Use
-from latticework.plan.instructions.vectors import each, kept
+from latticework.plan.instructions.vectors import each, keep_error
 from latticework.plan.instructions.work import NO_WORK, pointwise
 from latticework.values.packing.arrays import concat_vectors, take_vectors
 
 
-def _dropped(use: Use) -> Sequence[Kind]:
+def _infer_drop(use: Use) -> Sequence[Kind]:
     to = require_down(use, use.operands[0], strict=True)
     return (replace(use.operands[0], level=to.level),)
 
@@ -40,9 +40,9 @@ DROP_LEVEL = Record(
     line="a ciphertext with fewer limbs, at the same scale",
     family="other",
     traits=ORDINARY,
-    rule=_dropped,
+    rule=_infer_drop,
     meaning=lambda _run, _use, a: a,
-    error=kept,
+    error=keep_error,
     work={"drop_level": lambda shape: {"pointwise": shape.polys * (shape.kept + shape.p_limbs)}},
     parts=one_part("drop_level", shape_of_move),
     counts=count_each(),
@@ -52,7 +52,7 @@ DROP_LEVEL = Record(
 )
 
 
-def _relabelled(use: Use) -> Sequence[Kind]:
+def _infer_relabel(use: Use) -> Sequence[Kind]:
     """Another scale, another width, and a place on another track with the same limbs."""
     (a,), to = use.operands, use.stated
     if to.slots < 1 or (to.slots % a.slots and a.slots % to.slots):
@@ -74,7 +74,7 @@ RELABEL = Record(
     line="the same integers read at another scale or width, or on another track",
     family="other",
     traits=ORDINARY,
-    rule=_relabelled,
+    rule=_infer_relabel,
     meaning=_read_anew,
     error=each(lambda errors, use, a: errors.reread(use, a)),
     work=NO_WORK,
@@ -86,7 +86,7 @@ RELABEL = Record(
 )
 
 
-def _extended(use: Use) -> Sequence[Kind]:
+def _infer_extend(use: Use) -> Sequence[Kind]:
     require_q(use.operands[0], " already")
     return (replace(use.operands[0], basis=QP),)
 
@@ -96,9 +96,9 @@ EXTEND = Record(
     line="a ciphertext times P, over QP",
     family="plain",
     traits=ORDINARY,
-    rule=_extended,
+    rule=_infer_extend,
     meaning=lambda _run, _use, a: a,
-    error=kept,
+    error=keep_error,
     work={"extend": pointwise},
     parts=one_part("extend", shape_of),
     counts=count_each(),
@@ -108,7 +108,7 @@ EXTEND = Record(
 )
 
 
-def _taken(use: Use) -> Sequence[Kind]:
+def _infer_take(use: Use) -> Sequence[Kind]:
     (a,), numbers = use.operands, use.immediate
     if not numbers or not all(0 <= number < a.count for number in numbers):
         raise ShapeError(f"vectors {numbers} of an array of {a.count}")
@@ -120,7 +120,7 @@ TAKE = Record(
     line="some ciphertexts of an array",
     family="other",
     traits=ORDINARY,
-    rule=_taken,
+    rule=_infer_take,
     meaning=lambda _run, use, a: take_vectors(a, use.immediate),
     error=lambda _errors, use, a: tuple([a[number] for number in use.immediate]),
     work=NO_WORK,
@@ -132,12 +132,12 @@ TAKE = Record(
 )
 
 
-def _joined(use: Use) -> Sequence[Kind]:
+def _infer_join(use: Use) -> Sequence[Kind]:
     if not use.operands or any(type(kind) is not CipherKind for kind in use.operands):
         raise IrError("needs arrays of ciphers")
     first, *others = use.operands
     for other in others:
-        met(replace(first, count=1), other)
+        match_operands(replace(first, count=1), other)
         require_scale(other.scale, first.scale, RESCALE)
         if other.degree != first.degree:
             raise IrError(f"degrees {first.degree} and {other.degree}; relinearize first")
@@ -149,7 +149,7 @@ CONCAT = Record(
     line="all ciphertexts of some arrays, as one array",
     family="other",
     traits=ORDINARY,
-    rule=_joined,
+    rule=_infer_join,
     meaning=lambda _run, _use, *arrays: concat_vectors(arrays),
     error=lambda _errors, _use, *arrays: tuple([item for array in arrays for item in array]),
     work=NO_WORK,
@@ -177,7 +177,7 @@ def _part(size: int, number: int, count: int) -> slice:
     return slice(first, first + size)
 
 
-def _part_taken(use: Use) -> Sequence[Kind]:
+def _infer_take_part(use: Use) -> Sequence[Kind]:
     a, size = use.operands[0], use.stated.count
     if size is None or size < 1 or a.count % size:
         raise ShapeError(f"{a.count} vectors do not make parts of {size}")
@@ -189,7 +189,7 @@ TAKE_AT = Record(
     line="a part of an array, by a number known at run time",
     family="other",
     traits=ORDINARY,
-    rule=_part_taken,
+    rule=_infer_take_part,
     meaning=lambda _run, use, a, number: a[..., _part(use.stated.count, number, use.operands[0].count), :],
     error=lambda _errors, use, a, number: a[_part(use.stated.count, number, len(a))],
     work=NO_WORK,
@@ -205,7 +205,7 @@ def _part_put(use: Use) -> Sequence[Kind]:
     array, part, _ = use.operands
     if array.count % part.count:
         raise ShapeError(f"{array.count} vectors do not make parts of {part.count}")
-    met(replace(array, count=1), replace(part, count=1))
+    match_operands(replace(array, count=1), replace(part, count=1))
     require_scale(part.scale, array.scale, RESCALE)
     if part.degree != array.degree:
         raise IrError(f"degrees {array.degree} and {part.degree}; relinearize first")

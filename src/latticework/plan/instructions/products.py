@@ -19,7 +19,7 @@ from latticework.plan.instructions.parts import (
 )
 from latticework.plan.instructions.protocols import Errors, Machine, Slots
 from latticework.plan.instructions.record import ORDINARY, Record, Traits
-from latticework.plan.instructions.rules import met, product_of, require_key, summed
+from latticework.plan.instructions.rules import group_sum_kind, match_operands, product_of, require_key
 from latticework.plan.instructions.shapes import (
     b_limbs,
     chain_of,
@@ -32,7 +32,7 @@ from latticework.plan.instructions.shapes import (
     vectors_of,
 )
 from latticework.plan.instructions.use import Use
-from latticework.plan.instructions.vectors import Array, added_up, each, kept, together
+from latticework.plan.instructions.vectors import Array, added_up, each, keep_error, together
 from latticework.plan.instructions.work import (
     NO_WORK,
     Part,
@@ -54,7 +54,7 @@ def _product(use: Use) -> CipherKind:
 def _with_plain(use: Use) -> CipherKind:
     a: CipherKind = use.operands[0]
     b: PlainKind = use.operands[1]
-    return replace(a, count=met(a, b), scale=a.scale * b.scale)
+    return replace(a, count=match_operands(a, b), scale=a.scale * b.scale)
 
 
 def _each_product(operation: str, use: Use) -> Sequence[Part]:
@@ -142,7 +142,7 @@ def _dot(use: Use) -> Sequence[Kind]:
     if [type(kind) for kind in use.operands] not in ([CipherKind, CipherKind], [CipherKind, PlainKind]):
         raise IrError("needs a cipher, and a cipher or a plaintext")
     product = _with_plain(use) if isinstance(use.operands[1], PlainKind) else _product(use)
-    return (summed(product, use.immediate[0]),)
+    return (group_sum_kind(product, use.immediate[0]),)
 
 
 def _dot_error(errors: Errors, use: Use, a: Array, b: Array) -> Array:
@@ -182,7 +182,7 @@ DOT = Record(
 )
 
 
-def _relinearized(use: Use) -> Sequence[Kind]:
+def _infer_relinearize(use: Use) -> Sequence[Kind]:
     a, b, key = use.operands
     require_key(use, key, "relin", a.track, a.level)
     return (replace(product_of(a, b), degree=1),)
@@ -212,7 +212,7 @@ MUL_RELINEARIZE = Record(
     line="mul and relinearize, with one division for both",
     family="product",
     traits=ORDINARY,
-    rule=_relinearized,
+    rule=_infer_relinearize,
     meaning=lambda run, _use, a, b, _key: run.product(a, b),
     error=each(lambda errors, use, a, b, _key: errors.mul_relinearize(use, a, b)),
     work={"mul_relinearize": _work_of_both},
@@ -224,7 +224,7 @@ MUL_RELINEARIZE = Record(
 )
 
 
-def _rescaled(use: Use) -> Sequence[Kind]:
+def _infer_rescale(use: Use) -> Sequence[Kind]:
     """The scale of the product is free: the integer stands for any number near it."""
     return (replace(use.operands[0], scale=use.stated.scale),)
 
@@ -238,7 +238,7 @@ MUL_INT = Record(
     line="product of a ciphertext and an integer",
     family="plain",
     traits=ORDINARY,
-    rule=_rescaled,
+    rule=_infer_rescale,
     meaning=_multiple,
     error=each(lambda errors, use, a: errors.mul_integer(use, a)),
     work={"mul_int": pointwise},
@@ -272,7 +272,7 @@ MUL_MONOMIAL = Record(
     traits=Traits(is_complex=True),
     rule=_by_monomial,
     meaning=_turn,
-    error=kept,
+    error=keep_error,
     work={"mul_monomial": lambda shape: {"ntt": shape.rows, "pointwise": shape.polys * shape.rows}},
     parts=one_part("mul_monomial", shape_of),
     counts=count_each(),

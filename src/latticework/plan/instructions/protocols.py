@@ -31,7 +31,7 @@ class Chain(Protocol):
     def same_limbs(self, place: tuple[int, int], other: tuple[int, int]) -> bool:
         """Whether two (track, level) have one basis."""
 
-    def dropped(self, track: int, level: int, to: int) -> int | None:
+    def dropped_modulus(self, track: int, level: int, to: int) -> int | None:
         """The product of the primes from one level of a track down to another; None if it is not known."""
 
     def modulus(self, level: int, track: int = 0) -> int:
@@ -53,7 +53,7 @@ class Machine(Protocol):
     def integer(self, number: int, scale: float) -> Any:
         """A public integer as what it adds to a slot at a scale."""
 
-    def encoded(self, constant: ConstRef, scale: float) -> Slots:
+    def encode_constant(self, constant: ConstRef, scale: float) -> Slots:
         """Public vectors as the encoder rounds them."""
 
     def random(self) -> np.random.Generator:
@@ -81,7 +81,7 @@ class Errors(Protocol):
     def zero(self) -> Any:
         """An empty sum."""
 
-    def encoded(self, constant: ConstRef, scale: float) -> tuple[Any, ...]:
+    def encode_constant(self, constant: ConstRef, scale: float) -> tuple[Any, ...]:
         """A public array as plaintexts."""
 
     def trivial(self, use: Any, plain: Any) -> Any:

@@ -85,6 +85,6 @@ class Record:
         return SIGNATURES[self.name]
 
 
-def walked(*_operands: Any) -> Any:
-    """What analyses ask of a control instruction, in vain: the walk runs its meaning."""
+def refuse_analysis(*_operands: Any) -> Any:
+    """The function that stands where an analysis has no say: the walk runs control instructions."""
     raise AssertionError("the walk runs control instructions")

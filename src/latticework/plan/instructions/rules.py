@@ -40,7 +40,7 @@ def joint_count(kinds: Sequence[Any]) -> int:
     return max(counts)
 
 
-def met(a: Any, b: CipherKind | PlainKind) -> int:
+def match_operands(a: Any, b: CipherKind | PlainKind) -> int:
     """The count of what two operands make; they lie over the same limbs and slots."""
     if (a.track, a.level, a.basis) != (b.track, b.level, b.basis):
         raise LevelError(f"levels differ (lhs {place_text(a)}, rhs {place_text(b)})")
@@ -64,7 +64,7 @@ def product_of(a: CipherKind, b: CipherKind) -> CipherKind:
     return replace(a, count=joint_count((a, b)), degree=2, scale=a.scale * b.scale)
 
 
-def summed(array: CipherKind, groups: int) -> CipherKind:
+def group_sum_kind(array: CipherKind, groups: int) -> CipherKind:
     """An array whose neighbours are added up in so many groups."""
     if groups < 1 or array.count % groups:
         raise ShapeError(f"{array.count} vectors cannot be added up in {groups} groups of equal size")
@@ -93,12 +93,12 @@ def require_key(use: Use, key: KeySpec, kind: str, track: int, level: int) -> No
         raise LevelError(f"the key serves {have} and below, the ciphertext is at {want}")
 
 
-def lowered(use: Use, a: CipherKind | DigitsKind, *, strict: bool = False) -> CipherKind:
+def mod_down_kind(use: Use, a: CipherKind | DigitsKind, *, strict: bool = False) -> CipherKind:
     """A ciphertext over Q, divided by the primes down to the level that is stated, and by P where it was over QP."""
     to = require_down(use, a, strict=strict)
     scale = a.scale
     if use.chain.scheme == "ckks":  # BFV keeps scale 1: messages are relative to Q
-        dropped = use.chain.dropped(a.track, a.level, to.level)
+        dropped = use.chain.dropped_modulus(a.track, a.level, to.level)
         scale = to.scale if dropped is None else scale / dropped
     return CipherKind(a.slots, to.track, to.level, scale, a.degree, Q, count=a.count)
 

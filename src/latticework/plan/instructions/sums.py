@@ -10,17 +10,17 @@ from latticework.plan.instructions.kinds import CipherKind, Kind
 from latticework.plan.instructions.parts import count_each, in_place, no_keys, no_scratch, one_part
 from latticework.plan.instructions.protocols import Errors
 from latticework.plan.instructions.record import ORDINARY, Error, Meaning, Record
-from latticework.plan.instructions.rules import RESCALE, met, require_q, require_scale, summed
+from latticework.plan.instructions.rules import RESCALE, group_sum_kind, match_operands, require_q, require_scale
 from latticework.plan.instructions.shapes import shape_of, vectors_of
 from latticework.plan.instructions.use import Use
-from latticework.plan.instructions.vectors import added_up, each, kept
+from latticework.plan.instructions.vectors import added_up, each, keep_error
 from latticework.plan.instructions.work import NO_WORK, Part, Shape, pointwise
 from latticework.values.packing.arrays import sum_vectors
 
 
 def _sum(use: Use) -> Sequence[Kind]:
     a, b = use.operands
-    count = met(a, b)
+    count = match_operands(a, b)
     require_scale(a.scale, b.scale, RESCALE)
     degree = max(a.degree, b.degree) if isinstance(b, CipherKind) else a.degree
     return (replace(a, count=count, degree=degree),)
@@ -70,7 +70,7 @@ NEG = Record(
     traits=ORDINARY,
     rule=lambda use: use.operands,
     meaning=lambda _run, _use, a: -a,
-    error=kept,
+    error=keep_error,
     work={"neg": pointwise},
     parts=one_part("neg", shape_of),
     counts=count_each(),
@@ -111,7 +111,7 @@ SUM = Record(
     line="neighbours of an array added up, in groups",
     family="add",
     traits=ORDINARY,
-    rule=lambda use: (summed(use.operands[0], use.immediate[0]),),
+    rule=lambda use: (group_sum_kind(use.operands[0], use.immediate[0]),),
     meaning=lambda _run, use, a: sum_vectors(a, use.immediate[0]),
     error=lambda errors, use, a: added_up(errors, a, use.immediate[0]),
     work=NO_WORK,

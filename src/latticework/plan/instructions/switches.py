@@ -9,7 +9,7 @@ from latticework.plan.instructions.kinds import CipherKind, DigitsKind, Kind
 from latticework.plan.instructions.parts import count_each, each_key, no_keys, one_part, own_rows
 from latticework.plan.instructions.protocols import Machine, Slots
 from latticework.plan.instructions.record import ORDINARY, Record
-from latticework.plan.instructions.rules import QP, Q, lowered, require_key, require_switchable
+from latticework.plan.instructions.rules import QP, Q, mod_down_kind, require_key, require_switchable
 from latticework.plan.instructions.shapes import (
     chain_of,
     q_limbs,
@@ -19,13 +19,13 @@ from latticework.plan.instructions.shapes import (
     vectors_made,
 )
 from latticework.plan.instructions.use import Use
-from latticework.plan.instructions.vectors import each, kept
+from latticework.plan.instructions.vectors import each, keep_error
 from latticework.plan.instructions.work import Shape, Work, add_work, decompose, divide, multiply_by_key
 from latticework.values.packing.arrays import apply_galois
 from latticework.values.packing.keys import KeySpec
 
 
-def _hoisted(use: Use) -> Sequence[Kind]:
+def _infer_hoist(use: Use) -> Sequence[Kind]:
     (a,) = use.operands
     require_switchable(a, 1, 2)
     return (DigitsKind(a.slots, a.track, a.level, a.scale, a.degree, a.count),)
@@ -36,9 +36,9 @@ HOIST = Record(
     line="the digits of a ciphertext, raised to QP once for many products with keys",
     family="switch",
     traits=ORDINARY,
-    rule=_hoisted,
+    rule=_infer_hoist,
     meaning=lambda _run, _use, a: a,
-    error=kept,
+    error=keep_error,
     work={"hoist": decompose},
     parts=one_part("hoist", shape_of_switch),
     counts=count_each(hoists=1),
@@ -54,8 +54,8 @@ def _over_qp(use: Use) -> Sequence[Kind]:
     return (CipherKind(digits.slots, digits.track, digits.level, digits.scale, 1, QP, count=digits.count),)
 
 
-def turned(a: Slots, key: KeySpec) -> Slots:
-    """What a key does to slots."""
+def apply_key(a: Slots, key: KeySpec) -> Slots:
+    """The slots after a switch by `key`: rotated or conjugated by a Galois key, else the same."""
     return apply_galois(a, key.galois_element) if key.kind == "galois" else a
 
 
@@ -78,7 +78,7 @@ KEY_PRODUCT = Record(
     family="switch",
     traits=ORDINARY,
     rule=_over_qp,
-    meaning=lambda run, use, a, key: turned(run.with_key_noise(a, use.operands[0]), key),
+    meaning=lambda run, use, a, key: apply_key(run.with_key_noise(a, use.operands[0]), key),
     error=each(lambda errors, use, a, key: errors.key_product(use, a, key)),
     work={"key_product": multiply_by_key},
     parts=one_part("key_product", shape_of_switch),
@@ -104,7 +104,7 @@ MOD_DOWN = Record(
     line="a ciphertext divided by P, or by primes of levels, or both",
     family="divide",
     traits=ORDINARY,
-    rule=lambda use: (lowered(use, use.operands[0], strict=use.operands[0].basis == Q),),
+    rule=lambda use: (mod_down_kind(use, use.operands[0], strict=use.operands[0].basis == Q),),
     meaning=lambda run, use, a: run.with_rounding(a, use.stated, use.stated.degree),
     error=each(lambda errors, use, a: errors.mod_down(use, a)),
     work={"mod_down": divide},
@@ -116,15 +116,15 @@ MOD_DOWN = Record(
 )
 
 
-def _switched(use: Use, kind: str, degree: int) -> Sequence[Kind]:
+def _infer_switch(use: Use, kind: str, degree: int) -> Sequence[Kind]:
     a, key = use.operands
     require_switchable(a, degree)
     require_key(use, key, kind, a.track, a.level)
-    return (replace(lowered(use, a), degree=1),)
+    return (replace(mod_down_kind(use, a), degree=1),)
 
 
 def _switch(run: Machine, use: Use, a: Slots, key: KeySpec) -> Slots:
-    return turned(run.with_rounding(run.with_key_noise(a, use.operands[0]), use.stated, 1), key)
+    return apply_key(run.with_rounding(run.with_key_noise(a, use.operands[0]), use.stated, 1), key)
 
 
 def switch_work(shape: Shape) -> Work:
@@ -146,7 +146,7 @@ ROTATE = Record(
     line="a key switch that rotates or conjugates; its division may go down levels",
     family="switch",
     traits=ORDINARY,
-    rule=lambda use: _switched(use, "galois", 1),
+    rule=lambda use: _infer_switch(use, "galois", 1),
     meaning=_switch,
     error=each(lambda errors, use, a, key: errors.key_switch(use, a, key)),
     work={"rotate": switch_work},
@@ -161,7 +161,7 @@ RELINEARIZE = Record(
     line="degree 2 to degree 1; its division may go down levels",
     family="switch",
     traits=ORDINARY,
-    rule=lambda use: _switched(use, "relin", 2),
+    rule=lambda use: _infer_switch(use, "relin", 2),
     meaning=_switch,
     error=each(lambda errors, use, a, key: errors.key_switch(use, a, key)),
     work={"relinearize": switch_work},

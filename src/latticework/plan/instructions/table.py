@@ -66,7 +66,7 @@ def result_kinds(record: Record, use: Use, name: str | None = None) -> list[Any]
             raise IrError(f"has {len(use.results)} results, not {len(kinds)}")
         if record.traits.control:
             return kinds
-        return [_agreed(kind, stated) for kind, stated in zip(kinds, use.results, strict=True)]
+        return [_adopt_scale(kind, stated) for kind, stated in zip(kinds, use.results, strict=True)]
     except UserError as error:
         raise type(error)(f"{name or record.name}: {error.message}", at=error.at) from None
 
@@ -87,7 +87,7 @@ def check_types(record: Record, use: Use) -> None:
         raise IrError(f"{record.name}: the result is stated as {stated}, it is {kind}")
 
 
-def _agreed(kind: Any, stated: Any) -> Any:
+def _adopt_scale(kind: Any, stated: Any) -> Any:
     """A type with the scale that is stated, which must be the one that follows, but for rounding."""
     scale = getattr(stated, "scale", None)
     have = getattr(kind, "scale", None)

@@ -35,8 +35,8 @@ def each(function: OnVectors) -> OnVectors:
     return on_arrays
 
 
-def kept(_errors: Errors, _use: Use, a: Array) -> Array:
-    """What is as it was."""
+def keep_error(_errors: Errors, _use: Use, a: Array) -> Array:
+    """The error rule of instructions that change no error."""
     return a
 
 

@@ -83,8 +83,8 @@ class Trace:
         )
 
 
-def shortened(stretches: Sequence[Stretch], most: int) -> list[Stretch]:
-    """About so many at most, neighbours being taken together; each is named after the longest in it."""
+def merge_stretches(stretches: Sequence[Stretch], most: int) -> list[Stretch]:
+    """Join neighbouring stretches until about `most` are left; each is named after the longest in it."""
     shortest = add_up(one.seconds for one in stretches) / most
     found: list[Stretch] = []
     longest = 0.0

@@ -158,7 +158,7 @@ def series_error(circuit: BootstrapCircuit, parts: Parts) -> Parts:
 
 
 @lru_cache(maxsize=1)
-def _stored() -> Mapping[str, BootstrapNoise]:
+def _load_stored() -> Mapping[str, BootstrapNoise]:
     text = files(__package__).joinpath("bootstrap_noise.json").read_text(encoding="utf-8")
     rows = json.loads(text)["sets"].values()
     return {row.pop("parameters"): BootstrapNoise(**row) for row in rows}
@@ -167,7 +167,7 @@ def _stored() -> Mapping[str, BootstrapNoise]:
 @lru_cache(maxsize=16)
 def stored_noise(chain: ModulusChain) -> BootstrapNoise | None:
     """The noise of a chain that is shipped; None for others."""
-    return _stored().get(fingerprint(chain).hex()) if chain.bootstrap is not None else None
+    return _load_stored().get(fingerprint(chain).hex()) if chain.bootstrap is not None else None
 
 
 def bits(error: float) -> float:

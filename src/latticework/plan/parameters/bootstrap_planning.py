@@ -46,7 +46,7 @@ class Template:
     chosen: BootstrapSet
     precision_bits: float
 
-    def planned(self, residual: int, special: int) -> BootstrapSet:
+    def make_set(self, residual: int, special: int) -> BootstrapSet:
         """The set with so many residual levels and special primes."""
         name = f"{self.chosen.name}-{self.chosen.scale:g}x{residual}+{special}"
         return replace(self.chosen, name=name, residual=residual, special=special)
@@ -149,7 +149,7 @@ def plan_bootstrap_set(
     if not fitting:
         raise LevelError(_what_fits(residual, precision_bits, ring_degree, scale))
     sets = [
-        template.planned(residual, special)
+        template.make_set(residual, special)
         for _, _, special, template in sorted(fitting, key=lambda each: each[:3])[:COMPARED]
     ]
     return min(sets, key=lambda chosen: key_switch_ntts(bootstrap_chain(chosen)))  # the first of equally quick ones

@@ -182,8 +182,8 @@ def _group(supply: PrimeSupply, sizes: tuple[float, ...], target: float) -> tupl
         return supply.group(target, 1)
     pairs = [
         (first, second)
-        for first in _unused(supply, 2.0 ** sizes[0], PAIR_CANDIDATES)
-        for second in _unused(supply, target / first, 2)
+        for first in _unused_primes(supply, 2.0 ** sizes[0], PAIR_CANDIDATES)
+        for second in _unused_primes(supply, target / first, 2)
         if first != second
     ]
     if not pairs:
@@ -193,7 +193,7 @@ def _group(supply: PrimeSupply, sizes: tuple[float, ...], target: float) -> tupl
     return best
 
 
-def _unused(supply: PrimeSupply, target: float, count: int) -> list[int]:
+def _unused_primes(supply: PrimeSupply, target: float, count: int) -> list[int]:
     near = (int(p) for p in _core.primes_near(target, supply.two_n, count + len(supply.used)))
     return [p for p in near if p not in supply.used and p < 1 << MAX_PRIME_BITS][:count]
 

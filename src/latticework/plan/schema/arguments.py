@@ -56,8 +56,8 @@ class Argument:
         """Of what is encrypted: the numbers, or their digits along a last axis."""
         return (*self.shape, self.bits) if self.bits else self.shape
 
-    def encrypted(self, values: Array) -> Array:
-        """What is encrypted of values (..., *shape): the same numbers, or their digits, of the units first."""
+    def values_to_encrypt(self, values: Array) -> Array:
+        """The numbers to encrypt of values (..., *shape): the same, or their digits, of the units first."""
         if not self.bits:
             return values
         return (values.astype(np.int64)[..., None] >> np.arange(self.bits)) & 1
@@ -120,7 +120,7 @@ def gather(arguments: Sequence[Argument], sizes: Sequence[int], values: Mapping[
 
     Values may be stacks (runs, *shape); then so are the inputs.
     """
-    arrays = {a.name: a.encrypted(np.asarray(values[a.name])) for a in arguments}
+    arrays = {a.name: a.values_to_encrypt(np.asarray(values[a.name])) for a in arguments}
     shapes = [a.encrypted_shape for a in arguments]
     stacks = {array.shape[: array.ndim - len(s)] for s, array in zip(shapes, arrays.values(), strict=True)}
     stack = max(stacks, key=len, default=())

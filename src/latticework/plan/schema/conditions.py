@@ -52,12 +52,12 @@ def left_by(conditions: Iterable[Condition], *, is_told: bool) -> tuple[Conditio
     return tuple(each for each in conditions if not (is_told and each.told))
 
 
-def joined(several: Iterable[Sequence[Condition]]) -> tuple[Condition, ...]:
+def merge_conditions(several: Iterable[Sequence[Condition]]) -> tuple[Condition, ...]:
     """All of some lists, each once."""
     return tuple(dict.fromkeys(each for conditions in several for each in conditions))
 
 
-def listed(conditions: Sequence[Condition]) -> str:
+def list_conditions(conditions: Sequence[Condition]) -> str:
     """Names, the first few of many."""
     said = ", ".join(map(str, conditions[:MOST_NAMED]))
     return said if len(conditions) <= MOST_NAMED else f"{said} and {len(conditions) - MOST_NAMED} more"
@@ -71,11 +71,13 @@ def condition_words(conditions: Sequence[Condition]) -> str:
     sampled = [each for each in conditions if each.is_sampled]
     said = []
     if kept:
-        said.append(f"holds only for inputs whose comparisons keep their gap and range: {listed(kept)}")
+        said.append(f"holds only for inputs whose comparisons keep their gap and range: {list_conditions(kept)}")
     if fitting:
-        said.append(f"holds only where integers modulo {fitting[0].modulus} hold what is exact: {listed(fitting)}")
+        said.append(
+            f"holds only where integers modulo {fitting[0].modulus} hold what is exact: {list_conditions(fitting)}"
+        )
     if staying:
-        said.append(f"holds only for inputs that stay within ranges which many leave: {listed(staying)}")
+        said.append(f"holds only for inputs that stay within ranges which many leave: {list_conditions(staying)}")
     if sampled:
-        said.append(f"not proved, as functions were sampled: {listed(sampled)}")
+        said.append(f"not proved, as functions were sampled: {list_conditions(sampled)}")
     return "; ".join(said)

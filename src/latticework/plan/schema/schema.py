@@ -25,7 +25,7 @@ from latticework.plan.parameters.bootstrap_noise import BootstrapNoise
 from latticework.plan.schema.arguments import Argument, Result
 from latticework.plan.schema.batch import Batch
 from latticework.plan.schema.circuits import CircuitRecord
-from latticework.plan.schema.conditions import Condition, joined, left_by
+from latticework.plan.schema.conditions import Condition, left_by, merge_conditions
 from latticework.plan.schema.constraints import Constraint
 from latticework.plan.schema.feeding import Feeding
 from latticework.plan.schema.placing import Placing
@@ -62,7 +62,7 @@ class SecretInput:
         """Tensors (items, *shape), or one, as `pack` takes them: `packing.rows`."""
         return groups_of(self.pack, self.shape, tensors)
 
-    def packed(self, tensors: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def pack_values(self, tensors: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """The vectors of tensors (items, *shape), or of one, which is that of all rows: `packing.rows`."""
         return pack_rows(self.pack, self.shape, tensors)
 
@@ -109,7 +109,7 @@ class Output:
         """Whether the bound holds for every accepted input."""
         return self.reach is not None and not self.conditions
 
-    def unpacked(self, vectors: npt.NDArray[Any], items: int | None = None) -> npt.NDArray[np.float64]:
+    def unpack_values(self, vectors: npt.NDArray[Any], items: int | None = None) -> npt.NDArray[np.float64]:
         """Tensors (items, *shape) from their vectors, or the first one: `packing.rows`."""
         return unpack_rows(self.pack, self.shape, vectors, items)
 
@@ -145,8 +145,8 @@ class TensorValue:
     pack: PackMap
     bound: float
 
-    def unpacked(self, vectors: npt.NDArray[Any], rows: int, items: int | None = None) -> npt.NDArray[np.float64]:
-        """As `Output.unpacked`, of a plan that computes so many rows in a run."""
+    def unpack_values(self, vectors: npt.NDArray[Any], rows: int, items: int | None = None) -> npt.NDArray[np.float64]:
+        """Tensors (items, *shape) from the vectors of a run that computes `rows` rows."""
         return unpack_rows(self.pack, self.pack.shape[rows > 1 :], vectors, items)
 
 
@@ -268,7 +268,7 @@ class ClientSpec:
             yield from ((output.name, output.conditions) for output in self.outputs)
             return
         for result in self.owner.after:
-            conditions = joined(outputs[name].conditions for name in result.reads())
+            conditions = merge_conditions(outputs[name].conditions for name in result.reads())
             yield result.name, left_by(conditions, is_told=result.doubt is not None)
 
     @property

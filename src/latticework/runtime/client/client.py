@@ -23,7 +23,7 @@ from latticework.errors import (
     UserError,
 )
 from latticework.errors.shown import count_noun, describe, size
-from latticework.plan.client_steps.run import returned
+from latticework.plan.client_steps.run import arrange_results
 from latticework.plan.files.serialise import interface_id, read_client, write_client
 from latticework.plan.schema.schema import ClientSpec, IndexInput, Output
 from latticework.runtime.callers import at_caller
@@ -336,7 +336,7 @@ class Client:
             names = [output.name for output in self.spec.outputs]
             axes = {} if batch is None or rows is None else dict(zip(names, batch.axes, strict=True))
             doubt_results(self.spec, values, doubted, None if is_stack else axes)
-        return returned(self.spec.result_names, list(values.values()))
+        return arrange_results(self.spec.result_names, list(values.values()))
 
     def _counting(self, allow_refusals: int | None = None) -> AbstractContextManager[None]:
         """Count the block as refused if it does not end well: all that follows the checks of what anybody can see."""

@@ -110,7 +110,7 @@ class CkksCoding:
 
         A row that is too large may wrap around in the coefficients, which all rows of a run share: then none is known.
         """
-        value = output.unpacked(as_value(np.real(vectors)), rows)
+        value = output.unpack_values(as_value(np.real(vectors)), rows)
         if output.reach is None:
             is_known = is_usual(value, output, output.error_bound)
         else:
@@ -179,7 +179,7 @@ class BfvCoding:
 
     def value(self, output: Output, vectors: Slots, rows: int | None = None) -> OwnerValue:
         """Exact: int64; modulo t, where it may be larger."""
-        value = output.unpacked(as_value(vectors), rows)
+        value = output.unpack_values(as_value(vectors), rows)
         return OwnerValue(value.astype(np.int64), 0.0, conditions=output.conditions)
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors.shown import describe
-from latticework.plan.client_steps.run import error_of, errors_of, exactly, finish_of, shown
+from latticework.plan.client_steps.run import error_of, errors_of, exactly, finish_of, to_result
 from latticework.plan.client_steps.stages import Finished
-from latticework.plan.schema.conditions import joined, left_by, uncertain
+from latticework.plan.schema.conditions import left_by, merge_conditions, uncertain
 from latticework.plan.schema.schema import ClientSpec
 from latticework.runtime.exchange.clipped import Doubted
 from latticework.runtime.exchange.owner import OwnerValue, doubt_about
@@ -43,7 +43,7 @@ class FinishedValue(OwnerValue):
         if doubt is not None and 0.0 < values[doubt.output].usual_error < errors[doubt.output] < inf:
             errors[doubt.output] = values[doubt.output].usual_error
             is_followed = False  # what is proved hides all doubts
-        conditions = left_by(joined(values[name].conditions for name in raw), is_told=doubt is not None)
+        conditions = left_by(merge_conditions(values[name].conditions for name in raw), is_told=doubt is not None)
         found = finish_of(result, raw, errors)
         if uncertain(conditions) and found.certain is not None:
             found = replace(found, certain=np.zeros_like(found.certain))
@@ -58,7 +58,7 @@ class FinishedValue(OwnerValue):
         )
         self.numbers = numbers
         self._bounds, self._are_numbers, self._is_told = errors_of(found), found.certain is None, doubt is not None
-        self._shown = shown(found) if found.names else None
+        self._shown = to_result(found) if found.names else None
         bounded = np.array(isfinite(self.error_bound))
         self._certain = bounded if found.certain is None else found.certain
         if doubt is not None and found.certain is None and bounded:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from latticework.errors import SecretKeyError
 from latticework.errors.shown import describe
-from latticework.plan.schema.conditions import Condition, condition_words, joined, uncertain
+from latticework.plan.schema.conditions import Condition, condition_words, merge_conditions, uncertain
 
 _WARNING = (
     "a decrypted value is hidden: .reveal() gives the array to the owner of the secret key. It must not leave its "
@@ -181,7 +181,7 @@ def of_several(array: npt.NDArray[Any], values: Sequence[OwnerValue]) -> OwnerVa
         max((value.error_bound for value in values), default=0.0),
         usual_error=max((value.usual_error for value in values), default=0.0),
         is_followed=all(value.is_followed for value in values),
-        conditions=joined(value.conditions for value in values),
+        conditions=merge_conditions(value.conditions for value in values),
         rounds=max((value.rounds for value in values), default=1),
     )
 

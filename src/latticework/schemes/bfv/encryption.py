@@ -37,9 +37,9 @@ class Encoder:
         Slots that are not given are 0. Unsigned values lie in [0, t), signed ones in [-(t-1)/2, (t-1)/2].
         raises  DtypeError, ShapeError, RangeError
         """
-        return self._encoded("encode", values)
+        return self._encode("encode", values)
 
-    def _encoded(self, who: str, values: npt.ArrayLike) -> Plaintext:
+    def _encode(self, who: str, values: npt.ArrayLike) -> Plaintext:
         p = self.parameters
         residues = to_residues(who, values, p.row_slots, p.plain_modulus)
         return Plaintext(self._core.encode(residues), p, self._core)
@@ -80,7 +80,7 @@ class Encryptor:
     @locate
     def encrypt(self, values: npt.ArrayLike | Plaintext, level: int | None = None) -> Ciphertext:
         """Encrypt integers, as `Encoder.encode` takes them, or a Plaintext; at the highest level if none is given."""
-        plaintext = values if isinstance(values, Plaintext) else self._encoder._encoded("encrypt", values)
+        plaintext = values if isinstance(values, Plaintext) else self._encoder._encode("encrypt", values)
         check_parameters("encrypt: the plaintext", plaintext.parameters, self.parameters)
         level = self.parameters.check_level("encrypt", self.parameters.levels if level is None else level)
         return Ciphertext(
@@ -127,14 +127,14 @@ class Decryptor(KnowsOtherNames):
         raises  DecryptionError if the noise is too large; SecurityError after as many of these as may be, OSError where
                 they cannot be recorded; ParameterMismatchError for another key's ciphertext
         """
-        return self._decrypted([ciphertext], dtype)[0]
+        return self._decrypt([ciphertext], dtype)[0]
 
     @locate
     def decrypt_many(self, ciphertexts: Sequence[Ciphertext], dtype: npt.DTypeLike = np.int64) -> list[Integers]:
         """The slots of each; if one is refused, or several, all are, which counts once and takes the time of all."""
-        return self._decrypted(as_list("decrypt_many", ciphertexts, "give a list of ciphertexts"), dtype)
+        return self._decrypt(as_list("decrypt_many", ciphertexts, "give a list of ciphertexts"), dtype)
 
-    def _decrypted(self, ciphertexts: Sequence[Ciphertext], dtype: npt.DTypeLike) -> list[Integers]:
+    def _decrypt(self, ciphertexts: Sequence[Ciphertext], dtype: npt.DTypeLike) -> list[Integers]:
         cores = [self._own("decrypt", ciphertext) for ciphertext in ciphertexts]
         integer_dtype("decrypt", dtype)
         messages: list[_core.BfvMessage] = []

@@ -16,7 +16,7 @@ from latticework.schemes.rlwe import evaluator
 from latticework.schemes.rlwe.batches import batch
 from latticework.schemes.rlwe.checks import fail, needs, whole
 from latticework.schemes.rlwe.parameters import check_parameters
-from latticework.schemes.rlwe.places import placed
+from latticework.schemes.rlwe.places import place_operands
 from latticework.values.extension import _core
 
 PlainOperand = Plaintext | npt.ArrayLike
@@ -49,7 +49,7 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
         """Relinearise what is pending: degree 1."""
         return self.relinearize(self._own("settle", x))
 
-    @placed
+    @place_operands
     def aligned(self, a: Ciphertext, b: Ciphertext) -> tuple[Ciphertext, Ciphertext]:
         """Both settled, at one level: the higher is brought down to the lower."""
         a, b = self.settle(self._own("aligned", a)), self.settle(self._own("aligned", b))
@@ -158,7 +158,7 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
     @batch
     def swap_rows(self, x: Ciphertext) -> Ciphertext:
         """The two rows exchanged, as rows[::-1]."""
-        return self._conjugated("swap_rows", x)
+        return self._conjugate("swap_rows", x)
 
     @batch
     def inner_sum(self, x: Ciphertext, count: int | None = None, stride: int = 1) -> Ciphertext:

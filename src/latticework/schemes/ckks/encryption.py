@@ -39,9 +39,9 @@ class Encoder:
         scale  the factor itself, 2.0**40 and not 40; the canonical one of the level if not given
         raises RangeError for values that are not finite, or too large for the scale
         """
-        return self._encoded("encode", values, level, scale)
+        return self._encode("encode", values, level, scale)
 
-    def _encoded(self, who: str, values: npt.ArrayLike, level: int | None, scale: float | None) -> Plaintext:
+    def _encode(self, who: str, values: npt.ArrayLike, level: int | None, scale: float | None) -> Plaintext:
         p = self.parameters
         level = p.check_level(who, p.levels if level is None else level)
         scale = check_scale(who, p.scales[level] if scale is None else scale)
@@ -94,7 +94,7 @@ class Encryptor:
             check_parameters("encrypt: the plaintext", values.parameters, self.parameters)
             plaintext = values
         else:
-            plaintext = self._encoder._encoded("encrypt", values, level, scale)
+            plaintext = self._encoder._encode("encrypt", values, level, scale)
         return Ciphertext(
             self._core.encrypt(plaintext._at(self.parameters._place).core), self.parameters, self.evaluator
         )

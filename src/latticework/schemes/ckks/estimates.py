@@ -136,7 +136,7 @@ class Estimator(Evaluator):
         if step is not None:
             after = self._model.bootstrap(before, step.bootstrap)
             return self._out(_Shape(x.slots, (0, step.level), step.scale, 1, after))
-        plan = operation._compiled(self.parameters, place)
+        plan = operation._plan_for(self.parameters, place)
         bound, kind = carry(plan.steps, plan.sources, self._model, before)
         if isinstance(operation, Polynomial) and not self._complex_slots:
             chain = self.parameters.chain
@@ -221,7 +221,7 @@ class _BoundEncoder:
 
     def encode(self, values: ComplexArray, level: Level, scale: float) -> _Shape:
         known = Magnitude.of(np.asarray(values))
-        return _Shape(values.size, level, scale, 1, self.model.encoded(known.peak, known.rms, values.size, scale))
+        return _Shape(values.size, level, scale, 1, self.model.encode(known.peak, known.rms, values.size, scale))
 
 
 class _BoundSteps:
@@ -259,13 +259,13 @@ class _BoundSteps:
         """Times a whole number; with a scale, times 1 at another scale."""
         if scale is None:
             return replace(x, bound=x.bound.times(factor))
-        return replace(x, scale=scale, bound=self.model.relabelled(x.bound, factor * x.scale, scale))
+        return replace(x, scale=scale, bound=self.model.relabel(x.bound, factor * x.scale, scale))
 
     def mul_monomial(self, x: _Shape, _exponent: int) -> _Shape:
         return x
 
     def relabel(self, x: _Shape, level: Level, scale: float, slots: int) -> _Shape:
-        return replace(x, level=level, slots=slots, bound=self.model.relabelled(x.bound, x.scale, scale), scale=scale)
+        return replace(x, level=level, slots=slots, bound=self.model.relabel(x.bound, x.scale, scale), scale=scale)
 
     def drop_level(self, x: _Shape, level: Level) -> _Shape:
         return replace(x, level=level)
@@ -275,7 +275,7 @@ class _BoundSteps:
 
     def relinearize(self, x: _Shape, _keys: None, level: Level | None = None) -> _Shape:
         if level is None:
-            return replace(x, degree=1, bound=self.switched(x))
+            return replace(x, degree=1, bound=self.key_switch(x))
         (track, top), chain = x.level, self.model.chain
         scale = x.scale / (chain.modulus(top, track) // chain.modulus(level[1], track))
         product = self.model.key_product(x.bound, x.slots, x.scale, top, track)
@@ -283,10 +283,10 @@ class _BoundSteps:
 
     def rotate(self, x: _Shape, element: int, _keys: None) -> _Shape:
         steps, conjugated = galois_action(element, x.slots)
-        return replace(x, bound=self.switched(x).turned(steps, x.slots, conjugated=conjugated))
+        return replace(x, bound=self.key_switch(x).turned(steps, x.slots, conjugated=conjugated))
 
     def rotate_many(self, x: _Shape, elements: list[int], keys: None) -> list[_Shape]:
         return [self.rotate(x, element, keys) for element in elements]
 
-    def switched(self, x: _Shape) -> Bound:
+    def key_switch(self, x: _Shape) -> Bound:
         return self.model.key_switch(x.bound, x.slots, x.scale, x.level[1], x.level[0])

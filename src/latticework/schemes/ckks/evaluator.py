@@ -18,7 +18,7 @@ from latticework.schemes.ckks.planned import Compiled, Place, PlannedOperation
 from latticework.schemes.ckks.polynomials import Polynomial
 from latticework.schemes.rlwe.batches import batch
 from latticework.schemes.rlwe.checks import fail, needs, whole
-from latticework.schemes.rlwe.places import placed
+from latticework.schemes.rlwe.places import place_operands
 from latticework.values.extension import _core
 
 FREE_FACTOR = 1 << 16  # whole numbers up to this multiply without a level
@@ -65,7 +65,7 @@ class Evaluator(ExactOperations):
             return False
         return x.scale / self.parameters.dropped(x.level) >= 0.5 * self.parameters.scales[x.level - 1]
 
-    @placed
+    @place_operands
     def aligned(self, a: Ciphertext, b: Ciphertext) -> tuple[Ciphertext, Ciphertext]:
         """Both settled, at one level and scale: the higher is brought down to the lower.
 
@@ -162,7 +162,7 @@ class Evaluator(ExactOperations):
             self._sums[key] = InnerSum(*key)
         return self.run(self._sums[key], x)
 
-    @placed
+    @place_operands
     def run(self, operation: PlannedOperation, x: Ciphertext) -> Ciphertext:
         """Apply a planned operation: a LinearTransform, a Polynomial or a Bootstrapper."""
         needs(
@@ -172,7 +172,7 @@ class Evaluator(ExactOperations):
         place = Place(x.slots, x.level, x.scale)
         executors = self._executors.setdefault(operation, {})
         if place not in executors:
-            executors[place] = self._executor(operation.name, operation._compiled(self.parameters, place), x)
+            executors[place] = self._executor(operation.name, operation._plan_for(self.parameters, place), x)
         if executors[place] is not None and self.keys is not None:
             self._keys(operation.name, x)
         (result,) = executors[place].run([x.core])

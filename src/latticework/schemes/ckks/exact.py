@@ -27,7 +27,7 @@ from latticework.schemes.rlwe import evaluator
 from latticework.schemes.rlwe.batches import batch
 from latticework.schemes.rlwe.checks import fail, needs, whole
 from latticework.schemes.rlwe.parameters import check_parameters
-from latticework.schemes.rlwe.places import placed
+from latticework.schemes.rlwe.places import place_operands
 from latticework.values.extension import _core
 
 PlainOperand = Plaintext | npt.ArrayLike
@@ -249,7 +249,7 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
         scaled = self._core.mul_int(low.core, round(factor), product)
         return self._out(self._core.mod_down(scaled, (0, level), wanted))
 
-    @placed
+    @place_operands
     def with_slots(self, x: Ciphertext, slots: int) -> Ciphertext:
         """The same ciphertext read as a longer vector, in which it repeats."""
         slots = whole("with_slots: slots", slots)
@@ -265,7 +265,7 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
     @batch
     def conjugate(self, x: Ciphertext) -> Ciphertext:
         """The complex conjugate of every slot."""
-        return self._conjugated("conjugate", x)
+        return self._conjugate("conjugate", x)
 
     # -- checks ------------------------------------------------------------------------------
 

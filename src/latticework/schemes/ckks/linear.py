@@ -172,15 +172,15 @@ class InnerSum(PlannedOperation):
         done, size, block = 0, 1, x
         while True:
             if self.count & size:
-                total = p.add(total, self._turned(p, block, done))
+                total = p.add(total, self._rotate(p, block, done))
                 done += size
             size *= 2
             if size > self.count:
                 break
-            block = p.add(block, self._turned(p, block, size // 2))
+            block = p.add(block, self._rotate(p, block, size // 2))
         assert total is not None
         return total
 
-    def _turned(self, p: Primitives, x: Value, terms: int) -> Value:
+    def _rotate(self, p: Primitives, x: Value, terms: int) -> Value:
         steps = terms * self.stride
         return x if steps % cipher(x).slots == 0 else p.builder.build("rlwe.rotate", [x], steps=steps)

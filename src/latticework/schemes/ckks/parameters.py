@@ -110,7 +110,7 @@ class Parameters(ChainParameters):
             fail(SecurityError, f"Parameters.choose: security_bits={security_bits}; choose one of {known}")
         headroom = ceil(log2(max(max_value, 1.0))) + 2
 
-        def chosen(bits: int) -> ModulusChain:
+        def select(bits: int) -> ModulusChain:
             need = Need(depth, slots, bits, headroom)
             try:
                 return select_chain(need, ring_degree=ring_degree, security_bits=security_bits, insecure=insecure)
@@ -119,11 +119,11 @@ class Parameters(ChainParameters):
 
         if precision_bits is None:
             return cls.of_chain(
-                chosen(40 if scale_bits is None else whole("Parameters.choose: scale_bits", scale_bits))
+                select(40 if scale_bits is None else whole("Parameters.choose: scale_bits", scale_bits))
             )
         bits, missing = 20, 1
         while missing > 0:
-            chain = chosen(bits)
+            chain = select(bits)
             bits = round(log2(chain.main.scales[-1]))  # small scales are raised to where there are primes
             missing = ceil(precision_bits + _noise_bits(chain, depth)) - bits
             bits += max(missing, 0)

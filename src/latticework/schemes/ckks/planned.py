@@ -103,7 +103,7 @@ class PlannedOperation(ABC):
         """
         level = parameters.check_level(f"{self.name}: required_keys", parameters.levels if level is None else level)
         width = self.slots or slots or parameters.slots
-        return self._compiled(parameters, Place(width, level, parameters.scales[level])).keys
+        return self._plan_for(parameters, Place(width, level, parameters.scales[level])).keys
 
     def _step(self, chain: ModulusChain, place: Place) -> PlannedStep | None:
         """The operation as one step, where bounds are not carried along its code."""
@@ -136,7 +136,7 @@ class PlannedOperation(ABC):
                 f"{self.depth} or above",
             )
 
-    def _compiled(self, parameters: Parameters, place: Place) -> Compiled:
+    def _plan_for(self, parameters: Parameters, place: Place) -> Compiled:
         """The plan for a place, made once."""
         self._check_place(place)
         key = (parameters.chain, place)

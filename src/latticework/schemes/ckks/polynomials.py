@@ -133,7 +133,7 @@ def chebyshev(
     returns  a Polynomial whose `max_error` is its largest distance from the function on a grid of the interval
     """
 
-    def checked(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def evaluate(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         with np.errstate(all="ignore"):  # poles are reported below
             values = np.asarray(function(x), dtype=np.float64)
         if values.shape != x.shape or not np.isfinite(values).all():
@@ -151,9 +151,9 @@ def chebyshev(
     if not 1 <= whole("chebyshev: degree", degree) <= MAX_DEGREE:
         fail(RangeError, f"chebyshev: degree={degree}; give 1 to {MAX_DEGREE}")
     try:
-        series = interpolate(checked, interval, degree)
+        series = interpolate(evaluate, interval, degree)
     except UserError as error:
         fail(type(error), error.message)
     found = Polynomial(series.coefficients, basis="chebyshev", interval=series.interval)
-    found.max_error = max_error(series, checked)
+    found.max_error = max_error(series, evaluate)
     return found

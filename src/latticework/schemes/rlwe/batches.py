@@ -11,7 +11,7 @@ import numpy as np
 from latticework.errors import ShapeError
 from latticework.schemes.rlwe.checks import fail
 from latticework.schemes.rlwe.ciphertext import Ciphertext, Plaintext
-from latticework.schemes.rlwe.places import placed
+from latticework.schemes.rlwe.places import place_operands
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,7 +22,7 @@ def batch(method: Callable[P, R]) -> Callable[P, R]:
 
     Its errors name the caller's line.
     """
-    single = placed(method)
+    single = place_operands(method)
 
     @wraps(method)
     def run(*operands: Any, **options: Any) -> Any:

@@ -35,17 +35,17 @@ class Resident:
         Nothing is moved before it is needed, and then once.
         raises  UserError for what is no device, DeviceError for one that cannot be used
         """
-        return self._marked(locate(as_device)(device))
+        return self._mark(locate(as_device)(device))
 
     def cpu(self) -> Self:
         """The same value for the host: what is computed with it runs there."""
-        return self._marked(None)
+        return self._mark(None)
 
     def download(self) -> Self:
         """The same value on the host, now: waits for what it is computed by."""
         return self._at(None)
 
-    def _marked(self, place: Device | None) -> Self:
+    def _mark(self, place: Device | None) -> Self:
         """A handle of the same value."""
         other = copy(self)
         other._place = place
@@ -118,7 +118,7 @@ class Ciphertext(KnowsOtherNames, Resident, Generic[Params]):
 
     def using(self, evaluator: Operators) -> Self:
         """The same ciphertext, whose operators use the keys of this evaluator."""
-        other = self._marked(self._place)
+        other = self._mark(self._place)
         other.evaluator = evaluator
         return other
 

@@ -15,7 +15,7 @@ from latticework.schemes.rlwe.ciphertext import Ciphertext
 from latticework.schemes.rlwe.keys import EvaluationKeys
 from latticework.schemes.rlwe.other_names import KnowsOtherNames
 from latticework.schemes.rlwe.parameters import ChainParameters, check_parameters, need_parameters
-from latticework.schemes.rlwe.places import placed
+from latticework.schemes.rlwe.places import place_operands
 from latticework.values.extension import _core
 from latticework.values.packing.keys import KeySpec, conjugation_element, signed_steps
 
@@ -68,7 +68,7 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
 
     # -- operators ---------------------------------------------------------------------------
 
-    @placed
+    @place_operands
     def _operate(self, name: str, x: Any, *operands: Any) -> Any:
         """What an operator of a ciphertext does: operands aligned first, products settled where others read them."""
         self._own(name, x)
@@ -127,7 +127,7 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
             core = self._core.rotate(core, element, keys.core)
         return self._out(core)
 
-    @placed
+    @place_operands
     def rotate_many(self, x: Cipher, steps: Iterable[int]) -> list[Cipher]:
         """One rotation for each entry of `steps`, all from one decomposition of x ("hoisted"); a key for each."""
         self._factor("rotate_many", self._own("rotate_many", x))
@@ -140,7 +140,7 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
         found = iter(self._core.rotate_many(x.core, elements, keys.core))
         return [self._out(next(found)) if k % x._row_slots else x for k in turns]
 
-    def _conjugated(self, who: str, x: Cipher) -> Cipher:
+    def _conjugate(self, who: str, x: Cipher) -> Cipher:
         """X -> X^-1: the conjugate of complex slots, the rows of integers exchanged."""
         self._factor(who, self._own(who, x))
         keys = self._keys(who, x)

@@ -71,7 +71,7 @@ class Key(Generic[Params, Core]):
     def _open(cls, source: str | bytes, parameters: ChainParameters) -> Any:
         raise NotImplementedError
 
-    def _shown(self, *facts: str) -> str:
+    def _describe(self, *facts: str) -> str:
         return describe(type(self).__name__, *self.parameters._ring, *facts)
 
 
@@ -93,7 +93,7 @@ class SecretKey(Key[Params, _core.SecretKey]):
         return _core.load_secret_key(source, parameters.context)
 
     def __repr__(self) -> str:
-        return self._shown("hidden")
+        return self._describe("hidden")
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise SecretKeyError("a secret key is never pickled or copied; save(path) writes it to a file")
@@ -120,7 +120,7 @@ class PublicKey(Key[Params, _core.PublicKey]):
         return _core.load_public_key(source, parameters.context)
 
     def __repr__(self) -> str:
-        return self._shown(size(self.num_bytes))
+        return self._describe(size(self.num_bytes))
 
 
 class EvaluationKeys(Key[Params, _core.EvaluationKeys]):
@@ -252,7 +252,7 @@ class EvaluationKeys(Key[Params, _core.EvaluationKeys]):
         relin = "relinearisation" if self.has_relin_key else ""
         galois = len(self.galois_elements)
         moving = count_noun(galois, "Galois key") if galois else ""
-        return self._shown(relin, moving, size(self.num_bytes))
+        return self._describe(relin, moving, size(self.num_bytes))
 
 
 Secret = TypeVar("Secret", bound=SecretKey[Any])

@@ -15,7 +15,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def placed(method: Callable[P, R]) -> Callable[P, R]:
+def place_operands(method: Callable[P, R]) -> Callable[P, R]:
     """A method of an evaluator that runs on the device of its operands, or its own; what is elsewhere is brought there.
 
     Its errors name the caller's line.

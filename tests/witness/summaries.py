@@ -49,7 +49,7 @@ def pinned(thing: Model | Planned) -> Pinned:
         files = {"plan": file, "client": client}
         return Pinned(files, _sections(file), plan, plan.chain, {"outputs": bounds}, to_data(plan.client))
     parameters, level = thing.parameters, thing.parameters.levels if thing.level is None else thing.level
-    compiled = thing.operation._compiled(parameters, Place(thing.slots, level, parameters.scales[level]))
+    compiled = thing.operation._plan_for(parameters, Place(thing.slots, level, parameters.scales[level]))
     vectors = b"".join(compiled.constant(i).tobytes() for i in range(len(compiled.constants)))
     files = {"code": encode_code(compiled.steps), "constants": vectors}
     return Pinned(files, files, compiled.steps, parameters.chain, {"from_level": level}, repr(thing.operation))

@@ -183,7 +183,7 @@ def test_plans_and_reports_keep_the_chains_that_were_weighed():
 def test_options_that_were_only_estimated_are_weighed_too():
     found = search(steps(12), ring_degree=1 << 16)
     best = found.quickest_candidate(found.options())
-    weighed = found._weighed(best.option, {})
+    weighed = found._considered_chains(best.option, {})
     assert len(weighed) == len(found.options()) and [w.name for w in weighed if w.chosen] == [best.option.chosen.name]
     assert {w.is_placed for w in weighed} == {True, False}
     assert [w.seconds for w in weighed] == sorted(w.seconds for w in weighed)

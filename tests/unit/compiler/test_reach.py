@@ -212,8 +212,10 @@ _MAPPED = RNG.normal(size=(16, 16)) / 16
 def test_noise_of_linear_maps_is_not_more_than_modelled(function, size, packing, monkeypatch):
     """Roundings of small values, and those of the constants where values are large; packed as complex or not."""
     found = []
-    finished = precision.PrecisionSearch.finished
-    monkeypatch.setattr(precision.PrecisionSearch, "finished", lambda *args: found.append(args[3]) or finished(*args))
+    finished = precision.PrecisionSearch.add_error_bounds
+    monkeypatch.setattr(
+        precision.PrecisionSearch, "add_error_bounds", lambda *args: found.append(args[3]) or finished(*args)
+    )
     rng = np.random.default_rng(0)
     techniques = lw.Techniques(complex_packing=packing)
     data = rng.uniform(-size, size, (3, 16, 16))

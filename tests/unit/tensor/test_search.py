@@ -60,7 +60,7 @@ def test_what_the_decisions_took_adds_up(program, slots):
     received = chosen.ciphertexts - sum(layout.count for layout in decisions.inputs.values())
     assert received >= 1
     total = sum(t.seconds + sum(m.seconds for m in t.moves) for t in taken)
-    total += Seconds(COSTS, 1 << 13, 3).sent(received)
+    total += Seconds(COSTS, 1 << 13, 3).sending(received)
     assert total == pytest.approx(decisions.seconds) == pytest.approx(chosen.seconds)
     assert not any(e.beats(chosen) for e in decisions.pareto if not e.chosen)
     for op, other in decisions.others.items():
@@ -68,7 +68,7 @@ def test_what_the_decisions_took_adds_up(program, slots):
 
 
 def test_sending_takes_as_long_as_the_network_says():
-    rates = [Seconds(COSTS, 1 << 13, 3, bits_a_second=rate).sent(5) for rate in (LAN, WAN)]
+    rates = [Seconds(COSTS, 1 << 13, 3, bits_a_second=rate).sending(5) for rate in (LAN, WAN)]
     assert rates[1] == pytest.approx(10 * rates[0])
 
 

@@ -312,7 +312,7 @@ raise SystemExit(%d)
 
 def test_a_build_says_how_far_it_is():
     told = io.StringIO()
-    assert watch_build.watch("setup", [sys.executable, "-c", BUILD % 0], told) == 0
+    assert watch_build.watched("setup", [sys.executable, "-c", BUILD % 0], told) == 0
     lines = told.getvalue().splitlines()
     assert [line.partition(",")[0] for line in lines[:-1]] == [f"setup: {n} of 8 compilations" for n in (1, 2, 4, 6, 8)]
     assert lines[-1].startswith("setup: built after ")
@@ -320,7 +320,7 @@ def test_a_build_says_how_far_it_is():
 
 def test_a_build_that_fails_shows_its_last_lines():
     told = io.StringIO()
-    assert watch_build.watch("setup", [sys.executable, "-c", BUILD % 3], told) == 3
+    assert watch_build.watched("setup", [sys.executable, "-c", BUILD % 3], told) == 3
     assert "setup: FAILED after" in told.getvalue() and told.getvalue().endswith("the reason\n")
 
 

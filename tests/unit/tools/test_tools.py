@@ -81,7 +81,7 @@ def test_layers_pass_a_clean_tree(plant):
         (python(plan__a="from ..ir import core\n", ir__core=""), "src/latticework/plan/a.py:1: plan imports ir.core"),
         (
             python(runtime__a="from latticework.compiler.codegen.emit_code import emit\n"),
-            "runtime imports compiler.codegen.emit; allowed: ",
+            "runtime imports compiler.codegen.emit_code; allowed: ",
         ),
         (python(ir__a="from latticework import Model\n"), "src/latticework/ir/a.py:1: ir imports __init__"),
         (

@@ -87,7 +87,7 @@ class AnyChain:
         """Taken for granted."""
         return True
 
-    def dropped_modulus(self, _track: int, level: int, to: int) -> int | None:
+    def dropped(self, _track: int, level: int, to: int) -> int | None:
         """The divisor is not known: the scale after a division is as it is stated."""
         return 1 if level == to else None
 

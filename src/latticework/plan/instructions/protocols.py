@@ -31,7 +31,7 @@ class Chain(Protocol):
     def same_limbs(self, place: tuple[int, int], other: tuple[int, int]) -> bool:
         """Whether two (track, level) have one basis."""
 
-    def dropped_modulus(self, track: int, level: int, to: int) -> int | None:
+    def dropped(self, track: int, level: int, to: int) -> int | None:
         """The product of the primes from one level of a track down to another; None if it is not known."""
 
     def modulus(self, level: int, track: int = 0) -> int:

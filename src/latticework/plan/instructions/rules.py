@@ -98,7 +98,7 @@ def mod_down_kind(use: Use, a: CipherKind | DigitsKind, *, strict: bool = False)
     to = require_down(use, a, strict=strict)
     scale = a.scale
     if use.chain.scheme == "ckks":  # BFV keeps scale 1: messages are relative to Q
-        dropped = use.chain.dropped_modulus(a.track, a.level, to.level)
+        dropped = use.chain.dropped(a.track, a.level, to.level)
         scale = to.scale if dropped is None else scale / dropped
     return CipherKind(a.slots, to.track, to.level, scale, a.degree, Q, count=a.count)
 

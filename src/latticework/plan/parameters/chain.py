@@ -129,7 +129,7 @@ class ModulusChain:
         """Whether two (track, level) have one basis: a value may be read at either."""
         return self.covers(place, other) and self.covers(other, place)
 
-    def dropped_modulus(self, track: int, level: int, to: int) -> int:
+    def dropped(self, track: int, level: int, to: int) -> int:
         """The product of the primes that leave between `level` and `to` of a track."""
         return prod(prod(self.limb_primes(group)) for group in self.tracks[track].groups[to + 1 : level + 1])
 

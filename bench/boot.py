@@ -18,7 +18,12 @@ from bench.rows import Row, report, show
 from bench.usage import Usage, usage
 from bench.usage import rows as usage_rows
 from latticework.commands.machine.bootstrap_timing import CONSTANT_BYTES, EncryptedBootstrap
-from latticework.compiler.codegen.bootstraps import Precision, failure_probability_log2, precision, predict_precision
+from latticework.compiler.codegen.bootstrap_plans import (
+    Precision,
+    failure_probability_log2,
+    precision,
+    predict_precision,
+)
 from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain
 
 Slots = npt.NDArray[np.complex128]

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from latticework import _core
-from latticework.values.packing.keys import galois_element
+from latticework.values.packing.key_manifest import galois_element
 
 RING_DEGREE = 1 << 16
 PRIME_BITS = (49, *(45, 46, 47, 48) * 6)  # of the 25 Q limbs

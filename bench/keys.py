@@ -18,7 +18,7 @@ import latticework as lw
 from bench.lenet.suite import HELD_OUT, load, options, scores, trained
 from bench.rows import Row, report, show
 from latticework.commands.machine.bootstrap_timing import EncryptedBootstrap
-from latticework.compiler.codegen.bootstraps import bits_of, bootstrap_plan, precision
+from latticework.compiler.codegen.bootstrap_plans import bits_of, bootstrap_plan, precision
 from latticework.compiler.options.techniques import ALL, ALONE, Techniques
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.analysis.simulate import simulate_slots

@@ -10,8 +10,8 @@ from typing import Any
 from rich.table import Table
 
 from latticework.plan.analysis.estimate import CostEstimate, count_operations
-from latticework.plan.analysis.steps import Step
-from latticework.plan.instructions.kinds import CipherKind, DigitsKind
+from latticework.plan.analysis.step_prices import Step
+from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind
 from latticework.plan.schema.schema import Plan, SourceLocation
 from latticework.runtime.events import Event
 

@@ -24,7 +24,7 @@ from bench.micro.kernels import ring_of
 from bench.rows import Row, report, show
 from latticework import _core
 from latticework.commands.machine.timing import keep_memory
-from latticework.values.packing.keys import galois_element
+from latticework.values.packing.key_manifest import galois_element
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)

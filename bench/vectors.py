@@ -8,9 +8,9 @@ from typing import Any
 import numpy.typing as npt
 
 from latticework.ir import INDEX, Block, Builder, Module, Region, Value, verify
-from latticework.ir.dialects import loop, vec  # noqa: F401  (defines the ops)
-from latticework.values.packing.constants import Access, ConstRef, IntervalPolynomial, LinearMap, LoopNest
+from latticework.ir.dialects import loop_dialect, vec_dialect  # noqa: F401  (defines the ops)
 from latticework.values.packing.pack import PackDim, PackMap
+from latticework.values.packing.packed_constants import Access, ConstRef, IntervalPolynomial, LinearMap, LoopNest
 
 SLOTS = 16
 Array = npt.NDArray[Any]
@@ -35,7 +35,7 @@ class Vectors:
         names = [f"x{i}" for i in range(secrets)] + ["n"] * trips
         self.module = Module(input_names=names)
         self.slots = slots
-        self.kind = vec.VecType(1, slots, "real", True)
+        self.kind = vec_dialect.VecType(1, slots, "real", True)
         counted = counts or [1] * secrets
         self.x = [self.module.body.add_arg(self.kind.replace(count=counted[i])) for i in range(secrets)]
         self.n = self.module.body.add_arg(INDEX) if trips else None

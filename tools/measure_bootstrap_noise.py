@@ -12,7 +12,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from latticework.compiler.codegen.bootstraps import measure_noise
+from latticework.compiler.codegen.bootstrap_plans import measure_noise
 from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain
 from latticework.plan.parameters.fingerprint import fingerprint
 

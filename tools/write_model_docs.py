@@ -14,9 +14,9 @@ from pathlib import Path
 
 from latticework.functions.function_record import EVERYWHERE, Moved, domain_words
 from latticework.functions.table import RECORDS
+from latticework.models.average_pooling import PRICE
 from latticework.models.converters import Converter
 from latticework.models.onnx.operators.table import CONVERTERS as ONNX
-from latticework.models.pools import PRICE
 from latticework.models.pytorch.operators import CONVERTERS as TORCH
 from latticework.models.sklearn.table import FAMILIES, REMEDIES
 

@@ -12,7 +12,7 @@ from bench.coyote.measuring import RING_DEGREE, How
 from bench.coyote.polynomials import polynomials
 from bench.rows import Row
 from latticework import _core
-from latticework.compiler.circuits.pipeline import STARTS, WORK
+from latticework.compiler.circuits.circuit_pipeline import STARTS, WORK
 
 WEIGHTS = _core.lanes.InstructionWeights(1.0, 2.6, 0.06, 0.05, 0.05, 0.05, 1.0)  # as compilation has them for BFV
 FACTORS = (0.5, 2.0)

@@ -11,7 +11,7 @@ from latticework.compiler.levels.depth import levels_of
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.options.techniques import ALL, Techniques
 from latticework.compiler.pipeline import to_polynomials, to_tensors, to_vectors
-from latticework.frontend.calibration.samples import samples_of
+from latticework.frontend.calibration.calibration_data import samples_of
 from latticework.ir import Module
 
 CALIBRATED = 2  # iterations

@@ -14,19 +14,19 @@ from bench.halo.data import inputs_of
 from bench.halo.prices import PublishedPrices
 from bench.halo.programs import PROGRAMS
 from bench.placement.published import RESIDUAL
-from latticework.compiler.levels.bootstraps import ciphertexts
+from latticework.compiler.levels.bootstrap_calls import ciphertexts
+from latticework.compiler.levels.bootstrap_ranges import find_ranges
 from latticework.compiler.levels.depth import LoopPlan, levels_of
 from latticework.compiler.levels.loops.executed import bootstraps_run, executions
 from latticework.compiler.levels.loops.iteration_levels import depth_of_round
 from latticework.compiler.levels.loops.plan_loops import plan_loops
 from latticework.compiler.levels.place_bootstrap import place_bootstraps
 from latticework.compiler.levels.placement import place_by_points
-from latticework.compiler.levels.ranges import find_ranges
 from latticework.compiler.levels.unroll import with_copies
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_polynomials, to_tensors, to_vectors
-from latticework.compiler.stages import Vectors
-from latticework.frontend.calibration.samples import samples_of
+from latticework.compiler.stage_results import Vectors
+from latticework.frontend.calibration.calibration_data import samples_of
 from latticework.ir import Module, Op
 
 RING_DEGREE = 1 << 17

@@ -13,8 +13,8 @@ from math import ceil, sqrt
 from bench.placement.published import RESIDUAL, latencies
 from latticework.compiler.levels.depth import spent_by
 from latticework.ir import Op
-from latticework.ir.dialects.vec import VecType
-from latticework.values.packing.constants import LinearMap
+from latticework.ir.dialects.vec_dialect import VecType
+from latticework.values.packing.packed_constants import LinearMap
 
 
 class PublishedPrices:

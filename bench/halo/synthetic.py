@@ -16,12 +16,12 @@ from bench.placement.published import RESIDUAL
 from bench.rows import Row
 from bench.vectors import SLOTS, Vectors
 from latticework.compiler.levels import decide_levels
-from latticework.compiler.levels.bootstraps import ciphertexts
+from latticework.compiler.levels.bootstrap_calls import ciphertexts
 from latticework.compiler.levels.loops.executed import bootstraps_run
 from latticework.compiler.levels.loops.halo import HALO, PACKING, PACKING_UNROLLING, TYPE_MATCHED
 from latticework.compiler.levels.loops.plan_loops import OURS, plan_loops
 from latticework.ir import Module, Value
-from latticework.ir.dialects.vec import VecType
+from latticework.ir.dialects.vec_dialect import VecType
 
 MEAN = np.full((SLOTS, SLOTS), 1 / SLOTS)
 ITERATIONS = 40

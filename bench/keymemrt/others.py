@@ -16,7 +16,7 @@ from latticework.compiler.keys import resident_bytes
 from latticework.plan.analysis.memory_plan import MachinePrices
 from latticework.plan.analysis.trips import Trips
 from latticework.plan.cost import CostModel
-from latticework.plan.key_schedule.uses import Called, Either, KeyStep, Node, Others, Turns, key_order
+from latticework.plan.key_schedule.key_uses import Called, Either, KeyStep, Node, Others, Turns, key_order
 from latticework.plan.schema.schema import Plan
 
 MERGED_OPERATIONS = 10

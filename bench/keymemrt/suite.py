@@ -40,9 +40,9 @@ from latticework.plan.analysis.memory_plan import MachinePrices
 from latticework.plan.analysis.trips import Trips
 from latticework.plan.cost import CostModel
 from latticework.plan.files.serialise import read_plan
-from latticework.plan.instructions.shapes import key_row_bytes
+from latticework.plan.instructions.value_shapes import key_row_bytes
+from latticework.plan.key_schedule.key_uses import key_order
 from latticework.plan.key_schedule.schedule import schedule_of, smallest
-from latticework.plan.key_schedule.uses import key_order
 from latticework.plan.schema.amounts import parse_bytes
 from latticework.plan.schema.schema import Plan
 

@@ -14,7 +14,7 @@ import numpy as np
 from bench.micro.cycles import Cycles, Measured
 from bench.rows import Row
 from latticework import _core, ckks
-from latticework.values.packing.keys import galois_element
+from latticework.values.packing.key_manifest import galois_element
 
 FUSED = "diag_sums"
 FEW, MANY = 2, 6  # baby steps

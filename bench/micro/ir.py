@@ -10,7 +10,7 @@ from bench.rows import Row
 from latticework.compiler.passes import cse, dce
 from latticework.errors import IrError, ScaleError
 from latticework.ir import Block, Builder, Loc, Module, parse_module, print_module, verify
-from latticework.ir.dialects import loop, rlwe, vec
+from latticework.ir.dialects import loop_dialect, rlwe_dialect, vec_dialect
 
 TARGET_SECONDS = {
     "build vec": 0.5,
@@ -28,23 +28,23 @@ TARGET_SECONDS = {
 def build_vec(num_ops: int) -> Module:
     """x -> rot(x) + x, again and again; half of the rotations repeat others."""
     block = Block()
-    value = x = block.add_arg(vec.VecType(1, 64, "real", True))
+    value = x = block.add_arg(vec_dialect.VecType(1, 64, "real", True))
     builder = Builder(block, Loc("commands/benchmarks.py", 1))
     for step in range(num_ops // 2 - 1):
-        rotated = builder.build(vec.ROTATE, [x if step % 2 else value], steps=step % 61)
-        value = builder.build(vec.ADD, [rotated, value])
-    builder.create(loop.YIELD, [value])
+        rotated = builder.build(vec_dialect.ROTATE, [x if step % 2 else value], steps=step % 61)
+        value = builder.build(vec_dialect.ADD, [rotated, value])
+    builder.create(loop_dialect.YIELD, [value])
     return Module(block, ["x"], ["y"])
 
 
 def build_rlwe(num_ops: int) -> Module:
     """The same on ciphertexts, whose types are larger and checked more."""
     block = Block()
-    value = x = block.add_arg(rlwe.CipherType("ckks", 1, 64, rlwe.Level(0, 5), 2.0**40))
+    value = x = block.add_arg(rlwe_dialect.CipherType("ckks", 1, 64, rlwe_dialect.Level(0, 5), 2.0**40))
     builder = Builder(block, Loc("commands/benchmarks.py", 1))
     for step in range(num_ops // 2 - 1):
-        value = builder.build(rlwe.ADD, [builder.build(rlwe.ROTATE, [value], steps=step % 61), x])
-    builder.create(loop.YIELD, [value])
+        value = builder.build(rlwe_dialect.ADD, [builder.build(rlwe_dialect.ROTATE, [value], steps=step % 61), x])
+    builder.create(loop_dialect.YIELD, [value])
     return Module(block, ["x"], ["y"])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_levels, to_plan, to_polynomials, to_primitives, to_tensors, to_vectors
-from latticework.frontend.calibration.samples import samples_of
+from latticework.frontend.calibration.calibration_data import samples_of
 from latticework.plan.cost import CostModel
 from latticework.plan.parameters import ModulusChain, Need, select_chain
 from latticework.plan.schema.schema import Plan

@@ -20,7 +20,7 @@ from bench.rotom.workloads import matmul, uniform
 from bench.rows import Row
 from latticework.compiler.options.techniques import ALL, Techniques
 from latticework.ir import Block, Builder
-from latticework.ir.dialects.vec import VecType
+from latticework.ir.dialects.vec_dialect import VecType
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
 from latticework.tensor.layout import Layout

@@ -94,7 +94,7 @@ def onnx_file(package: str, path: str) -> Callable[[], bytes]:
 
     def fetch() -> bytes:
         import_module("onnx")
-        import_module("latticework.models.onnx.door")
+        import_module("latticework.models.onnx.import_onnx")
         return member(package, path)
 
     return fetch

@@ -49,25 +49,34 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
         vector,
     )
     from latticework.frontend.circuits.circuit import circuit
+    from latticework.frontend.functions.array_functions import (
+        abs,
+        approximate,
+        divide,
+        log,
+        reciprocal,
+        rsqrt,
+        softmax,
+        sqrt,
+    )
     from latticework.frontend.functions.comparing import argmax, greater, sign, where
-    from latticework.frontend.functions.functions import abs, approximate, divide, log, reciprocal, rsqrt, softmax, sqrt
     from latticework.frontend.heir import from_heir
-    from latticework.frontend.programs.program import program
+    from latticework.frontend.programs.array_program import program
     from latticework.frontend.recording.annotations import Array, Number
     from latticework.model import Model, load
     from latticework.models.onnx import from_onnx
-    from latticework.models.pytorch.door import from_torch
+    from latticework.models.pytorch.import_pytorch import from_torch
     from latticework.models.sklearn import from_sklearn, load_skops
     from latticework.runtime.client.client import Client
     from latticework.runtime.devices.device import Device, devices
     from latticework.runtime.devices.frames import frame
     from latticework.runtime.devices.profiles import profile
+    from latticework.runtime.exchange.decrypted import OwnerValue
     from latticework.runtime.exchange.encrypted import Encrypted
-    from latticework.runtime.exchange.owner import OwnerValue
     from latticework.runtime.keys.key_sets import Keys, PublicKeys
     from latticework.runtime.server.checkpoint import Checkpoint
     from latticework.runtime.server.server import Server
-    from latticework.values.inputs.reading import ReadingLimits
+    from latticework.values.inputs.reading_budget import ReadingLimits
 
 __version__ = "0.1.0"
 
@@ -86,20 +95,22 @@ _HOMES = {
     "frontend.recording.annotations": ("Array", "Number"),
     "frontend.circuits.circuit": ("circuit",),
     "frontend.functions.comparing": ("argmax", "greater", "sign", "where"),
-    "frontend.functions.functions": ("abs", "approximate", "divide", "log", "reciprocal", "rsqrt", "softmax", "sqrt"),
-    "frontend.programs.program": ("program",),
+    "frontend.functions.array_functions": (
+        "abs", "approximate", "divide", "log", "reciprocal", "rsqrt", "softmax", "sqrt",
+    ),
+    "frontend.programs.array_program": ("program",),
     "models.onnx": ("from_onnx",),
     "models.sklearn": ("from_sklearn", "load_skops"),
-    "models.pytorch.door": ("from_torch",),
+    "models.pytorch.import_pytorch": ("from_torch",),
     "frontend.heir": ("from_heir",),
     "model": ("Model", "load"),
     "runtime.exchange.encrypted": ("Encrypted",),
-    "runtime.exchange.owner": ("OwnerValue",),
+    "runtime.exchange.decrypted": ("OwnerValue",),
     "runtime.keys.key_sets": ("Keys", "PublicKeys"),
     "runtime.server.checkpoint": ("Checkpoint",),
     "runtime.server.server": ("Server",),
     "compiler.options.techniques": ("Techniques",),
-    "values.inputs.reading": ("ReadingLimits",),
+    "values.inputs.reading_budget": ("ReadingLimits",),
 }  # fmt: skip
 _OTHER_NAMES = {"inverse": "reciprocal", "inverse_sqrt": "rsqrt", "less": "greater"}  # that people look for
 _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}

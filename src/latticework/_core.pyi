@@ -104,7 +104,7 @@ class maps:
 
 class lanes:
     class ScalarCircuit:
-        """A circuit whose operands come before their uses. Codes are those of compiler/lanes/graph.py.
+        """A circuit whose operands come before their uses. Codes are those of compiler/lanes/lane_graph.py.
 
         left, right  nodes, or of constant operations the number of the constant;  group  of an input, else -1
         packing      of every group: 0 free, 1 grouped, 2 replicated;  fixed  lanes of its inputs, or none

@@ -17,7 +17,7 @@ from latticework.plan.analysis.simulate import simulate
 from latticework.plan.schema.schema import Plan, SourceLocation
 from latticework.runtime.client.client import Client
 from latticework.runtime.server.server import Server
-from latticework.values.packing.arrays import as_value
+from latticework.values.packing.slot_arrays import as_value
 
 FLOOR = 2.0**-40  # relative: float64 arithmetic of the two sides may differ by this
 

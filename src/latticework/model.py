@@ -24,19 +24,19 @@ from latticework.plan.schema.arguments import OutputLanes, rebuild_result, scatt
 from latticework.plan.schema.schema import ClientSpec, IndexInput, Plan, Scores, SecretInput
 from latticework.report import AccuracyReport, Report, build_report
 from latticework.report.as_text import section_text
-from latticework.report.sections.circuit import circuit_sections
-from latticework.runtime.client.arguments import gather_inputs, inputs_by_name
+from latticework.report.sections.circuit_section import circuit_sections
 from latticework.runtime.client.client import Client
 from latticework.runtime.client.input_check import Inputs
 from latticework.runtime.client.postprocess import finished_arrays
 from latticework.runtime.client.preprocess import prepared_inputs
+from latticework.runtime.client.user_names import gather_inputs, inputs_by_name
 from latticework.runtime.devices.device import Places
 from latticework.runtime.events import OnEvent
-from latticework.runtime.exchange.batches import Extent, extent_of, in_runs, of_run, put_together
+from latticework.runtime.exchange.row_batches import Extent, extent_of, in_runs, of_run, put_together
 from latticework.runtime.keys.key_sets import Keys, PublicKeys
 from latticework.runtime.program_names import own_names, program_names_first
 from latticework.runtime.server.server import Server
-from latticework.values.inputs.numbers import real_array
+from latticework.values.inputs.public_numbers import real_array
 
 
 class Assessable(Protocol):

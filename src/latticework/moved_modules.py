@@ -1,6 +1,6 @@
 """Modules that pages named by where they were: they are still found by those names.
 
-`import latticework.analysis.noise` gives the module that is `latticework.plan.analysis.noise` now.
+`import latticework.analysis.noise` gives the module that is `latticework.plan.analysis.bfv_noise_domain` now.
 """
 
 import sys
@@ -10,9 +10,9 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 MOVED = {
-    "latticework.analysis.noise": "latticework.plan.analysis.noise",
-    "latticework.codegen.bootstraps": "latticework.compiler.codegen.bootstraps",
-    "latticework.importers.torch_door.files": "latticework.models.pytorch.files",
+    "latticework.analysis.noise": "latticework.plan.analysis.bfv_noise_domain",
+    "latticework.codegen.bootstraps": "latticework.compiler.codegen.bootstrap_plans",
+    "latticework.importers.torch_door.files": "latticework.models.pytorch.exported_files",
 }
 FOLDERS = {name.rsplit(".", up)[0] for name in MOVED for up in range(1, name.count("."))}
 

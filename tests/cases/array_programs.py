@@ -10,11 +10,11 @@ from vec_cases import SLOTS, Vectors
 
 from latticework import _core
 from latticework.ir import Module, Value
-from latticework.plan.files.code import encode_code
+from latticework.plan.files.code_file import encode_code
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.schema.schema import Plan
-from latticework.values.packing.constants import Access, LinearMap, LoopNest, MapSums, slot_vectors
 from latticework.values.packing.pack import PackDim, PackMap
+from latticework.values.packing.packed_constants import Access, LinearMap, LoopNest, MapSums, slot_vectors
 
 MAX_COUNT = 6
 MAX_DEPTH = 2

@@ -10,7 +10,7 @@ from vec_cases import line
 
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_bfv_plan
-from latticework.compiler.stages import Vectors
+from latticework.compiler.stage_results import Vectors
 from latticework.ir import Module
 from latticework.plan.schema.schema import Plan
 from latticework.runtime.client.client import Client

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass
 
 from latticework.ir import Builder, Module, verify
-from latticework.ir.dialects import loop  # noqa: F401  (defines loop.yield)
-from latticework.ir.dialects.vec import VecType
+from latticework.ir.dialects import loop_dialect  # noqa: F401  (defines loop.yield)
+from latticework.ir.dialects.vec_dialect import VecType
 from latticework.values.packing.loop_nests.baby_giant import choose, places
 
 

@@ -49,11 +49,11 @@ from latticework.plan.client_steps import (
     Softmax,
     TableRows,
 )
-from latticework.plan.files.code import encode_code
+from latticework.plan.files.code_file import encode_code
 from latticework.plan.files.serialise import read_client, read_plan, write_client, write_plan
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.runtime.client.client import Client
-from latticework.values.packing.constants import slot_vectors
+from latticework.values.packing.packed_constants import slot_vectors
 
 SPARE_BYTES = 8 << 20  # of address space, beyond what the unaltered object needed
 SECONDS_PER_FILE = 3.0  # of a machine that may be busy

@@ -7,8 +7,8 @@ from math import prod
 
 import numpy as np
 
-from latticework.values.packing.constants import Access, LoopNest
 from latticework.values.packing.pack import GAP, REPEAT, PackDim, PackMap
+from latticework.values.packing.packed_constants import Access, LoopNest
 
 
 def random_pack(rng, shape, slots, *, rolls=True, max_vectors=4):

@@ -456,7 +456,7 @@ def read_skops(data, _folder):
 
 
 def read_torch(data, folder):
-    from latticework.models.pytorch.files import load_exported
+    from latticework.models.pytorch.exported_files import load_exported
 
     (folder / "net.pt2").write_bytes(data)
     for trust in (False, *([True] if not data.count(b"mkdir") else [])):  # whoever trusts a file lets it run

@@ -7,10 +7,10 @@ import numpy as np
 import schedule_cases
 from vec_cases import SLOTS, Vectors, line, plan_of, small_chain
 
-from latticework.compiler.lanes.record import record_lanes, scalar_counts
+from latticework.compiler.lanes.lane_record import record_lanes, scalar_counts
 from latticework.plan.schema.arguments import Argument, Branch, Link, Result
-from latticework.plan.schema.circuits import CircuitWay
-from latticework.plan.schema.placing import ConversionRecord, Ending, Placing, PlacingStep
+from latticework.plan.schema.circuit_schedule import CircuitWay
+from latticework.plan.schema.placement_record import ConversionRecord, Ending, Placing, PlacingStep
 from latticework.plan.schema.schema import Approximation, Scores, SourceLocation, TensorValue
 
 # Script in two ways, a terminal's colour and title, text turned around, a forged line, markup of rich, no Unicode.

@@ -7,13 +7,20 @@ from dataclasses import dataclass, fields, replace
 from plan_assembler import Assembler
 
 from latticework.errors import FormatError, UserError
-from latticework.plan.instructions.kinds import AddendKind, CipherKind, DigitsKind, IndexKind, KeyKind, PlainKind
+from latticework.plan.instructions.register_kinds import (
+    AddendKind,
+    CipherKind,
+    DigitsKind,
+    IndexKind,
+    KeyKind,
+    PlainKind,
+)
 from latticework.plan.instructions.table import RECORDS, check_types
 from latticework.plan.instructions.use import Use
 from latticework.plan.parameters import Need, Track, build_chain
 from latticework.plan.parameters.bfv_chain import bfv_chain, plain_prime
 from latticework.plan.parameters.fingerprint import core_parameters
-from latticework.values.packing.keys import KeySpec
+from latticework.values.packing.key_manifest import KeySpec
 
 N = 1024
 INDEX = IndexKind()

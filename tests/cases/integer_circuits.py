@@ -3,9 +3,9 @@
 import numpy as np
 
 import latticework as lw
-from latticework.compiler.circuits.pipeline import to_scalars
-from latticework.compiler.lanes.graph import evaluate
-from latticework.frontend.circuits.integers.arithmetic import Arithmetic
+from latticework.compiler.circuits.circuit_pipeline import to_scalars
+from latticework.compiler.lanes.lane_graph import evaluate
+from latticework.frontend.circuits.integers.integer_arithmetic import Arithmetic
 from latticework.plan.schema.arguments import gather
 
 PLAIN_MODULUS = 786433

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from tiny_plans import PACK, counted_plan, reads
 
-from latticework.plan.instructions.code import Instruction, PlanBlock
-from latticework.plan.instructions.kinds import CipherKind, DigitsKind, IndexKind, KeyKind, PlainKind
+from latticework.plan.instructions.executable import Instruction, PlanBlock
+from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind, IndexKind, KeyKind, PlainKind
 from latticework.plan.parameters import ModulusChain, Track
 from latticework.plan.schema.schema import IndexInput, SecretInput, SourceLocation
-from latticework.values.packing.keys import KeySpec, galois_element
+from latticework.values.packing.key_manifest import KeySpec, galois_element
 
 N = 1024
 CHAIN = ModulusChain(

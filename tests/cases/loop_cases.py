@@ -10,11 +10,11 @@ import numpy as np
 from bench.halo.synthetic import MEAN, exponents_of, synthetic  # noqa: F401  (what tests plan)
 from bench.placement.published import RESIDUAL
 from latticework.compiler.levels import decide_levels
-from latticework.compiler.levels.bootstraps import ciphertexts
+from latticework.compiler.levels.bootstrap_calls import ciphertexts
 from latticework.compiler.levels.loops.executed import bootstraps_run
 from latticework.compiler.levels.loops.plan_loops import OURS, plan_loops
 from latticework.ir import Module, Op, interpret, verify
-from latticework.ir.dialects.vec import VecType
+from latticework.ir.dialects.vec_dialect import VecType
 
 
 class Published:

@@ -9,12 +9,12 @@ import torch
 
 import latticework as lw
 from latticework.errors import UserError
-from latticework.frontend.programs.program import trace
+from latticework.frontend.programs.array_program import trace
 from latticework.ir.interpret import interpret
 from latticework.ir.location import Loc
 from latticework.models.converters import Converter, Converters
-from latticework.models.graph import GraphInput, ModelGraph, ModelNode, Ref
-from latticework.models.program import ImportedProgram
+from latticework.models.imported_program import ImportedProgram
+from latticework.models.model_graph import GraphInput, ModelGraph, ModelNode, Ref
 
 AT = Loc("model", 1)
 Meaning = Callable[..., Any]

@@ -15,7 +15,7 @@ from onnx import numpy_helper
 
 import latticework as lw
 from latticework.errors import UserError
-from latticework.models.program import identifier
+from latticework.models.imported_program import identifier
 
 KINDS = ("node", "pytorch-operator", "pytorch-converted", "simple")
 QUANTISED = ("DequantizeLinear", "MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv")

@@ -1,8 +1,8 @@
 """What plan files say, as plain data, and files of format 1, which held it as it is."""
 
 from latticework import _core
-from latticework.plan.files.columns import from_columns, to_columns
-from latticework.plan.files.sharing import expand_repeats, share_repeats
+from latticework.plan.files.code_columns import from_columns, to_columns
+from latticework.plan.files.shared_data import expand_repeats, share_repeats
 
 META, CODE, CONSTANTS, DEBUG = range(4)
 

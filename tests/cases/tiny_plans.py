@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from latticework.plan.instructions.code import Instruction, PlanBlock, RegisterOperand
-from latticework.plan.instructions.kinds import CipherKind, IndexKind, KeyKind, PlainKind
+from latticework.plan.instructions.executable import Instruction, PlanBlock, RegisterOperand
+from latticework.plan.instructions.register_kinds import CipherKind, IndexKind, KeyKind, PlainKind
 from latticework.plan.parameters import ModulusChain, Track
 from latticework.plan.schema.schema import (
     Approximation,
@@ -17,9 +17,9 @@ from latticework.plan.schema.schema import (
     SourceLocation,
     TensorValue,
 )
-from latticework.values.packing.constants import Access, ConstRef, LoopNest
-from latticework.values.packing.keys import KeyManifest, KeySpec, KeyUse, galois_element
+from latticework.values.packing.key_manifest import KeyManifest, KeySpec, KeyUse, galois_element
 from latticework.values.packing.pack import GAP, REPEAT, PackDim, PackMap
+from latticework.values.packing.packed_constants import Access, ConstRef, LoopNest
 
 N = 1024
 CHAIN = ModulusChain(

@@ -16,7 +16,7 @@ from latticework.compiler.levels import decide_levels, program_depth, write_leve
 from latticework.compiler.options.techniques import UNPACKED, Techniques
 from latticework.compiler.passes import cse, dce
 from latticework.ir import INDEX, Module, run_passes, verify
-from latticework.ir.dialects import ckks, key, loop, rlwe, vec  # noqa: F401  (defines the ops)
+from latticework.ir.dialects import ckks_dialect, key_dialect, loop_dialect, rlwe_dialect, vec_dialect  # noqa: F401  (defines the ops)
 from latticework.plan.parameters import ModulusChain, Need, build_chain
 from latticework.plan.schema.schema import ClientSpec, IndexInput, Output, Plan, SecretInput
 

@@ -5,11 +5,11 @@ import pytest
 
 from latticework.errors import RangeError
 from latticework.ir import INDEX, Builder, Module
-from latticework.ir.dialects.tensor import TensorType
+from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.ir.interpret import interpret
 from latticework.ir.verify import verify
-from latticework.tensor.layout.forms import seeds
-from latticework.tensor.layout.whole_rows import part_of, stack_layout
+from latticework.tensor.layout.layout_candidates import seeds
+from latticework.tensor.layout.stacked_rows import part_of, stack_layout
 from latticework.tensor.ops import INDEXED_OPS
 
 SLOTS = 64

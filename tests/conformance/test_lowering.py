@@ -10,11 +10,11 @@ import pytest
 
 from latticework.compiler.layout_choice import Counted, find_layouts, slots_needed
 from latticework.ir import Builder, Module, interpret, verify
-from latticework.ir.dialects import loop  # noqa: F401  (registers loop.yield)
-from latticework.ir.dialects.tensor import TensorType
+from latticework.ir.dialects import loop_dialect  # noqa: F401  (registers loop.yield)
+from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.tensor.layout import Placement, Room, assign_layouts
 from latticework.tensor.layout.conversions import direct
-from latticework.tensor.layout.forms import seeds
+from latticework.tensor.layout.layout_candidates import seeds
 from latticework.tensor.ops import ALL_OPS
 from latticework.tensor.ops.choices import choices
 from latticework.tensor.ops.lower import lower_to_vectors

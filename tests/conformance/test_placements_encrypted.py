@@ -10,10 +10,10 @@ from test_lowering import LOWERED, Fixed, lying_anyhow, masks, module_of
 from latticework.compiler.layout_choice import slots_needed
 from latticework.compiler.levels import program_depth
 from latticework.compiler.pipeline import VECTOR_PASSES, to_levels, to_plan, to_primitives
-from latticework.compiler.stages import TracedProgram, Vectors
+from latticework.compiler.stage_results import TracedProgram, Vectors
 from latticework.ir import run_passes
 from latticework.plan.parameters import Need, build_chain
-from latticework.plan.schema.placing import Placing
+from latticework.plan.schema.placement_record import Placing
 from latticework.runtime.client.client import Client
 from latticework.runtime.server.server import Server
 from latticework.tensor.layout import Room, assign_layouts

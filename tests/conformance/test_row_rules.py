@@ -6,7 +6,7 @@ import pytest
 import latticework as lw
 from latticework.frontend import trace
 from latticework.ir.builder import Builder
-from latticework.ir.dialects.tensor import TensorType
+from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.ir.module import Module
 from latticework.tensor.ops import ALL_OPS
 from latticework.tensor.ops.row_rules import Rows, public_array

@@ -8,8 +8,8 @@ import pytest
 from latticework.compiler.passes import dce
 from latticework.frontend import Secret, program, trace
 from latticework.ir.builder import Builder
-from latticework.ir.dialects import loop
-from latticework.ir.dialects.tensor import TensorType
+from latticework.ir.dialects import loop_dialect
+from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.ir.interpret import interpret
 from latticework.ir.module import Module
 from latticework.ir.verify import verify
@@ -32,7 +32,7 @@ def module_of(op, case, secret):
         module.body.add_arg(TensorType(shape=array.shape, dtype="float64", secret=bool(hidden)))
     builder = Builder(module.body)
     result = builder.build(op.spec, module.inputs, **case.attrs)
-    builder.create(loop.YIELD, [result])
+    builder.create(loop_dialect.YIELD, [result])
     return module, result
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from latticework.commands.benchmarks import suites
-from latticework.compiler.codegen.bootstraps import precision, predict_precision
+from latticework.compiler.codegen.bootstrap_plans import precision, predict_precision
 from latticework.plan.parameters import bootstrap_chain
 
 suites()  # puts the source tree on the path

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import latticework as lw
 from latticework.cli import app
-from latticework.compiler.feeding import largest_changes
+from latticework.compiler.encrypted_feedback import largest_changes
 from latticework.compiler.levels import decide_levels
 from latticework.compiler.levels.refresh_ends import refresh_ends
 from latticework.compiler.pipeline import to_tensors
@@ -24,13 +24,13 @@ from latticework.errors import (
     UserError,
 )
 from latticework.ir import Builder, Module
-from latticework.ir.dialects.vec import VecType
+from latticework.ir.dialects.vec_dialect import VecType
 from latticework.ir.verify import verify
 from latticework.plan.analysis.simulate import simulate
-from latticework.plan.files.check import check_client
-from latticework.plan.schema.feeding import Feeding
+from latticework.plan.files.check_file import check_client
+from latticework.plan.schema.feedback_limits import Feeding
 from latticework.runtime.client.feedback import after_rounds
-from latticework.runtime.exchange.owner import OwnerValue
+from latticework.runtime.exchange.decrypted import OwnerValue
 
 SMALL = {"ring_degree": 4096, "insecure": True, "precision_bits": 8}
 W, X = uniform((4,)), uniform((3, 4))

@@ -14,8 +14,8 @@ from latticework import _core, bfv, cli
 from latticework.commands.decrypt import _facts
 from latticework.errors import DecryptionError, ParameterMismatchError, SecurityError
 from latticework.runtime.client.client import Client
+from latticework.runtime.exchange.decrypted import OwnerValue
 from latticework.runtime.exchange.encrypted import Encrypted
-from latticework.runtime.exchange.owner import OwnerValue
 
 LEDGER = "secret.lwkey.ledger"
 

@@ -7,7 +7,7 @@ import pytest
 
 import latticework as lw
 from latticework.errors import ParameterMismatchError, SecurityError
-from latticework.runtime.exchange.owner import OwnerValue, of_one_run
+from latticework.runtime.exchange.decrypted import OwnerValue, of_one_run
 
 SMALL = {"ring_degree": 2048, "insecure": True}
 DATA = np.random.default_rng(0).uniform(-1, 1, (200, 32))

@@ -58,22 +58,22 @@ from latticework.compiler.passes import (
 from latticework.errors.shown import count_noun
 from latticework.ir import Block, Module, Op, Pass, Value, parse_module, print_module, run_passes, verify
 from latticework.ir.dialects import (  # noqa: F401  (defines ops)
-    bfv,
-    bootstrap,
-    ckks,
-    key,
-    loop,
-    rlwe,
-    scalar,
-    tensor,
-    vec,
+    bfv_dialect,
+    bootstrap_dialect,
+    ckks_dialect,
+    key_dialect,
+    loop_dialect,
+    rlwe_dialect,
+    scalar_dialect,
+    tensor_dialect,
+    vec_dialect,
 )
-from latticework.ir.dialects.rlwe import CipherType, Level
-from latticework.ir.dialects.tensor import TensorType
-from latticework.plan.instructions.kinds import level_text
+from latticework.ir.dialects.rlwe_dialect import CipherType, Level
+from latticework.ir.dialects.tensor_dialect import TensorType
+from latticework.plan.instructions.register_kinds import level_text
 from latticework.plan.instructions.walk import Domain, Walk
-from latticework.plan.key_schedule.uses import passes_of
-from latticework.plan.key_schedule.windows import rows_of_limb
+from latticework.plan.key_schedule.key_uses import passes_of
+from latticework.plan.key_schedule.key_windows import rows_of_limb
 from latticework.plan.parameters import bootstrap_chain, build_chain
 from latticework.plan.parameters.bfv_chain import chain_for_depth, plain_prime
 from latticework.plan.parameters.select import Need

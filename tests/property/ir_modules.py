@@ -6,13 +6,13 @@ import numpy as np
 from hypothesis import strategies as st
 
 from latticework.ir import INDEX, Block, Builder, Loc, Module, Origin, Region, define
-from latticework.ir.dialects import loop, vec
-from latticework.ir.dialects.rlwe import CipherType, Level
-from latticework.ir.dialects.tensor import TensorType
-from latticework.values.packing.constants import IntervalPolynomial
+from latticework.ir.dialects import loop_dialect, vec_dialect
+from latticework.ir.dialects.rlwe_dialect import CipherType, Level
+from latticework.ir.dialects.tensor_dialect import TensorType
+from latticework.values.packing.packed_constants import IntervalPolynomial
 
 SLOTS = 4
-REAL = vec.VecType(1, SLOTS, "real", True)
+REAL = vec_dialect.VecType(1, SLOTS, "real", True)
 
 NOTE = define(
     "test.note", infer=lambda operands, attrs, regions: [v.type for v in operands], meaning=lambda _op, x, _c: x
@@ -33,7 +33,9 @@ origins = st.none() | st.builds(
 )
 types = st.one_of(
     st.just(INDEX),
-    st.builds(vec.VecType, st.integers(1, 9), st.integers(1, 99), st.sampled_from(["real", "complex"]), st.booleans()),
+    st.builds(
+        vec_dialect.VecType, st.integers(1, 9), st.integers(1, 99), st.sampled_from(["real", "complex"]), st.booleans()
+    ),
     st.builds(
         CipherType,
         st.just("ckks"),
@@ -69,7 +71,7 @@ def modules(draw, notes=True):
     builder = Builder(body)
     _fill(draw, builder, indices, vectors, 2, notes)
     outputs = draw(st.lists(st.sampled_from(vectors), min_size=1, max_size=3))
-    builder.create(loop.YIELD, outputs)
+    builder.create(loop_dialect.YIELD, outputs)
     module = Module(body, ["n", "x", "y"], [f"out{k}" for k in range(len(outputs))])
     for size in draw(st.lists(st.integers(0, 3), max_size=2)):
         module.add_source(np.arange(float(size)))
@@ -85,19 +87,23 @@ def _fill(draw, builder, indices, vectors, depth, notes):
         kind = draw(st.sampled_from(kinds + (["for", "if"] if depth else [])))
         first, second = draw(st.sampled_from(vectors)), draw(st.sampled_from(vectors))
         if kind == "binary":
-            results = [builder.build(draw(st.sampled_from([vec.ADD, vec.SUB, vec.MUL])), [first, second])]
+            results = [
+                builder.build(
+                    draw(st.sampled_from([vec_dialect.ADD, vec_dialect.SUB, vec_dialect.MUL])), [first, second]
+                )
+            ]
         elif kind == "rotate":
-            results = [builder.build(vec.ROTATE, [first], steps=draw(st.integers(-2, 2)))]
+            results = [builder.build(vec_dialect.ROTATE, [first], steps=draw(st.integers(-2, 2)))]
         elif kind == "neg":
-            results = [builder.build(vec.NEG, [first])]
+            results = [builder.build(vec_dialect.NEG, [first])]
         elif kind == "splat":
-            public = builder.build(vec.SPLAT, value=draw(st.sampled_from([0.0, -0.0, 1.0])), slots=SLOTS)
-            results = [builder.build(vec.ADD, [first, public])]
+            public = builder.build(vec_dialect.SPLAT, value=draw(st.sampled_from([0.0, -0.0, 1.0])), slots=SLOTS)
+            results = [builder.build(vec_dialect.ADD, [first, public])]
         elif kind == "note":
             results = builder.create(NOTE, [first, second], draw(attribute_dicts)).results
         elif kind == "index":
-            constant = builder.build(loop.INDEX_CONSTANT, value=draw(st.integers(0, 2)))
-            indices.append(builder.build(loop.INDEX_LESS, [draw(st.sampled_from(indices)), constant]))
+            constant = builder.build(loop_dialect.INDEX_CONSTANT, value=draw(st.integers(0, 2)))
+            indices.append(builder.build(loop_dialect.INDEX_LESS, [draw(st.sampled_from(indices)), constant]))
             continue
         else:
             results = _nested(draw, builder, kind, indices, vectors, depth, notes)
@@ -116,11 +122,11 @@ def _nested(draw, builder, kind, indices, vectors, depth, notes):
         inner_vectors = vectors + [block.add_arg(REAL, draw(origins) if notes else None) for _ in carried]
         nested = Builder(block)
         _fill(draw, nested, inner_indices, inner_vectors, depth - 1, notes)
-        nested.create(loop.YIELD, [draw(st.sampled_from(inner_vectors)) for _ in carried])
+        nested.create(loop_dialect.YIELD, [draw(st.sampled_from(inner_vectors)) for _ in carried])
         regions.append(Region(block))
     if kind == "if":
-        return builder.create(loop.IF, [index, *carried], None, regions).results
+        return builder.create(loop_dialect.IF, [index, *carried], None, regions).results
     if draw(st.booleans()):
-        return builder.create(loop.FOR, carried, {"static_trip": draw(st.integers(0, 2))}, regions).results
-    least = builder.build(loop.INDEX_MIN, [index, builder.build(loop.INDEX_CONSTANT, value=2)])
-    return builder.create(loop.FOR, [least, *carried], {"at_most": 2}, regions).results
+        return builder.create(loop_dialect.FOR, carried, {"static_trip": draw(st.integers(0, 2))}, regions).results
+    least = builder.build(loop_dialect.INDEX_MIN, [index, builder.build(loop_dialect.INDEX_CONSTANT, value=2)])
+    return builder.create(loop_dialect.FOR, [least, *carried], {"at_most": 2}, regions).results

@@ -17,9 +17,9 @@ from latticework.compiler.levels.loops.plan_loops import plan_loops
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_polynomials, to_tensors
 from latticework.errors import RangeError
-from latticework.frontend.calibration.samples import samples_of
+from latticework.frontend.calibration.calibration_data import samples_of
 from latticework.ir import Value, interpret
-from latticework.ir.dialects.rlwe import CipherType
+from latticework.ir.dialects.rlwe_dialect import CipherType
 from latticework.model import Model, Reference
 from latticework.plan.analysis.simulate import simulate
 from latticework.plan.cost import CostModel

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from vec_cases import SLOTS, Vectors
 
 from latticework.compiler.levels.depth import public_value
-from latticework.plan.analysis.noise import output_budgets
+from latticework.plan.analysis.bfv_noise_domain import output_budgets
 from latticework.plan.analysis.simulate import simulate
 from latticework.plan.files.serialise import read_plan, write_plan
 

@@ -8,8 +8,8 @@ import pytest
 from latticework.compiler.layout_choice import Counted, Seconds
 from latticework.compiler.layout_choice.prices import LoweringPrices
 from latticework.ir import Builder, Module, interpret, verify
-from latticework.ir.dialects import loop  # noqa: F401  (defines loop.yield)
-from latticework.ir.dialects.vec import VecType
+from latticework.ir.dialects import loop_dialect  # noqa: F401  (defines loop.yield)
+from latticework.ir.dialects.vec_dialect import VecType
 from latticework.plan.cost import CostModel
 from latticework.tensor.layout import Layout
 from latticework.tensor.layout.conversions import CONVERSIONS, direct, find_conversion

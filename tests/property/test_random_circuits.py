@@ -8,9 +8,9 @@ from random_circuits import random_circuits
 
 import latticework as lw
 from latticework import _core
-from latticework.compiler.lanes.emit import emit_vectors
-from latticework.compiler.lanes.graph import evaluate, graph_of
-from latticework.compiler.lanes.rewrite import improve
+from latticework.compiler.lanes.emit_vectors import emit_vectors
+from latticework.compiler.lanes.lane_graph import evaluate, graph_of
+from latticework.compiler.lanes.rewrite_circuit import improve
 from latticework.compiler.lanes.scalar_code import scalar_code
 from latticework.frontend import trace_circuit
 from latticework.ir import interpret, verify

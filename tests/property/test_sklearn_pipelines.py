@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 import latticework as lw
 from latticework.errors import UnsupportedError
-from latticework.plan.client_steps.run import finish
+from latticework.plan.client_steps.run_steps import finish
 
 pytest.importorskip("sklearn")
 from sklearn_pipelines import FittedPipeline, methods_of, pipelines

@@ -4,22 +4,22 @@ functions that the documentation names inside the package.
 The names here are those of the lists: they stay where a class moves, or gets another name inside the package.
 """
 
-from latticework.compiler.codegen.bootstraps import Precision, bits_of, predict_precision
+from latticework.compiler.codegen.bootstrap_plans import Precision, bits_of, predict_precision
 from latticework.frontend.circuits.circuit_inputs import Input
-from latticework.frontend.heir.program import HeirProgram, PackedCode
+from latticework.frontend.heir.heir_program import HeirProgram, PackedCode
 from latticework.frontend.recording.annotations import Parameter
 from latticework.functions.function_record import FunctionRecord
 from latticework.ir import Loc, Module, PassEvent
-from latticework.models.program import ImportedProgram
-from latticework.models.pytorch.files import load_exported
+from latticework.models.imported_program import ImportedProgram
+from latticework.models.pytorch.exported_files import load_exported
 from latticework.models.sklearn.method_program import SklearnProgram
-from latticework.models.trees.circuits import TreeCircuit
-from latticework.models.trees.program import TreeProgram
-from latticework.plan.analysis.noise import noise_of_outputs
+from latticework.models.trees.tree_circuits import TreeCircuit
+from latticework.models.trees.tree_program import TreeProgram
+from latticework.plan.analysis.bfv_noise_domain import noise_of_outputs
 from latticework.plan.client_steps.step import Bounded, UnfitValueError
-from latticework.plan.cost.client import ClientCosts, Costs
+from latticework.plan.cost.client_cost import ClientCosts, Costs
 from latticework.plan.parameters import ModulusChain
-from latticework.plan.parameters.chain import BootstrapCircuit, Track
+from latticework.plan.parameters.modulus_chain import BootstrapCircuit, Track
 from latticework.plan.schema.arguments import Link, OutputLanes
 from latticework.plan.schema.schema import ClientSpec, Plan, Scores, SourceLocation
 from latticework.report.accuracy_data import (
@@ -32,17 +32,17 @@ from latticework.report.accuracy_data import (
 )
 from latticework.report.accuracy_report import AccuracyReport
 from latticework.report.blocks import Cell
-from latticework.report.figures import Column, Within
+from latticework.report.figure_labels import Column, Within
 from latticework.report.report import Report
 from latticework.runtime.client.input_check import InputCheck, Inputs
 from latticework.runtime.devices.operation_names import during
 from latticework.runtime.events import Event
-from latticework.runtime.exchange.batches import Extent
 from latticework.runtime.exchange.clipped import ClippedRows
 from latticework.runtime.exchange.misfits import Finding
+from latticework.runtime.exchange.row_batches import Extent
 from latticework.runtime.memory_use import KeyTraffic, MemoryUse
 from latticework.schemes.rlwe.ciphertext import Ciphertext
-from latticework.values.packing.keys import KeySpec
+from latticework.values.packing.key_manifest import KeySpec
 from latticework.values.packing.pack import PackMap
 
 HELD = {

@@ -108,7 +108,7 @@ def test_a_field_and_an_error_of_another_kind_are_told(monkeypatch):
 
 def test_an_object_that_no_list_has_is_told(monkeypatch):
     monkeypatch.delitem(held.HELD, "(costs)")
-    assert list(python_names.forgotten()) == ["Model.costs is a Costs, of latticework.plan.cost.client"]
+    assert list(python_names.forgotten()) == ["Model.costs is a Costs, of latticework.plan.cost.client_cost"]
 
 
 def test_options_and_exit_statuses_are_told(monkeypatch):

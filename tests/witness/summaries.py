@@ -12,7 +12,7 @@ from typing import Any
 from cases import Planned
 
 from latticework import Model, _core
-from latticework.plan.files.code import Executable, encode_code
+from latticework.plan.files.code_file import Executable, encode_code
 from latticework.plan.files.codec import to_data
 from latticework.plan.files.serialise import write_client, write_plan
 from latticework.plan.parameters import ModulusChain

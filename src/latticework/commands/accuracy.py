@@ -15,7 +15,7 @@ from latticework.commands.programs import load_program
 from latticework.errors import TraceError
 from latticework.frontend import Program
 from latticework.report import report_ending
-from latticework.values.inputs.reading import limits_of
+from latticework.values.inputs.reading_budget import limits_of
 
 
 def accuracy(

@@ -17,7 +17,7 @@ from latticework.commands.command_files import STANDARD, source
 from latticework.errors import DtypeError, FormatError, UserError
 from latticework.values.extension import _core
 from latticework.values.inputs.archives import check_archive
-from latticework.values.inputs.reading import DEFAULTS, ReadingLimits, open_regular
+from latticework.values.inputs.reading_budget import DEFAULTS, ReadingLimits, open_regular
 
 _HEADER_BYTES = 10_000
 _FAULTS = (

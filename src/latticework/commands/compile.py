@@ -11,7 +11,7 @@ from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.commands.compiling import compile_with, list_files
 from latticework.commands.programs import load_program
 from latticework.report import report_ending
-from latticework.values.inputs.reading import limits_of
+from latticework.values.inputs.reading_budget import limits_of
 
 
 def compile(

@@ -14,7 +14,7 @@ from latticework.compiler.options.option_records import OPTIONS
 from latticework.frontend import Circuit, Program
 from latticework.model import Model
 from latticework.progress import ProgressBar
-from latticework.values.inputs.reading import ReadingLimits
+from latticework.values.inputs.reading_budget import ReadingLimits
 
 
 def list_files(program: str, keywords: Mapping[str, Any], *others: Path | None) -> list[Path]:

@@ -17,7 +17,7 @@ from latticework.errors.escaping import plain_text
 from latticework.plan.schema.conditions import condition_words, uncertain
 from latticework.runtime.client.client import Client
 from latticework.runtime.client.postprocess import FinishedValue
-from latticework.runtime.exchange.owner import OwnerValue
+from latticework.runtime.exchange.decrypted import OwnerValue
 
 
 def decrypt(

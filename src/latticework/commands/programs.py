@@ -11,13 +11,13 @@ from typing import Any
 from latticework.errors import TraceError, UserError
 from latticework.frontend import Circuit, Program
 from latticework.frontend.heir import from_heir
+from latticework.models.average_pooling import Pools, check_pools
 from latticework.models.onnx import from_onnx
-from latticework.models.pools import Pools, check_pools
-from latticework.models.pytorch.door import from_torch
-from latticework.models.pytorch.files import load_exported
+from latticework.models.pytorch.exported_files import load_exported
+from latticework.models.pytorch.import_pytorch import from_torch
 from latticework.models.sklearn import from_sklearn
 from latticework.models.sklearn.skops_files import load_skops
-from latticework.values.inputs.reading import ReadingLimits, limits_of
+from latticework.values.inputs.reading_budget import ReadingLimits, limits_of
 
 
 def load_program(

@@ -9,14 +9,11 @@ from typing import Any
 
 from latticework.compiler.accuracy import FunctionsTooDeepError, LevelRoom, with_pools
 from latticework.compiler.assessment import Assessment
+from latticework.compiler.batch_rows import least_rows, planned_for_rows
 from latticework.compiler.bootstrap_options import obstacle, with_remedy
 from latticework.compiler.bootstrapping import SPARE_BITS, BootstrapSearch, quickest
-from latticework.compiler.conditions import warn_of_gaps
-from latticework.compiler.degree_options import choose_degree_options
-from latticework.compiler.feeding import find_fed, later_samples
-from latticework.compiler.leaving import warn_of_leaving
-from latticework.compiler.options.compile_options import AUTO, CompileOptions
-from latticework.compiler.owner_stages import (
+from latticework.compiler.bound_conditions import warn_of_gaps
+from latticework.compiler.client_stages import (
     find_scalings,
     scaled_samples,
     stages_of,
@@ -24,13 +21,22 @@ from latticework.compiler.owner_stages import (
     with_scaled_columns,
     with_stages,
 )
+from latticework.compiler.degree_options import choose_degree_options
+from latticework.compiler.encrypted_feedback import find_fed, later_samples
+from latticework.compiler.interval_warning import warn_of_leaving
+from latticework.compiler.options.compile_options import AUTO, CompileOptions
 from latticework.compiler.pipeline import to_polynomials, to_tensors, to_vectors
 from latticework.compiler.precision import PrecisionSearch
-from latticework.compiler.rows import least_rows, planned_for_rows
-from latticework.compiler.stages import TracedProgram, Vectors
+from latticework.compiler.stage_results import TracedProgram, Vectors
 from latticework.errors import ApproximationWarning, LevelError, PrecisionError
 from latticework.frontend import Program
-from latticework.frontend.calibration.samples import Sample, assume_samples, repeated_rows, rows_given, samples_of
+from latticework.frontend.calibration.calibration_data import (
+    Sample,
+    assume_samples,
+    repeated_rows,
+    rows_given,
+    samples_of,
+)
 from latticework.frontend.programs.batching import batch_of
 from latticework.frontend.programs.owned import check_traced
 from latticework.frontend.recording.annotations import Secret

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from latticework.compiler.accuracy import Fitted
-from latticework.compiler.codegen.bootstraps import noise_of
-from latticework.compiler.stages import Lowered, TracedProgram, Vectors
+from latticework.compiler.codegen.bootstrap_plans import noise_of
+from latticework.compiler.stage_results import Lowered, TracedProgram, Vectors
 from latticework.frontend import input_ranges
+from latticework.frontend.calibration.calibration_data import Sample
 from latticework.frontend.calibration.direct import direct_ranges
-from latticework.frontend.calibration.samples import Sample
 from latticework.ir import Loc, Module
 from latticework.plan.schema.constraints import Constraint
 from latticework.plan.schema.schema import (

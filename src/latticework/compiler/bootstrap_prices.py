@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.compiler.codegen.bootstraps import bootstrap_plan
+from latticework.compiler.codegen.bootstrap_plans import bootstrap_plan
 from latticework.compiler.layout_choice import CodeCost
 from latticework.compiler.layout_choice.prices import Seconds
 from latticework.compiler.levels import ciphertexts
@@ -19,8 +19,8 @@ from latticework.compiler.options.techniques import ALL, Techniques
 from latticework.ir import Module, Op
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel, Shape
-from latticework.plan.instructions.kinds import CipherKind
-from latticework.plan.instructions.shapes import digit_limbs, q_limbs
+from latticework.plan.instructions.register_kinds import CipherKind
+from latticework.plan.instructions.value_shapes import digit_limbs, q_limbs
 from latticework.plan.parameters import ModulusChain
 
 

@@ -19,20 +19,20 @@ from latticework.compiler.accuracy.levels import least_levels, spends_endlessly
 from latticework.compiler.bootstrap_options import obstacle, with_remedy
 from latticework.compiler.bootstrap_prices import BootstrapPrices, program_seconds, rough_seconds
 from latticework.compiler.levels import keep_whole_origins
+from latticework.compiler.levels.bootstrap_ranges import Ranges, find_ranges, outgrown_error
 from latticework.compiler.levels.depth import UnknownTripsError, spent_by
 from latticework.compiler.levels.loops.plan_loops import plan_loops
 from latticework.compiler.levels.place_bootstrap import place_bootstraps
-from latticework.compiler.levels.ranges import Ranges, find_ranges, outgrown_error
 from latticework.compiler.levels.refresh_ends import refresh_ends
 from latticework.compiler.levels.refresh_reasons import state_reasons
 from latticework.compiler.levels.unroll import has_loops
 from latticework.compiler.options.compile_options import NEVER, CompileOptions
 from latticework.compiler.pipeline import to_vectors, with_small_outputs
 from latticework.compiler.precision import PrecisionSearch, Trial, find_held
-from latticework.compiler.stages import TracedProgram, Vectors
+from latticework.compiler.stage_results import TracedProgram, Vectors
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend import Program
-from latticework.frontend.calibration.samples import Sample, choose_evenly, telling_samples
+from latticework.frontend.calibration.calibration_data import Sample, choose_evenly, telling_samples
 from latticework.ir import PassEvent
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
@@ -50,8 +50,8 @@ from latticework.plan.parameters import (
     plan_bootstrap_set,
 )
 from latticework.plan.parameters.bootstrap_planning import set_precision_bits
+from latticework.plan.schema.considered_chains import WeighedChain
 from latticework.plan.schema.schema import Plan
-from latticework.plan.schema.weighed import WeighedChain
 
 RANGED_SAMPLES = 16  # on which values are looked at, for their ranges, beside those with the largest tensors
 GLANCED_SAMPLES = 4  # that are enough for a guess whether bootstraps pay

@@ -7,20 +7,20 @@ from dataclasses import replace
 from typing import Unpack
 
 from latticework.compiler.array_programs import compile_arrays
-from latticework.compiler.circuits.compile import compile_circuit
+from latticework.compiler.circuits.compile_circuit import compile_circuit
+from latticework.compiler.client_stages import stages_of
 from latticework.compiler.collecting import collect_seldom
 from latticework.compiler.options.compile_keywords import CompileKeywords
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.options.describe import describe_options, make_signature
 from latticework.compiler.options.option_checks import check_options
-from latticework.compiler.owner_stages import stages_of
-from latticework.compiler.packed import compile_packed
+from latticework.compiler.packed_programs import compile_packed
 from latticework.frontend import Circuit, Program
 from latticework.frontend.heir import HeirProgram
 from latticework.frontend.recording.annotations import Secret
 from latticework.model import Model
 from latticework.progress import shows_progress
-from latticework.values.inputs.columns import take_columns
+from latticework.values.inputs.column_names import take_columns
 
 
 @shows_progress

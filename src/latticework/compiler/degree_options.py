@@ -22,7 +22,7 @@ from latticework.compiler.options.compile_options import CompileOptions
 from latticework.errors import UserError
 from latticework.ir import Module
 from latticework.plan.client_steps import OwnerStages
-from latticework.plan.client_steps.run import finish
+from latticework.plan.client_steps.run_steps import finish
 
 
 def choose_degree_options(options: CompileOptions, stages: OwnerStages, module: Module) -> DegreeOptions:

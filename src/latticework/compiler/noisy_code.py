@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from latticework.plan.analysis.noise import noise_of_outputs
-from latticework.plan.instructions.code import Executable
-from latticework.plan.instructions.kinds import KeyKind
+from latticework.plan.analysis.bfv_noise_domain import noise_of_outputs
+from latticework.plan.instructions.executable import Executable
+from latticework.plan.instructions.register_kinds import KeyKind
 from latticework.plan.instructions.table import RECORDS
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.bfv_noise import Noise

@@ -11,7 +11,7 @@ from latticework.compiler.accuracy import SHARE, LevelRoom, approximate_function
 from latticework.compiler.accuracy.agreement import FREE_DEGREES, DegreeOptions
 from latticework.compiler.assemble import to_exact_plan, to_plan
 from latticework.compiler.codegen.generate import generate
-from latticework.compiler.constraints import find_forms
+from latticework.compiler.input_constraints import find_forms
 from latticework.compiler.keys import manifest
 from latticework.compiler.layout_choice import (
     USUAL_DEPTH,
@@ -52,14 +52,14 @@ from latticework.compiler.passes import (
     share_inputs,
     share_outputs,
 )
-from latticework.compiler.stages import Lowered, TracedProgram, Vectors
+from latticework.compiler.stage_results import Lowered, TracedProgram, Vectors
 from latticework.compiler.tabulating import tabulate
 from latticework.errors import LayoutError
 from latticework.frontend import Program, calibrate, trace
-from latticework.frontend.calibration.samples import Sample
-from latticework.frontend.calibration.softmax import expand_softmax
+from latticework.frontend.calibration.calibration_data import Sample
+from latticework.frontend.calibration.softmax_choice import expand_softmax
 from latticework.ir import Builder, Loc, Module, PassEvent, Value, run_passes, verify
-from latticework.ir.dialects.tensor import TensorType
+from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.plan.cost import CostModel
 from latticework.plan.cost.block_maps import block_prices
 from latticework.plan.cost.networks import LAN_BITS_A_SECOND

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from latticework.compiler.codegen.bare_plan import bare_plan
 from latticework.errors import RangeError
 from latticework.ir import Block, Builder, Loc, Module
-from latticework.ir.dialects.rlwe import CipherType
+from latticework.ir.dialects.rlwe_dialect import CipherType
 from latticework.plan.analysis.simulation import Simulation
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.schema.schema import Plan
-from latticework.values.packing.constants import Approximant, ChannelPolynomial, KinkedPolynomial
 from latticework.values.packing.pack import PackDim, PackMap
+from latticework.values.packing.packed_constants import Approximant, ChannelPolynomial, KinkedPolynomial
 
 ARGUMENTS = 1024  # at which the noise is drawn, from one end of the interval to the other
 DRAWS = 32

@@ -21,28 +21,28 @@ import numpy.typing as npt
 
 from latticework.compiler.accuracy import SHARE, VANISHING, sizes_to_compare_with, without_rounding
 from latticework.compiler.assemble import accepted_ranges
-from latticework.compiler.codegen.bootstraps import noise_of
-from latticework.compiler.conditions import Proofs
-from latticework.compiler.constraints import CheckedForm
-from latticework.compiler.feeding import follow_fed
+from latticework.compiler.bound_conditions import Proofs
+from latticework.compiler.codegen.bootstrap_plans import noise_of
+from latticework.compiler.encrypted_feedback import follow_fed
+from latticework.compiler.input_constraints import CheckedForm
 from latticework.compiler.levels import LevelPlan
 from latticework.compiler.levels.abstract_value import Held
 from latticework.compiler.levels.known_slots import Draw
 from latticework.compiler.levels.value_bounds import Reach, reach
-from latticework.compiler.measure import Measure, Measured
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.options.techniques import LEAST_TIME, WATERLINE, Techniques
 from latticework.compiler.pipeline import to_levels, to_plan, to_primitives, with_small_outputs
 from latticework.compiler.polynomial_noise import polynomial_noise
-from latticework.compiler.stages import Lowered, TracedProgram, Vectors
+from latticework.compiler.simulated_errors import Measure, Measured
+from latticework.compiler.stage_results import Lowered, TracedProgram, Vectors
 from latticework.compiler.too_deep import too_deep
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend import Circuit, Program
-from latticework.frontend.calibration.samples import Sample
+from latticework.frontend.calibration.calibration_data import Sample
 from latticework.plan.analysis.estimate import estimate
-from latticework.plan.instructions.kinds import CipherKind
+from latticework.plan.instructions.register_kinds import CipherKind
 from latticework.plan.parameters import ModulusChain, Need, TooDeepError, build_chain, select_chain
-from latticework.plan.parameters.noise import tail_deviations
+from latticework.plan.parameters.step_noise import tail_deviations
 from latticework.plan.schema.limits import check_encodable
 from latticework.plan.schema.schema import Output, Plan
 from latticework.values.packing.pack import PackMap

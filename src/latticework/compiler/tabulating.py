@@ -20,7 +20,7 @@ from latticework.errors import UserError
 from latticework.ir import Block, Builder, Module, Op, Region, Value
 from latticework.ir.builder import region_block
 from latticework.ir.core import Array
-from latticework.ir.dialects import loop
+from latticework.ir.dialects import loop_dialect
 from latticework.ir.interpret import interpret
 from latticework.ir.types import INDEX
 from latticework.tensor.ops.indexed import ROW
@@ -169,10 +169,10 @@ class _Emitter:
         shell.ops.extend(rest)
         self.block(shell, inside)
         ends = [self.mapping.get(old.terminator.operands[n], old.terminator.operands[n]) for n in kept]
-        inside.create(loop.YIELD, ends, {}, loc=old.terminator.loc)
+        inside.create(loop_dialect.YIELD, ends, {}, loc=old.terminator.loc)
         trips = [self.mapping[v] for v in op.operands[: len(op.operands) - len(inits)]]
         operands = [*trips, *(self.mapping[inits[n]] for n in kept)]
-        new = builder.create(loop.FOR, operands, op.attrs, [Region(block)], loc=op.loc)
+        new = builder.create(loop_dialect.FOR, operands, op.attrs, [Region(block)], loc=op.loc)
         for n, result in zip(kept, new.results, strict=True):
             result.origin = op.results[n].origin
             self.mapping[op.results[n]] = result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from latticework.compiler.levels import Spent, loop_spending, spending
-from latticework.compiler.stages import Vectors
+from latticework.compiler.stage_results import Vectors
 from latticework.errors.remedies import REMEDIES
 from latticework.ir import Loc
 from latticework.ir.lines import loop_around

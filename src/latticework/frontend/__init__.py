@@ -3,13 +3,13 @@
 from latticework.frontend.calibration.calibrate import calibrate, input_ranges
 from latticework.frontend.circuits.circuit import Circuit, TracedCircuit, circuit, trace_circuit
 from latticework.frontend.circuits.circuit_inputs import Input, bits, matrix, scalar, vector
-from latticework.frontend.circuits.integers.functions import isin, maximum, minimum, select, table
-from latticework.frontend.functions.functions import exp, gelu, polynomial, relu, sigmoid, square, tanh
+from latticework.frontend.circuits.integers.integer_functions import isin, maximum, minimum, select, table
+from latticework.frontend.functions.array_functions import exp, gelu, polynomial, relu, sigmoid, square, tanh
 from latticework.frontend.functions.images import avg_pool2d, conv1d, conv2d, conv_transpose2d, sum_pool2d
-from latticework.frontend.programs.arrays import TracedArray
-from latticework.frontend.programs.loops import for_loop
-from latticework.frontend.programs.program import Program, program, trace
+from latticework.frontend.programs.array_program import Program, program, trace
+from latticework.frontend.programs.for_loop import for_loop
 from latticework.frontend.programs.scanning import scan
+from latticework.frontend.programs.traced_arrays import TracedArray
 from latticework.frontend.recording.annotations import Index, Parameter, Secret
 from latticework.frontend.recording.indices import TracedIndex
 from latticework.frontend.recording.subscripts import public

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from latticework.errors.remedies import REMEDIES, Remedy
-from latticework.models.graph import ModelNode
+from latticework.models.model_graph import ModelNode
 
 Meaning = Callable[..., Any]  # on arrays and secrets alike: operands in order, options by name
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from latticework.models.client_rules.rules import SECRET, UNFIT, CannotMoveError, OwnerRules
-from latticework.models.graph import GraphInput, ModelGraph, ModelNode
-from latticework.models.program import distinct, identifier
-from latticework.models.publics import PublicValues
+from latticework.models.client_rules.table_rules import SECRET, UNFIT, CannotMoveError, OwnerRules
+from latticework.models.constant_folding import PublicValues
+from latticework.models.imported_program import distinct, identifier
+from latticework.models.model_graph import GraphInput, ModelGraph, ModelNode
 from latticework.plan.client_steps.stages import Finished, Given, OwnerStages, Piece, Prepared
 from latticework.plan.client_steps.step import OwnerStep, Shape, chain_shape, concatenated_shape
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from latticework.models.client_rules.rules import UNFIT, OwnerRules
-from latticework.models.graph import ModelGraph, ModelNode
-from latticework.models.publics import PublicValues
+from latticework.models.client_rules.table_rules import UNFIT, OwnerRules
+from latticework.models.constant_folding import PublicValues
+from latticework.models.model_graph import ModelGraph, ModelNode
 from latticework.plan.client_steps.stages import Doubt, Finished, check_after
 from latticework.plan.client_steps.step import OwnerStep, Shape
 

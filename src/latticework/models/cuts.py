@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from latticework.errors import UserError
-from latticework.models.client_rules.rules import OwnerRules
+from latticework.models.client_rules.table_rules import OwnerRules
+from latticework.models.constant_folding import PublicValues
 from latticework.models.converters import Converters
 from latticework.models.cut_front import OwnerFront
 from latticework.models.cut_tail import UnfitNodeError, find_tail, path_to, postprocess_steps
-from latticework.models.graph import GraphInput, ModelGraph, ModelNode, Ref
-from latticework.models.program import identifier
-from latticework.models.publics import PublicValues
-from latticework.models.trees.doubts import Marked
-from latticework.models.trees.program import TreeProgram
+from latticework.models.imported_program import identifier
+from latticework.models.model_graph import GraphInput, ModelGraph, ModelNode, Ref
+from latticework.models.trees.threshold_margin import Marked
+from latticework.models.trees.tree_program import TreeProgram
 
 
 def cut_program(

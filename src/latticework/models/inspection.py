@@ -8,15 +8,15 @@ from math import ceil, log2
 from typing import Any
 
 from latticework.errors import UserError
-from latticework.frontend.functions.pools import is_pool
-from latticework.frontend.programs.program import Program, trace
+from latticework.frontend.functions.window_comparisons import is_pool
+from latticework.frontend.programs.array_program import Program, trace
 from latticework.frontend.recording.tracing import Traced
 from latticework.ir.core import Block, Op, Value
 from latticework.ir.module import Module
-from latticework.models.graph import ModelGraph, ModelNode
-from latticework.models.pools import PRICE
-from latticework.models.program import ImportedProgram
-from latticework.models.refusals import Refusal
+from latticework.models.average_pooling import PRICE
+from latticework.models.imported_program import ImportedProgram
+from latticework.models.model_graph import ModelGraph, ModelNode
+from latticework.models.model_refusals import Refusal
 
 BEFORE, SERVER, AFTER = "owner, before", "server", "owner, after"
 NOT_POSSIBLE = "nowhere"

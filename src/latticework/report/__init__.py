@@ -2,9 +2,9 @@
 
 from latticework.report.accuracy_report import AccuracyReport
 from latticework.report.build import build_client_report, build_report
-from latticework.report.explain import explain_file, file_facts
+from latticework.report.describe_file import explain_file, file_facts
 from latticework.report.report import Report, report_ending
-from latticework.report.sections.budget import memory_data, memory_text
+from latticework.report.sections.memory_budget_section import memory_data, memory_text
 from latticework.report.under_budget import under_budget
 
 __all__ = [

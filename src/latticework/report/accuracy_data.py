@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy.typing as npt
 
 from latticework.report.blocks import Cell
-from latticework.report.figures import Column, Within, number
+from latticework.report.figure_labels import Column, Within, number
 from latticework.report.quantities import count, percent_text, power_of_two, small
 
 FLOAT, APPROXIMATED, SIMULATED, ENCRYPTED = "float", "approximated", "simulated", "encrypted"

@@ -64,7 +64,7 @@ from latticework.report.blocks import (
     code,
     place,
 )
-from latticework.report.figures import Column, number, table
+from latticework.report.figure_labels import Column, number, table
 from latticework.report.quantities import count, percent_text, power_of_two, small
 
 LISTED = 12  # numbers of rows

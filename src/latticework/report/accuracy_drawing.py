@@ -8,7 +8,7 @@ from latticework.errors.escaping import html_text
 from latticework.errors.shown import count_noun
 from latticework.report.accuracy_data import AccuracyLine, FunctionAccuracy
 from latticework.report.accuracy_lines import span_text
-from latticework.report.axes import rule, tick
+from latticework.report.drawing_axes import rule, tick
 from latticework.report.markup import percent
 from latticework.report.quantities import count, real
 

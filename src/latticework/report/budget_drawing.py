@@ -7,8 +7,8 @@ from math import log
 
 from latticework.errors.escaping import html_text
 from latticework.plan.analysis.memory_plan import BudgetPoint
-from latticework.report.axes import ValueAxis, gutter, round_name, round_ratios, rule, tick, time_steps
 from latticework.report.budget_records import UnderBudget
+from latticework.report.drawing_axes import ValueAxis, gutter, round_name, round_ratios, rule, tick, time_steps
 from latticework.report.markup import percent
 from latticework.report.quantities import count, duration, size
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from latticework.plan.analysis.memory_plan import BudgetPoint, MemoryPlan
 from latticework.report.blocks import code, place
-from latticework.report.figures import Column, number
+from latticework.report.figure_labels import Column, number
 from latticework.report.quantities import count, duration
 
 

@@ -6,26 +6,26 @@ from collections.abc import Mapping, Sequence
 from math import log2
 
 from latticework.errors import UnsupportedError
-from latticework.plan.analysis.bounds import Magnitude, predict
+from latticework.plan.analysis.bfv_noise_domain import output_budgets
+from latticework.plan.analysis.error_bounds import Magnitude, predict
 from latticework.plan.analysis.estimate import estimate
-from latticework.plan.analysis.noise import output_budgets
 from latticework.plan.analysis.trips import instructions_run
 from latticework.plan.cost import CostModel, client_costs
 from latticework.plan.schema.schema import ClientSpec, IndexInput, Plan
 from latticework.report.carried import carried_levels
 from latticework.report.data import Execution
-from latticework.report.lines import lines_of, moments_of
 from latticework.report.notes import client_notes, plan_notes, table_text
 from latticework.report.report import Report
-from latticework.report.sections.approximations import approximation_rows
+from latticework.report.sections.approximations_section import approximation_rows
 from latticework.report.sections.bootstrap_section import bootstrapping
-from latticework.report.sections.chain import level_rows, level_use
-from latticework.report.sections.choice import layout_choice
-from latticework.report.sections.head import Security, row_costs
-from latticework.report.sections.interface import input_row, output_rows
+from latticework.report.sections.chain_section import level_rows, level_use
+from latticework.report.sections.head_section import Security, row_costs
+from latticework.report.sections.interface_section import input_row, output_rows
 from latticework.report.sections.key_section import key_rows
-from latticework.report.sections.layouts import layout_groups
-from latticework.report.sections.owner import owner_work
+from latticework.report.sections.layout_choice_section import layout_choice
+from latticework.report.sections.layouts_section import layout_groups
+from latticework.report.sections.owner_section import owner_work
+from latticework.report.time_by_line import lines_of, moments_of
 from latticework.report.under_budget import under_budget
 
 MAX_FOLLOWED = 1 << 18  # instructions of a run through which bounds are carried, loops turn by turn

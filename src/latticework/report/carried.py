@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from latticework.plan.instructions.code import Instruction
 from latticework.plan.instructions.control import CALL, FOR
-from latticework.plan.instructions.kinds import CipherKind, DigitsKind
+from latticework.plan.instructions.executable import Instruction
+from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind
 from latticework.plan.schema.schema import Plan
 from latticework.report.carried_drawing import BOOTSTRAP, CarriedLevel, CarriedValue, LoopLevels
 from latticework.report.source_places import where_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from latticework.plan.schema.circuits import CircuitRecord, LaneStep
+from latticework.plan.schema.circuit_schedule import CircuitRecord, LaneStep
 from latticework.report.quantities import count
 
 METHODS = {

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 
 from latticework.plan.analysis.estimate import CostEstimate
 from latticework.plan.cost import ClientCosts
-from latticework.plan.schema.circuits import CircuitRecord
+from latticework.plan.schema.circuit_schedule import CircuitRecord
 from latticework.plan.schema.schema import Scores
 from latticework.report.budget_records import UnderBudget
 from latticework.report.carried_drawing import LoopLevels
-from latticework.report.sections.approximations import ApproximationRow
+from latticework.report.sections.approximations_section import ApproximationRow
 from latticework.report.sections.bootstrap_section import Bootstrapping
-from latticework.report.sections.chain import LevelRow, LevelUse
-from latticework.report.sections.choice import LayoutChoice
-from latticework.report.sections.head import RowCosts, Security
-from latticework.report.sections.interface import InputRow, OutputRow
+from latticework.report.sections.chain_section import LevelRow, LevelUse
+from latticework.report.sections.head_section import RowCosts, Security
+from latticework.report.sections.interface_section import InputRow, OutputRow
 from latticework.report.sections.key_section import KeyRow
-from latticework.report.sections.layouts import LayoutGroup
-from latticework.report.sections.owner import OwnerWork
-from latticework.report.sections.time import Line
+from latticework.report.sections.layout_choice_section import LayoutChoice
+from latticework.report.sections.layouts_section import LayoutGroup
+from latticework.report.sections.owner_section import OwnerWork
+from latticework.report.sections.time_section import Line
 from latticework.report.timeline import Moment
 
 

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 
 from latticework.report.blocks import Document, FactList, Section
 from latticework.report.data import Contents, Execution
-from latticework.report.sections.approximations import approximation_section
+from latticework.report.sections.approximations_section import approximation_section
 from latticework.report.sections.bootstrap_section import bootstrap_sections
-from latticework.report.sections.budget import budget_sections
-from latticework.report.sections.chain import chain_section
-from latticework.report.sections.choice import choice_sections
-from latticework.report.sections.circuit import circuit_sections
-from latticework.report.sections.client import client_section
-from latticework.report.sections.head import key_fact, level_fact, notes_section, precision_fact, run_facts
-from latticework.report.sections.interface import interface_section
+from latticework.report.sections.chain_section import chain_section
+from latticework.report.sections.circuit_section import circuit_sections
+from latticework.report.sections.client_section import client_section
+from latticework.report.sections.head_section import key_fact, level_fact, notes_section, precision_fact, run_facts
+from latticework.report.sections.interface_section import interface_section
 from latticework.report.sections.key_section import keys_section
-from latticework.report.sections.layouts import layout_section
-from latticework.report.sections.owner import owner_sections
-from latticework.report.sections.time import time_section, timeline_section
-from latticework.report.sections.work import work_sections
+from latticework.report.sections.layout_choice_section import choice_sections
+from latticework.report.sections.layouts_section import layout_section
+from latticework.report.sections.memory_budget_section import budget_sections
+from latticework.report.sections.owner_section import owner_sections
+from latticework.report.sections.time_section import time_section, timeline_section
+from latticework.report.sections.work_section import work_sections
 
 
 def plan_document(report: Contents) -> Document:

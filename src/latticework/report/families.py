@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from latticework.plan.instructions.record import FAMILIES as ALL
+from latticework.plan.instructions.instruction_record import FAMILIES as ALL
 from latticework.plan.instructions.table import RECORDS
 
 ENCODE = "encode"  # in the first run only

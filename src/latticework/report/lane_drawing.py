@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from latticework.errors.escaping import html_text
-from latticework.plan.schema.circuits import CircuitRecord, LaneStep
+from latticework.plan.schema.circuit_schedule import CircuitRecord, LaneStep
 from latticework.report.circuit_words import step_text
 
 GUTTER = 172

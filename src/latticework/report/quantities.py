@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import log2
 
-from latticework.errors.figures import one_in
+from latticework.errors.rounded_numbers import one_in
 from latticework.errors.shown import size, three_digits
 
 __all__ = [

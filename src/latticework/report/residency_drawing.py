@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import TypeVar
 
 from latticework.errors.escaping import html_text
-from latticework.report.axes import ValueAxis, gutter, time_axis
 from latticework.report.budget_records import KeyLoop, KeyStretch, UnderBudget
+from latticework.report.drawing_axes import ValueAxis, gutter, time_axis
 from latticework.report.markup import percent
 from latticework.report.quantities import count, duration, size
 

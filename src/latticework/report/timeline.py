@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from latticework.errors.escaping import html_text
-from latticework.report.axes import rule, time_axis
+from latticework.report.drawing_axes import rule, time_axis
 from latticework.report.markup import percent
 from latticework.report.quantities import count, duration
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from latticework.errors import UserError
-from latticework.errors.whole import whole_number
+from latticework.errors.whole_numbers import whole_number
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.schema.amounts import parse_bytes
 from latticework.runtime.devices.device import Device, Places, as_device, as_devices, context_on

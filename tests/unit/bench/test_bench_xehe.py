@@ -189,7 +189,7 @@ def test_times_of_operations_have_bounds(timed, monkeypatch):
 
 
 def insecure_parameters():
-    from latticework.schemes.ckks.parameters import Parameters
+    from latticework.schemes.ckks.ckks_parameters import Parameters
 
     return Parameters(2048, [45, 40, 40], scale_bits=40, num_special=2, num_digits=2, insecure=True)
 

@@ -9,7 +9,7 @@ import pytest
 
 import latticework as lw
 from latticework.compiler.accuracy import SHARE
-from latticework.compiler.accuracy.degrees import choose_degrees
+from latticework.compiler.accuracy.choose_degrees import choose_degrees
 from latticework.errors import PrecisionError, RangeError, ShapeError, UserError
 from latticework.functions.approximation.chebyshev import max_error
 from latticework.functions.approximation.minimax import minimax

@@ -8,7 +8,7 @@ import pytest
 import latticework as lw
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_polynomials, to_tensors, to_vectors
-from latticework.frontend.calibration.samples import samples_of
+from latticework.frontend.calibration.calibration_data import samples_of
 from latticework.ir import interpret
 
 rng = np.random.default_rng(3)

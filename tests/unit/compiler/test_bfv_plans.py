@@ -11,14 +11,14 @@ from vec_cases import SLOTS, Vectors
 from latticework import _core
 from latticework.compiler.options.techniques import Techniques
 from latticework.errors import DtypeError, FormatError, LevelError, RangeError, UnsupportedError
-from latticework.plan.analysis.bounds import Magnitude, predict
-from latticework.plan.analysis.noise import output_budgets
+from latticework.plan.analysis.bfv_noise_domain import output_budgets
+from latticework.plan.analysis.error_bounds import Magnitude, predict
 from latticework.plan.analysis.simulate import simulate
 from latticework.plan.analysis.simulation_bfv import mul_mod
-from latticework.plan.files.code import encode_code
+from latticework.plan.files.code_file import encode_code
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.runtime.client.client import Client
-from latticework.values.packing.constants import LinearMap, slot_vectors
+from latticework.values.packing.packed_constants import LinearMap, slot_vectors
 
 WEIGHTS = np.arange(SLOTS) - 7.0
 MATRIX = np.random.default_rng(1).integers(-9, 10, (SLOTS, SLOTS)).astype(float)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from vec_cases import counted, primitives_of
 
-from latticework.compiler.codegen.bootstraps import bootstrap_plan, precision, predict_precision
+from latticework.compiler.codegen.bootstrap_plans import bootstrap_plan, precision, predict_precision
 from latticework.compiler.expand.butterfly_maps import butterfly_maps
 from latticework.compiler.expand.eval_mod import expand_eval_mod, exponential_coefficients
 from latticework.compiler.expand.expand_bootstrap import bootstrap_module
@@ -15,15 +15,15 @@ from latticework.compiler.keys import covering_keys
 from latticework.compiler.options.techniques import ALONE
 from latticework.errors import FormatError, IrError, LevelError
 from latticework.ir import Builder, Module, interpret, verify
-from latticework.ir.dialects.rlwe import CipherType, Level
+from latticework.ir.dialects.rlwe_dialect import CipherType, Level
 from latticework.plan.analysis.simulate import simulate_slots
-from latticework.plan.files.check import check_butterflies
+from latticework.plan.files.check_file import check_butterflies
 from latticework.plan.files.codec import from_data, to_data
 from latticework.plan.parameters import bootstrap_chain, build_chain
 from latticework.plan.parameters.select import Need
 from latticework.values.packing.butterflies import Butterflies
-from latticework.values.packing.constants import ConstRef, LoopNest
-from latticework.values.packing.keys import KeySpec
+from latticework.values.packing.key_manifest import KeySpec
+from latticework.values.packing.packed_constants import ConstRef, LoopNest
 
 KINDS = ("random", "constant", "signs", "one-hot")
 

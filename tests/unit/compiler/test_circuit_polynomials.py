@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.compiler.lanes.graph import MUL, MUL_CONSTANT, Constant, GraphBuilder, InputGroup, evaluate
-from latticework.compiler.lanes.polynomials import shorten_polynomials
+from latticework.compiler.lanes.lane_graph import MUL, MUL_CONSTANT, Constant, GraphBuilder, InputGroup, evaluate
+from latticework.compiler.lanes.rewrite_polynomials import shorten_polynomials
 
 SIZE = 20
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from latticework.compiler.lanes.graph import (
+from latticework.compiler.lanes.circuit_ranges import bits_that_hold, intervals, overflowing
+from latticework.compiler.lanes.lane_graph import (
     ADD,
     ADD_CONSTANT,
     MUL,
@@ -15,9 +16,8 @@ from latticework.compiler.lanes.graph import (
     InputGroup,
     evaluate,
 )
-from latticework.compiler.lanes.ranges import bits_that_hold, intervals, overflowing
-from latticework.compiler.lanes.rewrite import balance, improve, rewrite
-from latticework.compiler.lanes.rules import RULES, cancel, factor, minus, select
+from latticework.compiler.lanes.rewrite_circuit import balance, improve, rewrite
+from latticework.compiler.lanes.rewrite_rules import RULES, cancel, factor, minus, select
 
 ONE = Constant(1)
 

@@ -15,7 +15,7 @@ from latticework.compiler.bootstrapping import LEAST_LIMBS, LEAST_TRANSFORMS, TR
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_polynomials, to_tensors
 from latticework.errors import LevelError, PrecisionError, RangeError, SecurityError, UserError
-from latticework.frontend.calibration.samples import samples_of
+from latticework.frontend.calibration.calibration_data import samples_of
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
 from latticework.plan.files.serialise import read_plan, write_plan

@@ -26,10 +26,10 @@ from circuit_graphs import (
 )
 
 from latticework._core import lanes
-from latticework.compiler.lanes.exact.alignment import align, fewest_packs
-from latticework.compiler.lanes.exact.bounds import rotation_cuts, rotations_needed, rotations_of_any
-from latticework.compiler.lanes.exact.forms import COMMUTATIVE, ExactCircuit, Schedule, asap_packs
+from latticework.compiler.lanes.exact.exact_circuit import COMMUTATIVE, ExactCircuit, Schedule, asap_packs
 from latticework.compiler.lanes.exact.joint import place
+from latticework.compiler.lanes.exact.lower_bounds import rotation_cuts, rotations_needed, rotations_of_any
+from latticework.compiler.lanes.exact.pack_alignment import align, fewest_packs
 from latticework.errors import LayoutError, MissingPackageError, ShapeError
 
 WEIGHTS = lanes.InstructionWeights(rotate=1, mul=1, mul_constant=0.25, add_constant=0.02, add=0.05, neg=0.02)

@@ -8,11 +8,11 @@ from latticework.compiler.expand.paterson_stockmeyer import divide
 from latticework.compiler.levels import program_depth
 from latticework.errors import ScaleError
 from latticework.ir import interpret
-from latticework.ir.dialects.rlwe import CipherType
+from latticework.ir.dialects.rlwe_dialect import CipherType
 from latticework.plan.analysis.simulate import simulate
-from latticework.values.packing.constants import Diagonal, LinearMap, splat
-from latticework.values.packing.keys import galois_element
+from latticework.values.packing.key_manifest import galois_element
 from latticework.values.packing.loop_nests.baby_giant import choose, places
+from latticework.values.packing.packed_constants import Diagonal, LinearMap, splat
 
 RNG = np.random.default_rng(11)
 

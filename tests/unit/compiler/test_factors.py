@@ -10,7 +10,7 @@ from latticework.compiler.levels import program_depth
 from latticework.compiler.pipeline import to_copies, to_loops
 from latticework.frontend import Index, Secret
 from latticework.ir import interpret
-from latticework.ir.dialects import loop  # noqa: F401  (defines the ops)
+from latticework.ir.dialects import loop_dialect  # noqa: F401  (defines the ops)
 
 RNG = np.random.default_rng(5)
 MATRIX = RNG.normal(size=(SLOTS, SLOTS)) / 4

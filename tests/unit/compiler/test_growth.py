@@ -12,7 +12,7 @@ import pytest
 
 import latticework as lw
 from bench.growth import PROGRAMS
-from latticework.compiler.circuits.pipeline import LaneOptions, to_lanes, to_scalars
+from latticework.compiler.circuits.circuit_pipeline import LaneOptions, to_lanes, to_scalars
 from latticework.compiler.pipeline import to_levels, to_primitives
 from latticework.plan.parameters import Need, build_chain
 

@@ -12,9 +12,9 @@ from latticework.compiler.codegen.emit_code import emit_code
 from latticework.compiler.keys import manifest, plan_keys
 from latticework.compiler.levels import program_depth
 from latticework.errors import SecurityError
-from latticework.plan.instructions.kinds import KeyKind
+from latticework.plan.instructions.register_kinds import KeyKind
 from latticework.plan.parameters.fingerprint import core_parameters
-from latticework.values.packing.keys import conjugation_element, galois_element
+from latticework.values.packing.key_manifest import conjugation_element, galois_element
 
 
 def manifest_of(primitives, chain):

@@ -17,7 +17,7 @@ from latticework.compiler.passes import cse, dce
 from latticework.errors import IrError
 from latticework.ir import Loc, interpret, print_module, run_passes, verify
 from latticework.plan.cost import CostModel
-from latticework.values.packing.constants import splat
+from latticework.values.packing.packed_constants import splat
 
 EAGER = Techniques(lazy_relinearization=False, lazy_rescaling=False)
 WATERLINE, PROACTIVE = Techniques(rescaling="waterline"), Techniques(rescaling="proactive")

@@ -8,8 +8,8 @@ from latticework.compiler.levels import program_depth
 from latticework.compiler.levels.depth import MAX_FREE_FACTOR, is_free_factor
 from latticework.errors import LevelError, ScaleError
 from latticework.ir import Loc, interpret
-from latticework.ir.dialects.rlwe import CipherType
-from latticework.values.packing.constants import IntervalPolynomial
+from latticework.ir.dialects.rlwe_dialect import CipherType
+from latticework.values.packing.packed_constants import IntervalPolynomial
 
 RNG = np.random.default_rng(3)
 MATRIX = RNG.normal(size=(SLOTS, SLOTS)) / SLOTS

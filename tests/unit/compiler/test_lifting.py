@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import latticework as lw
-import latticework.compiler.lifting.program as program_of
-from latticework.compiler.lanes.graph import graph_of
+import latticework.compiler.lifting.lift_circuit as program_of
+from latticework.compiler.lanes.lane_graph import graph_of
 from latticework.compiler.lanes.nests import loops_in_shape, loops_of, replay
 from latticework.compiler.lifting import lift
-from latticework.compiler.lifting.check import agrees
+from latticework.compiler.lifting.check_equality import agrees
 from latticework.errors import UserError
 from latticework.frontend.circuits.circuit import circuit, trace_circuit
 from latticework.frontend.circuits.circuit_inputs import matrix, scalar, vector

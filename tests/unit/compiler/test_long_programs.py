@@ -5,7 +5,7 @@ import pytest
 from vec_cases import SLOTS, Vectors, line, primitives_of, small_chain
 
 import latticework as lw
-from latticework.compiler.circuits.pipeline import LaneOptions, to_lanes, to_scalars
+from latticework.compiler.circuits.circuit_pipeline import LaneOptions, to_lanes, to_scalars
 from latticework.compiler.codegen.emit_code import emit_code
 from latticework.compiler.codegen.generate import PRIMITIVE_PASSES
 from latticework.compiler.keys import manifest, plan_keys
@@ -13,7 +13,7 @@ from latticework.compiler.levels import decide_levels, program_depth, write_leve
 from latticework.compiler.levels.depth import input_levels
 from latticework.compiler.pipeline import VECTOR_PASSES, to_copies
 from latticework.ir import interpret, parse_module, print_module, run_passes, verify
-from latticework.ir.dialects import scalar  # noqa: F401  (defines the ops)
+from latticework.ir.dialects import scalar_dialect  # noqa: F401  (defines the ops)
 from latticework.tensor.ops.clearing import is_clear
 
 LONG = 2_000  # twice Python's limit of recursion

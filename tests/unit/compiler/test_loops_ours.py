@@ -10,8 +10,8 @@ from latticework.compiler.levels.loops.halo import HALO
 from latticework.compiler.levels.loops.plan_loops import MODES
 from latticework.compiler.levels.loops.seconds import module_seconds
 from latticework.ir import print_module
-from latticework.values.packing.constants import Access, ConstRef, LoopNest
 from latticework.values.packing.pack import PackDim, PackMap
+from latticework.values.packing.packed_constants import Access, ConstRef, LoopNest
 
 ITERATIONS = 40
 GOALS = [  # values carried, depth of an iteration, bootstraps in 40 iterations

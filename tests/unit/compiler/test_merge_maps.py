@@ -13,7 +13,7 @@ from latticework.compiler.passes import cse, dce, merge_maps
 from latticework.compiler.passes.linear_forms import base_form, total
 from latticework.frontend import Secret
 from latticework.ir import interpret, run_passes, verify
-from latticework.ir.dialects import loop  # noqa: F401  (defines the ops)
+from latticework.ir.dialects import loop_dialect  # noqa: F401  (defines the ops)
 from latticework.plan.cost import CostModel
 
 RNG = np.random.default_rng(8)

@@ -5,8 +5,8 @@ import pytest
 
 import latticework as lw
 from latticework.compiler.accuracy.effects import distances
-from latticework.compiler.accuracy.moved_runs import MovedRuns, patterns, work_of
-from latticework.compiler.accuracy.uses import uses_of
+from latticework.compiler.accuracy.function_uses import uses_of
+from latticework.compiler.accuracy.perturbation import MovedRuns, patterns, work_of
 from latticework.compiler.pipeline import to_tensors
 from latticework.frontend import calibrate
 

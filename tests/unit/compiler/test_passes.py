@@ -8,8 +8,8 @@ from latticework.compiler.levels import program_depth
 from latticework.compiler.levels.depth import input_levels
 from latticework.compiler.passes import cse, dce, fold_splats, normalize_polynomials, share_inputs, share_outputs
 from latticework.ir import interpret, print_module, run_passes, verify
-from latticework.ir.dialects import loop  # noqa: F401  (defines loop.yield)
-from latticework.values.packing.constants import IntervalPolynomial
+from latticework.ir.dialects import loop_dialect  # noqa: F401  (defines loop.yield)
+from latticework.values.packing.packed_constants import IntervalPolynomial
 
 RNG = np.random.default_rng(8)
 MATRIX = RNG.normal(size=(SLOTS, SLOTS)) / 4

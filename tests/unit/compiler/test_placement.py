@@ -13,7 +13,7 @@ from bench.placement.graphs import Graph, random_graph, residual_network, synthe
 from bench.placement.published import latencies
 from bench.placement.suite import random_rows
 from latticework.compiler.levels.placement import place, place_by_layers, place_by_points, schedule
-from latticework.compiler.levels.placement.pairs import Partners
+from latticework.compiler.levels.placement.packed_pairs import Partners
 from latticework.errors import LevelError, UnsupportedError
 
 MICRO = 1e-6

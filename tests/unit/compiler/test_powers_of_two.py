@@ -11,8 +11,8 @@ from vec_cases import expanded, small_chain
 from latticework.compiler.options.techniques import Techniques
 from latticework.compiler.passes.powers_of_two import digits, parts_of
 from latticework.ir import interpret
-from latticework.values.packing.constants import LinearMap
-from latticework.values.packing.keys import galois_element
+from latticework.values.packing.key_manifest import galois_element
+from latticework.values.packing.packed_constants import LinearMap
 
 
 @pytest.mark.parametrize("steps", range(-200, 201))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from vec_cases import SLOTS, Vectors
 
-from latticework.compiler.levels.ranges import find_ranges, outgrown_error
+from latticework.compiler.levels.bootstrap_ranges import find_ranges, outgrown_error
 from latticework.ir import Loc, Origin
 
 

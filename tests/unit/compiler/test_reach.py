@@ -15,10 +15,10 @@ from latticework.compiler.levels.value_bounds import reach
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_polynomials, to_tensors, to_vectors
 from latticework.compiler.polynomial_noise import polynomial_noise
-from latticework.frontend.calibration.samples import samples_of
+from latticework.frontend.calibration.calibration_data import samples_of
 from latticework.ir import interpret
-from latticework.plan.parameters.noise import secret_shares, tail_deviations
-from latticework.values.packing.constants import IntervalPolynomial
+from latticework.plan.parameters.step_noise import secret_shares, tail_deviations
+from latticework.values.packing.packed_constants import IntervalPolynomial
 
 RNG = np.random.default_rng(3)
 WEIGHTS = RNG.normal(size=(6, 6))

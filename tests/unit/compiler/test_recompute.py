@@ -19,7 +19,7 @@ from latticework.compiler.levels.placement import (
     schedule,
     spending,
 )
-from latticework.compiler.levels.placement.pairs import Partners
+from latticework.compiler.levels.placement.packed_pairs import Partners
 from latticework.compiler.levels.placement.problem import evaluate
 from latticework.compiler.levels.placement.recompute import recompute
 from latticework.ir import interpret, verify

@@ -7,7 +7,7 @@ from vec_cases import SLOTS, Vectors, counted, expanded, small_chain
 from latticework.compiler.levels import program_depth
 from latticework.compiler.passes import cse, dce, share_inputs, share_outputs
 from latticework.ir import interpret, run_passes, verify
-from latticework.values.packing.constants import Diagonal, LinearMap, splat
+from latticework.values.packing.packed_constants import Diagonal, LinearMap, splat
 
 RNG = np.random.default_rng(9)
 BOTH = (share_outputs.PASS, cse.PASS, dce.PASS, share_inputs.PASS, cse.PASS, dce.PASS)

@@ -11,26 +11,26 @@ from rlwe_cases import to_bytes
 from vec_cases import SLOTS, Vectors, expanded, plan_of
 
 from latticework import _core
-from latticework.compiler.codegen.bootstraps import failure_probability_log2
+from latticework.compiler.codegen.bootstrap_plans import failure_probability_log2
 from latticework.compiler.options.techniques import ALONE, UNPACKED
 from latticework.errors import FormatError, RangeError, UnsupportedError
 from latticework.ir import Loc, interpret, parse_module, print_module, verify
-from latticework.plan.analysis.bounds import Magnitude, predict
+from latticework.plan.analysis.error_bounds import Magnitude, predict
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.analysis.simulate import simulate
 from latticework.plan.cost import CostModel
 from latticework.plan.cost.table import BootstrapRow
-from latticework.plan.files.code import encode_code
+from latticework.plan.files.code_file import encode_code
 from latticework.plan.files.serialise import read_plan, write_plan
-from latticework.plan.instructions.code import BootstrapBlock
-from latticework.plan.instructions.kinds import KeyKind
+from latticework.plan.instructions.executable import BootstrapBlock
+from latticework.plan.instructions.register_kinds import KeyKind
 from latticework.plan.instructions.walk import Domain, Walk
 from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.schema.bootstraps import bootstraps_of
 from latticework.report.build import build_report
 from latticework.runtime.server.server import _listener
-from latticework.values.packing.constants import slot_vectors
+from latticework.values.packing.packed_constants import slot_vectors
 
 RESIDUAL = 3
 MODEL = CostModel.load()

@@ -10,7 +10,7 @@ from test_block_expansion import program
 from vec_cases import Vectors, expanded, managed, plan_of, small_chain
 
 import latticework as lw
-from latticework.compiler.codegen.bootstraps import bootstrap_plan, precision
+from latticework.compiler.codegen.bootstrap_plans import bootstrap_plan, precision
 from latticework.compiler.expand import choose_ways
 from latticework.compiler.expand.map_strategies import MapWays
 from latticework.compiler.expand.shared_keys import MapSite, RatedWay, elements, settle, site, total
@@ -21,8 +21,8 @@ from latticework.plan.analysis.simulate import simulate_slots
 from latticework.plan.cost import CostModel
 from latticework.plan.cost.block_maps import block_prices
 from latticework.plan.parameters import bootstrap_chain
-from latticework.values.packing.constants import Diagonal, LinearMap, splat
 from latticework.values.packing.loop_nests.baby_giant import BlockMapPrices, options, places
+from latticework.values.packing.packed_constants import Diagonal, LinearMap, splat
 
 MODEL = CostModel.load()
 

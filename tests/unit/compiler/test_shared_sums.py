@@ -6,7 +6,7 @@ import pytest
 from latticework.compiler.layout_choice import Seconds, find_layouts, slots_needed
 from latticework.compiler.passes import dce, fold_splats
 from latticework.ir import Builder, Module, interpret, run_passes
-from latticework.ir.dialects.tensor import TensorType
+from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.plan.cost import CostModel
 from latticework.tensor.layout import assign_layouts
 from latticework.tensor.ops.lower import lower_to_vectors

@@ -5,7 +5,7 @@ import pytest
 
 import latticework as lw
 from latticework.compiler import tabulating
-from latticework.frontend.programs.program import trace
+from latticework.frontend.programs.array_program import trace
 from latticework.ir.interpret import interpret
 
 LIMIT = 5

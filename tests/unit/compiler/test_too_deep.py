@@ -11,7 +11,7 @@ from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.pipeline import to_polynomials, to_vectors
 from latticework.errors import LevelError
 from latticework.frontend import trace
-from latticework.frontend.calibration.samples import assume_samples
+from latticework.frontend.calibration.calibration_data import assume_samples
 from latticework.plan.parameters import MAX_RING_LOG2, Need, levels_held, ring_that_holds
 
 W = np.random.default_rng(0).normal(size=(4, 4)) / 3

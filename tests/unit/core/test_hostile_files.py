@@ -15,7 +15,7 @@ import latticework as lw
 from latticework.commands.array_files import read_arrays
 from latticework.errors import FormatError, ShapeError
 from latticework.values.inputs.archives import check_archive
-from latticework.values.inputs.reading import limits_of
+from latticework.values.inputs.reading_budget import limits_of
 
 HERE = Path(__file__).parents[2] / "cases"
 

@@ -13,7 +13,7 @@ from vec_cases import line
 
 import latticework as lw
 from latticework import _core, cli, errors
-from latticework.compiler.accuracy.uses import uses_of
+from latticework.compiler.accuracy.function_uses import uses_of
 from latticework.debug import DebugReport, DebugRow
 from latticework.errors import UserError
 from latticework.errors.escaping import html_text, plain_text
@@ -36,18 +36,18 @@ SOURCE = Path(lw.__file__).parent
 SHOWING = {"__repr__", "__str__", "__format__", "_repr_html_"}
 # Classes that show numbers and words of ours alone.
 WITHOUT_TEXT = {
-    "schemes.bfv.ciphertext.Plaintext", "schemes.bfv.encryption.Decryptor", "schemes.bfv.encryption.Encoder", "schemes.bfv.encryption.Encryptor",
-    "schemes.bfv.parameters.Parameters", "schemes.ckks.bootstrapper.Bootstrapper", "schemes.ckks.ciphertext.Plaintext",
-    "schemes.ckks.encryption.Decryptor", "schemes.ckks.encryption.Encoder", "schemes.ckks.encryption.Encryptor", "schemes.ckks.linear.LinearTransform",
-    "schemes.ckks.parameters.Parameters", "schemes.ckks.polynomials.Polynomial", "values.inputs.reading.ReadingLimits", "ir.dialects.rlwe_types.Level", "ir.types.Type",
+    "schemes.bfv.bfv_ciphertext.Plaintext", "schemes.bfv.bfv_encryption.Decryptor", "schemes.bfv.bfv_encryption.Encoder", "schemes.bfv.bfv_encryption.Encryptor",
+    "schemes.bfv.bfv_parameters.Parameters", "schemes.ckks.bootstrapper.Bootstrapper", "schemes.ckks.ckks_ciphertext.Plaintext",
+    "schemes.ckks.ckks_encryption.Decryptor", "schemes.ckks.ckks_encryption.Encoder", "schemes.ckks.ckks_encryption.Encryptor", "schemes.ckks.linear_maps.LinearTransform",
+    "schemes.ckks.ckks_parameters.Parameters", "schemes.ckks.ckks_polynomials.Polynomial", "values.inputs.reading_budget.ReadingLimits", "ir.dialects.rlwe_types.Level", "ir.types.Type",
     "tensor.layout.conversions.base.Conversion", "tensor.layout.layout.Layout", "compiler.levels.plan.CipherState", "compiler.levels.plan.Scale",
     "commands.machine.bootstrap_timing.MeasuredBootstrap",
     "values.packing.pack.PackDim", "values.packing.pack.PackMap",
-    "runtime.devices.frames.frame", "schemes.rlwe.ciphertext.Ciphertext", "schemes.rlwe.evaluator.Evaluator", "schemes.rlwe.keys.EvaluationKeys", "schemes.rlwe.keys.KeyGenerator",
-    "schemes.rlwe.keys.PublicKey", "schemes.rlwe.keys.SecretKey", "schemes.rlwe.parameters.ChainParameters", "runtime.exchange.batches.Extent",
+    "runtime.devices.frames.frame", "schemes.rlwe.ciphertext.Ciphertext", "schemes.rlwe.evaluator.Evaluator", "schemes.rlwe.rlwe_keys.EvaluationKeys", "schemes.rlwe.rlwe_keys.KeyGenerator",
+    "schemes.rlwe.rlwe_keys.PublicKey", "schemes.rlwe.rlwe_keys.SecretKey", "schemes.rlwe.parameters.ChainParameters", "runtime.exchange.row_batches.Extent",
     "runtime.exchange.clipped.ClippedRows",
     "runtime.keys.key_sets.Keys",
-    "runtime.keys.key_sets.PublicKeys", "runtime.client.postprocess.FinishedValue", "runtime.exchange.owner.OwnerValue", "compiler.options.techniques.Techniques",
+    "runtime.keys.key_sets.PublicKeys", "runtime.client.postprocess.FinishedValue", "runtime.exchange.decrypted.OwnerValue", "compiler.options.techniques.Techniques",
     "compiler.accuracy.agreement.Agreement",
 }  # fmt: skip
 
@@ -117,8 +117,8 @@ def objects(plan, owner, encrypted):
         "plan.schema.schema.Scores": Scores(HOSTILE, 3, 0.5, 0.25),
         "plan.schema.schema.ClientSpec": plan.client,
         "ir.location.Loc": loc,
-        "frontend.functions.functions.Approximated": named(HOSTILE),
-        "compiler.accuracy.uses.FunctionUse": use_of(named(HOSTILE)),
+        "frontend.functions.array_functions.Approximated": named(HOSTILE),
+        "compiler.accuracy.function_uses.FunctionUse": use_of(named(HOSTILE)),
         "runtime.devices.profiles.profile": profile_of(HOSTILE),
         "errors.MissingKeyError": errors.MissingKeyError(HOSTILE, at=loc),
         **traced(loc),
@@ -171,7 +171,7 @@ def traced(loc):
 
     def function(x: lw.Secret[4], n: lw.Index):
         x._value.origin, n._value.origin = Origin(HOSTILE, loc), Origin(HOSTILE, loc)
-        met["frontend.programs.arrays.TracedArray"], met["frontend.recording.indices.TracedIndex"] = x, n
+        met["frontend.programs.traced_arrays.TracedArray"], met["frontend.recording.indices.TracedIndex"] = x, n
         met["ir.core.Value"], met["ir.core.Op"] = x._value, (x + 1)._value.owner
         return lw.for_loop(n, lambda i, h: h + x, x, at_most=2)
 
@@ -183,7 +183,7 @@ def traced(loc):
     program, circuit = lw.program(function), lw.circuit(numbers)
     lw.compile(program, calibrate={"x": np.ones((2, 4)), "n": 2}, ring_degree=1024, insecure=True)
     lw.compile(circuit, ring_degree=1024, insecure=True)
-    return {"frontend.programs.program.Program": program, "frontend.circuits.circuit.Circuit": circuit, **met}
+    return {"frontend.programs.array_program.Program": program, "frontend.circuits.circuit.Circuit": circuit, **met}
 
 
 def test_every_class_that_shows_itself_is_tried(plan, owner, encrypted):

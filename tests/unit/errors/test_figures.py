@@ -8,7 +8,7 @@ import pytest
 
 import latticework as lw
 from latticework.errors import LevelError, RangeError
-from latticework.errors.figures import large, outside, over, write_value
+from latticework.errors.rounded_numbers import large, outside, over, write_value
 from latticework.plan.parameters import Need, modulus_limit_bits, select_chain
 from latticework.plan.parameters.bfv_chain import plain_prime
 

@@ -12,11 +12,11 @@ import pytest
 from integer_circuits import PLAIN_MODULUS, checked
 
 import latticework as lw
-from latticework.compiler.lanes.graph import MUL
+from latticework.compiler.lanes.lane_graph import MUL
 from latticework.errors import DtypeError, FormatError, RangeError, TraceError
 from latticework.frontend import trace_circuit
-from latticework.frontend.circuits.integers.arithmetic import Arithmetic
-from latticework.plan.files.check import check_arguments
+from latticework.frontend.circuits.integers.integer_arithmetic import Arithmetic
+from latticework.plan.files.check_file import check_arguments
 
 NONE = inf, inf  # the price of what no ring holds
 SMALL = lw.scalar(low=-5, high=6)

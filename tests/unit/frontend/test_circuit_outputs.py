@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import latticework as lw
-from latticework.compiler.circuits.pipeline import to_scalars
-from latticework.compiler.lanes.graph import Constant
+from latticework.compiler.circuits.circuit_pipeline import to_scalars
+from latticework.compiler.lanes.lane_graph import Constant
 from latticework.errors import LayoutError, RangeError, TraceError
 
 WEIGHTS = np.array([[1, 0, 2], [3, 0, 4], [5, 0, 6]])

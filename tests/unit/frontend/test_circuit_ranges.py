@@ -9,7 +9,7 @@ import pytest
 import latticework as lw
 from latticework.errors import RangeError
 from latticework.functions.approximation.intervals import MOST, make_interval, minus, negative, plus, times
-from latticework.runtime.client.arguments import gather_inputs
+from latticework.runtime.client.user_names import gather_inputs
 
 EXACT = dict(scheme="bfv", ring_degree=1024, insecure=True)
 HUGE = 10**5000  # more digits than Python writes

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.compiler.lanes.graph import ADD_CONSTANT, INPUT, MUL, MUL_CONSTANT, NEG, SUB, evaluate, graph_of
+from latticework.compiler.lanes.lane_graph import ADD_CONSTANT, INPUT, MUL, MUL_CONSTANT, NEG, SUB, evaluate, graph_of
 from latticework.errors import LayoutError, ShapeError, TraceError
 from latticework.frontend import trace_circuit
 from latticework.ir import interpret, verify

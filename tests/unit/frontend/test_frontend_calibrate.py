@@ -9,9 +9,14 @@ from latticework import frontend as lw
 from latticework.compiler.accuracy import approximate_functions
 from latticework.compiler.assemble import accepted_ranges
 from latticework.errors import RangeError, ShapeError
+from latticework.frontend.calibration.calibration_data import (
+    LEAST_SAMPLES,
+    REPEATED_VALUES,
+    affordable_samples,
+    samples_of,
+)
 from latticework.frontend.calibration.direct import direct_ranges
-from latticework.frontend.calibration.samples import LEAST_SAMPLES, REPEATED_VALUES, affordable_samples, samples_of
-from latticework.frontend.functions.functions import reciprocal
+from latticework.frontend.functions.array_functions import reciprocal
 from latticework.ir.interpret import interpret
 from latticework.ir.parser import parse_module
 from latticework.ir.printer import print_module

@@ -7,7 +7,7 @@ import pytest
 
 from latticework import frontend as lw
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
-from latticework.ir.dialects.tensor import TensorType
+from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.ir.interpret import interpret
 from latticework.ir.types import INDEX
 

@@ -21,8 +21,8 @@ import latticework as lw
 from latticework import cli
 from latticework.errors import BudgetError, UserError
 from latticework.frontend.heir.keys import check_keys, place_keys
-from latticework.frontend.heir.keys.bootstrap import bootstrap_indices, fft_layers, steps_of
-from latticework.frontend.heir.keys.lives import ask_ahead, find_lives, neighbours
+from latticework.frontend.heir.keys.bootstrap_rotations import bootstrap_indices, fft_layers, steps_of
+from latticework.frontend.heir.keys.key_live_ranges import ask_ahead, find_lives, neighbours
 from latticework.frontend.heir.keys.trace import KeyTracer, RotationUse, run_without_slots
 from latticework.frontend.heir.parse import parse
 

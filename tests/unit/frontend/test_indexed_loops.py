@@ -10,7 +10,7 @@ from latticework.compiler.levels.public_factors import placing
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.frontend import trace
 from latticework.ir import INDEX, Block, Builder, Module, Region
-from latticework.ir.dialects.vec import VecType
+from latticework.ir.dialects.vec_dialect import VecType
 from latticework.ir.interpret import interpret
 from latticework.ir.verify import verify
 from latticework.plan.analysis.simulate import simulate

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.frontend.functions.functions import Approximated
-from latticework.functions.approximation.functions import Function
-from latticework.functions.approximation.kinks import Kinks
+from latticework.frontend.functions.array_functions import Approximated
+from latticework.functions.approximation.piecewise_linear import Kinks
+from latticework.functions.approximation.real_functions import Function
 
 SMALL = {"ring_degree": 4096, "insecure": True}
 

@@ -7,8 +7,8 @@ import pytest
 
 import latticework as lw
 from latticework.compiler.pipeline import to_tensors
-from latticework.frontend.calibration import samples as samples_module
-from latticework.frontend.calibration.samples import SampleSizes, telling_samples
+from latticework.frontend.calibration import calibration_data as samples_module
+from latticework.frontend.calibration.calibration_data import SampleSizes, telling_samples
 
 
 def test_noise_is_measured_where_it_is_large_though_outputs_are_small() -> None:

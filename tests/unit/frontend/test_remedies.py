@@ -8,7 +8,7 @@ import pytest
 import latticework as lw
 from latticework.errors import UnsupportedError
 from latticework.frontend import trace
-from latticework.frontend.programs.arrays import _ABOUT
+from latticework.frontend.programs.traced_arrays import _ABOUT
 from latticework.frontend.recording.tracing import NUMPY
 from latticework.frontend.recording.unsupported import circuit_remedy, known_remedy, remedy
 from latticework.ir import interpret

@@ -16,12 +16,12 @@ from latticework.frontend.recording import unsupported
 from latticework.frontend.recording.tracing import NUMPY
 from latticework.models.onnx import refused_operators
 from latticework.models.pytorch.operators import CONVERTERS as ATEN
-from latticework.models.pytorch.operators import refused_overloads
+from latticework.models.pytorch.operators import aten_refused
 from latticework.models.sklearn import table as sklearn_table
 
 SOURCES = Path(lw.__file__).parent
 MAPS = {
-    "NumPy": unsupported.NAMES, "PyTorch": refused_overloads.NAMES, "ONNX": refused_operators.NAMES,
+    "NumPy": unsupported.NAMES, "PyTorch": aten_refused.NAMES, "ONNX": refused_operators.NAMES,
     "scikit-learn": sklearn_table.NAMES,
 }  # fmt: skip
 SENTENCES = {
@@ -71,12 +71,12 @@ def test_names_of_numpy_and_scipy_exist() -> None:
 
 def test_names_of_pytorch_exist_and_are_refused() -> None:
     torch = pytest.importorskip("torch")
-    names = " ".join(refused_overloads.NAMES.values()).split()
+    names = " ".join(aten_refused.NAMES.values()).split()
     assert len(names) > 80
     for name in names:
         operator, _, overload = name.partition(".")
         assert overload in getattr(torch.ops.aten, operator).overloads(), name
-    assert not set(refused_overloads.REMEDIES) & {converter.operator for converter in ATEN}
+    assert not set(aten_refused.REMEDIES) & {converter.operator for converter in ATEN}
 
 
 def test_names_of_onnx_exist_and_are_refused() -> None:

@@ -6,9 +6,9 @@ from scipy.special import softmax
 
 import latticework as lw
 from latticework.errors import RangeError, ShapeError, UnsupportedError
-from latticework.frontend.calibration.samples import samples_of
-from latticework.frontend.calibration.softmax import best_way, expand_softmax
-from latticework.frontend.programs.program import trace
+from latticework.frontend.calibration.calibration_data import samples_of
+from latticework.frontend.calibration.softmax_choice import best_way, expand_softmax
+from latticework.frontend.programs.array_program import trace
 from latticework.ir.interpret import interpret
 from latticework.ir.verify import verify
 

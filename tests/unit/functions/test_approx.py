@@ -8,10 +8,10 @@ import pytest
 from latticework.errors import RangeError
 from latticework.functions.approximation.chebyshev import fit, interpolate, max_error, to_chebyshev
 from latticework.functions.approximation.curve import Curve
-from latticework.functions.approximation.functions import FUNCTIONS
 from latticework.functions.approximation.minimax import minimax
+from latticework.functions.approximation.real_functions import FUNCTIONS
 from latticework.functions.definitions import gelu, relu, sigmoid
-from latticework.values.packing.constants import IntervalPolynomial
+from latticework.values.packing.packed_constants import IntervalPolynomial
 
 
 def by_angles(polynomial, x):

@@ -14,7 +14,7 @@ from latticework.errors import RangeError
 from latticework.functions.approximation.remez import remez
 from latticework.functions.approximation.sign import PRODUCTS, composite_sign
 from latticework.plan.parameters import Need, build_chain
-from latticework.values.packing.constants import IntervalPolynomial
+from latticework.values.packing.packed_constants import IntervalPolynomial
 
 
 def reached(degrees, gap):

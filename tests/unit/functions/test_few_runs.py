@@ -9,7 +9,7 @@ import pytest
 
 import latticework as lw
 from latticework.functions.approximation.few_runs import LIKELY, SURE, ExtremesSeen, room_of, share_leaving, upper_share
-from latticework.functions.approximation.functions import function_of
+from latticework.functions.approximation.real_functions import function_of
 from latticework.plan.client_steps import Extreme, Finished, Labels, OwnerStages
 
 SMALL = {"ring_degree": 4096, "insecure": True, "precision_bits": 8}

@@ -7,8 +7,8 @@ import pytest
 
 import latticework as lw
 from latticework.errors import UserError
-from latticework.frontend.functions import functions as public
-from latticework.frontend.programs.program import trace
+from latticework.frontend.functions import array_functions as public
+from latticework.frontend.programs.array_program import trace
 from latticework.frontend.recording.tracing import NUMPY
 from latticework.frontend.recording.unsupported import known_remedy
 from latticework.functions.function_record import EVERYWHERE
@@ -16,8 +16,8 @@ from latticework.functions.table import BY_NAME, RECORDS
 from latticework.ir.interpret import interpret
 from latticework.models.onnx.operators.table import CONVERTERS as ONNX
 from latticework.models.pytorch.operators import CONVERTERS as TORCH
-from latticework.models.pytorch.operators.refused_overloads import REMEDIES as TORCH_REMEDIES
-from latticework.models.sklearn.meanings import CONVERTERS as SKLEARN
+from latticework.models.pytorch.operators.aten_refused import REMEDIES as TORCH_REMEDIES
+from latticework.models.sklearn.estimator_semantics import CONVERTERS as SKLEARN
 from latticework.plan.client_steps import Elementary
 from latticework.plan.client_steps.step import Bounded, UnfitValueError
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from latticework.functions.approximation.absolute import composed_absolute, ways
-from latticework.functions.approximation.functions import FUNCTIONS
-from latticework.functions.approximation.kink_curve import KinkCurve
-from latticework.functions.approximation.kinks import Kinks
+from latticework.functions.approximation.piecewise_linear import Kinks
+from latticework.functions.approximation.piecewise_linear_curve import KinkCurve
+from latticework.functions.approximation.real_functions import FUNCTIONS
 from latticework.functions.approximation.sign import ROOM
 from latticework.models.semantics.activations import _hard_sigmoid, _leaky, _soft_shrink
-from latticework.models.semantics.arithmetic import _clamp_function
-from latticework.values.packing.constants import KinkedPolynomial
+from latticework.models.semantics.elementwise_arithmetic import _clamp_function
+from latticework.values.packing.packed_constants import KinkedPolynomial
 
 X = np.linspace(-9.0, 9.0, 2001)
 DECLARED = [

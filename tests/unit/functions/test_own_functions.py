@@ -7,7 +7,7 @@ import pytest
 
 import latticework as lw
 from latticework.errors import RangeError, UserError
-from latticework.functions.approximation.functions import FUNCTIONS
+from latticework.functions.approximation.real_functions import FUNCTIONS
 
 RNG = np.random.default_rng(11)
 SMALL = {"ring_degree": 2048, "insecure": True}

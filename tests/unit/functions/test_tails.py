@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.functions.approximation.tails import LEAST_RUNS, TailsSeen
+from latticework.functions.approximation.extreme_value import LEAST_RUNS, TailsSeen
 
 lossy = pytest.mark.filterwarnings("ignore::latticework.ApproximationWarning")  # degrees are given
 SMALL = {"ring_degree": 4096, "insecure": True}

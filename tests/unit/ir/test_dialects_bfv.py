@@ -8,12 +8,12 @@ from latticework.compiler.levels import decide_levels_bfv, write_levels
 from latticework.compiler.passes import cse, dce
 from latticework.errors import IrError, LevelError, ShapeError
 from latticework.ir import Builder, Module, interpret, parse_module, print_module, run_passes, verify
-from latticework.ir.dialects.key import KeyType
-from latticework.ir.dialects.rlwe import CipherType, Level, PlainType
+from latticework.ir.dialects.key_dialect import KeyType
+from latticework.ir.dialects.rlwe_dialect import CipherType, Level, PlainType
 from latticework.ir.dialects.rlwe_types import AddendType
 from latticework.plan.parameters.bfv_chain import chain_for_depth, plain_prime
-from latticework.values.packing.constants import splat
-from latticework.values.packing.keys import KeySpec
+from latticework.values.packing.key_manifest import KeySpec
+from latticework.values.packing.packed_constants import splat
 
 TOP = Level(0, 1)
 CIPHER = CipherType("bfv", 1, SLOTS, TOP, 1.0)

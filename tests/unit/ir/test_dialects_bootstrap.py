@@ -5,11 +5,11 @@ import pytest
 
 from latticework.errors import IrError, LevelError, ScaleError
 from latticework.ir import Block, Builder, Module, interpret, parse_module, print_module, verify
-from latticework.ir.dialects import ckks, loop, rlwe
-from latticework.ir.dialects.key import DEMAND
-from latticework.ir.dialects.rlwe import CipherType, Level, PlainType
+from latticework.ir.dialects import ckks_dialect, loop_dialect, rlwe_dialect
+from latticework.ir.dialects.key_dialect import DEMAND
+from latticework.ir.dialects.rlwe_dialect import CipherType, Level, PlainType
 from latticework.values.packing.embedding import embed, raise_modulus, unembed
-from latticework.values.packing.keys import KeySpec, conjugation_element, galois_element
+from latticework.values.packing.key_manifest import KeySpec, conjugation_element, galois_element
 
 N, SLOTS, SCALE = 64, 8, 2.0**30
 LOW = Level(0, 0)
@@ -24,7 +24,7 @@ def run(types, build, inputs):
     module = Module(block, [f"x{k}" for k in range(len(types))], ["y"])
     builder = Builder(block)
     value = build(builder, *arguments)
-    builder.create(loop.YIELD, [value])
+    builder.create(loop_dialect.YIELD, [value])
     verify(module)
     assert print_module(parse_module(print_module(module))) == print_module(module)
     return interpret(module, inputs)[0], value.type
@@ -66,11 +66,11 @@ def test_embedding_evaluates_at_powers_of_five(rng, n):
 
 def test_extend_keeps_the_value(rng):
     x = vector(rng)
-    got, type_ = run([C], lambda b, p: b.build(rlwe.EXTEND, [p]), [x])
+    got, type_ = run([C], lambda b, p: b.build(rlwe_dialect.EXTEND, [p]), [x])
     np.testing.assert_array_equal(got, x)
     assert type_ is C.replace(basis="QP")
     with pytest.raises(IrError, match="over QP already"):
-        run([C.replace(basis="QP")], lambda b, p: b.build(rlwe.EXTEND, [p]), [x])
+        run([C.replace(basis="QP")], lambda b, p: b.build(rlwe_dialect.EXTEND, [p]), [x])
 
 
 @pytest.mark.parametrize("quarters", [0, 1, 2, 3])
@@ -78,7 +78,7 @@ def test_monomials_turn_slots_by_i(rng, quarters):
     """X^(N/2) at zeta^(5^j) is i^(5^j) = i in every slot."""
     x = vector(rng)
     exponent = quarters * N // 2
-    got, type_ = run([C], lambda b, p: b.build(rlwe.MUL_MONOMIAL, [p], exponent=exponent, ring_degree=N), [x])
+    got, type_ = run([C], lambda b, p: b.build(rlwe_dialect.MUL_MONOMIAL, [p], exponent=exponent, ring_degree=N), [x])
     monomial = np.zeros(N)
     monomial[exponent % N] = 1 - 2 * (exponent >= N)
     np.testing.assert_allclose(got, x * slots_of(monomial)[:SLOTS], atol=1e-12)
@@ -87,16 +87,20 @@ def test_monomials_turn_slots_by_i(rng, quarters):
 
 def test_monomials_without_a_meaning_or_place_are_refused(rng):
     with pytest.raises(IrError, match="no meaning on slots"):
-        run([C], lambda b, p: b.build(rlwe.MUL_MONOMIAL, [p], exponent=3, ring_degree=N), [vector(rng)])
+        run([C], lambda b, p: b.build(rlwe_dialect.MUL_MONOMIAL, [p], exponent=3, ring_degree=N), [vector(rng)])
     for exponent, degree in [(2 * N, N), (-1, N), (0, SLOTS), (0, 48)]:
         with pytest.raises(IrError, match="exponents are below 2N"):
-            run([C], lambda b, p, e=exponent, d=degree: b.build(rlwe.MUL_MONOMIAL, [p], exponent=e, ring_degree=d), [0])
+            run(
+                [C],
+                lambda b, p, e=exponent, d=degree: b.build(rlwe_dialect.MUL_MONOMIAL, [p], exponent=e, ring_degree=d),
+                [0],
+            )
 
 
 def diagonal_sums(b, x, keys, plains, terms, giants, **attrs):
-    digits = b.build(rlwe.HOIST, [x])
+    digits = b.build(rlwe_dialect.HOIST, [x])
     operands = [digits, *(key(b, galois(e)) for e in keys), *plains]
-    return b.create(rlwe.DIAG_SUMS, operands, {"terms": terms, "giants": giants, **attrs})
+    return b.create(rlwe_dialect.DIAG_SUMS, operands, {"terms": terms, "giants": giants, **attrs})
 
 
 def test_diag_sums_are_sums_of_turned_copies(rng):
@@ -107,7 +111,7 @@ def test_diag_sums_are_sums_of_turned_copies(rng):
     def build(b, p, *plains):
         op = diagonal_sums(b, p, [rotation, conjugation], plains, terms, 3)
         assert len(op.results) == 3
-        return b.build(rlwe.ADD, [b.build(rlwe.ADD, [op.results[0], op.results[1]]), op.results[2]])
+        return b.build(rlwe_dialect.ADD, [b.build(rlwe_dialect.ADD, [op.results[0], op.results[1]]), op.results[2]])
 
     got, type_ = run([C, *[PLAIN] * 4], build, [x, *weights])
     babies = [x, np.roll(x, -3), np.conj(np.roll(x, -1))]
@@ -136,7 +140,9 @@ def test_diag_sums_refuse_what_does_not_fit(rng):
 
 def raised(b, x, **attrs):
     attrs = {"level": Level(1, 4), "factor": 3, "modulus": 1 << 35, "slots": N // 2, "seed": 1, **attrs}
-    return b.build(ckks.MOD_RAISE, [b.build(rlwe.TO_SPARSE, [x, key(b, TO_SPARSE)]), key(b, TO_DENSE)], **attrs)
+    return b.build(
+        ckks_dialect.MOD_RAISE, [b.build(rlwe_dialect.TO_SPARSE, [x, key(b, TO_SPARSE)]), key(b, TO_DENSE)], **attrs
+    )
 
 
 def test_mod_raise_adds_an_integer_polynomial(rng):
@@ -182,14 +188,16 @@ def test_the_sparse_secret_is_for_two_operations_only(rng):
     with pytest.raises(IrError, match="factor"):
         run([low], lambda b, p: raised(b, p, factor=0), [x])
     sparse = low.replace(secret_key="sparse")
-    for spec in (rlwe.NEG, rlwe.HOIST, rlwe.EXTEND, ckks.SQUARE):
+    for spec in (rlwe_dialect.NEG, rlwe_dialect.HOIST, rlwe_dialect.EXTEND, ckks_dialect.SQUARE):
         with pytest.raises(IrError, match="under the main secret"):
             run([sparse], lambda b, p, s=spec: b.build(s, [p]), [x])
     with pytest.raises(IrError, match="under the sparse secret"):
         run(
             [low],
-            lambda b, p: b.build(ckks.MOD_RAISE, [p, key(b, TO_DENSE)], level=LOW, factor=1, modulus=3, slots=8),
+            lambda b, p: b.build(
+                ckks_dialect.MOD_RAISE, [p, key(b, TO_DENSE)], level=LOW, factor=1, modulus=3, slots=8
+            ),
             [x],
         )
     with pytest.raises(IrError, match="to_sparse key"):
-        run([low], lambda b, p: b.build(rlwe.TO_SPARSE, [p, key(b, galois(5))]), [x])
+        run([low], lambda b, p: b.build(rlwe_dialect.TO_SPARSE, [p, key(b, galois(5))]), [x])

@@ -7,9 +7,9 @@ import pytest
 
 from latticework.errors import DtypeError, IrError
 from latticework.ir import INDEX, Block, Builder, Loc, Module, Origin, Region, define, print_module, spec, verify
-from latticework.ir.dialects import loop, vec
+from latticework.ir.dialects import loop_dialect, vec_dialect
 
-V = vec.VecType(1, 8, "real", True)
+V = vec_dialect.VecType(1, 8, "real", True)
 
 
 @pytest.fixture
@@ -22,8 +22,8 @@ def body():
 def test_uses_follow_operands(body):
     builder = Builder(body)
     x = body.args[0]
-    double = builder.create(vec.ADD, [x, x])
-    other = builder.build(vec.NEG, [x])
+    double = builder.create(vec_dialect.ADD, [x, x])
+    other = builder.build(vec_dialect.NEG, [x])
     assert x.uses == [(double, 0), (double, 1), (other.owner, 0)]
     double.set_operand(1, other)
     assert x.uses == [(double, 0), (other.owner, 0)] and other.uses == [(double, 1)]
@@ -33,8 +33,8 @@ def test_uses_follow_operands(body):
 def test_erase_refuses_used_results_and_removes_uses(body):
     builder = Builder(body)
     x = body.args[0]
-    first = builder.create(vec.NEG, [x], loc=Loc("a.py", 4))
-    second = builder.create(vec.NEG, [first.result])
+    first = builder.create(vec_dialect.NEG, [x], loc=Loc("a.py", 4))
+    second = builder.create(vec_dialect.NEG, [first.result])
     with pytest.raises(IrError, match=r"a.py:4: vec.neg: cannot be erased, vec.neg uses"):
         first.erase()
     second.erase()
@@ -48,8 +48,8 @@ def test_erase_removes_uses_in_regions(body):
     inner = Block()
     inner.add_arg(INDEX)
     carried = inner.add_arg(V)
-    Builder(inner).create(loop.YIELD, [Builder(inner).build(vec.ADD, [carried, x])])
-    op = builder.create(loop.FOR, [x], {"static_trip": 3}, [Region(inner)])
+    Builder(inner).create(loop_dialect.YIELD, [Builder(inner).build(vec_dialect.ADD, [carried, x])])
+    op = builder.create(loop_dialect.FOR, [x], {"static_trip": 3}, [Region(inner)])
     assert len(x.uses) == 2
     op.erase()
     assert x.uses == []
@@ -58,42 +58,42 @@ def test_erase_removes_uses_in_regions(body):
 def test_insertion_points(body):
     builder = Builder(body)
     x = body.args[0]
-    last = builder.create(vec.NEG, [x])
+    last = builder.create(vec_dialect.NEG, [x])
     builder.before(last)
-    first = builder.create(vec.NEG, [x])
-    second = builder.create(vec.NEG, [x])
-    end = Builder(body).create(vec.NEG, [x])
+    first = builder.create(vec_dialect.NEG, [x])
+    second = builder.create(vec_dialect.NEG, [x])
+    end = Builder(body).create(vec_dialect.NEG, [x])
     assert body.ops == [first, second, last, end]
 
 
 def test_locations_and_origins(body):
     builder = Builder(body, Loc("a.py", 1))
     x = body.args[0]
-    assert builder.create(vec.NEG, [x]).loc is Loc("a.py", 1)
+    assert builder.create(vec_dialect.NEG, [x]).loc is Loc("a.py", 1)
     op = builder.create("vec.neg", [x], loc=Loc("a.py", 2), origin=Origin("y"))
     assert op.loc is Loc("a.py", 2) and op.result.origin == Origin("y")
-    assert Builder(body).create(vec.NEG, [x]).loc is Loc.unknown()
+    assert Builder(body).create(vec_dialect.NEG, [x]).loc is Loc.unknown()
 
 
 def test_errors_carry_the_line(body):
     builder = Builder(body, Loc("a.py", 7))
     with pytest.raises(IrError, match=r"^a.py:7: vec.add: takes 2 vectors, got \(!vec<.*>\)$"):
-        builder.build(vec.ADD, [body.args[0]])
+        builder.build(vec_dialect.ADD, [body.args[0]])
     assert body.ops == [] and body.args[0].uses == []
 
 
 def test_secrecy_follows_the_type(body):
     assert body.args[0].is_secret
     assert not body.add_arg(INDEX).is_secret
-    assert not Builder(body).build(vec.SPLAT, value=1.0, slots=8).is_secret
+    assert not Builder(body).build(vec_dialect.SPLAT, value=1.0, slots=8).is_secret
 
 
 def test_unknown_and_duplicate_ops(body):
     with pytest.raises(IrError, match=r"no op is called vec\.nothing"):
         Builder(body).create("vec.nothing")
-    assert spec("vec.add") is vec.ADD
+    assert spec("vec.add") is vec_dialect.ADD
     with pytest.raises(AssertionError, match="already defined"):
-        define("vec.add", infer=vec.ADD.infer)
+        define("vec.add", infer=vec_dialect.ADD.infer)
 
 
 def test_terminator_of_an_unfinished_block(body):
@@ -111,13 +111,13 @@ def loop_module():
     for steps in (1, 2):
         branch = Block()
         arg = branch.add_arg(V)
-        Builder(branch).create(loop.YIELD, [Builder(branch).build(vec.ROTATE, [arg], steps=steps)])
+        Builder(branch).create(loop_dialect.YIELD, [Builder(branch).build(vec_dialect.ROTATE, [arg], steps=steps)])
         branches.append(Region(branch))
-    turned = nested.create(loop.IF, [i, carried], None, branches, origin=Origin("turned")).result
-    nested.create(loop.YIELD, [nested.build(vec.ADD, [turned, x])])
+    turned = nested.create(loop_dialect.IF, [i, carried], None, branches, origin=Origin("turned")).result
+    nested.create(loop_dialect.YIELD, [nested.build(vec_dialect.ADD, [turned, x])])
     builder = Builder(body, Loc("m.py", 2))
-    result = builder.create(loop.FOR, [x], {"static_trip": 3}, [Region(inner)]).result
-    builder.create(loop.YIELD, [result])
+    result = builder.create(loop_dialect.FOR, [x], {"static_trip": 3}, [Region(inner)]).result
+    builder.create(loop_dialect.YIELD, [result])
     return Module(body, ["x"], ["y"])
 
 
@@ -127,7 +127,7 @@ def test_clone_is_equal_and_independent():
     clone = module.clone()
     verify(clone)
     assert print_module(clone) == text
-    Builder(clone.body).before(clone.body.ops[0]).build(vec.NEG, [clone.inputs[0]])
+    Builder(clone.body).before(clone.body.ops[0]).build(vec_dialect.NEG, [clone.inputs[0]])
     assert print_module(module) == text != print_module(clone)
     assert not set(module.walk()) & set(clone.walk())
 
@@ -145,7 +145,7 @@ def test_walk_goes_in_order_outside_first():
 
 def test_copy_infers_again_where_types_changed():
     module = loop_module()
-    narrow = vec.VecType(1, 4, "complex", True)
+    narrow = vec_dialect.VecType(1, 4, "complex", True)
     body = Block()
     x = body.add_arg(narrow)
     copy = Builder(body).copy(module.body.ops[0], {module.inputs[0]: x})

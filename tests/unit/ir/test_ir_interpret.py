@@ -18,10 +18,10 @@ from latticework.ir import (
     parse_module,
     print_module,
 )
-from latticework.ir.dialects import loop, vec
-from latticework.values.packing.constants import LinearMap
+from latticework.ir.dialects import loop_dialect, vec_dialect
+from latticework.values.packing.packed_constants import LinearMap
 
-V = vec.VecType(1, 4, "real", True)
+V = vec_dialect.VecType(1, 4, "real", True)
 X = np.array([1.0, 2.0, 3.0, 5.0])
 
 
@@ -33,15 +33,15 @@ def counted(trip_attrs, body_of, carried_types=(V,)):
     inputs = [block.add_arg(t) for t in ([INDEX] if dynamic else []) + list(carried_types)]
     i, *carried = [inner.add_arg(t) for t in (INDEX, *carried_types)]
     nested = Builder(inner)
-    nested.create(loop.YIELD, body_of(nested, i, carried))
+    nested.create(loop_dialect.YIELD, body_of(nested, i, carried))
     builder = Builder(block, Loc("m.py", 2))
-    results = builder.create(loop.FOR, inputs, trip_attrs, [Region(inner)]).results
-    builder.create(loop.YIELD, results)
+    results = builder.create(loop_dialect.FOR, inputs, trip_attrs, [Region(inner)]).results
+    builder.create(loop_dialect.YIELD, results)
     return Module(block, names, [f"y{k}" for k in range(len(results))])
 
 
 def doubled(builder, _i, carried):
-    return [builder.build(vec.ADD, [x, x]) for x in carried]
+    return [builder.build(vec_dialect.ADD, [x, x]) for x in carried]
 
 
 @pytest.mark.parametrize("trip", [0, 1, 5])
@@ -70,7 +70,7 @@ def test_negative_trips_are_refused():
 
 def test_carried_values_move_together():
     """Fibonacci: both values are replaced at once."""
-    module = counted({}, lambda b, _i, c: [c[1], b.build(vec.ADD, c)], (V, V))
+    module = counted({}, lambda b, _i, c: [c[1], b.build(vec_dialect.ADD, c)], (V, V))
     a, b = interpret(module, [10, np.ones(4), np.ones(4)])
     np.testing.assert_array_equal((a, b), np.array([[89.0] * 4, [144.0] * 4]))
 
@@ -79,10 +79,15 @@ def test_loop_variable_and_index_arithmetic():
     """sum over i < n of min(i * i, i + 20) - 1, computed in indices."""
 
     def body(builder, i, carried):
-        square, shifted = builder.build(loop.INDEX_MUL, [i, i]), builder.build(loop.INDEX_CONSTANT, value=20)
-        least = builder.build(loop.INDEX_MIN, [square, builder.build(loop.INDEX_ADD, [i, shifted])])
-        one = builder.build(loop.INDEX_CONSTANT, value=1)
-        return [builder.build(loop.INDEX_ADD, [carried[0], builder.build(loop.INDEX_SUB, [least, one])])]
+        square, shifted = (
+            builder.build(loop_dialect.INDEX_MUL, [i, i]),
+            builder.build(loop_dialect.INDEX_CONSTANT, value=20),
+        )
+        least = builder.build(loop_dialect.INDEX_MIN, [square, builder.build(loop_dialect.INDEX_ADD, [i, shifted])])
+        one = builder.build(loop_dialect.INDEX_CONSTANT, value=1)
+        return [
+            builder.build(loop_dialect.INDEX_ADD, [carried[0], builder.build(loop_dialect.INDEX_SUB, [least, one])])
+        ]
 
     (total,) = interpret(counted({}, body, (INDEX,)), [9, 0])
     assert total == sum(min(i * i, i + 20) - 1 for i in range(9)) and total.dtype == np.int64
@@ -96,9 +101,9 @@ def test_nested_loops_with_values_of_enclosing_blocks():
         inner.add_arg(INDEX)
         x = inner.add_arg(V)
         nested = Builder(inner)
-        turned = nested.build(vec.ROTATE, [carried[0]], steps=1)
-        nested.create(loop.YIELD, [nested.build(vec.ADD, [x, turned])])
-        return builder.create(loop.FOR, [i, carried[0]], None, [Region(inner)]).results
+        turned = nested.build(vec_dialect.ROTATE, [carried[0]], steps=1)
+        nested.create(loop_dialect.YIELD, [nested.build(vec_dialect.ADD, [x, turned])])
+        return builder.create(loop_dialect.FOR, [i, carried[0]], None, [Region(inner)]).results
 
     expected = X.copy()
     for i in range(4):
@@ -112,15 +117,15 @@ def test_branches():
     """for i < n: x = x + x if i < 2 else -x."""
 
     def body(builder, i, carried):
-        two = builder.build(loop.INDEX_CONSTANT, value=2)
-        condition = builder.build(loop.INDEX_LESS, [i, two])
+        two = builder.build(loop_dialect.INDEX_CONSTANT, value=2)
+        condition = builder.build(loop_dialect.INDEX_LESS, [i, two])
         regions = []
-        for spec, times in ((vec.ADD, 2), (vec.NEG, 1)):
+        for spec, times in ((vec_dialect.ADD, 2), (vec_dialect.NEG, 1)):
             branch = Block()
             arg = branch.add_arg(V)
-            Builder(branch).create(loop.YIELD, [Builder(branch).build(spec, [arg] * times)])
+            Builder(branch).create(loop_dialect.YIELD, [Builder(branch).build(spec, [arg] * times)])
             regions.append(Region(branch))
-        return builder.create(loop.IF, [condition, carried[0]], None, regions).results
+        return builder.create(loop_dialect.IF, [condition, carried[0]], None, regions).results
 
     module = counted({}, body)
     for trip, factor in ((0, 1), (1, 2), (2, 4), (3, -4), (4, 4)):
@@ -152,7 +157,7 @@ def test_inputs_that_do_not_fit():
 
 
 def test_index_overflow_is_an_error():
-    module = counted({}, lambda b, _i, c: [b.build(loop.INDEX_MUL, [c[0], c[0]])], (INDEX,))
+    module = counted({}, lambda b, _i, c: [b.build(loop_dialect.INDEX_MUL, [c[0], c[0]])], (INDEX,))
     assert interpret(module, [3, 3])[0] == 3**8
     with pytest.raises(RangeError, match="64-bit"):
         interpret(module, [6, 3])
@@ -169,7 +174,7 @@ def test_context_gives_sources_and_index_inputs():
     module = Module(block, ["n", "x"], ["y"])
     digest = module.add_source(np.arange(4.0))
     builder = Builder(block)
-    builder.create(loop.YIELD, [builder.build("test.axpy", [x], source=digest)])
+    builder.create(loop_dialect.YIELD, [builder.build("test.axpy", [x], source=digest)])
     np.testing.assert_array_equal(interpret(module, [3, X])[0], X + 3 * np.arange(4.0))
     with pytest.raises(IrError, match="1 sources have no data"):
         interpret(parse_module(print_module(module)), [3, X])
@@ -179,7 +184,7 @@ def test_ops_without_meaning_are_named():
     define("test.opaque", infer=lambda operands, attrs, regions: [operands[0].type])
     block = Block()
     builder = Builder(block, Loc("m.py", 8))
-    builder.create(loop.YIELD, [builder.build("test.opaque", [block.add_arg(V)])])
+    builder.create(loop_dialect.YIELD, [builder.build("test.opaque", [block.add_arg(V)])])
     with pytest.raises(IrError, match=r"^m.py:8: interpret: test.opaque has no meaning"):
         interpret(Module(block, ["x"], ["y"]), [X])
 
@@ -187,12 +192,12 @@ def test_ops_without_meaning_are_named():
 def test_runs_together_are_those_one_by_one():
     """Straight code with a map of several vectors, and a loop, which is run one after the other."""
     nest = matmul(4, 8, 4, 8)
-    x, y = (vec.VecType(nest.count_in, 8, "real", True), vec.VecType(nest.count_out, 8, "real", True))
+    x, y = (vec_dialect.VecType(nest.count_in, 8, "real", True), vec_dialect.VecType(nest.count_out, 8, "real", True))
     block = Block()
     builder = Builder(block)
-    value = builder.build(vec.LINEAR_TRANSFORM, [block.add_arg(x)], map=LinearMap.of(nest))
+    value = builder.build(vec_dialect.LINEAR_TRANSFORM, [block.add_arg(x)], map=LinearMap.of(nest))
     assert value.type == y
-    builder.create(loop.YIELD, [builder.build(vec.MUL, [value, value])])
+    builder.create(loop_dialect.YIELD, [builder.build(vec_dialect.MUL, [value, value])])
     straight = Module(block, ["x"], ["y"], {"w": np.random.default_rng(0).normal(size=(8, 4))})
     rng = np.random.default_rng(1)
     for module, runs in (

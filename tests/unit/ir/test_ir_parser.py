@@ -17,9 +17,9 @@ from latticework.ir import (
     print_module,
     verify,
 )
-from latticework.ir.dialects import loop, scalar
+from latticework.ir.dialects import loop_dialect, scalar_dialect
 
-S = scalar.ScalarType("integer", True)
+S = scalar_dialect.ScalarType("integer", True)
 
 TEXT = """\
 #loc0 = loc("main.py":40, "model(x)")
@@ -48,12 +48,12 @@ def fibonacci():
     x = body.add_arg(S, Origin("x", Loc("model.py", 2, "def f(x):", Loc("main.py", 40, "model(x)")), 3.0, (0, 1)))
     inner.add_arg(INDEX)
     a, b = inner.add_arg(S), inner.add_arg(S)
-    total = Builder(inner).create(scalar.ADD, [a, b], loc=Loc("model.py", 8)).result
-    Builder(inner).create(loop.YIELD, [b, total])
+    total = Builder(inner).create(scalar_dialect.ADD, [a, b], loc=Loc("model.py", 8)).result
+    Builder(inner).create(loop_dialect.YIELD, [b, total])
     where = Loc("model.py", 7, 'a, b = "é"')
-    results = Builder(body).create(loop.FOR, [n, x, x], {"at_most": 9}, [Region(inner)], loc=where).results
+    results = Builder(body).create(loop_dialect.FOR, [n, x, x], {"at_most": 9}, [Region(inner)], loc=where).results
     results[1].origin = Origin("b")
-    Builder(body).create(loop.YIELD, [results[1]])
+    Builder(body).create(loop_dialect.YIELD, [results[1]])
     module = Module(body, ["n", "x"], ["y"])
     module.add_source(np.array([[1], [2]], dtype=np.float32))
     return module
@@ -149,10 +149,10 @@ def test_empty_regions_and_modules():
     block, regions = Block(), []
     for _ in range(2):
         inner = Block()
-        Builder(inner).create(loop.YIELD)
+        Builder(inner).create(loop_dialect.YIELD)
         regions.append(Region(inner))
     Builder(block).create("test.wrap", (), None, regions)
-    Builder(block).create(loop.YIELD)
+    Builder(block).create(loop_dialect.YIELD)
     text = print_module(Module(block))
     assert print_module(parse_module(text)) == text
     verify(parse_module(text))

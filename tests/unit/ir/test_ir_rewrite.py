@@ -21,9 +21,9 @@ from latticework.ir import (
     run_passes,
     verify,
 )
-from latticework.ir.dialects import loop, vec
+from latticework.ir.dialects import loop_dialect, vec_dialect
 
-V = vec.VecType(1, 4, "real", True)
+V = vec_dialect.VecType(1, 4, "real", True)
 X = np.array([1.0, 2.0, 3.0, 5.0])
 
 
@@ -34,11 +34,13 @@ def negations():
     inner.add_arg(INDEX)
     carried = inner.add_arg(V, Origin("c"))
     nested = Builder(inner, Loc("m.py", 3))
-    twice = nested.build(vec.NEG, [nested.build(vec.NEG, [carried])])
+    twice = nested.build(vec_dialect.NEG, [nested.build(vec_dialect.NEG, [carried])])
     twice.origin = Origin("twice")
-    nested.create(loop.YIELD, [nested.build(vec.ADD, [twice, x])])
+    nested.create(loop_dialect.YIELD, [nested.build(vec_dialect.ADD, [twice, x])])
     builder = Builder(body, Loc("m.py", 2))
-    builder.create(loop.YIELD, [builder.create(loop.FOR, [x], {"static_trip": 2}, [Region(inner)]).result])
+    builder.create(
+        loop_dialect.YIELD, [builder.create(loop_dialect.FOR, [x], {"static_trip": 2}, [Region(inner)]).result]
+    )
     return Module(body, ["x"], ["y"])
 
 
@@ -52,8 +54,8 @@ def test_rebuild_replaces_inside_regions_and_locates():
     def subtract(op, builder, mapping):
         if op.name != "vec.neg":
             return False
-        zero = builder.build(vec.SPLAT, value=0.0, slots=4)
-        mapping[op.result] = builder.build(vec.SUB, [zero, mapping[op.operands[0]]])
+        zero = builder.build(vec_dialect.SPLAT, value=0.0, slots=4)
+        mapping[op.result] = builder.build(vec_dialect.SUB, [zero, mapping[op.operands[0]]])
         return True
 
     module = negations()
@@ -80,7 +82,7 @@ def test_replacement_by_an_existing_value_keeps_its_own_origin():
 
 
 def test_new_input_types_flow_through_loops():
-    wide = vec.VecType(3, 4, "complex", True)
+    wide = vec_dialect.VecType(3, 4, "complex", True)
     result = rebuild(negations(), lambda *_: False, input_types=[wide])
     verify(result)
     assert {value.type for op in result.walk() for value in op.results} == {wide}
@@ -96,7 +98,7 @@ def test_replace_all_uses():
     inner.ops[1].erase()
     inner.ops[0].erase()
     verify(module)
-    fresh = Builder(inner).before(inner.ops[0]).build(vec.NEG, [inner.args[1]])
+    fresh = Builder(inner).before(inner.ops[0]).build(vec_dialect.NEG, [inner.args[1]])
     replace_all_uses(inner.ops[1].result, fresh)
     inner.ops[1].erase()
     verify(module)
@@ -118,7 +120,7 @@ def test_passes_run_in_order_with_events():
 def test_a_pass_that_breaks_the_module_is_caught():
     def broken(module, _cost):
         result = module.clone()
-        result.body.ops[0].result.type = vec.VecType(1, 2, "real", True)
+        result.body.ops[0].result.type = vec_dialect.VecType(1, 2, "real", True)
         return result
 
     with pytest.raises(IrError, match=r"m.py:2: loop.for: results are"):
@@ -131,7 +133,7 @@ def straight(build):
     x = body.add_arg(V)
     builder = Builder(body)
     outputs = build(builder, x)
-    builder.create(loop.YIELD, outputs)
+    builder.create(loop_dialect.YIELD, outputs)
     module = Module(body, ["x"], [f"y{k}" for k in range(len(outputs))])
     verify(module)
     return module
@@ -143,7 +145,7 @@ def names(module):
 
 def test_cse_keeps_constants_apart_that_python_holds_equal():
     values = [1.0, 1 + 0j, 0.0, -0.0, 0.0]
-    module = straight(lambda b, x: [b.build(vec.SPLAT, value=v, slots=4) for v in values])
+    module = straight(lambda b, x: [b.build(vec_dialect.SPLAT, value=v, slots=4) for v in values])
     result = cse.run(module)
     verify(result)
     assert names(result).count("vec.splat") == 4
@@ -153,9 +155,9 @@ def test_cse_keeps_constants_apart_that_python_holds_equal():
 
 def test_cse_gives_the_kept_value_a_name():
     def build(builder, x):
-        a = builder.build(vec.NEG, [x])
-        b = builder.create(vec.NEG, [x], origin=Origin("b")).result
-        return [a, b, builder.create(vec.NEG, [x], origin=Origin("c")).result]
+        a = builder.build(vec_dialect.NEG, [x])
+        b = builder.create(vec_dialect.NEG, [x], origin=Origin("b")).result
+        return [a, b, builder.create(vec_dialect.NEG, [x], origin=Origin("c")).result]
 
     result = cse.run(straight(build))
     assert names(result) == ["vec.neg", "loop.yield"] and result.body.ops[0].result.origin == Origin("b")
@@ -167,5 +169,5 @@ def test_dce_of_a_clean_module_changes_nothing():
 
 
 def test_dce_keeps_inputs():
-    result = dce.run(straight(lambda b, x: [b.build(vec.SPLAT, value=1.0, slots=4)]))
+    result = dce.run(straight(lambda b, x: [b.build(vec_dialect.SPLAT, value=1.0, slots=4)]))
     assert len(result.inputs) == 1

@@ -21,9 +21,9 @@ from latticework.ir import (
     register_attribute,
     type_class,
 )
-from latticework.ir.dialects.rlwe import CipherType, Level
-from latticework.ir.dialects.tensor import TensorType
-from latticework.ir.dialects.vec import VecType
+from latticework.ir.dialects.rlwe_dialect import CipherType, Level
+from latticework.ir.dialects.tensor_dialect import TensorType
+from latticework.ir.dialects.vec_dialect import VecType
 
 
 def test_equal_arguments_give_the_same_object():

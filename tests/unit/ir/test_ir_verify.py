@@ -7,10 +7,10 @@ import pytest
 
 from latticework.errors import IrError, ShapeError
 from latticework.ir import INDEX, Block, Builder, Loc, Module, Op, Region, Value, define, verify
-from latticework.ir.dialects import loop, vec
+from latticework.ir.dialects import loop_dialect, vec_dialect
 
-V = vec.VecType(1, 8, "real", True)
-W = vec.VecType(1, 4, "real", True)
+V = vec_dialect.VecType(1, 8, "real", True)
+W = vec_dialect.VecType(1, 4, "real", True)
 
 
 def looped():
@@ -21,11 +21,11 @@ def looped():
     inner.add_arg(INDEX)
     carried = inner.add_arg(V)
     nested = Builder(inner, Loc("m.py", 3))
-    nested.create(loop.YIELD, [nested.build(vec.ADD, [carried, x])])
+    nested.create(loop_dialect.YIELD, [nested.build(vec_dialect.ADD, [carried, x])])
     builder = Builder(body, Loc("m.py", 2))
-    result = builder.create(loop.FOR, [x], {"static_trip": 3}, [Region(inner)]).result
+    result = builder.create(loop_dialect.FOR, [x], {"static_trip": 3}, [Region(inner)]).result
     builder.loc = Loc("m.py", 5)
-    builder.create(loop.YIELD, [builder.build(vec.ROTATE, [result], steps=1)])
+    builder.create(loop_dialect.YIELD, [builder.build(vec_dialect.ROTATE, [result], steps=1)])
     return Module(body, ["x"], ["y"])
 
 
@@ -78,7 +78,7 @@ def one_use_listed_instead_of_another(m):
 
 
 def use_by_an_op_that_is_nowhere(m):
-    raw(vec.NEG, [m.inputs[0]], [V])
+    raw(vec_dialect.NEG, [m.inputs[0]], [V])
     return "m.py:2: loop.for: the use list of <block argument"
 
 
@@ -88,12 +88,12 @@ def wrong_result_type(m):
 
 
 def wrong_number_of_results(m):
-    place(m.body, raw(vec.NEG, [m.inputs[0]], [V, V]))
+    place(m.body, raw(vec_dialect.NEG, [m.inputs[0]], [V, V]))
     return "m.py:9: vec.neg: results are"
 
 
 def operand_of_wrong_type(m):
-    place(inner_block(m), raw(vec.NEG, [inner_block(m).args[0]], [V]))
+    place(inner_block(m), raw(vec_dialect.NEG, [inner_block(m).args[0]], [V]))
     return "m.py:9: vec.neg: takes 1 vectors, got (index)"
 
 
@@ -109,7 +109,7 @@ def empty_block(m):
 
 
 def terminator_in_the_middle(m):
-    place(inner_block(m), raw(loop.YIELD, [inner_block(m).args[1]], []))
+    place(inner_block(m), raw(loop_dialect.YIELD, [inner_block(m).args[1]], []))
     return "m.py:9: loop.yield: a terminator must be the last op"
 
 
@@ -139,7 +139,7 @@ def region_of_another_op(m):
 
 
 def missing_region(m):
-    place(m.body, raw(loop.FOR, [m.inputs[0]], [V], {"static_trip": 1}))
+    place(m.body, raw(loop_dialect.FOR, [m.inputs[0]], [V], {"static_trip": 1}))
     return "m.py:9: loop.for: has 0 regions, must have 1"
 
 
@@ -175,7 +175,7 @@ def loop_variable_that_is_no_index(m):
 
 def yield_of_another_type(m):
     block = inner_block(m)
-    narrow = raw(vec.SPLAT, [], [vec.VecType(1, 4, "real", False)], {"value": 1.0, "slots": 4})
+    narrow = raw(vec_dialect.SPLAT, [], [vec_dialect.VecType(1, 4, "real", False)], {"value": 1.0, "slots": 4})
     place(block, narrow)
     block.ops[-1].set_operand(0, narrow.result)
     return "m.py:2: loop.for: the body yields !vec<count = 1, slots = 4"
@@ -184,7 +184,7 @@ def yield_of_another_type(m):
 def yield_of_too_many(m):
     block = inner_block(m)
     block.ops[-1].erase()
-    place(block, raw(loop.YIELD, [block.args[1]] * 2, []), at=1)
+    place(block, raw(loop_dialect.YIELD, [block.args[1]] * 2, []), at=1)
     return "m.py:2: loop.for: the body yields 2 values where 1 are needed"
 
 

@@ -8,7 +8,7 @@ from vec_cases import SLOTS, Vectors
 from latticework.compiler.levels import unroll
 from latticework.errors import IrError
 from latticework.ir import Builder, Pass, rebuild, run_passes
-from latticework.ir.dialects import loop, scalar  # noqa: F401  (defines the ops)
+from latticework.ir.dialects import loop_dialect, scalar_dialect  # noqa: F401  (defines the ops)
 
 
 def program():

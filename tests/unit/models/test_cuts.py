@@ -13,7 +13,7 @@ from latticework.models.client_rules.classes import ML, VOTED
 from latticework.models.client_rules.onnx import ONNX_RULES
 from latticework.models.converters import Converter, Converters
 from latticework.models.cuts import cut_program
-from latticework.models.graph import GraphInput, ModelGraph, ModelNode, Ref
+from latticework.models.model_graph import GraphInput, ModelGraph, ModelNode, Ref
 
 AT = Loc("model", 1)
 RNG = np.random.default_rng(0)

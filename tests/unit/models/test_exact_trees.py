@@ -9,17 +9,17 @@ import pytest
 from lane_cases import run_program
 
 import latticework as lw
-from latticework.compiler.circuits.pipeline import to_scalars
+from latticework.compiler.circuits.circuit_pipeline import to_scalars
 from latticework.compiler.lanes.codes import V_ROTATE
-from latticework.compiler.lanes.graph import evaluate
+from latticework.compiler.lanes.lane_graph import evaluate
 from latticework.compiler.lanes.scalar_code import scalar_code
 from latticework.errors import UserError
 from latticework.frontend.circuits.circuit_inputs import matrix_by_rows
 from latticework.ir.location import Loc
-from latticework.models.trees.circuits import TreeCircuit
 from latticework.models.trees.grid import FeatureGrid
+from latticework.models.trees.integer_digits import NumberParts
 from latticework.models.trees.leaves import Leaf, TreeSplit, TreeSum
-from latticework.models.trees.parts import NumberParts
+from latticework.models.trees.tree_circuits import TreeCircuit
 from latticework.plan.files.serialise import read_client, write_client
 
 SMALL = {"scheme": "bfv", "ring_degree": 4096, "insecure": True, "effort": "fast"}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.frontend.programs.program import trace
+from latticework.frontend.programs.array_program import trace
 from latticework.ir.interpret import interpret
 from latticework.plan.analysis.simulate import simulate
 

@@ -8,8 +8,8 @@ from latticework.errors import TraceError, UnsupportedError, UserError
 from latticework.errors.remedies import Remedy
 from latticework.ir.location import Loc
 from latticework.models.converters import Converter, Converters
-from latticework.models.graph import GraphInput, ModelGraph, ModelNode, Ref
-from latticework.models.program import ImportedProgram, identifier
+from latticework.models.imported_program import ImportedProgram, identifier
+from latticework.models.model_graph import GraphInput, ModelGraph, ModelNode, Ref
 from latticework.plan.client_steps import (
     Elementary,
     Extreme,

@@ -79,7 +79,7 @@ def test_prelu_with_secret_slopes():
 def test_leaky_relu_of_secrets_is_one_polynomial():
     from meaning_cases import model_of
 
-    from latticework.frontend.programs.program import trace
+    from latticework.frontend.programs.array_program import trace
 
     for name in ("leaky_relu", "elu", "hardswish", "relu6", "mish"):
         ops = [op.name for op in trace(model_of(meaning(name), (X,))).walk()]

@@ -5,7 +5,7 @@ import pytest
 import torch
 from meaning_cases import check, encrypted, numbers, refused, simulated, tensors
 
-from latticework.models.semantics import arithmetic
+from latticework.models.semantics import elementwise_arithmetic
 from latticework.models.semantics.unary import MEANINGS
 
 RNG = np.random.default_rng(0)
@@ -34,7 +34,7 @@ INFINITY = 3.4028234663852886e38  # as models for float32 write it
 )
 def test_as_pytorch(name, args, options):
     expected = getattr(torch, name)(*tensors(args), **options)
-    meaning = getattr(arithmetic, name, None) or MEANINGS[name]
+    meaning = getattr(elementwise_arithmetic, name, None) or MEANINGS[name]
     check(meaning, args, expected, **options)
     if len(args) == 2:
         check(meaning, args, expected, secret=(1,), **options)
@@ -43,31 +43,36 @@ def test_as_pytorch(name, args, options):
 
 @pytest.mark.parametrize("exponent", [0, 1, 2, 3, 7, -1, -2])
 def test_powers_of_any_number(exponent):
-    check(arithmetic.power, (APART, exponent), torch.pow(torch.from_numpy(APART), exponent))
+    check(elementwise_arithmetic.power, (APART, exponent), torch.pow(torch.from_numpy(APART), exponent))
 
 
 @pytest.mark.parametrize("exponent", [0.5, -0.5, 1.5, -0.75, np.full((4, 1, 1), 2.0)])
 def test_powers_of_positive_numbers(exponent):
-    check(arithmetic.power, (POSITIVE[0], exponent), torch.pow(torch.from_numpy(POSITIVE[0]), *tensors([exponent])))
+    check(
+        elementwise_arithmetic.power,
+        (POSITIVE[0], exponent),
+        torch.pow(torch.from_numpy(POSITIVE[0]), *tensors([exponent])),
+    )
 
 
 def test_powers_with_a_secret_exponent():
-    check(arithmetic.power, (2.5, X), torch.pow(2.5, torch.from_numpy(X)), secret=(1,))
-    refused("exponent is an array", arithmetic.power, (POSITIVE[0, 0], np.arange(4.0)))
+    check(elementwise_arithmetic.power, (2.5, X), torch.pow(2.5, torch.from_numpy(X)), secret=(1,))
+    refused("exponent is an array", elementwise_arithmetic.power, (POSITIVE[0, 0], np.arange(4.0)))
 
 
 @pytest.mark.parametrize("mode", [None, "floor", "trunc"])
 def test_quotients_of_whole_numbers_are_pytorchs(mode):
     a, b = np.arange(-7, 8)[:, None], np.array([-3, -2, 1, 2, 5])
     expected = torch.div(*tensors((a, b)), rounding_mode=mode).numpy()
-    found = arithmetic.div(a, b, rounding_mode=mode)
+    found = elementwise_arithmetic.div(a, b, rounding_mode=mode)
     assert (found.dtype.kind == expected.dtype.kind and (found == expected.astype(found.dtype)).all()) or mode is None
     np.testing.assert_allclose(found, expected, rtol=1e-7)
     np.testing.assert_array_equal(
-        arithmetic.div(a / 2, b, rounding_mode=mode), torch.div(*tensors((a / 2, b)), rounding_mode=mode).numpy()
+        elementwise_arithmetic.div(a / 2, b, rounding_mode=mode),
+        torch.div(*tensors((a / 2, b)), rounding_mode=mode).numpy(),
     )
     if mode:
-        refused("rounding is a step", arithmetic.div, (X, 2.0), rounding_mode=mode)
+        refused("rounding is a step", elementwise_arithmetic.div, (X, 2.0), rounding_mode=mode)
 
 
 @pytest.mark.parametrize(
@@ -85,37 +90,46 @@ def test_quotients_of_whole_numbers_are_pytorchs(mode):
 )
 def test_bounds(bounds):
     check(
-        arithmetic.clamp, (X,), torch.clamp(torch.from_numpy(X), **{k: tensors(b) for k, b in bounds.items()}), **bounds
+        elementwise_arithmetic.clamp,
+        (X,),
+        torch.clamp(torch.from_numpy(X), **{k: tensors(b) for k, b in bounds.items()}),
+        **bounds,
     )
 
 
 def test_bounds_keep_whole_numbers():
-    found = arithmetic.clamp(np.arange(-3, 4), min=-1, max=2)
+    found = elementwise_arithmetic.clamp(np.arange(-3, 4), min=-1, max=2)
     assert found.dtype.kind == "i" and found.tolist() == [-1, -1, -1, 0, 1, 2, 2]
 
 
 def test_bounds_that_are_secret():
     low, high = np.minimum(X, 0.2), np.maximum(X, 0.1)
     expected = torch.clamp(torch.from_numpy(Y), *tensors((low, high)))
-    check(arithmetic.clamp, (Y, low, high), expected, secret=(0, 1, 2))
+    check(elementwise_arithmetic.clamp, (Y, low, high), expected, secret=(0, 1, 2))
 
 
 def test_choices_by_a_public_mask():
     mask = RNG.random((3, 4)) < 0.5
-    check(arithmetic.where, (mask, X, Y), torch.where(*tensors((mask, X, Y))), secret=(1, 2))
-    check(arithmetic.where, (mask, X, -2.0), torch.where(*tensors((mask, X)), -2.0), secret=(1,))
-    check(arithmetic.masked_fill, (X, mask, 7.0), torch.from_numpy(X).masked_fill(torch.from_numpy(mask), 7.0))
-    refused("condition is secret.*lw.greater", arithmetic.where, (X, X, 0.0))
-    refused("mask is secret", arithmetic.masked_fill, (X, X, 0.0), secret=(0, 1))
+    check(elementwise_arithmetic.where, (mask, X, Y), torch.where(*tensors((mask, X, Y))), secret=(1, 2))
+    check(elementwise_arithmetic.where, (mask, X, -2.0), torch.where(*tensors((mask, X)), -2.0), secret=(1,))
+    check(
+        elementwise_arithmetic.masked_fill, (X, mask, 7.0), torch.from_numpy(X).masked_fill(torch.from_numpy(mask), 7.0)
+    )
+    refused("condition is secret.*lw.greater", elementwise_arithmetic.where, (X, X, 0.0))
+    refused("mask is secret", elementwise_arithmetic.masked_fill, (X, X, 0.0), secret=(0, 1))
 
 
 def test_signs_take_a_gap():
-    check(arithmetic.sign, (APART,), numbers(torch.sign(torch.from_numpy(APART))), gap=0.4)
-    check(arithmetic.sign, (X,), torch.sign(torch.from_numpy(X)), secret=())
-    refused("sign: secrets cannot be compared without a gap.*no polynomial follows a step.*gap=", arithmetic.sign, (X,))
+    check(elementwise_arithmetic.sign, (APART,), numbers(torch.sign(torch.from_numpy(APART))), gap=0.4)
+    check(elementwise_arithmetic.sign, (X,), torch.sign(torch.from_numpy(X)), secret=())
+    refused(
+        "sign: secrets cannot be compared without a gap.*no polynomial follows a step.*gap=",
+        elementwise_arithmetic.sign,
+        (X,),
+    )
 
 
 def test_simulated():
-    simulated(arithmetic.clamp, (X[0],), min=-1.0, max=1.0, bits=4)
-    simulated(arithmetic.power, (POSITIVE[0], 1.5))
+    simulated(elementwise_arithmetic.clamp, (X[0],), min=-1.0, max=1.0, bits=4)
+    simulated(elementwise_arithmetic.power, (POSITIVE[0], 1.5))
     encrypted(MEANINGS["erf"], (X[0],))

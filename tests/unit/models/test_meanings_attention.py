@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from meaning_cases import check, encrypted, model_of, refused, simulated, tensors
 
 from latticework.errors import RangeError
-from latticework.frontend.programs.program import trace
+from latticework.frontend.programs.array_program import trace
 from latticework.ir.interpret import interpret
 from latticework.models.semantics import attention
 

@@ -5,9 +5,9 @@ import pytest
 import torch
 from meaning_cases import check, encrypted, model_of, refused, tensors
 
-from latticework.frontend.programs.program import trace
+from latticework.frontend.programs.array_program import trace
 from latticework.ir.interpret import interpret
-from latticework.models.semantics import activations, arithmetic, shaping
+from latticework.models.semantics import activations, elementwise_arithmetic, shaping
 from latticework.models.semantics.unary import MEANINGS
 
 RNG = np.random.default_rng(12)
@@ -21,20 +21,22 @@ def expected(x=X, gone=GONE):
 
 
 WAYS = {
-    "masked_fill": lambda x, fill: arithmetic.masked_fill(x, GONE, fill),
-    "where": lambda x, fill: arithmetic.where(~GONE, x, fill),
-    "where, the other way": lambda x, fill: arithmetic.where(GONE, np.full((3, 4), fill), x),
-    "add": lambda x, fill: arithmetic.add(x, np.where(GONE, fill, 0.0)),
-    "add, the other way": lambda x, fill: arithmetic.add(np.where(GONE, fill, 0.0)[None], x),
+    "masked_fill": lambda x, fill: elementwise_arithmetic.masked_fill(x, GONE, fill),
+    "where": lambda x, fill: elementwise_arithmetic.where(~GONE, x, fill),
+    "where, the other way": lambda x, fill: elementwise_arithmetic.where(GONE, np.full((3, 4), fill), x),
+    "add": lambda x, fill: elementwise_arithmetic.add(x, np.where(GONE, fill, 0.0)),
+    "add, the other way": lambda x, fill: elementwise_arithmetic.add(np.where(GONE, fill, 0.0)[None], x),
     "moved": lambda x, fill: shaping.reshape(
-        arithmetic.masked_fill(shaping.reshape(x, (4, 3, 4)), GONE, fill), (2, 2, 3, 4)
+        elementwise_arithmetic.masked_fill(shaping.reshape(x, (4, 3, 4)), GONE, fill), (2, 2, 3, 4)
     ),
-    "scaled": lambda x, fill: arithmetic.div(arithmetic.masked_fill(x * 2.0, GONE, fill), 2.0),
-    "twice": lambda x, fill: arithmetic.masked_fill(
-        arithmetic.masked_fill(x, GONE & (np.arange(4) > 2), fill), GONE & (np.arange(4) < 3), fill
+    "scaled": lambda x, fill: elementwise_arithmetic.div(elementwise_arithmetic.masked_fill(x * 2.0, GONE, fill), 2.0),
+    "twice": lambda x, fill: elementwise_arithmetic.masked_fill(
+        elementwise_arithmetic.masked_fill(x, GONE & (np.arange(4) > 2), fill), GONE & (np.arange(4) < 3), fill
     ),
-    "shifted": lambda x, fill: arithmetic.add(arithmetic.add(x - 1.0, np.where(GONE, fill, 0.0)), np.ones(4)),
-    "an addend that fills and shifts": lambda x, fill: arithmetic.add(x - 1.0, np.where(GONE, fill, 1.0)),
+    "shifted": lambda x, fill: elementwise_arithmetic.add(
+        elementwise_arithmetic.add(x - 1.0, np.where(GONE, fill, 0.0)), np.ones(4)
+    ),
+    "an addend that fills and shifts": lambda x, fill: elementwise_arithmetic.add(x - 1.0, np.where(GONE, fill, 1.0)),
 }
 
 
@@ -52,7 +54,7 @@ def test_as_pytorch_and_never_in_range(way, fill):
 
 def test_along_other_axes():
     def meaning(x):
-        return activations.softmax(np.swapaxes(arithmetic.masked_fill(x, GONE, -np.inf), 1, 3), 1)
+        return activations.softmax(np.swapaxes(elementwise_arithmetic.masked_fill(x, GONE, -np.inf), 1, 3), 1)
 
     check(meaning, (X,), np.swapaxes(expected().numpy(), 1, 3))
 
@@ -62,7 +64,7 @@ def test_a_score_of_a_filled_row_that_is_public():
     fill = np.where(np.arange(4) == 3, -np.inf, 0.5)
     gone = np.broadcast_to(np.arange(4) >= 2, (3, 4))
     x = torch.where(*tensors((gone, np.broadcast_to(fill, (3, 4)), X)))
-    check(lambda x: activations.softmax(arithmetic.where(gone, fill, x), -1), (X,), torch.softmax(x, -1))
+    check(lambda x: activations.softmax(elementwise_arithmetic.where(gone, fill, x), -1), (X,), torch.softmax(x, -1))
 
 
 @pytest.mark.parametrize(
@@ -76,25 +78,33 @@ def test_a_score_of_a_filled_row_that_is_public():
         lambda s: np.sum(s),
         lambda s: activations.log_softmax(s, -1),
         lambda s: np.concatenate([s, s]),
-        lambda s: arithmetic.div(1.0, s),
+        lambda s: elementwise_arithmetic.div(1.0, s),
     ],
 )
 def test_only_a_softmax_takes_them(use):
-    refused("only a softmax takes", lambda x: use(arithmetic.masked_fill(x, GONE, -np.inf)), (X,))
+    refused("only a softmax takes", lambda x: use(elementwise_arithmetic.masked_fill(x, GONE, -np.inf)), (X,))
 
 
 def test_rows_with_nothing_left_are_refused():
-    refused("leaves no element", lambda x: activations.softmax(arithmetic.masked_fill(x, True, -np.inf), -1), (X,))
+    refused(
+        "leaves no element",
+        lambda x: activations.softmax(elementwise_arithmetic.masked_fill(x, True, -np.inf), -1),
+        (X,),
+    )
 
 
 def test_other_numbers_are_filled_in():
-    check(lambda x: arithmetic.masked_fill(x, GONE, -9.0), (X,), tensors(X).masked_fill(tensors(GONE), -9.0))
     check(
-        lambda x: activations.softmax(arithmetic.masked_fill(x, False, -np.inf), -1),
+        lambda x: elementwise_arithmetic.masked_fill(x, GONE, -9.0), (X,), tensors(X).masked_fill(tensors(GONE), -9.0)
+    )
+    check(
+        lambda x: activations.softmax(elementwise_arithmetic.masked_fill(x, False, -np.inf), -1),
         (X,),
         torch.softmax(tensors(X), -1),
     )
 
 
 def test_encrypted():
-    encrypted(lambda x: activations.softmax(arithmetic.masked_fill(x, GONE, -np.inf), -1), (X[0, 0],), bits=8)
+    encrypted(
+        lambda x: activations.softmax(elementwise_arithmetic.masked_fill(x, GONE, -np.inf), -1), (X[0, 0],), bits=8
+    )

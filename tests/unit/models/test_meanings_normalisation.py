@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from meaning_cases import check, encrypted, model_of, refused, simulated, tensors
 
-from latticework.frontend.programs.program import trace
+from latticework.frontend.programs.array_program import trace
 from latticework.models.semantics import normalisation
 
 RNG = np.random.default_rng(8)

@@ -70,7 +70,7 @@ def test_padding_brings_no_range_along():
     check(pooling.max_pool, (x, (3, 3)), F.max_pool2d(T(x), 3, 2, 1), stride=2, padding=1)
     from meaning_cases import model_of
 
-    from latticework.frontend.programs.program import trace
+    from latticework.frontend.programs.array_program import trace
     from latticework.ir.interpret import interpret
 
     seen = []
@@ -83,7 +83,7 @@ def test_comparisons_are_a_tree():
     """Seven rows are three rounds of comparisons, as eight are."""
     from meaning_cases import model_of
 
-    from latticework.frontend.programs.program import trace
+    from latticework.frontend.programs.array_program import trace
 
     for kernel, rounds in (((2, 2), 2), ((3, 1), 2), ((7, 1), 3), ((7, 6), 6)):
         module = trace(model_of(pooling.max_pool, (IMAGES, kernel)))

@@ -5,7 +5,7 @@ import pytest
 import torch
 from meaning_cases import check, model_of, refused, simulated, tensors
 
-from latticework.frontend.programs.program import trace
+from latticework.frontend.programs.array_program import trace
 from latticework.models.semantics import recurrent
 
 RNG = np.random.default_rng(11)

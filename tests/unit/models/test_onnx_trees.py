@@ -13,8 +13,8 @@ import latticework as lw
 from latticework.errors import ShapeError, UnsupportedError, UserError
 from latticework.functions.approximation.sign import composite_sign
 from latticework.models.converters import Converter, Converters
-from latticework.models.evaluate import run
-from latticework.plan.client_steps.run import errors_of, exactly, finish_of
+from latticework.models.evaluate_graph import run
+from latticework.plan.client_steps.run_steps import errors_of, exactly, finish_of
 
 WHOLE = np.arange(-2.0, 3.0)
 WIDTH = 3

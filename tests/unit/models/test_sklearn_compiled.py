@@ -8,7 +8,7 @@ import pytest
 
 import latticework as lw
 from latticework.models.sklearn import SklearnProgram
-from latticework.plan.client_steps.run import finish
+from latticework.plan.client_steps.run_steps import finish
 from latticework.plan.client_steps.step import Array, Bounded
 
 pytest.importorskip("sklearn")

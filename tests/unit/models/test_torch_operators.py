@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.frontend.programs.program import trace
+from latticework.frontend.programs.array_program import trace
 from latticework.ir.interpret import interpret
 from latticework.ir.location import Loc
 from latticework.models.client_rules.aten import ATEN_RULES
-from latticework.models.client_rules.rules import OwnerRules
+from latticework.models.client_rules.table_rules import OwnerRules
 from latticework.models.cuts import cut_program
-from latticework.models.evaluate import run
-from latticework.models.graph import GraphInput, ModelGraph, ModelNode, Ref
-from latticework.models.program import ImportedProgram
-from latticework.models.pytorch import door
+from latticework.models.evaluate_graph import run
+from latticework.models.imported_program import ImportedProgram
+from latticework.models.model_graph import GraphInput, ModelGraph, ModelNode, Ref
+from latticework.models.pytorch import import_pytorch
 from latticework.models.pytorch.export import own_warnings_only
 from latticework.models.pytorch.operators import CONVERTERS
 from latticework.models.pytorch.read import flat_labels
@@ -33,7 +33,7 @@ AT = Loc("model", 1)
 def imported(family: str) -> ImportedProgram:
     """All of it at the server, also what the owner would compute."""
     module = cases.Family(cases.FAMILIES[family][0]).eval()
-    with patch.object(door, "ATEN_RULES", OwnerRules({})):
+    with patch.object(import_pytorch, "ATEN_RULES", OwnerRules({})):
         return lw.from_torch(module, tuple(cases.inputs_of(family)))
 
 

@@ -12,7 +12,7 @@ import pytest
 import latticework as lw
 from latticework.errors import DtypeError, FormatError, MissingPackageError, SecurityError, TraceError, UserError
 from latticework.models.pytorch.export import own_warnings_only
-from latticework.models.pytorch.files import load_exported
+from latticework.models.pytorch.exported_files import load_exported
 
 torch = pytest.importorskip("torch")
 

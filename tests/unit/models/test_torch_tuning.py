@@ -14,7 +14,7 @@ from torch_nets import Mlp, made
 
 import latticework as lw
 from latticework.errors import RangeError, TraceError, UnsupportedError
-from latticework.models.finetuning.polynomial import chebyshev
+from latticework.models.finetuning.trainable_polynomial import chebyshev
 
 SOURCE = Path(nets.__file__).read_text().splitlines()
 

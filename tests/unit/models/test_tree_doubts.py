@@ -11,10 +11,10 @@ import latticework as lw
 from latticework.errors import UnsupportedError, UserError
 from latticework.functions.approximation.sign import composite_sign
 from latticework.models.converters import Converter, Converters
-from latticework.models.evaluate import run
+from latticework.models.evaluate_graph import run
 from latticework.models.sklearn import SklearnProgram
-from latticework.models.sklearn.meanings import CONVERTERS
-from latticework.plan.client_steps.run import errors_of, finish_of
+from latticework.models.sklearn.estimator_semantics import CONVERTERS
+from latticework.plan.client_steps.run_steps import errors_of, finish_of
 from latticework.plan.client_steps.step import Array, Bounded
 
 pytest.importorskip("sklearn")

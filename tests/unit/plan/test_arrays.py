@@ -10,12 +10,12 @@ from latticework.compiler.levels.value_bounds import reach
 from latticework.compiler.polynomial_noise import polynomial_noise
 from latticework.errors import ShapeError
 from latticework.ir import Builder, Module, interpret
-from latticework.ir.dialects.rlwe import CipherType, Level
-from latticework.plan.analysis.bounds import Magnitude, predict
+from latticework.ir.dialects.rlwe_dialect import CipherType, Level
+from latticework.plan.analysis.error_bounds import Magnitude, predict
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.analysis.simulate import simulate
 from latticework.plan.cost import CostModel
-from latticework.plan.files.code import decode_code, encode_code
+from latticework.plan.files.code_file import decode_code, encode_code
 from latticework.plan.parameters import bootstrap_chain
 
 RNG = np.random.default_rng(5)

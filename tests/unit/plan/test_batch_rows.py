@@ -7,7 +7,7 @@ import pytest
 
 import latticework as lw
 from latticework.errors import FormatError, LayoutError, LevelError, ShapeError, UserError
-from latticework.plan.files.check import check_client, check_references
+from latticework.plan.files.check_file import check_client, check_references
 from latticework.plan.files.serialise import read_client, read_plan, write_client, write_plan
 from latticework.report.build import build_client_report
 from latticework.values.packing.pack import PackDim, PackMap

@@ -10,12 +10,12 @@ from latticework.commands.machine.measured_operations import MeasuredChain
 from latticework.commands.machine.operations_bfv import BfvOperations
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel, Shape, bfv_weights, ckks_weights, work
-from latticework.plan.files.code import encode_code
+from latticework.plan.files.code_file import encode_code
 from latticework.plan.parameters.bfv_chain import chain_for_depth, chain_transforms, extension_primes, plain_prime
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.parameters.select import Need, build_chain
 from latticework.runtime.client.coding import coding_of
-from latticework.values.packing.constants import slot_vectors
+from latticework.values.packing.packed_constants import slot_vectors
 
 CHAIN = chain_for_depth(4, 8192, plain_prime(8192, 20, None))
 assert CHAIN is not None

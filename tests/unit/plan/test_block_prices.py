@@ -10,8 +10,8 @@ from latticework.compiler.options.techniques import Techniques
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
 from latticework.plan.cost.block_maps import KEY_SHARE, block_prices
-from latticework.values.packing.constants import LinearMap
 from latticework.values.packing.loop_nests.baby_giant import choose, places
+from latticework.values.packing.packed_constants import LinearMap
 
 MODEL = CostModel.load()
 

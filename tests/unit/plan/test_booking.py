@@ -9,11 +9,11 @@ import latticework as lw
 from latticework.compiler.passes import cse
 from latticework.errors import FormatError, IrError
 from latticework.ir import Builder, Loc, Module, parse_module, print_module
-from latticework.ir.dialects import loop, scalar, vec  # noqa: F401  (defines the ops the texts use)
+from latticework.ir.dialects import loop_dialect, scalar_dialect, vec_dialect  # noqa: F401  (defines the ops the texts use)
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
 from latticework.plan.files.serialise import read_plan, write_plan
-from latticework.plan.schema.placing import INPUT
+from latticework.plan.schema.placement_record import INPUT
 from latticework.plan.schema.schema import SourceLocation
 from latticework.report import build_report
 
@@ -207,13 +207,13 @@ def test_fused_places():
 
 def test_columns_and_shares_survive_being_printed():
     module = Module()
-    kind = scalar.ScalarType(dtype="integer", secret=True)
+    kind = scalar_dialect.ScalarType(dtype="integer", secret=True)
     x = module.body.add_arg(kind)
     module.input_names.append("x")
     spanned = Loc("m.py", 4, "y = x + x", None, (4, 9))
     for loc in (spanned, Loc("m.py", 4, span=(1, 2)), Loc.fused([(spanned, 1.0), (A, 2.0)], B)):
-        Builder(module.body).create(scalar.ADD, [x, x], loc=loc)
-    Builder(module.body).create(loop.YIELD)
+        Builder(module.body).create(scalar_dialect.ADD, [x, x], loc=loc)
+    Builder(module.body).create(loop_dialect.YIELD)
     text = print_module(module)
     again = parse_module(text)
     assert print_module(again) == text
@@ -224,10 +224,10 @@ def test_columns_and_shares_survive_being_printed():
 
 def test_equal_ops_are_shared_by_their_places():
     module = Module()
-    x = module.body.add_arg(scalar.ScalarType(dtype="integer", secret=True))
+    x = module.body.add_arg(scalar_dialect.ScalarType(dtype="integer", secret=True))
     module.input_names.append("x")
-    made = [Builder(module.body).create(scalar.ADD, [x, x], loc=loc).result for loc in (A, B, A, C)]
-    Builder(module.body).create(loop.YIELD, made)
+    made = [Builder(module.body).create(scalar_dialect.ADD, [x, x], loc=loc).result for loc in (A, B, A, C)]
+    Builder(module.body).create(loop_dialect.YIELD, made)
     module.outputs = ["a", "b", "c", "d"]
     first = next(cse.run(module).walk())
     assert dict(first.loc.shares) == pytest.approx({A: 1 / 3, B: 1 / 3, C: 1 / 3})

@@ -5,7 +5,7 @@ from math import log2, pi
 import numpy as np
 import pytest
 
-from latticework.compiler.codegen.bootstraps import (
+from latticework.compiler.codegen.bootstrap_plans import (
     bits_of,
     bootstrap_error,
     bootstrap_plan,
@@ -13,7 +13,7 @@ from latticework.compiler.codegen.bootstraps import (
     noise_of,
     predict_precision,
 )
-from latticework.ir.dialects.bootstrap import MAX_EXPONENT
+from latticework.ir.dialects.bootstrap_dialect import MAX_EXPONENT
 from latticework.plan.analysis.simulate import simulate_slots
 from latticework.plan.parameters import BOOTSTRAP_SETS, BootstrapSet, bootstrap_chain
 from latticework.plan.parameters.bootstrap_noise import (
@@ -22,7 +22,7 @@ from latticework.plan.parameters.bootstrap_noise import (
     sine_series,
     stored_noise,
 )
-from latticework.plan.parameters.noise import tail_deviations
+from latticework.plan.parameters.step_noise import tail_deviations
 
 
 def step_of(name, slots, finer=1.0, out=1.0, iterations=1):

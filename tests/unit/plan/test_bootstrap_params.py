@@ -6,10 +6,10 @@ from math import comb, factorial, log2, prod
 import numpy as np
 import pytest
 
-from latticework.compiler.codegen.bootstraps import failure_probability_log2
+from latticework.compiler.codegen.bootstrap_plans import failure_probability_log2
 from latticework.errors import LevelError, RangeError, SecurityError
 from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain, modulus_limit_bits
-from latticework.plan.parameters.bootstrap import exponential_scales, raised_scale, sparse_key_bits
+from latticework.plan.parameters.bootstrap_chain import exponential_scales, raised_scale, sparse_key_bits
 from latticework.plan.parameters.fingerprint import core_parameters
 
 NAMES = list(BOOTSTRAP_SETS)

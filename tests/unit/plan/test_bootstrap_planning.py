@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from latticework.compiler.codegen.bootstraps import predict_precision
+from latticework.compiler.codegen.bootstrap_plans import predict_precision
 from latticework.errors import LevelError, SecurityError
 from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain, bootstrapping_rings, modulus_limit_bits
 from latticework.plan.parameters.bootstrap_planning import PRECISION, most_levels_left, plan_bootstrap_set, templates

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from vec_cases import SLOTS, Vectors, plan_of
 
-from latticework.compiler.codegen.bootstraps import noise_of
+from latticework.compiler.codegen.bootstrap_plans import noise_of
 from latticework.errors import FormatError, UnsupportedError
 from latticework.ir import interpret
-from latticework.plan.analysis.bounds import Magnitude, predict
+from latticework.plan.analysis.error_bounds import Magnitude, predict
 from latticework.plan.analysis.simulate import simulate
 from latticework.plan.analysis.simulation import DRAWN
 from latticework.plan.analysis.trips import instructions_run

@@ -12,7 +12,7 @@ from latticework.errors import FormatError
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import UNITS, CostModel, Shape, default_table, parse_table, read_table, work
 from latticework.plan.cost.table import shipped_table
-from latticework.plan.files.code import encode_code
+from latticework.plan.files.code_file import encode_code
 from latticework.plan.parameters import bootstrap_chain
 
 TABLE = {

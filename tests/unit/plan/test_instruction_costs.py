@@ -12,14 +12,14 @@ from latticework.plan.analysis.estimate import OperationCounts, estimate
 from latticework.plan.analysis.memory import peak_value_bytes
 from latticework.plan.analysis.trips import Trips, instructions_run
 from latticework.plan.cost import CostModel, work
-from latticework.plan.instructions.code import Instruction, PlanBlock, RegisterOperand
-from latticework.plan.instructions.parts import no_parts
-from latticework.plan.instructions.shapes import row_bytes, vectors_of
+from latticework.plan.instructions.executable import Instruction, PlanBlock, RegisterOperand
+from latticework.plan.instructions.shared_rules import no_parts
 from latticework.plan.instructions.table import RECORDS
+from latticework.plan.instructions.value_shapes import row_bytes, vectors_of
 from latticework.plan.instructions.walk import Domain, Walk
 from latticework.plan.schema.schema import IndexInput, SecretInput
 from latticework.report.families import family_of
-from latticework.values.packing.keys import KeySpec
+from latticework.values.packing.key_manifest import KeySpec
 
 COUNTS = {f.name for f in fields(OperationCounts)}
 FREE = {"take", "take_at", "put_at", "concat", "relabel"}  # beside control

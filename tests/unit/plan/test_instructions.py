@@ -14,15 +14,15 @@ import latticework as lw
 from latticework import _core
 from latticework.errors import IrError
 from latticework.ir.dialects import (  # noqa: F401  (define the ops)
-    bfv,
-    ckks,
-    loop,
-    rlwe,
+    bfv_dialect,
+    ckks_dialect,
+    loop_dialect,
+    rlwe_dialect,
 )
 from latticework.ir.dialects.primitives import PRIMITIVES
 from latticework.plan.analysis.simulate import simulate
+from latticework.plan.instructions.instruction_record import Record
 from latticework.plan.instructions.products import MUL
-from latticework.plan.instructions.record import Record
 from latticework.plan.instructions.signatures import SIGNATURES
 from latticework.plan.instructions.table import RECORDS, table_of
 from latticework.plan.instructions.walk import Domain, Walk
@@ -122,12 +122,12 @@ ALLOWED = {
     "runtime/devices/profile_tables.py": "kernels, some of which have the same names",
     "commands/machine/measured_operations.py": "what is measured of the core",
     "commands/machine/operations_bfv.py": "what is measured of the core",
-    "plan/files/check.py": "a kind of key",
-    "frontend/heir/forms.py": "operations of HEIR, some of which have the same names",
+    "plan/files/check_file.py": "a kind of key",
+    "frontend/heir/pretty_forms.py": "operations of HEIR, some of which have the same names",
     "frontend/heir/slots.py": "operations of vectors, some of which have the same names",
-    "plan/files/code.py": "a kind of register",
+    "plan/files/code_file.py": "a kind of register",
     "plan/schema/schema.py": "a field",
-    "plan/analysis/steps.py": "what is counted apart in reports",
+    "plan/analysis/step_prices.py": "what is counted apart in reports",
 }
 
 

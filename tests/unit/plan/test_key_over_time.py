@@ -6,12 +6,12 @@ from key_plans import CHAIN
 from test_key_schedule import Flat, drawn, room
 
 from latticework.plan.analysis.trips import Trips
-from latticework.plan.key_schedule import windows
+from latticework.plan.key_schedule import key_windows
+from latticework.plan.key_schedule.key_uses import Others, Turns, key_order
+from latticework.plan.key_schedule.key_windows import FEW_TURNS, visits_of
 from latticework.plan.key_schedule.over_time import Trace, merge_stretches
 from latticework.plan.key_schedule.residency import follow
 from latticework.plan.key_schedule.schedule import schedule
-from latticework.plan.key_schedule.uses import Others, Turns, key_order
-from latticework.plan.key_schedule.windows import FEW_TURNS, visits_of
 
 
 class Steady(Flat):
@@ -101,7 +101,7 @@ def test_turns_of_long_loops_are_told_as_one(trips):
 
 
 def test_loops_in_loops_are_told_as_one_too(monkeypatch):
-    monkeypatch.setattr(windows, "MOST_WINDOWS", 500)
+    monkeypatch.setattr(key_windows, "MOST_WINDOWS", 500)
     plan, _, slots = drawn(8)
     once = key_order(plan, CHAIN, Trips(plan, {"n": 1}))
     alone = len(traced(once, slots)[1].stretches) - 1

@@ -10,10 +10,10 @@ from scipy.optimize import linprog
 from scipy.sparse import lil_array
 
 from latticework.plan.analysis.trips import Trips
-from latticework.plan.instructions.shapes import key_row_bytes
-from latticework.plan.key_schedule import windows
+from latticework.plan.instructions.value_shapes import key_row_bytes
+from latticework.plan.key_schedule import key_windows
+from latticework.plan.key_schedule.key_uses import Turns, key_order
 from latticework.plan.key_schedule.schedule import buffer_bytes, schedule, smallest
-from latticework.plan.key_schedule.uses import Turns, key_order
 
 ROW = key_row_bytes(CHAIN)
 
@@ -79,7 +79,7 @@ def test_loops_that_turn_often_are_followed_in_a_few_turns(seed, monkeypatch):
     """Then it takes no longer however often they turn, and the rest is in proportion."""
     plan, n, slots = drawn(seed, most_turns=60, most_code=2)
     exact = schedule(plan, room(plan, slots), Flat(0.5), Trips(plan, {"n": n}))
-    monkeypatch.setattr(windows, "MOST_WINDOWS", exact.windows // 4)
+    monkeypatch.setattr(key_windows, "MOST_WINDOWS", exact.windows // 4)
     short = schedule(plan, room(plan, slots), Flat(0.5), Trips(plan, {"n": n}))
     assert exact.is_exact and not short.is_exact and short.windows < 0.7 * exact.windows
     assert short.loads == pytest.approx(exact.loads, rel=0.02)
@@ -91,8 +91,8 @@ def test_loops_inside_one_another_take_no_longer_for_it():
     order = key_order(plan, CHAIN, Trips(plan))
     for _ in range(24):
         order = [Turns(1 << 31, order)]
-    found = windows.visits_of(order, CHAIN, slots, lambda _: 1.0)
-    assert 0 < len(found.visits) <= windows.MOST_WINDOWS and not found.is_exact
+    found = key_windows.visits_of(order, CHAIN, slots, lambda _: 1.0)
+    assert 0 < len(found.visits) <= key_windows.MOST_WINDOWS and not found.is_exact
     turns = sum(visit.weight for visit in found.visits) / len(found.visits)
     assert turns == pytest.approx(2.0 ** (31 * 24), rel=1e-6)
 

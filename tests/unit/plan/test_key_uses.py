@@ -15,8 +15,8 @@ from vec_cases import plan_of, small_chain
 from latticework import _core
 from latticework.compiler.levels import program_depth
 from latticework.plan.analysis.memory_plan import at_once_with
-from latticework.plan.instructions.shapes import key_row_bytes, row_bytes
-from latticework.plan.key_schedule.uses import key_uses
+from latticework.plan.instructions.value_shapes import key_row_bytes, row_bytes
+from latticework.plan.key_schedule.key_uses import key_uses
 from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain
 
 

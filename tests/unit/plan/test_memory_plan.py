@@ -18,9 +18,9 @@ from latticework.plan.analysis.memory_plan import HeldValues, MemoryPlanner, at_
 from latticework.plan.analysis.trips import Trips
 from latticework.plan.cost import CostModel
 from latticework.plan.files.serialise import write_plan
-from latticework.plan.instructions.shapes import key_row_bytes, row_bytes
+from latticework.plan.instructions.value_shapes import key_row_bytes, row_bytes
+from latticework.plan.key_schedule.key_uses import key_order, key_uses
 from latticework.plan.key_schedule.schedule import schedule, schedule_of
-from latticework.plan.key_schedule.uses import key_order, key_uses
 from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain
 
 MODEL = CostModel.load()

@@ -9,7 +9,7 @@ from vec_cases import SLOTS, Vectors
 
 from latticework import _core
 from latticework.errors import LayoutError, LevelError, RangeError
-from latticework.plan.analysis.noise import noise_of_outputs
+from latticework.plan.analysis.bfv_noise_domain import noise_of_outputs
 from latticework.plan.parameters.bfv_chain import ChainShape
 from latticework.plan.parameters.bfv_noise import ShapeNoiseModel
 from latticework.runtime.client.client import Client

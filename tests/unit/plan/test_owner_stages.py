@@ -35,11 +35,11 @@ from latticework.plan.client_steps import (
     TableRows,
     Threshold,
 )
-from latticework.plan.client_steps.run import accepted_spans
+from latticework.plan.client_steps.run_steps import accepted_spans
 from latticework.plan.files.serialise import read_client, read_plan, write_client, write_plan
 from latticework.report import explain_file
 from latticework.report.build import build_client_report
-from latticework.report.explain import file_facts
+from latticework.report.describe_file import file_facts
 
 SMALL = {"ring_degree": 4096, "insecure": True, "progress": False}
 KINDS = Labels.of(["iris", "rose", "tulip"])

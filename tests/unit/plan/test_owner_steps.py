@@ -34,7 +34,7 @@ from latticework.plan.client_steps import (
     Votes,
     Winner,
 )
-from latticework.plan.client_steps.run import error_of, finish, to_result
+from latticework.plan.client_steps.run_steps import error_of, finish, to_result
 from latticework.plan.client_steps.step import Bounded, OwnerStep, UnfitValueError
 from latticework.plan.files.codec import from_data, to_data
 

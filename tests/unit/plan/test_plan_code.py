@@ -9,11 +9,11 @@ from vec_cases import SLOTS, Vectors, plan_of, small_chain
 from latticework import _core
 from latticework.compiler.levels import program_depth
 from latticework.errors import FormatError
-from latticework.plan.files.code import decode_code, encode_code
-from latticework.plan.instructions.code import Instruction, RegisterOperand
-from latticework.plan.instructions.kinds import CipherKind, DigitsKind, IndexKind, KeyKind, PlainKind
+from latticework.plan.files.code_file import decode_code, encode_code
+from latticework.plan.instructions.executable import Instruction, RegisterOperand
+from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind, IndexKind, KeyKind, PlainKind
 from latticework.plan.parameters.fingerprint import core_parameters
-from latticework.values.packing.keys import KeySpec
+from latticework.values.packing.key_manifest import KeySpec
 
 MATRIX = np.random.default_rng(1).normal(size=(SLOTS, SLOTS)) / 4
 

@@ -11,10 +11,10 @@ from test_plan_files import DATA, PLAN, X
 from latticework import _core
 from latticework.errors import FormatError
 from latticework.plan.analysis.simulate import simulate
-from latticework.plan.files.code import code_data, encode_code
-from latticework.plan.files.columns import from_columns, to_columns
+from latticework.plan.files.code_columns import from_columns, to_columns
+from latticework.plan.files.code_file import code_data, encode_code
 from latticework.plan.files.serialise import plan_id, read_plan, write_plan
-from latticework.plan.files.sharing import MAX_DEPTH, expand_repeats, share_repeats
+from latticework.plan.files.shared_data import MAX_DEPTH, expand_repeats, share_repeats
 from latticework.plan.parameters.fingerprint import core_parameters
 
 

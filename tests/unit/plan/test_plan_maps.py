@@ -16,7 +16,7 @@ from latticework.plan.analysis.estimate import estimate
 from latticework.plan.analysis.simulate import simulate
 from latticework.plan.cost import CostModel
 from latticework.plan.files.serialise import read_plan, write_plan
-from latticework.values.packing.constants import MapSums
+from latticework.values.packing.packed_constants import MapSums
 
 CODE, CONSTANTS = 1, 2
 

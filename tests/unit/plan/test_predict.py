@@ -9,7 +9,7 @@ from vec_cases import SLOTS, Vectors, plan_of, small_chain
 
 from latticework.compiler.levels import program_depth
 from latticework.errors import RangeError
-from latticework.plan.analysis.bounds import Magnitude, predict
+from latticework.plan.analysis.error_bounds import Magnitude, predict
 from latticework.plan.analysis.error_model import Bound, ErrorModel
 from latticework.plan.analysis.simulate import simulate
 

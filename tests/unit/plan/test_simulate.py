@@ -10,13 +10,13 @@ from latticework import _core
 from latticework.compiler.levels import program_depth
 from latticework.errors import LevelError, RangeError, ScaleError
 from latticework.plan.analysis.simulate import simulate
-from latticework.plan.files.code import encode_code
-from latticework.plan.instructions.kinds import CipherKind, PlainKind
-from latticework.plan.parameters import build_chain, noise, worst_noise
+from latticework.plan.files.code_file import encode_code
+from latticework.plan.instructions.register_kinds import CipherKind, PlainKind
+from latticework.plan.parameters import build_chain, step_noise, worst_noise
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.parameters.select import Need
-from latticework.values.packing.arrays import apply_galois
-from latticework.values.packing.keys import galois_element
+from latticework.values.packing.key_manifest import galois_element
+from latticework.values.packing.slot_arrays import apply_galois
 
 RNG = np.random.default_rng(6)
 MATRIX = RNG.normal(size=(SLOTS, SLOTS)) / 4
@@ -214,6 +214,6 @@ def test_galois_elements_act_as_on_the_embedding(slots):
 def test_public_key_noise_is_that_of_a_rounding_and_of_the_encoding():
     chain = small_chain(2)
     n = chain.ring_degree
-    expected = np.hypot(noise.mod_down(n), noise.encoding())
-    assert noise.public_encryption(chain) == pytest.approx(expected, rel=1e-6)
-    assert worst_noise.public_encryption(chain) > 6 * noise.public_encryption(chain)
+    expected = np.hypot(step_noise.mod_down(n), step_noise.encoding())
+    assert step_noise.public_encryption(chain) == pytest.approx(expected, rel=1e-6)
+    assert worst_noise.public_encryption(chain) > 6 * step_noise.public_encryption(chain)

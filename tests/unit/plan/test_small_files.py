@@ -11,12 +11,12 @@ from vec_cases import Vectors, plan_of, small_chain
 
 from latticework.errors import FormatError
 from latticework.plan.analysis.trips import instructions_run
-from latticework.plan.files.check import check_chain, check_gather
+from latticework.plan.files.check_file import check_chain, check_gather
 from latticework.plan.files.serialise import read_client, read_plan, write_client, write_plan
 from latticework.plan.schema.arguments import Argument, Branch, Result
 from latticework.report import build_client_report, build_report
-from latticework.values.packing.constants import Access, LoopNest
 from latticework.values.packing.pack import GAP, MAX_PLACES, REPEAT, PackDim, PackMap, product_within
+from latticework.values.packing.packed_constants import Access, LoopNest
 
 SLOTS = PLAN.chain.slots
 VECTORS = MAX_PLACES // SLOTS

@@ -12,8 +12,8 @@ from latticework.errors import FormatError
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
 from latticework.plan.files.serialise import read_plan, write_plan
-from latticework.plan.instructions.kinds import CipherKind
 from latticework.plan.instructions.reason import CallReason, LoopWay, RefreshReason
+from latticework.plan.instructions.register_kinds import CipherKind
 from latticework.plan.parameters import BOOTSTRAP_SETS
 from latticework.report import build_report
 from latticework.report.carried import carried_levels

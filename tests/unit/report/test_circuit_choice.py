@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.report.sections.circuit import way_table
+from latticework.report.sections.circuit_section import way_table
 
 FAST, SLOW = 1e12, "wan"  # networks
 

@@ -12,11 +12,11 @@ from tiny_plans import loop_plan
 
 import latticework as lw
 from latticework import _core
-from latticework.compiler.lanes.record import record_lanes, record_tensors, scalar_counts
+from latticework.compiler.lanes.lane_record import record_lanes, record_tensors, scalar_counts
 from latticework.errors import FormatError
 from latticework.plan.files.codec import from_data, to_data
 from latticework.plan.files.serialise import read_plan, write_plan
-from latticework.plan.schema.circuits import MAX_LABEL, MAX_LANES, MAX_STEPS, CircuitWay, ScalarCounts
+from latticework.plan.schema.circuit_schedule import MAX_LABEL, MAX_LANES, MAX_STEPS, CircuitWay, ScalarCounts
 from latticework.report import build_report
 from latticework.report.circuit_words import holdings, runs, step_text
 

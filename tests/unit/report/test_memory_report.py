@@ -16,8 +16,8 @@ from latticework.errors import BudgetError
 from latticework.plan.analysis.memory_plan import MemoryPlanner, plan_memory
 from latticework.plan.files.serialise import write_plan
 from latticework.report import as_json, build_report, memory_data, under_budget
-from latticework.report.axes import NARROWEST, round_ratios, round_steps
 from latticework.report.budget_drawing import time_by_budget
+from latticework.report.drawing_axes import NARROWEST, round_ratios, round_steps
 from latticework.report.quantities import duration, size
 from latticework.report.residency_drawing import residency
 

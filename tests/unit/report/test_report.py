@@ -21,7 +21,7 @@ from latticework.plan.cost import CostModel, default_table
 from latticework.plan.files.serialise import write_client, write_plan
 from latticework.plan.schema.conditions import Condition
 from latticework.plan.schema.constraints import Constraint, Element
-from latticework.plan.schema.placing import INPUT, ConversionRecord, Ending, Placing, PlacingStep
+from latticework.plan.schema.placement_record import INPUT, ConversionRecord, Ending, Placing, PlacingStep
 from latticework.plan.schema.schema import SourceLocation
 from latticework.report import Report, build_client_report, build_report, explain_file
 from latticework.report.data import Contents

@@ -10,19 +10,19 @@ from hostile_text import full_plan
 from tiny_plans import loop_plan
 
 from latticework.plan.instructions.reason import LoopWay, RefreshReason
+from latticework.plan.schema.considered_chains import WeighedChain
 from latticework.plan.schema.schema import Scores
-from latticework.plan.schema.weighed import WeighedChain
 from latticework.report import build_report
 from latticework.report.as_text import render_text, section_text
 from latticework.report.blocks import ReportBlock, Section
 from latticework.report.carried_drawing import CarriedLevel, CarriedValue, LoopLevels
-from latticework.report.figures import Column, Within, columns_of, describe, number, table
+from latticework.report.figure_labels import Column, Within, columns_of, describe, number, table
 from latticework.report.page import render_page
 from latticework.report.quantities import size
 from latticework.report.sections.bootstrap_section import BootstrapCallRow, Bootstrapping
-from latticework.report.sections.choice import LayoutEnding
-from latticework.report.sections.head import RowCosts
-from latticework.report.sections.owner import ColumnRange, OwnerWork, StageRow
+from latticework.report.sections.head_section import RowCosts
+from latticework.report.sections.layout_choice_section import LayoutEnding
+from latticework.report.sections.owner_section import ColumnRange, OwnerWork, StageRow
 from latticework.values.packing.pack import PackMap
 
 

@@ -12,12 +12,12 @@ from tiny_plans import counted_plan, loop_plan
 
 import latticework as lw
 from latticework.plan.analysis.estimate import OperationCounts
-from latticework.plan.schema.placing import Ending, Placing, PlacingStep
+from latticework.plan.schema.placement_record import Ending, Placing, PlacingStep
 from latticework.report import as_json, build_client_report, build_report
 from latticework.report.layout_words import first_slots, layout_words
 from latticework.report.quantities import bits_text, difference, duration, real, share, size, small
-from latticework.report.sections.choice import ending_table
-from latticework.report.sections.interface import worst_case
+from latticework.report.sections.interface_section import worst_case
+from latticework.report.sections.layout_choice_section import ending_table
 from latticework.values.packing.pack import GAP, REPEAT, PackDim, PackMap
 
 RNG = np.random.default_rng(0)

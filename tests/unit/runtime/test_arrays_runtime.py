@@ -13,7 +13,7 @@ from latticework.errors import FormatError, ShapeError
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
 from latticework.plan.files.serialise import read_client, read_plan, write_client, write_plan
-from latticework.plan.instructions.kinds import CipherKind
+from latticework.plan.instructions.register_kinds import CipherKind
 from latticework.plan.schema.schema import TensorValue
 from latticework.report import build_report
 from latticework.runtime.client.client import Client

@@ -10,18 +10,18 @@ from typer.testing import CliRunner
 
 import latticework as lw
 from latticework.cli import app
-from latticework.compiler.conditions import lines_read
+from latticework.compiler.bound_conditions import lines_read
 from latticework.errors import ApproximationWarning, RangeError, RangeWarning
 from latticework.functions.approximation.between_points import bounded_distance, distance_of, first_points, largest_seen
 from latticework.functions.approximation.chebyshev import interpolate, max_slope
-from latticework.functions.approximation.functions import FUNCTIONS
+from latticework.functions.approximation.real_functions import FUNCTIONS
 from latticework.functions.approximation.sign import composite_sign
 from latticework.plan.client_steps import Finished, OwnerStages, Threshold
 from latticework.plan.files.serialise import read_client, write_client
 from latticework.plan.schema.conditions import Condition, condition_words
 from latticework.report.build import build_client_report
 from latticework.runtime.client.feedback import after_rounds
-from latticework.runtime.exchange.owner import OwnerValue, of_one_run, of_several
+from latticework.runtime.exchange.decrypted import OwnerValue, of_one_run, of_several
 
 RNG = np.random.default_rng(0)
 APART = RNG.uniform(0.2, 1.0, (60, 3)) * RNG.choice([-1, 1], (60, 3))

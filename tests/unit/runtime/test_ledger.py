@@ -19,7 +19,12 @@ from latticework.errors import (
     SecurityError,
 )
 from latticework.runtime.ledger import records
-from latticework.runtime.ledger.refusals import ALLOWED_REFUSALS, RefusalLedger, ledger_beside, refuse_existing_ledger
+from latticework.runtime.ledger.refused_results import (
+    ALLOWED_REFUSALS,
+    RefusalLedger,
+    ledger_beside,
+    refuse_existing_ledger,
+)
 
 KEY_SET = bytes(range(16))
 HEAD = f"latticework ledger 1 of key set {KEY_SET.hex()}\n"
@@ -127,7 +132,7 @@ def test_every_cut_of_a_ledger_counts_no_fewer_than_its_whole_lines(path):
 
 DIES = """
 import os, signal, sys
-from latticework.runtime.ledger.refusals import RefusalLedger
+from latticework.runtime.ledger.refused_results import RefusalLedger
 ledger = RefusalLedger(bytes(range(16)), sys.argv[1])
 with ledger.decrypting("decrypt"):
     if sys.argv[2] == "write":
@@ -148,7 +153,7 @@ def test_a_process_that_is_killed_leaves_a_refusal(path, start_python, when, ref
 COUNTS = """
 import sys
 from latticework.errors import DecryptionError, SecurityError
-from latticework.runtime.ledger.refusals import RefusalLedger
+from latticework.runtime.ledger.refused_results import RefusalLedger
 ledger, answers = RefusalLedger(bytes(range(16)), sys.argv[1]), []
 for i in range(20):
     try:

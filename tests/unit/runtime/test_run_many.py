@@ -21,10 +21,10 @@ from latticework.compiler.levels import program_depth
 from latticework.errors import FormatError, RangeError, ShapeError
 from latticework.plan.analysis.memory_plan import at_once_with
 from latticework.plan.analysis.trips import Trips
-from latticework.plan.instructions.shapes import row_bytes
+from latticework.plan.instructions.value_shapes import row_bytes
 from latticework.plan.key_schedule.schedule import schedule
 from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain
-from latticework.values.packing.constants import slot_vectors
+from latticework.values.packing.packed_constants import slot_vectors
 
 ORDER = [0, 1, 2, 0, 1]
 

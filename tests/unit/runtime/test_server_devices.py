@@ -11,7 +11,7 @@ import pytest
 import latticework as lw
 from latticework import _core
 from latticework.errors import BudgetError, DeviceError, FormatError, ParameterMismatchError, UserError
-from latticework.plan.files.code import encode_code
+from latticework.plan.files.code_file import encode_code
 from latticework.runtime.server.side_by_side import side_by_side
 
 RNG = np.random.default_rng(1)

@@ -3,7 +3,7 @@
 import pytest
 
 from latticework.report.stored_keys import stored_key_names
-from latticework.values.packing.keys import conjugation_element, galois_element
+from latticework.values.packing.key_manifest import conjugation_element, galois_element
 
 
 def names(*keys):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from latticework import ckks
-from latticework.compiler.codegen.bootstraps import noise_of, precision
+from latticework.compiler.codegen.bootstrap_plans import noise_of, precision
 from latticework.errors import LevelError, MissingKeyError, ShapeError, UserError
 from latticework.plan.parameters.bootstrap_noise import BootstrapStep
-from latticework.plan.parameters.noise import tail_deviations
+from latticework.plan.parameters.step_noise import tail_deviations
 
 RNG = np.random.default_rng(4)
 

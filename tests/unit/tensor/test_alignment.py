@@ -7,10 +7,10 @@ from latticework.errors import ShapeError
 from latticework.tensor.layout import Layout
 from latticework.tensor.layout.alignment import align, around, meeting, merge, stretch
 from latticework.tensor.layout.conversions import direct
-from latticework.tensor.layout.forms import seeds
 from latticework.tensor.layout.iteration_space import boxes
+from latticework.tensor.layout.layout_candidates import seeds
 from latticework.tensor.layout.loops import Loops
-from latticework.tensor.layout.sums import free_sums
+from latticework.tensor.layout.sum_layouts import free_sums
 
 parse = Layout.parse
 

@@ -10,8 +10,8 @@ from latticework.ir import Module
 from latticework.plan.cost import CostModel
 from latticework.tensor.layout import Layout
 from latticework.tensor.layout.conversions import candidates, direct, find_conversion, stations
-from latticework.tensor.layout.conversions.take import distinct_vectors
-from latticework.tensor.layout.turning import turning
+from latticework.tensor.layout.conversions.convert_take import distinct_vectors
+from latticework.tensor.layout.rotation_distance import turning
 
 parse = Layout.parse
 

@@ -7,8 +7,8 @@ from latticework.compiler.layout_choice import Seconds, find_layouts, slots_need
 from latticework.errors import LayoutError
 from latticework.frontend import Secret, for_loop, program, trace
 from latticework.ir import interpret, verify
-from latticework.ir.dialects import loop  # noqa: F401  (defines loop.yield)
-from latticework.ir.dialects.tensor import TensorType
+from latticework.ir.dialects import loop_dialect  # noqa: F401  (defines loop.yield)
+from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.plan.cost import CostModel
 from latticework.tensor.layout import Layout, assign_layouts
 from latticework.tensor.layout.alignment import merge

@@ -7,7 +7,16 @@ import pytest
 
 from latticework.errors import LayoutError
 from latticework.tensor.layout import Layout
-from latticework.tensor.layout.forms import holds, in_order, join, pad_shape, seeds, skew, sort_vectors, tilings
+from latticework.tensor.layout.layout_candidates import (
+    holds,
+    in_order,
+    join,
+    pad_shape,
+    seeds,
+    skew,
+    sort_vectors,
+    tilings,
+)
 from latticework.values.packing.pack import GAP, REPEAT
 
 parse = Layout.parse

@@ -5,15 +5,15 @@ import pytest
 
 import latticework as lw
 from latticework.ir import Block, Builder, Module, interpret
-from latticework.ir.dialects import loop  # noqa: F401  (defines loop.yield)
-from latticework.ir.dialects.vec import VecType
+from latticework.ir.dialects import loop_dialect  # noqa: F401  (defines loop.yield)
+from latticework.ir.dialects.vec_dialect import VecType
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
 from latticework.tensor.layout.iteration_space import boxes
 from latticework.tensor.layout.layout import Layout
 from latticework.tensor.ops.lowering import Operand, Target
 from latticework.tensor.ops.reduction import reduce_axes
-from latticework.values.packing.constants import Access, LinearMap, LoopNest
+from latticework.values.packing.packed_constants import Access, LinearMap, LoopNest
 
 MODEL = CostModel.load()
 RNG = np.random.default_rng(4)

@@ -14,10 +14,10 @@ from latticework.ir import interpret
 from latticework.plan.cost import CostModel
 from latticework.plan.cost.networks import NETWORKS
 from latticework.plan.files.serialise import read_plan, write_plan
-from latticework.plan.schema.placing import Ending, pareto
+from latticework.plan.schema.placement_record import Ending, pareto
 from latticework.tensor.layout import assign_layouts
-from latticework.tensor.layout.conversions.take import distinct_vectors
-from latticework.tensor.layout.forms import MOST_ORDERS, holds, in_order, seeds
+from latticework.tensor.layout.conversions.convert_take import distinct_vectors
+from latticework.tensor.layout.layout_candidates import MOST_ORDERS, holds, in_order, seeds
 from latticework.tensor.ops.lower import lower_to_vectors
 
 COSTS = CostModel.load()

@@ -135,7 +135,7 @@ CODE = [
 BUILDS = re.compile(r"build/|bench/results/|__pycache__|\.so$")  # what is there only after a command
 FILE = re.compile(r"[\w<>*.-]+(/[\w<>*.-]+)*\.(py|hpp|cpp|def|pyi|md|toml)|([\w<>*-]+/)+[\w<>*.-]*")
 NAME = re.compile(r"([a-z_]+\.)+\w+")
-MADE_UP = {"N/2", "something.py", "sycl/sycl.hpp"}  # slots, what a message asks users to write, and Intel's header
+MADE_UP = {"N/2", "program.py", "something.py", "sycl/sycl.hpp"}  # slots, files that users write, Intel's header
 
 
 @cache
@@ -203,7 +203,9 @@ def test_files_that_comments_name_are_there():
 
 
 def test_what_is_not_there_is_found():
-    assert is_there("tensor/layout/forms.py") and not is_there("layout/skewed_forms.py")
+    assert is_there("tensor/layout/layout_candidates.py") and not is_there("layout/skewed_forms.py")
     assert is_there("ops/<op>.py") and not is_there("steps/<op>.py")
-    assert is_defined("tensor.layout.forms.skew") and not is_defined("tensor.layout.forms.skewed")
+    assert is_defined("tensor.layout.layout_candidates.skew") and not is_defined(
+        "tensor.layout.layout_candidates.skewed"
+    )
     assert not is_defined("tensor.layout.shapes.skew")

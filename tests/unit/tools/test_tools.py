@@ -256,7 +256,7 @@ def test_import_time_names_parts_that_are_not_needed():
         "numpy.linalg",
         "latticework",
         "latticework._core",
-        "latticework.schemes.bfv.keys",
+        "latticework.schemes.bfv.bfv_keys",
         "latticework.plan.parameters",
     }
     assert too_much("latticework.schemes.bfv", needed) == []

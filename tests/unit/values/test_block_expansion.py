@@ -12,13 +12,13 @@ from latticework.compiler.expand import inner_sums
 from latticework.compiler.levels import decide_levels, write_levels
 from latticework.compiler.options.techniques import Techniques
 from latticework.ir import interpret
-from latticework.plan.analysis.bounds import Magnitude, predict
+from latticework.plan.analysis.error_bounds import Magnitude, predict
 from latticework.plan.analysis.memory import peak_value_bytes
 from latticework.plan.analysis.simulate import simulate
 from latticework.plan.analysis.trips import Trips
 from latticework.plan.files.serialise import read_plan, write_plan
-from latticework.values.packing.constants import Diagonal, LinearMap, splat
 from latticework.values.packing.loop_nests.baby_giant import ROTOM, TYPICAL, BlockMapPrices, choose, places
+from latticework.values.packing.packed_constants import Diagonal, LinearMap, splat
 
 CHEAP_SWITCHES = BlockMapPrices(0, 1, 1, 0.1, 0.1, 5, 0, 0)  # then packing is always worth it
 DEAR_KEYS = BlockMapPrices(key=50)  # then giant steps are in Horner's form wherever that saves one

@@ -11,10 +11,10 @@ from latticework.frontend import calibrate
 from latticework.functions.approximation.channel_curve import ChannelCurve
 from latticework.functions.approximation.channel_samples import channel_samples, telling_axis
 from latticework.functions.approximation.curve import Curve
-from latticework.functions.approximation.functions import FUNCTIONS
+from latticework.functions.approximation.real_functions import FUNCTIONS
 from latticework.tensor.ops.apply import APPLY
-from latticework.values.packing.constants import ChannelPolynomial
 from latticework.values.packing.pack import GAP, PackDim, PackMap
+from latticework.values.packing.packed_constants import ChannelPolynomial
 
 SIZES = np.array([0.1, 0.3, 1.0, 4.0, 0.5, 1.5])
 RNG = np.random.default_rng(7)

@@ -7,7 +7,7 @@ from vec_cases import Vectors
 import latticework as lw
 from latticework.tensor.layout import Layout
 from latticework.tensor.ops.clearing import is_clear, is_full, number_between
-from latticework.values.packing.constants import Access, ConstRef, LinearMap, LoopNest
+from latticework.values.packing.packed_constants import Access, ConstRef, LinearMap, LoopNest
 
 SMALL = {"ring_degree": 2048, "insecure": True, "precision_bits": 10}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from latticework.tensor.layout.layout import Layout
-from latticework.values.packing.constants import (
+from latticework.values.packing.packed_constants import (
     Access,
     ConstRef,
     Diagonal,

@@ -8,9 +8,9 @@ import pytest
 import latticework as lw
 from latticework.errors import ColumnsError, DtypeError, FormatError
 from latticework.plan.client_steps import Affine, Given, OwnerArray, OwnerStages, Piece, Prepared
-from latticework.plan.files.check import check_client
+from latticework.plan.files.check_file import check_client
 from latticework.plan.files.serialise import read_client, write_client
-from latticework.values.inputs.columns import in_order, names_of
+from latticework.values.inputs.column_names import in_order, names_of
 
 pd = pytest.importorskip("pandas")
 linear_model = pytest.importorskip("sklearn.linear_model")
@@ -298,7 +298,7 @@ def test_files_with_unfit_names_are_refused(model, columns):
 
 
 def test_explaining_a_client_file_tells_its_columns(model, tmp_path):
-    from latticework.report.explain import explain_file, file_facts
+    from latticework.report.describe_file import explain_file, file_facts
 
     model.client(allow_insecure=True).save(tmp_path / "m.lwclient")
     assert "of x: age, dose, weight" in explain_file(tmp_path / "m.lwclient")

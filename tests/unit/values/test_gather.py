@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from gather_cases import conv, dense, matmul, random_gather, random_pack
 
-from latticework.values.packing.constants import (
+from latticework.values.packing.loop_nests import diagonal_values as evaluation
+from latticework.values.packing.loop_nests import diagonals as structure
+from latticework.values.packing.loop_nests.diagonals import find_diagonals
+from latticework.values.packing.loop_nests.element_copies import nearest, row_service, service
+from latticework.values.packing.loop_nests.index_equations import open_loops
+from latticework.values.packing.pack import REPEAT, PackDim, PackMap
+from latticework.values.packing.packed_constants import (
     Access,
     ConstRef,
     LinearMap,
@@ -16,12 +22,6 @@ from latticework.values.packing.constants import (
     num_diagonals,
     whole_rotations,
 )
-from latticework.values.packing.loop_nests import diagonal_values as evaluation
-from latticework.values.packing.loop_nests import diagonals as structure
-from latticework.values.packing.loop_nests.copies import nearest, row_service, service
-from latticework.values.packing.loop_nests.diagonals import find_diagonals
-from latticework.values.packing.loop_nests.sides import open_loops
-from latticework.values.packing.pack import REPEAT, PackDim, PackMap
 
 
 @pytest.fixture(

@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 import pytest
 
-from latticework.tensor.layout.forms import seeds
+from latticework.tensor.layout.layout_candidates import seeds
 from latticework.values.packing.pack import GAP, REPEAT, PackDim, PackMap
 
 SHAPES = [(), (1,), (1, 1), (3,), (4,), (2, 3), (5, 1), (1, 7), (2, 3, 5), (3, 1, 2), (2, 2, 2, 2), (64,), (16, 3)]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from latticework.plan.files.codec import from_data, to_data
-from latticework.values.packing.constants import Access, ConstRef, LoopNest
 from latticework.values.packing.pack import GAP, PackDim, PackMap
+from latticework.values.packing.packed_constants import Access, ConstRef, LoopNest
 
 
 def random_table(rng, size=5, slots=16, count=3, used=9):

@@ -5,9 +5,7 @@ import pytest
 from gather_cases import random_gather, random_pack
 from test_pack_tables import random_table
 
-from latticework.values.packing.constants import Access, ConstRef, Diagonal, LinearMap, LoopNest, MapPart, splat
-from latticework.values.packing.pack import PackMap
-from latticework.values.packing.rows import (
+from latticework.values.packing.interleaved_rows import (
     constant_of_rows,
     groups_of,
     interleave_rows,
@@ -16,6 +14,8 @@ from latticework.values.packing.rows import (
     repeat_rows,
     unpack_rows,
 )
+from latticework.values.packing.pack import PackMap
+from latticework.values.packing.packed_constants import Access, ConstRef, Diagonal, LinearMap, LoopNest, MapPart, splat
 
 ROWS = 4
 

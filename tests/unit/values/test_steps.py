@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from gather_cases import conv, matmul, matvec, random_gather
 
-from latticework.values.packing.constants import ConstRef, Diagonal, LinearMap, splat
 from latticework.values.packing.loop_nests.baby_giant import (
     ROTOM,
     BlockMapPrices,
@@ -21,6 +20,7 @@ from latticework.values.packing.loop_nests.baby_giant import (
     plain_way,
 )
 from latticework.values.packing.loop_nests.giant_order import ORDERS, turns
+from latticework.values.packing.packed_constants import ConstRef, Diagonal, LinearMap, splat
 
 
 def counted(gather, **ways):

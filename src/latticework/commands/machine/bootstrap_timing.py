@@ -14,15 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.commands.machine.timing import round_seconds
-from latticework.compiler.codegen.bootstraps import bootstrap_plan
+from latticework.compiler.codegen.bootstrap_plans import bootstrap_plan
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
-from latticework.plan.files.code import encode_code
+from latticework.plan.files.code_file import encode_code
 from latticework.plan.parameters import ModulusChain, bootstrap_chain
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.schema.schema import Plan
 from latticework.values.extension import _core
-from latticework.values.packing.constants import ConstRef
+from latticework.values.packing.packed_constants import ConstRef
 
 Slots = npt.NDArray[np.complex128]
 CONSTANT_BYTES = 6 << 30  # holds the matrices of A14, and what a run works in; with less either comes anew in every run

@@ -19,7 +19,7 @@ from latticework.commands.machine.timing import REPEATS, keep_memory, round_seco
 from latticework.commands.machine.units import UnitTimes
 from latticework.errors import UserError
 from latticework.plan.cost import CostModel, parse_table
-from latticework.plan.instructions.work import Shape
+from latticework.plan.instructions.work_units import Shape
 from latticework.values.extension import _core
 
 OnStep = Callable[[int, int, str], None]

@@ -11,9 +11,9 @@ import numpy as np
 
 from latticework.commands.machine.units import PRIME_BITS
 from latticework.plan.cost import Shape
-from latticework.plan.cost.client import message_limbs
+from latticework.plan.cost.client_cost import message_limbs
 from latticework.values.extension import _core
-from latticework.values.packing.keys import galois_element
+from latticework.values.packing.key_manifest import galois_element
 
 SCALE = 2.0**PRIME_BITS
 

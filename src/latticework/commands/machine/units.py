@@ -12,7 +12,7 @@ import numpy as np
 
 from latticework.commands.machine.timing import REPEATS, best_of, best_of_loop
 from latticework.values.extension import _core
-from latticework.values.packing.keys import galois_element
+from latticework.values.packing.key_manifest import galois_element
 
 PRIME_BITS = 45
 LIMBS = 12

@@ -15,14 +15,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from latticework.compiler.accuracy.degrees import choose_degrees
+from latticework.compiler.accuracy.choose_degrees import choose_degrees
 from latticework.compiler.accuracy.effects import Effects, stages_of, with_error, with_polynomials
+from latticework.compiler.accuracy.function_uses import (
+    ApproximatedProgram,
+    Fitted,
+    FloatArray,
+    FunctionUse,
+    StandIn,
+    uses_of,
+)
 from latticework.compiler.accuracy.guess import OFF, DepthGuess
 from latticework.compiler.accuracy.levels import LevelRoom, least_levels
-from latticework.compiler.accuracy.scores import scores_of
-from latticework.compiler.accuracy.uses import ApproximatedProgram, Fitted, FloatArray, FunctionUse, StandIn, uses_of
-from latticework.compiler.accuracy.vanishing import sizes_to_compare_with, without_rounding
-from latticework.compiler.accuracy.words import (
+from latticework.compiler.accuracy.precision_messages import (
     FunctionsTooDeepError,
     OperatorAt,
     TooDeep,
@@ -32,7 +37,9 @@ from latticework.compiler.accuracy.words import (
     refusal,
     with_pools,
 )
-from latticework.frontend.calibration.samples import Sample
+from latticework.compiler.accuracy.scores import scores_of
+from latticework.compiler.accuracy.vanishing import sizes_to_compare_with, without_rounding
+from latticework.frontend.calibration.calibration_data import Sample
 from latticework.ir import Module
 
 __all__ = [

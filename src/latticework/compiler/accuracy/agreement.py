@@ -24,15 +24,15 @@ from typing import NamedTuple
 import numpy as np
 
 from latticework.compiler.accuracy.effects import space_out, with_polynomials
+from latticework.compiler.accuracy.function_uses import FloatArray, FunctionUse, uses_of
 from latticework.compiler.accuracy.goals import Goal
-from latticework.compiler.accuracy.uses import FloatArray, FunctionUse, uses_of
 from latticework.errors import PrecisionError, RangeError
-from latticework.frontend.calibration.samples import Sample, affordable_samples
-from latticework.functions.approximation.degrees import MAX_DEGREE
+from latticework.frontend.calibration.calibration_data import Sample, affordable_samples
+from latticework.functions.approximation.degree_limits import MAX_DEGREE
 from latticework.functions.approximation.sign import CompositeSign
 from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
 from latticework.tensor.ops.apply import APPLY
-from latticework.values.packing.constants import Approximant
+from latticework.values.packing.packed_constants import Approximant
 
 HELD_BACK = 4  # one of so many
 LEAST_SAMPLES = 8

@@ -22,16 +22,16 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from latticework.compiler.accuracy.moved_runs import KEPT_ELEMENTS, MovedRuns, patterns, work_of
-from latticework.compiler.accuracy.uses import FunctionUse
-from latticework.frontend.calibration.samples import Sample, affordable_samples
+from latticework.compiler.accuracy.function_uses import FunctionUse
+from latticework.compiler.accuracy.perturbation import KEPT_ELEMENTS, MovedRuns, patterns, work_of
+from latticework.frontend.calibration.calibration_data import Sample, affordable_samples
 from latticework.functions.approximation.sign import CompositeSign
 from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
-from latticework.ir.dialects.tensor import TensorType
+from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.tensor.ops.apply import APPLY
 from latticework.tensor.ops.base import shape_of
 from latticework.tensor.ops.polynomial import POLYNOMIAL
-from latticework.values.packing.constants import Approximant
+from latticework.values.packing.packed_constants import Approximant
 
 FloatArray = npt.NDArray[np.float64]
 T = TypeVar("T")

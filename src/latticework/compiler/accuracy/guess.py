@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from latticework.compiler.accuracy.degrees import choose_degrees
+from latticework.compiler.accuracy.choose_degrees import choose_degrees
 from latticework.compiler.accuracy.effects import Effects
+from latticework.compiler.accuracy.function_uses import FloatArray, FunctionUse
 from latticework.compiler.accuracy.levels import least_levels
-from latticework.compiler.accuracy.uses import FloatArray, FunctionUse
-from latticework.frontend.calibration.samples import Sample
+from latticework.frontend.calibration.calibration_data import Sample
 from latticework.ir import Module
 
 FEWER_BITS = (10, 8, 6, 4)  # of precision, whose levels are told where those asked for are too many

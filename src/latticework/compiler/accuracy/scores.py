@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from latticework.compiler.accuracy.judging import judge_of
-from latticework.frontend.calibration.samples import Sample
+from latticework.frontend.calibration.calibration_data import Sample
 from latticework.frontend.recording.plain import plain_array
 from latticework.ir import Module, interpret
 from latticework.plan.schema.schema import Scores
-from latticework.values.inputs.arrays import in_numpy, is_tensor
+from latticework.values.inputs.foreign_arrays import in_numpy, is_tensor
 
 
 def scores_of(exact: Module, approximated: Module, samples: Sequence[Sample], labels: Any) -> Scores:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from latticework.frontend.calibration.samples import Sample, choose_evenly
+from latticework.frontend.calibration.calibration_data import Sample, choose_evenly
 from latticework.ir import Module, interpret
 
 LOOKED_AT = 2.0**-30  # of the largest number: smaller outputs may be what rounding leaves of a difference

@@ -12,18 +12,23 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.compiler.accuracy import StandIn
-from latticework.compiler.assessment.arguments import Arguments
-from latticework.compiler.assessment.columns import Compared, differences, first_off, largest_difference
 from latticework.compiler.assessment.decisions import RowDecisions, decisions_of, finished_results
 from latticework.compiler.assessment.degree_steps import DegreeSteps
+from latticework.compiler.assessment.execution_modes import WayRun, run_encrypted, simulate_runs
+from latticework.compiler.assessment.function_arguments import Arguments
 from latticework.compiler.assessment.given_rows import GivenRows
-from latticework.compiler.assessment.lines import EFFECT_RUNS, SeenRanges, effects_of, lines_of, relative
-from latticework.compiler.assessment.mirror import Mirror
-from latticework.compiler.assessment.unlike import calibrated_columns, find_refused, refusals, unlike_columns
-from latticework.compiler.assessment.ways import WayRun, run_encrypted, simulate_runs
+from latticework.compiler.assessment.loss_by_line import EFFECT_RUNS, SeenRanges, effects_of, lines_of, relative
+from latticework.compiler.assessment.mode_results import Compared, differences, first_off, largest_difference
+from latticework.compiler.assessment.out_of_distribution import (
+    calibrated_columns,
+    find_refused,
+    refusals,
+    unlike_columns,
+)
+from latticework.compiler.assessment.reference_run import Mirror
 from latticework.errors import RangeError, UserError
-from latticework.errors.figures import write_value
-from latticework.frontend.calibration.samples import Sample, choose_evenly
+from latticework.errors.rounded_numbers import write_value
+from latticework.frontend.calibration.calibration_data import Sample, choose_evenly
 from latticework.ir import Module, Value, interpret
 from latticework.plan.cost import CostModel
 from latticework.plan.schema.schema import Plan

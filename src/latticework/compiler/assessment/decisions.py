@@ -12,12 +12,12 @@ import numpy.typing as npt
 from latticework.compiler.accuracy.judging import ACCURACY, R2, Judge, judge_of, judge_without_labels
 from latticework.compiler.assessment.given_rows import GivenRows
 from latticework.errors import RangeError, ShapeError
-from latticework.errors.figures import write_value
+from latticework.errors.rounded_numbers import write_value
 from latticework.errors.shown import count_noun
-from latticework.plan.client_steps.run import finish
+from latticework.plan.client_steps.run_steps import finish
 from latticework.plan.client_steps.stages import Finished
 from latticework.plan.schema.schema import ClientSpec
-from latticework.values.inputs.arrays import in_numpy, is_tensor
+from latticework.values.inputs.foreign_arrays import in_numpy, is_tensor
 
 Array = npt.NDArray[Any]
 Joined = Sequence[Array]  # every output, of all rows

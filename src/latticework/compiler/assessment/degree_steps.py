@@ -9,7 +9,7 @@ from latticework.compiler.accuracy import StandIn
 from latticework.compiler.accuracy.effects import stages_of
 from latticework.compiler.expand.paterson_stockmeyer import num_products
 from latticework.functions.approximation.chebyshev import interpolate
-from latticework.functions.approximation.degrees import MAX_DEGREE
+from latticework.functions.approximation.degree_limits import MAX_DEGREE
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
 from latticework.plan.cost.weights import LEVEL_SHARE, ckks_weights
@@ -17,7 +17,7 @@ from latticework.plan.parameters import ModulusChain, Need, build_chain
 from latticework.plan.parameters.security import modulus_limit_bits
 from latticework.plan.schema.schema import Plan
 from latticework.report.accuracy_data import DegreeStep
-from latticework.values.packing.constants import IntervalPolynomial
+from latticework.values.packing.packed_constants import IntervalPolynomial
 
 
 class DegreeSteps:

@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from latticework.errors import ShapeError
 from latticework.model import check_inputs
-from latticework.plan.client_steps.run import raw_array
+from latticework.plan.client_steps.run_steps import raw_array
 from latticework.plan.schema.schema import ClientSpec, IndexInput, SecretInput
-from latticework.runtime.client.arguments import inputs_by_name
 from latticework.runtime.client.client import Client
-from latticework.runtime.exchange.batches import of_run
-from latticework.values.inputs.arrays import as_array
+from latticework.runtime.client.user_names import inputs_by_name
+from latticework.runtime.exchange.row_batches import of_run
+from latticework.values.inputs.foreign_arrays import as_array
 
 ROW, RUN = "row", "run"
 Array = npt.NDArray[Any]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from latticework.compiler.levels import program_depth
-from latticework.compiler.stages import Vectors
+from latticework.compiler.stage_results import Vectors
 from latticework.errors import LayoutError, LevelError, ParameterMismatchError, UserError
 from latticework.frontend import Circuit
 from latticework.plan.parameters import ModulusChain

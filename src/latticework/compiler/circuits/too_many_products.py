@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from latticework.compiler.circuits.pipeline import Scalars
-from latticework.compiler.lanes.graph import MUL, Graph
+from latticework.compiler.circuits.circuit_pipeline import Scalars
+from latticework.compiler.lanes.lane_graph import MUL, Graph
 from latticework.compiler.levels import Spent
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.too_deep import list_lines, unrolled_loop
 from latticework.errors import LevelError, UserError
 from latticework.errors.remedies import REMEDIES
 from latticework.frontend import Circuit
-from latticework.frontend.circuits.integers.arithmetic import Arithmetic
+from latticework.frontend.circuits.integers.integer_arithmetic import Arithmetic
 from latticework.ir import Loc
 from latticework.plan.parameters import MAX_RING_LOG2, modulus_limit_bits
 from latticework.plan.parameters.bfv_chain import MAX_LIMBS, plain_prime

@@ -6,19 +6,19 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from latticework.ir import Block, Loc, Module, Op, Type, Value
-from latticework.ir.dialects.key import KeyType
-from latticework.ir.dialects.kinds import kind_of
+from latticework.ir.dialects.key_dialect import KeyType
+from latticework.ir.dialects.op_kinds import kind_of
 from latticework.ir.dialects.primitives import PRIMITIVES
-from latticework.ir.dialects.procedure import ProcedureType
-from latticework.ir.dialects.rlwe import CipherType
-from latticework.plan.instructions.code import BootstrapBlock, Instruction, PlanBlock, RegisterOperand
+from latticework.ir.dialects.procedure_dialect import ProcedureType
+from latticework.ir.dialects.rlwe_dialect import CipherType
 from latticework.plan.instructions.control import CALL, FOR, ICONST, IF, MAX_TRIPS
-from latticework.plan.instructions.kinds import IndexKind, KeyKind, Kind
+from latticework.plan.instructions.executable import BootstrapBlock, Instruction, PlanBlock, RegisterOperand
 from latticework.plan.instructions.reason import CallReason
+from latticework.plan.instructions.register_kinds import IndexKind, KeyKind, Kind
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.schema.schema import SourceLocation
-from latticework.values.packing.constants import ConstRef, MapSums
-from latticework.values.packing.keys import KeySpec, serving_key
+from latticework.values.packing.key_manifest import KeySpec, serving_key
+from latticework.values.packing.packed_constants import ConstRef, MapSums
 
 
 @dataclass

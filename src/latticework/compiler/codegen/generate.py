@@ -13,7 +13,7 @@ from latticework.compiler.passes import cse, dce
 from latticework.compiler.passes.powers_of_two import turning_by_powers
 from latticework.ir import Module, Op, Pass, PassEvent, run_passes
 from latticework.plan.parameters import ModulusChain
-from latticework.values.packing.keys import KeySpec
+from latticework.values.packing.key_manifest import KeySpec
 from latticework.values.packing.loop_nests.baby_giant import Choice
 
 PRIMITIVE_PASSES = (cse.PASS, dce.PASS)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import accumulate
 
-from latticework.ir.dialects.rlwe import Level
+from latticework.ir.dialects.rlwe_dialect import Level
 from latticework.plan.parameters import ModulusChain
 from latticework.values.packing.butterflies import Butterflies
-from latticework.values.packing.constants import LinearMap
+from latticework.values.packing.packed_constants import LinearMap
 
 
 def maps_of_bootstrap(chain: ModulusChain, slots: int, target: int) -> Iterator[tuple[LinearMap, Level, int]]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from latticework.compiler.expand.paterson_stockmeyer import Factors, expand_chebyshev
 from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.ir import Value
-from latticework.values.packing.constants import ChannelPolynomial, channel_vectors
+from latticework.values.packing.packed_constants import ChannelPolynomial, channel_vectors
 
 AddSource = Callable[[npt.NDArray[np.float64]], str]
 

@@ -18,11 +18,11 @@ from latticework.compiler.expand.primitive_builder import cipher
 from latticework.compiler.expand.shared_keys import MapSite, elements, settle, site
 from latticework.compiler.options.techniques import ITERATED, UNPACKED, Techniques
 from latticework.ir import Block, Module, Op
-from latticework.ir.dialects.rlwe import Level
+from latticework.ir.dialects.rlwe_dialect import Level
 from latticework.plan.parameters import ModulusChain
-from latticework.values.packing.constants import LinearMap
-from latticework.values.packing.keys import conjugation_element, galois_element, signed_steps
+from latticework.values.packing.key_manifest import conjugation_element, galois_element, signed_steps
 from latticework.values.packing.loop_nests.baby_giant import TYPICAL, Choice, options, places
+from latticework.values.packing.packed_constants import LinearMap
 
 LINEAR = ("ckks.linear_transform", "bfv.linear_transform")
 

@@ -18,8 +18,8 @@ import numpy as np
 from latticework.compiler.expand.paterson_stockmeyer import expand_chebyshev
 from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.ir import Value
-from latticework.plan.parameters.bootstrap import exponential_scales
-from latticework.plan.parameters.chain import BootstrapCircuit
+from latticework.plan.parameters.bootstrap_chain import exponential_scales
+from latticework.plan.parameters.modulus_chain import BootstrapCircuit
 
 _SAMPLES = 512  # of the exponential on the circle: its Fourier coefficients beyond are below 2^-1000
 

@@ -22,13 +22,13 @@ from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.compiler.expand.procedures import Procedures
 from latticework.errors import LevelError
 from latticework.ir import Builder, Loc, Module, Value
-from latticework.ir.dialects import bootstrap, ckks, loop  # noqa: F401  (defines the ops)
-from latticework.ir.dialects.bootstrap import BootstrapKind
-from latticework.ir.dialects.rlwe import CipherType, Level
+from latticework.ir.dialects import bootstrap_dialect, ckks_dialect, loop_dialect  # noqa: F401  (defines the ops)
+from latticework.ir.dialects.bootstrap_dialect import BootstrapKind
+from latticework.ir.dialects.rlwe_dialect import CipherType, Level
 from latticework.plan.instructions.reason import RefreshReason
 from latticework.plan.parameters import ModulusChain
-from latticework.plan.parameters.bootstrap import made_scale, matching_integers, raised_scale
-from latticework.plan.parameters.chain import BootstrapCircuit
+from latticework.plan.parameters.bootstrap_chain import made_scale, matching_integers, raised_scale
+from latticework.plan.parameters.modulus_chain import BootstrapCircuit
 
 
 def bootstrap_module(

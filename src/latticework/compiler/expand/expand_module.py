@@ -24,12 +24,12 @@ from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.compiler.expand.procedures import Procedures
 from latticework.ir import Block, Builder, Loc, Module, Op, Pass, Value, prepend, rebuild
 from latticework.ir.dialects import (
-    bfv,  # noqa: F401  (defines the ops)
-    ckks,  # noqa: F401  (defines the ops)
+    bfv_dialect,  # noqa: F401  (defines the ops)
+    ckks_dialect,  # noqa: F401  (defines the ops)
 )
 from latticework.ir.dialects.primitives import PRIMITIVES
 from latticework.plan.parameters import ModulusChain
-from latticework.values.packing.constants import ChannelPolynomial, KinkedPolynomial
+from latticework.values.packing.packed_constants import ChannelPolynomial, KinkedPolynomial
 
 # What stands for several primitives, and is gone; rotations and relinearisations keep their names and get keys.
 SYMBOLIC = (

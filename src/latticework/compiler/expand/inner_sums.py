@@ -13,14 +13,14 @@ from itertools import groupby
 
 from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.ir import Value
-from latticework.plan.instructions.kinds import PlainKind
-from latticework.plan.instructions.rules import QP
-from latticework.plan.instructions.shapes import plain_rows, row_bytes
-from latticework.values.packing.constants import Diagonal, LinearMap, MapSums, MapWay, Split
-from latticework.values.packing.keys import signed_steps
+from latticework.plan.instructions.register_kinds import PlainKind
+from latticework.plan.instructions.type_rules import QP
+from latticework.plan.instructions.value_shapes import plain_rows, row_bytes
+from latticework.values.packing.key_manifest import signed_steps
 from latticework.values.packing.loop_nests.giant_order import GiantTurn, turns
 from latticework.values.packing.loop_nests.map_sums import Products
-from latticework.values.packing.loop_nests.terms import SELF, Baby
+from latticework.values.packing.loop_nests.map_terms import SELF, Baby
+from latticework.values.packing.packed_constants import Diagonal, LinearMap, MapSums, MapWay, Split
 
 DIAGONAL_BYTES = 1 << 30  # that one operation multiplies with, of single vectors
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from latticework.compiler.expand.paterson_stockmeyer import add_constant, expand_chebyshev
 from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.ir import Value
-from latticework.values.packing.constants import KinkedPolynomial
+from latticework.values.packing.packed_constants import KinkedPolynomial
 
 
 def expand_kinked(p: Primitives, x: Value, polynomial: KinkedPolynomial, level: int, scale: float) -> Value:

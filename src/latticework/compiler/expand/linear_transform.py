@@ -16,9 +16,9 @@ from latticework.compiler.expand.giant_steps import turn_and_add
 from latticework.compiler.expand.inner_sums import inner_sums
 from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.ir import Value
-from latticework.values.packing.constants import LinearMap, MapSums, MapWay
 from latticework.values.packing.loop_nests.baby_giant import Choice
-from latticework.values.packing.loop_nests.terms import made_outputs, read_inputs
+from latticework.values.packing.loop_nests.map_terms import made_outputs, read_inputs
+from latticework.values.packing.packed_constants import LinearMap, MapSums, MapWay
 
 
 def expand_linear_transform(

@@ -8,8 +8,7 @@ from math import gcd
 
 from latticework.compiler.options.techniques import ITERATED, POWERS_OF_TWO, UNPACKED, Techniques
 from latticework.ir import Op
-from latticework.ir.dialects.rlwe import Level
-from latticework.values.packing.constants import LinearMap
+from latticework.ir.dialects.rlwe_dialect import Level
 from latticework.values.packing.loop_nests.baby_giant import (
     ROTOM,
     TYPICAL,
@@ -21,6 +20,7 @@ from latticework.values.packing.loop_nests.baby_giant import (
     places,
     plain_way,
 )
+from latticework.values.packing.packed_constants import LinearMap
 
 LevelPrices = Callable[[Level], BlockMapPrices]  # of the parts of a linear map whose operand is at a level
 

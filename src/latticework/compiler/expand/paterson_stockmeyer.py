@@ -20,7 +20,7 @@ from latticework.errors import ScaleError
 from latticework.ir import Block, Builder, Loc, Module, Value
 from latticework.ir.dialects.rlwe_types import CipherType, Level
 from latticework.plan.parameters import ModulusChain
-from latticework.values.packing.constants import IntervalPolynomial
+from latticework.values.packing.packed_constants import IntervalPolynomial
 
 MAX_INTEGER = 1 << 62
 Coefficients = Sequence[Any]  # as `Factors` takes them

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from math import ceil, log2, prod
 
 from latticework.ir import Builder, Value
-from latticework.ir.dialects.rlwe import CipherType, DigitsType, Level
+from latticework.ir.dialects.rlwe_dialect import CipherType, DigitsType, Level
 from latticework.plan.parameters import ModulusChain
-from latticework.values.packing.constants import ConstRef
-from latticework.values.packing.keys import KeySpec, conjugation_element, galois_element, signed_steps
+from latticework.values.packing.key_manifest import KeySpec, conjugation_element, galois_element, signed_steps
+from latticework.values.packing.packed_constants import ConstRef
 
 MAX_FACTOR = 1 << 62  # of the core's 64-bit scalars
 

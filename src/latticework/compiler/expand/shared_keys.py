@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from latticework.values.packing.loop_nests.baby_giant import BlockMapPrices, Choice, Places, turned_by
-from latticework.values.packing.loop_nests.terms import Baby
+from latticework.values.packing.loop_nests.map_terms import Baby
 from latticework.values.sums import add_up
 
 STARTS = (1.0, 0.5, 0.25, 0.0)  # shares of the prices of keys, by which descents begin

@@ -8,14 +8,14 @@ from functools import cache
 from math import log2
 
 from latticework.errors import SecurityError
-from latticework.errors.figures import over
+from latticework.errors.rounded_numbers import over
 from latticework.ir import Module
-from latticework.plan.instructions.code import Executable
+from latticework.plan.instructions.executable import Executable
 from latticework.plan.instructions.key_bytes import resident_bytes, stored_bytes
-from latticework.plan.instructions.shapes import key_limbs
+from latticework.plan.instructions.value_shapes import key_limbs
 from latticework.plan.instructions.walk import Domain, Walk, inner_blocks
 from latticework.plan.parameters import ModulusChain, modulus_limit_bits, sparse_modulus_limit_bits
-from latticework.values.packing.keys import (
+from latticework.values.packing.key_manifest import (
     KINDS,
     KeyManifest,
     KeySpec,

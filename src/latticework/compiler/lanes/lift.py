@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from latticework.compiler.lanes.graph import ADD_CONSTANT, BINARY, INPUT, MUL_CONSTANT, Constant, Graph, Node
+from latticework.compiler.lanes.circuit_terms import Terms, flatten_sums
+from latticework.compiler.lanes.lane_graph import ADD_CONSTANT, BINARY, INPUT, MUL_CONSTANT, Constant, Graph, Node
 from latticework.compiler.lanes.nests import Nest, Numbers, Reading, Reals, Stage, loops_in_shape, replay
-from latticework.compiler.lanes.terms import Terms, flatten_sums
 from latticework.ir import Loc
 from latticework.plan.schema.arguments import Argument, Result
 

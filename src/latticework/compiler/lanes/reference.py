@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from latticework.compiler.lanes.graph import ADD, ADD_CONSTANT, INPUT, MUL, NEG, SUB, Graph
+from latticework.compiler.lanes.lane_graph import ADD, ADD_CONSTANT, INPUT, MUL, NEG, SUB, Graph
 from latticework.ir import Builder, Loc, Module, Origin, Value
-from latticework.ir.dialects import loop, scalar
-from latticework.ir.dialects.scalar import INTEGER, REAL, GroupType
+from latticework.ir.dialects import loop_dialect, scalar_dialect
+from latticework.ir.dialects.scalar_dialect import INTEGER, REAL, GroupType
 
-_SPECS = {ADD: scalar.ADD, SUB: scalar.SUB, MUL: scalar.MUL, NEG: scalar.NEG}
+_SPECS = {ADD: scalar_dialect.ADD, SUB: scalar_dialect.SUB, MUL: scalar_dialect.MUL, NEG: scalar_dialect.NEG}
 
 
 def reference(
@@ -41,26 +41,28 @@ def reference(
     for number, (code, left, right) in enumerate(graph.nodes):
         builder.loc = graph.lines[number]
         if code == INPUT:
-            made.append(builder.build(scalar.ELEMENT, [held[left]], number=right))
+            made.append(builder.build(scalar_dialect.ELEMENT, [held[left]], number=right))
         elif code in _SPECS:
             operands = [made[left]] if code == NEG else [made[left], made[right]]
             made.append(builder.build(_SPECS[code], operands))
         else:
             constant = graph.constants[right]
-            public = builder.build(scalar.CONSTANT, value=int(constant) if exact else float(constant))
-            made.append(builder.build(scalar.ADD if code == ADD_CONSTANT else scalar.MUL, [made[left], public]))
+            public = builder.build(scalar_dialect.CONSTANT, value=int(constant) if exact else float(constant))
+            made.append(
+                builder.build(scalar_dialect.ADD if code == ADD_CONSTANT else scalar_dialect.MUL, [made[left], public])
+            )
     builder.loc = line
-    seen = [builder.build(scalar.STACK, [made[node] for node in nodes]) for nodes in watched]
+    seen = [builder.build(scalar_dialect.STACK, [made[node] for node in nodes]) for nodes in watched]
     arrays: dict[int, dict[int, Value]] = {}
     for output, (array, element) in zip(graph.outputs, places, strict=True):
         if isinstance(output, int):
             end = made[output]
         else:
-            end = builder.build(scalar.CONSTANT, value=int(output.value) if exact else float(output.value))
+            end = builder.build(scalar_dialect.CONSTANT, value=int(output.value) if exact else float(output.value))
         arrays.setdefault(array, {})[element] = end
     stacked = []
     for array in sorted(arrays):
-        stacked.append(builder.build(scalar.STACK, [arrays[array][i] for i in sorted(arrays[array])]))
+        stacked.append(builder.build(scalar_dialect.STACK, [arrays[array][i] for i in sorted(arrays[array])]))
         module.outputs.append(f"out{array}")
-    builder.create(loop.YIELD, stacked)
+    builder.create(loop_dialect.YIELD, stacked)
     return module, seen

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from latticework.compiler.lanes.codes import ONE, V_ADD, V_INPUT, V_MUL_CONSTANT, V_ROTATE
-from latticework.compiler.lanes.graph import INPUT, Graph
+from latticework.compiler.lanes.lane_graph import INPUT, Graph
 
 Add = Callable[..., int]  # appends an instruction: code, left, right, steps=, table=; returns its register
 

@@ -20,7 +20,7 @@ from latticework.compiler.lanes.codes import (
     V_ROTATE,
     V_SUB,
 )
-from latticework.compiler.lanes.graph import ADD, ADD_CONSTANT, INPUT, MUL, MUL_CONSTANT, NEG, SUB, Graph
+from latticework.compiler.lanes.lane_graph import ADD, ADD_CONSTANT, INPUT, MUL, MUL_CONSTANT, NEG, SUB, Graph
 from latticework.compiler.lanes.row_code import rows_in_front, with_unread
 from latticework.values.extension import _core
 

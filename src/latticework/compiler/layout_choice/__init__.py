@@ -1,6 +1,5 @@
 """Choosing layouts for a program: the search of `layout`, over what `ops` can lower, by what `cost` says it takes."""
 
-from latticework.compiler.layout_choice.explain import explain
 from latticework.compiler.layout_choice.find import (
     USUAL_DEPTH,
     find_layouts,
@@ -18,6 +17,7 @@ from latticework.compiler.layout_choice.prices import (
     code_seconds,
     sending_seconds,
 )
+from latticework.compiler.layout_choice.search_record import explain
 
 __all__ = [
     "USUAL_DEPTH", "CodeCost", "Counted", "Seconds", "VectorCosts", "code_seconds",

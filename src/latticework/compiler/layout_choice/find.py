@@ -15,13 +15,13 @@ from latticework.compiler.layout_choice.prices import (
 from latticework.compiler.options.techniques import ALL, Techniques
 from latticework.errors import LayoutError
 from latticework.ir import Loc, Module
-from latticework.ir.dialects.tensor import TensorType
+from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.plan.cost import CostModel
 from latticework.plan.cost.networks import LAN_BITS_A_SECOND
 from latticework.plan.parameters import MAX_SLOTS, modulus_limit_bits
 from latticework.tensor.layout import Room
-from latticework.tensor.layout.forms import pad_shape, seeds, skew
 from latticework.tensor.layout.layout import Layout, Shape
+from latticework.tensor.layout.layout_candidates import pad_shape, seeds, skew
 from latticework.tensor.layout.search import Decisions, LayoutSearch
 from latticework.tensor.layout.tuning import USUAL, LayoutTuning
 from latticework.tensor.ops.base import shape_of

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Protocol
 
-from latticework.compiler.layout_choice.maps import cheapest
-from latticework.compiler.layout_choice.ways import Ways
+from latticework.compiler.layout_choice.conversions import Ways
+from latticework.compiler.layout_choice.map_prices import cheapest
 from latticework.compiler.levels.depth import spent_by
 from latticework.compiler.options.techniques import ALL, Techniques
 from latticework.ir import INDEX, Block, Builder, Module, Op, Value, kind_key
-from latticework.ir.dialects.vec import VecType
+from latticework.ir.dialects.vec_dialect import VecType
 from latticework.plan.cost import CostModel
 from latticework.plan.cost import Shape as WorkShape
 from latticework.plan.cost.networks import LAN_BITS_A_SECOND
@@ -27,8 +27,8 @@ from latticework.tensor.layout.search import Price
 from latticework.tensor.ops import BY_NAME
 from latticework.tensor.ops.base import shape_of
 from latticework.tensor.ops.lowering import Operand, Target
-from latticework.values.packing.constants import LinearMap
 from latticework.values.packing.loop_nests.baby_giant import ROTOM, BlockMapPrices
+from latticework.values.packing.packed_constants import LinearMap
 from latticework.values.sums import add_up
 
 BITS_A_LIMB = 45

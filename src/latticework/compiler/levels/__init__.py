@@ -1,6 +1,6 @@
 """Scale and level management: from scheme-free vectors to ciphertexts with exact scales, by a plan made beforehand."""
 
-from latticework.compiler.levels.bootstraps import ciphertexts, count_bootstraps
+from latticework.compiler.levels.bootstrap_calls import ciphertexts, count_bootstraps
 from latticework.compiler.levels.critical_path import LoopSpending, Spent, loop_spending, spending
 from latticework.compiler.levels.decide import decide_levels
 from latticework.compiler.levels.decide_bfv import decide_levels_bfv

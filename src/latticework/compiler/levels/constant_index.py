@@ -6,8 +6,8 @@ In/out: vec IR, same meaning. Cost: O(1) an operation.
 from __future__ import annotations
 
 from latticework.ir import Builder, Op, Value
-from latticework.ir.dialects.vec import VecType
-from latticework.values.packing.constants import Sources, is_everywhere, row_of
+from latticework.ir.dialects.vec_dialect import VecType
+from latticework.values.packing.packed_constants import Sources, is_everywhere, row_of
 
 
 def copy_known(op: Op, builder: Builder, mapping: dict[Value, Value], sources: Sources) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.compiler.levels.abstract_value import Held
-from latticework.values.packing.constants import Approximant, IntervalPolynomial, KinkedPolynomial
+from latticework.values.packing.packed_constants import Approximant, IntervalPolynomial, KinkedPolynomial
 
 Array = npt.NDArray[np.float64]
 

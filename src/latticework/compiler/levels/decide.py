@@ -49,7 +49,7 @@ from latticework.compiler.levels.unroll import with_copies
 from latticework.compiler.options.techniques import ALL, PROACTIVE, WATERLINE, Techniques
 from latticework.errors import LevelError
 from latticework.ir import INDEX, Block, Module, Op, Value
-from latticework.values.packing.constants import ConstRef
+from latticework.values.packing.packed_constants import ConstRef
 
 
 def decide_levels(

@@ -18,8 +18,8 @@ from latticework.compiler.levels.plan import TOP, CipherState, Encode, LevelPlan
 from latticework.compiler.options.techniques import ALL, Techniques
 from latticework.errors import UnsupportedError
 from latticework.ir import Module, Op, Value
-from latticework.ir.dialects.vec import VecType
-from latticework.values.packing.constants import ConstRef
+from latticework.ir.dialects.vec_dialect import VecType
+from latticework.values.packing.packed_constants import ConstRef
 
 
 def decide_levels_bfv(module: Module, techniques: Techniques = ALL) -> LevelPlan:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from latticework.errors import LevelError
 from latticework.ir import Block, Module, Op, Value
 from latticework.ir.core import walk_block
-from latticework.values.packing.constants import ConstRef
+from latticework.values.packing.packed_constants import ConstRef
 
 Env = dict[Value, int | None]  # level of each value; None = public
 

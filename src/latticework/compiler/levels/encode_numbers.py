@@ -11,10 +11,10 @@ import numpy.typing as npt
 from latticework.compiler.levels.plan import NumberOp
 from latticework.errors import DtypeError, RangeError, ScaleError
 from latticework.ir import Builder, Loc, Value
-from latticework.ir.dialects.bfv import SCALE
-from latticework.ir.dialects.rlwe import CipherType, Level
+from latticework.ir.dialects.bfv_dialect import SCALE
+from latticework.ir.dialects.rlwe_dialect import CipherType, Level
 from latticework.plan.parameters import ModulusChain
-from latticework.values.packing.constants import ConstRef, LinearMap
+from latticework.values.packing.packed_constants import ConstRef, LinearMap
 
 INTEGER_BITS = 62  # of the integers that the core multiplies by and adds
 MAX_ADDENDS = 16

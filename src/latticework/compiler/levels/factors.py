@@ -12,7 +12,7 @@ from typing import Any
 
 from latticework.compiler.levels.depth import Levels, is_free_factor
 from latticework.ir import Block, Builder, Loc, Op, OpSpec, Origin, Region, Value
-from latticework.values.packing.constants import ConstRef
+from latticework.values.packing.packed_constants import ConstRef
 
 MOST_LOOKED_AT = 24  # operations before a vector that a factor may go back to
 MOST_PRODUCTS = 2  # with a public factor, that may save one level

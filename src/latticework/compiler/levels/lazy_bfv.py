@@ -9,7 +9,7 @@ Source: lazy relinearisation as in SEAL and EVA; here as a local search, where o
 from __future__ import annotations
 
 from latticework.ir import Module, Op, Value
-from latticework.ir.dialects.vec import VecType
+from latticework.ir.dialects.vec_dialect import VecType
 
 _SUMS = {"vec.add", "vec.sub", "vec.neg", "vec.sum", "vec.take"}  # of any degree
 

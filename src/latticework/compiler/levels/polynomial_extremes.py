@@ -12,7 +12,7 @@ from math import cos, pi
 import numpy as np
 import numpy.typing as npt
 
-from latticework.values.packing.constants import ChannelPolynomial, IntervalPolynomial
+from latticework.values.packing.packed_constants import ChannelPolynomial, IntervalPolynomial
 
 Array = npt.NDArray[np.float64]
 Expansion = IntervalPolynomial | ChannelPolynomial

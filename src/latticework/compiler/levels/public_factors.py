@@ -22,7 +22,7 @@ from latticework.compiler.levels.factors import Emitter, Scaling, Way, scaled_or
 from latticework.ir import Block, Module, Op, Pass, Region, Value
 from latticework.ir.builder import copy_region
 from latticework.ir.core import walk_block
-from latticework.values.packing.constants import ConstRef
+from latticework.values.packing.packed_constants import ConstRef
 
 WRITTEN = ("vec.constant", "vec.label", "vec.linear_transform", "vec.polynomial", "vec.splat")
 LEAST, MOST = 2.0**-12, 4.0  # numbers between these wait

@@ -16,7 +16,7 @@ from typing import Protocol
 from latticework.compiler.levels.groups import Groups
 from latticework.compiler.levels.plan import TOP, Drop, LevelPlan, Settle, State, after
 from latticework.ir import Block, Op, Value
-from latticework.ir.dialects.vec import VecType
+from latticework.ir.dialects.vec_dialect import VecType
 from latticework.values.sums import add_up
 
 

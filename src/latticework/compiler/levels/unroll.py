@@ -14,7 +14,7 @@ from latticework.compiler.levels.constant_index import copy_known
 from latticework.compiler.levels.depth import LoopPlan, levels_of
 from latticework.ir import Block, Builder, Module, Op, Pass, Region, Value
 from latticework.ir.builder import region_block
-from latticework.values.packing.constants import Sources
+from latticework.values.packing.packed_constants import Sources
 
 Loops = Mapping[Op, LoopPlan]
 WRITTEN = ("loop.if", "loop.index_constant", "loop.index_less", "vec.concat", "vec.constant", "vec.splat", "vec.take")

@@ -52,13 +52,14 @@ from latticework.compiler.levels.known_slots import WITHIN, Draw, owners_of
 from latticework.compiler.levels.polynomial_extremes import extremes, largest_terms
 from latticework.compiler.levels.spans import Span, of_indices
 from latticework.ir import Block, Loc, Module, Op, Value, attribute_key, last_uses, walk_block
-from latticework.ir.dialects.rlwe import CipherType
+from latticework.ir.dialects.rlwe_dialect import CipherType
 from latticework.ir.dialects.rlwe_types import PlainType
-from latticework.plan.parameters import ModulusChain, noise
+from latticework.plan.parameters import ModulusChain, step_noise
 from latticework.plan.parameters.bootstrap_noise import BootstrapNoise, BootstrapStep
 from latticework.values.extension import _core
-from latticework.values.packing.arrays import as_vectors, concat_vectors, sum_vectors, take_vectors
-from latticework.values.packing.constants import (
+from latticework.values.packing.loop_nests.baby_giant import Choice
+from latticework.values.packing.loop_nests.map_terms import made_outputs, read_inputs
+from latticework.values.packing.packed_constants import (
     SMEARED,
     Approximant,
     ChannelPolynomial,
@@ -67,8 +68,7 @@ from latticework.values.packing.constants import (
     LinearMap,
     row_of,
 )
-from latticework.values.packing.loop_nests.baby_giant import Choice
-from latticework.values.packing.loop_nests.terms import made_outputs, read_inputs
+from latticework.values.packing.slot_arrays import as_vectors, concat_vectors, sum_vectors, take_vectors
 from latticework.values.sums import add_up
 
 TOLERANCE = 1e-8  # of arguments outside [-1, 1], which rounding may give; errors of polynomials hold so far outside
@@ -205,7 +205,7 @@ def _follow(run: _Run, inputs: Sequence[tuple[Array, Array] | int]) -> Reach:
             items.append(Span(0, given))
             continue
         exact = exactly(as_vectors(given[0]), as_vectors(given[1]))
-        items.append(run.noisy(exact, noise.public_encryption(chain), value.type))
+        items.append(run.noisy(exact, step_noise.public_encryption(chain), value.type))
     with np.errstate(over="ignore", invalid="ignore"):
         outputs = run.block(module.body, items)
     run.found.outputs = [item if isinstance(item, Held) else None for item in outputs]
@@ -399,8 +399,8 @@ class _Run:
     def switching(self, kind: CipherType) -> float:
         """Deviation that a key switch adds."""
         level = kind.level
-        rounding = noise.mod_down(self.chain.ring_degree)
-        return float(np.hypot(noise.key_product(self.chain, level.index, level.track), rounding))
+        rounding = step_noise.mod_down(self.chain.ring_degree)
+        return float(np.hypot(step_noise.key_product(self.chain, level.index, level.track), rounding))
 
     def step(self, op: Op, x: list[Held]) -> Held | None:
         """One operation on vectors."""
@@ -435,7 +435,7 @@ class _Run:
             case "rlwe.relinearize" | "rlwe.conjugate":
                 return self.noisy(a, self.switching(kind), kind)
             case "rlwe.rescale":
-                return self.noisy(a, noise.mod_down(self.chain.ring_degree, kind.degree), kind)
+                return self.noisy(a, step_noise.mod_down(self.chain.ring_degree, kind.degree), kind)
             case "rlwe.take" | "rlwe.concat" | "rlwe.sum":
                 return move(op, x)
             case "ckks.linear_transform":
@@ -499,7 +499,7 @@ class _Run:
         """A public vector, rounded."""
         value = as_vectors(np.real(constant.evaluate(self.module.sources)))
         exact, rounding = exactly(value, value), self.rounding_of(constant, kind.scale)
-        variance = np.full((len(value), 1), self.slot_variance(noise.encoding(), kind))
+        variance = np.full((len(value), 1), self.slot_variance(step_noise.encoding(), kind))
         return Held(exact.low, exact.high, variance, exact.bias, (rounding,) * len(value))
 
     def transform(self, op: Op, x: Held) -> Held | None:
@@ -533,10 +533,10 @@ class _Run:
         low, high, squares, linear, bias, partial, encoded = np.moveaxis(sums, 1, 0)
         self.note(float(np.max(partial)) if partial.size else 0.0, kind)
         unit = before.scale / (kind.scale * self.chain.group_product(before.level.index))  # 1 / scale of the constants
-        plain = unit * noise.encoding() * np.sqrt(kind.slots)
+        plain = unit * step_noise.encoding() * np.sqrt(kind.slots)
         giants = np.array([len(row) for row in lineages])[:, None] * switch
         fresh = encoded * (plain**2 * max(alike.values(), default=1)) + giants * unit**2
-        fresh += self.slot_variance(noise.mod_down(self.chain.ring_degree), kind)
+        fresh += self.slot_variance(step_noise.mod_down(self.chain.ring_degree), kind)
         carried = np.where(apart, squares, linear**2)
         if packing == "outputs":
             carried = _with_next(carried, made_outputs(linear_map))

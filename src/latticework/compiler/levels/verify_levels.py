@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from latticework.compiler.levels.plan import CipherState, Encode, LevelPlan, State, after
 from latticework.errors import IrError
 from latticework.ir import Loc, Op, Value
-from latticework.ir.dialects.rlwe import CipherType, PlainType
+from latticework.ir.dialects.rlwe_dialect import CipherType, PlainType
 from latticework.ir.dialects.rlwe_types import AddendType
 from latticework.plan.parameters import ModulusChain
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from latticework.compiler.levels.bootstraps import write_bootstrap
+from latticework.compiler.levels.bootstrap_calls import write_bootstrap
 from latticework.compiler.levels.depth import carried_operands, public_row, public_value
 from latticework.compiler.levels.encode_numbers import Numbers, NumbersBfv, NumbersCkks
 from latticework.compiler.levels.plan import (
@@ -29,10 +29,10 @@ from latticework.compiler.levels.plan import (
 from latticework.compiler.levels.verify_levels import check_levels
 from latticework.errors import LevelError
 from latticework.ir import INDEX, Block, Builder, Loc, Module, Op, Region, Value
-from latticework.ir.dialects.rlwe import CipherType, Level
-from latticework.ir.dialects.vec import VecType
+from latticework.ir.dialects.rlwe_dialect import CipherType, Level
+from latticework.ir.dialects.vec_dialect import VecType
 from latticework.plan.parameters import ModulusChain
-from latticework.values.packing.constants import ConstRef, splat
+from latticework.values.packing.packed_constants import ConstRef, splat
 
 _SUMS = ("rlwe.add", "rlwe.sub", "rlwe.neg", "rlwe.sum", "rlwe.take", "rlwe.concat")
 _PLACED = ("ckks.linear_transform", "ckks.polynomial")  # expanded later, to where their attributes say

@@ -7,6 +7,6 @@ The loop nests come from `circuit.lift`; here they become slices, windows, matri
 then compared with the circuit on random numbers, so that a wrong guess is never used.
 """
 
-from latticework.compiler.lifting.program import LiftedProgram, lift
+from latticework.compiler.lifting.lift_circuit import LiftedProgram, lift
 
 __all__ = ["LiftedProgram", "lift"]

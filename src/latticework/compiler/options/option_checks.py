@@ -18,10 +18,10 @@ from latticework.compiler.options.option import Kind
 from latticework.compiler.options.option_records import DEFAULTS, OPTIONS, PrecisionOptions, is_number, is_whole
 from latticework.compiler.options.techniques import Techniques
 from latticework.errors import PrecisionError, RangeError, SecurityError, TraceError, UserError
-from latticework.errors.figures import write_value
+from latticework.errors.rounded_numbers import write_value
 from latticework.frontend import Circuit, Program
 from latticework.frontend.heir import HeirProgram
-from latticework.functions.approximation.degrees import MAX_DEGREE
+from latticework.functions.approximation.degree_limits import MAX_DEGREE
 from latticework.model import Model
 from latticework.plan.client_steps import OwnerStages
 from latticework.plan.cost import CostModel

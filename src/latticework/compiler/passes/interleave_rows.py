@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from latticework.ir import Module, Op, Pass, Type, Value
-from latticework.ir.dialects.vec import VecType
-from latticework.values.packing.constants import ChannelPolynomial, ConstRef, LinearMap
-from latticework.values.packing.rows import constant_of_rows, map_of_rows, repeat_rows
+from latticework.ir.dialects.vec_dialect import VecType
+from latticework.values.packing.interleaved_rows import constant_of_rows, map_of_rows, repeat_rows
+from latticework.values.packing.packed_constants import ChannelPolynomial, ConstRef, LinearMap
 
 
 def interleaving(rows: int) -> Pass[object]:

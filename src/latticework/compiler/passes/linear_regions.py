@@ -16,8 +16,8 @@ import numpy.typing as npt
 from latticework.compiler.levels.depth import spent_by
 from latticework.compiler.passes.linear_forms import FloatArray, Form, total
 from latticework.ir import Block, Op, Value
-from latticework.ir.dialects.vec import VecType
-from latticework.values.packing.constants import ConstRef, LoopNest, at_most
+from latticework.ir.dialects.vec_dialect import VecType
+from latticework.values.packing.packed_constants import ConstRef, LoopNest, at_most
 
 MOST_DIAGONALS = 256  # of a map that is looked into
 MOST_NUMBERS = 1 << 20  # in the diagonals of a map, and in a form

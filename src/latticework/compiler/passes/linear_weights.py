@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.ir import Op, Value
-from latticework.ir.dialects.tensor import TensorType
+from latticework.ir.dialects.tensor_dialect import TensorType
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -21,9 +21,9 @@ from latticework.compiler.levels.depth import levels_of, spent_by
 from latticework.compiler.passes.linear_forms import Form, base_form
 from latticework.compiler.passes.linear_regions import LinearRegion, make_forms, regions
 from latticework.ir import Builder, Loc, Module, Op, Pass, Value, rebuild
-from latticework.ir.dialects.vec import VecType
-from latticework.values.packing.constants import Access, ConstRef, Diagonal, LinearMap, LoopNest, splat
+from latticework.ir.dialects.vec_dialect import VecType
 from latticework.values.packing.pack import REPEAT, PackDim, PackMap
+from latticework.values.packing.packed_constants import Access, ConstRef, Diagonal, LinearMap, LoopNest, splat
 
 MOST_WORK = 1 << 24  # numbers in the forms of groups that begin at one layer
 TOO_DEAR = 2.0  # times what its layers take as they are written, for a group to be made any longer

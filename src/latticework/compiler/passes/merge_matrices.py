@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from latticework.compiler.passes import hoist_invariants
 from latticework.ir import Block, Builder, Module, Op, Pass, Value, rebuild
-from latticework.ir.dialects.tensor import TensorType
+from latticework.ir.dialects.tensor_dialect import TensorType
 
 Mapping = dict[Value, Value]
 Make = Callable[[Builder, Mapping], Value]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from latticework.functions.approximation.chebyshev import to_chebyshev
 from latticework.ir import Builder, Module, Op, Pass, Value, rebuild
-from latticework.values.packing.constants import Approximant, IntervalPolynomial
+from latticework.values.packing.packed_constants import Approximant, IntervalPolynomial
 
 UNIT = (-1.0, 1.0)
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from latticework.ir import Builder, Module, Op, Pass, Value, rebuild
-from latticework.ir.dialects.key import KeyType
-from latticework.ir.dialects.rlwe import CipherType
-from latticework.values.packing.keys import galois_element, signed_steps
+from latticework.ir.dialects.key_dialect import KeyType
+from latticework.ir.dialects.rlwe_dialect import CipherType
+from latticework.values.packing.key_manifest import galois_element, signed_steps
 
 
 def digits(steps: int) -> list[int]:

@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from latticework.ir import Block, Builder, Loc, Module, Op, Pass, Value, rebuild
-from latticework.ir.dialects.vec import VecType
-from latticework.values.packing.constants import LinearMap
+from latticework.ir.dialects.vec_dialect import VecType
 from latticework.values.packing.loop_nests.baby_giant import TYPICAL, choose, places
 from latticework.values.packing.loop_nests.joined import stack
+from latticework.values.packing.packed_constants import LinearMap
 
 PRICES = replace(TYPICAL, hoist=1.5, product=0.25)  # of a decomposition and a product, in baby steps
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from latticework.compiler.passes.share_inputs import is_block, price
 from latticework.ir import Builder, Loc, Module, Op, Pass, Value, rebuild
-from latticework.values.packing.constants import LinearMap
 from latticework.values.packing.loop_nests.joined import side_by_side
+from latticework.values.packing.packed_constants import LinearMap
 from latticework.values.sums import add_up
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import RangeError, ShapeError
-from latticework.errors.figures import outside
+from latticework.errors.rounded_numbers import outside
+from latticework.frontend.calibration.calibration_data import affordable_samples
 from latticework.frontend.calibration.direct import is_direct
-from latticework.frontend.calibration.samples import affordable_samples
 from latticework.frontend.programs.batching import batch_of, row_axes
 from latticework.frontend.recording.tracing import user_line
 from latticework.functions.approximation.channel_samples import (
@@ -23,12 +23,12 @@ from latticework.functions.approximation.channel_samples import (
     telling_axis,
 )
 from latticework.functions.approximation.chebyshev import Interval
+from latticework.functions.approximation.extreme_value import TailsSeen
 from latticework.functions.approximation.few_runs import ExtremesSeen
-from latticework.functions.approximation.functions import function_of
-from latticework.functions.approximation.tails import TailsSeen
+from latticework.functions.approximation.real_functions import function_of
 from latticework.ir.core import Op, Value
-from latticework.ir.dialects.scalar import GroupType
-from latticework.ir.dialects.tensor import TensorType
+from latticework.ir.dialects.scalar_dialect import GroupType
+from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.ir.interpret import interpret
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module

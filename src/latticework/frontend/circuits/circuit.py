@@ -14,26 +14,26 @@ import numpy as np
 
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError, UserError
 from latticework.errors.escaping import plain_text
-from latticework.errors.figures import write_value
+from latticework.errors.rounded_numbers import write_value
 from latticework.frontend.circuits.circuit_inputs import OF_CIRCUITS, Input, Shared, share_inputs
-from latticework.frontend.circuits.integers.arithmetic import Arithmetic
-from latticework.frontend.circuits.integers.digits import BinaryDigits
+from latticework.frontend.circuits.integers.binary_digits import BinaryDigits
+from latticework.frontend.circuits.integers.bit_vectors import Word
+from latticework.frontend.circuits.integers.integer_arithmetic import Arithmetic
 from latticework.frontend.circuits.integers.operations import IntegerOperators
-from latticework.frontend.circuits.integers.words import Word
-from latticework.frontend.programs.program import weights_of
+from latticework.frontend.programs.array_program import weights_of
 from latticework.frontend.recording.annotations import Parameter, parameters_of
 from latticework.frontend.recording.circuit_values import MAX_OPERATIONS, CircuitTracer, Number
 from latticework.frontend.recording.facts import Facts
 from latticework.functions.approximation.intervals import Interval
 from latticework.ir.core import Value
-from latticework.ir.dialects import loop, scalar
-from latticework.ir.dialects.scalar import INTEGER, GroupType
+from latticework.ir.dialects import loop_dialect, scalar_dialect
+from latticework.ir.dialects.scalar_dialect import INTEGER, GroupType
 from latticework.ir.lines import definition_loc, user_loc
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
 from latticework.plan.schema.arguments import MAX_NESTING, Argument, Branch, Result
-from latticework.plan.schema.circuits import ScalarCounts
-from latticework.values.inputs.arrays import find_loss, in_numpy, is_tensor, own_copy
+from latticework.plan.schema.circuit_schedule import ScalarCounts
+from latticework.values.inputs.foreign_arrays import find_loss, in_numpy, is_tensor, own_copy
 
 
 class Circuit:
@@ -201,7 +201,7 @@ def trace_circuit(
         results, outputs = _results(circuit, tracer, returned)
     finally:
         tracer.active = False
-    tracer._builder.create(loop.YIELD, outputs, loc=circuit.loc)
+    tracer._builder.create(loop_dialect.YIELD, outputs, loc=circuit.loc)
     module.outputs = [f"{r.name}[{i}]" if r.shape else r.name for r in results for i in range(len(r.elements))]
     order = {p.name: i for i, p in enumerate(circuit.parameters)}
     ranges = tuple(tracer.facts[value].assumed for value in outputs) if dtype == INTEGER else ()
@@ -219,7 +219,7 @@ def _array(
     made = np.empty(shape, dtype=object)
     for position, number in zip(np.ndindex(shape), elements, strict=True):
         op = tracer._builder.create(
-            scalar.ELEMENT, [group], {"number": number}, loc=circuit.loc,
+            scalar_dialect.ELEMENT, [group], {"number": number}, loc=circuit.loc,
             origin=Origin(parameter.name, circuit.loc, None, position or None),
         )  # fmt: skip
         tracer.facts.declare(op.result, low, high)

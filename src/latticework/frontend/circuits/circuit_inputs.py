@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import DtypeError, LayoutError, RangeError, ShapeError, TraceError
-from latticework.errors.figures import write_value
+from latticework.errors.rounded_numbers import write_value
 from latticework.frontend.recording.annotations import Kinds, Parameter
 from latticework.ir.lines import user_loc
 from latticework.ir.location import Loc

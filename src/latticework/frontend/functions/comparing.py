@@ -15,7 +15,7 @@ from latticework.frontend.recording.annotations import Result
 from latticework.frontend.recording.plain import plain_array
 from latticework.frontend.recording.tracing import Traced, user_line
 from latticework.functions.approximation.chebyshev import Interval
-from latticework.functions.approximation.functions import Function, checked_range, sign_from
+from latticework.functions.approximation.real_functions import Function, checked_range, sign_from
 from latticework.functions.approximation.sign import check_gap
 from latticework.tensor.ops import apply as applying
 from latticework.tensor.ops.base import normal_axis

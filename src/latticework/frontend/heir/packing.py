@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import LayoutError
-from latticework.frontend.heir.budget import room_for
-from latticework.frontend.heir.evaluate import CONTEXT, HeirRun
+from latticework.frontend.heir.evaluate_text import CONTEXT, HeirRun
+from latticework.frontend.heir.reading_cost import room_for
 from latticework.frontend.heir.slots import HeirVector, SlotArithmetic
 from latticework.frontend.heir.syntax import HeirFunction, HeirText, HeirType
 from latticework.values.packing.pack import GAP, PackDim, PackMap

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from latticework.errors import UserError
-from latticework.frontend.heir.attributes import Reader
-from latticework.frontend.heir.forms import FORMS, OPENFHE, SHORT
-from latticework.frontend.heir.sharing import mark_shared
+from latticework.frontend.heir.heir_attributes import Reader
+from latticework.frontend.heir.pretty_forms import FORMS, OPENFHE, SHORT
+from latticework.frontend.heir.shared_operands import mark_shared
 from latticework.frontend.heir.syntax import HeirFunction, HeirOperation, HeirRegion, HeirText, HeirType, text_of
 from latticework.frontend.heir.tokens import OPENING, Tokens
-from latticework.values.inputs.reading import DEFAULTS, current_budget
+from latticework.values.inputs.reading_budget import DEFAULTS, current_budget
 
 DYNAMIC = -(1 << 63)  # in static offsets, sizes and strides: an operand stands for it
 PREDICATES = {

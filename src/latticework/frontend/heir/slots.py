@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from latticework.frontend.heir.syntax import HeirOperation
-from latticework.values.packing.constants import IntervalPolynomial
+from latticework.values.packing.packed_constants import IntervalPolynomial
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class HeirVector:
 
 
 class SlotArithmetic:
-    """Arithmetic of slot vectors as arrays; `vectors.py` writes it down instead."""
+    """Arithmetic of slot vectors as arrays; `slot_vectors.py` writes it down instead."""
 
     def add(self, a: Any, b: Any) -> Any:
         """Slot by slot."""

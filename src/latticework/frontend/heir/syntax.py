@@ -88,7 +88,7 @@ class HeirOperation:
                 numbers and names of operands
     types       of the results;  takes  of the operands, where they are written
     span        where it begins and ends in the text, in characters
-    shared      numbers of operands whose value something else may read (`sharing.py`)
+    shared      numbers of operands whose value something else may read (`shared_operands.py`)
     """
 
     name: str

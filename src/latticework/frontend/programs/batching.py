@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from latticework.ir.core import Block, Op, Value
-from latticework.ir.dialects.tensor import TensorType
+from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.ir.location import Loc
 from latticework.ir.module import Module
 from latticework.plan.schema.batch import Batch

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from latticework.errors import UserError
-from latticework.frontend.programs.program import Program
-from latticework.ir.dialects.tensor import TensorType
+from latticework.frontend.programs.array_program import Program
+from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.ir.module import Module
 from latticework.plan.client_steps.stages import OwnerStages
 from latticework.plan.client_steps.step import Shape

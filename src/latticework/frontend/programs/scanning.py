@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
-from latticework.frontend.programs.arrays import TracedArray
-from latticework.frontend.programs.loops import Turn, body_loc
+from latticework.frontend.programs.for_loop import Turn, body_loc
+from latticework.frontend.programs.traced_arrays import TracedArray
 from latticework.frontend.recording.indices import TracedIndex
 from latticework.frontend.recording.plain import plain_array
 from latticework.frontend.recording.structures import leaves_like, leaves_of, rebuild
 from latticework.frontend.recording.subscripts import blank, part, with_part
 from latticework.frontend.recording.tracing import FunctionTracer, Traced, current_tracer, user_line
 from latticework.ir.core import Block, Region
-from latticework.ir.dialects import loop
-from latticework.ir.dialects.tensor import TensorType
+from latticework.ir.dialects import loop_dialect
+from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.ir.location import Origin
 from latticework.ir.types import INDEX
 from latticework.tensor.ops import trivial
 from latticework.tensor.ops.base import shape_of
-from latticework.values.inputs.reading import take_traced
+from latticework.values.inputs.reading_budget import take_traced
 
 Body = Callable[[Any, Any], tuple[Any, Any]]
 _WORK_OF_TURN = 100  # on arrays, in units of ReadingLimits
@@ -126,10 +126,10 @@ def _trace(tracer: FunctionTracer, turn: Turn, body: Body, xs: Any, count: int) 
             kind = TensorType(shape=(count, *shape_of(one)), dtype="float64", secret=True)
             stack = block.add_arg(kind, Origin(path, at))
             results.append(with_part(tracer, stack, one, index))
-        tracer.create(loop.YIELD, results, {})
+        tracer.create(loop_dialect.YIELD, results, {})
     for one in ys:
         starts.append(blank(tracer, (count, *shape_of(one))))
-    made = tracer.create(loop.FOR, starts, {"static_trip": count, "at_most": None}, regions=[Region(block)])
+    made = tracer.create(loop_dialect.FOR, starts, {"static_trip": count, "at_most": None}, regions=[Region(block)])
     wrapped = [tracer.wrap(value) for value in made.results]
     stacked = None if y is None else rebuild(y, iter(wrapped[len(turn.leaves) :]))
     return rebuild(init, iter(wrapped[: len(turn.leaves)])), stacked

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import UnsupportedError, UserError
-from latticework.frontend.functions import functions, images
+from latticework.frontend.functions import array_functions, images
 from latticework.frontend.recording.foreign import TORCH, library_call
 from latticework.frontend.recording.tracing import Traced
-from latticework.functions.approximation.functions import FUNCTIONS
+from latticework.functions.approximation.real_functions import FUNCTIONS
 from latticework.functions.table import RECORDS
 from latticework.ir.lines import user_frames, user_loc
 from latticework.tensor.ops.base import normal_axis
-from latticework.values.inputs.arrays import in_numpy
+from latticework.values.inputs.foreign_arrays import in_numpy
 
 
 def _linear(x: Any, weight: Any, bias: Any = None) -> Any:
@@ -31,7 +31,7 @@ def _linear(x: Any, weight: Any, bias: Any = None) -> Any:
 def _gelu(x: Any, approximate: str = "none") -> Any:
     if approximate != "none":
         raise TypeError
-    return functions.gelu(x)
+    return array_functions.gelu(x)
 
 
 def _dropout(x: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
@@ -50,7 +50,7 @@ def flatten(x: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 def _softmax(x: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
     if dim is None:
         raise TypeError
-    return functions.softmax(x, dim)
+    return array_functions.softmax(x, dim)
 
 
 def _avg_pool2d(
@@ -67,7 +67,7 @@ def _elementwise(function: Callable[[Any], Any]) -> Callable[..., Any]:
 
 
 _TRACED: dict[str, Callable[..., Any]] = {
-    **{name: _elementwise(functions.Approximated(FUNCTIONS[record.name], None, None))
+    **{name: _elementwise(array_functions.Approximated(FUNCTIONS[record.name], None, None))
        for record in RECORDS for name in record.aten_names},
     "add": np.add, "sub": np.subtract, "subtract": np.subtract, "mul": np.multiply, "multiply": np.multiply,
     "matmul": np.matmul, "mm": np.matmul, "mv": np.matmul, "div": np.divide, "divide": np.divide, "truediv": np.divide,

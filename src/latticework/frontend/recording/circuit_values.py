@@ -17,19 +17,19 @@ import numpy as np
 
 from latticework.errors import DtypeError, RangeError, TraceError, UserError
 from latticework.errors.escaping import plain_text
-from latticework.errors.figures import write_value
 from latticework.errors.remedies import REMEDIES
+from latticework.errors.rounded_numbers import write_value
 from latticework.frontend.recording.facts import Facts
 from latticework.frontend.recording.faults import Faults, MissingMethodError
 from latticework.frontend.recording.unsupported import circuit_remedy
 from latticework.ir.builder import Builder
 from latticework.ir.core import OpSpec, Value
-from latticework.ir.dialects import scalar
-from latticework.ir.dialects.scalar import INTEGER
+from latticework.ir.dialects import scalar_dialect
+from latticework.ir.dialects.scalar_dialect import INTEGER
 from latticework.ir.lines import user_loc
 from latticework.ir.location import Loc
 from latticework.ir.module import Module
-from latticework.plan.schema.circuits import ScalarCounts
+from latticework.plan.schema.circuit_schedule import ScalarCounts
 
 MAX_OPERATIONS = 1_000_000
 MAX_POWER = 1 << 10
@@ -161,7 +161,7 @@ class CircuitTracer:
         """The value of a number, or of a public one as a constant."""
         if isinstance(operand, Number):
             return self.value_of(operand)
-        return self._emit(scalar.CONSTANT, [], user_loc(), value=operand)
+        return self._emit(scalar_dialect.CONSTANT, [], user_loc(), value=operand)
 
     def emit(self, spec: OpSpec, *operands: Number | Public) -> Number:
         """Record an operation at the user's line, unless the same has been recorded."""
@@ -182,8 +182,8 @@ class CircuitTracer:
         key = ("standing for", id(value), low, high)
         if key not in self._made:
             operands = [value, self.lift(0)]
-            self._made[key] = made = self._builder.create(scalar.ADD, operands, {}, loc=user_loc()).result
-            self.facts.computed(made, scalar.ADD, operands)
+            self._made[key] = made = self._builder.create(scalar_dialect.ADD, operands, {}, loc=user_loc()).result
+            self.facts.computed(made, scalar_dialect.ADD, operands)
             self.facts.mean(made, low, high)
         return Number(self, self._made[key])
 
@@ -386,7 +386,7 @@ def _apply(symbol: str, a: Number, b: Any) -> Any:
 def add(a: Any, b: Any) -> Any:
     """a + b, of which one at least is encrypted."""
     a, b = (b, a) if not isinstance(a, Number) else (a, b)
-    return a if _is(b, 0) else a._tracer.emit(scalar.ADD, a, b)
+    return a if _is(b, 0) else a._tracer.emit(scalar_dialect.ADD, a, b)
 
 
 def sub(a: Any, b: Any) -> Any:
@@ -398,7 +398,7 @@ def sub(a: Any, b: Any) -> Any:
     tracer = (a if isinstance(a, Number) else b)._tracer
     if isinstance(a, Number) and isinstance(b, Number) and tracer.value_of(a) is tracer.value_of(b):
         return tracer.public(0)
-    return tracer.emit(scalar.SUB, a, b)
+    return tracer.emit(scalar_dialect.SUB, a, b)
 
 
 def mul(a: Any, b: Any) -> Any:
@@ -408,15 +408,15 @@ def mul(a: Any, b: Any) -> Any:
         return a._tracer.public(0)
     if _is(b, 1):
         return a
-    return neg(a) if _is(b, -1) else a._tracer.emit(scalar.MUL, a, b)
+    return neg(a) if _is(b, -1) else a._tracer.emit(scalar_dialect.MUL, a, b)
 
 
 def neg(a: Number) -> Number:
     """-a; - -a is a."""
     made_by = a._value.owner
-    if getattr(made_by, "spec", None) is scalar.NEG:
+    if getattr(made_by, "spec", None) is scalar_dialect.NEG:
         return Number(a._tracer, made_by.operands[0])  # type: ignore[union-attr]
-    return a._tracer.emit(scalar.NEG, a)
+    return a._tracer.emit(scalar_dialect.NEG, a)
 
 
 def power(a: Number, exponent: Any) -> Any:

@@ -12,7 +12,7 @@ from math import inf
 
 from latticework.functions.approximation.intervals import Interval, minus, negative, plus, times
 from latticework.ir.core import OpSpec, Value
-from latticework.ir.dialects import scalar
+from latticework.ir.dialects import scalar_dialect
 
 ASSUMED: Interval = (-1, 1)  # of an input without a declared range, where a warning has to take something
 
@@ -58,18 +58,18 @@ class Facts:
     def computed(self, value: Value, spec: OpSpec, operands: Sequence[Value]) -> None:
         """The result of an operation."""
         one = self._of[operands[0]]
-        if spec is scalar.NEG:
+        if spec is scalar_dialect.NEG:
             self._of[value] = Fact(negative(one.accepted), negative(one.assumed), one.depth)
             return
         other = self._of[operands[1]]
         depth = max(one.depth, other.depth)
-        if spec is scalar.MUL:
+        if spec is scalar_dialect.MUL:
             same = operands[0] is operands[1]
             accepted, assumed = (times(a, b, same=same) for a, b in _both(one, other))
             is_public = any(f.accepted[0] == f.accepted[1] for f in (one, other))
             self._of[value] = Fact(accepted, assumed, depth + (not is_public))
             return
-        join = plus if spec is scalar.ADD else minus
+        join = plus if spec is scalar_dialect.ADD else minus
         accepted, assumed = (join(a, b) for a, b in _both(one, other))
         self._of[value] = Fact(accepted, assumed, depth)
 

@@ -11,7 +11,7 @@ from latticework.errors.escaping import plain_text
 from latticework.errors.remedies import REMEDIES
 from latticework.frontend.recording.tracing import Traced, user_line
 from latticework.ir.core import Block, OpSpec, Value
-from latticework.ir.dialects import loop
+from latticework.ir.dialects import loop_dialect
 from latticework.ir.lines import user_loc
 
 _COUNTER = REMEDIES["counter"].outside
@@ -39,9 +39,9 @@ class TracedIndex(Traced):
 
     __slots__ = ()
 
-    __add__ = __radd__ = _arithmetic(loop.INDEX_ADD)
-    __sub__, __rsub__ = _arithmetic(loop.INDEX_SUB), _arithmetic(loop.INDEX_SUB, swapped=True)
-    __mul__ = __rmul__ = _arithmetic(loop.INDEX_MUL)
+    __add__ = __radd__ = _arithmetic(loop_dialect.INDEX_ADD)
+    __sub__, __rsub__ = _arithmetic(loop_dialect.INDEX_SUB), _arithmetic(loop_dialect.INDEX_SUB, swapped=True)
+    __mul__ = __rmul__ = _arithmetic(loop_dialect.INDEX_MUL)
 
     __index__ = __array__ = _refuse(
         "range(), a subscript of a list or a repeat count needs a Python integer",
@@ -105,4 +105,4 @@ def _index_value(index: TracedIndex, other: Any) -> Value:
             f"{index!r} is combined with a {kind}; an index takes part in integer arithmetic only. "
             f"To use it in array arithmetic {_COUNTER}"
         )
-    return index._tracer.create(loop.INDEX_CONSTANT, (), {"value": number}).result
+    return index._tracer.create(loop_dialect.INDEX_CONSTANT, (), {"value": number}).result

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from latticework.errors import UnsupportedError
 from latticework.frontend.recording.circuit_values import holds_numbers
-from latticework.values.inputs.numbers import real_array
+from latticework.values.inputs.public_numbers import real_array
 
 
 def plain_array(operand: object, function: str = "") -> npt.NDArray[np.float64]:

@@ -17,7 +17,7 @@ from latticework.frontend.recording.plain import plain_array
 from latticework.frontend.recording.tracing import FunctionTracer, user_line
 from latticework.ir.builder import Builder
 from latticework.ir.core import Block, Op, Value
-from latticework.ir.dialects import loop
+from latticework.ir.dialects import loop_dialect
 from latticework.ir.lines import user_loc
 from latticework.ir.types import INDEX
 from latticework.tensor.ops.base import shape_of
@@ -117,14 +117,14 @@ def bounds_of(tracer: FunctionTracer, value: Value) -> Bounds:
     if isinstance(op, Block):
         trips = tracer.trips.get(value)
         return (0, None if trips is None else max(trips - 1, 0)) if value in tracer.trips else (0, None)
-    if op.spec is loop.INDEX_CONSTANT:
+    if op.spec is loop_dialect.INDEX_CONSTANT:
         return op.attrs["value"], op.attrs["value"]
     (a, b), (c, d) = (bounds_of(tracer, v) for v in op.operands if v.type is INDEX)
-    if op.spec is loop.INDEX_ADD:
+    if op.spec is loop_dialect.INDEX_ADD:
         return _sum(a, c), _sum(b, d)
-    if op.spec is loop.INDEX_SUB:
+    if op.spec is loop_dialect.INDEX_SUB:
         return _sum(a, None if d is None else -d), _sum(b, None if c is None else -c)
-    if op.spec is loop.INDEX_MUL and None not in (a, b, c, d):
+    if op.spec is loop_dialect.INDEX_MUL and None not in (a, b, c, d):
         corners = [i * j for i in (a, b) for j in (c, d)]  # type: ignore[operator]
         return min(corners), max(corners)
     return None, None

@@ -17,7 +17,7 @@ from latticework.errors.remedies import REMEDIES
 from latticework.frontend.recording.faults import Faults
 from latticework.frontend.recording.plain import plain_array
 from latticework.frontend.recording.unsupported import remedy
-from latticework.functions.approximation.functions import Function, elementwise
+from latticework.functions.approximation.real_functions import Function, elementwise
 from latticework.functions.table import RECORDS
 from latticework.ir.builder import Builder, locate
 from latticework.ir.core import Block, Op, OpSpec, Value
@@ -27,7 +27,7 @@ from latticework.ir.module import Module
 from latticework.ir.types import INDEX
 from latticework.tensor.ops import ALL_OPS, COMPOSED, TensorOp, apply
 from latticework.tensor.ops.constant import CONSTANT
-from latticework.values.inputs.reading import take_traced
+from latticework.values.inputs.reading_budget import take_traced
 
 NUMPY: dict[Callable[..., Any], Callable[..., Any]] = {
     function: trace for op in ALL_OPS for function, trace in op.numpy.items()

@@ -27,7 +27,7 @@ from latticework.functions.approximation.sign import (
     CompositeSign,
     compose_stages,
 )
-from latticework.values.packing.constants import IntervalPolynomial
+from latticework.values.packing.packed_constants import IntervalPolynomial
 
 UNIT = (-1.0, 1.0)
 

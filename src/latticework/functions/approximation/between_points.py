@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from latticework.errors import RangeError
 from latticework.functions.approximation.chebyshev import FloatArray, Interval, RealFunction, max_slope, on_interval
-from latticework.values.packing.constants import IntervalPolynomial
+from latticework.values.packing.packed_constants import IntervalPolynomial
 
 GRID = 10_001
 DISAGREE = 2.0**-6  # of the largest distance seen, by which a point may differ from the mean of its neighbours

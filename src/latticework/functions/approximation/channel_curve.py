@@ -14,8 +14,8 @@ import numpy as np
 from latticework.functions.approximation.channel_samples import ChannelSamples
 from latticework.functions.approximation.chebyshev import FloatArray, Interval, on_interval, to_unit
 from latticework.functions.approximation.curve import BETWEEN, BEYOND, Curve
-from latticework.functions.approximation.tails import Tails
-from latticework.values.packing.constants import Approximant, ChannelPolynomial
+from latticework.functions.approximation.extreme_value import Tails
+from latticework.values.packing.packed_constants import Approximant, ChannelPolynomial
 from latticework.values.packing.series import series_at
 
 USUAL = 0.75  # of channels, whose distance from their means others are taken to reach

@@ -15,7 +15,7 @@ from numpy.polynomial import Polynomial as PowerSeries
 from numpy.polynomial import chebyshev as series
 
 from latticework.errors import RangeError
-from latticework.values.packing.constants import IntervalPolynomial
+from latticework.values.packing.packed_constants import IntervalPolynomial
 
 FloatArray = npt.NDArray[np.float64]
 RealFunction = Callable[[FloatArray], FloatArray]

@@ -11,9 +11,9 @@ import numpy as np
 from latticework.errors import RangeError
 from latticework.functions.approximation.between_points import bounded_distance, distance_of, first_points, largest_seen
 from latticework.functions.approximation.chebyshev import FloatArray, Interval, RealFunction, max_error
-from latticework.functions.approximation.degrees import MAX_DEGREE
+from latticework.functions.approximation.degree_limits import MAX_DEGREE
 from latticework.functions.approximation.minimax import minimax
-from latticework.values.packing.constants import IntervalPolynomial
+from latticework.values.packing.packed_constants import IntervalPolynomial
 
 BEYOND = 1e-8  # of half the interval: arguments at its ends may leave it by rounding
 BETWEEN = 1.01  # times the largest error that is seen, for those between the points that are looked at

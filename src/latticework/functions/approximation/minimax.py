@@ -22,7 +22,7 @@ from latticework.functions.approximation.chebyshev import (
     on_interval,
     to_unit,
 )
-from latticework.values.packing.constants import IntervalPolynomial
+from latticework.values.packing.packed_constants import IntervalPolynomial
 
 MAX_STEPS = 20
 NEAR = 1.01  # times the least possible distance, which is good enough

@@ -31,7 +31,7 @@ from latticework.functions.approximation.chebyshev import (
     on_interval,
 )
 from latticework.functions.approximation.minimax import alternating
-from latticework.values.packing.constants import IntervalPolynomial
+from latticework.values.packing.packed_constants import IntervalPolynomial
 
 MAX_STEPS = 40
 MOST_IDLE = 4  # steps that bring nothing closer: what is left is rounding

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from latticework.errors import RangeError
 from latticework.functions.approximation.chebyshev import FloatArray
 from latticework.functions.approximation.remez import remez
-from latticework.values.packing.constants import IntervalPolynomial
+from latticework.values.packing.packed_constants import IntervalPolynomial
 
 PRODUCTS = {3: 2, 5: 4, 7: 5, 9: 6, 11: 6, 13: 7, 15: 8, 17: 9, 19: 9, 21: 9, 23: 9, 25: 10, 27: 10, 29: 11, 31: 12}
 """Products of two ciphertexts that an odd polynomial of each degree takes."""

@@ -16,16 +16,16 @@ import numpy as np
 
 from latticework.errors import IrError, UserError
 from latticework.ir import INDEX, Array, Attrs, Context, Op, OpSpec, Region, Type, Value, define
-from latticework.ir.dialects.key import KeyType
-from latticework.ir.dialects.kinds import kind_of, type_of
+from latticework.ir.dialects.key_dialect import KeyType
+from latticework.ir.dialects.op_kinds import kind_of, type_of
 from latticework.ir.dialects.rlwe_types import AddendType, CipherType, DigitsType, Level, PlainType
 from latticework.plan.instructions.constant_uses import check_constant_use
-from latticework.plan.instructions.record import Record
+from latticework.plan.instructions.instruction_record import Record
 from latticework.plan.instructions.table import RECORDS, result_kinds
 from latticework.plan.instructions.use import Use
-from latticework.values.packing.arrays import as_value, as_vectors, dot_vectors
-from latticework.values.packing.constants import ConstRef, MapSums
-from latticework.values.packing.keys import KeySpec
+from latticework.values.packing.key_manifest import KeySpec
+from latticework.values.packing.packed_constants import ConstRef, MapSums
+from latticework.values.packing.slot_arrays import as_value, as_vectors, dot_vectors
 
 Classes = tuple[type[Type], ...]
 _CLASSES: dict[str, type[Type]] = {

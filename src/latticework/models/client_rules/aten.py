@@ -7,7 +7,7 @@ from math import prod
 from latticework.functions.function_record import Moved
 from latticework.functions.table import RECORDS
 from latticework.models.client_rules import common
-from latticework.models.client_rules.rules import (
+from latticework.models.client_rules.table_rules import (
     SECRET,
     CannotMoveError,
     MovedNode,
@@ -20,7 +20,7 @@ from latticework.models.client_rules.rules import (
     wholes,
 )
 from latticework.plan.client_steps import Extreme, Largest, OneHot, Softmax
-from latticework.plan.client_steps.arrays import Labels
+from latticework.plan.client_steps.step_arrays import Labels
 
 
 def _softmax(*, log: bool) -> StepMaker:

@@ -12,7 +12,7 @@ none. A class never depends on the post_transform.
     either, one class                  s                   none                              as it is         none
 
 Of several that are equal it is the first. Classes of TreeEnsembleClassifier are those of the largest, of scores that
-`models/onnx/ensembles.py` makes such.
+`models/onnx/onnx_ensembles.py` makes such.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from latticework.models.client_rules import common
-from latticework.models.client_rules.rules import CannotMoveError, MovedNode, StepMaker, Steps
-from latticework.models.graph import ModelNode, Ref
+from latticework.models.client_rules.table_rules import CannotMoveError, MovedNode, StepMaker, Steps
+from latticework.models.model_graph import ModelNode, Ref
 from latticework.plan.client_steps import Affine, Extreme, Labels, OwnerArray, Votes
 
 ML = "ai.onnx.ml"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from latticework.functions.function_record import FunctionRecord, Moved
-from latticework.models.client_rules.rules import SECRET, CannotMoveError, MovedNode, OwnerRule, StepMaker, Steps
+from latticework.models.client_rules.table_rules import SECRET, CannotMoveError, MovedNode, OwnerRule, StepMaker, Steps
 from latticework.plan.client_steps import (
     Affine,
     Clip,

@@ -11,7 +11,7 @@ from latticework.functions.function_record import Moved
 from latticework.functions.table import RECORDS
 from latticework.models.client_rules import common
 from latticework.models.client_rules.classes import CLASS_STEPS, ML, class_labels, split_classifier
-from latticework.models.client_rules.rules import (
+from latticework.models.client_rules.table_rules import (
     SECRET,
     CannotMoveError,
     MovedNode,

@@ -16,14 +16,14 @@ import torch
 from torch import Tensor, nn
 
 from latticework.frontend.recording.tracing import Traced
-from latticework.functions.approximation.functions import Function, function_of
+from latticework.functions.approximation.real_functions import Function, function_of
 from latticework.ir.core import Op
 from latticework.ir.location import Loc
 from latticework.models.finetuning.calls import Call, FunctionCalls
-from latticework.models.graph import ModelGraph, ModelNode, Ref
 from latticework.models.inspection import FUNCTIONS
-from latticework.models.pytorch.door import read_module
-from latticework.models.refusals import Refusal
+from latticework.models.model_graph import ModelGraph, ModelNode, Ref
+from latticework.models.model_refusals import Refusal
+from latticework.models.pytorch.import_pytorch import read_module
 from latticework.tensor.ops.apply import APPLY
 
 _MARK = "latticework.mark.default"

@@ -11,16 +11,16 @@ import torch
 from torch import nn
 
 from latticework.errors import RangeError, TraceError, UserError
-from latticework.functions.approximation.functions import Function
+from latticework.functions.approximation.real_functions import Function
 from latticework.ir.lines import user_loc
+from latticework.models.finetuning.argument_ranges import RecordedCalls, SeenArguments
 from latticework.models.finetuning.calls import Call, FunctionCalls
 from latticework.models.finetuning.finding import FoundCalls, answer_calls, find_functions
-from latticework.models.finetuning.polynomial import PolynomialFunction
-from latticework.models.finetuning.ranges import RecordedCalls, SeenArguments
 from latticework.models.finetuning.sequence import CallSequence
-from latticework.models.pytorch.checks import check_module
+from latticework.models.finetuning.trainable_polynomial import PolynomialFunction
+from latticework.models.model_refusals import Refusal, refuse
 from latticework.models.pytorch.example import example_of
-from latticework.models.refusals import Refusal, refuse
+from latticework.models.pytorch.module_checks import check_module
 from latticework.tensor.ops.apply import check_degree
 
 _CANNOT = "cannot be replaced by polynomials"

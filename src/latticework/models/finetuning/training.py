@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from latticework.errors import UserError
 from latticework.functions.approximation.chebyshev import to_chebyshev
 from latticework.ir.lines import user_loc
-from latticework.models.finetuning.polynomial import PolynomialFunction
-from latticework.models.finetuning.ranges import SeenArguments
+from latticework.models.finetuning.argument_ranges import SeenArguments
+from latticework.models.finetuning.trainable_polynomial import PolynomialFunction
 from latticework.models.pytorch.example import example_of
-from latticework.values.packing.constants import IntervalPolynomial
+from latticework.values.packing.packed_constants import IntervalPolynomial
 
 
 def range_loss(prepared: nn.Module, reach: float = 0.9) -> Tensor:

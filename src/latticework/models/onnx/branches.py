@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from latticework.models.trees.leaves import MAX_LEAVES, Leaf, Reals, Refuse, TreeSplit, check_path
-from latticework.values.inputs.reading import current_budget, limit_remedy
+from latticework.values.inputs.reading_budget import current_budget, limit_remedy
 
 ORDERS = ("LEQ", "LT", "GTE", "GT")
 EQUALITIES = ("EQ", "NEQ", "MEMBER")

@@ -11,11 +11,11 @@ import numpy as np
 
 from latticework.errors import FormatError, UnsupportedError, UserError
 from latticework.ir.location import Loc
-from latticework.models.graph import GraphInput, ModelGraph, ModelNode, Ref
-from latticework.models.onnx.attributes import options_of
-from latticework.models.onnx.limits import check_nodes, deepest, take_nodes
-from latticework.models.onnx.parts import Captures, nested_graphs, select_nodes
-from latticework.models.onnx.reading import ML, OnnxFile
+from latticework.models.model_graph import GraphInput, ModelGraph, ModelNode, Ref
+from latticework.models.onnx.node_attributes import options_of
+from latticework.models.onnx.read_onnx import ML, OnnxFile
+from latticework.models.onnx.size_limits import check_nodes, deepest, take_nodes
+from latticework.models.onnx.subgraph import Captures, nested_graphs, select_nodes
 from latticework.models.onnx.tensors import NARROW, TensorReader
 
 ASKING = frozenset(

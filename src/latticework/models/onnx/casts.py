@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from latticework.models.graph import ModelNode, Ref
-from latticework.models.onnx.reading import ML
+from latticework.models.model_graph import ModelNode, Ref
+from latticework.models.onnx.read_onnx import ML
 
 WHOLE = (2, 3, 4, 5, 6, 7, 12, 13)  # ONNX's numbers of types
 _WIDE = (6, 7)  # that hold what comes in practice

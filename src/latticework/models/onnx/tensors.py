@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DtypeError, FormatError, RangeError, UserError
-from latticework.models.onnx.limits import check_extents, check_size, format_shape, spend, take_data
 from latticework.models.onnx.package import onnx_package
+from latticework.models.onnx.size_limits import check_extents, check_size, format_shape, spend, take_data
 
 Array = npt.NDArray[Any]
 

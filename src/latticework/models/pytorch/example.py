@@ -10,7 +10,7 @@ import numpy as np
 
 from latticework.errors import DtypeError, TraceError
 from latticework.ir.location import Loc
-from latticework.values.inputs.arrays import as_array, is_tensor
+from latticework.values.inputs.foreign_arrays import as_array, is_tensor
 
 
 def example_of(torch: Any, module: Any, example: Any, at: Loc) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from latticework.errors import ShapeError, TraceError
 from latticework.ir.location import Loc
 from latticework.models.pytorch.export import first_sentence
-from latticework.values.inputs.reading import limit_remedy, take_elements
+from latticework.values.inputs.reading_budget import limit_remedy, take_elements
 
 
 def fold(torch: Any, node: Any, values: dict[Any, Any], at: Loc) -> Any:

@@ -10,10 +10,10 @@ import numpy as np
 
 from latticework.errors.remedies import REMEDIES
 from latticework.ir.location import Loc
-from latticework.models.graph import GraphInput, ModelGraph, ModelNode, Ref
+from latticework.models.model_graph import GraphInput, ModelGraph, ModelNode, Ref
+from latticework.models.model_refusals import Refusal
 from latticework.models.pytorch.folding import fold, is_random, to_numpy
-from latticework.models.pytorch.places import SourcePlaces
-from latticework.models.refusals import Refusal
+from latticework.models.pytorch.node_locations import SourcePlaces
 
 
 class GraphReader:

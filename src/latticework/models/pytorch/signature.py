@@ -6,9 +6,9 @@ from typing import Any
 
 from latticework.errors import DtypeError, RangeError, TraceError
 from latticework.ir.location import Loc
-from latticework.models.graph import ModelGraph
+from latticework.models.model_graph import ModelGraph
+from latticework.models.model_refusals import Refusal
 from latticework.models.pytorch.read import flat_labels
-from latticework.models.refusals import Refusal
 
 _INTEGERS = (
     "whole numbers are not encrypted as such: export the part of the model that follows the embedding, with embedding "

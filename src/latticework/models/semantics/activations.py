@@ -13,16 +13,16 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.errors.remedies import REMEDIES
+from latticework.frontend.functions.array_functions import softmax as softmax_of
 from latticework.frontend.functions.comparing import greater
-from latticework.frontend.functions.functions import softmax as softmax_of
 from latticework.functions import definitions
-from latticework.functions.approximation.functions import FUNCTIONS, Function
-from latticework.functions.approximation.kinks import Kinks, kinks_of_clip, relu_from
-from latticework.models.semantics.arithmetic import clamp
+from latticework.functions.approximation.piecewise_linear import Kinks, kinks_of_clip, relu_from
+from latticework.functions.approximation.real_functions import FUNCTIONS, Function
+from latticework.models.semantics.elementwise_arithmetic import clamp
 from latticework.models.semantics.masking import MaskedScores
+from latticework.models.semantics.operand_checks import apply_function, axis_of, is_secret, number, values
 from latticework.models.semantics.reductions import logsumexp
 from latticework.models.semantics.unary import MEANINGS
-from latticework.models.semantics.values import apply_function, axis_of, is_secret, number, values
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.models.semantics.activations import softmax
-from latticework.models.semantics.linear import linear
 from latticework.models.semantics.masking import LEFT_OUT as LEFT_OUT
 from latticework.models.semantics.masking import with_addend, without
+from latticework.models.semantics.matrix_products import linear
+from latticework.models.semantics.operand_checks import is_secret, public, values, whole
 from latticework.models.semantics.shaping import repeat_interleave
-from latticework.models.semantics.values import is_secret, public, values, whole
 
 
 def scaled_dot_product_attention(

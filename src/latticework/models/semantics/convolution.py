@@ -11,7 +11,7 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.frontend.functions.images import conv2d, conv_transpose2d
-from latticework.models.semantics.values import public, values, whole, wholes
+from latticework.models.semantics.operand_checks import public, values, whole, wholes
 
 Pairs = tuple[tuple[int, int], ...]
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import RangeError, ShapeError, UnsupportedError
-from latticework.functions.approximation.functions import Function
-from latticework.models.semantics.joining import pad
+from latticework.functions.approximation.real_functions import Function
+from latticework.models.semantics.concatenation import pad
+from latticework.models.semantics.operand_checks import apply_function, axis_of, number, public, values, whole, wholes
 from latticework.models.semantics.reductions import amax
 from latticework.models.semantics.unary import MEANINGS
-from latticework.models.semantics.values import apply_function, axis_of, number, public, values, whole, wholes
 
 _TRAINED = "export the model as it predicts (model.eval()), with its running statistics"
 _EPS = float(np.finfo(np.float64).eps)

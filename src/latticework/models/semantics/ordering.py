@@ -8,7 +8,7 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.errors.remedies import REMEDIES
-from latticework.models.semantics.values import axis_of, is_secret, whole
+from latticework.models.semantics.operand_checks import axis_of, is_secret, whole
 
 
 def sort(x: Any, dim: int = -1, descending: bool = False) -> tuple[Any, Any]:

@@ -16,10 +16,10 @@ import numpy as np
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.frontend.functions.images import sum_pool2d
 from latticework.models.semantics.convolution import Pairs, pairs, per_axis
-from latticework.models.semantics.linear import along_axis
+from latticework.models.semantics.matrix_products import along_axis
+from latticework.models.semantics.operand_checks import public, select_elements, values, whole, wholes
 from latticework.models.semantics.reductions import amax
 from latticework.models.semantics.reductions import mean as mean_of
-from latticework.models.semantics.values import public, select_elements, values, whole, wholes
 
 Ints = tuple[int, ...]
 

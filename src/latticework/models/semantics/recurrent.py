@@ -17,9 +17,9 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.frontend.programs.scanning import scan
-from latticework.models.semantics.linear import linear
+from latticework.models.semantics.matrix_products import linear
+from latticework.models.semantics.operand_checks import values, whole
 from latticework.models.semantics.unary import MEANINGS
-from latticework.models.semantics.values import values, whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.errors.remedies import REMEDIES
 from latticework.frontend.functions.comparing import argmax as place_of_largest
-from latticework.models.semantics.values import axes_of, axis_of, is_secret, number, values
+from latticework.models.semantics.operand_checks import axes_of, axis_of, is_secret, number, values
 
 
 def sum(x: Any, dim: Any = None, keepdim: bool = False) -> Any:

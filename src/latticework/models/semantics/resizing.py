@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
-from latticework.models.semantics.linear import along_axis
-from latticework.models.semantics.values import public, select_elements, values, wholes
+from latticework.models.semantics.matrix_products import along_axis
+from latticework.models.semantics.operand_checks import public, select_elements, values, wholes
 
 COORDINATES = (
     "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",

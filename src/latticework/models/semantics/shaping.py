@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import ShapeError
-from latticework.models.semantics.values import axes_of, axis_of, public, select_elements, values, whole, wholes
+from latticework.models.semantics.operand_checks import axes_of, axis_of, public, select_elements, values, whole, wholes
 
 _INDEX = "choose secretly by a product with bits that are 0 or 1"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from latticework.functions.approximation.functions import FUNCTIONS
+from latticework.functions.approximation.real_functions import FUNCTIONS
 from latticework.functions.function_record import FunctionRecord
 from latticework.functions.table import RECORDS
-from latticework.models.semantics.values import apply_function
+from latticework.models.semantics.operand_checks import apply_function
 
 
 def meaning_of(record: FunctionRecord) -> Callable[[Any], Any]:

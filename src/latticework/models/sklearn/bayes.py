@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from latticework.models.graph import Ref
+from latticework.models.model_graph import Ref
 from latticework.models.sklearn.entries import (
     ALL_OF_A_CLASSIFIER,
     CHANCES,
@@ -15,7 +15,7 @@ from latticework.models.sklearn.entries import (
     of_scores,
 )
 from latticework.models.sklearn.finishing import SOFTMAX, log_sum_exp
-from latticework.models.sklearn.steps import FittedStep, Reals, StepResult
+from latticework.models.sklearn.fitted_step import FittedStep, Reals, StepResult
 from latticework.plan.client_steps import Extreme
 
 JOINT = (*CHANCES, "predict_joint_log_proba")

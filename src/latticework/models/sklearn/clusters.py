@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from latticework.models.graph import Ref
+from latticework.models.model_graph import Ref
 from latticework.models.sklearn.entries import EstimatorEntry
 from latticework.models.sklearn.finishing import ROOT, class_of_largest
-from latticework.models.sklearn.steps import FittedStep, Reals, StepResult
+from latticework.models.sklearn.fitted_step import FittedStep, Reals, StepResult
 from latticework.plan.client_steps import Extreme
 
 

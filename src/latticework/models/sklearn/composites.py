@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from latticework.functions.table import record_of_numpy
-from latticework.models.graph import Ref
+from latticework.models.model_graph import Ref
 from latticework.models.sklearn.entries import EstimatorEntry
 from latticework.models.sklearn.finishing import COLUMN, NO_COLUMN, SHARES, SOFTMAX, Steps, affine
-from latticework.models.sklearn.steps import FittedStep, StepResult
+from latticework.models.sklearn.fitted_step import FittedStep, StepResult
 from latticework.plan.client_steps import Affine, Columns, Elementary, Linear, OwnerStep
 
 ANY_METHOD = (

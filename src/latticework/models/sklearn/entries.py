@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from latticework.models.graph import Ref
+from latticework.models.model_graph import Ref
 from latticework.models.sklearn.finishing import SIGMOID, SOFTMAX, Steps, above, class_of_largest, pair, with_log
-from latticework.models.sklearn.steps import FittedStep, StepResult
+from latticework.models.sklearn.fitted_step import FittedStep, StepResult
 
 Build = Callable[[FittedStep, Ref, str], StepResult]
 DECISIONS = ("predict", "decision_function")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from latticework.models.graph import ModelNode, Ref
-from latticework.models.sklearn.steps import Reals
+from latticework.models.model_graph import ModelNode, Ref
+from latticework.models.sklearn.fitted_step import Reals
 
 _AFFINE = ("scale", "columns", "linear")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from latticework.models.graph import Ref
+from latticework.models.model_graph import Ref
 from latticework.models.sklearn.entries import DECISIONS, EstimatorEntry, of_scores
+from latticework.models.sklearn.estimator_semantics import KERNELS
 from latticework.models.sklearn.finishing import class_of_largest, votes
+from latticework.models.sklearn.fitted_step import FittedStep, Reals, StepResult
 from latticework.models.sklearn.linear_models import inliers
-from latticework.models.sklearn.meanings import KERNELS
-from latticework.models.sklearn.steps import FittedStep, Reals, StepResult
 
 _OTHER_KERNELS = "use one of these, or compute the features of the kernel before encryption"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from latticework.models.graph import Ref
+from latticework.models.model_graph import Ref
 from latticework.models.sklearn.entries import (
     ALL_OF_A_CLASSIFIER,
     CHANCES,
@@ -14,7 +14,7 @@ from latticework.models.sklearn.entries import (
 )
 from latticework.models.sklearn.finishing import EXP, SHARES, SIGMOID, Steps, above, clip, pair
 from latticework.models.sklearn.finishing import affine as affine_step
-from latticework.models.sklearn.steps import FittedStep, Reals, StepResult
+from latticework.models.sklearn.fitted_step import FittedStep, Reals, StepResult
 from latticework.models.sklearn.transforms import axes
 
 

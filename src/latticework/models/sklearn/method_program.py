@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from latticework.models.graph import ModelGraph
+from latticework.models.model_graph import ModelGraph
+from latticework.models.sklearn.estimator_semantics import CONVERTERS
 from latticework.models.sklearn.finishing import Steps
-from latticework.models.sklearn.meanings import CONVERTERS
-from latticework.models.trees.program import TreeProgram
+from latticework.models.trees.tree_program import TreeProgram
 from latticework.plan.client_steps import Doubt, Finished, OwnerStages
-from latticework.values.inputs.columns import Names
+from latticework.values.inputs.column_names import Names
 
 
 class SklearnProgram(TreeProgram):

@@ -7,7 +7,7 @@ from typing import Any
 from latticework.errors import FormatError, UnsupportedError, UserError
 from latticework.errors.escaping import plain_text
 from latticework.values.inputs.archives import check_archive
-from latticework.values.inputs.reading import DEFAULTS, ReadingLimits, read_bytes
+from latticework.values.inputs.reading_budget import DEFAULTS, ReadingLimits, read_bytes
 
 # Parts of scikit-learn's own estimators that skops does not trust by itself: containers of numbers, and settings.
 _PARTS = frozenset(

@@ -6,31 +6,31 @@ from typing import Any
 
 from latticework.errors.remedies import REMEDIES as CONCEPTS
 from latticework.errors.remedies import Remedy, name_remedies
-from latticework.models.graph import Ref
+from latticework.models.model_graph import Ref
 from latticework.models.sklearn import (
     bayes,
     clusters,
     composites,
-    ensembles,
     kernel_machines,
     linear_models,
-    networks,
+    perceptrons,
     transforms,
     tree_ensembles,
+    voting_ensembles,
 )
 from latticework.models.sklearn.entries import EstimatorEntry
-from latticework.models.sklearn.steps import FittedStep, StepResult
+from latticework.models.sklearn.fitted_step import FittedStep, StepResult
 
 FAMILIES: dict[str, list[EstimatorEntry]] = {
     "linear models": linear_models.ENTRIES,
     "naive Bayes, discriminants and mixtures": bayes.ENTRIES,
     "support vectors and kernels": kernel_machines.ENTRIES,
-    "networks": networks.ENTRIES,
+    "networks": perceptrons.ENTRIES,
     "centres": clusters.ENTRIES,
     "trees": tree_ensembles.ENTRIES,
     "transformers": transforms.ENTRIES,
     "compositions": composites.ENTRIES,
-    "ensembles": ensembles.ENTRIES,
+    "ensembles": voting_ensembles.ENTRIES,
 }
 ESTIMATORS = {name: entry for entries in FAMILIES.values() for entry in entries for name in entry.names}
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from latticework.errors.remedies import REMEDIES
 from latticework.functions.table import RECORDS, record_of_numpy
-from latticework.models.graph import Ref
+from latticework.models.model_graph import Ref
 from latticework.models.sklearn.entries import EstimatorEntry
-from latticework.models.sklearn.steps import FittedStep, Reals, StepResult
+from latticework.models.sklearn.fitted_step import FittedStep, Reals, StepResult
 
 MOST_FACTORS = 40  # of a product, or columns in one, beyond which products of powers are always too many
 MOST_MONOMIALS = 1 << 16

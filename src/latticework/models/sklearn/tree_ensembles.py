@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.models.graph import Ref
+from latticework.models.model_graph import Ref
 from latticework.models.sklearn.entries import (
     ALL_OF_A_CLASSIFIER,
     CHANCES,
@@ -27,11 +27,11 @@ from latticework.models.sklearn.finishing import (
     pair,
     with_log,
 )
-from latticework.models.sklearn.steps import FittedStep, Reals, StepResult
-from latticework.models.sklearn.trees import leaves_of_predictor, leaves_of_tree
-from latticework.models.trees.choice import CHOOSE, UNCHOSEN
+from latticework.models.sklearn.fitted_step import FittedStep, Reals, StepResult
+from latticework.models.sklearn.sklearn_trees import leaves_of_predictor, leaves_of_tree
 from latticework.models.trees.leaves import Leaf, TreeSum
 from latticework.models.trees.signs import sign_options
+from latticework.models.trees.tree_options import CHOOSE, UNCHOSEN
 
 Read = Callable[[FittedStep], TreeSum]
 Finish = Callable[[FittedStep, Ref, str], StepResult]

@@ -9,7 +9,7 @@ from typing import NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from latticework.values.inputs.reading import current_budget, limit_remedy
+from latticework.values.inputs.reading_budget import current_budget, limit_remedy
 
 Reals = npt.NDArray[np.float64]
 Refuse = Callable[[str, str], NoReturn]  # why, and what to do instead

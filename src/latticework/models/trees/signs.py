@@ -9,11 +9,11 @@ import numpy as np
 
 from latticework.frontend.functions.comparing import apply_sign
 from latticework.frontend.recording.tracing import Traced
-from latticework.functions.approximation.functions import sign_from
-from latticework.models.graph import ModelNode
-from latticework.models.trees.choice import GIVE_SAMPLES, UNSEEN
+from latticework.functions.approximation.real_functions import sign_from
+from latticework.models.model_graph import ModelNode
 from latticework.models.trees.leaves import Reals, Refuse, TreeSum
-from latticework.values.inputs.reading import current_budget, limit_remedy
+from latticework.models.trees.tree_options import GIVE_SAMPLES, UNSEEN
+from latticework.values.inputs.reading_budget import current_budget, limit_remedy
 
 LEAST_GAP = 2.0**-16  # of a threshold, on the way of a row, by the range of the feature
 CLEAR = 4.0  # for each tree: results are precise to a part of their largest, and doubts need two bits fewer than others

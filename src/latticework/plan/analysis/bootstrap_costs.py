@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
 
-from latticework.plan.analysis.steps import Step
+from latticework.plan.analysis.step_prices import Step
 from latticework.plan.instructions.reason import RefreshReason
-from latticework.plan.parameters.bootstrap import failure_log2
+from latticework.plan.parameters.bootstrap_chain import failure_log2
 from latticework.plan.schema.bootstraps import Bootstrap, bootstraps_of
 from latticework.plan.schema.schema import Plan
 from latticework.values.sums import add_up

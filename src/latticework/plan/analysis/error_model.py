@@ -12,7 +12,7 @@ from math import hypot, log2, pi, sin, sqrt
 
 import numpy as np
 
-from latticework.plan.parameters import ModulusChain, noise, worst_noise
+from latticework.plan.parameters import ModulusChain, step_noise, worst_noise
 from latticework.plan.parameters.bootstrap_noise import BootstrapStep
 
 RARE_DEVIATIONS = 64.0  # exceeded with a probability below 2^-130 by a Laplace distribution, the longest tail of noise
@@ -74,7 +74,7 @@ class ErrorModel:
 
     def fresh(self, peak: float, rms: float, slots: int, scale: float, *, public_key: bool = False) -> Bound:
         """An encryption of values of this magnitude."""
-        average = noise.public_encryption(self.chain) if public_key else noise.symmetric_encryption()
+        average = step_noise.public_encryption(self.chain) if public_key else step_noise.symmetric_encryption()
         worst = worst_noise.public_encryption(self.chain) if public_key else worst_noise.symmetric_encryption()
         self._encryptions += 1
         exact = Bound(peak, rms, lineage=frozenset([(self._encryptions, 0, False)]))
@@ -82,7 +82,7 @@ class ErrorModel:
 
     def encode(self, peak: float, rms: float, slots: int, scale: float) -> Bound:
         """A public vector as the encoder rounds it."""
-        return _noisy(Bound(peak, rms), noise.encoding(), worst_noise.encoding(), slots, scale)
+        return _noisy(Bound(peak, rms), step_noise.encoding(), worst_noise.encoding(), slots, scale)
 
     def add(self, a: Bound, b: Bound) -> Bound:
         """A sum or a difference."""
@@ -108,13 +108,13 @@ class ErrorModel:
 
     def key_product(self, a: Bound, slots: int, scale: float, level: int, track: int = 0) -> Bound:
         """The noise of a key, over QP."""
-        average = noise.key_product(self.chain, level, track)
+        average = step_noise.key_product(self.chain, level, track)
         return _noisy(a, average, worst_noise.key_product(self.chain, level, track), slots, scale)
 
     def mod_down(self, a: Bound, slots: int, scale: float, degree: int = 1) -> Bound:
         """The rounding of a rescale or a division by P; `scale` is that of the result."""
         n = self.chain.ring_degree
-        return _noisy(a, noise.mod_down(n, degree), worst_noise.mod_down(n, degree), slots, scale)
+        return _noisy(a, step_noise.mod_down(n, degree), worst_noise.mod_down(n, degree), slots, scale)
 
     def key_switch(self, a: Bound, slots: int, scale: float, level: int, track: int = 0) -> Bound:
         """A key product and the division by P after it: rotate, conjugate, relinearize."""

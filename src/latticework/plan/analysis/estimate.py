@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from latticework.plan.analysis.bootstrap_costs import BootstrapCosts, bootstrap_costs
 from latticework.plan.analysis.memory import PeakMemory, peak_value_bytes
-from latticework.plan.analysis.steps import ENCODE, Step, Steps
+from latticework.plan.analysis.step_prices import ENCODE, Step, Steps
 from latticework.plan.analysis.trips import Trips
 from latticework.plan.cost import CostModel, Work
-from latticework.plan.cost.client import stored_bytes
-from latticework.plan.instructions.shapes import row_bytes
-from latticework.plan.instructions.work import add_work
+from latticework.plan.cost.client_cost import stored_bytes
+from latticework.plan.instructions.value_shapes import row_bytes
+from latticework.plan.instructions.work_units import add_work
 from latticework.plan.schema.schema import Plan
 from latticework.values.sums import add_up
 

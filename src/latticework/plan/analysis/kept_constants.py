@@ -12,9 +12,9 @@ from typing import Any
 
 from latticework.plan.analysis.trips import Once, Trips
 from latticework.plan.cost import CostModel
-from latticework.plan.instructions.shapes import WORD_BYTES, row_bytes
+from latticework.plan.instructions.value_shapes import WORD_BYTES, row_bytes
 from latticework.plan.instructions.walk import Site
-from latticework.plan.instructions.work import Part
+from latticework.plan.instructions.work_units import Part
 from latticework.plan.schema.schema import Plan
 
 LEAST_BYTES = 512  # of any piece of memory, in the core's accounts

@@ -9,10 +9,10 @@ from itertools import chain
 from typing import Any
 
 from latticework.plan.analysis.trips import Trips
-from latticework.plan.instructions.code import Instruction
-from latticework.plan.instructions.kinds import CipherKind, DigitsKind, IndexKind, Kind, PlainKind
-from latticework.plan.instructions.maps import most_products
-from latticework.plan.instructions.shapes import cipher_rows, digits_rows, plain_rows, row_bytes
+from latticework.plan.instructions.executable import Instruction
+from latticework.plan.instructions.linear_map_sums import most_products
+from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind, IndexKind, Kind, PlainKind
+from latticework.plan.instructions.value_shapes import cipher_rows, digits_rows, plain_rows, row_bytes
 from latticework.plan.instructions.walk import Body, Domain, Site, Walk, inner_blocks
 from latticework.plan.schema.schema import Plan
 

@@ -15,15 +15,15 @@ from latticework.errors.shown import size
 from latticework.plan.analysis.kept_constants import Encoding, Kept, all_bytes, encodings, keep
 from latticework.plan.analysis.memory import peak_value_bytes
 from latticework.plan.analysis.on_device import CONVERSION_BYTES, baby_rows, in_pieces, queue_bytes
-from latticework.plan.analysis.steps import Steps
+from latticework.plan.analysis.step_prices import Steps
 from latticework.plan.analysis.trips import Trips
 from latticework.plan.cost import CostModel
-from latticework.plan.instructions.shapes import WORD_BYTES, row_bytes
 from latticework.plan.instructions.signatures import SIGNATURES
+from latticework.plan.instructions.value_shapes import WORD_BYTES, row_bytes
 from latticework.plan.instructions.walk import Site
+from latticework.plan.key_schedule.key_uses import Node, key_order
 from latticework.plan.key_schedule.over_time import Trace
 from latticework.plan.key_schedule.schedule import KeySchedule, Smallest, require_room, schedule_of, smallest
-from latticework.plan.key_schedule.uses import Node, key_order
 from latticework.plan.schema.schema import Plan
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of all rounded coefficients, and then of all plaintexts, that are tried

@@ -7,8 +7,8 @@ quarter of a GPU's cache, or of 64 MiB (`gpu/batches.hpp`).
 
 from __future__ import annotations
 
-from latticework.plan.instructions.kinds import CipherKind
-from latticework.plan.instructions.shapes import (
+from latticework.plan.instructions.register_kinds import CipherKind
+from latticework.plan.instructions.value_shapes import (
     WORD_BYTES,
     chain_of,
     cipher_rows,

@@ -6,7 +6,7 @@ from itertools import accumulate
 from math import prod
 
 from latticework.errors import LayoutError, TraceError
-from latticework.plan.analysis.noise import noise_of_outputs
+from latticework.plan.analysis.bfv_noise_domain import noise_of_outputs
 from latticework.plan.files.serialise import interface_id
 from latticework.plan.parameters.fingerprint import fingerprint
 from latticework.plan.schema.arguments import Link, OutputLanes

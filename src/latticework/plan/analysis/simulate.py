@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from latticework.plan.analysis.simulation import Item, OnValue, Simulation, Slots
 from latticework.plan.analysis.simulation_bfv import BfvSimulation
-from latticework.plan.instructions.kinds import CipherKind
-from latticework.plan.parameters import noise as model
+from latticework.plan.instructions.register_kinds import CipherKind
+from latticework.plan.parameters import step_noise as model
 from latticework.plan.schema.schema import IndexInput, Plan
-from latticework.values.packing.arrays import as_value
+from latticework.values.packing.slot_arrays import as_value
 
 __all__ = ["OnValue", "simulate", "simulate_slots"]
 

@@ -15,17 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import RangeError
-from latticework.plan.instructions.kinds import CipherKind, DigitsKind
+from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind
 from latticework.plan.instructions.table import RECORDS
 from latticework.plan.instructions.walk import Domain, Site, Walk
-from latticework.plan.parameters import noise as model
+from latticework.plan.parameters import step_noise as model
 from latticework.plan.parameters.bootstrap_noise import BootstrapStep
 from latticework.plan.schema.bootstraps import Bootstrap, steps_of
 from latticework.plan.schema.schema import Plan
-from latticework.values.packing.arrays import as_value, dot_vectors
-from latticework.values.packing.constants import ConstRef
 from latticework.values.packing.embedding import unembed
-from latticework.values.packing.keys import KeySpec
+from latticework.values.packing.key_manifest import KeySpec
+from latticework.values.packing.packed_constants import ConstRef
+from latticework.values.packing.slot_arrays import as_value, dot_vectors
 
 Slots = npt.NDArray[Any]  # complex128, or float64 for plans that are real throughout
 Item = Slots | int | KeySpec

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from latticework.plan.analysis.simulation import Item, OnValue, Simulation, Slots
-from latticework.plan.instructions.kinds import CipherKind
+from latticework.plan.instructions.register_kinds import CipherKind
 from latticework.plan.instructions.walk import Site
 from latticework.plan.schema.schema import Plan
-from latticework.values.packing.arrays import sum_vectors
-from latticework.values.packing.constants import ConstRef
+from latticework.values.packing.packed_constants import ConstRef
+from latticework.values.packing.slot_arrays import sum_vectors
 
 DIGIT_BITS = 13  # of a factor: times a residue of 49 bits, and as much carried over, it fits in 63 bits
 

@@ -8,21 +8,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
-    from latticework.plan.client_steps.arrays import Labels, OwnerArray
-    from latticework.plan.client_steps.axes import Columns, Normalise, Reduce, Reshape, Transpose
-    from latticework.plan.client_steps.combining import Branches, Linear, Votes, Winner
-    from latticework.plan.client_steps.elementwise import Affine, Clip, Elementary
-    from latticework.plan.client_steps.endings import ByName, Extreme, Largest, NamesOf, Softmax, Threshold
+    from latticework.plan.client_steps.axis_steps import Columns, Normalise, Reduce, Reshape, Transpose
+    from latticework.plan.client_steps.combine_steps import Branches, Linear, Votes, Winner
+    from latticework.plan.client_steps.element_steps import Affine, Clip, Elementary
     from latticework.plan.client_steps.lookups import CodeOf, OneHot, TableRows
+    from latticework.plan.client_steps.postprocess_steps import ByName, Extreme, Largest, NamesOf, Softmax, Threshold
     from latticework.plan.client_steps.stages import Doubt, Finished, Given, OwnerStages, Piece, Prepared
     from latticework.plan.client_steps.step import OwnerStep
+    from latticework.plan.client_steps.step_arrays import Labels, OwnerArray
 
 _HOMES = {
-    "arrays": ("Labels", "OwnerArray"),
-    "axes": ("Columns", "Normalise", "Reduce", "Reshape", "Transpose"),
-    "combining": ("Branches", "Linear", "Votes", "Winner"),
-    "elementwise": ("Affine", "Clip", "Elementary"),
-    "endings": ("ByName", "Extreme", "Largest", "NamesOf", "Softmax", "Threshold"),
+    "step_arrays": ("Labels", "OwnerArray"),
+    "axis_steps": ("Columns", "Normalise", "Reduce", "Reshape", "Transpose"),
+    "combine_steps": ("Branches", "Linear", "Votes", "Winner"),
+    "element_steps": ("Affine", "Clip", "Elementary"),
+    "postprocess_steps": ("ByName", "Extreme", "Largest", "NamesOf", "Softmax", "Threshold"),
     "lookups": ("CodeOf", "OneHot", "TableRows"),
     "stages": ("Doubt", "Finished", "Given", "OwnerStages", "Piece", "Prepared"),
     "step": ("OwnerStep",),

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from latticework.plan.client_steps.arrays import Labels, OwnerArray
 from latticework.plan.client_steps.step import Array, OwnerStep, Shape, as_numbers, require
+from latticework.plan.client_steps.step_arrays import Labels, OwnerArray
 
 
 @dataclass(frozen=True)

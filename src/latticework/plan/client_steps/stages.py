@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from latticework.plan.client_steps.arrays import MAX_AXES, OwnerArray, check_shape
 from latticework.plan.client_steps.step import Array, OwnerStep, Shape, chain_reaches, chain_shape, concatenated_shape
+from latticework.plan.client_steps.step_arrays import MAX_AXES, OwnerArray, check_shape
 
 MAX_STEPS = 64
 MAX_PIECES = 1 << 12

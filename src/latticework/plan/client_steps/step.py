@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from latticework.plan.client_steps.arrays import check_shape
+from latticework.plan.client_steps.step_arrays import check_shape
 
 Array = npt.NDArray[Any]
 Shape = tuple[int, ...]
@@ -99,7 +99,13 @@ class OwnerStep:
     @staticmethod
     def kinds() -> Mapping[str, type[OwnerStep]]:
         """All of them, by name."""
-        for module in ("axes", "combining", "elementwise", "endings", "lookups"):  # not before somebody asks
+        for module in (
+            "axis_steps",
+            "combine_steps",
+            "element_steps",
+            "lookups",
+            "postprocess_steps",
+        ):  # not before somebody asks
             import_module(f"latticework.plan.client_steps.{module}")
         return OwnerStep._KINDS
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from latticework.plan.cost.model import CostModel
+from latticework.plan.cost.cost_model import CostModel
 from latticework.plan.instructions.key_bytes import stored_bytes
-from latticework.plan.instructions.kinds import CipherKind
-from latticework.plan.instructions.shapes import digit_limbs, q_limbs
-from latticework.plan.instructions.work import Shape
+from latticework.plan.instructions.register_kinds import CipherKind
+from latticework.plan.instructions.value_shapes import digit_limbs, q_limbs
+from latticework.plan.instructions.work_units import Shape
 from latticework.plan.parameters import ModulusChain
-from latticework.values.packing.keys import KeySpec
+from latticework.values.packing.key_manifest import KeySpec
 from latticework.values.packing.loop_nests.baby_giant import BlockMapPrices
 
 KEY_SHARE = (

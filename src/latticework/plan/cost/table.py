@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from latticework.errors import FormatError
-from latticework.plan.instructions.work import UNITS, Shape
+from latticework.plan.instructions.work_units import UNITS, Shape
 
 FORMAT = 1
 SOURCES = ("measured", "published")

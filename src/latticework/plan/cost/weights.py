@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from latticework.plan.cost.model import CostModel
-from latticework.plan.instructions.kinds import CipherKind
-from latticework.plan.instructions.shapes import b_limbs, digit_limbs, q_limbs
-from latticework.plan.instructions.work import Shape
+from latticework.plan.cost.cost_model import CostModel
+from latticework.plan.instructions.register_kinds import CipherKind
+from latticework.plan.instructions.value_shapes import b_limbs, digit_limbs, q_limbs
+from latticework.plan.instructions.work_units import Shape
 from latticework.plan.parameters import ModulusChain
 
 LEVEL_SHARE = 1.5  # of a program's time over its levels: what one more of them costs, everything having one more limb

@@ -8,7 +8,7 @@ import numpy as np
 
 from latticework.errors import FormatError
 from latticework.plan.schema.schema import Plan
-from latticework.values.packing.constants import ConstRef, MapSums
+from latticework.values.packing.packed_constants import ConstRef, MapSums
 
 MAX_INTEGER = 2.0**53
 

@@ -9,7 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from latticework.errors import FormatError, SecretKeyError
-from latticework.plan.files.check import (
+from latticework.plan.files.check_exact import check_exact
+from latticework.plan.files.check_file import (
     check_any_gather,
     check_chain,
     check_client,
@@ -17,18 +18,18 @@ from latticework.plan.files.check import (
     check_map,
     check_references,
 )
-from latticework.plan.files.check_exact import check_exact
-from latticework.plan.files.code import code_data, decode_code, encode_code
+from latticework.plan.files.code_columns import from_columns, to_columns
+from latticework.plan.files.code_file import code_data, decode_code, encode_code
 from latticework.plan.files.codec import from_data, to_data
-from latticework.plan.files.columns import from_columns, to_columns
-from latticework.plan.files.sharing import expand_repeats, share_repeats
-from latticework.plan.instructions.code import BootstrapBlock
+from latticework.plan.files.shared_data import expand_repeats, share_repeats
+from latticework.plan.instructions.executable import BootstrapBlock
 from latticework.plan.instructions.reason import CallReason
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.bootstrap_noise import BootstrapNoise
 from latticework.plan.parameters.fingerprint import core_parameters, fingerprint
-from latticework.plan.schema.circuits import CircuitRecord
-from latticework.plan.schema.placing import Placing
+from latticework.plan.schema.circuit_schedule import CircuitRecord
+from latticework.plan.schema.considered_chains import WeighedChain
+from latticework.plan.schema.placement_record import Placing
 from latticework.plan.schema.schema import (
     CLIENT_FORMAT,
     FORMAT,
@@ -39,11 +40,10 @@ from latticework.plan.schema.schema import (
     SourceLocation,
     TensorValue,
 )
-from latticework.plan.schema.weighed import WeighedChain
 from latticework.values.extension import _core
 from latticework.values.packing.butterflies import Butterflies
-from latticework.values.packing.constants import ConstRef, LoopNest, MapSums
 from latticework.values.packing.pack import product_within
+from latticework.values.packing.packed_constants import ConstRef, LoopNest, MapSums
 
 PLAN_FILE: Final = 1  # container kinds
 CLIENT_FILE: Final = 2

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from latticework.errors import IrError, ShapeError
 from latticework.plan.instructions.use import Use
-from latticework.values.packing.constants import ConstRef, MapSums
-from latticework.values.packing.keys import galois_action
+from latticework.values.packing.key_manifest import galois_action
+from latticework.values.packing.packed_constants import ConstRef, MapSums
 
 
 def _check_vectors(use: Use, constant: object) -> None:

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from latticework.errors import IrError
-from latticework.plan.instructions.kinds import IndexKind, Kind
-from latticework.plan.instructions.parts import count_each, no_keys, no_parts, no_scratch
-from latticework.plan.instructions.record import CONTROL, Meaning, Record, Rule, refuse_analysis
+from latticework.plan.instructions.instruction_record import CONTROL, Meaning, Record, Rule, refuse_analysis
+from latticework.plan.instructions.register_kinds import IndexKind, Kind
+from latticework.plan.instructions.shared_rules import count_each, no_keys, no_parts, no_scratch
 from latticework.plan.instructions.use import Use
-from latticework.plan.instructions.work import NO_WORK
+from latticework.plan.instructions.work_units import NO_WORK
 
 INDEX = IndexKind()
 

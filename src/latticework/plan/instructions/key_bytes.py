@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from latticework.plan.instructions.shapes import key_digits, key_limbs, packed_row_bytes
+from latticework.plan.instructions.value_shapes import key_digits, key_limbs, packed_row_bytes
 from latticework.plan.parameters import ModulusChain
-from latticework.values.packing.keys import KeySpec
+from latticework.values.packing.key_manifest import KeySpec
 
 SEED_BYTES = 32
 

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import IrError, LevelError, RangeError, ShapeError
-from latticework.plan.instructions.kinds import CipherKind, Kind, level_text
-from latticework.plan.instructions.parts import (
+from latticework.plan.instructions.ciphertext_arrays import each, keep_error
+from latticework.plan.instructions.instruction_record import ORDINARY, Record
+from latticework.plan.instructions.protocols import Machine, Slots
+from latticework.plan.instructions.register_kinds import CipherKind, Kind, level_text
+from latticework.plan.instructions.shared_rules import (
     count_each,
     first_rows,
     no_keys,
@@ -20,14 +23,11 @@ from latticework.plan.instructions.parts import (
     one_part,
     own_rows,
 )
-from latticework.plan.instructions.protocols import Machine, Slots
-from latticework.plan.instructions.record import ORDINARY, Record
-from latticework.plan.instructions.rules import QP, RESCALE, match_operands, require_down, require_q, require_scale
-from latticework.plan.instructions.shapes import shape_of, shape_of_move
+from latticework.plan.instructions.type_rules import QP, RESCALE, match_operands, require_down, require_q, require_scale
 from latticework.plan.instructions.use import Use
-from latticework.plan.instructions.vectors import each, keep_error
-from latticework.plan.instructions.work import NO_WORK, pointwise
-from latticework.values.packing.arrays import concat_vectors, take_vectors
+from latticework.plan.instructions.value_shapes import shape_of, shape_of_move
+from latticework.plan.instructions.work_units import NO_WORK, pointwise
+from latticework.values.packing.slot_arrays import concat_vectors, take_vectors
 
 
 def _infer_drop(use: Use) -> Sequence[Kind]:

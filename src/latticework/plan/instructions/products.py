@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from latticework.errors import IrError
-from latticework.plan.instructions.kinds import CipherKind, Kind, PlainKind
-from latticework.plan.instructions.parts import (
+from latticework.plan.instructions.ciphertext_arrays import Array, added_up, each, keep_error, together
+from latticework.plan.instructions.instruction_record import ORDINARY, Record, Traits
+from latticework.plan.instructions.protocols import Errors, Machine, Slots
+from latticework.plan.instructions.register_kinds import CipherKind, Kind, PlainKind
+from latticework.plan.instructions.shared_rules import (
     count_each,
     each_key,
     in_place,
@@ -17,10 +20,9 @@ from latticework.plan.instructions.parts import (
     one_part,
     own_rows,
 )
-from latticework.plan.instructions.protocols import Errors, Machine, Slots
-from latticework.plan.instructions.record import ORDINARY, Record, Traits
-from latticework.plan.instructions.rules import group_sum_kind, match_operands, product_of, require_key
-from latticework.plan.instructions.shapes import (
+from latticework.plan.instructions.type_rules import group_sum_kind, match_operands, product_of, require_key
+from latticework.plan.instructions.use import Use
+from latticework.plan.instructions.value_shapes import (
     b_limbs,
     chain_of,
     q_limbs,
@@ -31,9 +33,7 @@ from latticework.plan.instructions.shapes import (
     vectors_made,
     vectors_of,
 )
-from latticework.plan.instructions.use import Use
-from latticework.plan.instructions.vectors import Array, added_up, each, keep_error, together
-from latticework.plan.instructions.work import (
+from latticework.plan.instructions.work_units import (
     NO_WORK,
     Part,
     Shape,

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from latticework.plan.instructions.kinds import CipherKind, DigitsKind
-from latticework.values.packing.constants import ConstRef
-from latticework.values.packing.keys import KeySpec
+from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind
+from latticework.values.packing.key_manifest import KeySpec
+from latticework.values.packing.packed_constants import ConstRef
 
 Slots = npt.NDArray[Any]  # (..., count, slots)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from latticework.plan.instructions.kinds import MAIN, SPARSE
+from latticework.plan.instructions.register_kinds import MAIN, SPARSE
 from latticework.values.extension import _core
 
 

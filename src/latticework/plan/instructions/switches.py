@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from latticework.plan.instructions.kinds import CipherKind, DigitsKind, Kind
-from latticework.plan.instructions.parts import count_each, each_key, no_keys, one_part, own_rows
+from latticework.plan.instructions.ciphertext_arrays import each, keep_error
+from latticework.plan.instructions.instruction_record import ORDINARY, Record
 from latticework.plan.instructions.protocols import Machine, Slots
-from latticework.plan.instructions.record import ORDINARY, Record
-from latticework.plan.instructions.rules import QP, Q, mod_down_kind, require_key, require_switchable
-from latticework.plan.instructions.shapes import (
+from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind, Kind
+from latticework.plan.instructions.shared_rules import count_each, each_key, no_keys, one_part, own_rows
+from latticework.plan.instructions.type_rules import QP, Q, mod_down_kind, require_key, require_switchable
+from latticework.plan.instructions.use import Use
+from latticework.plan.instructions.value_shapes import (
     chain_of,
     q_limbs,
     rows_of_lifts,
@@ -18,11 +20,9 @@ from latticework.plan.instructions.shapes import (
     shape_of_switch,
     vectors_made,
 )
-from latticework.plan.instructions.use import Use
-from latticework.plan.instructions.vectors import each, keep_error
-from latticework.plan.instructions.work import Shape, Work, add_work, decompose, divide, multiply_by_key
-from latticework.values.packing.arrays import apply_galois
-from latticework.values.packing.keys import KeySpec
+from latticework.plan.instructions.work_units import Shape, Work, add_work, decompose, divide, multiply_by_key
+from latticework.values.packing.key_manifest import KeySpec
+from latticework.values.packing.slot_arrays import apply_galois
 
 
 def _infer_hoist(use: Use) -> Sequence[Kind]:

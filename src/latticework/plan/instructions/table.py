@@ -13,8 +13,18 @@ from math import log2
 from typing import Any
 
 from latticework.errors import IrError, LevelError, ScaleError, UserError
-from latticework.plan.instructions import bootstrap, constants, control, maps, moves, products, sums, switches
-from latticework.plan.instructions.kinds import (
+from latticework.plan.instructions import (
+    additions,
+    control,
+    linear_map_sums,
+    load_constants,
+    moves,
+    products,
+    raise_modulus,
+    switches,
+)
+from latticework.plan.instructions.instruction_record import Record
+from latticework.plan.instructions.register_kinds import (
     SECRETS,
     AddendKind,
     CipherKind,
@@ -23,13 +33,12 @@ from latticework.plan.instructions.kinds import (
     PlainKind,
     level_text,
 )
-from latticework.plan.instructions.record import Record
-from latticework.plan.instructions.rules import STATE, require_scale
+from latticework.plan.instructions.type_rules import STATE, require_scale
 from latticework.plan.instructions.use import Use
 from latticework.values.extension import _core
-from latticework.values.packing.keys import KeySpec
+from latticework.values.packing.key_manifest import KeySpec
 
-_FAMILIES = (control, constants, sums, products, switches, maps, moves, bootstrap)
+_FAMILIES = (control, load_constants, additions, products, switches, linear_map_sums, moves, raise_modulus)
 _CLASSES: dict[str, tuple[type, ...]] = {
     "c": (CipherKind,), "s": (CipherKind,), "d": (DigitsKind,), "p": (PlainKind, AddendKind),
     "a": (PlainKind, AddendKind), "k": (KeySpec,), "i": (IndexKind,),

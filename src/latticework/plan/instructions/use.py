@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from latticework.plan.instructions.code import Executable, Instruction
-from latticework.plan.instructions.kinds import KeyKind
+from latticework.plan.instructions.executable import Executable, Instruction
 from latticework.plan.instructions.protocols import Chain
-from latticework.values.packing.constants import ConstRef, MapSums
-from latticework.values.packing.keys import KeySpec
+from latticework.plan.instructions.register_kinds import KeyKind
+from latticework.values.packing.key_manifest import KeySpec
+from latticework.values.packing.packed_constants import ConstRef, MapSums
 
 
 @dataclass(slots=True, eq=False)

@@ -26,10 +26,10 @@ from functools import partial
 from typing import Any
 
 from latticework.errors import RangeError, UserError
-from latticework.plan.instructions.code import Executable, Instruction
 from latticework.plan.instructions.control import YIELD
+from latticework.plan.instructions.executable import Executable, Instruction
+from latticework.plan.instructions.instruction_record import Record
 from latticework.plan.instructions.protocols import Chain
-from latticework.plan.instructions.record import Record
 from latticework.plan.instructions.signatures import SIGNATURES
 from latticework.plan.instructions.table import RECORDS, check_types
 from latticework.plan.instructions.use import Use, Uses

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from latticework.plan.instructions.walk import Site
-from latticework.plan.key_schedule.windows import LoopStretches, Visit
+from latticework.plan.key_schedule.key_windows import LoopStretches, Visit
 from latticework.values.sums import add_up
 
 OF_A_WINDOW = 3  # stretches

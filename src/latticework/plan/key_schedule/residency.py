@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import accumulate, pairwise
 
+from latticework.plan.key_schedule.key_windows import Visit, Visits
 from latticework.plan.key_schedule.over_time import Stretch, Trace
-from latticework.plan.key_schedule.windows import Visit, Visits
 
 FORETOLD_ROWS = 1 << 17  # uses that are further ahead than so many rows are not known to the core
 NEVER = 1 << 62

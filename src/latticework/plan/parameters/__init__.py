@@ -1,10 +1,10 @@
 """Parameters: prime chains, security limits, automatic selection. Security decisions live only here and in the core."""
 
-from latticework.plan.parameters.bootstrap import bootstrap_chain
+from latticework.plan.parameters.bootstrap_chain import bootstrap_chain
 from latticework.plan.parameters.bootstrap_planning import bootstrapping_rings, most_levels_left, plan_bootstrap_set
 from latticework.plan.parameters.bootstrap_sets import BOOTSTRAP_SETS, BootstrapSet
-from latticework.plan.parameters.chain import BootstrapCircuit, ModulusChain, Track, next_scale
 from latticework.plan.parameters.explicit import GroupBits, explicit_chain
+from latticework.plan.parameters.modulus_chain import BootstrapCircuit, ModulusChain, Track, next_scale
 from latticework.plan.parameters.security import modulus_limit_bits, security_levels, sparse_modulus_limit_bits
 from latticework.plan.parameters.select import (
     MAX_RING_LOG2,

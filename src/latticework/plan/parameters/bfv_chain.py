@@ -12,11 +12,11 @@ from itertools import groupby
 from math import log2
 
 from latticework.errors import LevelError, RangeError
-from latticework.errors.figures import write_value
+from latticework.errors.rounded_numbers import write_value
 from latticework.plan.parameters.bfv_noise import ShapeNoiseModel, least_product_bits
-from latticework.plan.parameters.chain import ModulusChain, Track
 from latticework.plan.parameters.explicit import judge
 from latticework.plan.parameters.fingerprint import core_parameters
+from latticework.plan.parameters.modulus_chain import ModulusChain, Track
 from latticework.plan.parameters.security import modulus_limit_bits
 from latticework.plan.parameters.select import MAX_PRIME_BITS, PrimeSupply, key_switch_ntts
 from latticework.values.extension import _core

@@ -24,9 +24,9 @@ from math import hypot, inf, log2, pi, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from latticework.plan.parameters.bootstrap import MATCHED_BITS, made_scale, matching_integers
-from latticework.plan.parameters.chain import BootstrapCircuit, ModulusChain
+from latticework.plan.parameters.bootstrap_chain import MATCHED_BITS, made_scale, matching_integers
 from latticework.plan.parameters.fingerprint import fingerprint
+from latticework.plan.parameters.modulus_chain import BootstrapCircuit, ModulusChain
 
 MARGIN = 1.1  # over what was measured: deviations are then known to hold for other widths, targets and data
 Parts = npt.NDArray[np.float64]

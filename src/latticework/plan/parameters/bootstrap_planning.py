@@ -13,7 +13,7 @@ from itertools import pairwise
 from math import ceil, log2
 
 from latticework.errors import LevelError
-from latticework.plan.parameters.bootstrap import bootstrap_chain
+from latticework.plan.parameters.bootstrap_chain import bootstrap_chain
 from latticework.plan.parameters.bootstrap_sets import A14, A17, C15, H17, WIDEST, B, BootstrapSet
 from latticework.plan.parameters.security import modulus_limit_bits, sparse_modulus_limit_bits
 from latticework.plan.parameters.select import DIGIT_GAP_BITS, MAX_PRIME_BITS, key_switch_ntts

@@ -13,8 +13,8 @@ from math import ceil, log2, prod
 from typing import Any
 
 from latticework.errors import LevelError, PrecisionError, RangeError, SecurityError
-from latticework.errors.figures import over
-from latticework.plan.parameters.chain import ModulusChain, Track, next_scale
+from latticework.errors.rounded_numbers import over
+from latticework.plan.parameters.modulus_chain import ModulusChain, Track, next_scale
 from latticework.plan.parameters.security import modulus_limit_bits, security_levels
 from latticework.plan.parameters.select import (
     DIGIT_GAP_BITS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from latticework.plan.parameters.chain import ModulusChain
+from latticework.plan.parameters.modulus_chain import ModulusChain
 from latticework.values.extension import _core
 
 

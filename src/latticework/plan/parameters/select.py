@@ -10,8 +10,8 @@ from math import ceil, log2, prod
 import numpy as np
 
 from latticework.errors import LayoutError, LevelError
-from latticework.errors.figures import over
-from latticework.plan.parameters.chain import ModulusChain, Track, next_scale
+from latticework.errors.rounded_numbers import over
+from latticework.plan.parameters.modulus_chain import ModulusChain, Track, next_scale
 from latticework.plan.parameters.security import modulus_limit_bits
 from latticework.values.extension import _core
 

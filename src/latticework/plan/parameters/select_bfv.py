@@ -18,7 +18,7 @@ from latticework.plan.parameters.bfv_chain import (
     smallest_chain,
 )
 from latticework.plan.parameters.bfv_noise import Noise, ShapeNoiseModel
-from latticework.plan.parameters.chain import ModulusChain
+from latticework.plan.parameters.modulus_chain import ModulusChain
 from latticework.plan.parameters.security import modulus_limit_bits
 from latticework.plan.parameters.select import MAX_PRIME_BITS, MAX_RING_LOG2
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import prod
 
-from latticework.plan.parameters.chain import ModulusChain
+from latticework.plan.parameters.modulus_chain import ModulusChain
 from latticework.values.sums import add_up
 
 ERROR_BOUND = 21.0

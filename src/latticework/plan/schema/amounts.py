@@ -6,7 +6,7 @@ import re
 from math import inf
 
 from latticework.errors import UserError
-from latticework.errors.whole import whole_number
+from latticework.errors.whole_numbers import whole_number
 
 MAX_RUNS = 1 << 20
 _MAX_BYTES = 1 << 62

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from latticework.plan.instructions.code import BootstrapBlock, Executable
-from latticework.plan.instructions.kinds import MAIN, CipherKind
-from latticework.plan.instructions.rules import Q
+from latticework.plan.instructions.executable import BootstrapBlock, Executable
+from latticework.plan.instructions.register_kinds import MAIN, CipherKind
+from latticework.plan.instructions.type_rules import Q
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.bootstrap_noise import BootstrapNoise, BootstrapStep
 from latticework.plan.schema.schema import Plan

@@ -17,23 +17,23 @@ import numpy.typing as npt
 from latticework.errors.escaping import plain_text
 from latticework.errors.shown import count_noun, describe, of_program
 from latticework.plan.client_steps.stages import OwnerStages
-from latticework.plan.instructions.code import BootstrapBlock, Instruction, PlanBlock
-from latticework.plan.instructions.kinds import Kind
+from latticework.plan.instructions.executable import BootstrapBlock, Instruction, PlanBlock
 from latticework.plan.instructions.reason import CallReason
+from latticework.plan.instructions.register_kinds import Kind
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.bootstrap_noise import BootstrapNoise
 from latticework.plan.schema.arguments import Argument, Result
 from latticework.plan.schema.batch import Batch
-from latticework.plan.schema.circuits import CircuitRecord
+from latticework.plan.schema.circuit_schedule import CircuitRecord
 from latticework.plan.schema.conditions import Condition, left_by, merge_conditions
+from latticework.plan.schema.considered_chains import WeighedChain
 from latticework.plan.schema.constraints import Constraint
-from latticework.plan.schema.feeding import Feeding
-from latticework.plan.schema.placing import Placing
-from latticework.plan.schema.weighed import WeighedChain
-from latticework.values.packing.constants import ConstRef, MapSums
-from latticework.values.packing.keys import KeyManifest, KeySpec
+from latticework.plan.schema.feedback_limits import Feeding
+from latticework.plan.schema.placement_record import Placing
+from latticework.values.packing.interleaved_rows import groups_of, pack_rows, unpack_rows
+from latticework.values.packing.key_manifest import KeyManifest, KeySpec
 from latticework.values.packing.pack import PackMap
-from latticework.values.packing.rows import groups_of, pack_rows, unpack_rows
+from latticework.values.packing.packed_constants import ConstRef, MapSums
 
 FORMATS = (1, 2)  # that are read
 FORMAT = 2  # of plans that are written

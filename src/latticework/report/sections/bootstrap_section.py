@@ -8,12 +8,12 @@ from typing import Annotated
 from latticework.errors.shown import count_noun
 from latticework.plan.analysis.bootstrap_costs import BootstrapCost, BootstrapCosts
 from latticework.plan.instructions.reason import LoopWay, RefreshReason
+from latticework.plan.schema.considered_chains import WeighedChain
 from latticework.plan.schema.schema import Plan
-from latticework.plan.schema.weighed import WeighedChain
 from latticework.report.blocks import Section, Words, absent, code, place
-from latticework.report.figures import Column, Within, describe, number, table
+from latticework.report.figure_labels import Column, Within, describe, number, table
 from latticework.report.quantities import count, duration, share, size
-from latticework.report.sections.time import if_any
+from latticework.report.sections.time_section import if_any
 from latticework.report.source_places import where_text
 
 

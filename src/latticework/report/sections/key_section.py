@@ -9,9 +9,9 @@ from typing import Annotated
 
 from latticework.plan.schema.schema import ClientSpec
 from latticework.report.blocks import Fold, Section
-from latticework.report.figures import Column, Within, number, table
+from latticework.report.figure_labels import Column, Within, number, table
 from latticework.report.quantities import count, size
-from latticework.values.packing.keys import KeyUse
+from latticework.values.packing.key_manifest import KeyUse
 
 MAX_LISTED = 12
 _KINDS = ("relinearisation", "rotation", "conjugation", "to the sparse secret", "from the sparse secret")

@@ -23,20 +23,20 @@ from latticework.errors import (
     UserError,
 )
 from latticework.errors.shown import count_noun, describe, size
-from latticework.plan.client_steps.run import arrange_results
+from latticework.plan.client_steps.run_steps import arrange_results
 from latticework.plan.files.serialise import interface_id, read_client, write_client
 from latticework.plan.schema.schema import ClientSpec, IndexInput, Output
 from latticework.runtime.callers import at_caller
-from latticework.runtime.client.arguments import inputs_by_name, return_values
 from latticework.runtime.client.coding import PlanDecryptor, coding_of
 from latticework.runtime.client.feedback import after_rounds
 from latticework.runtime.client.input_check import InputCheck, Inputs
 from latticework.runtime.client.input_inspection import look_at
 from latticework.runtime.client.postprocess import doubt_results, finished_values
+from latticework.runtime.client.user_names import inputs_by_name, return_values
 from latticework.runtime.devices.operation_names import operation
 from latticework.runtime.events import Event, OnEvent
-from latticework.runtime.exchange.batches import Extent, of_items, put_together
 from latticework.runtime.exchange.clipped import ClippedRecords, ClippedRows, doubted_rows
+from latticework.runtime.exchange.decrypted import OwnerValue, of_one_run, of_several
 from latticework.runtime.exchange.encrypted import (
     INPUTS,
     OUTPUTS,
@@ -45,13 +45,13 @@ from latticework.runtime.exchange.encrypted import (
     check_role,
     load_encrypted,
 )
-from latticework.runtime.exchange.owner import OwnerValue, of_one_run, of_several
+from latticework.runtime.exchange.row_batches import Extent, of_items, put_together
 from latticework.runtime.keys.key_folder import OnKey, write_keys
 from latticework.runtime.keys.key_sets import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
-from latticework.runtime.ledger.refusals import RefusalLedger, ledger_beside
+from latticework.runtime.ledger.refused_results import RefusalLedger, ledger_beside
 from latticework.runtime.options import free_bytes, open_context
 from latticework.values.extension import _core
-from latticework.values.packing.arrays import as_vectors
+from latticework.values.packing.slot_arrays import as_vectors
 
 SCALE_TOLERANCE = 2.0**-20
 

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from latticework.errors import DtypeError
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.schema.schema import Output, SecretInput
+from latticework.runtime.exchange.decrypted import OwnerValue
 from latticework.runtime.exchange.misfits import OUTSIDE, REMEDY, Misfits, not_finite, not_whole, replace_misfits
-from latticework.runtime.exchange.owner import OwnerValue
 from latticework.values.extension import _core
-from latticework.values.packing.arrays import as_value
+from latticework.values.packing.slot_arrays import as_value
 
 MAGNITUDE_MARGIN = 2.0  # results larger than this times calibration's have no error bound, unless one is proved
 Slots = npt.NDArray[Any]

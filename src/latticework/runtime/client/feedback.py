@@ -7,7 +7,7 @@ from math import inf, isfinite
 
 from latticework.plan.schema.schema import ClientSpec
 from latticework.runtime.client.coding import is_usual
-from latticework.runtime.exchange.owner import OwnerValue
+from latticework.runtime.exchange.decrypted import OwnerValue
 
 
 def after_rounds(spec: ClientSpec, values: Mapping[str, OwnerValue], rounds: int) -> dict[str, OwnerValue]:

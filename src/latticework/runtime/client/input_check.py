@@ -14,9 +14,9 @@ from latticework.errors.escaping import plain_text
 from latticework.errors.shown import count_noun, describe
 from latticework.plan.schema.schema import ClientSpec
 from latticework.runtime.client.input_inspection import Looked
-from latticework.runtime.exchange.batches import Extent, has_rows, in_runs
 from latticework.runtime.exchange.clipped import ClippedRows
 from latticework.runtime.exchange.misfits import Finding, refusal
+from latticework.runtime.exchange.row_batches import Extent, has_rows, in_runs
 
 _SHOWN = 8
 

@@ -9,14 +9,14 @@ from typing import Any
 from latticework.errors import DtypeError
 from latticework.errors.shown import describe
 from latticework.plan.schema.schema import ClientSpec, IndexInput, SecretInput
-from latticework.runtime.client.arguments import fitting_arguments, in_arguments_terms, locate_declaration
+from latticework.runtime.client.check_constraints import elements_beyond, sums_beyond
 from latticework.runtime.client.coding import Coding
-from latticework.runtime.client.constraints import elements_beyond, sums_beyond
 from latticework.runtime.client.preprocess import fitting_inputs, in_owners_terms
-from latticework.runtime.exchange.batches import Extent, extent_of, has_rows, in_runs
+from latticework.runtime.client.user_names import fitting_arguments, in_arguments_terms, locate_declaration
 from latticework.runtime.exchange.integers import check_integer
 from latticework.runtime.exchange.misfits import Misfits, in_users_terms, replace_misfits
-from latticework.values.inputs.arrays import as_array, find_loss
+from latticework.runtime.exchange.row_batches import Extent, extent_of, has_rows, in_runs
+from latticework.values.inputs.foreign_arrays import as_array, find_loss
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors.shown import describe
-from latticework.plan.client_steps.run import error_of, errors_of, exactly, finish_of, to_result
+from latticework.plan.client_steps.run_steps import error_of, errors_of, exactly, finish_of, to_result
 from latticework.plan.client_steps.stages import Finished
 from latticework.plan.schema.conditions import left_by, merge_conditions, uncertain
 from latticework.plan.schema.schema import ClientSpec
 from latticework.runtime.exchange.clipped import Doubted
-from latticework.runtime.exchange.owner import OwnerValue, doubt_about
+from latticework.runtime.exchange.decrypted import OwnerValue, doubt_about
 
 
 class FinishedValue(OwnerValue):

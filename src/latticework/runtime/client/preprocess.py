@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import RangeError
-from latticework.plan.client_steps.run import UnfitInputError, accepted_spans, prepare, prepare_fitting, raw_array
+from latticework.plan.client_steps.run_steps import UnfitInputError, accepted_spans, prepare, prepare_fitting, raw_array
 from latticework.plan.client_steps.stages import Given, OwnerStages
 from latticework.plan.schema.schema import ClientSpec
 from latticework.runtime.exchange.misfits import Array, Mask, Misfits

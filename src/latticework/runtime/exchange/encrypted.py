@@ -15,8 +15,8 @@ from latticework.errors.shown import describe, size
 from latticework.plan.schema.schema import ClientSpec
 from latticework.runtime.callers import at_caller
 from latticework.runtime.devices.device import Device, as_device, name_of
-from latticework.runtime.exchange.batches import Extent, check_extent, extent_data, extent_from
 from latticework.runtime.exchange.clipped import ID_BYTES, MAX_IDS
+from latticework.runtime.exchange.row_batches import Extent, check_extent, extent_data, extent_from
 from latticework.values.extension import _core
 
 INPUTS, OUTPUTS = "inputs", "outputs"

@@ -9,8 +9,8 @@ import numpy as np
 
 from latticework.errors import DtypeError, RangeError, TraceError
 from latticework.plan.schema.schema import ClientSpec, IndexInput
+from latticework.runtime.exchange.decrypted import OwnerValue
 from latticework.runtime.exchange.encrypted import Encrypted
-from latticework.runtime.exchange.owner import OwnerValue
 
 
 def check_integer(where: str, spec: IndexInput, value: Any) -> int:

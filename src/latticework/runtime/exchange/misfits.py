@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError, UserError
 from latticework.errors.escaping import plain_text
-from latticework.errors.figures import between
-from latticework.plan.client_steps.run import place_of
+from latticework.errors.rounded_numbers import between
+from latticework.plan.client_steps.run_steps import place_of
 from latticework.plan.client_steps.stages import Given
 from latticework.plan.schema.schema import ClientSpec
 

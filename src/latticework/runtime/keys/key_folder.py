@@ -23,7 +23,7 @@ from latticework.runtime.keys.key_sets import (
     make_folder,
     refuse_existing_key,
 )
-from latticework.runtime.ledger.refusals import RefusalLedger, ledger_beside, refuse_existing_ledger
+from latticework.runtime.ledger.refused_results import RefusalLedger, ledger_beside, refuse_existing_ledger
 from latticework.values.extension import _core
 
 # Where a server of the same process reads keys from the file: bytes of them in memory, threads that read ahead.

@@ -9,7 +9,7 @@ from latticework.errors import SecretKeyError, UserError
 from latticework.errors.escaping import plain_text
 from latticework.errors.shown import count_noun, describe, size
 from latticework.plan.files.serialise import is_secret_key
-from latticework.runtime.ledger.refusals import RefusalLedger, ledger_beside, refuse_existing_ledger
+from latticework.runtime.ledger.refused_results import RefusalLedger, ledger_beside, refuse_existing_ledger
 from latticework.values.extension import _core
 
 SECRET_FILE, EVALUATION_FILE, PUBLIC_FILE = "secret.lwkey", "evaluation.lwkeys", "public.lwkey"

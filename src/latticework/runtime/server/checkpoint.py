@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from latticework.errors import FormatError, ParameterMismatchError, UserError
-from latticework.errors.whole import whole_number
+from latticework.errors.whole_numbers import whole_number
 from latticework.plan.files.serialise import plan_id, plan_key
-from latticework.plan.instructions.kinds import CipherKind
-from latticework.plan.instructions.rules import scales_match
+from latticework.plan.instructions.register_kinds import CipherKind
+from latticework.plan.instructions.type_rules import scales_match
 from latticework.plan.schema.schema import Plan
 from latticework.runtime.exchange.encrypted import Encrypted
 from latticework.runtime.server.loop_state import State, state_registers

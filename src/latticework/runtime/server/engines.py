@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DeviceError, UserError
-from latticework.plan.files.code import encode_code
+from latticework.plan.files.code_file import encode_code
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.schema.schema import Plan
 from latticework.runtime.devices.device import memory_of, name_of
@@ -21,7 +21,7 @@ from latticework.runtime.options import ServerPlace
 from latticework.runtime.server.admission import Admission
 from latticework.runtime.server.shares import Shares
 from latticework.values.extension import _core
-from latticework.values.packing.constants import MapSums, slot_vectors
+from latticework.values.packing.packed_constants import MapSums, slot_vectors
 
 AnyKeys = _core.EvaluationKeys | _core.MappedKeys
 Opened = Callable[[ServerPlace, Shares], tuple[_core.Context, AnyKeys]]

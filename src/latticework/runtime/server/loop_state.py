@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from latticework.plan.instructions.code import Instruction
 from latticework.plan.instructions.control import FOR
-from latticework.plan.instructions.kinds import MAIN, CipherKind, Kind
-from latticework.plan.instructions.rules import Q
+from latticework.plan.instructions.executable import Instruction
+from latticework.plan.instructions.register_kinds import MAIN, CipherKind, Kind
+from latticework.plan.instructions.type_rules import Q
 from latticework.plan.instructions.walk import inner_blocks
 from latticework.plan.schema.schema import Plan
 from latticework.values.extension import _core

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from latticework.errors import UserError
-from latticework.errors.whole import whole_number
+from latticework.errors.whole_numbers import whole_number
 from latticework.plan.analysis.memory import peak_value_bytes
 from latticework.plan.analysis.trips import Trips
 from latticework.plan.schema.schema import ClientSpec, Plan

@@ -13,15 +13,14 @@ from latticework.errors import BudgetError, ParameterMismatchError, RangeError, 
 from latticework.errors.shown import count_noun, describe, size
 from latticework.plan.analysis.trips import Trips
 from latticework.plan.files.serialise import interface_id, read_plan
+from latticework.plan.key_schedule.key_uses import key_order
 from latticework.plan.key_schedule.schedule import buffer_bytes, smallest, whole_key_bytes
-from latticework.plan.key_schedule.uses import key_order
 from latticework.plan.parameters.fingerprint import fingerprint
 from latticework.plan.schema.amounts import checked_runs
 from latticework.plan.schema.schema import IndexInput, Plan
 from latticework.runtime.callers import at_caller
 from latticework.runtime.devices.device import Places, memory_of, names_of
 from latticework.runtime.events import Event, OnEvent
-from latticework.runtime.exchange.batches import check_runs
 from latticework.runtime.exchange.encrypted import (
     INPUTS,
     OUTPUTS,
@@ -30,8 +29,9 @@ from latticework.runtime.exchange.encrypted import (
     check_role,
     load_encrypted,
 )
+from latticework.runtime.exchange.input_parts import check_complete, join
 from latticework.runtime.exchange.integers import check_integers
-from latticework.runtime.exchange.parts import check_complete, join
+from latticework.runtime.exchange.row_batches import check_runs
 from latticework.runtime.keys.key_folder import READERS as FOLDER_READERS
 from latticework.runtime.keys.key_sets import EVALUATION_FILE, Keys, PublicKeys, file_in, refuse_secret_keys
 from latticework.runtime.memory_use import KeyTraffic, MemoryUse, in_all

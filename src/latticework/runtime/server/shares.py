@@ -17,7 +17,7 @@ from latticework.plan.analysis.memory_plan import HeldValues, at_once_with, cons
 from latticework.plan.analysis.on_device import of_pieces, recorded_runs, resident_key_bytes
 from latticework.plan.analysis.trips import Trips
 from latticework.plan.cost import CostModel
-from latticework.plan.instructions.shapes import row_bytes
+from latticework.plan.instructions.value_shapes import row_bytes
 from latticework.plan.key_schedule.schedule import whole_key_bytes
 from latticework.plan.schema.amounts import parse_bytes
 from latticework.plan.schema.schema import Plan

@@ -34,17 +34,17 @@ from latticework.errors import (
     UserError,
 )
 from latticework.plan.parameters.bfv_noise import Noise
-from latticework.schemes.bfv.ciphertext import Ciphertext, Plaintext
-from latticework.schemes.bfv.encryption import Decryptor, Encoder, Encryptor
-from latticework.schemes.bfv.evaluator import Evaluator
-from latticework.schemes.bfv.files import (
+from latticework.schemes.bfv.bfv_ciphertext import Ciphertext, Plaintext
+from latticework.schemes.bfv.bfv_encryption import Decryptor, Encoder, Encryptor
+from latticework.schemes.bfv.bfv_evaluator import Evaluator
+from latticework.schemes.bfv.bfv_files import (
     ciphertexts_from_bytes,
     ciphertexts_to_bytes,
     load_ciphertexts,
     save_ciphertexts,
 )
-from latticework.schemes.bfv.keys import EvaluationKeys, KeyGenerator, PublicKey, SecretKey
-from latticework.schemes.bfv.parameters import NoiseModel, Parameters
+from latticework.schemes.bfv.bfv_keys import EvaluationKeys, KeyGenerator, PublicKey, SecretKey
+from latticework.schemes.bfv.bfv_parameters import NoiseModel, Parameters
 
 __all__ = [
     "Ciphertext",

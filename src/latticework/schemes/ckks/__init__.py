@@ -22,20 +22,20 @@ from latticework.errors import (
 )
 from latticework.plan.analysis.error_model import Bound
 from latticework.schemes.ckks.bootstrapper import Bootstrapper
-from latticework.schemes.ckks.ciphertext import Ciphertext, Plaintext
-from latticework.schemes.ckks.encryption import Decryptor, Encoder, Encryptor
-from latticework.schemes.ckks.estimates import Estimate, Estimator
-from latticework.schemes.ckks.evaluator import Evaluator
-from latticework.schemes.ckks.files import (
+from latticework.schemes.ckks.ckks_ciphertext import Ciphertext, Plaintext
+from latticework.schemes.ckks.ckks_encryption import Decryptor, Encoder, Encryptor
+from latticework.schemes.ckks.ckks_evaluator import Evaluator
+from latticework.schemes.ckks.ckks_files import (
     ciphertexts_from_bytes,
     ciphertexts_to_bytes,
     load_ciphertexts,
     save_ciphertexts,
 )
-from latticework.schemes.ckks.keys import EvaluationKeys, KeyGenerator, PublicKey, SecretKey
-from latticework.schemes.ckks.linear import LinearTransform
-from latticework.schemes.ckks.parameters import Parameters
-from latticework.schemes.ckks.polynomials import Polynomial, chebyshev
+from latticework.schemes.ckks.ckks_keys import EvaluationKeys, KeyGenerator, PublicKey, SecretKey
+from latticework.schemes.ckks.ckks_parameters import Parameters
+from latticework.schemes.ckks.ckks_polynomials import Polynomial, chebyshev
+from latticework.schemes.ckks.estimates import Estimate, Estimator
+from latticework.schemes.ckks.linear_maps import LinearTransform
 
 __all__ = [
     "Bootstrapper",

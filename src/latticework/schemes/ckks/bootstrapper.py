@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from latticework.compiler.codegen import bootstraps as bootstrapping
-from latticework.compiler.codegen.bootstraps import Precision
+from latticework.compiler.codegen import bootstrap_plans as bootstrapping
+from latticework.compiler.codegen.bootstrap_plans import Precision
 from latticework.compiler.expand.primitive_builder import Primitives
 from latticework.errors import LevelError, ShapeError, UserError
 from latticework.ir import Module, Value
-from latticework.ir.dialects.rlwe import Level
+from latticework.ir.dialects.rlwe_dialect import Level
 from latticework.plan.parameters import BOOTSTRAP_SETS, BootstrapSet, ModulusChain, bootstrap_chain
 from latticework.plan.parameters.bootstrap_noise import BootstrapStep
-from latticework.schemes.ckks.ciphertext import Ciphertext
-from latticework.schemes.ckks.parameters import Parameters
+from latticework.schemes.ckks.ckks_ciphertext import Ciphertext
+from latticework.schemes.ckks.ckks_parameters import Parameters
 from latticework.schemes.ckks.planned import Place, PlannedOperation, PlannedStep
 from latticework.schemes.rlwe.checks import fail, needs, whole
-from latticework.values.packing.keys import KeySpec
+from latticework.values.packing.key_manifest import KeySpec
 
 
 class Bootstrapper(PlannedOperation):

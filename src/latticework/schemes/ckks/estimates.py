@@ -16,19 +16,19 @@ import numpy as np
 
 from latticework.compiler.codegen.bare_plan import plan_of_code
 from latticework.errors import RangeError, ShapeError, UserError
-from latticework.plan.analysis.bounds import Magnitude, carry
+from latticework.plan.analysis.error_bounds import Magnitude, carry
 from latticework.plan.analysis.error_model import Bound, ErrorModel
-from latticework.schemes.ckks.checks import ComplexArray, check_scale
-from latticework.schemes.ckks.ciphertext import Ciphertext, Plaintext
-from latticework.schemes.ckks.encryption import Encoder
-from latticework.schemes.ckks.evaluator import Evaluator
+from latticework.schemes.ckks.ckks_checks import ComplexArray, check_scale
+from latticework.schemes.ckks.ckks_ciphertext import Ciphertext, Plaintext
+from latticework.schemes.ckks.ckks_encryption import Encoder
+from latticework.schemes.ckks.ckks_evaluator import Evaluator
+from latticework.schemes.ckks.ckks_parameters import Parameters
+from latticework.schemes.ckks.ckks_polynomials import Polynomial
 from latticework.schemes.ckks.exact import PlainOperand
-from latticework.schemes.ckks.parameters import Parameters
 from latticework.schemes.ckks.planned import Place, PlannedOperation
 from latticework.schemes.ckks.polynomial_bounds import polynomial_bound
-from latticework.schemes.ckks.polynomials import Polynomial
 from latticework.schemes.rlwe.checks import fail, whole
-from latticework.values.packing.keys import KeySpec, galois_action
+from latticework.values.packing.key_manifest import KeySpec, galois_action
 
 Level = tuple[int, int]
 

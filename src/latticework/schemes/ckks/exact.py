@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import LevelError, RangeError, ScaleError, ShapeError
-from latticework.schemes.ckks.checks import (
+from latticework.schemes.ckks.ckks_checks import (
     MAX_COEFFICIENT,
     ComplexArray,
     check_encodable,
@@ -20,14 +20,14 @@ from latticework.schemes.ckks.checks import (
     slot_values,
     two_scales,
 )
-from latticework.schemes.ckks.ciphertext import Ciphertext, Plaintext
-from latticework.schemes.ckks.keys import EvaluationKeys
-from latticework.schemes.ckks.parameters import Parameters
+from latticework.schemes.ckks.ckks_ciphertext import Ciphertext, Plaintext
+from latticework.schemes.ckks.ckks_keys import EvaluationKeys
+from latticework.schemes.ckks.ckks_parameters import Parameters
 from latticework.schemes.rlwe import evaluator
-from latticework.schemes.rlwe.batches import batch
 from latticework.schemes.rlwe.checks import fail, needs, whole
+from latticework.schemes.rlwe.ciphertext_lists import batch
+from latticework.schemes.rlwe.device_placement import place_operands
 from latticework.schemes.rlwe.parameters import check_parameters
-from latticework.schemes.rlwe.places import place_operands
 from latticework.values.extension import _core
 
 PlainOperand = Plaintext | npt.ArrayLike

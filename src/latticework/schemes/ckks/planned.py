@@ -17,19 +17,19 @@ from latticework.compiler.codegen.generate import generate
 from latticework.compiler.expand.primitive_builder import Primitives
 from latticework.errors import LevelError, ScaleError, ShapeError
 from latticework.ir import Block, Builder, Module, Value
-from latticework.ir.dialects.rlwe import CipherType, Level
+from latticework.ir.dialects.rlwe_dialect import CipherType, Level
 from latticework.ir.lines import user_loc
-from latticework.plan.files.code import encode_code
+from latticework.plan.files.code_file import encode_code
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.bootstrap_noise import BootstrapStep
 from latticework.plan.parameters.fingerprint import core_parameters
-from latticework.schemes.ckks.checks import scale_text
-from latticework.schemes.ckks.ciphertext import Ciphertext
-from latticework.schemes.ckks.parameters import Parameters
+from latticework.schemes.ckks.ckks_checks import scale_text
+from latticework.schemes.ckks.ckks_ciphertext import Ciphertext
+from latticework.schemes.ckks.ckks_parameters import Parameters
 from latticework.schemes.rlwe.checks import fail
 from latticework.values.extension import _core
-from latticework.values.packing.constants import ConstRef
-from latticework.values.packing.keys import KeySpec
+from latticework.values.packing.key_manifest import KeySpec
+from latticework.values.packing.packed_constants import ConstRef
 
 MAX_EXCESS = 2.0**8  # of an operand's scale over that of its level: beyond, a rescale is pending
 

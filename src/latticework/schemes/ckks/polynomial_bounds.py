@@ -17,7 +17,7 @@ from numpy.polynomial import chebyshev as series
 from latticework.plan.analysis.error_model import RARE_DEVIATIONS, Bound
 from latticework.plan.analysis.simulation import Simulation
 from latticework.plan.schema.schema import Plan
-from latticework.values.packing.constants import IntervalPolynomial
+from latticework.values.packing.packed_constants import IntervalPolynomial
 
 DRAWN = 1 << 14  # arguments at which the noise is drawn, a vector of slots at least
 BINS = 32  # ranges of arguments, of which the one with the largest noise counts for the worst case

@@ -9,15 +9,15 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 from latticework.errors import LevelError, MissingKeyError, ParameterMismatchError, RangeError, ShapeError
 from latticework.errors.shown import count_noun, describe
 from latticework.runtime.devices.device import Device
-from latticework.schemes.rlwe.batches import batch
 from latticework.schemes.rlwe.checks import fail, locate, needs, whole, whole_list
 from latticework.schemes.rlwe.ciphertext import Ciphertext
-from latticework.schemes.rlwe.keys import EvaluationKeys
+from latticework.schemes.rlwe.ciphertext_lists import batch
+from latticework.schemes.rlwe.device_placement import place_operands
 from latticework.schemes.rlwe.other_names import KnowsOtherNames
 from latticework.schemes.rlwe.parameters import ChainParameters, check_parameters, need_parameters
-from latticework.schemes.rlwe.places import place_operands
+from latticework.schemes.rlwe.rlwe_keys import EvaluationKeys
 from latticework.values.extension import _core
-from latticework.values.packing.keys import KeySpec, conjugation_element, signed_steps
+from latticework.values.packing.key_manifest import KeySpec, conjugation_element, signed_steps
 
 Params = TypeVar("Params", bound=ChainParameters)
 Keys = TypeVar("Keys", bound=EvaluationKeys[Any])

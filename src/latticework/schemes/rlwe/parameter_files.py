@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from latticework.errors import FormatError, SecurityError
-from latticework.plan.files.check import check_chain
+from latticework.plan.files.check_file import check_chain
 from latticework.plan.files.codec import from_data, to_data
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.fingerprint import fingerprint

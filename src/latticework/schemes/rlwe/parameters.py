@@ -16,7 +16,7 @@ from latticework.runtime.devices.drivers import check_gpu, known_backends
 from latticework.schemes.rlwe.checks import fail, file_bytes, file_path, locate, needs, whole
 from latticework.schemes.rlwe.parameter_files import read_chain, write_chain
 from latticework.values.extension import _core
-from latticework.values.packing.keys import KeySpec
+from latticework.values.packing.key_manifest import KeySpec
 from latticework.values.sums import add_up
 
 MAX_THREADS = 1024

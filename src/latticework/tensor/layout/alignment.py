@@ -19,13 +19,13 @@ from itertools import product
 
 from latticework.tensor.layout.assign import Placement
 from latticework.tensor.layout.canonical import CanonicalForm, turning_order
-from latticework.tensor.layout.conversions.take import distinct_vectors
+from latticework.tensor.layout.conversions.convert_take import distinct_vectors
 from latticework.tensor.layout.derive import with_axis, without_copies
-from latticework.tensor.layout.forms import sort_vectors
 from latticework.tensor.layout.layout import Layout, Shape
+from latticework.tensor.layout.layout_candidates import sort_vectors
 from latticework.tensor.layout.loops import Loops, axes_of, restrict
-from latticework.tensor.layout.sums import free_sums, summed_layouts
-from latticework.tensor.layout.turning import cut_dims_alike, forms_of, layout_of, turning
+from latticework.tensor.layout.rotation_distance import cut_dims_alike, forms_of, layout_of, turning
+from latticework.tensor.layout.sum_layouts import free_sums, summed_layouts
 from latticework.values.packing.pack import GAP, REPEAT, PackDim
 
 Facing = list[tuple[int | None, int | None]]  # places of dims of both forms that face each other; None: nothing

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from latticework.ir import Block, Builder, Module, Op, Region, Type, Value, rebuild
-from latticework.ir.dialects.tensor import TensorType
+from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.ir.rewrite import rebuild_block
 from latticework.tensor.layout.conversions import Conversion
-from latticework.tensor.layout.conversions.take import distinct_vectors
-from latticework.tensor.layout.forms import in_order
+from latticework.tensor.layout.conversions.convert_take import distinct_vectors
 from latticework.tensor.layout.layout import Layout, Shape
+from latticework.tensor.layout.layout_candidates import in_order
 from latticework.values.packing.pack import GAP, REPEAT
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 
-from latticework.tensor.layout.forms import sort_vectors
 from latticework.tensor.layout.layout import Layout, num_bits
+from latticework.tensor.layout.layout_candidates import sort_vectors
 from latticework.values.packing.pack import GAP, REPEAT, PackDim, Roll
 
 

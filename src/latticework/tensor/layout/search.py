@@ -21,8 +21,8 @@ from typing import NoReturn, Protocol
 
 from latticework.errors import LayoutError
 from latticework.ir import Block, Module, Op, Value, kind_key, last_uses
-from latticework.ir.dialects.tensor import TensorType
-from latticework.plan.schema.placing import Ending, pareto
+from latticework.ir.dialects.tensor_dialect import TensorType
+from latticework.plan.schema.placement_record import Ending, pareto
 from latticework.tensor.layout.assign import Placement, Room, is_trivial
 from latticework.tensor.layout.conversions import Conversion, stations
 from latticework.tensor.layout.derive import fold

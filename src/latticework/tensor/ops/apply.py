@@ -10,10 +10,10 @@ import numpy as np
 
 from latticework.errors import RangeError
 from latticework.functions.approximation.channel_samples import ChannelSamples
-from latticework.functions.approximation.degrees import MAX_DEGREE
-from latticework.functions.approximation.functions import FUNCTIONS, Function, checked_range, function_of
+from latticework.functions.approximation.degree_limits import MAX_DEGREE
+from latticework.functions.approximation.extreme_value import Tails
+from latticework.functions.approximation.real_functions import FUNCTIONS, Function, checked_range, function_of
 from latticework.functions.approximation.sign import check_gap
-from latticework.functions.approximation.tails import Tails
 from latticework.functions.table import BY_NAME, RECORDS
 from latticework.ir.core import Value
 from latticework.tensor.ops import add, row_rules, sub

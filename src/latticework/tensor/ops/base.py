@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from latticework.errors import DtypeError, LayoutError, ShapeError
 from latticework.ir.core import Op, OpSpec, Value, attribute, define
-from latticework.ir.dialects.tensor import TensorType
+from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.ir.types import INDEX, Type
 from latticework.tensor.ops.row_rules import RowRule, Rows, RowUse
 from latticework.values.packing.pack import MAX_PLACES

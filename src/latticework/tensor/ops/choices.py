@@ -14,12 +14,12 @@ from latticework.ir.core import Op
 from latticework.tensor.layout.alignment import align, around, meeting
 from latticework.tensor.layout.assign import Placement, Room
 from latticework.tensor.layout.derive import exchange, fill
-from latticework.tensor.layout.forms import holds, join, pad_shape, seeds, skew
 from latticework.tensor.layout.iteration_space import boxes
 from latticework.tensor.layout.layout import Layout, Shape
+from latticework.tensor.layout.layout_candidates import holds, join, pad_shape, seeds, skew
 from latticework.tensor.layout.loops import Loops
-from latticework.tensor.layout.sums import summed_layouts
-from latticework.tensor.layout.whole_rows import part_of, stack_layout
+from latticework.tensor.layout.stacked_rows import part_of, stack_layout
+from latticework.tensor.layout.sum_layouts import summed_layouts
 from latticework.tensor.ops.base import shape_of
 from latticework.tensor.ops.prod import move_multiplied_first
 from latticework.values.packing.pack import GAP, REPEAT, PackDim

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from latticework.ir.core import Op, Value
 from latticework.tensor.ops.lowering import Operand, Target, access
-from latticework.values.packing.constants import Approximant, ChannelPolynomial, ConstRef, LoopNest
 from latticework.values.packing.pack import REPEAT, PackMap
+from latticework.values.packing.packed_constants import Approximant, ChannelPolynomial, ConstRef, LoopNest
 
 MOST_LOOKED_AT = 256  # operations before a vector
 BoolArray = npt.NDArray[np.bool_]

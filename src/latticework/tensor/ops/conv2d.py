@@ -15,7 +15,7 @@ from latticework.tensor.ops.lowering import Operand, Target, linear
 from latticework.tensor.ops.pad import pad_zeros
 from latticework.tensor.ops.take import take_along
 from latticework.tensor.ops.windows import Padding, Pair, num_windows, padding_of, pair, windows
-from latticework.values.packing.constants import Access
+from latticework.values.packing.packed_constants import Access
 
 _ATTRIBUTES = {"stride": tuple, "padding": tuple, "dilation": tuple, "groups": int}
 

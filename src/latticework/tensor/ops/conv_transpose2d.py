@@ -12,7 +12,7 @@ from latticework.tensor.ops import add, reshape, row_rules
 from latticework.tensor.ops.base import Case, FloatArray, Shape, Tracer, shape_of, tensor_op
 from latticework.tensor.ops.lowering import Operand, Target, linear
 from latticework.tensor.ops.windows import Padding, Pair, padding_of, pair
-from latticework.values.packing.constants import Access
+from latticework.values.packing.packed_constants import Access
 
 _ATTRIBUTES = {"stride": tuple, "padding": tuple, "output_padding": tuple, "dilation": tuple, "groups": int}
 

@@ -15,13 +15,13 @@ import numpy as np
 
 from latticework.errors import RangeError, ShapeError
 from latticework.ir.core import Value
-from latticework.tensor.layout.whole_rows import part_of
+from latticework.tensor.layout.stacked_rows import part_of
 from latticework.tensor.ops import row_rules
 from latticework.tensor.ops.base import Case, FloatArray, Shape, tensor_op
 from latticework.tensor.ops.cases import random_shape
 from latticework.tensor.ops.lowering import Operand, Target, access, move
 from latticework.tensor.ops.trivial import in_secret_form
-from latticework.values.packing.constants import ConstRef, LoopNest, number_of_row
+from latticework.values.packing.packed_constants import ConstRef, LoopNest, number_of_row
 
 
 def _require_axis(name: str, a: Shape) -> Shape:

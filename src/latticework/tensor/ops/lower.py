@@ -12,8 +12,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from latticework.ir import Builder, Loc, Module, Op, Origin, Type, Value, rebuild
-from latticework.ir.dialects.tensor import TensorType
-from latticework.ir.dialects.vec import VecType
+from latticework.ir.dialects.tensor_dialect import TensorType
+from latticework.ir.dialects.vec_dialect import VecType
 from latticework.tensor.ops import BY_NAME
 from latticework.tensor.ops.lowering import Operand, Target
 from latticework.values.packing.pack import PackMap

@@ -13,7 +13,8 @@ from latticework.ir.builder import Builder
 from latticework.ir.core import Array, Value
 from latticework.tensor.layout.conversions.emitter import VectorEmitter
 from latticework.tensor.layout.layout import Layout, Shape
-from latticework.values.packing.constants import (
+from latticework.values.packing.pack import PackMap
+from latticework.values.packing.packed_constants import (
     MOST_LISTED,
     Access,
     ConstRef,
@@ -23,7 +24,6 @@ from latticework.values.packing.constants import (
     num_diagonals,
     whole_rotations,
 )
-from latticework.values.packing.pack import PackMap
 
 FOLD_COST = 4  # a rotation after the linear transform, in diagonals of it
 

@@ -12,7 +12,7 @@ from latticework.tensor.ops.base import Case, Shape, Tracer, broadcast_shape, sh
 from latticework.tensor.ops.cases import random_shape
 from latticework.tensor.ops.lowering import Operand, Target, access, linear
 from latticework.tensor.ops.reduction import reduce_axes
-from latticework.values.packing.constants import ConstRef, LoopNest
+from latticework.values.packing.packed_constants import ConstRef, LoopNest
 
 
 def shape(a: Shape, b: Shape) -> Shape:

@@ -14,7 +14,7 @@ from latticework.tensor.ops.base import Case, FloatArray, Shape, Tracer, shape_o
 from latticework.tensor.ops.cases import random_shape
 from latticework.tensor.ops.lowering import Operand, Target, access, linear
 from latticework.tensor.ops.take import take_along
-from latticework.values.packing.constants import Access
+from latticework.values.packing.packed_constants import Access
 
 Ints = tuple[int, ...]
 _MODES = ("edge", "reflect", "symmetric", "wrap")

@@ -6,7 +6,7 @@ import numpy as np
 
 from latticework.functions.approximation.chebyshev import to_chebyshev
 from latticework.ir.core import Value
-from latticework.ir.dialects.constants import Approximant, ChannelPolynomial, IntervalPolynomial
+from latticework.ir.dialects.constant_attributes import Approximant, ChannelPolynomial, IntervalPolynomial
 from latticework.tensor.ops import row_rules
 from latticework.tensor.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
 from latticework.tensor.ops.cases import random_shape

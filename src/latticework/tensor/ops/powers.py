@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 
 from latticework.errors import RangeError, UnsupportedError
-from latticework.functions.approximation.functions import FUNCTIONS, Function
+from latticework.functions.approximation.real_functions import FUNCTIONS, Function
 from latticework.ir.core import Value
 from latticework.tensor.ops import apply, mul
 from latticework.tensor.ops.base import FloatArray, Tracer, shape_of

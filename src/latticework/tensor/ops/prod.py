@@ -10,7 +10,7 @@ import numpy as np
 from latticework.ir.core import Op, Value
 from latticework.tensor.layout.assign import Placement, Room
 from latticework.tensor.layout.layout import Layout, num_bits
-from latticework.tensor.layout.sums import summed_layout
+from latticework.tensor.layout.sum_layouts import summed_layout
 from latticework.tensor.ops import pad, row_rules
 from latticework.tensor.ops.base import Case, FloatArray, Shape, Tracer, normal_axes, shape_of, tensor_op
 from latticework.tensor.ops.lowering import Operand, Target

@@ -7,13 +7,13 @@ from math import prod
 
 from latticework.ir.core import Value
 from latticework.tensor.layout.layout import Layout, Shape
-from latticework.tensor.layout.sums import free_sums, full_shape
+from latticework.tensor.layout.sum_layouts import free_sums, full_shape
 from latticework.tensor.ops.clearing import BoolArray, holds_zeros
 from latticework.tensor.ops.lowering import Operand, Target, access, linear
 
 
 def reduce_axes(target: Target, x: Operand, axes: tuple[int, ...], keepdims: bool) -> Value:
-    """The sum of x over axes, by rotations where that takes no mask (`tensor/layout/sums.py`), else by a linear map."""
+    """Sum x over axes, by rotations if that takes no mask (`tensor/layout/sum_layouts.py`), else by a linear map."""
     assert x.vector is not None and x.layout is not None
     full = full_shape(x.layout, x.shape, axes)
     is_free = target.layout in free_sums(x.layout, x.shape, axes, keepdims, cleared=True)

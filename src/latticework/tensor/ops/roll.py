@@ -12,7 +12,7 @@ from latticework.tensor.ops import reshape, row_rules
 from latticework.tensor.ops.base import Case, FloatArray, Shape, Tracer, normal_axes, shape_of, tensor_op
 from latticework.tensor.ops.cases import random_shape
 from latticework.tensor.ops.lowering import Operand, Target, access, linear
-from latticework.values.packing.constants import Access
+from latticework.values.packing.packed_constants import Access
 
 Ints = tuple[int, ...]
 

@@ -14,9 +14,9 @@ from latticework.errors import LayoutError
 from latticework.ir.core import Op
 from latticework.tensor.layout.alignment import align
 from latticework.tensor.layout.assign import Placement, Room
-from latticework.tensor.layout.forms import in_order
+from latticework.tensor.layout.layout_candidates import in_order
 from latticework.tensor.layout.loops import Loops
-from latticework.tensor.layout.sums import summed_layouts
+from latticework.tensor.layout.sum_layouts import summed_layouts
 from latticework.tensor.ops.base import shape_of
 from latticework.tensor.ops.choices import Layouts, choices
 from latticework.values.packing.pack import MAX_PLACES

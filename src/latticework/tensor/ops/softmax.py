@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import RangeError, ShapeError, UnsupportedError
-from latticework.functions.approximation.functions import FUNCTIONS, checked_range
+from latticework.functions.approximation.real_functions import FUNCTIONS, checked_range
 from latticework.ir.core import Value
 from latticework.tensor.ops import row_rules
 from latticework.tensor.ops.apply import check_degree

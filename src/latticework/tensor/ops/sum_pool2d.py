@@ -12,7 +12,7 @@ from latticework.tensor.ops import mul, row_rules
 from latticework.tensor.ops.base import Case, FloatArray, Shape, Tracer, shape_of, tensor_op
 from latticework.tensor.ops.lowering import Operand, Target, linear
 from latticework.tensor.ops.windows import Padding, Pair, num_windows, padding_of, pair, windows
-from latticework.values.packing.constants import Access
+from latticework.values.packing.packed_constants import Access
 
 
 def shape(a: Shape, *, kernel: Pair, stride: Pair, padding: Padding) -> Shape:

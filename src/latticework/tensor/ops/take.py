@@ -14,7 +14,7 @@ from latticework.tensor.ops.base import Case, FloatArray, Shape, Tracer, normal_
 from latticework.tensor.ops.cases import random_shape
 from latticework.tensor.ops.lowering import Operand, Target, linear
 from latticework.tensor.ops.runs import RegularBlock, blocks_of
-from latticework.values.packing.constants import Access
+from latticework.values.packing.packed_constants import Access
 
 Ints = tuple[int, ...]
 MANY_BLOCKS = 12  # regular blocks of numbers; from here on a product with a 0/1 matrix is cheaper

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from latticework.ir.core import Value
-from latticework.ir.dialects.vec import VecType
+from latticework.ir.dialects.vec_dialect import VecType
 from latticework.tensor.ops import row_rules
 from latticework.tensor.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
 from latticework.tensor.ops.cases import random_shape

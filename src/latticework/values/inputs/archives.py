@@ -9,7 +9,7 @@ from typing import IO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from latticework.errors import FormatError
-from latticework.values.inputs.reading import ReadingLimits, limit_remedy
+from latticework.values.inputs.reading_budget import ReadingLimits, limit_remedy
 
 MOST_ENTRIES = 50_000
 _AT_ONCE = 1 << 20

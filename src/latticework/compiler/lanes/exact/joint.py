@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
 
-from latticework.compiler.lanes.exact.bounds import rotation_cuts, rotations_needed, rotations_of_any
-from latticework.compiler.lanes.exact.forms import ExactCircuit, Pack, Schedule, asap_packs
-from latticework.compiler.lanes.exact.model import PlacementModel
+from latticework.compiler.lanes.exact.exact_circuit import ExactCircuit, Pack, Schedule, asap_packs
+from latticework.compiler.lanes.exact.lower_bounds import rotation_cuts, rotations_needed, rotations_of_any
+from latticework.compiler.lanes.exact.placement_model import PlacementModel
 from latticework.compiler.lanes.exact.solver import solve
 from latticework.errors import LayoutError
 from latticework.values.extension import _core

@@ -26,8 +26,8 @@ from latticework.compiler.levels.loops.period import (
     split,
     steady_heads,
 )
-from latticework.compiler.levels.loops.run import Place, Placed, WaitingRun, iterations_of
 from latticework.compiler.levels.loops.seconds import USUAL_TRIPS
+from latticework.compiler.levels.loops.straight_run import Place, Placed, WaitingRun, iterations_of
 from latticework.compiler.levels.loops.writing import (
     LoopWriter,
     TripCount,

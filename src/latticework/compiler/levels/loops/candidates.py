@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from latticework.compiler.levels.depth import spent_by
 from latticework.ir import Module, Value
-from latticework.ir.dialects.vec import VecType
+from latticework.ir.dialects.vec_dialect import VecType
 
 
 def worthwhile(module: Module) -> set[Value]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from latticework.compiler.levels.bootstraps import ciphertexts
+from latticework.compiler.levels.bootstrap_calls import ciphertexts
 from latticework.compiler.levels.depth import carried_operands
 from latticework.ir import INDEX, Block, Module, Op, Value
 

@@ -14,7 +14,7 @@ from latticework.compiler.levels.loops.iteration_levels import round_levels, sta
 from latticework.compiler.levels.loops.pack_carried import MASK_AND_MASK, pack_carried, packed_values
 from latticework.compiler.levels.loops.peel import peel
 from latticework.compiler.levels.loops.periods import carried_periods
-from latticework.compiler.levels.loops.run import iterations_of
+from latticework.compiler.levels.loops.straight_run import iterations_of
 from latticework.compiler.levels.loops.target_level import target_level
 from latticework.compiler.levels.loops.type_match import type_match
 from latticework.compiler.levels.loops.unroll_groups import factor_of, unroll_groups

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from latticework.compiler.levels.depth import is_trivial, public_value
 from latticework.ir import Builder, Op, Value
-from latticework.ir.dialects.vec import VecType
+from latticework.ir.dialects.vec_dialect import VecType
 
 LEAST = 2.0**-12  # a smaller factor than both that it stands for would be rounded too roughly
 ALIKE = ("vec.rotate", "vec.conjugate")  # leave a number in every slot as it is

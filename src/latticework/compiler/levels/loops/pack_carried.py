@@ -23,9 +23,9 @@ from latticework.compiler.levels.loops.writing import (
     rewrite_loops,
 )
 from latticework.ir import Module, Op, Pass, Value
-from latticework.ir.dialects.vec import VecType
-from latticework.values.packing.constants import Access, ConstRef, LoopNest
+from latticework.ir.dialects.vec_dialect import VecType
 from latticework.values.packing.pack import PackDim, PackMap
+from latticework.values.packing.packed_constants import Access, ConstRef, LoopNest
 
 MASK_AND_MASK = 2  # levels of packing and unpacking
 

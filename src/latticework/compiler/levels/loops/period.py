@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from latticework.compiler.levels.depth import Env, spent_by
 from latticework.compiler.levels.loops.iteration_levels import round_levels, stays_above
-from latticework.compiler.levels.loops.run import Placed
+from latticework.compiler.levels.loops.straight_run import Placed
 from latticework.compiler.levels.loops.writing import yielded_by
 from latticework.ir import Block, Op, Value
 from latticework.plan.instructions.reason import LoopWay

@@ -12,7 +12,7 @@ import numpy as np
 
 from latticework.errors import RangeError
 from latticework.ir import INDEX, Array, Module, Value, interpret
-from latticework.ir.dialects.vec import VecType
+from latticework.ir.dialects.vec_dialect import VecType
 
 SAME = 1e-13  # of the largest magnitude: sums in another order
 

@@ -20,8 +20,8 @@ from latticework.compiler.levels.loops.pack_carried import MASK_AND_MASK, pack_c
 from latticework.compiler.levels.loops.peel import peel
 from latticework.compiler.levels.loops.period import MOST_COPIED, note_period
 from latticework.compiler.levels.loops.periods import carried_periods
-from latticework.compiler.levels.loops.run import Placed
 from latticework.compiler.levels.loops.seconds import USUAL_TRIPS, line_seconds, module_seconds
+from latticework.compiler.levels.loops.straight_run import Placed
 from latticework.compiler.levels.loops.target_level import target_level
 from latticework.compiler.levels.loops.unroll_groups import factor_of, unroll_groups
 from latticework.compiler.levels.loops.writing import LoopWriter, ValueCopies, ValueFacts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from latticework.compiler.levels.bootstraps import ciphertexts
+from latticework.compiler.levels.bootstrap_calls import ciphertexts
 from latticework.compiler.levels.depth import Env, is_public, levels_of
 from latticework.compiler.levels.loops.executed import executions
 from latticework.compiler.levels.placement.vec_problem import VecPrices

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from latticework.compiler.levels.placement.halves import Halves
-from latticework.compiler.levels.placement.pairs import Pairs
+from latticework.compiler.levels.placement.complex_packing import Halves
+from latticework.compiler.levels.placement.packed_pairs import Pairs
 from latticework.compiler.levels.placement.problem import OUTPUT, Problem
 from latticework.values.sums import add_up
 

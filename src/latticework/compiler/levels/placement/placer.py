@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from latticework.compiler.levels.placement.complex_packing import Halves
 from latticework.compiler.levels.placement.dynamic_program import Floats, Found, Search, dearest_path
 from latticework.compiler.levels.placement.execution_order import schedule
-from latticework.compiler.levels.placement.halves import Halves
 from latticework.compiler.levels.placement.order import live_values, visiting_orders
-from latticework.compiler.levels.placement.pairs import Partners
+from latticework.compiler.levels.placement.packed_pairs import Partners
 from latticework.compiler.levels.placement.problem import (
     EVERY,
     OUTPUT,

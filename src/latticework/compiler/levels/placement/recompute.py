@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from latticework.compiler.levels.placement.execution_order import schedule
-from latticework.compiler.levels.placement.pairs import Partners
+from latticework.compiler.levels.placement.packed_pairs import Partners
 from latticework.compiler.levels.placement.problem import EVERY, OUTPUT, BootstrapPlacement, OpPrices, Problem, evaluate
 
 MOST_LOOKS, MOST_OPS = 64, 1_000  # at two refreshed values, and operations in all of them; the nearest come first

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Protocol
 
-from latticework.compiler.levels.bootstraps import ciphertexts
+from latticework.compiler.levels.bootstrap_calls import ciphertexts
 from latticework.compiler.levels.depth import Levels, is_public, spent_by
 from latticework.compiler.levels.placement.problem import OpPrices, Problem, ValuePrices, spending
 from latticework.ir import Block, Op, Value
 from latticework.ir.core import walk_regions
-from latticework.ir.dialects.vec import VecType
-from latticework.values.packing.constants import KinkedPolynomial
+from latticework.ir.dialects.vec_dialect import VecType
+from latticework.values.packing.packed_constants import KinkedPolynomial
 
 IMPOSSIBLE = float("inf")
 

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from math import inf
 
 from latticework.errors import LevelError, RangeError, TraceError
-from latticework.errors.figures import large
 from latticework.errors.remedies import REMEDIES
-from latticework.frontend.circuits.integers import digits as bitwise
-from latticework.frontend.circuits.integers.arithmetic import (
+from latticework.errors.rounded_numbers import large
+from latticework.frontend.circuits.integers import binary_digits as bitwise
+from latticework.frontend.circuits.integers.binary_digits import BinaryDigits
+from latticework.frontend.circuits.integers.bit_vectors import Word, known_digits, word
+from latticework.frontend.circuits.integers.integer_arithmetic import (
     Arithmetic,
     Operand,
     depth_of,
@@ -31,7 +33,6 @@ from latticework.frontend.circuits.integers.arithmetic import (
     total,
     within,
 )
-from latticework.frontend.circuits.integers.digits import BinaryDigits
 from latticework.frontend.circuits.integers.tables import (
     MAX_DEGREE,
     depth_of_degree,
@@ -40,7 +41,6 @@ from latticework.frontend.circuits.integers.tables import (
     power,
     products_of_degree,
 )
-from latticework.frontend.circuits.integers.words import Word, known_digits, word
 from latticework.frontend.recording.circuit_values import CircuitTracer, Number
 from latticework.ir.lines import user_loc
 

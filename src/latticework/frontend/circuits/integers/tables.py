@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from latticework.frontend.circuits.integers.arithmetic import Operand, plus, times
+from latticework.frontend.circuits.integers.integer_arithmetic import Operand, plus, times
 
 MAX_DEGREE = 1024  # of a polynomial: about 60 products of encrypted numbers, 11 of them in a row
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import UserError
-from latticework.frontend.heir.evaluate import CONTEXT, HeirRun
+from latticework.frontend.heir.evaluate_text import CONTEXT, HeirRun
 from latticework.frontend.heir.slots import HeirVector, SlotArithmetic
 from latticework.frontend.heir.syntax import HeirFunction, HeirOperation, HeirRegion, HeirText
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from latticework.frontend.heir.keys.rules import ByTurns, SiteRules, Turns
+from latticework.frontend.heir.keys.key_rules import ByTurns, SiteRules, Turns
 from latticework.frontend.heir.keys.trace import KeySite
 from latticework.frontend.heir.syntax import HeirFunction
 

@@ -10,26 +10,26 @@ from typing import Any
 import numpy as np
 
 from latticework.models.converters import Converter, Converters
-from latticework.models.onnx.limits import check_size, spend, take_elements
 from latticework.models.onnx.operators import (
-    attending,
-    control,
-    elementwise,
-    indexing,
-    learned,
-    linear,
-    normalisation,
-    public,
-    quantised,
-    recurrent,
-    reductions,
-    resizing,
-    shaping,
-    windows,
+    onnx_attention,
+    onnx_control,
+    onnx_elementwise,
+    onnx_indexing,
+    onnx_matrices,
+    onnx_ml,
+    onnx_normalisation,
+    onnx_public,
+    onnx_quantised,
+    onnx_recurrent,
+    onnx_reductions,
+    onnx_resizing,
+    onnx_shaping,
+    onnx_windows,
 )
 from latticework.models.onnx.refused_operators import REMEDIES
+from latticework.models.onnx.size_limits import check_size, spend, take_elements
 from latticework.models.onnx.written_softmax import CONVERTERS as WRITTEN
-from latticework.models.semantics.values import is_secret
+from latticework.models.semantics.operand_checks import is_secret
 
 
 def _count_elements(converter: Converter) -> Converter:
@@ -56,20 +56,20 @@ def _table(families: Iterable[Iterable[Converter]]) -> Converters:
 
 CONVERTERS: Converters = _table(
     (
-        elementwise.CONVERTERS,
-        linear.CONVERTERS,
-        windows.CONVERTERS,
-        reductions.CONVERTERS,
-        shaping.CONVERTERS,
-        indexing.CONVERTERS,
-        normalisation.CONVERTERS,
-        attending.CONVERTERS,
-        recurrent.CONVERTERS,
-        resizing.CONVERTERS,
-        quantised.CONVERTERS,
-        public.CONVERTERS,
-        control.converters(lambda: CONVERTERS),
-        learned.CONVERTERS,
+        onnx_elementwise.CONVERTERS,
+        onnx_matrices.CONVERTERS,
+        onnx_windows.CONVERTERS,
+        onnx_reductions.CONVERTERS,
+        onnx_shaping.CONVERTERS,
+        onnx_indexing.CONVERTERS,
+        onnx_normalisation.CONVERTERS,
+        onnx_attention.CONVERTERS,
+        onnx_recurrent.CONVERTERS,
+        onnx_resizing.CONVERTERS,
+        onnx_quantised.CONVERTERS,
+        onnx_public.CONVERTERS,
+        onnx_control.converters(lambda: CONVERTERS),
+        onnx_ml.CONVERTERS,
         WRITTEN,
     )
 )

@@ -9,7 +9,7 @@ import numpy as np
 from latticework.errors import UnsupportedError
 from latticework.errors.remedies import REMEDIES
 from latticework.models.converters import Converter, Meaning
-from latticework.models.semantics.values import is_secret
+from latticework.models.semantics.operand_checks import is_secret
 
 
 def each(names: str, meaning: Meaning, note: str = "") -> list[Converter]:

@@ -10,8 +10,8 @@ from latticework.ir.builder import Builder
 from latticework.ir.core import Value
 from latticework.tensor.layout.conversions.emitter import VectorEmitter
 from latticework.tensor.layout.layout import Layout, Shape
-from latticework.values.packing.constants import Access, LoopNest
 from latticework.values.packing.pack import REPEAT, PackDim, PackMap
+from latticework.values.packing.packed_constants import Access, LoopNest
 
 
 class Recipe(Protocol):

@@ -13,8 +13,8 @@ from latticework.ir.core import Value
 from latticework.tensor.layout.conversions.base import Conversion, make_move
 from latticework.tensor.layout.conversions.emitter import VectorEmitter
 from latticework.tensor.layout.layout import Layout, Shape
-from latticework.tensor.layout.turning import turning
-from latticework.values.packing.constants import LoopNest
+from latticework.tensor.layout.rotation_distance import turning
+from latticework.values.packing.packed_constants import LoopNest
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Which conversions there are from one layout to another, in one step or through a layout in between.
 
-Which of them is taken is decided by price, by whoever knows what operations cost (`compiler/layout_choice/ways.py`).
+Which of them is taken is decided by price, by whoever knows what operations cost: see
+`compiler/layout_choice/conversions.py`.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from latticework.tensor.layout.conversions.base import Conversion
 from latticework.tensor.layout.conversions.block import block
 from latticework.tensor.layout.conversions.bsgs_roll import bsgs_roll
 from latticework.tensor.layout.conversions.compact import compact
+from latticework.tensor.layout.conversions.convert_roll import roll
+from latticework.tensor.layout.conversions.convert_take import Take, distinct_vectors
 from latticework.tensor.layout.conversions.permute import NEAREST, permute
 from latticework.tensor.layout.conversions.replicate import replicate
-from latticework.tensor.layout.conversions.roll import roll
 from latticework.tensor.layout.conversions.rot_roll import rot_roll
-from latticework.tensor.layout.conversions.take import Take, distinct_vectors
 from latticework.tensor.layout.layout import Layout, Shape
-from latticework.tensor.layout.turning import forms_of, layout_of, turning
+from latticework.tensor.layout.rotation_distance import forms_of, layout_of, turning
 from latticework.values.packing.pack import REPEAT
 
 # (shape, source, target) -> the conversions of that kind that apply. Of equally cheap ones the first is taken.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from latticework.ir.builder import Builder
 from latticework.ir.core import Value
-from latticework.values.packing.constants import ConstRef, LinearMap, LoopNest, whole_rotations
+from latticework.values.packing.packed_constants import ConstRef, LinearMap, LoopNest, whole_rotations
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from latticework.tensor.layout.conversions.base import Conversion, make_move
 from latticework.tensor.layout.conversions.emitter import VectorEmitter
 from latticework.tensor.layout.conversions.replicate import Copied, copy_slots, free_copies
 from latticework.tensor.layout.layout import Layout, Shape
-from latticework.tensor.layout.turning import forms_of, with_gaps
-from latticework.values.packing.constants import LoopNest
+from latticework.tensor.layout.rotation_distance import forms_of, with_gaps
+from latticework.values.packing.packed_constants import LoopNest
 
 NEAREST = "permute-nearest"
 

@@ -16,9 +16,9 @@ from latticework.tensor.layout.canonical import CanonicalForm
 from latticework.tensor.layout.conversions.base import Conversion, box_mask
 from latticework.tensor.layout.conversions.emitter import VectorEmitter
 from latticework.tensor.layout.layout import Layout, Shape
-from latticework.tensor.layout.turning import Turning, cut_dims_alike, forms_of, turning, with_gaps
-from latticework.values.packing.constants import LoopNest
+from latticework.tensor.layout.rotation_distance import Turning, cut_dims_alike, forms_of, turning, with_gaps
 from latticework.values.packing.pack import GAP, REPEAT
+from latticework.values.packing.packed_constants import LoopNest
 
 
 @dataclass(frozen=True, slots=True)

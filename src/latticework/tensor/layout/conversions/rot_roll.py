@@ -21,7 +21,7 @@ from latticework.ir.core import Value
 from latticework.tensor.layout.conversions.base import Conversion
 from latticework.tensor.layout.conversions.emitter import VectorEmitter
 from latticework.tensor.layout.layout import Layout, Shape
-from latticework.tensor.layout.turning import Turning, turning
+from latticework.tensor.layout.rotation_distance import Turning, turning
 
 
 @dataclass(frozen=True, slots=True)

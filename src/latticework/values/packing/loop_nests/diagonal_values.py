@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.values.extension import _core
-from latticework.values.packing.loop_nests.copies import row_service, service
+from latticework.values.packing.loop_nests.element_copies import row_service, service
+from latticework.values.packing.loop_nests.index_equations import Counters, decode, joint, sides
 from latticework.values.packing.loop_nests.nest import Access, BoolArray, LoopNest, walk
 from latticework.values.packing.loop_nests.separable import separable
-from latticework.values.packing.loop_nests.sides import Counters, decode, joint, sides
 from latticework.values.packing.pack import IntArray
 
 Sources = Mapping[str, npt.NDArray[Any]]  # float64, or complex128

@@ -34,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 
 from latticework.values.extension import _core
-from latticework.values.packing.loop_nests.copies import nearest
+from latticework.values.packing.loop_nests.element_copies import nearest
 from latticework.values.packing.loop_nests.nest import CHUNK, Access, BoolArray, LoopNest, distinct, walk
 from latticework.values.packing.pack import GAP, REPEAT, IntArray, PackMap, Roll
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from latticework.values.packing.keys import signed_steps
+from latticework.values.packing.key_manifest import signed_steps
 from latticework.values.packing.pack import IntArray
 
 Order = Literal["own", "horner", "around"]

@@ -14,7 +14,7 @@ import numpy as np
 from latticework.values.packing.butterflies import Butterflies
 from latticework.values.packing.loop_nests.const_ref import ConstRef
 from latticework.values.packing.loop_nests.linear_map import LinearMap
-from latticework.values.packing.loop_nests.terms import SELF, Baby, MapWay, terms_of
+from latticework.values.packing.loop_nests.map_terms import SELF, Baby, MapWay, terms_of
 from latticework.values.packing.pack import IntArray
 
 

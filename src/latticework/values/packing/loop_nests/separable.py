@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.values.extension import _core
-from latticework.values.packing.loop_nests.copies import service
+from latticework.values.packing.loop_nests.element_copies import service
+from latticework.values.packing.loop_nests.index_equations import Equation, Side, joint, sides
 from latticework.values.packing.loop_nests.nest import LoopNest
-from latticework.values.packing.loop_nests.sides import Equation, Side, joint, sides
 from latticework.values.packing.pack import IntArray
 
 MOST = np.iinfo(np.int32).max

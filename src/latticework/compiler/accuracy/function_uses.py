@@ -1,0 +1,234 @@
+"""The functions of a program that polynomials stand in for, and what became of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.errors import RangeError
+from latticework.errors.escaping import plain_text
+from latticework.frontend.recording.tracing import user_line
+from latticework.functions.approximation.channel_curve import ChannelCurve
+from latticework.functions.approximation.chebyshev import Interval
+from latticework.functions.approximation.curve import Curve
+from latticework.functions.approximation.few_runs import FEW, RangeRoom, room_of, share_leaving
+from latticework.functions.approximation.piecewise_linear_curve import KinkCurve
+from latticework.functions.approximation.real_functions import Function, function_of
+from latticework.functions.approximation.sign import CompositeSign
+from latticework.functions.approximation.sign_curve import SignCurve
+from latticework.ir import Loc, Module, Op
+from latticework.tensor.ops.apply import APPLY
+from latticework.values.packing.packed_constants import Approximant
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The polynomial that one function became, and how good it is.
+
+    interval   where the polynomial is close to the function; it may be far off outside
+    max_error  largest |polynomial - function| on the interval
+    given      whether the user gave the degree
+    needed     the degree that the precision asked for needs; None if none that is affordable does
+    gap        of a comparison, whose argument has to keep this distance from 0;  told  another output tells where not
+    is_sampled  max_error is the largest that was seen at points of a function that only its user knows
+    form       what was taken instead of one polynomial, in words; "": one polynomial
+    leaving    the estimated probability that a new input takes the argument out of the interval, or out of the part of
+               it that its channel has a polynomial for; None: calibration has too few runs for an estimate from tails
+    room       what the interval leaves beyond the ends that calibration reached; None: nothing is known of these, or
+               the user states the interval
+    """
+
+    function: str
+    loc: Loc
+    interval: Interval
+    degree: int
+    max_error: float
+    given: bool = False
+    needed: int | None = None
+    form: str = ""
+    leaving: float | None = None
+    room: RangeRoom | None = field(default=None, compare=False)
+    gap: float = 0.0
+    told: bool = False
+    is_sampled: bool = False
+
+
+@dataclass(frozen=True)
+class FunctionUse:
+    """One place at which a program applies a function.
+
+    given  the degree that the user gave, if any
+    """
+
+    op: Op
+    function: Function
+    interval: Interval
+    given: int | None
+
+    @cached_property
+    def curve(self) -> Curve | KinkCurve | SignCurve:
+        """The closest polynomials, or compositions of them."""
+        if self.function.gap:
+            with user_line(self.op.loc):
+                return SignCurve(self.function.gap, self.interval)
+        if self.function.kinks is not None:
+            return KinkCurve(self.function.finite, self.function.kinks, self.interval)
+        return Curve(self.function.finite, self.interval, smooth=self.function.smooth, data=self._data)
+
+    @cached_property
+    def given_curve(self) -> Curve | ChannelCurve:
+        """The polynomials that `degree=` gives, drawn to where calibration data lie: of a function with kinks, and of
+        any whose argument has other ranges in other channels, one for each of those."""
+        samples = self.op.attrs["samples"]
+        data = None if samples is None else np.array(samples)
+        channels = self.op.attrs["channels"]
+        made = None if self.function.smooth else lambda d: self.function.approximate(self.interval, d, data)
+        kinks = () if self.function.kinks is None else self.function.kinks.inside(self.interval).places
+        curve = Curve(
+            self.function.finite, self.interval, made, smooth=self.function.smooth, kinks=kinks, data=self._data
+        )
+        tails = self.op.attrs["tails"]
+        return curve if channels is None else ChannelCurve(curve, channels, tails[1] if tails else None)
+
+    def polynomial(self, degree: int) -> Approximant | CompositeSign:
+        """The one of this degree: as given, or chosen."""
+        return self._curve.polynomial(degree)
+
+    def error(self, degree: int) -> float:
+        """Its largest distance from the function."""
+        return self._curve.error(degree)
+
+    def bound(self, degree: int) -> float:
+        """That distance as far as it is proved; of a function that was sampled, what was seen of it."""
+        lipschitz, curve = self.function.lipschitz, self._curve
+        if not lipschitz or not isinstance(curve, Curve):
+            return self.error(degree)
+        with user_line(self.op.loc):
+            try:
+                return curve.bound(degree, lipschitz)
+            except RangeError as error:
+                raise RangeError(f"{self.function.name}: {error.message}") from None
+
+    def is_sampled(self, degree: int) -> bool:
+        """Whether nothing is proved of that distance: of a user's function, by the slope of which it is not bounded."""
+        return self.function.is_sampled or (self.function.unknown and not isinstance(self._curve, Curve))
+
+    def estimate(self, degree: int) -> float:
+        """Approximate error at a degree, for choosing among degrees."""
+        return self._curve.estimate(degree)
+
+    def leaving(self, degree: int) -> float | None:
+        """The estimated probability that a new input leaves where the polynomial of this degree is close."""
+        tails, curve = self.op.attrs["tails"], self._curve
+        if not tails:
+            return None
+        whole, by_channel = tails
+        found: float | None
+        if by_channel is not None and isinstance(curve, ChannelCurve) and curve.is_by_channel(degree):
+            found = by_channel.leaving(curve.ranges)
+        else:
+            found = whole.leaving([self.interval])
+        if found is not None and self.room is not None and self.room.runs < FEW:
+            found = max(found, share_leaving([self.room]))
+        return found
+
+    @cached_property
+    def room(self) -> RangeRoom | None:
+        """What the interval leaves beyond the ends that calibration reached."""
+        tails = self.op.attrs["tails"]
+        if not tails or tails[0].extremes is None:
+            return None
+        extremes = tails[0].extremes
+        scale = self.function.scale(extremes.lowest[0][0], extremes.highest[0][0])
+        return room_of(extremes, self.interval, scale)
+
+    @property
+    def seen(self) -> Interval | None:
+        """From where to where the argument was in calibration; None if it is not known."""
+        tails = self.op.attrs["tails"]
+        return (tails[0].lowest[-1][0], tails[0].highest[-1][0]) if tails else None
+
+    def is_by_channel(self, degree: int) -> bool:
+        """Whether channels have polynomials of their own, of this degree."""
+        curve = self._curve
+        return isinstance(curve, ChannelCurve) and curve.is_by_channel(degree)
+
+    @property
+    def _data(self) -> tuple[float, ...] | None:
+        """Arguments of a function of which only values are known, as calibration saw them."""
+        return (self.op.attrs["samples"] or ()) if self.function.unknown else None
+
+    @property
+    def highest(self) -> int:
+        """The highest degree that there is."""
+        return (1 << self.curve.most_levels) - 1
+
+    def free(self) -> FunctionUse:
+        """The same as if no degree were given, for degrees to speak of."""
+        made, curve = replace(self, given=None), self.curve
+        made.__dict__["curve"] = curve.rough() if isinstance(curve, Curve) else curve  # with what is known
+        return made
+
+    @property
+    def _curve(self) -> Curve | KinkCurve | SignCurve | ChannelCurve:
+        return self.curve if self.given is None else self.given_curve
+
+    def __str__(self) -> str:
+        return f"{plain_text(self.function.name)} on [{self.interval[0]:.4g}, {self.interval[1]:.4g}]"
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """One function, and the polynomials that stand in for it, one after the other.
+
+    degree  of the polynomial, or that the composition of several counts as (`FunctionUse.polynomial`)
+    """
+
+    use: FunctionUse
+    stages: tuple[Approximant, ...]
+    degree: int
+
+
+@dataclass(frozen=True)
+class ApproximatedProgram:
+    """A program whose functions are polynomials.
+
+    fitted      one record per function, in program order
+    shifts      of every output, how far the polynomials move an element at most, on calibration data
+    effects     the same for inputs like those of calibration: what the largest errors can do
+    magnitudes  largest element of every output in calibration
+    stand_ins   the functions themselves, and the polynomials that took their places
+    is_lossy    whether degrees that the user gave take more than functions may
+    """
+
+    module: Module
+    fitted: list[Fitted]
+    shifts: FloatArray
+    effects: FloatArray
+    magnitudes: FloatArray
+    is_lossy: bool
+    stand_ins: tuple[StandIn, ...] = ()
+
+
+def uses_of(module: Module) -> list[FunctionUse]:
+    """All of a calibrated module, in order.
+
+    raises  RangeError if a range is missing: neither range= nor calibration data were given
+    """
+    return [_use(op) for op in module.walk() if op.spec is APPLY.spec]
+
+
+def _use(op: Op) -> FunctionUse:
+    function = function_of(op.attrs["function"])
+    if op.attrs["interval"] is None:
+        raise RangeError(
+            f"{function.name}: the range of its argument is not known; pass calibrate=data to compile, "
+            f"or give it here: {function.written()}",
+            at=op.loc,
+        )
+    return FunctionUse(op, function, op.attrs["interval"], op.attrs["degree"])

@@ -1,0 +1,124 @@
+"""What linear maps take: operations are counted once for each way to carry a map out, then priced at any level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import sqrt
+
+import numpy as np
+
+from latticework.compiler.options.techniques import Techniques
+from latticework.values.packing.loop_nests.baby_giant import (
+    ROTOM,
+    BlockMapPrices,
+    Counts,
+    Mode,
+    Places,
+    options,
+    places,
+    sign_steps,
+)
+from latticework.values.packing.loop_nests.diagonals import find_diagonals, structure
+from latticework.values.packing.loop_nests.nest import distinct
+from latticework.values.packing.pack import IntArray
+from latticework.values.packing.packed_constants import MOST_LISTED, LinearMap, LoopNest, at_most
+
+MOST_PACKED = 1024  # diagonals of a map whose complex packing is priced in a search; expansion tries all
+MOST_KEPT = 256  # diagonals of a map whose counts are kept for others like it
+MOST_COUNTED = 4096  # diagonals of a map that a search prices exactly
+
+
+def cheapest(linear_map: LinearMap, parts: BlockMapPrices, real: bool, may: Techniques) -> float:
+    """The price of the cheapest way to carry a map out."""
+    found = _count(linear_map, real and may.complex_packing, may.baby_steps)
+    if isinstance(found, Rough):
+        return found.price(parts, stepped=may.baby_steps)
+    if may.tuned_widths:
+        return min(counts.price(found.each(parts)) for counts in found.ways)
+    return min(found.ways, key=lambda counts: counts.price(found.each(ROTOM))).price(found.each(parts))
+
+
+@dataclass(frozen=True)
+class Rough:
+    """A map of very many diagonals, by numbers alone."""
+
+    steps: int
+    diagonals: int
+    count_in: int
+    count_out: int
+
+    def price(self, parts: BlockMapPrices, stepped: bool = True) -> float:
+        """Steps shared out evenly between babies and giants, if there are to be giants (`stepped`)."""
+        babies = sqrt(self.steps * self.count_out * parts.giant / (self.count_in * parts.baby))
+        babies = min(max(babies, 1.0), float(self.steps)) if stepped else float(self.steps)
+        giants = self.steps / babies if stepped else 0.0
+        switches = self.count_in * babies * parts.baby + self.count_out * giants * parts.giant
+        ends = self.count_in * parts.hoist + self.count_out * parts.finish
+        return switches + ends + self.diagonals * (parts.product + parts.addition)
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A map, or of one that does the same to many vectors, what it does to the first ones.
+
+    ways                 operations of each way to carry it out
+    read, made, vectors  how many times as much it does: to inputs, to outputs, to pairs of them
+    """
+
+    ways: tuple[Counts, ...]
+    read: int = 1
+    made: int = 1
+    vectors: int = 1
+
+    def each(self, parts: BlockMapPrices) -> BlockMapPrices:
+        """What parts cost that are there as many times."""
+        return BlockMapPrices(
+            hoist=parts.hoist * self.read,
+            baby=parts.baby * self.read,
+            giant=parts.giant * self.made,
+            rotation=parts.rotation * self.read,
+            conjugation=parts.conjugation * self.made,
+            product=parts.product * self.vectors,
+            addition=parts.addition * self.vectors,
+            finish=parts.finish * self.made,
+        )
+
+
+@lru_cache(maxsize=1 << 13)
+def _count(linear_map: LinearMap, packing: bool, stepped: bool) -> Rough | Exact:
+    gather = linear_map.gather
+    mode: Mode = "counts" if stepped else "rotations"
+    if not isinstance(gather, LoopNest) or linear_map.explicit or linear_map.parts:
+        return _exact(places(linear_map), packing, mode)
+    bound = at_most(gather)
+    if bound.diagonals > MOST_LISTED or len(structure(gather).moves) > MOST_COUNTED:
+        return Rough(bound.steps, bound.diagonals, gather.count_in, gather.count_out)
+    found = structure(gather)
+    if found.size <= MOST_COUNTED:
+        return _exact(_rows(gather, find_diagonals(gather)), packing, mode)
+    made, read = (len(distinct(found.vectors[:, side])) for side in (0, 1))
+    return replace(_exact(_rows(gather, found.moves), packing, mode), read=read, made=made, vectors=len(found.vectors))
+
+
+def _exact(where: Places, packing: bool, mode: Mode) -> Exact:
+    packing = packing and where.steps.size <= MOST_PACKED
+    if where.steps.size > MOST_KEPT:
+        return Exact(_ways(where, packing, mode))
+    return Exact(_ways_again(where.slots, np.array(where[1:], dtype=np.int64).tobytes(), packing, mode))
+
+
+def _ways(where: Places, packing: bool, mode: Mode) -> tuple[Counts, ...]:
+    return tuple(dict.fromkeys(way.counts for way in options(where, packing=packing, mode=mode)))
+
+
+@lru_cache(maxsize=1 << 12)
+def _ways_again(slots: int, columns: bytes, packing: bool, mode: Mode) -> tuple[Counts, ...]:
+    """`_ways` by contents: of the maps that a search counts, nearly half have their diagonals where others have."""
+    conj, out, in_, steps = np.frombuffer(columns, dtype=np.int64).reshape(4, -1)
+    return _ways(Places(slots, conj, out, in_, steps), packing, mode)
+
+
+def _rows(gather: LoopNest, rows: IntArray) -> Places:
+    out, in_, steps = rows.T
+    return Places(gather.slots, np.zeros_like(out), out, in_, sign_steps(steps, gather.slots))

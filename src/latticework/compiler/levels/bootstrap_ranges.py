@@ -1,0 +1,132 @@
+"""Ranges of values where a bootstrap may stand: the power of two that each is divided by there.
+
+A bootstrap takes slots within [-1, 1]; beyond it errors grow, by 4 bits at twice that. So every value gets an exponent
+from runs on calibration data, over all iterations and with a margin: the least k for which the largest element times
+the margin is at most 2^k. Slots that hold no element of a tensor may hold anything, and are left out where it is known
+which they are; a bootstrap wraps what is too large in a slot, in that slot alone.
+Cost: that of the runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil, inf, log2
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.errors import RangeError
+from latticework.ir import INDEX, Block, Loc, Module, Op, Value, interpret_together
+from latticework.ir.dialects.bootstrap_dialect import MAX_EXPONENT
+from latticework.ir.dialects.vec_dialect import VecType
+
+MARGIN = 2.0  # over the largest value in calibration
+Held = Mapping[int, npt.NDArray[np.bool_]]
+ALL_SLOTS: Held = MappingProxyType({})
+
+
+@dataclass
+class Ranges:
+    """The ranges that runs have shown.
+
+    largest    magnitude of an element of every secret value, over all runs and iterations; 0 of what never ran
+    outgrown   where values first were too large to be bootstrapped: the value, and the iteration of its loop
+    """
+
+    largest: dict[Value, float] = field(default_factory=dict)
+    outgrown: dict[Value, int | None] = field(default_factory=dict)
+
+    def exponent(self, value: Value) -> int | None:
+        """The k for which a bootstrap divides a value by 2^k; None if it is too large."""
+        largest = self.largest.get(value, inf)
+        if largest * MARGIN > 2.0**MAX_EXPONENT or not np.isfinite(largest):
+            return None
+        return max(0, ceil(log2(largest * MARGIN))) if largest else 0
+
+    @property
+    def exponents(self) -> dict[Value, int | None]:
+        """The exponent of every value; None for values that are too large."""
+        return {value: self.exponent(value) for value in self.largest}
+
+
+def find_ranges(module: Module, runs: Sequence[Mapping[str, Any]], held: Held = ALL_SLOTS) -> Ranges:
+    """Find the ranges of the values of a `vec` module.
+
+    runs  inputs by name, vectors as they are packed, integers as they are
+    held  slots that hold elements of tensors by their position (`Origin.position`), (count, slots) each
+    """
+    found = Ranges()
+    for value in _secrets(module):
+        found.largest[value] = 0.0  # for ever, in what never runs: loops of no turns
+    turns: dict[Block, int] = {}
+
+    def note(value: Value, array: npt.NDArray[Any]) -> None:
+        if value.type is INDEX:
+            if isinstance(value.owner, Block) and value.index == 0:
+                turns[value.owner] = int(array)
+            return
+        if not isinstance(value.type, VecType) or not value.is_secret:
+            return
+        seen = _largest(array, value, held)
+        before = found.largest.get(value, 0.0)
+        if not seen <= before:
+            found.largest[value] = seen if np.isfinite(seen) else inf
+            if found.exponent(value) is None and value not in found.outgrown:
+                found.outgrown[value] = turns.get(_block(value))
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        interpret_together(module, runs, on_value=note)
+    return found
+
+
+def _secrets(module: Module) -> list[Value]:
+    """All secret vectors of a module."""
+    values = list(module.inputs)
+    for op in module.walk():
+        values += [*op.results, *(arg for region in op.regions for arg in region.block.args)]
+    return [value for value in values if isinstance(value.type, VecType) and value.is_secret]
+
+
+def outgrown_error(ranges: Ranges, carried: Sequence[Value]) -> RangeError | None:
+    """The error for the first value of these that grows beyond what can be bootstrapped; None if none does."""
+    for value in carried:
+        if value in ranges.outgrown:
+            turn = ranges.outgrown[value]
+            name, at = _describe(value)
+            where = "" if turn is None else f" in iteration {turn + 1}"
+            return RangeError(
+                f"{name} has to be bootstrapped, which takes values up to 2^{MAX_EXPONENT}, and grows beyond "
+                f"2^{MAX_EXPONENT - 1}{where} on the calibration data; scale it down, or make its steps smaller",
+                at=at,
+            )
+    return None
+
+
+def _largest(array: npt.NDArray[Any], value: Value, held: Held) -> float:
+    """The largest magnitude of an element; of a complex one that of its real and imaginary parts."""
+    parts = np.maximum(np.abs(array.real), np.abs(array.imag)) if np.iscomplexobj(array) else np.abs(array)
+    position = value.origin.position if value.origin is not None else None
+    where = held.get(position[0]) if position is not None else None
+    if where is None or where.size != parts.size:
+        return float(np.max(parts))
+    return float(np.max(parts.reshape(where.shape), where=where, initial=0.0))
+
+
+def _block(value: Value) -> Block:
+    block = value.owner.block if isinstance(value.owner, Op) else value.owner
+    assert block is not None
+    return block
+
+
+def _describe(value: Value) -> tuple[str, Loc | None]:
+    """The name that users know a value by, and its line."""
+    origin = value.origin
+    if isinstance(value.owner, Op):
+        line = value.owner.loc
+        return (f"the value of {line.text!r}" if line.text else value.owner.name), line
+    if origin is None:
+        return "a carried value", None
+    return repr(origin.name) if origin.name else "a carried value", origin.loc

@@ -1,0 +1,66 @@
+"""The compact constants of ``plan`` registered as attributes: the values, maps and polynomials that ops carry."""
+
+from __future__ import annotations
+
+from latticework.errors import ShapeError
+from latticework.ir import register_attribute
+from latticework.values.packing.butterflies import Butterflies
+from latticework.values.packing.pack import PackDim, PackMap
+from latticework.values.packing.packed_constants import (
+    Access,
+    Approximant,
+    ChannelPolynomial,
+    ConstRef,
+    Diagonal,
+    IntervalPolynomial,
+    KinkedPolynomial,
+    LinearMap,
+    LoopNest,
+    MapPart,
+    MapSums,
+    MapWay,
+    Split,
+)
+
+for _name, _class in {
+    "pack_dim": PackDim,
+    "pack_map": PackMap,
+    "access": Access,
+    "loop_nest": LoopNest,
+    "butterflies": Butterflies,
+    "const_ref": ConstRef,
+    "diagonal": Diagonal,
+    "map_part": MapPart,
+    "linear_map": LinearMap,
+    "map_split": Split,
+    "map_way": MapWay,
+    "map_sums": MapSums,
+    "polynomial": IntervalPolynomial,
+    "kinked_polynomial": KinkedPolynomial,
+    "channel_polynomial": ChannelPolynomial,
+}.items():
+    register_attribute(_name)(_class)
+
+__all__ = [
+    "Approximant",
+    "ChannelPolynomial",
+    "ConstRef",
+    "Diagonal",
+    "IntervalPolynomial",
+    "LinearMap",
+    "MapSums",
+    "mapped_count",
+]
+
+
+def mapped_count(name: str, linear_map: LinearMap, count: int, slots: int) -> int:
+    """Vectors that a map makes of an array; a map of one vector to one acts on each.
+
+    raises  ShapeError where the array does not fit the map
+    """
+    single = (linear_map.count_in, linear_map.count_out) == (1, 1)
+    if linear_map.slots != slots or not (single or linear_map.count_in == count):
+        raise ShapeError(
+            f"{name}: the map takes {linear_map.count_in} x {linear_map.slots} slots, its operand has {count} x {slots}"
+        )
+    return count if single else linear_map.count_out

@@ -1,0 +1,210 @@
+"""lw.from_sklearn: a fitted estimator of scikit-learn as a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, overload
+
+from latticework.errors import UnsupportedError, UserError
+from latticework.frontend.recording.plain import plain_array
+from latticework.ir.location import Loc
+from latticework.models.evaluate_graph import run
+from latticework.models.model_graph import GraphInput, ModelGraph, ModelNode, Ref, with_names
+from latticework.models.model_refusals import refuse
+from latticework.models.sklearn.estimator_semantics import CONVERTERS
+from latticework.models.sklearn.fitted_step import Assembly, FittedStep, Reals, StepRefusedError, StepResult
+from latticework.models.sklearn.fold import fold
+from latticework.models.sklearn.method_program import SklearnProgram
+from latticework.models.sklearn.sklearn_threshold_margins import bound_doubt, sum_node
+from latticework.models.sklearn.table import build, methods
+from latticework.models.sklearn.tree_ensembles import READERS
+from latticework.models.trees.grid import FeatureGrid
+from latticework.models.trees.signs import is_by_signs
+from latticework.models.trees.threshold_margin import UNMARKED, with_doubts
+from latticework.models.trees.tree_circuits import SUMS, TreeCircuit, warn_of_grid
+from latticework.models.trees.tree_options import GIVE_SAMPLES, NO_SAMPLES, TreeChoice, Ways
+from latticework.plan.client_steps import Finished
+from latticework.values.inputs.column_names import Names, in_order, names_of
+from latticework.values.inputs.reading_budget import DEFAULTS, MOST_SECRET, ReadingLimits, reading, told_as_damage
+
+_SAMPLES = "from_sklearn: samples"
+
+
+@overload
+def from_sklearn(
+    fitted: Any, method: str | None = None, *, rows: int = 1, trees: Literal["sign"] | None = None,
+    samples: Any = None, gap: float | None = None, mark: bool = True, limits: ReadingLimits = DEFAULTS,
+) -> SklearnProgram: ...  # fmt: skip
+@overload
+def from_sklearn(
+    fitted: Any, method: str | None = None, *, trees: Literal["exact"], samples: Any, digits: int = 8,
+    limits: ReadingLimits = DEFAULTS,
+) -> TreeCircuit: ...  # fmt: skip
+def from_sklearn(
+    fitted: Any, method: str | None = None, *, rows: int = 1, trees: Ways | None = None, samples: Any = None,
+    gap: float | None = None, mark: bool = True, digits: int = 8, limits: ReadingLimits = DEFAULTS,
+) -> SklearnProgram | TreeCircuit:  # fmt: skip
+    """A method of a fitted estimator of scikit-learn as a program, with its weights.
+
+    fitted  an estimator or a Pipeline; what it holds is read, scikit-learn is not run
+    method  "predict", "predict_proba", "decision_function", "transform", ...; "predict" if not given, of transformers
+            "transform"
+    rows    how many are encrypted together; clients take any number, in runs of as many
+    trees   "sign": trees compare by composite signs, approximately; "exact": a circuit for scheme="bfv", on digits of
+            features that the owner encrypts
+    samples (n, features), or a frame, like those of training, for trees: how far they keep from thresholds, or between
+            which limits they lie, is public
+    gap     of trees="sign", the distance from thresholds, as a part of a feature's range, from which on signs are
+            right; as far as all samples keep if not given. `keeps_apart` tells the rows to calibrate with
+    mark    of trees="sign", whether a second output tells how far comparisons are decided, so that bounds are larger,
+            and decisions not certain, for rows closer to a threshold on their paths. False saves about a twentieth of
+            the time, and then NOTHING TELLS that such a row's result is wrong
+    digits  binary ones of each feature, of trees="exact": 2^digits steps over the range of samples
+    limits  of what importing may take: `fitted` may be of a file (`load_skops`) that is not trusted
+    returns a program on (rows, features), or a circuit on their digits, whose steps after decryption are `finish`;
+            docs/models.md lists estimators. Of one that was fitted on a frame, columns of frames are taken by its names
+    raises  UnsupportedError that names every step that cannot be computed encrypted, why, and what to do; UserError
+            for what is no estimator
+    """
+    kind = type(fitted).__name__
+    if isinstance(fitted, type) or not hasattr(fitted, "get_params"):
+        raise UserError(f"from_sklearn: {kind} is no fitted estimator; give one of scikit-learn, after fit")
+    if not isinstance(rows, int) or isinstance(rows, bool) or rows < 1:
+        raise UserError(f"from_sklearn: rows={rows!r}; give how many rows are encrypted together, 1 or more")
+    TreeChoice("from_sklearn", trees, gap, mark, digits)  # checks them
+    with told_as_damage(f"from_sklearn: {kind}"), reading(limits):
+        return _program(fitted, method, rows, trees, samples, gap, mark, digits)
+
+
+def _program(
+    fitted: Any, method: str | None, rows: int, trees: Ways | None, samples: Any, gap: float | None, mark: bool,
+    digits: int,
+) -> SklearnProgram | TreeCircuit:  # fmt: skip
+    kind, loc = type(fitted).__name__, Loc(type(fitted).__name__, 1)
+    width = _width(fitted)
+    names = feature_names(fitted, width)
+    given = _samples(samples, width, names)
+    assembly = Assembly(build, methods, {"x": width}, _at_values(given, loc), trees=trees, gap=gap)
+    offered = methods(fitted)
+    chosen = method or (offered[0] if offered else "predict")
+    if trees == "exact":
+        made = _exact(FittedStep(fitted, loc, assembly), given, digits, chosen, names or names_of(samples, _SAMPLES))
+        if made is not None:
+            return made
+    result = _read(fitted, loc, assembly, chosen)
+    if assembly.refusals:
+        raise refuse(ModelGraph(kind, (), {}, (), (), loc), assembly.refusals)
+    if not width:
+        raise UnsupportedError(f"from_sklearn: {kind} has no n_features_in_; call fit first")
+    if not 0 < rows * width <= MOST_SECRET:
+        raise UserError(f"from_sklearn: {kind} takes {width} features in {rows} rows; at most {MOST_SECRET} numbers")
+    nodes = fold(assembly.nodes, [result.value])
+    outputs, doubt = [result.value], None
+    if mark:
+        marked = with_doubts("from_sklearn", nodes, outputs, bound_doubt, sum_node)
+        nodes, doubt = list(marked.nodes), marked.doubts.get(result.value.name)
+        outputs += [marked.told] if marked.told else []
+    elif any(map(is_by_signs, nodes)):
+        assembly.notes.append(f"{loc}: {UNMARKED}")
+    named, constants = with_names(nodes)
+    graph = ModelGraph(kind, (GraphInput("x", (rows, width), loc),), constants, named, tuple(outputs), loc)
+    names = names or names_of(samples, _SAMPLES)
+    return SklearnProgram(graph, chosen, result.finish, assembly.notes, doubt, names)
+
+
+def _exact(step: FittedStep, samples: Reals | None, digits: int, method: str, names: Names) -> TreeCircuit | None:
+    """A circuit of trees; None, with the refusals noted, where an estimator is no sum of trees."""
+    if step.kind not in READERS:
+        return None
+    try:
+        if samples is None:
+            step.refuse(NO_SAMPLES, GIVE_SAMPLES)
+        if method not in methods(step.estimator):
+            step.refuse(f"its {method} cannot be imported", f"take {' or '.join(methods(step.estimator))}")
+        read, finish = READERS[step.kind]
+        trees = read(step)
+        steps = finish(step, Ref("x"), method).finish
+        results = (Finished("result", SUMS, steps),)
+        circuit = TreeCircuit(step.kind, trees, FeatureGrid(samples, digits), results, step.loc, names)
+    except StepRefusedError as error:
+        step.assembly.refusals.append(error.refusal)
+        raise refuse(ModelGraph(step.kind, (), {}, (), (), step.loc), step.assembly.refusals) from None
+    warn_of_grid(circuit, samples, "from_sklearn")
+    return circuit
+
+
+def _read(fitted: Any, loc: Loc, assembly: Assembly, method: str) -> StepResult:
+    x = Ref("x")
+    try:
+        return build(FittedStep(fitted, loc, assembly), x, method)
+    except StepRefusedError as error:
+        assembly.refusals.append(error.refusal)
+        return StepResult(x)
+
+
+def _width(fitted: Any) -> int | None:
+    """The number of features that an estimator takes; None where it does not say."""
+    for _ in range(10):  # pipelines in pipelines
+        steps = getattr(fitted, "steps", None)
+        if type(fitted).__name__ != "Pipeline" or not steps:
+            break
+        fitted = next((part for _, part in steps if not (part is None or isinstance(part, str))), None)
+    try:
+        return int(fitted.n_features_in_)
+    except (AttributeError, TypeError, ValueError):
+        return None
+
+
+def feature_names(fitted: Any, width: int | None) -> Names:
+    """Names of the features of an estimator that was fitted on a frame, in order; () where it does not say.
+
+    Compositions that do not say it themselves have a part that is given the same features.
+    """
+    for _ in range(10):
+        try:
+            names = tuple(map(str, fitted.feature_names_in_))
+        except (AttributeError, TypeError):
+            names = ()
+        part = _first_part(fitted)
+        if part is None or (names and len(names) == width):
+            return names if len(names) == width else ()
+        fitted = part
+    return ()
+
+
+def _first_part(fitted: Any) -> Any:
+    """A part that is given what the whole is given; None where there is none."""
+    steps = getattr(fitted, "steps", None) if type(fitted).__name__ == "Pipeline" else None
+    if steps:
+        return next((part for _, part in steps if not (part is None or isinstance(part, str))), None)
+    for name in ("best_estimator_", "regressor_"):
+        part = getattr(fitted, name, None)
+        if hasattr(part, "get_params"):
+            return part
+    parts = getattr(fitted, "estimators_", None)
+    first = parts[0] if isinstance(parts, list) and parts else None
+    return first if hasattr(first, "get_params") else None
+
+
+def _samples(samples: Any, width: int | None, names: Names) -> Reals | None:
+    """Rows like those of training, checked."""
+    if samples is None:
+        return None
+    given = plain_array(in_order(samples, names, _SAMPLES), "from_sklearn")
+    if given.ndim != 2 or given.shape[1] != width or not len(given):
+        raise UserError(f"from_sklearn: samples of shape {given.shape}; give (n, {width})")
+    return given
+
+
+def _at_values(samples: Reals | None, loc: Loc) -> Callable[[Ref, Sequence[ModelNode]], Reals | None]:
+    """A function that carries samples to a value of a graph."""
+    if samples is None:
+        return lambda value, nodes: None
+    given = samples
+
+    def at(value: Ref, nodes: Sequence[ModelNode]) -> Reals:
+        graph = ModelGraph("samples", (GraphInput("x", given.shape, loc),), {}, tuple(nodes), (value,), loc)
+        found: Reals = run(graph, CONVERTERS, {"x": given})[0]
+        return found
+
+    return at

@@ -1,0 +1,117 @@
+"""Encrypted and encoded vectors, and what operators on them mean."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from latticework.errors import UnsupportedError
+from latticework.errors.shown import describe
+from latticework.ir.lines import user_loc
+from latticework.runtime.devices.device import Device
+from latticework.schemes.bfv.bfv_parameters import Parameters
+from latticework.schemes.rlwe import ciphertext
+from latticework.values.extension import _core
+
+
+class Plaintext(ciphertext.Plaintext):
+    """Integers modulo t in slots, encoded. The forms in which products take it are kept for the level last used."""
+
+    __slots__ = ("_encoder", "_factor", "core", "parameters")
+
+    def __init__(self, core: _core.BfvMessage, parameters: Parameters, encoder: _core.BfvEncoder) -> None:
+        self.core = core
+        self.parameters = parameters
+        self._encoder = encoder
+        self._factor: tuple[int, _core.Plaintext] | None = None
+        self._place = parameters._place
+
+    def _at(self, place: Device | None) -> Plaintext:
+        """What it is made of stays on the host; its forms are made where they are used."""
+        there = self.parameters._at(place)
+        return Plaintext(self.core, there, _core.BfvEncoder(there.context))
+
+    @property
+    def slots(self) -> int:
+        """Integers that it holds, N, in two rows."""
+        return self.parameters.slots
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes in memory, without the form that is kept for products."""
+        return 8 * self.parameters.slots
+
+    def _as_addend(self, level: int) -> _core.Plaintext:
+        """The form that is encrypted or added."""
+        return self._encoder.addend(self.core, (0, level))
+
+    def _as_factor(self, level: int) -> _core.Plaintext:
+        """The form that is multiplied by."""
+        kept = self._factor
+        if kept is None or kept[0] != level:
+            self._factor = kept = (level, self._encoder.factor(self.core, (0, level)))
+        return kept[1]
+
+    def __repr__(self) -> str:
+        facts = f"2 x {self.parameters.row_slots} slots", f"t={self.parameters.plain_modulus}"
+        return describe("Plaintext", *self.parameters._ring, *facts)
+
+
+class Ciphertext(ciphertext.Ciphertext[Parameters]):
+    """Two rows of N/2 encrypted integers modulo t; immutable.
+
+    `a + b`, `a - b`, `a * b` take ciphertexts, Plaintexts, integer arrays and integers, slot by slot modulo t; `-a` and
+    `a ** n` (n a whole number of 1 or more) work too. They use the evaluator that the ciphertext came from, or that of
+    the other operand if this one has no keys. Products are relinearised at once where there is a key for it, which is
+    one division with the product; of two levels the higher is brought down to the lower.
+    """
+
+    __slots__ = ()
+    _parameters = Parameters
+
+    @property
+    def slots(self) -> int:
+        """Integers that it holds, N, in two rows."""
+        return self.parameters.slots
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is of degree 1, as operations start from."""
+        return self.degree == 1
+
+    def __truediv__(self, other: Any) -> NoReturn:
+        t = self.parameters.plain_modulus
+        raise UnsupportedError(
+            f"division: integers modulo t = {t} have no quotients; multiply by pow(n, -1, {t}), or divide "
+            "after decryption",
+            at=user_loc(),
+        )
+
+    __rtruediv__ = __truediv__
+
+    def __matmul__(self, other: Any) -> NoReturn:
+        raise UnsupportedError(
+            "@: BFV has no linear transforms here; add up rotations times the diagonals of the matrix, or compile the "
+            "product as a circuit",
+            at=user_loc(),
+        )
+
+    __rmatmul__ = __matmul__
+
+    def swap_rows(self) -> Ciphertext:
+        """The two rows exchanged: x[::-1]; a product is relinearised first."""
+        return self._operate("swap_rows")
+
+    def relinearize(self) -> Ciphertext:
+        """Degree 2 to degree 1."""
+        return self._exactly("relinearize")
+
+    @property
+    def _row_slots(self) -> int:
+        return self.parameters.row_slots
+
+    @property
+    def _slots_text(self) -> str:
+        return f"2 x {self.parameters.row_slots} slots"
+
+    def _facts(self) -> list[str]:
+        return [f"t={self.parameters.plain_modulus}"]

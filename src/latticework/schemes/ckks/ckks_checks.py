@@ -1,0 +1,110 @@
+"""What operations check before they compute, and how they say what is wrong."""
+
+from __future__ import annotations
+
+from math import log2
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from latticework.errors import DtypeError, RangeError, ScaleError, ShapeError
+from latticework.schemes.rlwe.checks import fail, type_text
+from latticework.values.inputs.foreign_arrays import as_array, find_loss
+from latticework.values.packing.embedding import unembed
+
+ComplexArray = npt.NDArray[np.complex128]
+SCALE_TOLERANCE = 2.0**-45  # relative; scales that differ more are different scales
+MAX_COEFFICIENT = 2.0**62  # of what the encoder encodes
+
+
+def scale_text(scale: float) -> str:
+    """A scale as a power of two, to the digits that tell two apart."""
+    return f"2^{log2(scale):.3f}"
+
+
+def short_scale_text(scale: float) -> str:
+    """A scale, as things of one show it."""
+    return f"scale 2^{log2(scale):.1f}"
+
+
+def two_scales(a: float, b: float) -> str:
+    """Two scales that should be equal, with their ratio where rounding hides it."""
+    ratio = f", by a factor of 1 {a / b - 1:+.2g}" if scale_text(a) == scale_text(b) else ""
+    return f"{scale_text(a)} and {scale_text(b)}{ratio}"
+
+
+def is_close(a: float, b: float) -> bool:
+    """Whether two scales are equal up to rounding."""
+    return abs(a - b) <= SCALE_TOLERANCE * max(abs(a), abs(b))
+
+
+def slot_values(who: str, values: Any, max_slots: int) -> ComplexArray:
+    """Numbers as a complex vector of a power of two of slots; a scalar is one slot.
+
+    raises  DtypeError, ShapeError or RangeError for what is no such vector
+    """
+    lost = find_loss(values)
+    if lost:
+        fail(DtypeError, f"{who}: got {lost}")
+    try:
+        array = as_array(values)
+    except ValueError:
+        fail(ShapeError, f"{who}: rows of different lengths; give one vector of numbers")
+    if array.dtype.kind == "O":
+        name = type_text(array.reshape(-1)[0] if array.size else array)
+        fail(DtypeError, f"{who}: got {name}; give a ckks.Ciphertext, or real or complex numbers")
+    if array.dtype.kind not in "fciub":
+        fail(DtypeError, f"{who}: values of dtype {array.dtype}; give real or complex numbers")
+    if array.ndim > 1:
+        fail(ShapeError, f"{who}: an array of shape {array.shape}; a vector has one axis, give values.reshape(-1)")
+    array = array.reshape(-1).astype(np.complex128)
+    count = array.size
+    if not 1 <= count <= max_slots or count & (count - 1):
+        missing = (1 << max(count - 1, 0).bit_length()) - count
+        remedy = f"pad it with np.pad(values, (0, {missing}))" if 1 <= count + missing <= max_slots else "split it"
+        fail(ShapeError, f"{who}: {count} values; a vector has 1, 2, 4, ... up to {max_slots} slots: {remedy}")
+    if not np.isfinite(array).all():
+        bad = int(np.count_nonzero(~np.isfinite(array)))
+        fail(RangeError, f"{who}: {bad} of {count} values are NaN or infinite; replace them first")
+    return array
+
+
+def check_encodable(who: str, values: ComplexArray, scale: float) -> None:
+    """RangeError where a coefficient could reach 2^62."""
+    largest = float(np.max(np.abs(values)))
+    if largest * scale >= MAX_COEFFICIENT:
+        fail(
+            RangeError,
+            f"{who}: values of {MAX_COEFFICIENT / scale:.3g} or more at scale {scale_text(scale)} need coefficients of "
+            "2^62 or more; use a "
+            "smaller scale, or rescale the ciphertext first",
+        )
+
+
+def check_modulus(who: str, values: ComplexArray, scale: float, modulus: int, level: int) -> None:
+    """RangeError where a coefficient reaches the modulus itself: whatever it is added to, the sum wraps around."""
+    if float(np.max(np.abs(values))) * scale < modulus:  # no coefficient is larger
+        return
+    words = unembed(values)
+    largest = float(max(np.max(np.abs(words.real)), np.max(np.abs(words.imag))))
+    if largest * scale >= modulus:
+        fail(
+            RangeError,
+            f"{who}: values of {modulus / scale:.3g} or more at scale {scale_text(scale)} do not fit the modulus "
+            f"(2^{log2(modulus):.1f}) at level {level}; use a higher level, or a smaller scale",
+        )
+
+
+def check_scale(who: str, scale: Any) -> float:
+    """The scale as a float; ScaleError unless it lies in [1, 2^120]."""
+    if isinstance(scale, bool) or not isinstance(scale, int | float | np.floating) or not 1 <= scale <= 2.0**120:
+        fail(ScaleError, f"{who}: scale={scale!r}; give the factor itself, such as 2.0**40, between 1 and 2^120")
+    return float(scale)
+
+
+def is_real_number(value: Any) -> bool:
+    """Whether a public operand is one real number, which needs no encoding."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "fiu"
+    return True

@@ -1,0 +1,140 @@
+"""Encrypted and encoded vectors, and what operators mean on them.
+
+Operators align their operands by themselves (docs/ckks.md says how); the methods
+of an `Evaluator` do exactly one thing and refuse what does not fit.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from latticework.errors import UnsupportedError
+from latticework.errors.shown import describe, size
+from latticework.ir.lines import user_loc
+from latticework.runtime.devices.device import Device
+from latticework.schemes.ckks.ckks_checks import is_real_number, short_scale_text
+from latticework.schemes.ckks.ckks_parameters import Parameters
+from latticework.schemes.rlwe import ciphertext
+from latticework.values.extension import _core
+
+
+class Plaintext(ciphertext.Plaintext):
+    """A vector encoded at a level and scale."""
+
+    __slots__ = ("core", "parameters")
+
+    def __init__(self, core: _core.Plaintext, parameters: Parameters) -> None:
+        self.core = core
+        self.parameters = parameters
+        self._place = parameters._place
+
+    def _at(self, place: Device | None) -> Plaintext:
+        there = self.parameters._at(place)
+        return Plaintext(_core.move(self.core, there.context), there)
+
+    @property
+    def level(self) -> int:
+        """Rescales left; 0 is the last level."""
+        return self.core.level[1]
+
+    @property
+    def scale(self) -> float:
+        """What the values were multiplied by before they were rounded."""
+        return self.core.scale
+
+    @property
+    def slots(self) -> int:
+        """Length of the vector."""
+        return self.core.slots
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes in memory."""
+        return self.core.num_bytes
+
+    def __repr__(self) -> str:
+        place = f"level {self.level} of {self.parameters.levels}"
+        facts = f"{self.slots} slots", place, short_scale_text(self.scale), size(self.num_bytes)
+        return describe("Plaintext", *self.parameters._ring, *facts)
+
+
+class Ciphertext(ciphertext.Ciphertext[Parameters]):
+    """An encrypted vector of slots; immutable. Operators and methods use the evaluator that it came from.
+
+    `a + b`, `a - b`, `a * b`, `-a`, `a ** n` take ciphertexts, vectors of as many slots, Plaintexts and numbers, and
+    `a / number` is `a * (1 / number)`. They align operands automatically: a product that is
+    still of degree 2 or of squared scale is relinearised and rescaled when something other than a sum of its like needs
+    it, `rotate` and `conjugate` too; of two levels the higher is brought down to the lower, exactly onto its canonical
+    scale. Products themselves stay as they are until then, so sums of products relinearise once.
+    """
+
+    __slots__ = ()
+    _parameters = Parameters
+
+    @property
+    def scale(self) -> float:
+        """The factor between slots and what is encrypted."""
+        return self.core.scale
+
+    @property
+    def slots(self) -> int:
+        """Length of the vector. Shorter vectors than N/2 repeat, so rotations wrap at this length."""
+        return self.core.slots
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether degree and scale are those that operations start from: degree 1, the canonical scale of its level."""
+        canonical = self.parameters.scales[self.level]
+        return self.degree == 1 and abs(self.scale - canonical) <= 2.0**-45 * canonical
+
+    # -- operators, aligned automatically ----------------------------------------------------
+
+    def __truediv__(self, other: Any) -> Ciphertext:
+        if isinstance(other, Ciphertext) or not is_real_number(other) or float(other) == 0.0:
+            self.__rtruediv__(other)
+        return self._operate("mul", 1.0 / float(other))
+
+    def __rtruediv__(self, other: Any) -> NoReturn:
+        raise UnsupportedError(
+            "division: only by a number other than 0; multiply by the reciprocals of a public vector, or approximate "
+            "1/x by ckks.chebyshev(lambda x: 1 / x, (lo, hi), degree) where encrypted values have one sign",
+            at=user_loc(),
+        )
+
+    def __matmul__(self, other: Any) -> NoReturn:
+        raise UnsupportedError(
+            "@: give the matrix to evaluator.linear_transform(x, ckks.LinearTransform(matrix)), which needs the keys "
+            "of its required_keys(parameters)",
+            at=user_loc(),
+        )
+
+    __rmatmul__ = __matmul__
+
+    def conjugate(self) -> Ciphertext:
+        """The complex conjugate of every slot; a product is settled first."""
+        return self._operate("conjugate")
+
+    # -- the evaluator's methods, exact ------------------------------------------------------
+
+    def relinearize(self, *, rescale: bool = False) -> Ciphertext:
+        """Degree 2 to degree 1, rescaled in the same step if that is asked for."""
+        return self._exactly("relinearize", rescale=rescale)
+
+    def rescale(self) -> Ciphertext:
+        """One level down, the scale divided by the level's primes."""
+        return self._exactly("rescale")
+
+    def level_to(self, level: int) -> Ciphertext:
+        """Down to a level, exactly onto its canonical scale."""
+        return self._exactly("level_to", level)
+
+    @property
+    def _row_slots(self) -> int:
+        return self.slots
+
+    @property
+    def _slots_text(self) -> str:
+        return f"{self.slots} slots"
+
+    def _facts(self) -> list[str]:
+        return [short_scale_text(self.scale)]

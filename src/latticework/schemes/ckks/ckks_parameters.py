@@ -1,0 +1,182 @@
+"""Parameter sets: stated prime by prime, or chosen for a depth and a precision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, log2, sqrt
+
+from latticework.errors import LayoutError, LevelError, PrecisionError, RangeError, SecurityError, UserError
+from latticework.errors.shown import count_noun, describe
+from latticework.plan.parameters import (
+    MAX_SLOTS,
+    GroupBits,
+    ModulusChain,
+    Need,
+    explicit_chain,
+    security_levels,
+    select_chain,
+)
+from latticework.plan.parameters.step_noise import mod_down, public_encryption
+from latticework.schemes.ckks.ckks_checks import short_scale_text
+from latticework.schemes.rlwe.checks import fail, locate, real, whole
+from latticework.schemes.rlwe.parameters import ChainParameters
+from latticework.values.sums import add_up
+
+MAX_SCALE_BITS = 55
+DEVIATIONS = 6.0  # a precision is meant for errors of so many standard deviations
+
+
+class Parameters(ChainParameters):
+    """A CKKS parameter set; immutable.
+
+    ring_degree   N, a power of two from 2^10 to 2^17; N/2 slots
+    q_bits        sizes of the modulus chain, lowest level first: a number of bits (two primes where it exceeds 49), or
+                  a tuple of two sizes. Level i is rescaled away by entry i; entry 0 stays
+    scale_bits    log2 of the scale of every level, or one number a level
+    p_bits        sizes of the special primes of key switching; or num_special of 49 bits; or neither, to have the
+                  number chosen with which key switching is cheapest
+    num_digits    digits of key switching (OpenFHE's dnum); chosen so that each is smaller than P if not given
+    security_bits 128, 192 or 256, for uniform ternary secrets
+    insecure      accept sets that are not secure: only for tests
+    raises        SecurityError where log2(QP) is over the limit for the ring degree
+    """
+
+    scheme = "ckks"
+
+    @locate
+    def __init__(
+        self,
+        ring_degree: int,
+        q_bits: Sequence[GroupBits],
+        *,
+        scale_bits: float | Sequence[float],
+        p_bits: Sequence[float] | None = None,
+        num_special: int | None = None,
+        num_digits: int | None = None,
+        security_bits: int = 128,
+        insecure: bool = False,
+    ) -> None:
+        self._use(
+            explicit_chain(
+                ring_degree, q_bits, scale_bits, p_bits=p_bits, num_special=num_special, num_digits=num_digits,
+                security_bits=security_bits, insecure=insecure,
+            )
+        )  # fmt: skip
+
+    @classmethod
+    @locate
+    def choose(
+        cls,
+        *,
+        depth: int,
+        scale_bits: int | None = None,
+        precision_bits: float | None = None,
+        max_value: float = 1024.0,
+        slots: int = 1,
+        ring_degree: int | None = None,
+        security_bits: int = 128,
+        insecure: bool = False,
+    ) -> Parameters:
+        """The smallest ring and the cheapest chain with `depth` levels.
+
+        scale_bits      log2 of the scale; 40 if neither this nor a precision is given
+        precision_bits  bits after the binary point that a product of 2^depth independent values near 1 keeps, by the
+                        noise model; repeated squaring keeps depth / 2 bits less
+        max_value       largest magnitude at the last level
+        slots           width of the vectors: N is at least twice that
+        raises          LevelError if no ring (or not the one asked for) is large enough
+        """
+        depth = whole("Parameters.choose: depth", depth)
+        if depth < 0:
+            fail(LevelError, f"Parameters.choose: depth={depth}; give the number of successive products, 0 or more")
+        if scale_bits is not None and precision_bits is not None:
+            fail(
+                RangeError,
+                "Parameters.choose: give scale_bits or precision_bits, not both: one follows from the other",
+            )
+        if not 1 <= whole("Parameters.choose: slots", slots) <= MAX_SLOTS:
+            fail(
+                LayoutError,
+                f"Parameters.choose: slots={slots}; 1 to {MAX_SLOTS}, half of the largest ring, are possible",
+            )
+        if not real("Parameters.choose: max_value", max_value) > 0:
+            fail(RangeError, f"Parameters.choose: max_value={max_value}; give the largest magnitude, above 0")
+        if precision_bits is not None:
+            precision_bits = real("Parameters.choose: precision_bits", precision_bits)
+        if ring_degree is not None:
+            ring_degree = whole("Parameters.choose: ring_degree", ring_degree)
+        if whole("Parameters.choose: security_bits", security_bits) not in security_levels():
+            known = ", ".join(str(bits) for bits in security_levels())
+            fail(SecurityError, f"Parameters.choose: security_bits={security_bits}; choose one of {known}")
+        headroom = ceil(log2(max(max_value, 1.0))) + 2
+
+        def select(bits: int) -> ModulusChain:
+            need = Need(depth, slots, bits, headroom)
+            try:
+                return select_chain(need, ring_degree=ring_degree, security_bits=security_bits, insecure=insecure)
+            except UserError as error:
+                fail(type(error), f"Parameters.choose: {error.message}")
+
+        if precision_bits is None:
+            return cls.of_chain(
+                select(40 if scale_bits is None else whole("Parameters.choose: scale_bits", scale_bits))
+            )
+        bits, missing = 20, 1
+        while missing > 0:
+            chain = select(bits)
+            bits = round(log2(chain.main.scales[-1]))  # small scales are raised to where there are primes
+            missing = ceil(precision_bits + _noise_bits(chain, depth)) - bits
+            bits += max(missing, 0)
+            if bits > MAX_SCALE_BITS:
+                fail(
+                    PrecisionError,
+                    f"Parameters.choose: precision_bits={precision_bits:g} needs a scale of 2^{bits} at "
+                    f"N={chain.ring_degree}; at most 2^{MAX_SCALE_BITS} is possible: ask for {bits - MAX_SCALE_BITS} "
+                    "bits less",
+                )
+        return cls.of_chain(chain)
+
+    @property
+    def slots(self) -> int:
+        """Complex numbers that one ciphertext holds, N/2."""
+        return self.chain.slots
+
+    @property
+    def scales(self) -> tuple[float, ...]:
+        """The canonical scale of each level, lowest level first."""
+        return self.chain.main.scales
+
+    def dropped(self, level: int) -> int:
+        """What rescaling a level away divides by: the product of its one or two primes."""
+        return int(self.chain.group_product(self.check_level("dropped", level)))
+
+    def _scheme_rows(self) -> list[tuple[str, str, str]]:
+        rows = [("ring degree N", f"{self.ring_degree}", f"{self.slots} complex slots")]
+        circuit, floor = self.chain.bootstrap, self.chain.floor
+        if circuit is not None:
+            above = circuit.eval_levels + circuit.cts_levels
+            note = f"the last {floor} levels and {above} above the highest are its own"
+            rows.append(("bootstrap", f"at {floor}", note))
+        return rows
+
+    def _level_lines(self) -> list[str]:
+        chain = self.chain
+        lines = ["  level  log2 of its primes  log2 scale  log2 modulus"]
+        for level in range(self.levels, -1, -1):
+            primes = " + ".join(f"{log2(p):.2f}" for p in chain.limb_primes(chain.main.groups[level]))
+            modulus = add_up(log2(p) for p in chain.limb_primes(chain.main.basis(level)))
+            lines.append(f"  {level:>5}  {primes:>18}  {log2(self.scales[level]):>10.4f}  {modulus:>12.1f}")
+        return lines
+
+    def __repr__(self) -> str:
+        levels = count_noun(self.levels, "level")
+        bits = f"log2 Q={self.log2_q:.1f}", f"log2 P={self.log2_p:.1f}"
+        insecure = "INSECURE" if self.is_insecure else ""
+        return describe("Parameters", *self._ring, levels, *bits, short_scale_text(self.scales[-1]), insecure)
+
+
+def _noise_bits(chain: ModulusChain, depth: int) -> float:
+    """log2 of the error, in units of 1/scale, of a product of 2^depth fresh encryptions of values near 1."""
+    fresh, each = public_encryption(chain), mod_down(chain.ring_degree)
+    variance = 2.0**depth * (fresh**2 + 2 * each**2)  # errors of factors add up, independent of each other
+    return log2(DEVIATIONS * sqrt(variance * chain.ring_degree / 2))

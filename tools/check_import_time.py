@@ -21,14 +21,15 @@ LIMITS_MS = {"latticework.compiler.compile": LIMIT_MS, "latticework.commands.run
 OPTIONAL = ("IPython", "jinja2", "torch", "onnx", "ray", "sklearn", "matplotlib", "ortools")
 PLAN = "_core errors values plan"
 RUNTIME = f"{PLAN} runtime"  # servers plan their memory
+FINDER = "moved_modules"  # what `import latticework` itself needs, so that every module may load it
 # Of the compiler, every command loads exactly these: the records that options of commands are made of.
 OPTIONS = ("compiler.options.option", "compiler.options.option_records", "compiler.options.techniques")
 # Module -> the folders and modules of latticework that are loaded with it at most; others may load all of it. A name
 # covers all that is below it.
 MAY_LOAD = {
-    "latticework": "errors moved_modules",
+    "latticework": "errors",
     "latticework.errors": "",
-    "latticework.values.inputs.reading": "errors values.inputs",
+    "latticework.values.inputs.reading_budget": "errors values.inputs",
     "latticework.schemes.bfv": f"{PLAN} ir runtime.devices runtime.ledger schemes.bfv schemes.rlwe compiler.keys",
     "latticework.schemes.ckks": f"{PLAN} ir functions runtime.devices runtime.ledger schemes.ckks schemes.rlwe "
     "compiler.codegen compiler.expand compiler.keys compiler.passes compiler.options.techniques",
@@ -79,6 +80,7 @@ def too_much(module: str, loaded: set[str]) -> list[str]:
         package = module.partition(".")[0]
         parts = {name.removeprefix(f"{package}.") for name in loaded if name.startswith(f"{package}.")}
         allowed = [*MAY_LOAD[module].split(), module.removeprefix(f"{package}.")]
+        allowed.append(FINDER)
         allowed += OPTIONS if module.startswith((f"{package}.cli", f"{package}.commands")) else ()
         found += sorted(part for part in parts if not any(is_along(part, name) for name in allowed))
     return found

@@ -47,7 +47,7 @@ def large(number: float) -> str:
 
 
 def write_value(value: object) -> str:
-    """What a user gave, as Python writes it; whole numbers of more digits than Python writes as `large` ones."""
+    """Write a value of the user as Python does; whole numbers of more digits than Python writes as `large` ones."""
     return large(value) if isinstance(value, int) and value.bit_length() > 1000 else repr(value)
 
 

@@ -1,4 +1,4 @@
-"""How objects show themselves: `Kind(fact, fact)`, one line of sizes and places, nothing that is secret."""
+"""Texts by which objects show themselves: `Kind(fact, fact)`, one line of sizes and places, nothing secret."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def describe(kind: str, *facts: str) -> str:
 
 
 def of_program(scheme: str, ring_degree: int, name: str) -> tuple[str, str, str]:
-    """What objects of a compiled program show first: `ckks, N=2^14, program score`."""
+    """Return the facts that objects of a compiled program show first: `ckks, N=2^14, program score`."""
     return scheme, f"N=2^{ring_degree.bit_length() - 1}", f"program {name}"
 
 

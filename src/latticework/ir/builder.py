@@ -88,7 +88,7 @@ class Builder:
         return self.copy_with(op, mapping, [copy_region(region, mapping, op) for region in op.regions])
 
     def copy_with(self, op: Op, mapping: dict[Value, Value], regions: Sequence[Region]) -> Op:
-        """As `copy`, but with these regions instead of copies of the op's own."""
+        """Copy an op as `copy` does, but with `regions` instead of copies of the op's regions."""
         operands = [mapping.get(value, value) for value in op.operands]
         if not regions and all(new.type is old.type for new, old in zip(operands, op.operands, strict=True)):
             types = [value.type for value in op.results]

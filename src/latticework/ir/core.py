@@ -52,7 +52,7 @@ class Value:
 
 
 class Context(Protocol):
-    """What the meaning of an op may ask of the interpreter that runs it.
+    """Interface of the interpreter to the reference function of an op.
 
     sources       content hash -> array, of the module
     index_inputs  run-time integers of the module by input name

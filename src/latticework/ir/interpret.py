@@ -146,7 +146,7 @@ class _Interpreter:
         self.bind(op.results, self._results(op))
 
     def values(self, values: Sequence[Value]) -> list[Array]:
-        """What they are."""
+        """Return the arrays that the values hold."""
         return [self._arrays[value] for value in values]
 
     def forget(self, values: Sequence[Value]) -> None:

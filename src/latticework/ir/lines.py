@@ -28,7 +28,7 @@ _standing: ContextVar[Loc | None] = ContextVar("latticework_standing", default=N
 
 @contextmanager
 def standing_at(loc: Loc) -> Iterator[None]:
-    """What is done inside is at a place of the user's that no frame shows, such as an operator of an imported model."""
+    """Attribute work inside to a place of the user's that no frame shows, such as an operator of an imported model."""
     token = _standing.set(loc)
     try:
         yield
@@ -60,7 +60,7 @@ def is_asked_by_library() -> bool:
 
 
 def called_frames() -> list[FrameType]:
-    """What the user's innermost frame called until now, outermost first: frames of libraries and of latticework."""
+    """Return the frames that the user's innermost frame called, outermost first: of libraries and of latticework."""
     called: list[FrameType] = []
     for frame in _outwards():
         if not (_is_ours(frame) or is_of_library(frame)):
@@ -70,7 +70,7 @@ def called_frames() -> list[FrameType]:
 
 
 def user_frames(traceback: TracebackType | None) -> tuple[Loc, list[FrameType], int]:
-    """Where an exception left the user's code: the line, the frames that it called, and the last instruction's place.
+    """Find where an exception left the user's code: the line, the frames that it called, the last instruction's place.
 
     The place is in the code of the user's innermost frame; -1 if there is no such frame.
     """

@@ -1,4 +1,4 @@
-"""Which ops of a module something needs."""
+"""Liveness: the ops of a module that something needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where things come from: places in the user's program, and the user's name for a value."""
+"""Locations in the user's program, and the user's name for a value."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ _UNKNOWN = Loc("", 0)
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What the user knows about a value; it follows the value through every rewrite.
+    """The user's name and place for a value; it follows the value through every rewrite.
 
     name      the variable, or the parameter, it was in the user's program
     max_abs   the largest magnitude seen in calibration, or None

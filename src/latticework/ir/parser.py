@@ -102,7 +102,7 @@ class _Parser(Scanner):
         self.position -= len('"module"')
 
     def _loc_body(self) -> Loc:
-        """What stands between the parentheses of a location, and the closing one."""
+        """Read a location up to its closing parenthesis."""
         file, line, span = self._place()
         text, via = "", None
         parts: list[tuple[Loc, float]] = []
@@ -167,7 +167,7 @@ class _Parser(Scanner):
         return super().type()
 
     def _alias(self, kind: builtins.type[Item]) -> Item:
-        """What an alias stands for."""
+        """Read an alias and return what it stands for."""
         name = self.match(_ALIAS, "an alias").group()
         found = self._aliases.get(name)
         if not isinstance(found, kind):

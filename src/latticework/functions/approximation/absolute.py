@@ -44,12 +44,12 @@ class AbsoluteWay(NamedTuple):
 
     @property
     def levels(self) -> int:
-        """With the product of x and s(x)."""
+        """Levels that it spends, the product of x and s(x) included."""
         return sum(degree.bit_length() for degree in self.degrees) + 1
 
     @property
     def products(self) -> int:
-        """Of two ciphertexts, that one included."""
+        """Number of products of two ciphertexts, that of x and s(x) included."""
         return sum(PRODUCTS[degree] for degree in self.degrees) + 1
 
 
@@ -83,14 +83,14 @@ def inside(sign: CompositeSign, points: int = MEASURED) -> float:
 
 
 def outside(sign: CompositeSign, points: int = MEASURED) -> float:
-    """From the gap on, as seen at many points, with a margin for those between."""
+    """Measure the error of |x| from the gap on, at `points` points, with a margin for those between."""
     x = np.geomspace(sign.gap, 1.0 + ROOM, points)
     return BETWEEN * float(np.max(x * np.abs(sign(x) - 1.0)))
 
 
 @lru_cache(maxsize=1)
 def ways() -> dict[int, tuple[AbsoluteWay, ...]]:
-    """By levels, those that are worth their products, the fewest first: found by tools/find_absolute_ways.py."""
+    """Return compositions by levels, those worth their products, the fewest first (by tools/find_absolute_ways.py)."""
     text = files(__package__).joinpath("absolute_ways.json").read_text(encoding="utf-8")
     found: dict[int, list[AbsoluteWay]] = {}
     for degrees, log2_gap, bits in json.loads(text)["ways"]:

@@ -1,9 +1,9 @@
-"""How far a polynomial is from a function between the points at which they are compared.
+"""Distance of a polynomial from a function between the points at which they are compared.
 
-Of a function that is known by its values alone nothing follows there: it is looked at more closely where neighbours
-disagree, and what that finds is no bound. With a bound on its slope it is one: a distance that changes by at most k a
-unit is at most (|a| + |b| + k h) / 2 between points h apart where it is a and b. Parts of which that says too little
-are halved until it says enough, or there are too many.
+A function that is known by its values alone is sampled more closely where neighbours disagree; the distance found then
+is no bound. With a bound on its slope it is one: a distance that changes by at most k a unit is at most
+(|a| + |b| + k h) / 2 between points h apart where it is a and b. Intervals on which that bound is too loose are halved
+until it is tight enough, or there are too many.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How close polynomials of each degree come to one function, another one for each channel of its argument.
+"""Error by degree of polynomials for one function, another polynomial for each channel of its argument.
 
 Each is the one of least squares on the range of its channel, drawn to where the channel's data are, in the Chebyshev
 basis of the range of all. Outside of its own range nothing is asked of it, so coefficients could become large; a weight
@@ -51,12 +51,12 @@ class ChannelCurve:
         return self._at(degree)[1] if self.is_by_channel(degree) else self.shared.error(degree)
 
     def estimate(self, degree: int) -> float:
-        """About the same."""
+        """Estimate the error of a degree."""
         return self.error(degree) if self.is_by_channel(degree) else self.shared.estimate(degree)
 
     @cached_property
     def ranges(self) -> list[Interval]:
-        """By channel: what was seen and a margin, within the range of all.
+        """Range of each channel: the arguments seen and a margin, within the range of all.
 
         A channel that stayed nearer to its mean than others do, in deviations, did so by chance: it is taken to go as
         far as three quarters of them. Each is taken to go as far as the tails of calibration reach, too, so that few

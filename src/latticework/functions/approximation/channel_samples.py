@@ -1,4 +1,4 @@
-"""What calibration saw of the arguments of a function, channel by channel."""
+"""Samples that calibration kept of a function's arguments, channel by channel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUANTILES = 33
 
 @dataclass(frozen=True)
 class ChannelSamples:
-    """Along one axis of a tensor.
+    """Samples of each channel along one axis of a tensor.
 
     axis     counted from the end: -1 is the last
     samples  by place along it, numbers that the argument takes there, in order: the first and the last are the ends
@@ -30,12 +30,12 @@ class ChannelSamples:
     margin: float = MARGIN
 
     def attribute_text(self) -> str:
-        """As text of the IR."""
+        """Return the text of the attribute in the IR."""
         return f'"{len(self.samples)} channels along axis {self.axis}"'
 
     @property
     def ranges(self) -> list[Interval]:
-        """By channel, from where to where it was seen."""
+        """Least and largest argument seen of each channel."""
         return [(row[0], row[-1]) for row in self.samples]
 
 
@@ -61,7 +61,7 @@ def channel_samples(
     axis: int, low: FloatArray, high: FloatArray, values: FloatArray, places: npt.NDArray[np.int64],
     margin: float = MARGIN,
 ) -> ChannelSamples:  # fmt: skip
-    """Of a tensor of which some elements were kept.
+    """Build the samples of a tensor of which some elements were kept.
 
     low, high  of every element
     values     those that were kept, and  places  their numbers in C order

@@ -1,4 +1,4 @@
-"""How close polynomials of each degree come to one function on one interval."""
+"""Error by degree of polynomials for one function on one interval."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Curve:
         return max(error, bounded_distance(made, self.function, lipschitz, points, beyond))
 
     def estimate(self, degree: int) -> float:
-        """About the same, without the polynomial where it would take long and its error follows from others'."""
+        """Estimate the error of a degree, without its polynomial where that takes long and lower degrees tell it."""
         lower = [error for known, (_, error) in self._polynomials.items() if known <= degree]
         if lower and min(lower) <= ROUNDING * self.size:
             return min(lower)
@@ -108,7 +108,7 @@ class Curve:
             return self.function(np.clip(x, *self.interval))
 
     def least_degree(self, most: float, lowest: int, highest: int) -> int:
-        """About the lowest degree in a range whose estimate is at most this; the highest one must be known to do."""
+        """Find about the lowest degree in a range whose estimate is at most `most`; `highest` must be known to do."""
         while highest - lowest > highest // SPREAD:
             middle = (lowest + highest) // 2
             if self.estimate(middle) <= most:
@@ -119,7 +119,7 @@ class Curve:
 
     @cached_property
     def size(self) -> float:
-        """About the largest magnitude of the function on the interval."""
+        """Largest magnitude of the function on the interval, roughly."""
         with np.errstate(all="ignore"):
             values = np.abs(self.function(np.linspace(*self.interval, 257)))
         return float(np.max(values, where=np.isfinite(values), initial=0.0)) or 1.0

@@ -1,4 +1,4 @@
-"""How high degrees may be, and about how high a precision takes them."""
+"""Limits of degrees, and the degree that a precision takes, roughly."""
 
 from __future__ import annotations
 

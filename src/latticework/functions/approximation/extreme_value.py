@@ -1,8 +1,8 @@
-"""How likely a new input takes the argument of a function out of its interval, by how far those of calibration went.
+"""Probability that a new input takes a function's argument out of its interval, from the extremes in calibration.
 
-Of each run the lowest and the highest argument count. What the farthest runs exceed the least far of them by is taken
-for exponential, as the tails of many distributions are at most; so the estimate is high for lighter tails (of normal
-numbers a few times, for bounded ones more) and low for heavier ones.
+The lowest and the highest argument of each run count. The excess of the farthest runs over the least far of them is
+taken for exponential, as the tails of many distributions are at most; so the estimate is high for lighter tails (of
+normal numbers a few times, for bounded ones more) and low for heavier ones.
 
 Source: Balkema and de Haan 1974, Pickands 1975 (excesses over a high threshold), here of shape 0.
 """
@@ -25,7 +25,7 @@ BUFFERED = 64  # runs whose ends wait to be sorted in
 
 @dataclass(frozen=True)
 class Tails:
-    """Of the arguments of a function.
+    """Tails of the distribution of a function's arguments.
 
     runs      of calibration
     lowest, highest  the ends of the runs that went farthest, nearest first, each of (farthest, places): of the whole
@@ -40,7 +40,7 @@ class Tails:
     extremes: RunExtremes | None = None
 
     def attribute_text(self) -> str:
-        """As text of the IR."""
+        """Return the text of the attribute in the IR."""
         return f'"of {self.runs} runs in {len(self.highest[0])} places"'
 
     def leaving(self, ranges: Sequence[Interval]) -> float | None:
@@ -52,7 +52,7 @@ class Tails:
         return float(-np.expm1(-np.sum(expected)))
 
     def ends(self, share: float) -> tuple[FloatArray, FloatArray] | None:
-        """By place, where a range has to begin and end so that this share of runs leaves any; None of too few runs."""
+        """Return by place the range that a `share` of runs leaves at any place; None if there are too few runs."""
         if self.runs < LEAST_RUNS:
             return None
         each = share / (2 * len(self.highest[0]))
@@ -63,7 +63,7 @@ class Tails:
         return -found[0], found[1]
 
     def _beyond(self, farthest: FloatArray, ends: FloatArray) -> FloatArray:
-        """By place, the probability of a run beyond its end."""
+        """Return by place the probability of a run beyond its end."""
         nearest, mean = farthest[0], farthest[1:].mean(axis=0)
         room, scale = np.maximum(ends - nearest, 0.0), np.maximum(mean - nearest, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -88,7 +88,7 @@ class TailsSeen:
                 self._keep(axis - argument.ndim, np.stack([-argument.min(others), argument.max(others)]))
 
     def along(self, axis: int | None) -> Tails:
-        """By place along an axis, counted from the end, or of all together."""
+        """Return the tails by place along an axis, counted from the end, or of all elements together."""
         kept = min(MOST, max(FEWEST, self.runs // SHARE), self.runs)
         lowest, highest = np.moveaxis(np.sort(np.stack(self._ends[axis]), axis=0)[-kept:], 1, 0)
         low, high = (tuple(map(tuple, ends.tolist())) for ends in (-lowest, highest))

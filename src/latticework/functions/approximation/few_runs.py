@@ -1,13 +1,13 @@
-"""How often new inputs take arguments beyond the ends that runs of calibration reached, whatever they are drawn from.
+"""Probability that new inputs exceed the extremes of few calibration runs, whatever distribution they come from.
 
 Of n exchangeable runs and one more, the last is farthest at either end of k arguments with a probability of about
 2 k / (n + 1). How much it is for the runs that there were is told by how many of them hold an end: arguments that
 belong together have them in common. The share has a beta distribution then, of which an upper limit is taken.
 
-What ranges reach beyond the ends, their room, makes it less, by what no data of few runs can tell: the tail is taken to
-fall off as a cube, as that of Student's t of 3 degrees of freedom does, and more slowly for very few runs, which may
-lie close together by chance. From `FEW` runs on, room counts as leaving each run out in turn shows: how many of them
-lie beyond what the range would be without them, room included.
+The slack of ranges beyond the ends makes it less, by how much no data of few runs can tell: the tail is taken to fall
+off as a cube, as that of Student's t of 3 degrees of freedom does, and more slowly for very few runs, which may lie
+close together by chance. From `FEW` runs on, slack counts as leaving each run out in turn shows: how many of them lie
+beyond what the range would be without them, slack included.
 
 Source: Campi and Garatti 2018 (the share beyond what n scenarios support); Quenouille 1949 (leaving one out).
 """
@@ -30,7 +30,7 @@ End = tuple[tuple[float, int], ...]  # how far the two farthest runs go, the far
 
 @dataclass(frozen=True, slots=True)
 class RunExtremes:
-    """How far runs of calibration took one argument, and which did.
+    """Extremes that runs of calibration reached in one argument, and the runs that reached them.
 
     runs             that could have gone farthest, each an input like those to come: a row of a batch is one
     lowest, highest  ends: of one run, or of two
@@ -43,11 +43,11 @@ class RunExtremes:
 
 @dataclass(frozen=True, slots=True)
 class RangeRoom:
-    """What the interval of a function leaves beyond the ends that calibration reached.
+    """Slack of a function's interval beyond the ends that calibration reached.
 
     runs  of calibration
-    ends  that new runs may leave: the run that holds each, and the room there as a part of the range seen
-    lone  runs that the range of all others, with as much room, would not hold
+    ends  that new runs may leave: the run that holds each, and the slack there as a part of the range seen
+    lone  runs that the range of all others, with as much slack, would not hold
     """
 
     runs: int
@@ -56,7 +56,7 @@ class RangeRoom:
 
 
 def room_of(extremes: RunExtremes, interval: Interval, scale: Callable[[float], float]) -> RangeRoom:
-    """Of one function, on the scale by which its range is widened."""
+    """Return the slack of one function's interval, on the scale by which its range is widened."""
     low, high = ([(sign * scale(far), run) for far, run in end]
                  for sign, end in ((-1.0, extremes.lowest), (1.0, extremes.highest)))  # fmt: skip
     length = (low[0][0] + high[0][0]) or max(abs(high[0][0]), 1.0)
@@ -95,7 +95,7 @@ def upper_share(runs: int, holders: int, confidence: float) -> float:
 
 
 def _log_chance(runs: int, count: int, share: float) -> float:
-    """Of so many among some runs, each with this probability."""
+    """Return log P(count) of the binomial distribution of `runs` trials with probability `share` each."""
     ways = lgamma(runs + 1) - lgamma(count + 1) - lgamma(runs - count + 1)
     return ways + count * log(share) + (runs - count) * log1p(-share)
 
@@ -107,13 +107,13 @@ class ExtremesSeen:
         self._ends: tuple[dict[int, float], dict[int, float]] = {}, {}
 
     def add(self, run: int, low: float, high: float) -> None:
-        """How far a run goes; more than once where it has the argument several times."""
+        """Note the extremes of a run; more than once where it has the argument several times."""
         for kept, far in zip(self._ends, (-low, high), strict=True):
             kept[run] = max(kept.get(run, -inf), far)
             if len(kept) > 2:
                 del kept[min(kept, key=lambda known: (kept[known], -known))]
 
     def of(self, runs: int) -> RunExtremes:
-        """Among so many runs."""
+        """Return the extremes, seen among `runs` runs."""
         low, high = (sorted(((far, run) for run, far in kept.items()), reverse=True) for kept in self._ends)
         return RunExtremes(runs, tuple((-far, run) for far, run in low), tuple(high))

@@ -41,7 +41,7 @@ class Kinks:
 
 
 def relu_from(place: float = 0.0, below: float = 0.0, above: float = 1.0, constant: float = 0.0) -> Kinks:
-    """Of slope `below` up to a place and `above` from there on, and `constant` there."""
+    """Return the function of slope `below` up to a place and `above` from there on, and `constant` there."""
     middle, half = (below + above) / 2, (above - below) / 2
     return Kinks((place,), (half,), middle, constant - middle * place)
 

@@ -1,4 +1,4 @@
-"""How close a piecewise linear function comes, by degrees: polynomials first, and compositions of signs beyond them.
+"""Error by degree for a piecewise linear function: polynomials first, and compositions of signs beyond them.
 
 A degree of up to 10 bits is that of the closest polynomial. One of k more bits stands for compositions of k levels:
 2^k - 1 for the closest, and each one less for one of fewer products. No degree is worse than a lower one.
@@ -30,7 +30,7 @@ class KinkCurve:
         self.most_levels = max(ways()) if self.kinks.places else POLYNOMIAL_LEVELS
 
     def polynomial(self, degree: int) -> Approximant:
-        """What a degree stands for."""
+        """Return the approximant that a degree stands for."""
         way = self.way(degree)
         return self.polynomials.polynomial(min(degree, MAX_DEGREE)) if way is None else self.compose(way)
 
@@ -42,12 +42,12 @@ class KinkCurve:
         return float(self.spread * (1.0 + SMEARED) * composed_absolute(way).error)
 
     def estimate(self, degree: int) -> float:
-        """About the same, for choosing among degrees."""
+        """Estimate the error of a degree, for choosing among degrees."""
         way = self.way(degree)
         return self.polynomials.estimate(min(degree, MAX_DEGREE)) if way is None else self.expected_error(way)
 
     def least_degree(self, most: float, lowest: int, highest: int) -> int:
-        """About the cheapest degree in a range with an error of at most this; the highest one must be known to do."""
+        """Find about the cheapest degree in a range with an error of at most `most`; `highest` must be known to do."""
         if self.way(highest) is None:
             return min(self.polynomials.least_degree(most, lowest, min(highest, MAX_DEGREE)), highest)
         choices = len(ways()[highest.bit_length()])

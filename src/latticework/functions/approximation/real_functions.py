@@ -54,7 +54,7 @@ class Function:
         return self.unknown and not self.lipschitz
 
     def attribute_text(self) -> str:
-        """As text of the IR."""
+        """Return the text of the attribute in the IR."""
         return json.dumps(self.name)
 
     def written(self) -> str:
@@ -127,7 +127,7 @@ class Function:
         return min(first, second), max(first, second)
 
     def scale(self, lo: float, hi: float) -> Callable[[float], float]:
-        """What a range from lo to hi is widened evenly on: numbers as they are, or logarithms towards a finite end."""
+        """Return the scale on which [lo, hi] is widened evenly: linear, or logarithmic towards a finite end."""
         low, high = self.check_domain(lo, hi, "arguments reach")
         if isfinite(low) == isfinite(high) or lo == low or hi == high:
             return float

@@ -231,7 +231,7 @@ class _Problem:
 
 
 def _tops(x: FloatArray, left: FloatArray, right: FloatArray, *values: FloatArray) -> FloatArray:
-    """Where the parabolas through values at x - left, x and x + right are highest, between the first and the last."""
+    """Return the peaks of the parabolas through values at x - left, x and x + right, between the first and the last."""
     before, at, after = values
     rising, falling = (at - before) / left, (after - at) / right
     bend = rising - falling

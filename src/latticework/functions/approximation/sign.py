@@ -53,7 +53,7 @@ class CompositeSign:
 
     @property
     def degrees(self) -> tuple[int, ...]:
-        """Of the stages, in order."""
+        """Degrees of the stages, in order."""
         return tuple(stage.degree for stage in self.stages)
 
     @property
@@ -68,7 +68,7 @@ class CompositeSign:
 
     @property
     def degree(self) -> int:
-        """Of the composition, as one polynomial."""
+        """Degree of the composition, as one polynomial."""
         return prod(self.degrees)
 
     def __call__(self, x: npt.ArrayLike) -> FloatArray:
@@ -119,7 +119,7 @@ def check_gap(gap: float, largest: float = inf) -> None:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What stages so far leave.
+    """Signal ratio that the stages so far leave, and their cost.
 
     odds  r / (1 - r), as a logarithm, of the ratio r of the least value to the largest
     """
@@ -131,7 +131,7 @@ class State:
 
 @lru_cache(maxsize=256)
 def states_of(ratio: float) -> dict[int, list[State]]:
-    """What compositions of each depth leave of [ratio, 1]: those worth their products, the fewest first."""
+    """Return by depth the states of compositions on [ratio, 1]: those worth their products, the fewest first."""
     known: dict[int, list[State]] = {0: [State(0, _odds(ratio), ())]}
     for depth in range(2, MOST_DEPTH + 1):
         known[depth] = _best(known, depth) or known[depth - 1]
@@ -159,7 +159,7 @@ def _best(known: dict[int, list[State]], depth: int) -> list[State]:
 
 
 def _odds_after(odds: float, degree: int) -> float:
-    """About the odds that one more stage leaves: between two whole ones straight, and straight on beyond."""
+    """Estimate the odds after one more stage: interpolated between two whole ones, extrapolated beyond."""
     low, high = _WHOLE
     start = int(min(max(np.floor(odds), low), high - 1))
     first, second = _whole_odds_after(start, degree), _whole_odds_after(start + 1, degree)

@@ -1,4 +1,4 @@
-"""How close composed polynomials come to the sign outside a gap, by degrees that stand for them.
+"""Error by degree of composed polynomials for the sign outside a gap.
 
 A degree of k bits stands for a composition of k levels, as it does for one polynomial: 2^k - 1 for the closest one, and
 each one less for one of fewer products.

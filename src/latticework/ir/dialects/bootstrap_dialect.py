@@ -17,7 +17,7 @@ from latticework.plan.instructions.reason import LoopWay, RefreshReason
 @register_attribute("bootstrap_kind")
 @dataclass(frozen=True, slots=True)
 class BootstrapKind:
-    """What a procedure that is a bootstrap does, beside what its types say.
+    """Facts of a bootstrap procedure that its types do not say.
 
     real  imaginary parts are dropped;  iterations  2: the error of the first is bootstrapped too
     """

@@ -34,7 +34,7 @@ _CLASSES: dict[str, type[Type]] = {
 
 
 class Stated(NamedTuple):
-    """What an op says of the type of its result; None where it says nothing."""
+    """Facts that an op states of its result's type; None where it states nothing."""
 
     track: int | None = None
     level: int | None = None
@@ -44,12 +44,12 @@ class Stated(NamedTuple):
 
     @staticmethod
     def at(level: Level, scale: float | None = None, slots: int | None = None) -> Stated:
-        """A place on the modulus chain."""
+        """State a place on the modulus chain."""
         return Stated(level.track, level.index, scale, slots)
 
 
 class Said(NamedTuple):
-    """What the attributes of an op say.
+    """Facts that the attributes of an op state of its instruction.
 
     num_results  of the instruction
     ring_degree  N, where an op needs to know it;  modulus  q0;  seed  of what a ciphertext's randomness decides
@@ -92,7 +92,7 @@ class AnyChain:
         return 1 if level == to else None
 
     def modulus(self, _level: int, _track: int = 0) -> int:
-        """Of level 0."""
+        """Return the modulus of level 0."""
         return self.first
 
 
@@ -116,7 +116,7 @@ class _Exact:
         return a * (factor * ratio)
 
     def integer(self, number: int, scale: float) -> float:
-        """What an integer adds to a slot."""
+        """Return the number that an integer adds to a slot."""
         return number / scale
 
     def encode_constant(self, constant: ConstRef, _scale: float) -> Array:
@@ -124,11 +124,11 @@ class _Exact:
         return constant.evaluate(self.context.sources)
 
     def random(self) -> np.random.Generator:
-        """For what raising a modulus adds."""
+        """Return the random generator for what raising a modulus adds."""
         return np.random.default_rng(self.seed)
 
     def with_key_noise(self, a: Array, *_of: object) -> Array:
-        """None is drawn."""
+        """Return the slots as they are: no noise is drawn."""
         return a
 
     with_rounding = with_sparse_noise = with_raised_noise = with_key_noise

@@ -60,7 +60,7 @@ def _infer_call(operands: Sequence[Value], _attrs: Attrs, _regions: Sequence[Reg
 
 
 def find_called(op: Op) -> Op:
-    """What defines the procedure that an operation calls."""
+    """Find the op that defines the procedure called by `op`."""
     owner = op.operands[0].owner
     if not isinstance(owner, Op) or owner.spec is not DEFINE:
         raise IrError("procedure.call: calls a value that no procedure.define makes")

@@ -150,7 +150,7 @@ KEY_PRODUCT = define_primitive("rlwe.key_product")
 
 
 def _place(types: Types) -> tuple[int, int]:
-    """Where the first operand is; anywhere, if there is none to ask."""
+    """Return track and level of the first operand; (0, 0) if there is none."""
     level = types[0].level if types and isinstance(types[0], CipherType) else Level(0, 0)
     return level.track, level.index
 

@@ -1,8 +1,8 @@
-"""Where two tensors meet for an operation: boxes in which both lie already, or to which they can be brought.
+"""Alignment of two tensors for an operation: boxes in which both lie already, or to which they can be brought.
 
 The rules (Rotom, section 2.2, on loops):
 
-1. Slot dims face each other from the right, longer ones being cut where nothing turns them.
+1. Slot dims face each other from the right, longer ones being cut where no roll rotates them.
 2. A dim of a loop faces the same dim of the same loop, or a repetition: the other operand lacks that loop there.
 3. A gap faces a gap or a repetition.
 4. Dims that face their like carry the same rolls, by dims that face each other.
@@ -148,7 +148,7 @@ def _joint(a: CanonicalForm, b: CanonicalForm, vectors: Facing) -> Layout | None
 
 
 def _face(met: list[PackDim]) -> PackDim | None:
-    """What dims that face each other are together."""
+    """Return the dim that `met`, dims that face each other, are together; None if they do not fit."""
     walking = {dim for dim in met if dim.axis >= 0}
     if len(walking) > 1 or (walking and any(dim.axis == GAP for dim in met)):
         return None

@@ -52,7 +52,7 @@ class Room:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where each operand has to lie (None: public, or as it is), where the result then lies, and where operands meet.
+    """Layouts of an operation: of each operand (None: public, or as it is), of the result, and of the product's box.
 
     box  of a product of two secrets: the layout of all its loops
     """
@@ -69,7 +69,7 @@ class Placement:
 
 
 class LayoutDecisions(Protocol):
-    """What is needed to know of a search."""
+    """Results of a search that assigning layouts needs."""
 
     @property
     def inputs(self) -> Mapping[Value, Layout]:

@@ -111,7 +111,7 @@ def canonical(dims: tuple[PackDim, ...], vector_dims: tuple[PackDim, ...], rolls
 
 
 def _effective(dims: tuple[PackDim, ...], rolls: tuple[Roll, ...]) -> tuple[Roll, ...]:
-    """Without rolls that plainly do nothing: by a gap, of one step, of a repetition that rolls nothing afterwards."""
+    """Drop rolls that plainly do nothing: by a gap, of one step, of a repetition that rolls nothing afterwards."""
     kept: list[Roll] = []
     read: set[int] = set()
     for i, j in reversed(rolls):
@@ -164,7 +164,7 @@ def turning_order(turns: Turns) -> list[int] | None:
 
 
 def _tidy(form: CanonicalForm) -> CanonicalForm:
-    """Without extents of 1; split where a turn is a multiple; neighbours joined; the leading gap as wide as it goes."""
+    """Drop extents of 1, split where a rotation is a multiple, join neighbours, widen the leading gap."""
     for place in reversed(range(len(form.dims))):
         if form.dims[place].extent == 1:
             form = form.with_dims(place, 1, (), ())

@@ -43,7 +43,7 @@ def fill(layout: Layout) -> Layout:
 
 
 def without_dims(layout: Layout, gone: Sequence[int]) -> Layout:
-    """Without some dims, given by their places; rolls of or by them go too."""
+    """Return the layout without the dims at the places `gone`; rolls of or by them go too."""
     kept = [i for i in range(len(layout.all_dims)) if i not in gone]
     place = {old: new for new, old in enumerate(kept)}
     first = len(layout.vector_dims)
@@ -104,7 +104,7 @@ def _relabel(layout: Layout, renamed: Mapping[int, int]) -> Layout:
 
 
 def sum_away(layout: Layout, axes: Sequence[int], slots_become: int = GAP) -> Layout | None:
-    """Where sums over axes lie if vectors are added and slots rotated and added: None if a summed dim turns others.
+    """Return the layout of sums by adding vectors and rotated slots; None if a summed dim rolls others.
 
     slots_become  GAP: the sum is at index 0 of the dims that were summed;  REPEAT: at every index
     """

@@ -1,8 +1,8 @@
-"""Where two secret operands of a product meet: layouts of the box of all its loops, the summed one included.
+"""Iteration space of a product of two secrets: layouts of the box of all its loops, the summed one included.
 
 Both operands are brought to where the box wants them, repeating along the loops that they lack; vectors are multiplied
-and those along the summed loop k added. With k along vectors, the index of k may be turned by those of the other loops:
-each operand is then its own first vector turned step by step, A_v[m, j] = A[m, m + j + v] and
+and those along the summed loop k added. With k along vectors, the index of k may be rolled by those of the other loops:
+each operand is then its first vector rotated step by step, A_v[m, j] = A[m, m + j + v] and
 B_v[m, j] = B[m + j + v, j] (Jiang et al., CCS 2018, for both; Rotom's rolls in general).
 """
 

@@ -43,7 +43,7 @@ def num_bits(extent: int) -> int:
 @register_attribute("layout")
 @dataclass(frozen=True, slots=True)
 class Layout(HashedOnce):
-    """Where the elements of a tensor lie, in canonical form.
+    """Layout of a tensor's elements in vectors of slots, in canonical form.
 
     dims         of the slots, slowest first
     vector_dims  number the vectors

@@ -1,4 +1,4 @@
-"""What every decision of a search for layouts took, and what else there was."""
+"""Cost of every decision of a layout search, and the alternatives."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What one decision took: an operation in its placement, or an input as the client sends it.
+    """Cost of one decision: an operation in its placement, or an input as the client sends it.
 
     seconds  of the operation, or of sending;  levels  spent by it
-    total    seconds of the program up to here; in a loop, of one trip of its body up to here
+    total    seconds of the program up to here; in a loop, of one iteration of its body up to here
     """
 
     seconds: float

@@ -1,7 +1,7 @@
-"""When one layout is another with whole vectors taken and one slot dimension turned: what rolls cost is read off this.
+"""Rotation distance of two layouts: whole vectors taken and one slot dimension rotated, which tells what rolls cost.
 
-Both layouts are cut into the same slot dimensions, each written in all ways that mean the same. Then the layouts may
-differ in which vectors there are, which is free, and in how far the index along a dimension is turned: by an amount
+Both layouts are cut into the same slot dimensions, each written in all forms that mean the same. Then the layouts may
+differ in which vectors there are, which is free, and in how far the index along a dimension is rotated: by an amount
 that depends on the vector, and by the places along other slot dimensions.
 """
 
@@ -25,15 +25,15 @@ _REPETITION, _TURNS = "repetition", "turns"
 
 @dataclass(frozen=True, slots=True)
 class Turning:
-    """How to get from one layout to another by turning.
+    """Rotation that makes one layout of another.
 
     dims     slot dimensions that both have
-    taken    for each vector of the target the vector of the source that it is a turned copy of
-    place    the slot dimension that is turned; None if none is
+    taken    for each vector of the target the vector of the source that it is a rotated copy of
+    place    the slot dimension that is rotated; None if none is
     amounts  how far, for each vector of the target: it then holds at index t what the source has at (t + amount)
              modulo the extent
     by       (slot dimension, times): how far besides, for each step along another slot dimension
-    cyclic   turning the whole vector turns that dimension: all outside it repeats, all slots are in use
+    cyclic   rotating the whole vector rotates that dimension: all outside it repeats, all slots are in use
     """
 
     dims: tuple[PackDim, ...]
@@ -156,7 +156,7 @@ def _serves(a: PackDim, b: PackDim) -> bool:
 
 
 def _by_vectors(form: CanonicalForm, place: int) -> IntArray:
-    """How far a slot dimension is turned in each vector."""
+    """Return the amount by which each vector rotates a slot dimension."""
     total = np.zeros(form.count, dtype=np.int64)
     index = form.vector_index()
     for by, count in form.turns[form.vectors + place]:
@@ -170,7 +170,7 @@ def _by_slots(form: CanonicalForm, place: int) -> dict[int, int]:
 
 
 def _find_taken(a: CanonicalForm, b: CanonicalForm, alike: str | None) -> tuple[int, ...] | None:
-    """For each vector of b the one of a that holds the same part of the tensor; None if there is none."""
+    """Find for each vector of b the one of a that holds the same part of the tensor; None if there is none."""
     if any(by >= form.vectors for form in (a, b) for row in form.turns[: form.vectors] for by, _ in row):
         return None
     numbers: dict[object, int] = {}
@@ -184,13 +184,13 @@ def _find_taken(a: CanonicalForm, b: CanonicalForm, alike: str | None) -> tuple[
 
 
 def _vector_turns(form: CanonicalForm) -> list[tuple[int, ...]]:
-    """How far each slot dimension is turned in each vector."""
+    """Return for each vector the amounts by which it rotates the slot dimensions."""
     turns = [_by_vectors(form, place) % dim.extent for place, dim in enumerate(form.slot_dims)]
     return list(map(tuple, np.array(turns).reshape(-1, form.count).T.tolist()))
 
 
 def vector_parts(form: CanonicalForm, keep: bool = False) -> list[Part | None]:
-    """Where along each axis, as (axis, index) where that is not 0, each vector begins; None for unused ones.
+    """Return the start of each vector as (axis, index) of every index that is not 0; None for unused vectors.
 
     keep  also which repetition it is, as if that were an axis
     """

@@ -1,4 +1,4 @@
-"""Which layout every tensor gets: dynamic programming over the program's operations, by predicted time.
+"""Layout search: dynamic programming over the program's operations, by predicted time.
 
 A state says where the values that are still needed lie, and what that took. Every operation extends every state by
 each of its placements: operands are converted to where the placement wants them, the result lies where it says. Of
@@ -47,19 +47,19 @@ class Price:
 
 
 class Prices(Protocol):
-    """What placements cost; `spent` is the number of levels that the operands have spent already."""
+    """Cost model of the search; `spent` is the number of levels that the operands have spent already."""
 
     def operation(self, op: Op, placement: Placement, layouts: Sequence[Layout | None], spent: int) -> Price:
-        """An operation whose secret operands lie in these layouts (None: public)."""
+        """Price an operation whose secret operands have these layouts (None: public)."""
 
     def conversion(self, shape: Shape, old: Layout, new: Layout, spent: int) -> Price:
-        """The price of the cheapest way from one layout to another."""
+        """Price the cheapest conversion from one layout to another."""
 
     def way(self, shape: Shape, old: Layout, new: Layout) -> Sequence[Conversion]:
-        """The conversions on the cheapest way."""
+        """Return the steps of the cheapest conversion."""
 
     def client_transfer(self, layout: Layout) -> float:
-        """Seconds to send a tensor to or from the client."""
+        """Return the seconds to send a tensor to or from the client."""
 
 
 Choices = Callable[[Op, Sequence[Layout | None], Room], Iterable[Placement]]
@@ -67,7 +67,7 @@ Choices = Callable[[Op, Sequence[Layout | None], Room], Iterable[Placement]]
 
 @dataclass(frozen=True)
 class Decisions:
-    """What the search found.
+    """Result of a layout search.
 
     inputs    layout of every encrypted input
     heads     of what loops carry, where it is not that of the initial value
@@ -238,7 +238,7 @@ class LayoutSearch:
         return state
 
     def _prune(self, states: list[_SearchState], gone: set[Value]) -> list[_SearchState]:
-        """Without dead values; the best of those that leave the same in the same places; the cheapest of all."""
+        """Drop dead values; keep the best states of those with the same layouts, and the cheapest of all."""
         groups: dict[object, list[_SearchState]] = {}
         for state in states:
             layouts = {v: lay for v, lay in state.layouts.items() if v not in gone}
@@ -306,7 +306,7 @@ class LayoutSearch:
         )
 
     def _open(self, shape: Shape) -> Sequence[Layout]:
-        """What is tried for an input that nothing has placed yet: fewer of large ones, whose prices take long."""
+        """Return layouts to try for an input that has none yet: fewer of large ones, whose prices take long."""
         found = self.pool(shape)
         return found[: self.tuning.open_layouts if found[0].count == 1 else self.tuning.open_large]
 
@@ -340,7 +340,7 @@ class LayoutSearch:
         return state.having(op.result, placement.result, spent + price.levels, price, op, placement, moves)
 
     def _send_as(self, op: Op, value: Value, layout: Layout, placement: Placement) -> list[Layout]:
-        """Where a client may put an input: where its first use wants it, or nearest to that with no more of them."""
+        """Return layouts that a client may send: that of the first use, or the nearest to it with no more vectors."""
         for operand, wanted in zip(op.operands, placement.operands, strict=True):
             if operand is value and wanted is not None:
                 may = self.room.may_send
@@ -421,7 +421,7 @@ class LayoutSearch:
         return found[: max(1, self.tuning.beam // 4)]
 
     def _start(self, init: Value, old: Layout, new: Layout, spent: int) -> Price:
-        """What an initial value takes to lie as a loop wants it: nothing, if it is public."""
+        """Price the conversion of an initial value to the layout that a loop wants: nothing, if it is public."""
         if is_trivial(init):
             return Price()
         return self.prices.conversion(init.type.shape, old, new, spent)  # type: ignore[attr-defined]
@@ -437,6 +437,6 @@ def _is_tensor(value: Value) -> bool:
 
 
 def _vectors(placement: Placement) -> int:
-    """Of the operand or result that takes the most."""
+    """Count the vectors of the operand or result that takes the most."""
     laid = [*(layout for layout in placement.operands if layout is not None), placement.result]
     return max(layout.count for layout in laid)

@@ -1,8 +1,8 @@
-"""Where sums over axes lie: what is possible, and what takes neither a mask nor a level.
+"""Layouts of sums over axes: those that are possible, and those that take neither a mask nor a level.
 
 Vectors that differ in summed axes are added. Slot dims of summed axes are rotated and added: then the sum is at index 0
-of them, and at every index if nothing but summed axes and repetition that turns nothing lies outside, so that a carry
-never reaches anything else. A summed axis may be turned by any other, but no other by a summed one: the terms of one
+of them, and at every index if nothing but summed axes and repetition that rolls nothing lies outside, so that a carry
+never reaches anything else. A summed axis may be rolled by any other, but no other by a summed one: the terms of one
 sum would lie apart. Summed axes have to fill their dims, unless padding is known to hold zeros.
 """
 
@@ -17,12 +17,12 @@ from latticework.values.packing.pack import GAP, REPEAT
 
 
 def summed_layout(layout: Layout, rank: int, axes: Sequence[int], keepdims: bool) -> Layout:
-    """Where the sum over `axes` of a tensor of `rank` axes lies if they become repetition."""
+    """Return the layout of the sum over `axes` of a tensor of `rank` axes if they become repetition."""
     return layout.renumber_axes(_kept_axes(rank, axes, keepdims))
 
 
 def summed_layouts(layout: Layout, rank: int, axes: Sequence[int], keepdims: bool) -> list[Layout]:
-    """Where the sum may lie, nothing else being moved: at every index of the summed slot dims, or at the first."""
+    """Return layouts of the sum that move nothing else: at every index of the summed slot dims, or at the first."""
     return list(dict.fromkeys(found for found in _forms(layout, rank, axes, keepdims) if found is not None))
 
 

@@ -66,7 +66,7 @@ def check_degree(function: Function, degree: object) -> None:
 
 
 def tracing(function: Function | str) -> Callable[..., Value]:
-    """What a NumPy function of one number traces to."""
+    """Return the tracing of a NumPy function of one number."""
 
     def trace_function(tracer: Tracer, x: object) -> Value:
         return trace(tracer, x, function)

@@ -1,4 +1,4 @@
-"""What a tensor operation is: its shape rule, its NumPy meaning, the NumPy calls that trace to it."""
+"""Tensor operations: shape rule, NumPy semantics, and the NumPy calls that trace to each."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Shape = tuple[int, ...]
 
 
 class Tracer(Protocol):
-    """Where traced operations go; the front end implements it."""
+    """Receiver of traced operations; the front end implements it."""
 
     def lift(self, operand: object) -> Value:
-        """The IR value of a traced array, or a new constant for a plain operand; values pass through."""
+        """Return the IR value of a traced array, or a new constant for a plain operand; values pass through."""
 
     def plain(self, operand: object) -> FloatArray | None:
-        """A plain operand as a checked array, or None for a traced one."""
+        """Return a plain operand as a checked array, or None for a traced one."""
 
     def emit(self, op: TensorOp, *operands: Value, **attrs: Any) -> Value:
         """Append the operation at the user's current line."""
@@ -80,7 +80,7 @@ class TensorOp:
     row_rule: RowRule | None = None
 
     def rows(self, op: Op, operands: Sequence[Rows]) -> Rows | None:
-        """What is known of the result of `op`, a use of this operation, from its operands; None if it mixes rows."""
+        """Derive the rows of the result of `op`, a use of this operation, from its operands; None if it mixes rows."""
         if self.row_rule is None:
             return None
         shapes = tuple(shape_of(value) for value in op.operands)

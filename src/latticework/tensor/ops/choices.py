@@ -1,7 +1,7 @@
-"""Which placements of an operation a search may choose from, given where its operands lie.
+"""Placements of an operation that a search may choose from, by the layouts of its operands.
 
-An operation without an entry of its own is one linear map from its operand to wherever the result is wanted: derived
-from where the operand lies, or one of the forms that fit the result's shape.
+An operation without an entry here is one linear map from its operand to any layout of the result: derived from that of
+the operand, or one of the forms that fit the result's shape.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def elementwise(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
 
 
 def matmul(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
-    """By a public matrix one linear map; of two secrets, boxes."""
+    """Yield placements: one linear map for a public matrix, boxes for two secrets."""
     loops = Loops.matmul(*map(shape_of, op.operands))
     out = shape_of(op.result)
     if None not in layouts:
@@ -102,13 +102,13 @@ def matmul(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
 
 
 def _exchange(loops: Loops, side: int, lying: Layout, out: Shape) -> Layout:
-    """Where a result lies if an operand's axes stay and others take the place of the summed one."""
+    """Return the layout of a result if an operand's axes stay and others take the place of the summed one."""
     kept = loops.kept_axes(side)
     return exchange(lying, kept, [(axis, out[axis]) for axis in range(len(out)) if axis not in kept.values()])
 
 
 def _boxes(loops: Loops, layouts: Layouts, out: Shape, room: Room, is_large: bool) -> Iterator[Layout]:
-    """Where two secret operands lie already; and boxes around where the result may lie, fewer if they are large."""
+    """Yield the box of two secret operands as they lie; and boxes around layouts of the result, fewer of large ones."""
     yield from _distinct([meeting(loops, layouts)], loops.extents)
     sides = [_exchange(loops, side, layout, out) for side, layout in enumerate(layouts) if layout is not None]
     yield from _fresh_boxes(loops, [*sides, *([] if is_large else _forms(out, room))], out, room, is_large)
@@ -122,7 +122,7 @@ def _fresh_boxes(loops: Loops, results: Iterable[Layout], out: Shape, room: Room
 
 
 def total(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
-    """Where the sums come to lie, or anywhere by one linear map."""
+    """Yield the layouts that sums come to, and others by one linear map."""
     assert layouts[0] is not None
     rank, out = len(shape_of(op.operands[0])), shape_of(op.result)
     axes, keepdims = op.attrs["axes"], op.attrs["keepdims"]
@@ -132,7 +132,7 @@ def total(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
 
 
 def products(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
-    """As the operation itself places it: the multiplied axes in front of one vector."""
+    """Yield the operation's one placement: the multiplied axes in front of one vector."""
     found = move_multiplied_first(op, layouts, room)
     lying = found.operands[0]
     if lying is not None and lying.count > 1:

@@ -1,4 +1,4 @@
-"""What slots hold that no element of a tensor fills: known to be zeros, or made so.
+"""Clearing of slots that no element of a tensor fills: they are known to hold zeros, or made so.
 
 Operations read only places of elements, or clear what they add up, so anything may lie elsewhere: partial sums in gaps,
 values of functions at nothing in padding. Not so functions that are bounded on a tensor's values alone (a polynomial):
@@ -26,7 +26,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 @lru_cache(maxsize=256)
 def filled_slots(pack: PackMap) -> bytes:
-    """Which slots of the vectors hold an element, a bit each."""
+    """Return a bit for each slot of the vectors: whether it holds an element."""
     return np.packbits(pack.element_of_slot() >= 0).tobytes()
 
 

@@ -91,7 +91,7 @@ def attributes(
 
 
 def spread(x: FloatArray, weight: FloatArray, **attrs: Any) -> FloatArray:
-    """In NumPy: the pixels times one element of the kernels at a time, added where that lies."""
+    """Compute it in NumPy: the pixels times one element of the kernels at a time, added where that lies."""
     out = shape(x.shape, weight.shape, **attrs)
     (tall, wide), (top, left) = attrs["stride"], (before for before, _ in attrs["padding"])
     rows, columns = x.shape[-2:]

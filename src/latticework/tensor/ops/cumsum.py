@@ -30,7 +30,7 @@ def trace(tracer: Tracer, a: object, axis: Any = None) -> Value:
 
 
 def random_case(rng: np.random.Generator, slots: int) -> Case:
-    """Along any axis that is longer than 1."""
+    """Draw a case along any axis that is longer than 1."""
     array = rng.normal(size=(*random_shape(rng, slots // 4, int(rng.integers(0, 3))), int(rng.integers(2, 5))))
     axis = int(rng.choice([i for i, n in enumerate(array.shape) if n > 1]))
     return Case((array,), lambda a: np.cumsum(a, axis), {"axis": axis})

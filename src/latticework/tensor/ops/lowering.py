@@ -1,4 +1,4 @@
-"""What lowering rules are written with: operands, packed constants, linear maps between layouts."""
+"""Building blocks of lowering rules: operands, packed constants, linear maps between layouts."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Operand:
 
     @property
     def pack(self) -> PackMap:
-        """How the vector holds the tensor."""
+        """Packing of the tensor in the vector."""
         assert self.layout is not None
         return self.layout.pack_map(self.shape)
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where the result goes: its shape and layout, the builder, and the arrays behind public operands.
+    """Target of a lowering: the result's shape and layout, the builder, and the arrays behind public operands.
 
     box     of a product of two secrets: the layout of all its loops
     spread  whether copies of the result may share sums out
@@ -63,12 +63,12 @@ class Target:
 
     @property
     def pack(self) -> PackMap:
-        """How the result is to be held."""
+        """Packing of the result."""
         return self.layout.pack_map(self.shape)
 
     @property
     def emit(self) -> VectorEmitter:
-        """What recipes of several vector operations are written in."""
+        """Emitter for recipes of several vector operations."""
         return VectorEmitter(self.builder, self.layout.slots)
 
     def build(self, name: str, *operands: Value, **attrs: object) -> Value:

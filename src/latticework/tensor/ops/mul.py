@@ -24,7 +24,7 @@ def trace(tracer: Tracer, x1: object, x2: object) -> Value:
 
 
 def by(factor: float) -> Callable[..., Value]:
-    """What a NumPy function that multiplies by a number traces to."""
+    """Return the tracing of a NumPy function that multiplies by `factor`."""
 
     def trace_product(tracer: Tracer, x: object) -> Value:
         return trace(tracer, x, factor)

@@ -52,7 +52,7 @@ def _by_channel(rng: np.random.Generator, array: FloatArray) -> Case:
 
 
 def _by_angles(polynomial: IntervalPolynomial, x: FloatArray) -> FloatArray:
-    """By T_k(cos t) = cos(k t), for x inside the interval."""
+    """Evaluate by T_k(cos t) = cos(k t), for x inside the interval."""
     lo, hi = polynomial.interval
     angle = np.arccos(np.clip((2.0 * x - lo - hi) / (hi - lo), -1.0, 1.0))
     return np.asarray(sum(c * np.cos(k * angle) for k, c in enumerate(polynomial.coefficients)))

@@ -39,7 +39,7 @@ def trace(tracer: Tracer, a: object, axis: Any = None, keepdims: bool = False) -
 
 
 def random_case(rng: np.random.Generator, slots: int) -> Case:
-    """Over axes that are a power of two long."""
+    """Draw a case over axes that are a power of two long."""
     array = rng.normal(size=tuple(int(n) for n in rng.choice([1, 2, 4], int(rng.integers(1, 4)))))
     count = int(rng.integers(1, array.ndim + 1))
     axes = tuple(sorted(int(axis) for axis in rng.choice(array.ndim, count, replace=False)))

@@ -43,7 +43,7 @@ def row_major(op: Op, layouts: Layouts, room: Room) -> Iterable[Placement]:
 
 
 def _in_order(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
-    """Where nothing has to move, there; else in order."""
+    """Yield the placement that moves nothing; else row-major order."""
     result = room.row_major(shape_of(op.result))
     offered = list(choices(op, layouts, room))
     still = [p for p in offered if len(offered) == 1 and all(wanted is None for wanted in p.operands)]
@@ -65,7 +65,7 @@ def _product(op: Op, layouts: Layouts, room: Room) -> Placement:
 
 
 def _together(op: Op, layouts: Layouts, room: Room) -> Placement:
-    """Where the operands lie, if that is one place and none has to be stretched; else in order."""
+    """Return the operands' layout, if they share one and none has to be stretched; else row-major order."""
     out = shape_of(op.result)
     shapes = [shape_of(value) for value in op.operands]
     lying = {(layout, shape) for layout, shape in zip(layouts, shapes, strict=True) if layout is not None}

@@ -1,4 +1,4 @@
-"""Which axis of a tensor holds the rows of the inputs: what an operation keeps of that, a rule for each kind of it.
+"""Row rules: the axis of a tensor that holds the rows of the inputs, one rule for each kind of operation.
 
 Rows lie along an axis of a tensor if its i-th part there is made of the i-th rows of the inputs alone, and in the same
 way for every i. So a program that keeps them gives for many rows what it gives for each by itself, and any number of
@@ -21,7 +21,7 @@ MOST_FOLLOWED = 1 << 24  # elements of a tensor whose every element is followed
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What is known of a tensor.
+    """Axes of a tensor along which rows lie, or elements are equal.
 
     axis   along which rows lie; None: it is made of no rows
     same   then: axes along which all elements are equal
@@ -68,7 +68,7 @@ def matrix_product(use: RowUse) -> Rows | None:
 
 
 def _by_loops(use: RowUse, loops: Sequence[tuple[int, ...]]) -> Rows | None:
-    """Of loops of which loops[n][i] walks axis i of operand n; a loop is an axis of the result, or is summed."""
+    """Derive rows by loops: loops[n][i] walks axis i of operand n; a loop is an axis of the result, or is summed."""
     found = {of[rows.axis] for rows, of in zip(use.operands, loops, strict=True) if rows.axis is not None}
 
     def repeats(loop: int) -> bool:
@@ -100,7 +100,7 @@ def reduction(use: RowUse) -> Rows | None:
 
 
 def along_one_axis(use: RowUse) -> Rows | None:
-    """What walks `axis`, and leaves the others as they are; operands meet element by element."""
+    """Derive rows of an operation that walks `axis` and keeps the others; operands meet element by element."""
     rows = use.operands[0] if len(use.operands) == 1 else elementwise(use)
     if rows is None:
         return None
@@ -150,12 +150,12 @@ def _is_constant(array: npt.NDArray[np.float64], axis: int) -> bool:
 
 
 def public_array(array: npt.NDArray[np.float64]) -> Rows:
-    """What is known of an array whose elements are."""
+    """Return the axes along which a public array is constant."""
     return Rows(None, frozenset(axis for axis in range(array.ndim) if _is_constant(array, axis)))
 
 
 def either(a: Rows, b: Rows, shape: Shape) -> Rows | None:
-    """What holds of a value that is one or the other, as what a loop carries."""
+    """Return the rows of a value that is one or the other, as what a loop carries; None if they disagree."""
     if a.axis == b.axis:
         return Rows(a.axis, a.same & b.same)
     rows, other = (a, b) if a.axis is not None else (b, a)

@@ -37,7 +37,7 @@ def blocks_of(lists: tuple[Ints, ...]) -> list[RegularBlock]:
 
 
 def _progression(vectors: Sequence[Ints]) -> tuple[int, Ints]:
-    """How many vectors from the first on have equal differences, and the difference."""
+    """Count the vectors from the first on that have equal differences; return the difference, too."""
     if len(vectors) == 1:
         return 1, (0,) * len(vectors[0])
     step = _minus(vectors[1], vectors[0])

@@ -168,7 +168,7 @@ def lower(target: Target, a: Operand, starts: Ints, stops: Ints, steps: Ints, sq
 
 
 def read(a: Shape, rank: int, starts: Ints, steps: Ints, squeezed: Ints, new_axes: Ints) -> Access:
-    """How loops over the `rank` axes of a slice read the array of shape a that it is taken from."""
+    """Return the access of loops over the `rank` axes of a slice to its array of shape a."""
     kept = {old: new for new, old in _kept_axes(len(a), squeezed, new_axes).items()}
     rows = tuple(tuple(steps[axis] * int(kept.get(axis) == j) for j in range(rank)) for axis in range(len(a)))
     return Access(a, rows, starts)

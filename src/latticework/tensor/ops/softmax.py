@@ -83,7 +83,7 @@ def check_mask(where: FloatArray, of: Shape, axis: int) -> None:
 
 
 def softmax(x: FloatArray, kept: FloatArray | None = None, axis: int = -1, **_: Any) -> FloatArray:
-    """In NumPy, in the form that cannot overflow; 0 where nothing is kept."""
+    """Compute it in NumPy, in the form that cannot overflow; 0 where nothing is kept."""
     if kept is not None:
         x = np.where(kept != 0, x, -np.inf)
     parts = np.exp(x - np.max(x, axis=axis, keepdims=True))
@@ -91,7 +91,7 @@ def softmax(x: FloatArray, kept: FloatArray | None = None, axis: int = -1, **_: 
 
 
 def random_case(rng: np.random.Generator, slots: int) -> Case:
-    """Along any axis, of all elements or of some."""
+    """Draw a case along any axis, of all elements or of some."""
     array = rng.normal(size=random_shape(rng, slots, int(rng.integers(1, 4))))
     axis = int(rng.integers(array.ndim))
     attrs = {"axis": axis, "degree": None, "interval": None}

@@ -1,4 +1,4 @@
-"""What convolutions and pooling share: windows that slide over the last two axes, and where their results lie."""
+"""Sliding windows of convolutions and pooling over the last two axes, and the layouts of their results."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _ARRAYS = (np.ndarray, list, tuple, *_UNNAMED)
 
 
 def names_of(given: Any, said: str) -> Names:
-    """What a frame, or the first of a list of frames or of named rows, calls its columns; () where they have no names.
+    """Return the column names of a frame, or of the first of a list of frames or named rows; () if there are none.
 
     said    what it is called in messages
     raises  ColumnsError for columns that are numbered from 0 in another order, which are neither named nor in order
@@ -120,7 +120,7 @@ def _is_named(given: Any) -> bool:
 
 
 def _frame_labels(given: Any) -> list[Any] | None:
-    """What the columns of a frame are called; None of what is none."""
+    """Return the labels of a frame's columns; None if it is no frame."""
     fields = field_names(given)
     if fields is not None:
         return list(fields)
@@ -134,7 +134,7 @@ def _frame_labels(given: Any) -> list[Any] | None:
 
 
 def _row_labels(given: Any) -> list[Any] | None:
-    """What the elements of a row are called, by a series' index or a named tuple's fields; None of what is neither."""
+    """Return the labels of a row: a series' index or a named tuple's fields; None if it is neither."""
     if fields := _tuple_fields(given):
         return list(fields)
     if isinstance(given, _ARRAYS) or not hasattr(given, "iloc"):
@@ -144,7 +144,7 @@ def _row_labels(given: Any) -> list[Any] | None:
 
 
 def _row_names(given: Any) -> Names:
-    """What the elements of a named row are called, if all names are texts: else they may number rows."""
+    """Return the names of a named row's elements, if all are texts: else they may number rows."""
     labels = _row_labels(given) or []
     return tuple(labels) if all(isinstance(label, str) for label in labels) else ()
 
@@ -188,7 +188,7 @@ def _of_records(given: Any) -> np.ndarray[Any, Any]:
 
 
 def _told_difference(texts: Names, names: Names) -> str:
-    """How columns differ from those that are taken, and what to do."""
+    """Describe how columns differ from those that are taken, and what to do."""
     twice = tuple(name for name, count in Counter(texts).items() if count > 1 and Counter(names)[name] < count)
     missing = tuple(name for name in names if name not in texts)
     unknown = tuple(dict.fromkeys(name for name in texts if name not in names))

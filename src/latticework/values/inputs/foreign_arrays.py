@@ -14,7 +14,7 @@ _NUMERIC = "biufc"  # kinds of dtypes, which extension dtypes of pandas have too
 
 
 def find_loss(given: Any) -> str:
-    """What np.asarray(given) would lose, and what to give instead; "" if nothing is lost.
+    """Describe what np.asarray(given) would lose, and what to give instead; "" if nothing is lost.
 
     Masks of masked arrays, also of parts of lists, and the matrix product that * is of an np.matrix and of sparse
     matrices of SciPy.
@@ -34,7 +34,7 @@ def find_loss(given: Any) -> str:
 
 
 def as_array(given: Any) -> npt.NDArray[Any]:
-    """What is given as a NumPy array; tensors of PyTorch, frames of pandas and sparse arrays of SciPy too.
+    """Return the data as a NumPy array; tensors of PyTorch, frames of pandas and sparse arrays of SciPy too.
 
     raises  ValueError, of NumPy, for rows of different lengths; DtypeError for frames with columns that are no numbers
     """
@@ -42,7 +42,7 @@ def as_array(given: Any) -> npt.NDArray[Any]:
 
 
 def in_numpy(given: Any) -> Any:
-    """What is given, but as an array where np.asarray does not do, or not well."""
+    """Return the data as it is, but as an array where np.asarray does not do, or not well."""
     if isinstance(given, np.ndarray):
         return given
     if isinstance(given, list | tuple) and any(map(is_tensor, given)):

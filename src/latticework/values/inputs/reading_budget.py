@@ -1,4 +1,4 @@
-"""How much a file that somebody else made may have us do: one budget of all its readers, counted before it is spent.
+"""Budget of work for a file that somebody else made: one for all its readers, counted before it is spent.
 
 A few bytes of a file can say "2^60 times", or double a name sixty times. So readers count what they are about to do,
 also what is empty, and stop with an error that names the limit. The budget of a file is in force while it is read, and
@@ -26,13 +26,13 @@ BYTES_OF_ELEMENT = 24  # of float64, with the copies that a step makes of it
 
 @dataclass(frozen=True, repr=False)
 class ReadingLimits:
-    """What reading a file may take, and each run of the program that it describes.
+    """Limits of reading a file, and of each run of the program that it describes.
 
     work          units of about a microsecond; a node of a graph counts as 40, one that a loop carries out as 100, an
                   operation of HEIR as 3
     memory_bytes  of public values, beyond twice the file; of what an archive unpacks to as well
     depth         of what is nested: graphs in graphs, calls in calls, regions in regions
-    file_bytes    of the file, and of the files beside it that it names
+    file_bytes    of the file, and of the files that it names
     raises        UserError for a limit that is no whole number from 1 on
     """
 
@@ -61,7 +61,7 @@ _FAULTS = (
 
 @dataclass
 class ReadingBudget:
-    """What is left of the limits for one file.
+    """Rest of the limits for one file.
 
     elements   of public values that may still be made
     bytes_left  that arrays may still hold at one time
@@ -106,13 +106,13 @@ _budget: ContextVar[ReadingBudget | None] = ContextVar("latticework_reading_budg
 
 
 def current_budget() -> ReadingBudget | None:
-    """That of the file which is being read, or whose program is carried out; None where there is none."""
+    """Return the budget of the file that is being read, or whose program runs; None if there is none."""
     return _budget.get()
 
 
 @contextmanager
 def reading(limits: ReadingLimits, size: int = 0, work: int = 0) -> Iterator[ReadingBudget]:
-    """Inside, a file of so many bytes is read, or carried out.
+    """Set the budget while a file of `size` bytes is read, or carried out.
 
     work  units beyond the limit, for files whose work is in proportion to what they hold
     """
@@ -123,7 +123,7 @@ def reading(limits: ReadingLimits, size: int = 0, work: int = 0) -> Iterator[Rea
 
 @contextmanager
 def trying(elements: int) -> Iterator[None]:
-    """Inside, so many elements may be made for a trial, on the work of the file that is being read."""
+    """Allow a trial to make `elements` elements, on the work of the file that is being read."""
     outer = _budget.get()
     if outer is None:
         yield
@@ -145,7 +145,7 @@ def _in_force(budget: ReadingBudget) -> Iterator[None]:
 
 @contextmanager
 def told_as_damage(name: str) -> Iterator[None]:
-    """Inside, what Python says of a file that is no such file, or too large, becomes a FormatError."""
+    """Turn Python's errors on a damaged, or too large, file into FormatErrors."""
     try:
         yield
     except UserError:

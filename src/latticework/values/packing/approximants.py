@@ -1,4 +1,4 @@
-"""What stands for a function of one number on an interval, as one operation until it is expanded."""
+"""Approximants of a function of one number on an interval, each one operation until it is expanded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SMEARED = 1.0 / 8  # of the error of kinked polynomials, that noise of their arg
 
 
 class Approximant:
-    """What is known of each: it is called elementwise.
+    """Base class of approximants, which are called elementwise.
 
     interval  (lo, hi): where it is close to its function
     error     largest distance from the function there; 0: it stands for itself
@@ -45,7 +45,7 @@ class Approximant:
 
     @property
     def arguments(self) -> Interval | None:
-        """What it may be applied to; None: to any number."""
+        """Interval of numbers that it may be applied to; None: any number."""
         return self.interval
 
     def to_unit(self, x: npt.ArrayLike) -> FloatArray:
@@ -139,7 +139,7 @@ class KinkedPolynomial(Approximant):
 
     @property
     def degree(self) -> int:  # type: ignore[override]
-        """As one polynomial."""
+        """Degree as one polynomial."""
         return prod(stage.degree for stage in self.stages) + 1
 
     @property

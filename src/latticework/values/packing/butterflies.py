@@ -57,7 +57,7 @@ class Butterflies:
         return tuple(self.half * k for k in range(-reach, reach + 1))
 
     def diagonal(self, steps: int) -> ComplexArray:
-        """What multiplies slot i + steps of the operand in slot i of the result."""
+        """Return the diagonal: the factor of slot i + steps of the operand in slot i of the result."""
         out = np.arange(self.slots, dtype=np.int64)
         source = (out + steps) % self.slots
         if self.inverse:  # stages are unitary but for a factor sqrt(2)

@@ -26,7 +26,7 @@ NOWHERE = -1  # in the place of a channel's number, where no element lies
 
 @dataclass(frozen=True)
 class ChannelPolynomial(Series, HashedOnce):
-    """Of tensors, or, once it is known how they lie in slots, of vectors; zero where no element lies.
+    """Polynomial by channel of tensors or, once their packing is known, of vectors; zero where no element lies.
 
     table     by channel, coefficients in Chebyshev basis on the interval, lowest degree first, the same number of each
     parts     by channel, (low, high) of arguments mapped to [-1, 1] between which the error holds

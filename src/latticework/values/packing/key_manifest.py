@@ -1,4 +1,4 @@
-"""Which evaluation keys a plan needs: the key manifest."""
+"""Key manifest: the evaluation keys that a plan needs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def serving_key(demand: KeySpec, keys: Sequence[KeySpec], covers: Covers) -> int
 
 @dataclass(frozen=True, slots=True)
 class KeyUse:
-    """How often a plan uses a key, and at what highest level."""
+    """Number of a plan's uses of a key, and the highest level of them."""
 
     spec: KeySpec
     steps: int | None
@@ -88,7 +88,7 @@ def conjugation_element(ring_degree: int) -> int:
 
 
 def galois_action(galois_element: int, slots: int) -> tuple[int, bool]:
-    """What the automorphism X -> X^g does to vectors of `slots` slots: (left rotation, whether it conjugates).
+    """Return what the automorphism X -> X^g does to vectors of `slots` slots: (left rotation, whether it conjugates).
 
     Slot j lies at zeta^(5^j), so g = 5^k rotates by k and -1 conjugates; a
     periodic vector of n slots sees g modulo 4n only.

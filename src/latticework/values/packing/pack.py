@@ -1,9 +1,9 @@
-"""How a tensor's elements lie in the slots of one or more vectors: the map that packing and unpacking follow.
+"""Packing of a tensor's elements in the slots of one or more vectors: the map that packing and unpacking follow.
 
 A PackMap is the run-time form of a compiler layout, so that running a plan
 needs no compiler. Dimensions are nested loops, the rightmost fastest, first
-those that number the vectors, then those of the slots; rolls turn the index of
-one dimension by that of another (Rotom's notation, section 2.1 of the paper).
+those that number the vectors, then those of the slots; rolls rotate the index
+of one dimension by that of another (Rotom's notation, section 2.1 of the paper).
 Where elements lie without any such order, as those of circuits do, a table
 lists the places in use.
 """
@@ -65,7 +65,7 @@ class PackDim:
 
 @dataclass(frozen=True, slots=True)
 class PackMap(HashedOnce):
-    """Where each element of a tensor of `shape` lies in `count` vectors of `slots` slots.
+    """Places of each element of a tensor of `shape` in `count` vectors of `slots` slots.
 
     dims         of the slots; their extents multiply to `slots` or less: what remains at the end of a vector is unused
     vector_dims  number the vectors
@@ -149,7 +149,7 @@ class PackMap(HashedOnce):
         return _element_of_slot(self)
 
     def elements_at(self, places: IntArray) -> IntArray:
-        """Of some places only what `element_of_slot` says of all."""
+        """Return the elements at some places only, as `element_of_slot` does for all."""
         if self.table:
             return self.element_of_slot()[places]
         vector, slot = np.divmod(places, self.slots)
@@ -162,7 +162,7 @@ class PackMap(HashedOnce):
         return np.where(slot < walked, _elements(self, index), -1)
 
     def copies(self) -> int:
-        """How many places hold each element, found without looking at a place.
+        """Count the places that hold each element, without looking at a place.
 
         Rolls permute the steps of the dimensions, so every axis counts by itself: its dimensions hold each of its
         indices equally often only if they are the digits of a mixed radix that reaches its end. Steps beyond it are

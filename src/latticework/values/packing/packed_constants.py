@@ -53,7 +53,7 @@ __all__ = [
 def slot_vectors(
     constant: ConstRef | MapSums, sources: Sources, product: int | None = None
 ) -> npt.NDArray[np.complex128]:
-    """What is encoded of a constant: all its vectors one after the other, or that of one product of a block map."""
+    """Return the vectors that a constant encodes, one after the other, or that of one product of a block map."""
     if isinstance(constant, MapSums):
         assert product is not None, "a block map is encoded product by product"
         constant = constant.products.values[product]

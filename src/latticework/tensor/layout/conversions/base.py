@@ -1,4 +1,4 @@
-"""What a conversion is: recipes in vector operations. Its price is that of the operations that it is lowered to."""
+"""Conversions between layouts: recipes in vector operations, priced by the operations that they are lowered to."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from latticework.values.packing.packed_constants import Access, LoopNest
 
 
 class Recipe(Protocol):
-    """How vectors of one layout become vectors of another."""
+    """Recipe that makes vectors of one layout from vectors of another."""
 
     def run(self, emit: VectorEmitter, x: Value) -> Value:
-        """The vectors, converted."""
+        """Emit the conversion and return the converted vectors."""
 
 
 @dataclass(frozen=True, slots=True)

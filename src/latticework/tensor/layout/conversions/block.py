@@ -25,7 +25,7 @@ class MovedBlocks:
 
     @staticmethod
     def between(shape: Shape, source: Layout, target: Layout) -> MovedBlocks:
-        """From where it lies to where it is to lie."""
+        """Return the recipe from layout `source` to layout `target`."""
         return MovedBlocks(make_move(shape, source, target))
 
     def run(self, emit: VectorEmitter, x: Value) -> Value:

@@ -1,7 +1,6 @@
-"""Which conversions there are from one layout to another, in one step or through a layout in between.
+"""Candidate conversions from one layout to another, in one step or through a layout in between.
 
-Which of them is taken is decided by price, by whoever knows what operations cost: see
-`compiler/layout_choice/conversions.py`.
+The cost model decides among them: see `compiler/layout_choice/conversions.py`.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def compact(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, .
 
 
 def _parts(a: CanonicalForm, b: CanonicalForm, filled: list[int]) -> tuple[tuple[int, tuple[int, ...]], ...] | None:
-    """What goes where, or None if the source has no vector that holds some of it."""
+    """Return (steps, source vectors) of each part; None if no vector of the source holds some of it."""
     numbers: dict[tuple[tuple[int, int], ...], int] = {}
     for number, part in enumerate(vector_parts(a)):
         if part is not None:

@@ -57,7 +57,7 @@ def distinct_vectors(layout: Layout) -> Distinct:
 
 
 def _different(layout: Layout, i: int) -> int:
-    """How many different vectors there are along a vector dim: of a repetition as many as it rolls others by."""
+    """Count the different vectors along a vector dim: of a repetition as many as it rolls others by."""
     dim = layout.vector_dims[i]
     if dim.axis != REPEAT or any(rolled == i for rolled, _ in layout.rolls):
         return dim.extent

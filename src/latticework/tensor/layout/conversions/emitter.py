@@ -1,4 +1,4 @@
-"""What recipes are written in: operations on arrays of vectors, emitted as vec operations."""
+"""Emitter of vec operations on arrays of vectors, in which recipes are written."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Copied:
     along: tuple[tuple[int, int], ...]
 
     def run(self, emit: VectorEmitter, x: Value) -> Value:
-        """Along one after the other."""
+        """Replicate along one dimension after the other."""
         for step, copies in self.along:
             x = emit.replicate(x, step, copies)
         return x

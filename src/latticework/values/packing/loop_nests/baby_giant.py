@@ -45,14 +45,14 @@ Mode = Literal["cost", "counts", "rotations"]
 
 @dataclass(frozen=True, slots=True)
 class BlockMapPrices:
-    """What the parts of a block map cost, in seconds or any one unit.
+    """Costs of the parts of a block map, in seconds or any one unit.
 
     hoist        decomposition of an input
     baby         a key product of a decomposed input, kept over QP
     giant        a division by P, a decomposition and a key product
     rotation     a whole rotation of an input;  conjugation  one of an output, at its lower level
-    product      of a turned input with a diagonal;  addition  of two results over QP
-    plain        a product, and its addition, where inputs are turned by themselves, over Q
+    product      of a rotated input with a diagonal;  addition  of two results over QP
+    plain        a product, and its addition, where inputs are rotated by themselves, over Q
     finish       the last division of each output
     key          having one more different key, besides the bytes of it that are `stored`
     """
@@ -70,7 +70,7 @@ class BlockMapPrices:
     plain: float = 0.0
 
     def without_hoisting(self) -> BlockMapPrices:
-        """Where every step is a rotation by itself, of values over Q."""
+        """Return the prices where every step is a rotation by itself, of values over Q."""
         return replace(self, hoist=0.0, baby=self.rotation, giant=self.rotation)
 
 
@@ -81,7 +81,7 @@ ROTOM = BlockMapPrices(0.0, 4.0, 4.0, 4.0, 4.0, 10.0, 0.5, 0.0)
 
 
 class Places(NamedTuple):
-    """Where a map has diagonals: columns of equal length. `steps` are signed, in (-slots/2, slots/2]."""
+    """Diagonals of a map: columns of equal length. `steps` are signed, in (-slots/2, slots/2]."""
 
     slots: int
     conj: IntArray
@@ -135,11 +135,11 @@ class Counts:
         return self.babies + self.giants + self.rotations + self.conjugations
 
     def price(self, prices: BlockMapPrices) -> float:
-        """What all of it costs, and its keys."""
+        """Price all operations and keys."""
         return self.time(prices) + (prices.key + prices.stored) * self.keys
 
     def time(self, prices: BlockMapPrices) -> float:
-        """What all of it costs."""
+        """Price all operations."""
         return (
             prices.hoist * self.hoists
             + prices.baby * self.babies
@@ -154,7 +154,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How to carry a block map out.
+    """Strategy of carrying a block map out.
 
     packing  "outputs": y1 + i y2 at once from real x, split by a conjugation;
              "inputs": from x1 + i x2, two inputs at once;
@@ -171,11 +171,11 @@ class Choice:
     iterated: bool = False
 
     def time(self, prices: BlockMapPrices) -> float:
-        """What all of it costs."""
+        """Price all operations."""
         return self.counts.time(prices) + self._dearer(prices)
 
     def price(self, prices: BlockMapPrices) -> float:
-        """What all of it costs, and its keys."""
+        """Price all operations and keys."""
         return self.counts.price(prices) + self._dearer(prices)
 
     def _dearer(self, prices: BlockMapPrices) -> float:
@@ -189,7 +189,7 @@ def sign_steps(steps: IntArray, slots: int) -> IntArray:
 
 
 def places(linear_map: LinearMap) -> Places:
-    """Where a map has diagonals."""
+    """Return the diagonals of a map as columns."""
     rows = np.array(
         [(d.conj, d.out, d.in_, d.steps) for d in linear_map.diagonals], dtype=np.int64
     ).reshape(-1, 4)  # fmt: skip
@@ -284,7 +284,7 @@ def blocks(where: Places) -> list[DiagonalBlock]:
 
 
 def pair(of: list[DiagonalBlock], slots: int, split: Split, apart: int) -> IntArray:
-    """For "diagonals": rows (out, in, steps, members): diagonals `steps` and `apart` further are one product.
+    """Pair diagonals for packing "diagonals": rows (out, in, steps, members), `steps` and `apart` further one product.
 
     members  1 if it is of the first, 2 of the second, 3 of both
     Along each chain of diagonals that far apart, they are paired from its beginning. Where the chain is a circle of
@@ -381,7 +381,7 @@ def _count_splits(
 def _keys(
     inputs: _Turned, outputs: _Turned, splits: list[Split], slots: int, order: Order, iterated: bool
 ) -> tuple[IntArray, IntArray]:
-    """What babies and giants are turned by, a row for each split: in [0, slots), so many more where conjugated."""
+    """Return the rotations of baby and giant steps, a row for each split: in [0, slots), + slots where conjugated."""
     turns, _ = _split_steps(inputs.steps, splits, slots)
     _, giants = _split_steps(outputs.steps, splits, slots)
     babies = keys_of_turns(inputs.line, turns, slots, "horner") if iterated else inputs.line % 2 * slots + turns

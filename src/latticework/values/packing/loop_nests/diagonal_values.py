@@ -148,7 +148,7 @@ def _terms(nest: LoopNest, out: int, in_: int, steps: int) -> Iterator[tuple[Int
 
 
 def _serves(nest: LoopNest, in_: int, steps: int) -> BoolArray:
-    """At each out slot, whether what lies `steps` further in a vector is the copy that is read."""
+    """Return for each out slot whether slot + steps of a vector is the copy that is read."""
     assert nest.in_pack is not None
     if nest.spread == 1:
         return np.roll(steps < service(nest.in_pack)[in_], -steps)

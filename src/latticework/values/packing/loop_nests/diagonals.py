@@ -1,4 +1,4 @@
-"""Which diagonals a loop nest has: all (out vector, in vector, steps) that some term needs.
+"""Diagonals of a loop nest: all (out vector, in vector, steps) that some term needs.
 
 A product y = W x, one vector of 4 slots to one, is the nest  y[t0] += W[t0, t1] * x[t1]  over a box of 4 x 4. The
 term (t0, t1) reads slot q = t1 and adds to slot p = t0; rotating x by q - p brings what it reads to where it adds. So
@@ -49,7 +49,7 @@ JOINT = 1 << 18  # iterations of a part beyond which its two ends are looked at 
 
 @dataclass(frozen=True)
 class Structure:
-    """Where a loop nest has diagonals: one for each of `moves` and each of `vectors`, whose numbers add up.
+    """Diagonals of a loop nest: one for each of `moves` and each of `vectors`, whose numbers add up.
 
     moves    (out, in, steps), ascending; shape (moves, 3)
     vectors  (out, in): what loops that only number vectors add to both; shape (pairs, 2)
@@ -138,7 +138,7 @@ def _walk(nest: LoopNest) -> IntArray:
 
 
 def _nearest_copies(nest: LoopNest, out: IntArray, code: IntArray) -> IntArray:
-    """Of the spread copies of each output place the code with the fewest steps."""
+    """Choose the code with the fewest steps among the spread copies of each output place."""
     slots, width = nest.slots, nest.slots // nest.spread
     vector, slot = out // slots, out % slots
     order = np.lexsort((slot // width, slot % width, vector), axis=-1)
@@ -166,7 +166,7 @@ class _Digits:
 
 @lru_cache(maxsize=64)
 def _digits(pack: PackMap) -> _Digits | None:
-    """None unless the dimensions of every axis are the digits of a mixed radix."""
+    """Return a packing's mixed radix; None unless the dimensions of every axis are its digits."""
     dims = pack.all_dims
     for axis, extent in enumerate(pack.shape):
         stride = 1
@@ -282,7 +282,7 @@ def _part(nest: LoopNest, nodes: list[Node]) -> _Part:
 
 @dataclass(frozen=True)
 class _Moves:
-    """What the parts of a nest do.
+    """Moves of the parts of a nest.
 
     each     moves of every part without copies to choose from, the fewest first
     chosen   the part whose copies are to be chosen from, if there is one
@@ -322,7 +322,7 @@ class AtMost(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def at_most(nest: LoopNest) -> AtMost:
-    """How many diagonals a loop nest may have, without looking which: in a fraction of the time."""
+    """Bound the number of a loop nest's diagonals, without finding them: in a fraction of the time."""
     moves = None if prod(nest.domain) <= WALKED else _moves_of(nest)
     if moves is None or moves.chosen is not None:
         found = structure(nest)
@@ -338,7 +338,7 @@ def at_most(nest: LoopNest) -> AtMost:
 
 
 def _sums_of_steps(a: IntArray, b: IntArray, slots: int) -> IntArray:
-    """Which steps are sums of one of each, modulo the slots: a cyclic convolution where there are many."""
+    """Return all sums of one of a and one of b, modulo the slots: by a cyclic convolution where there are many."""
     if a.size * b.size <= slots * MOST_ADDED:
         return _core.maps.sums(a, b, slots)
     (x, y) = (np.bincount(part, minlength=slots).astype(np.float64) for part in (a, b))
@@ -377,7 +377,7 @@ def _distinct_codes(found: Iterable[IntArray]) -> IntArray:
 
 
 def _period(slots: int, offsets: IntArray) -> int:
-    """At which distance the copies of an input repeat: steps modulo that number are the same diagonal."""
+    """Return the distance at which the copies of an input repeat: steps modulo it are the same diagonal."""
     held = np.zeros(slots, dtype=bool)
     held[offsets] = True
     while slots > 1 and np.array_equal(held[: slots // 2], held[slots // 2 : slots]):
@@ -402,7 +402,7 @@ def _copy_offsets(nest: LoopNest, repeats: list[int], offsets: IntArray) -> IntA
 
 
 def _nearest_turns(slots: int, offsets: IntArray) -> IntArray:
-    """For each number of steps the fewest that reach a copy, where copies lie at `offsets`, ascending from 0."""
+    """Return for each number of steps the fewest that reach a copy; copies lie at `offsets`, ascending from 0."""
     steps = np.arange(slots, dtype=np.int64)
     past = np.searchsorted(offsets, slots - steps)  # the first copy that lies behind: around it is the nearest
     nearest_copy = steps + offsets[np.minimum(past, offsets.size - 1)] - slots
@@ -410,7 +410,7 @@ def _nearest_turns(slots: int, offsets: IntArray) -> IntArray:
 
 
 def _settle(nest: LoopNest, total: IntArray, rows: IntArray, nearest_copy: IntArray) -> IntArray:
-    """Of the copies in each row, moved by each total, and those around them, the one with the fewest steps."""
+    """Choose the copy with the fewest steps: of those in each row, moved by each total, and those around them."""
     return _core.maps.settled(
         total, np.ascontiguousarray(rows), nearest_copy, nest.spread, nest.count_in * nest.count_out
     )
@@ -506,7 +506,7 @@ def _walked_rows(nest: LoopNest, part: _Part) -> Iterator[IntArray]:
 
 
 def _inside_source(nest: LoopNest, part: _Part, counters: IntArray) -> BoolArray:
-    """Where the source is read inside its view, along the axes that this part's loops can leave."""
+    """Return whether the source is read inside its view, along the axes that this part's loops can leave."""
     valid = np.ones(counters.shape[1], dtype=bool)
     access = nest.source_access
     for a, extent in enumerate(access.view if access else ()):

@@ -1,4 +1,4 @@
-"""Which copy of an element serves a slot: the one that the smallest left rotation brings there.
+"""Copies of elements, and the copy that serves a slot: the one that the smallest left rotation brings there.
 
 Copies at one slot of several vectors are equally near; the lowest vector is taken.
 """
@@ -85,7 +85,7 @@ def row_service(pack: PackMap, width: int) -> tuple[IntArray, IntArray]:
 
 @lru_cache(maxsize=64)
 def service(pack: PackMap) -> IntArray:
-    """How far to the left of itself each place serves: the rotations below it bring it to where it is the nearest.
+    """Return how far to the left each place serves: rotations below that bring it to where it is the nearest.
 
     shape (count, slots); 0 where there is no element, or where a lower vector holds the same one at the same slot
     """

@@ -1,10 +1,10 @@
-"""In which order the sums of a linear map are turned by their giant steps, and with how many different keys.
+"""Order of the giant steps of a linear map, and the number of different rotation keys that it takes.
 
-y = B0 + r1(B1) + r2(B2) + r3(B3) = B0 + r1( B1 + r1( B2 + r1(B3) ) ): in Horner's form a sum is turned by its
-distance from the next one, together with all that was turned onto it before. So there are as many key switches as there
+y = B0 + r1(B1) + r2(B2) + r3(B3) = B0 + r1( B1 + r1( B2 + r1(B3) ) ): in Horner's form a sum is rotated by its distance
+from the next one, together with all that was rotated onto it before. So there are as many key switches as there
 are giant steps in either form, and where these are evenly spaced there is one key, not one for each. "horner" goes to 0
 from both sides of it, "around" from one side only, for steps that go all the way around. What an output lacks is left
-out: then the next sum of it is turned from farther away.
+out: then the next sum of it is rotated from farther away.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class GiantTurn(NamedTuple):
 
 
 def turns(giants: Iterable[int], slots: int, order: Order) -> list[GiantTurn]:
-    """Of one output, from whose signed giant steps all but 0 have to be turned.
+    """Return the giant rotations of one output, one for each of its signed giant steps but 0.
 
-    They are in an order in which a sum has everything that is turned onto it before it is turned itself.
+    They are in an order in which a sum has everything that is rotated onto it before it is rotated itself.
     """
     if order == "own":
         return [GiantTurn(giant, 0, giant) for giant in giants if giant]

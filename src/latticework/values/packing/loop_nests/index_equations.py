@@ -1,4 +1,4 @@
-"""What each side of a loop nest says about its loop counters, and the equations that need both.
+"""Index equations of each side of a loop nest for its loop counters, and those that need both sides.
 
 Which terms read or make the element at a place follows from its accesses, solved for the loop counters one side at a
 time; what is then still open is solved from both, or walked.
@@ -65,7 +65,7 @@ def decode(
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """How far one side determines the loop counters, whatever its elements are.
+    """Loop counters that one side determines, whatever its elements are.
 
     order  equations that give counters one after another;  left  those that need the other side too
     known  loops that are determined
@@ -78,7 +78,7 @@ class Solution:
 
 @lru_cache(maxsize=256)
 def solution(access: Access, domain: tuple[int, ...]) -> Solution:
-    """What an access by itself says; loops of one iteration are known."""
+    """Solve the equations of one access; loops of one iteration are known."""
     known = {j for j, extent in enumerate(domain) if extent == 1}
     left = [Equation(a, row, access.offset[a]) for a, row in enumerate(access.matrix)]
     order: list[Equation] = []
@@ -90,7 +90,7 @@ def solution(access: Access, domain: tuple[int, ...]) -> Solution:
 
 
 class Side:
-    """What the element at each place of one packing says by itself about the loop counters.
+    """Loop counters that the element at each place of one packing determines by itself.
 
     counters  of the loops that it determines, shape (count, slots)
     valid     whether it holds an element that some iteration reaches, as far as that can be seen
@@ -112,7 +112,7 @@ class Side:
 
 @lru_cache(maxsize=32)
 def sides(nest: LoopNest) -> tuple[Side, Side]:
-    """That of the output and that of the input."""
+    """Return the side of the output and that of the input."""
     assert nest.in_pack is not None and nest.in_access is not None
     return (
         Side(nest.out_pack, nest.out_access, nest.domain),

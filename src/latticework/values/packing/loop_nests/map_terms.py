@@ -45,7 +45,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class MapWay:
-    """How a block map is carried out; see `Choice`."""
+    """Strategy of carrying a block map out; see `Choice`."""
 
     split: Split
     packing: str = "none"

@@ -110,7 +110,7 @@ def _one_side(shapes: Sequence[tuple[int, ...]], number: int, values: IntArray) 
 def _rest(
     shapes: Sequence[tuple[int, ...]], number: int, side: Side, equation: Equation, counters: dict[int, _Affine]
 ) -> _Affine:
-    """What an equation says of its unknown: the index less all that is known."""
+    """Solve an equation for its unknown: the index less all that is known."""
     rest = _Affine(shapes, -equation.offset)
     rest.parts[number] = rest.parts[number] + side.index[equation.axis]
     for j, weight in enumerate(equation.row):

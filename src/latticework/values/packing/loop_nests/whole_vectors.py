@@ -76,7 +76,7 @@ def _keeps_elements(nest: LoopNest) -> bool:
 
 
 def _flat_weights(access: Access, domain: tuple[int, ...]) -> tuple[int, ...] | None:
-    """What one step of each loop adds to the flat index; None if that starts elsewhere than at 0 or leaves the view."""
+    """Return each loop's weight in the flat index; None if that starts elsewhere than at 0 or leaves the view."""
     reach = [access.reach(a, domain) for a in range(len(access.view))]
     if any(access.offset) or any(low < 0 or high >= n for (low, high), n in zip(reach, access.view, strict=True)):
         return None

@@ -64,7 +64,7 @@ def output_budgets(plan: Plan, *, public_key: bool = True) -> list[float]:
 
 @dataclass(slots=True, eq=False)
 class HeldNoise:
-    """What one ciphertext holds.
+    """The noise of one ciphertext, as a sum of sources.
 
     terms  log2 of the factor with which each source stands in it;  phase  a number, equal where phases are nearly so
     masked  its noise after a product with a plaintext, once somebody asked
@@ -109,7 +109,7 @@ class _Noise(Domain):
         return [n for o, array in zip(yielded, values, strict=True) for n in self.noises(o.register, array)]
 
     def step(self, site: Site, operands: list[Any]) -> Sequence[Any]:
-        """What an instruction makes of its operands."""
+        """Return the noise that an instruction leaves in its results."""
         if "bfv" not in site.record.signature.schemes:
             raise UnsupportedError(f"{site.record.name}: BFV plans have no such operation")
         made = site.record.error(self, site.use, *operands)
@@ -126,7 +126,7 @@ class _Noise(Domain):
             self.on_noise(register, self.noises(register, value))
 
     def noises(self, register: int, array: tuple[HeldNoise, ...]) -> tuple[Noise, ...]:
-        """What a register holds, as noise."""
+        """Return the noise of each ciphertext of a register."""
         kind = self.code.kinds[self.code.registers[register]]
         return tuple([self.noise(held, kind) for held in array])
 
@@ -194,7 +194,7 @@ class _Noise(Domain):
         return (None,) * constant.count
 
     def trivial(self, use: Use, _plain: None) -> HeldNoise:
-        """With the rounding of Q / t."""
+        """Encrypt a plaintext trivially: its noise is the rounding of Q / t."""
         return self.source(self.model.add_plain(nothing(self.level(use.stated))))
 
     def plus(self, a: HeldNoise, b: HeldNoise) -> HeldNoise:
@@ -210,7 +210,7 @@ class _Noise(Domain):
         return self.with_source(a, self.model.add_plain(nothing(self.level(use.operands[0]))), phase=a.phase)
 
     def add_plain(self, use: Use, a: HeldNoise, _plain: None) -> HeldNoise:
-        """So does a public vector."""
+        """Add a public vector, which leaves the phase nearly as it is."""
         return self.add_integer(use, a)
 
     def mul_integer(self, use: Use, a: HeldNoise) -> HeldNoise:
@@ -224,7 +224,7 @@ class _Noise(Domain):
         return a
 
     def mul_plain(self, use: Use, a: HeldNoise, _plain: None) -> HeldNoise:
-        """As if each product were with another plaintext."""
+        """Multiply with a plaintext, every product taken for one with another plaintext."""
         if a.masked is None:
             a.masked = self.model.mul_plain(self.noise(a, use.operands[0]))
         return self.source(a.masked)

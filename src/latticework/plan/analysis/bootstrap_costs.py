@@ -1,4 +1,4 @@
-"""What the bootstraps of a plan take: those of one call in one row, however often it runs."""
+"""The costs of a plan's bootstraps: one row for each call, however often it runs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class BootstrapCosts:
 
 
 def bootstrap_costs(plan: Plan, steps: Sequence[Step]) -> BootstrapCosts | None:
-    """What bootstraps take of a run that consists of these steps; None where there are none."""
+    """Return what the bootstraps among `steps` cost; None where there are none."""
     kinds = bootstraps_of(plan, plan.chain)
     groups: list[list[Step]] = []
     for step in steps:

@@ -33,7 +33,7 @@ Item = Bounds | int | KeySpec
 
 @dataclass(frozen=True, slots=True)
 class Magnitude:
-    """What is known of a secret input: a bound on its slots, and their root mean square."""
+    """Known size of a secret input: a bound on the magnitude of its slots, and their root mean square."""
 
     peak: float
     rms: float
@@ -76,7 +76,7 @@ def predict(
 
 
 def worst_of(bounds: Sequence[Bound]) -> Bound:
-    """What holds for each of several vectors."""
+    """Return one bound that holds for each of several vectors."""
     if len(bounds) == 1:
         return bounds[0]
     lineages = [b.lineage for b in bounds if b.lineage is not None]
@@ -121,7 +121,7 @@ class _Bounds(Domain):
         self.plus = model.add
 
     def step(self, site: Site, operands: list[Any]) -> Sequence[Bounds]:
-        """What an instruction makes of bounds."""
+        """Return the bounds of an instruction's results."""
         if self.model.chain.scheme not in site.record.signature.schemes:
             raise UnsupportedError(f"{site.record.name}: CKKS plans have no such operation")
         made = site.record.error(self, site.use, *operands)
@@ -182,7 +182,7 @@ class _Bounds(Domain):
         return a.times(use.operands[0].scale / use.stated.scale)
 
     def key_product(self, use: Use, a: Bound, key: KeySpec) -> Bound:
-        """With the noise of a key, and turned as the key turns."""
+        """Add the noise of a key product, and rotate as the key does."""
         held = use.operands[0]
         a = self.model.key_product(a, held.slots, held.scale, held.level, held.track)
         if key.kind != "galois":
@@ -195,5 +195,5 @@ class _Bounds(Domain):
         return self.model.mod_down(self.key_product(use, a, key), use.stated.slots, use.stated.scale)
 
     def mod_down(self, use: Use, a: Bound) -> Bound:
-        """With the rounding of a division."""
+        """Add the rounding error of a division."""
         return self.model.mod_down(a, use.stated.slots, use.stated.scale, use.stated.degree)

@@ -1,4 +1,4 @@
-"""How far a ciphertext's slots lie from the exact values, as a static bound carried from step to step.
+"""Static bounds on how far a ciphertext's slots lie from the exact values, carried from step to step.
 
 A `Bound` says two things: the standard deviation to expect (average case) and what cannot be exceeded whatever the
 randomness was (worst case), both of a slot. Errors that come from the same encryption add up linearly, others in
@@ -57,7 +57,7 @@ class Bound:
         return replace(self, peak=self.peak * f, rms=self.rms * f, average=self.average * f, worst=self.worst * f)
 
     def turned(self, steps: int, slots: int, *, conjugated: bool = False) -> Bound:
-        """After a rotation to the left, or a conjugation."""
+        """Return the bound after a rotation to the left, or a conjugation."""
         if self.lineage is None:
             return self
         return replace(
@@ -66,7 +66,7 @@ class Bound:
 
 
 class ErrorModel:
-    """What each primitive step does to a bound, for the noise of one chain."""
+    """The effect of each primitive step on a bound, by the noise of one chain."""
 
     def __init__(self, chain: ModulusChain) -> None:
         self.chain = chain

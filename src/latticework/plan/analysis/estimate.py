@@ -1,4 +1,4 @@
-"""What a plan costs: predicted time, operations, bytes and peak memory, from register types alone."""
+"""Cost of a plan: predicted time, operations, bytes and peak memory, from register types alone."""
 
 from __future__ import annotations
 

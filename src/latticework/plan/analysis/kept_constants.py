@@ -41,7 +41,7 @@ class Encoding:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a budget keeps.
+    """The constants that a budget keeps.
 
     whole, rounded, anew  how many pieces are kept in each way; anew: not at all
     bytes    that are kept;  whole_bytes  of these, whole plaintexts
@@ -67,7 +67,7 @@ def encodings(plan: Plan, trips: Trips, model: CostModel, *, on_device: bool = F
 
 
 def keep(encodings: Sequence[Encoding], budget_bytes: int) -> Kept:
-    """What stays of these under a budget."""
+    """Return which of `encodings` stay in memory under a budget."""
     room, rounded = budget_bytes, dict[tuple[Any, ...], int]()
     for one in encodings:
         if one.identity not in rounded:

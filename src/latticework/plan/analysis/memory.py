@@ -57,8 +57,8 @@ def peak_value_bytes(
 
 
 class _Liveness(Domain):
-    """Which buffers each register keeps alive; hoisted ones keep their source, relabelled and lower ones share it, and
-    so do arrays put together from others. Values of registers are buffers, or none."""
+    """The buffers that each register keeps alive; hoisted ones keep their source, relabelled and lower ones share it,
+    and so do arrays put together from others. Values of registers are buffers, or none."""
 
     def __init__(
         self,
@@ -196,7 +196,7 @@ class _Liveness(Domain):
 
 
 def _buffers(value: Any) -> Held:
-    """Of what is public: none."""
+    """Return the buffers of a register's value; none for what is public."""
     return value if isinstance(value, tuple) else ()
 
 

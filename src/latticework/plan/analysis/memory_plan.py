@@ -1,4 +1,4 @@
-"""What a server holds under one budget: values, tables, constants and keys, and what a run then takes.
+"""The split of a server's memory budget among values, tables, constants and keys, and the run that it predicts.
 
 Values and tables are what they are. The rest is shared out between constants and keys so that a run is predicted to be
 the quickest: a few amounts for constants are tried, and keys get what is left.
@@ -63,16 +63,16 @@ class MemoryPlan:
 
     @property
     def key_bytes(self) -> int:
-        """For keys: no more than they can use."""
+        """Bytes for keys: no more than they can use."""
         return min(self.keys.budget_bytes, self.keys.all_bytes + self.keys.buffer_bytes)
 
     @property
     def most_runs(self) -> int:
-        """At the same time, with what keys leave over."""
+        """Number of runs that fit at the same time in what keys leave over."""
         return self.runs_beside(self.key_bytes)
 
     def runs_beside(self, key_bytes: int) -> int:
-        """At the same time, with so much for keys."""
+        """Return how many runs fit at the same time with `key_bytes` for keys."""
         return self.of_runs.most(self.left_beside(key_bytes))
 
     def left_beside(self, key_bytes: int) -> int:
@@ -81,12 +81,12 @@ class MemoryPlan:
 
     @property
     def peak_bytes(self) -> int:
-        """At the worst moment."""
+        """Bytes at the worst moment of a run."""
         return self.values + self.tables + self.kept.bytes + self.keys.peak_bytes
 
     @property
     def seconds(self) -> float:
-        """Of a run whose constants were seen before, and whose keys were not."""
+        """Seconds of a run whose constants were seen before, and whose keys were not."""
         return self.keys.seconds + self.kept.seconds
 
 
@@ -99,12 +99,12 @@ class BudgetPoint:
 
     @property
     def later_seconds(self) -> float:
-        """Of a later run."""
+        """Seconds of a later run."""
         return self.later.seconds + self.shares.kept.seconds
 
 
 class MachinePrices:
-    """What instructions and rows of keys take by a cost table, as `plan.schedule.ReadPrices` asks.
+    """Prices of instructions and key rows by a cost table, as `plan.key_schedule.schedule.ReadPrices` asks for them.
 
     Instructions are priced as estimates of runs do, bootstraps as a whole; encodings are left out.
     """
@@ -120,7 +120,7 @@ class MachinePrices:
         }
 
     def seconds(self, site: Site) -> float:
-        """Of one run of an instruction; of a branch that estimates do not follow, nothing."""
+        """Return the seconds of one run of an instruction; 0 for a branch that estimates do not follow."""
         return self._seconds.get((site.block, site.place), 0.0)
 
 
@@ -137,7 +137,7 @@ class RunValues:
     unkept: int
 
     def bytes(self, runs: int) -> int:
-        """Of so many."""
+        """Return the bytes of `runs` runs at the same time."""
         return runs * self.alone + min(runs * self.beside, self.unkept)
 
     def most(self, budget_bytes: int) -> int:
@@ -163,7 +163,7 @@ class HeldValues:
         self._kept: dict[int, Kept] = {}
 
     def __call__(self, constants: int) -> RunValues:
-        """With so many bytes for constants."""
+        """Return the values of runs that have `constants` bytes for constants."""
         beside = self.with_plaintexts(constants if self.has_maps else 0) - self.alone
         return RunValues(self.alone, beside, self.whole - self.keep_constants(constants).whole_bytes)
 
@@ -181,7 +181,7 @@ class HeldValues:
         return self._with_plaintexts[constants]
 
     def peak(self, at_once: Callable[[int], int] | None = None) -> int:
-        """Of one run, with plaintexts as `peak_value_bytes` takes them."""
+        """Return the peak bytes of one run, with plaintexts as `peak_value_bytes` takes them."""
         if not self.on_device:
             return peak_value_bytes(self.plan, self.trips, at_once)
         return in_pieces(peak_value_bytes(self.plan, self.trips, at_once, baby_rows)) + queue_bytes(self.plan.chain)
@@ -213,8 +213,8 @@ def plan_memory(
 def constants_beside_keys(
     plan: Plan, budget_bytes: int, model: CostModel, key_bytes: int, runs: int = 1, *, on_device: bool = False
 ) -> tuple[int, int, int]:
-    """How much of a budget is left for constants where all keys are in memory, how many runs there is room for at the
-    same time, no fewer than `runs`, and bytes for the values of all of them.
+    """Return what a budget leaves where all keys are in memory: bytes for constants, how many runs fit at the same
+    time, no fewer than `runs`, and bytes for the values of all of them.
 
     raises  BudgetError for a budget that is too small, with the smallest that is not
     """
@@ -296,19 +296,19 @@ class MemoryPlanner:
         return self.refuse(budget_bytes) if best is None else best
 
     def curve(self, points: int, most_windows: int | None = None) -> tuple[BudgetPoint, ...]:
-        """So many budgets shared out, in equal ratios from the smallest to all that a run has a use for."""
+        """Share out `points` budgets, in equal ratios from the smallest to all that a run has a use for."""
         least, most = self.smallest(), self.share(ENOUGH, None, most_windows).peak_bytes
         ratios = [number / (points - 1) for number in range(points)]
         budgets = sorted({min(max(round(least * (most / least) ** ratio), least), most) for ratio in ratios})
         return tuple(self.point(self.share(budget, None, most_windows), most_windows) for budget in budgets)
 
     def point(self, made: MemoryPlan, most_windows: int | None = None) -> BudgetPoint:
-        """With what later runs read."""
+        """Return a split of a budget together with what later runs read under it."""
         keys = made.keys.budget_bytes
         return BudgetPoint(made, self.keys(keys, made.constants_bytes, is_later=True, most_windows=most_windows))
 
     def trace(self, made: MemoryPlan) -> Trace:
-        """What is in memory of the keys over the time of a run."""
+        """Return which rows of keys are in memory over the time of a run."""
         trace = Trace()
         self.keys(made.keys.budget_bytes, made.constants_bytes, trace=trace)
         return trace
@@ -334,7 +334,7 @@ class MemoryPlanner:
         )  # fmt: skip
 
     def order(self, constants: int) -> Sequence[Node]:
-        """What a run does with so many bytes for constants, which decide about the passes of block maps."""
+        """Return the uses of keys in the order of a run. Bytes for constants decide about the passes of block maps."""
         if constants not in self._orders:
             known, at_once = Trips(self.plan, self.trips), at_once_with(constants, self.row)
             self._orders[constants] = key_order(self.plan, self.plan.chain, known, at_once)
@@ -351,7 +351,7 @@ class MemoryPlanner:
     def with_constants(
         self, budget_bytes: int, constants: int, most_for_keys: int | None, most_windows: int | None
     ) -> MemoryPlan | None:
-        """With so many bytes for constants; None where keys do not get enough."""
+        """Split a budget with `constants` bytes for constants; None where keys do not get enough."""
         kept = self.held.keep_constants(constants)
         left = budget_bytes - self.beside_keys(constants)
         if left < 0:

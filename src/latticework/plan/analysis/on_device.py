@@ -1,4 +1,4 @@
-"""What a server takes of the memory of a device beside what it takes of a host's.
+"""Device memory that a server takes beyond what the same run takes on a host.
 
 Numbers of `cpp/backend/gpu`: pieces of memory are of sizes that are an eighth of their power of two apart, what kernels
 are given goes through blocks of each queue, and turned copies of a linear transform are in scratch as far as they get a
@@ -27,7 +27,7 @@ CONVERSION_BYTES = 8 << 20  # for tables of base conversions
 
 
 def in_pieces(num_bytes: int) -> int:
-    """What so many bytes in several buffers take at most."""
+    """Return the bytes that `num_bytes` in several buffers take at most."""
     return num_bytes * 9 // 8
 
 
@@ -37,12 +37,12 @@ def of_pieces(num_bytes: int) -> int:
 
 
 def queue_bytes(chain: ModulusChain) -> int:
-    """What is on its way to the kernels of one run, or of one thread that reads keys."""
+    """Return the bytes on their way to the kernels of one run, or of one thread that reads keys."""
     return BLOCKS * max(BLOCK_BYTES, chain.ring_degree * WORD_BYTES)
 
 
 def recorded_runs(plan: Plan, asked: int, most: int, left: int) -> tuple[int, int]:
-    """How many runs go at the same time where each may be a recording, and what one may hold.
+    """Return how many runs go at the same time where each may be a recording, and the bytes that one may hold.
 
     A recording keeps its memory by size, which is more than the run needs at any moment, so that a run gets twice its
     part where there is room for two. Inputs and results of a run, and what is on its way, are beside its recording.
@@ -68,7 +68,7 @@ def baby_rows(site: Site) -> int:
 
 
 def resident_key_bytes(plan: Plan, key_bytes: int) -> int:
-    """What all keys take that have so many bytes, with what they came through."""
+    """Return the device bytes of all keys, which have `key_bytes`, and of the buffers that they come through."""
     chain = plan.chain
     stored = [
         len(key_digits(chain, key)) * sum(packed_row_bytes(chain, limb) for limb in key_limbs(chain, key))

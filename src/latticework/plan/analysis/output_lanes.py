@@ -1,4 +1,4 @@
-"""Where the results of a circuit lie in its encrypted outputs, for circuits that go on with them."""
+"""Lanes of a circuit's results in its encrypted outputs, for circuits that go on with them."""
 
 from __future__ import annotations
 

@@ -152,27 +152,27 @@ class Simulation(Domain):
         return self.noisy(vector, model.encoding(), scale)
 
     def random(self) -> np.random.Generator:
-        """For the integers that raising a modulus adds."""
+        """Generator of the integers that raising a modulus adds."""
         return np.random.default_rng(0) if self.noise is None else self.noise
 
     def with_key_noise(self, a: Slots, held: CipherKind | DigitsKind) -> Slots:
-        """After a product with a key."""
+        """Add the noise of a product with a key."""
         if self.noise is None:
             return a
         return self.noisy(a, model.key_product(self.chain, held.level, held.track), held.scale)
 
     def with_rounding(self, a: Slots, result: CipherKind, degree: int) -> Slots:
-        """After a division."""
+        """Add the rounding error of a division."""
         if self.noise is None:
             return a
         return self.noisy(a, self.rounding(a.shape[-1], degree), result.scale)
 
     def with_sparse_noise(self, a: Slots, result: CipherKind) -> Slots:
-        """After the switch to the sparse secret."""
+        """Add the noise of the switch to the sparse secret."""
         return self.noisy(a, model.to_sparse(self.chain), result.scale)
 
     def with_raised_noise(self, a: Slots, result: CipherKind, factor: int) -> Slots:
-        """After the switch from the sparse secret."""
+        """Add the noise of the switch from the sparse secret."""
         return self.noisy(a, model.mod_raise(self.chain, factor), result.scale)
 
     def rounding(self, slots: int, degree: int = 1) -> Slots | float:

@@ -99,7 +99,8 @@ class Steps(Once):
         return [None] * len(site.instruction.results)
 
     def call(self, site: Site, operands: Sequence[Any], follow: Callable[[], list[Any]]) -> Sequence[Any]:
-        """What a call spends is the caller's. Followed until all constants in it are encoded: then it is as before."""
+        """Book what a call spends to its caller. The block is followed until all constants in it are encoded; later
+        calls repeat what it took then."""
         number, start = site.instruction.immediate[0], len(self.found)
         key, outside = (number, self.times, tuple(operands)), self._line
         line = site.instruction.location if outside is None else outside
@@ -149,7 +150,7 @@ class Steps(Once):
     def _step(
         self, site: Site, op: str, parts: Sequence[Part], times: int, counts: Mapping[str, int], keys: Mapping[int, int]
     ) -> Step:
-        """What some parts of an instruction take in so many runs."""
+        """Return the step of an instruction that runs `times` times and consists of these parts."""
         units: defaultdict[str, float] = defaultdict(float)
         seconds = 0.0
         for part in parts:

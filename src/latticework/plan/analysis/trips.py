@@ -1,4 +1,4 @@
-"""How often each block of a plan runs: trip counts known before the run, or their limits."""
+"""Run counts of a plan's blocks: trip counts known before the run, or their limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNBOUNDED = 1 << 62  # a trip limit from here on is none
 
 
 class Trips:
-    """What is known of trip counts before a run.
+    """Trip counts, as far as they are known before a run.
 
     indices    an item for each input: its value if it is a public integer and known; one that is not given counts as
                its limit
@@ -79,7 +79,7 @@ class Once(Domain):
 
 
 class _Count(Once):
-    """How many instructions run."""
+    """A count of the instructions that run."""
 
     total = 0
     steps: Collection[int] = ()  # blocks that are not followed

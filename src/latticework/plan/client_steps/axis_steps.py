@@ -40,7 +40,7 @@ class Reshape(OwnerStep):
         return len(self.old)
 
     def result_shape(self, shape: Shape) -> Shape:
-        """With the new axes."""
+        """Return the shape with the new axes."""
         if last_axes(shape, self.depth) != self.old:
             raise ValueError(f"an array of shape {shape} does not end in axes {self.old}")
         return (*shape[: len(shape) - self.depth], *self.new)
@@ -63,7 +63,7 @@ class Reshape(OwnerStep):
         return back.apply(low), back.apply(high)
 
     def words(self) -> str:
-        """With both shapes."""
+        """Describe the step by both shapes."""
         return f"reshape {self.old} to {self.new}"
 
 
@@ -85,7 +85,7 @@ class Transpose(OwnerStep):
         return len(self.order)
 
     def result_shape(self, shape: Shape) -> Shape:
-        """In their order."""
+        """Return the shape with its axes in their new order."""
         axes = last_axes(shape, self.depth)
         return (*shape[: len(shape) - self.depth], *(axes[i] for i in self.order))
 
@@ -108,7 +108,7 @@ class Transpose(OwnerStep):
         return back.apply(low), back.apply(high)
 
     def words(self) -> str:
-        """With the order."""
+        """Describe the step by the order of axes."""
         return f"axes in the order {self.order}"
 
 
@@ -134,11 +134,11 @@ class Columns(OwnerStep):
 
     @property
     def depth(self) -> int:
-        """As far as the axis."""
+        """Number of axes from `dim` to the last."""
         return -self.dim
 
     def result_shape(self, shape: Shape) -> Shape:
-        """With another length of the axis."""
+        """Return the shape with another length of the axis."""
         if last_axes(shape, self.depth)[0] != self.size:
             raise ValueError(f"axis {self.dim} of an array of shape {shape} has not {self.size} elements")
         at = len(shape) + self.dim
@@ -170,7 +170,7 @@ class Columns(OwnerStep):
         return np.moveaxis(least, 0, at), np.moveaxis(most, 0, at)
 
     def words(self) -> str:
-        """With how many there are."""
+        """Describe the step by the number of columns that are taken."""
         return f"{len(self.places)} of {self.size} columns"
 
 
@@ -205,11 +205,11 @@ class Reduce(OwnerStep):
 
     @property
     def depth(self) -> int:
-        """As far as the axis."""
+        """Number of axes from `dim` to the last."""
         return -self.dim
 
     def result_shape(self, shape: Shape) -> Shape:
-        """Without the axis, or with one element there."""
+        """Return the shape without the axis, or with one element there."""
         last_axes(shape, self.depth)
         at = len(shape) + self.dim
         return (*shape[:at], *((1,) if self.keep else ()), *shape[at + 1 :])
@@ -219,15 +219,15 @@ class Reduce(OwnerStep):
         return found
 
     def apply(self, x: Array) -> Array:
-        """In float64."""
+        """Reduce along the axis, in float64."""
         return self._reduce(as_numbers(x))
 
     def bounded(self, x: Bounded) -> Bounded:
-        """Of bounds: none of these falls as its arguments grow."""
+        """Reduce bounds: none of these functions falls as its arguments grow."""
         return x.each(self._reduce)
 
     def words(self) -> str:
-        """With its axis."""
+        """Describe the step by its axis."""
         return f"{self.kind} along axis {self.dim}"
 
 
@@ -250,7 +250,7 @@ class Normalise(OwnerStep):
 
     @property
     def depth(self) -> int:
-        """As far as the axis."""
+        """Number of axes from `dim` to the last."""
         return -self.dim
 
     def result_shape(self, shape: Shape) -> Shape:
@@ -259,7 +259,7 @@ class Normalise(OwnerStep):
         return shape
 
     def apply(self, x: Array) -> Array:
-        """In float64."""
+        """Divide by the norm, in float64."""
         return self._divide(as_numbers(x))
 
     def _divide(self, x: Array) -> Array:
@@ -291,5 +291,5 @@ class Normalise(OwnerStep):
         return Bounded(self._divide(x.value), below, above)
 
     def words(self) -> str:
-        """With its norm."""
+        """Describe the step by its norm."""
         return f"divide by the {self.norm} norm along axis {self.dim}"

@@ -49,13 +49,13 @@ class Linear(OwnerStep):
         return 1
 
     def result_shape(self, shape: Shape) -> Shape:
-        """With as many numbers along the last axis as the matrix has columns."""
+        """Return the shape with as many numbers along the last axis as the matrix has columns."""
         if last_axes(shape, 1) != self.weight.shape[:1]:
             raise ValueError(f"an array of shape {shape} times a matrix of shape {self.weight.shape}")
         return (*shape[:-1], self.weight.shape[1])
 
     def apply(self, x: Array) -> Array:
-        """In float64."""
+        """Multiply with the matrix and add the offset, in float64."""
         return np.asarray(as_numbers(x) @ self.weight.array + self.offset.array)
 
     def bounded(self, x: Bounded) -> Bounded:
@@ -67,7 +67,7 @@ class Linear(OwnerStep):
         return Bounded(value, low @ rise + high @ fall + offset, high @ rise + low @ fall + offset)
 
     def words(self) -> str:
-        """With the size of the matrix."""
+        """Describe the step by the size of its matrix."""
         return f"product with a matrix of {' x '.join(map(str, self.weight.shape))}"
 
     def weights(self) -> str:
@@ -93,14 +93,15 @@ class Winner(OwnerStep):
         return shape
 
     def bounded(self, x: Bounded) -> Bounded:
-        """At least 1 where nothing else can be larger, at most 0 where something is larger for certain."""
+        """Bound the vote: at least 1 where nothing else can be larger, at most 0 where something is larger for
+        certain."""
         low, high = x.span
         count = low.shape[-1]
         value = np.argmax(x.value, -1)[..., None] == np.arange(count)
         return Bounded(value * 1.0, (low > _best_other(high)) * 1.0, (high >= _best_other(low)) * 1.0)
 
     def words(self) -> str:
-        """What it is."""
+        """Describe the step."""
         return "a vote for the largest"
 
 
@@ -116,7 +117,7 @@ def _best_other(x: Array) -> Array:
 
 @dataclass(frozen=True)
 class Votes(OwnerStep):
-    """How many of its comparisons each class wins; x holds those of classes (0, 1), (0, 2), ..., above 0: the first.
+    """The number of comparisons that each class wins; x holds those of (0, 1), (0, 2), ..., above 0: the first one's.
 
     graded  with less than a third of a vote by how sure they are, as scikit-learn decides comparisons in pairs; the
             first class then wins a comparison of 0, else the second
@@ -169,7 +170,7 @@ class Votes(OwnerStep):
         )
 
     def words(self) -> str:
-        """With how many classes."""
+        """Describe the step by the number of classes."""
         return f"votes of {comb(self.classes, 2)} comparisons of {self.classes} classes"
 
 

@@ -43,7 +43,7 @@ class Affine(OwnerStep):
         return columns
 
     def apply(self, x: Array) -> Array:
-        """In float64."""
+        """Scale and shift, in float64."""
         return as_numbers(x) * self.scale.array + self.offset.array
 
     def bounded(self, x: Bounded) -> Bounded:
@@ -53,7 +53,7 @@ class Affine(OwnerStep):
         return Bounded(x.value * scale + offset, np.minimum(*ends), np.maximum(*ends))
 
     def preimage(self, low: Array, high: Array) -> Span | None:
-        """None where a scale is 0."""
+        """Return the span of arguments with results from `low` to `high`; None where a scale is 0."""
         scale, offset = self.scale.array, self.offset.array
         if not scale.all():
             return None
@@ -61,7 +61,7 @@ class Affine(OwnerStep):
         return np.minimum(*ends), np.maximum(*ends)
 
     def words(self) -> str:
-        """With how many there are."""
+        """Describe the step by the number of columns."""
         count = self.scale.array.size
         return "scale and shift" + (f" each of {count} columns" if count > 1 else " by one number each")
 
@@ -98,7 +98,7 @@ class Elementary(OwnerStep):
         return columns
 
     def apply(self, x: Array) -> Array:
-        """In float64."""
+        """Apply the function, in float64."""
         record, given = self.record, as_numbers(x)
         words = domain_words(record.domains, record.closed).removeprefix("of ")
         require(record.contains(given), f"is not {words}, which its {self.function} takes")
@@ -111,7 +111,8 @@ class Elementary(OwnerStep):
         return np.asarray((self.record.in_clear or self.record.meaning)(x))
 
     def bounded(self, x: Bounded) -> Bounded:
-        """By the values at both ends and at `least_at`. Exact arguments are none outside the domain."""
+        """Bound the function by its values at both ends and at `least_at`. Exact arguments never lie outside the
+        domain."""
         ((first, last),) = self.record.domains
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             arguments = [np.minimum(np.maximum(part, first), last) for part in (x.value, *x.span)]
@@ -123,7 +124,7 @@ class Elementary(OwnerStep):
         return Bounded(value, low, high)
 
     def preimage(self, low: Array, high: Array) -> Span | None:
-        """By the inverse, of ends within the values that the function takes."""
+        """Return the span of arguments by the inverse, of ends within the values that the function takes."""
         record = self.record
         if record.inverse is None:
             return None
@@ -173,11 +174,11 @@ class Clip(OwnerStep):
         return columns
 
     def apply(self, x: Array) -> Array:
-        """In float64."""
+        """Clip, in float64."""
         return self._clip(as_numbers(x))
 
     def bounded(self, x: Bounded) -> Bounded:
-        """Of bounds."""
+        """Clip a value and its bounds."""
         return x.each(self._clip)
 
     def preimage(self, low: Array, high: Array) -> Span | None:
@@ -186,7 +187,7 @@ class Clip(OwnerStep):
         return np.where(self.low.array >= low, -_INF, least), np.where(self.high.array <= high, _INF, most)
 
     def words(self) -> str:
-        """With how many limits there are."""
+        """Describe the step by the number of limits."""
         count = self.low.array.size
         return "clip" + (f" each of {count} columns" if count > 1 else "")
 

@@ -36,7 +36,7 @@ class CodeOf(OwnerStep):
         return np.where(found < 0, self.unknown, found)
 
     def words(self) -> str:
-        """With how many categories there are."""
+        """Describe the step by the number of categories."""
         return f"number of the category, of {len(self.categories)}"
 
     def weights(self) -> str:
@@ -63,12 +63,12 @@ class OneHot(OwnerStep):
         return (*shape, len(self.categories))
 
     def apply(self, x: Array) -> Array:
-        """In float64."""
+        """Return one-hot vectors, in float64."""
         found = _find_categories(self.categories, x, refuse=not self.takes_unknown)
         return np.asarray(found[..., None] == np.arange(len(self.categories)), dtype=np.float64)
 
     def words(self) -> str:
-        """With how many categories there are."""
+        """Describe the step by the number of categories."""
         return f"one-hot of {len(self.categories)} categories"
 
     def weights(self) -> str:
@@ -94,14 +94,14 @@ class TableRows(OwnerStep):
         return (*shape, *self.table.shape[1:])
 
     def apply(self, x: Array) -> Array:
-        """In float64; numbers below 0 count from the end."""
+        """Look up rows, in float64; numbers below 0 count from the end."""
         given, count = as_numbers(x), self.table.shape[0]
         require(given == np.rint(given), "is no whole number")
         require((given >= -count) & (given < count), f"is no row of a table of {count}")
         return self.table.rows(given.astype(np.int64))
 
     def words(self) -> str:
-        """With the size of the table."""
+        """Describe the step by the size of its table."""
         return f"row of a table of {' x '.join(map(str, self.table.shape))} numbers"
 
     def weights(self) -> str:

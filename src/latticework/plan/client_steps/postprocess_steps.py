@@ -27,7 +27,7 @@ class Softmax(OwnerStep):
 
     @property
     def depth(self) -> int:
-        """As far as the axis."""
+        """Number of axes from `dim` to the last."""
         return -self.dim
 
     def result_shape(self, shape: Shape) -> Shape:
@@ -46,7 +46,7 @@ class Softmax(OwnerStep):
         return Bounded(np.exp(found), np.exp(below), np.exp(above))
 
     def words(self) -> str:
-        """With its axis."""
+        """Describe the step by its axis."""
         return f"{'logarithm of the softmax' if self.log else 'softmax'} along axis {self.dim}"
 
 
@@ -80,11 +80,11 @@ class Extreme(OwnerStep):
 
     @property
     def depth(self) -> int:
-        """As far as the axis."""
+        """Number of axes from `dim` to the last."""
         return -self.dim
 
     def result_shape(self, shape: Shape) -> Shape:
-        """Without the axis, or with one element there."""
+        """Return the shape without the axis, or with one element there."""
         count = last_axes(shape, self.depth)[0]
         if self.labels is not None and len(self.labels) != count:
             raise ValueError(f"{len(self.labels)} labels of an axis of {count}")
@@ -111,7 +111,7 @@ class Extreme(OwnerStep):
         return Bounded(place if self.labels is None else self.labels.array[place], None, None, certain)
 
     def words(self) -> str:
-        """With the labels."""
+        """Describe the step by its axis, and whether it gives labels."""
         which = f"place of the {'smallest' if self.smallest else 'largest'} along axis {self.dim}"
         return which if self.labels is None else f"label of the {which.partition(' of the ')[2]}"
 
@@ -156,7 +156,7 @@ class Threshold(OwnerStep):
         return Bounded(found, None, None, above(low) == above(high))
 
     def words(self) -> str:
-        """With the threshold."""
+        """Describe the step by its threshold."""
         return f"which side of {self.at:g}"
 
     def weights(self) -> str:
@@ -185,7 +185,7 @@ class Largest(OwnerStep):
         return 1
 
     def result_shape(self, shape: Shape) -> Shape:
-        """So many along the last axis."""
+        """Return the shape with `count` elements along the last axis."""
         (size,) = last_axes(shape, 1)
         if not 1 <= self.count <= size or (self.labels is not None and len(self.labels) != size):
             raise ValueError(f"the largest {self.count} of {size}, or labels of another number")
@@ -209,7 +209,7 @@ class Largest(OwnerStep):
         return Bounded(place if self.labels is None else self.labels.array[place], None, None, certain)
 
     def words(self) -> str:
-        """With how many."""
+        """Describe the step by its count."""
         return f"places of the {self.count} largest, in order"
 
     def weights(self) -> str:
@@ -219,7 +219,7 @@ class Largest(OwnerStep):
 
 @dataclass(frozen=True)
 class NamesOf(OwnerStep):
-    """What a decision, the number of a class, is called."""
+    """The name of a decision, which is the number of a class."""
 
     labels: Labels
 
@@ -238,7 +238,7 @@ class NamesOf(OwnerStep):
         return -1
 
     def bounded(self, x: Bounded) -> Bounded:
-        """As certain as before."""
+        """Name decisions, which stay as certain as they were."""
         if x.certain is None or x.value.dtype.kind not in "iu":
             raise ValueError("names are of the numbers of decisions")
         if ((x.value < 0) | (x.value >= len(self.labels))).any():
@@ -246,7 +246,7 @@ class NamesOf(OwnerStep):
         return Bounded(self.labels.array[x.value], None, None, x.certain)
 
     def words(self) -> str:
-        """With how many there are."""
+        """Describe the step by the number of names."""
         return f"name, of {len(self.labels)}"
 
     def weights(self) -> str:
@@ -282,7 +282,7 @@ class ByName(OwnerStep):
         return Bounded(x.value, *x.span, names=names)
 
     def words(self) -> str:
-        """With how many names."""
+        """Describe the step by the number of names."""
         return f"a dictionary of {len(self.names)}"
 
     def weights(self) -> str:

@@ -45,7 +45,7 @@ def prepare(stages: OwnerStages, program: str, given: Mapping[str, Any]) -> dict
 
 
 def prepare_fitting(stages: OwnerStages, program: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """As `prepare`; raises UnfitInputError for values that a step does not take."""
+    """Compute inputs as `prepare` does; raise UnfitInputError for values that a step does not take."""
     known = {each.name: each for each in stages.given}
     raw = {name: raw_array(program, known[name], value) for name, value in given.items() if name in known}
     found = {name: value for name, value in given.items() if name not in known}
@@ -56,7 +56,7 @@ def prepare_fitting(stages: OwnerStages, program: str, given: Mapping[str, Any])
 
 
 def raw_array(program: str, given: Given, value: Any) -> Array:
-    """What is given as an array, of numbers or texts, of a shape that fits."""
+    """Return a value as an array, of numbers or texts, of a shape that fits."""
     where = f"program {program}, input {given.name}"
     lost = find_loss(value)
     if lost:
@@ -130,7 +130,7 @@ def _in_columns(unfit: Array, columns: tuple[int, ...] | None, shape: Shape) -> 
 
 
 def place_of(given: Given, index: tuple[int, ...], axes: int, *, with_column: bool = True) -> str:
-    """Where an element of a given array lies, in words: input x, row 3, column 7 (mean area).
+    """Say where an element of an input's array lies: input x, row 3, column 7 (mean area).
 
     axes  of the given array: one more than are declared where it is a stack of runs
     """
@@ -148,7 +148,7 @@ def place_of(given: Given, index: tuple[int, ...], axes: int, *, with_column: bo
 
 
 def accepted_spans(stages: OwnerStages, ranges: Mapping[str, tuple[float, float]]) -> dict[str, Span]:
-    """Between which numbers each element of what is given has to lie, where that is one span, by name.
+    """Return the span that each element of the owner's inputs has to lie in, where that is one span, by name.
 
     Nothing is said of inputs with more than 2^20 elements on the way: files may announce any.
     ranges  of the encrypted inputs, by name
@@ -187,7 +187,7 @@ def _pieces_shape(stage: Prepared, shapes: Mapping[str, Shape]) -> Shape:
 
 
 def _sizes(shape: Shape, steps: Steps) -> list[int]:
-    """How many elements there are before and after every step."""
+    """Return the numbers of elements before and after every step."""
     found = [prod(shape)]
     for step in steps:
         shape = step.result_shape(shape)
@@ -239,7 +239,7 @@ def exactly(results: Sequence[Finished], outputs: Mapping[str, Array]) -> list[A
 
 
 def errors_of(found: Bounded) -> Array:
-    """What each number of a result may be off; of decisions 0 where they are certain, else infinite."""
+    """Return how far each number of a result may be off; of decisions 0 where they are certain, else infinite."""
     if found.certain is not None:
         return np.where(found.certain, 0.0, np.inf)
     low, high = found.span

@@ -1,4 +1,4 @@
-"""What the owner computes before encryption and after decryption: steps for every input and output, checked."""
+"""The owner's computations before encryption and after decryption: steps for every input and output, checked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Steps = tuple[OwnerStep, ...]
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the owner gives, where it is no encrypted input as it is.
+    """An input of the owner's, where it is not encrypted as it is.
 
     shape    for one run; the first of several axes may have any length where the input is of any number of rows
     columns  names of the elements of the last axis, where they are known
@@ -39,7 +39,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """How an encrypted input is computed: pieces, joined along an axis counted from the end, and then steps."""
+    """The computation of an encrypted input: pieces, joined along an axis counted from the end, and then steps."""
 
     input: str
     pieces: tuple[Piece, ...]
@@ -69,7 +69,7 @@ class Doubt:
             raise ValueError("a doubt with a negative weight, or a smaller one of larger distances")
 
     def errors(self, told: Array, error: float) -> Array:
-        """What each number may be off.
+        """Return how far each number may be off.
 
         told   the decrypted output, within `error` of the exact one
         """
@@ -78,7 +78,7 @@ class Doubt:
         return np.asarray(np.multiply.outer(apart, self.weight.array))
 
     def has_none(self, told: Array, error: float) -> Array:
-        """Where nothing is in doubt, as far as errors let that be seen: in the shape of the output."""
+        """Return where nothing is in doubt, as far as errors let that be seen: in the shape of the output."""
         return np.asarray(np.abs(np.asarray(told, dtype=np.float64) - self.clear) <= error)
 
 
@@ -116,11 +116,11 @@ class OwnerStages:
         return bool(self.before or self.after)
 
     def prepared(self, name: str) -> Prepared | None:
-        """How an encrypted input is computed; None: as it is given."""
+        """Return the computation of an encrypted input; None: it is encrypted as it is."""
         return next((each for each in self.before if each.input == name), None)
 
     def given_for(self, inputs: Iterable[str]) -> list[str]:
-        """What the owner calls these inputs of the program, each name once."""
+        """Return the owner's names of these inputs of the program, each once."""
         names: dict[str, None] = {}
         for name in inputs:
             prepared = self.prepared(name)
@@ -142,12 +142,12 @@ class OwnerStages:
         )
 
     def shape_of(self, prepared: Prepared) -> Shape:
-        """Of an encrypted input, for one run; ValueError where steps do not fit what is given."""
+        """Return the shape of an encrypted input, for one run; ValueError where steps do not fit the owner's inputs."""
         shapes = {each.name: each.shape for each in self.given}
         return joined_shape([(shapes[piece.given], piece.steps) for piece in prepared.pieces], prepared)
 
     def followed_by(self, name: str, shape: Shape, step: OwnerStep) -> OwnerStages:
-        """With one more step before an input is encrypted, which has this shape."""
+        """Return stages with one more step before an input of this shape is encrypted."""
         found = self.prepared(name)
         if found is None:
             given = Given(name, shape)
@@ -209,7 +209,7 @@ class OwnerStages:
 
 
 def joined_shape(pieces: list[tuple[Shape, Steps]], prepared: Prepared) -> Shape:
-    """Of pieces that are joined, and of what the steps then make of them."""
+    """Return the shape of joined pieces after the steps that follow."""
     for steps in (*(steps for _, steps in pieces), prepared.steps):
         if len(steps) > MAX_STEPS or not all(step.BEFORE for step in steps):
             raise ValueError(f"more than {MAX_STEPS} steps before encryption, or one that comes after")

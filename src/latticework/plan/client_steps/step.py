@@ -1,4 +1,4 @@
-"""What every step of the owner's is: data with a meaning in NumPy, checked, and bounds carried through it."""
+"""The base of all steps of the owner's: data with a meaning in NumPy, checked, and bounds carried through it."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class UnfitValueError(ValueError):
 
     @property
     def index(self) -> tuple[int, ...]:
-        """Of the first one."""
+        """Index of the first unfit value."""
         return tuple(int(i) for i in np.argwhere(self.unfit)[0])
 
 
 @dataclass(frozen=True)
 class Bounded:
-    """What a step of the end is given, and makes.
+    """The value that a postprocessing step takes or returns, with bounds.
 
     value      numbers, or once it is decided, labels
     low, high  between which the exact numbers lie; None of what is decided
@@ -67,7 +67,7 @@ class Bounded:
         return Bounded(move(self.value), move(low), move(high))
 
     def moved(self, move: Callable[[Array], Array]) -> Bounded:
-        """What only moves elements, decisions too."""
+        """Move elements, decisions too, by a function that does nothing else."""
         if self.certain is None:
             return self.each(move)
         return Bounded(move(self.value), None, None, move(self.certain))
@@ -111,7 +111,7 @@ class OwnerStep:
 
     @property
     def depth(self) -> int:
-        """How many of the last axes it works on; 0: element by element."""
+        """Number of last axes that the step works on; 0: element by element."""
         return 0
 
     def reaches(self, shape: Shape, axis: int) -> bool:
@@ -119,11 +119,12 @@ class OwnerStep:
         return axis >= len(shape) - self.depth
 
     def result_shape(self, shape: Shape) -> Shape:
-        """Of what it makes of an array; ValueError for one that it does not take."""
+        """Return the shape of the result; ValueError for an argument's shape that the step does not take."""
         return shape
 
     def decided(self, shape: Shape, choices: int) -> int:
-        """Of how many choices its results are the numbers; 0: they are numbers as any, -1: the choices have names.
+        """Return of how many choices the results are the numbers; 0: they are numbers as any, -1: the choices have
+        names.
 
         choices  the same of what it is given, an array of this shape; ValueError where it does not take that
         """
@@ -132,7 +133,8 @@ class OwnerStep:
         return 0
 
     def columns_of(self, columns: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Which ones its results along the last axis are of, given those of its arguments; None: not of one each."""
+        """Return the columns that the results along the last axis are of, given those of the arguments; None: not of
+        one column each."""
         return None
 
     def apply(self, x: Array) -> Array:
@@ -144,20 +146,20 @@ class OwnerStep:
         raise NotImplementedError(self.NAME)
 
     def preimage(self, low: Array, high: Array) -> Span | None:
-        """Between which numbers an argument lies whose result lies between these; None where that is not one span."""
+        """Return the span of arguments with results from `low` to `high`; None where that is not one span."""
         return None
 
     def words(self) -> str:
-        """What it does, for reports."""
+        """Describe the step, for reports."""
         raise NotImplementedError(self.NAME)
 
     def weights(self) -> str:
-        """What of the model's weights it holds, for reports; "" where it holds none."""
+        """Describe the model's weights that the step holds, for reports; "" where it holds none."""
         return ""
 
 
 def chain_shape(shape: Shape, steps: Sequence[OwnerStep]) -> Shape:
-    """What steps one after the other make of a shape; ValueError where one does not take it."""
+    """Return the shape after these steps; ValueError where one does not take it."""
     for step in steps:
         shape = step.result_shape(shape)
         check_shape(shape)
@@ -187,7 +189,7 @@ def concatenated_shape(shapes: Sequence[Shape], dim: int) -> Shape:
 
 
 def as_numbers(x: Array) -> npt.NDArray[np.float64]:
-    """As float64; UnfitValueError for what is no finite number."""
+    """Convert to float64; UnfitValueError for what is no finite number."""
     array = np.asarray(x)
     if array.dtype.kind not in "biuf":
         numeric = np.array([isinstance(value, int | float | np.number | np.bool_) for value in array.reshape(-1)])

@@ -56,11 +56,11 @@ class OwnerArray:
 
     @property
     def array(self) -> npt.NDArray[np.float64]:
-        """As float64."""
+        """The numbers as float64."""
         return self._stored.astype(np.float64)
 
     def rows(self, places: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Of the first axis, as float64."""
+        """Return the rows at `places` of the first axis, as float64."""
         return self._stored[places].astype(np.float64)
 
 

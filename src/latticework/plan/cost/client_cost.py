@@ -1,4 +1,4 @@
-"""What a client takes: making keys, encrypting and decrypting, in predicted time, memory and bytes."""
+"""Costs of a client: predicted time, memory and bytes of making keys, encrypting and decrypting."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ClientCosts:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a program takes, predicted for one thread and one run: at the server, and at the client.
+    """Predicted costs of a program, for one thread and one run: at the server, and at the client.
 
     later_run_seconds    a run whose constants are encoded, in memory that an earlier one had
     first_run_seconds    the first run of a server;  key_loading_seconds  once before it
@@ -119,7 +119,7 @@ def _decrypt_seconds(chain: ModulusChain, output: Output, limbs: int, model: Cos
 
 
 def message_limbs(primes: tuple[int, ...], scale: float) -> int:
-    """How many limbs the core reads a message from at a scale."""
+    """Return the number of limbs that the core reads a message from at a scale."""
     bits, count = 0.0, 0
     while count < len(primes) and bits < log2(scale) + HEADROOM_BITS:
         bits += log2(primes[count])

@@ -158,7 +158,7 @@ def _is_of(row: BootstrapRow, chain: ModulusChain) -> bool:
 
 
 def _on_lines(points: list[tuple[int, float]], at: int) -> float:
-    """Between points linear, and beyond them as between the two at the end."""
+    """Interpolate between points, and go on beyond them along the line of the two at the end."""
     if len(points) == 1:
         return points[0][1]
     pairs = list(pairwise(points))

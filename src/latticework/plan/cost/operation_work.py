@@ -30,7 +30,8 @@ def _generate_key(shape: Shape) -> Work:
 
 
 def _encrypt(shape: Shape) -> Work:
-    """With the secret key, of an encoded message: a row for each limb, one more draw for the error."""
+    """Return the work of encrypting an encoded message under the secret key: a row for each limb, one more draw for the
+    error."""
     return {"expand": shape.q_limbs + 1, "ntt": 2 * shape.q_limbs, "pointwise": 8 * shape.q_limbs}
 
 

@@ -31,7 +31,7 @@ class Weights(NamedTuple):
 
 
 def bfv_weights(chain: ModulusChain, model: CostModel | None = None) -> Weights:
-    """Of BFV, where everything is at the top level."""
+    """Return the weights of BFV, where everything is at the top level."""
     model = model or CostModel.load()
     plain, switched = _shapes(chain, chain.main.top)
     kind = CipherKind(chain.slots, 0, chain.main.top, 1.0, 1, 0)
@@ -42,7 +42,7 @@ def bfv_weights(chain: ModulusChain, model: CostModel | None = None) -> Weights:
 
 
 def ckks_weights(chain: ModulusChain, level: int, model: CostModel | None = None) -> Weights:
-    """Of CKKS at a level above the lowest one."""
+    """Return the weights of CKKS at a level above the lowest one."""
     model = model or CostModel.load()
     plain, switched = _shapes(chain, level)
     below = _shapes(chain, level - 1)[0].q_limbs
@@ -58,7 +58,7 @@ def _weights(model: CostModel, plain: Shape, switched: Shape, mul: float, mul_pl
 
 
 def _shapes(chain: ModulusChain, level: int) -> tuple[Shape, Shape]:
-    """What is over Q, and what switches keys."""
+    """Return the sizes of operations over Q, and those of key switches."""
     kind = CipherKind(chain.slots, 0, level, 1.0, 1, 0)
     plain = Shape(chain.ring_degree, q_limbs(chain, kind))
     return plain, replace(plain, p_limbs=len(chain.special), digit_limbs=digit_limbs(chain, kind))

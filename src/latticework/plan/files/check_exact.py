@@ -1,4 +1,4 @@
-"""What a file's plan of integers modulo t has to obey beyond what every plan does: its constants are integers."""
+"""Rules for a file's plan of integers modulo t beyond those of every plan: its constants are integers."""
 
 from __future__ import annotations
 

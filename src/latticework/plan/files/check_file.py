@@ -1,4 +1,4 @@
-"""What a file's plan or client part has to obey beyond its form: numbers in range, parts that agree with each other."""
+"""Rules for a file's plan or client part beyond its form: numbers in range, parts that agree with each other."""
 
 from __future__ import annotations
 
@@ -325,7 +325,7 @@ def check_references(plan: Plan) -> None:
 
 
 def _check_reasons(plan: Plan) -> None:
-    """What is said of calls of bootstraps is said of one each, in words and numbers that can be."""
+    """Check that each reason is of one call of a bootstrap, in words and numbers that can be."""
     blocks, bootstraps = plan.blocks, {each.block for each in plan.bootstraps}
     seen = set[tuple[int, int]]()
     for each in plan.reasons:

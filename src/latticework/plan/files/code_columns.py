@@ -59,7 +59,7 @@ def to_columns(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def from_columns(columns: Any) -> dict[str, Any]:
-    """What the core reads; the rules of code are its to check.
+    """Return code as the core reads it, which also checks the rules of code.
 
     raises  FormatError where columns do not fit each other
     """

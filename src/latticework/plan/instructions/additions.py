@@ -27,7 +27,7 @@ def _sum(use: Use) -> Sequence[Kind]:
 
 
 def _shape_of_sum(use: Use) -> Shape:
-    """As many polynomials as the sum has."""
+    """Return the sizes of an operation on as many polynomials as the sum has."""
     return shape_of(use, polys=use.stated.degree + 1)
 
 

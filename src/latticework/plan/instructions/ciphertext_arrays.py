@@ -47,7 +47,7 @@ def added_up(errors: Errors, array: Array, groups: int) -> Array:
 
 
 def unknown_error(name: str) -> OnVectors:
-    """Of an instruction whose error is not linear in that of its operand."""
+    """Return a rule that refuses an instruction whose error is not linear in that of its operand."""
 
     def refuse(*_operands: Any) -> Any:
         raise UnsupportedError(f"{name}: its error does not follow from that of its operand alone")

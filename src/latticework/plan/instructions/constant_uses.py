@@ -1,4 +1,4 @@
-"""How a constant of a plan has to fit the instruction that names it, by the kind of immediate that does.
+"""Rules for the constants of a plan in the instructions that name them, by the kind of immediate.
 
 Apart from records, so that who only loads plans does not load these.
 """

@@ -55,7 +55,7 @@ def _branch(use: Use) -> Sequence[Kind]:
 
 
 def _call(use: Use) -> Sequence[Kind]:
-    """What the block takes, and what it yields."""
+    """Return the types that the block yields; check those of its arguments."""
     arguments, yielded = use.blocks[0]
     _same("operand and argument", use.operands, arguments)
     return yielded

@@ -57,7 +57,7 @@ class BootstrapBlock:
 
 
 class Executable(Protocol):
-    """What a plan has, and already the code that becomes one: all that is executed."""
+    """Code that can be executed: a plan, or the code that becomes one."""
 
     @property
     def kinds(self) -> Sequence[Kind]:
@@ -73,7 +73,7 @@ class Executable(Protocol):
 
     @property
     def bootstraps(self) -> Sequence[BootstrapBlock]:
-        """Which of the blocks that are called are bootstraps."""
+        """The called blocks that are bootstraps."""
 
     @property
     def keys(self) -> Sequence[KeySpec]:
@@ -81,7 +81,7 @@ class Executable(Protocol):
 
     @property
     def constants(self) -> Sequence[ConstRef | MapSums]:
-        """What `encode` instructions gather, and block maps."""
+        """Constants that `encode` instructions gather, and block maps."""
 
     @property
     def locations(self) -> Sequence[Any]:

@@ -1,4 +1,4 @@
-"""What there is to know of a plan instruction, in one record: its opcode's types, meaning, price and words.
+"""The record of a plan instruction: its opcode's types, meaning, price and words, all in one place.
 
 A record is made once, in the file of its family; every field must be given, so that nothing about an instruction is
 forgotten in silence. Records know neither compiler nor runtime nor analyses: what a field needs of the analysis that
@@ -20,7 +20,7 @@ FAMILIES = ("switch", "divide", "product", "plain", "add", "encode", "other")  #
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Traits:
-    """What few instructions are.
+    """Properties that few instructions have.
 
     control     all it deals with is public: integers, keys, blocks; the walk runs it itself
     is_complex  it can make complex slots of real ones, whatever its keys and plaintexts are

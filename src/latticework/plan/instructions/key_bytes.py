@@ -1,4 +1,4 @@
-"""How large an evaluation key is, from its level and the chain."""
+"""The size of an evaluation key, from its level and the chain."""
 
 from __future__ import annotations
 

@@ -118,7 +118,8 @@ DIAG_SUMS = Record(
 
 
 def _map_sums(use: Use) -> Sequence[Kind]:
-    """How many sums there are, and the scale of the diagonals, is stated by the result; without keys over Q."""
+    """Return the type of the sums. The stated result says how many there are, and the scale of the diagonals; without
+    keys they are over Q."""
     require_number(use, len(use.constants), "constant")
     if [type(kind) for kind in use.operands] != [CipherKind] + [KeySpec] * (len(use.operands) - 1):
         raise IrError("needs an array of ciphers, and keys")

@@ -54,7 +54,7 @@ def _trivial(use: Use) -> Sequence[Kind]:
 
 
 def encoding(use: Use, shape: Shape, number: int) -> Part:
-    """So many plaintexts, of vectors as long as the shape says."""
+    """Return the part that encodes `number` plaintexts, of vectors as long as the shape says."""
     return Part(of_scheme("encode", use), shape, number, once=True)
 
 

@@ -1,4 +1,4 @@
-"""What changes how values are held, and which stand together, but not what they are."""
+"""Instructions that change how values are held, and which stand together, but not what they are."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def find_part(number: int, count: int) -> int:
 
 
 def _part(size: int, number: int, count: int) -> slice:
-    """Where a part of so many vectors lies in an array of `count`."""
+    """Return the slice of part `number`, of `size` vectors, in an array of `count`."""
     first = find_part(number, count // size) * size
     return slice(first, first + size)
 

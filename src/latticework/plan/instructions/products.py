@@ -47,7 +47,7 @@ from latticework.plan.instructions.work_units import (
 
 
 def _product(use: Use) -> CipherKind:
-    """Of two ciphertexts, or of one with itself."""
+    """Return the type of a product of two ciphertexts, or of one with itself."""
     return product_of(use.operands[0], use.operands[-1])
 
 
@@ -84,7 +84,8 @@ def _product_of_bfv(shape: Shape, *, is_square: bool) -> Work:
 
 
 def _product_scratch(use: Use, _stored: bool) -> int:
-    """Of BFV both factors over B, one of them brought back, and the product over P and B; of CKKS nothing."""
+    """Return the scratch rows: for BFV both factors over B, one of them brought back, and the product over P and B; for
+    CKKS none."""
     chain, factor = chain_of(use), use.operands[0]
     q, p, b = q_limbs(chain, factor), len(chain.special), b_limbs(chain, factor)
     return 2 * q + 3 * p + 7 * b if b else 0

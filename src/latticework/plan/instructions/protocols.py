@@ -1,4 +1,4 @@
-"""What the functions of records ask of the analysis that calls them."""
+"""Protocols of the analyses that call the functions of records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Slots = npt.NDArray[Any]  # (..., count, slots)
 
 
 class Chain(Protocol):
-    """What a type rule asks of a modulus chain."""
+    """A modulus chain, as type rules see it."""
 
     @property
     def scheme(self) -> str:
@@ -39,7 +39,7 @@ class Chain(Protocol):
 
 
 class Machine(Protocol):
-    """What a meaning asks of the simulation that runs it: products modulo t where there is one, and noise."""
+    """A simulation, as the meanings of instructions see it: products modulo t where there is one, and noise."""
 
     def product(self, a: Slots, b: Slots) -> Slots:
         """Slot by slot."""
@@ -57,23 +57,23 @@ class Machine(Protocol):
         """Public vectors as the encoder rounds them."""
 
     def random(self) -> np.random.Generator:
-        """For integers that a ciphertext's randomness decides."""
+        """Generator of integers that a ciphertext's randomness decides."""
 
     def with_key_noise(self, a: Slots, held: CipherKind | DigitsKind) -> Slots:
-        """With the noise of a product with a key, of what is held like this."""
+        """Add the noise of a product with a key to slots of this type."""
 
     def with_rounding(self, a: Slots, result: CipherKind, degree: int) -> Slots:
-        """With the rounding of a division of a ciphertext of this degree."""
+        """Add the rounding error of a division of a ciphertext of this degree."""
 
     def with_sparse_noise(self, a: Slots, result: CipherKind) -> Slots:
-        """With the noise of the switch to the sparse secret."""
+        """Add the noise of the switch to the sparse secret."""
 
     def with_raised_noise(self, a: Slots, result: CipherKind, factor: int) -> Slots:
-        """With the noise of the switch from the sparse secret, after a product with an integer."""
+        """Add the noise of the switch from the sparse secret, after a product with an integer."""
 
 
 class Errors(Protocol):
-    """What a rule of errors asks of the analysis that follows them: bounds of CKKS, noise of BFV.
+    """An analysis of errors, as rules see it: bounds of CKKS, noise of BFV.
 
     Values are the analysis's own, one for each ciphertext or plaintext; `use` says where they are.
     """

@@ -1,4 +1,4 @@
-"""Why a bootstrap stands where it does, as the compiler decided it: kept from its placement to the report."""
+"""The reason why a bootstrap stands where it does: kept from its placement by the compiler to the report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LoopWay:
 
 @dataclass(frozen=True, slots=True)
 class RefreshReason:
-    """What is left of a value's levels, and what wants more of them.
+    """The levels that a value has left, and what wants more of them.
 
     left     levels above the floor that the value has at most where it is bootstrapped; most: that a bootstrap leaves
     spent    levels that are spent behind it, at most, until `until`: "bootstrap" (the next), "iteration" (the end of
@@ -60,7 +60,7 @@ class RefreshReason:
 
 @dataclass(frozen=True, slots=True)
 class CallReason:
-    """Why the bootstrap stands that an instruction calls."""
+    """The reason for the bootstrap that an instruction calls."""
 
     block: int
     place: int

@@ -73,5 +73,5 @@ def level_text(track: int, level: int) -> str:
 
 
 def place_text(kind: CipherKind | DigitsKind | PlainKind) -> str:
-    """Where a value lies, for messages."""
+    """Say where a value lies, for messages."""
     return f"{level_text(kind.track, kind.level)} over {OVER[getattr(kind, 'basis', 0)]}"

@@ -1,4 +1,4 @@
-"""What instructions consist of, what they count as, and which rows they need: rules that several records share.
+"""Rules that several records share: what instructions consist of, what they count as, and which rows they need.
 
 parts     operations on one ciphertext that cost tables price
 counts    operations by the names that users are told (`analysis.estimate.OperationCounts`)
@@ -31,17 +31,17 @@ def one_part(operation: str, shape: Callable[[Use], Shape]) -> Callable[[Use], S
 
 
 def of_scheme(operation: str, use: Use) -> str:
-    """What an operation is called in cost tables that is another one in BFV."""
+    """Return the name in cost tables of an operation that is another one in BFV."""
     return f"bfv.{operation}" if use.chain.scheme == "bfv" else operation
 
 
 def no_parts(_use: Use) -> Sequence[Part]:
-    """Of what takes no time."""
+    """Return no parts, for what takes no time."""
     return ()
 
 
 def count_each(**numbers: int) -> Callable[[Use], Mapping[str, int]]:
-    """So many for each ciphertext that is made."""
+    """Return a rule that counts these numbers for each ciphertext that is made."""
 
     def counts(use: Use) -> Mapping[str, int]:
         vectors = vectors_made(use)
@@ -57,12 +57,12 @@ def each_key(use: Use) -> Mapping[int, int]:
 
 
 def no_keys(_use: Use) -> Mapping[int, int]:
-    """Of what has no key."""
+    """Return no key products, for what has no key."""
     return {}
 
 
 def no_scratch(_use: Use, _stored: bool) -> int:
-    """Of what is done row by row."""
+    """Return no scratch rows, for what is done row by row."""
     return 0
 
 

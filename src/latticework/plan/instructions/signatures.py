@@ -1,4 +1,4 @@
-"""What an instruction is from outside: the core's table of opcodes (`cpp/exec/opcodes.def`), letters as there."""
+"""The signature of an instruction by the core's table of opcodes (`cpp/exec/opcodes.def`), letters as there."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def _adopt_scale(kind: Any, stated: Any) -> Any:
 
 
 def _check_form(record: Record, use: Use) -> None:
-    """What holds for every instruction: kinds and numbers, secrets, and what only one scheme has."""
+    """Check what holds for every instruction: kinds and numbers, secrets, and what only one scheme has."""
     signature, scheme = record.signature, use.chain.scheme
     results, num_immediates = signature.results, signature.num_immediates
     _check_kinds("operand", signature.operands, use.operands)

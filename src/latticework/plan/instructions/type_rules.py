@@ -1,4 +1,4 @@
-"""What type rules of several instructions are made of."""
+"""Conditions and results that type rules of several instructions share."""
 
 from __future__ import annotations
 

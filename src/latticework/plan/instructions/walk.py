@@ -49,10 +49,11 @@ class Site:
 
 
 class Domain:
-    """What a walk computes; see above. Values of registers are the domain's own."""
+    """An abstract domain: the values that a walk computes for registers, and what instructions do to them; see
+    above."""
 
     def step(self, site: Site, operands: list[Any]) -> Sequence[Any]:
-        """What an instruction makes of its operands: a value for each result."""
+        """Return the value of each result of an instruction."""
         raise NotImplementedError
 
     def loop(self, site: Site, trips: int | None, carried: Sequence[Any], body: Body) -> Sequence[Any]:

@@ -1,4 +1,4 @@
-"""How much work one operation is, in units that a cost table prices.
+"""The work of one operation, in units that a cost table prices.
 
 A unit is one kernel on one row of N residues, except `fft` (one transform of
 N/2 slots), `key_row` (a row of a key that was read before, both halves, read
@@ -25,7 +25,7 @@ Work = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the price of one operation depends on.
+    """The sizes that the price of one operation depends on.
 
     q_limbs, p_limbs  limbs of the operand that take part
     digit_limbs       Q limbs of each key-switching digit in use
@@ -61,7 +61,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """So many equal operations.
+    """A number of equal operations.
 
     operation  as cost tables call it;  number  of ciphertexts that it is done to
     once       only in the first run: its result is kept
@@ -97,7 +97,8 @@ def lift(sources: float, targets: float) -> Work:
 
 
 def decompose(shape: Shape) -> Work:
-    """To coefficients, and every digit to the limbs outside itself: those before and those after in two lifts."""
+    """Return the work of a digit decomposition: to coefficients, and every digit to the limbs outside itself, those
+    before and those after in two base conversions."""
     total: Work = {"ntt": shape.q_limbs}
     before = shape.p_limbs
     for limbs in shape.digit_limbs:

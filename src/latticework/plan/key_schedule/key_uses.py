@@ -25,7 +25,7 @@ LATE_KEYS = ("to_dense",)  # read at the level that comes out, not at the one th
 
 @dataclass(frozen=True, slots=True)
 class KeyPart:
-    """What a pass reads of one key.
+    """The rows of one key that a pass reads.
 
     key     its number in the plan
     spec    the key at the track and level of use
@@ -109,7 +109,7 @@ Node = KeyStep | Others | Turns | Either | Called
 
 
 class TripCounts(Protocol):
-    """What is known of trip counts (`analysis.trips.Trips`)."""
+    """Trip counts, as far as they are known (`analysis.trips.Trips`)."""
 
     indices: list[int | None]
 
@@ -138,7 +138,8 @@ def key_uses(plan: Executable, chain: ModulusChain, at_once: Callable[[int], int
 def key_order(
     plan: Executable, chain: ModulusChain, trips: TripCounts, at_once: Callable[[int], int] | None = None
 ) -> Sequence[Node]:
-    """What a run does, in order, loops and calls kept as they are; `trips` says how often loops turn."""
+    """Return the uses of keys in the order of a run, loops and calls kept as they are; `trips` has the trip counts of
+    loops."""
     order = _Order(plan, chain, trips, at_once)
     Walk(plan, chain, order).run(0, trips.indices)
     return order.take()
@@ -201,7 +202,7 @@ class _Order(Domain):
         self._calls: dict[tuple[Any, ...], tuple[Sequence[Node], Sequence[Any]]] = {}
 
     def take(self) -> list[Node]:
-        """What was found since the last time."""
+        """Return the nodes since the last time."""
         self._add()
         found, self._nodes = self._nodes, []
         return found
@@ -213,7 +214,7 @@ class _Order(Domain):
         self._nodes += nodes
 
     def _inside(self, follow: Callable[[], Sequence[Any]]) -> tuple[list[Node], Sequence[Any]]:
-        """What is found while a block is followed, and what it yields."""
+        """Return the nodes of a block that is followed, and what it yields."""
         before = self.take()
         yielded = follow()
         inside = self.take()

@@ -26,19 +26,19 @@ FEW_TURNS = 4  # of a loop that turns oftener, those between the first and the l
 
 @dataclass(slots=True, eq=False)
 class Window:
-    """What is read together; `classes` are those of its rows, by number."""
+    """The rows of keys that are read together; `classes` are theirs, by number."""
 
     parts: Pass
     classes: tuple[int, ...] = ()
 
     @property
     def limbs(self) -> int:
-        """How many neighbouring limbs."""
+        """Number of neighbouring limbs."""
         return len(self.parts[0].limbs)
 
     @property
     def rows(self) -> int:
-        """How many rows."""
+        """Number of rows."""
         return sum(part.rows for part in self.parts)
 
 

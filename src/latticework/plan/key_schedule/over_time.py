@@ -1,4 +1,4 @@
-"""What is in memory of the keys over the time of a run, in stretches of time.
+"""The rows of keys in memory over the time of a run, in stretches of time.
 
 Each window has three: computing without keys before it, waiting for its rows, and computing with them. Turns of a loop
 between the first and the last are told as one (`plan.windows`), which is as long as they are together. So
@@ -70,7 +70,7 @@ class Trace:
             self.stretches[number].include(stretch, visit.weight)
 
     def end(self, seconds: float, rows: int, spent: int, loops: tuple[LoopStretches, ...]) -> None:
-        """After the last window."""
+        """Note the time after the last window."""
         self.loops = tuple(
             replace(
                 loop, first=OF_A_WINDOW * loop.first, end=OF_A_WINDOW * loop.end,

@@ -1,4 +1,4 @@
-"""Which rows of keys are in memory when, in a run under a budget: the rule that the core follows, without the keys.
+"""The rows of keys in memory during a run under a budget: the rule that the core follows, without the keys.
 
 All rows are equally large, so each lies in one of a fixed number of slots. A window is claimed as a whole: its rows
 that are absent take free slots, or those of rows whose next use is farthest away; rows of claimed windows stay. The
@@ -30,7 +30,7 @@ Clock = tuple[float, float, float, float]  # of a window: end of the one before,
 
 @dataclass(slots=True)
 class RowTraffic:
-    """What the reading of one instruction, or of all of them, comes to.
+    """Totals of the reading of one instruction, or of all of them.
 
     wanted  rows that are used;  loaded  of these, rows that had to be read
     stalls  waits of the computation for rows, and how long they take together
@@ -50,7 +50,7 @@ class RowTraffic:
             self.stall_seconds += weight * stall_seconds
 
     def include(self, other: RowTraffic, share: float) -> None:
-        """What another comes to, or a share of it."""
+        """Add the totals of another, or a share of them."""
         self.wanted += share * other.wanted
         self.loaded += share * other.loaded
         self.stalls += share * other.stalls
@@ -157,7 +157,7 @@ class _Slots:
         )
 
     def start_again(self) -> None:
-        """After a run, another: what is in memory stays, and is used again."""
+        """Start another run: what is in memory stays, and is used again."""
         firsts: dict[int, int] = {}
         for number in range(len(self.visits)):
             for label in self.classes(number):
@@ -170,7 +170,7 @@ class _Slots:
         self.reader_free = 0.0
 
     def stretches(self, number: int, clock: Clock, row_seconds: float, readers: int) -> Iterator[Stretch]:
-        """What a window comes to over time."""
+        """Yield the stretches of time of a window."""
         visit, absent = self.visits[number], self.absent[number]
         ahead = 0 if readers else sum(self.absent[number : self.claimed])
         for place, (start, end) in enumerate(pairwise(clock)):
@@ -188,7 +188,7 @@ class _Slots:
             )  # fmt: skip
 
     def claim_ahead(self, done: int, now: float, row_seconds: float) -> None:
-        """After window `done`: the two that have to be claimed, and as many more as there is room for."""
+        """Claim after window `done` the two that have to be, and as many more as there are slots for."""
         while self.claimed < len(self.visits):
             number = self.claimed
             missing = self.missing(number)
@@ -220,7 +220,7 @@ class _Slots:
         return self.pinned + sum(self.sizes[label] for label in self.classes(number) if not self.pins[label])
 
     def classes(self, number: int) -> tuple[int, ...]:
-        """Of the rows of a window."""
+        """Return the classes of the rows of a window."""
         return self.visits[number].window.classes
 
     def claim(self, number: int, missing: int) -> None:
@@ -263,7 +263,7 @@ class _Slots:
 
 
 def _next_uses(visits: tuple[Visit, ...]) -> list[tuple[int, ...]]:
-    """For each class of each window, the next window that it is in."""
+    """Return for each class of each window the next window that it is in."""
     following: dict[int, int] = {}
     found: list[tuple[int, ...]] = []
     for number in range(len(visits) - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""What a run reads of its keys, and when, under a budget of bytes: predicted from the plan alone.
+"""The reads of a run's keys over its time, under a budget of bytes: predicted from the plan alone.
 
 The core carries no schedule out: it knows the order of uses as it runs, and follows a rule. The rule, in ten lines:
 
@@ -35,7 +35,7 @@ WINDOWS_AT_ONCE = 2  # the one that is computed with, and the next
 
 
 class ReadPrices(Protocol):
-    """What a machine takes."""
+    """The prices of a machine."""
 
     row_seconds: float
 
@@ -104,12 +104,12 @@ class KeySchedule:
 
     @property
     def seconds(self) -> float:
-        """Of the run, waits for rows included."""
+        """Seconds of the run, waits for rows included."""
         return self.residency.seconds
 
     @property
     def total(self) -> RowTraffic:
-        """What the reading of all instructions comes to."""
+        """Totals of the reading of all instructions."""
         return self.residency.total
 
 
@@ -123,7 +123,7 @@ def schedule(
     at_once: Callable[[int], int] | None = None,
     trace: Trace | None = None,
 ) -> KeySchedule:
-    """What a run reads of its keys with so many bytes for them.
+    """Predict what a run reads of its keys with `budget_bytes` for them.
 
     trips    how often loops turn;  readers  0: rows are read when they are needed
     at_once  rows of a plaintext -> how many of them a block map multiplies with in one pass; None: all of an input
@@ -174,7 +174,7 @@ def whole_key_bytes(plan: Plan) -> int:
 
 
 def smallest(order: Sequence[Node], plan: Plan, *, readers: int = 1) -> Smallest | None:
-    """What a run needs at least: a window of one limb of the largest pass; None where it reads no key."""
+    """Return what a run needs at least: a window of one limb of the largest pass; None where it reads no key."""
     passes = ((rows_of_limb(one), step, line) for step, line in _steps(order, None) for one in step.passes)
     rows, step, line = max(passes, key=lambda found: found[0], default=(0, None, None))
     if step is None:

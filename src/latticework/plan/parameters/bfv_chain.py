@@ -134,7 +134,8 @@ def smallest_chain(
     security_bits: int = 128,
     insecure: bool = False,
 ) -> ModulusChain | None:
-    """Of the largest chains of a ring: one of as few primes as keep what has to be kept, with the least work.
+    """Return one of the largest chains of a ring: of the fewest primes that keep what has to be kept, with the least
+    work.
 
     keeps       whether there is room for the noise
     least_bits  of the modulus, below which there certainly is none
@@ -198,7 +199,7 @@ def prime_bits(ring_degree: int, limbs: int, special: int, limit: int | None) ->
 
 
 class ChainShape:
-    """What the noise model asks of parameters, of a chain."""
+    """A chain's parameters, as the noise model asks for them."""
 
     def __init__(self, chain: ModulusChain) -> None:
         self.chain = chain

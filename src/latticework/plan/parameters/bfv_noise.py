@@ -1,4 +1,4 @@
-"""How much noise each BFV operation leaves, before anything runs: on average, and at worst.
+"""The noise that each BFV operation leaves, before anything runs: on average, and at worst.
 
 Noise is the polynomial e in c(s) = Q/t * m + e + Q * (integers); decryption is right while every coefficient of e is
 below Q/(2t). It is kept as one variance for each power of the secret: the coefficients of e_i * s^i have the variance
@@ -44,7 +44,7 @@ def least_product_bits(depth: int, ring_degree: int, plain_modulus: int) -> floa
 
 
 class NoiseShape(Protocol):
-    """What the model asks of parameters; sizes are log2."""
+    """The parameters that the noise model asks for; sizes are log2."""
 
     @property
     def ring_degree(self) -> int:
@@ -179,7 +179,7 @@ class ShapeNoiseModel:
         return self._switch(x)
 
     def mod_switch(self, x: Noise, level: int) -> Noise:
-        """To a lower level."""
+        """Switch to a lower level."""
         divided = self.parameters.log2_q(x.level) - self.parameters.log2_q(level)
         small = Noise(level, tuple(v - 2 * divided for v in x.variances), x.worst - divided)
         return self._round(small, 1)

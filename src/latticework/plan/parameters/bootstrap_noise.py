@@ -1,4 +1,4 @@
-"""What a bootstrap does to the slots of a vector, as one step: the identity, a little bent, plus noise.
+"""A bootstrap as one step on the slots of a vector: the identity, a little bent, plus noise.
 
 Each real or imaginary part x, within [-1, 1] where it should be, becomes `sine_series(x)` plus noise. The series is
 the same for all bootstraps of a set: it is off by (2 pi / R)^4 x^5 / 30 and less, so an input that overshoots costs
@@ -74,7 +74,7 @@ class BootstrapStep:
     def of(
         chain: ModulusChain, noise: BootstrapNoise, slots: int, start: float, end: tuple[int, float], iterations: int
     ) -> BootstrapStep:
-        """From a scale at the floor of the main track to a level and a scale above it."""
+        """Return the step from a scale at the floor of the main track to a level and a scale above it."""
         assert chain.bootstrap is not None
         made = made_scale(chain, *end)
         finer, out = start / chain.main.scales[chain.floor], made / chain.main.scales[end[0]]
@@ -84,7 +84,7 @@ class BootstrapStep:
 
     @property
     def deviation(self) -> float:
-        """Of the noise that does not depend on the data."""
+        """Standard deviation of the noise that does not depend on the data."""
         if self.iterations == 1:
             return self._first
         by_scale = MARGIN * self.noise.second * sqrt(self.slots) / self.out
@@ -108,7 +108,7 @@ class BootstrapStep:
         return self.deviation, again / self._gain + rounding
 
     def value(self, x: Parts, size: float, noisy: Noise) -> Parts:
-        """What becomes of parts.
+        """Return the parts after the bootstrap.
 
         size   largest magnitude of a slot
         noisy  adds noise of a deviation
@@ -134,7 +134,7 @@ class BootstrapStep:
         return MARGIN * hypot(noise.fixed, rounding * sqrt(self.slots))
 
     def _of_weights(self, size: float, finer: float) -> float:
-        """What the rounding of matrices adds, each of which lacks a share of the bits."""
+        """Return the deviation that the rounding of matrices adds, each of which lacks a share of the bits."""
         share: float = finer ** (1 / self.circuit.stc_levels)
         return MARGIN * self.noise.weights * sqrt(self.slots) * share * size
 
@@ -147,7 +147,7 @@ def sine_series(circuit: BootstrapCircuit, x: Parts) -> Parts:
 
 
 def series_error(circuit: BootstrapCircuit, parts: Parts) -> Parts:
-    """How far the series is off at most for parts up to these.
+    """Return how far the series is off at most for parts up to these.
 
     Of t - t^5 / 30 + t^7 / 252 - ... each term is below the one before it while t <= 1. Where t may be larger nothing
     is used but that the series itself stays below 3 / 2 of where t is 1: parts wrap around, each by itself.

@@ -92,7 +92,7 @@ def templates(ring_degree: int, precision_bits: float) -> tuple[Template, ...]:
 
 
 def _widest_base(stored: BootstrapSet, log2_degree: int) -> float:
-    """Of q0: what the key to the sparse secret leaves beside a special prime."""
+    """Return the bits of the widest q0: what the key to the sparse secret leaves beside a special prime."""
     limit = sparse_modulus_limit_bits(1 << log2_degree, SECURITY_BITS)
     assert limit is not None
     return min(WIDEST, limit - stored.special_bits)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class BootstrapSet:
-    """What a chain with bootstrapping is planned from; all sizes in bits, levels in the order in which they are spent.
+    """Sizes from which a chain with bootstrapping is planned; all in bits, levels in the order in which they are spent.
 
     scale       canonical scale of the residual levels
     base        q0

@@ -56,7 +56,7 @@ def check_set(chosen: BootstrapSet) -> None:
 
 
 def _eval_levels(chosen: BootstrapSet) -> int:
-    """Of the series of the exponential, its squarings, and the sine series."""
+    """Return the number of levels of EvalMod: the series of the exponential, its squarings, and the sine series."""
     return chosen.degree.bit_length() + chosen.doublings + 1
 
 

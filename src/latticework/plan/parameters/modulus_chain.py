@@ -92,7 +92,7 @@ class ModulusChain:
 
     @property
     def scheme(self) -> str:
-        """What its ciphertexts are: "ckks" or "bfv"."""
+        """Scheme of its ciphertexts: "ckks" or "bfv"."""
         return "bfv" if self.plain_modulus else "ckks"
 
     @property
@@ -134,7 +134,7 @@ class ModulusChain:
         return prod(prod(self.limb_primes(group)) for group in self.tracks[track].groups[to + 1 : level + 1])
 
     def group_product(self, level: int, track: int = 0) -> int:
-        """What rescaling away this level divides by."""
+        """Return the integer that rescaling away this level divides by."""
         return prod(self.limb_primes(self.tracks[track].groups[level]))
 
     def modulus(self, level: int, track: int = 0) -> int:

@@ -27,7 +27,7 @@ SUPPLY_BITS = 12  # primes = 1 mod 2N are scarce below 2^(log2 N + this)
 
 @dataclass(frozen=True)
 class Need:
-    """What a program needs of its parameters.
+    """The requirements of a program on its parameters.
 
     depth          levels it spends
     slots          width of its vectors
@@ -131,7 +131,8 @@ def _least_bits(need: Need) -> int:
 
 
 def _least_special_bits(need: Need) -> int:
-    """Of a special prime: those of the largest prime that it switches, so that noise stays small."""
+    """Return the least bits of a special prime: those of the largest prime that it switches, so that noise stays
+    small."""
     base = need.scale_bits + need.headroom_bits
     return base if base < MAX_PRIME_BITS else MAX_PRIME_BITS
 

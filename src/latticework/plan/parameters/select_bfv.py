@@ -28,7 +28,7 @@ SLACK_BITS = 3.0  # by which the noise under other special primes may be less th
 
 
 class NoisyProgram(Protocol):
-    """What of a program decides its parameters."""
+    """A program, as the choice of its parameters sees it."""
 
     @property
     def switches(self) -> int:
@@ -108,7 +108,8 @@ def _roomy_chain(degree: int, plain: int, security_bits: int) -> ModulusChain:
 
 
 def _smallest(code: NoisyProgram, roomy: ModulusChain, security_bits: int, insecure: bool) -> ModulusChain | None:
-    """Of the ring of a roomy chain: as few primes as there have to be, and the cheapest number of special ones."""
+    """Return the smallest chain of the ring of a roomy one: as few primes as there have to be, and the cheapest number
+    of special ones."""
 
     def spare(chain: ModulusChain) -> float:
         model = ShapeNoiseModel(ChainShape(chain))

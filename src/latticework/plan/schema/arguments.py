@@ -1,4 +1,4 @@
-"""What users call the inputs and outputs of a program whose ciphertexts hold several of them, or parts of one.
+"""The user's inputs and outputs of a program whose ciphertexts hold several of them, or parts of one.
 
 The inputs of a plan are groups of numbers that are encrypted together; an `Argument` says where one of the user's
 values lies among them. A `Result` says the same of what the user's function returned, however that was nested.
@@ -53,7 +53,7 @@ class Argument:
 
     @property
     def encrypted_shape(self) -> tuple[int, ...]:
-        """Of what is encrypted: the numbers, or their digits along a last axis."""
+        """Shape of what is encrypted: the numbers, or their digits along a last axis."""
         return (*self.shape, self.bits) if self.bits else self.shape
 
     def values_to_encrypt(self, values: Array) -> Array:
@@ -65,7 +65,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class OutputLanes:
-    """Where a result of a compiled circuit lies, for `lanes=` of an input of another circuit that goes on with it.
+    """The lanes of a compiled circuit's result, for `lanes=` of an input of another circuit that goes on with it.
 
     link   the encrypted output that holds all of it;  lanes  slots there, in C order of `shape`
     slots, level, scale, parameters  of that ciphertext
@@ -140,7 +140,7 @@ def scatter(results: Sequence[Result], outputs: Iterable[Array]) -> list[Array]:
 
 
 def rebuild_result(results: Sequence[Result], make: Callable[[Result], Any]) -> Any:
-    """What the user's function returned, with `make` of every result in its place.
+    """Return the result of the user's function, with `make` of every part in its place.
 
     raises  ValueError if two results have the same place, or one stands inside another
     """

@@ -1,4 +1,4 @@
-"""Which inputs hold rows that a program computes alike and apart from each other: there may be any number of them."""
+"""Inputs that hold rows which a program computes alike and apart from each other: there may be any number of them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Batch:
     calibrated: int = 0
 
     def reason(self, name: str) -> str:
-        """Why an input cannot have any number of rows, in words."""
+        """Say why an input cannot have any number of rows; "" where it can."""
         return dict(self.mixed).get(name, "")
 
     def runs(self, rows: int) -> int:
-        """How many runs so many rows take."""
+        """Return the number of runs that `rows` rows take."""
         return -(-rows // self.rows)

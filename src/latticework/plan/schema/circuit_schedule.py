@@ -1,4 +1,4 @@
-"""How a circuit was vectorised: its schedule on lanes, as a plan keeps it for reports."""
+"""The schedule of a vectorised circuit on lanes, as a plan keeps it for reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has to hold of an input, beside being accepted, for the error bound of an output to hold."""
+"""Conditions on an input, beside being accepted, under which the error bound of an output holds."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def list_conditions(conditions: Sequence[Condition]) -> str:
 
 
 def condition_words(conditions: Sequence[Condition]) -> str:
-    """For which inputs a bound holds that has these conditions, in words; nothing without any."""
+    """Say for which inputs a bound holds that has these conditions; "" without any."""
     kept = [each for each in conditions if each.gap]
     fitting = [each for each in conditions if each.modulus]
     staying = [each for each in conditions if each.leaves]

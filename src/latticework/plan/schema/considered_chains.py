@@ -1,4 +1,4 @@
-"""Which chains with bootstraps were weighed for a program, as its plan keeps it for reports."""
+"""The chains with bootstraps that were weighed for a program, as its plan keeps them for reports."""
 
 from __future__ import annotations
 

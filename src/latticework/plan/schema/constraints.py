@@ -53,7 +53,7 @@ class Constraint:
     by_row: bool = field(default=False, metadata={"unstored_default": True})
 
     def item_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        """What places count in, of an input of this shape."""
+        """Return the axes that places count in, of an input of this shape."""
         return shape[self.by_row :]
 
     def values(self, items: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""What is known of runs that go on from encrypted results: how many may follow each other, and how errors grow."""
+"""Limits of runs that go on from encrypted results: how many may follow each other, and how errors grow."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ USEFUL = 2.0**-3  # of the largest result in calibration: errors that are larger
 
 @dataclass(frozen=True, slots=True)
 class Feeding:
-    """Of a program with inputs that a run before may compute.
+    """The limits of a program with inputs that an earlier run may compute.
 
     runs     that may follow each other: so long results stay in the range of the input that they are, in calibration
     sources  the outputs, by number, that such inputs are

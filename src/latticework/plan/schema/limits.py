@@ -1,4 +1,4 @@
-"""What clients can encode: a plan whose accepted inputs they cannot is refused when it is compiled."""
+"""Limits of what clients can encode: a plan whose accepted inputs they cannot is refused when it is compiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Why a program's tensors lie where they do: what a search for layouts decided, as a plan keeps it for reports."""
+"""The reasons for the layouts of a program's tensors: what a search for layouts decided, as a plan keeps it for
+reports."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ class ConversionRecord:
 
 @dataclass(frozen=True, slots=True)
 class PlacingStep:
-    """Where one tensor lies: an encrypted input, or the result of an operation.
+    """The layout of one tensor: an encrypted input, or the result of an operation.
 
     operation  what makes it; INPUT for one that is sent
     location   index into the plan's locations

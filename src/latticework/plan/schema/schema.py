@@ -176,7 +176,7 @@ class Approximation:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """How well results agree with labels of calibration rows.
+    """The agreement of results with labels of calibration rows.
 
     measure              "accuracy" or "R^2"
     rows                 that were scored
@@ -232,13 +232,15 @@ class ClientSpec:
         return known.get(name, ())
 
     def shape_given(self, name: str) -> tuple[int, ...] | None:
-        """Of what users give by this name, for one run; None of run-time integers and unknown names."""
+        """Return the shape of the user's input of this name, for one run; None for run-time integers and unknown
+        names."""
         shapes = {i.name: i.shape for i in self.arguments or self.secret_inputs}
         shapes |= {} if self.owner is None else {each.name: each.shape for each in self.owner.given}
         return shapes.get(name)
 
     def with_columns(self, columns: Mapping[str, tuple[str, ...]]) -> ClientSpec:
-        """With names of columns, by name of what users give, where there are as many as the last axis has elements."""
+        """Return the specification with names of columns, by the user's names of inputs, where there are as many as the
+        last axis has elements."""
         shapes = {name: self.shape_given(name) or (0,) for name in self.given_names}
         fitting = {n: tuple(columns[n]) for n in shapes if columns.get(n) and len(columns[n]) == shapes[n][-1]}
         given = () if self.owner is None else self.owner.given
@@ -251,18 +253,19 @@ class ClientSpec:
 
     @property
     def given_names(self) -> list[str]:
-        """What users call the inputs."""
+        """The user's names of the inputs."""
         names = [i.name for i in self.arguments or self.inputs]
         return names if self.owner is None else self.owner.given_for(names)
 
     @property
     def result_names(self) -> list[str]:
-        """What users call the results."""
+        """The user's names of the results."""
         finished = () if self.owner is None else self.owner.after
         return [r.name for r in self.results or finished or self.outputs]
 
     def result_conditions(self) -> Iterator[tuple[str, tuple[Condition, ...]]]:
-        """What has to hold for the bound of each result, by name: less what another output tells of it."""
+        """Yield the conditions under which the bound of each result holds, by name: less what another output tells of
+        it."""
         outputs = {output.name: output for output in self.outputs}
         if self.owner is None or not self.owner.after:
             yield from ((output.name, output.conditions) for output in self.outputs)
@@ -301,7 +304,7 @@ class ClientSpec:
         return first - min((o.level for o in self.outputs), default=first)
 
     def facts(self) -> tuple[str, ...]:
-        """What whatever stands for the program shows of it."""
+        """Facts that whatever stands for the program shows of it."""
         chain = self.chain
         held = f"t={chain.plain_modulus}"
         if not chain.plain_modulus:

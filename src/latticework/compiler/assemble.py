@@ -146,7 +146,7 @@ def accepted_ranges(module: Module, samples: list[Sample]) -> dict[str, tuple[fl
 
 
 def _find_declarations(vectors: Vectors, module: Module) -> tuple[tuple[str, str], ...]:
-    """Where users declare what they give: a file's name and a line; of a circuit that of its `def`."""
+    """Return the file's name and line where each input is declared; of a circuit those of its `def`."""
     if vectors.circuit is not None:
         named = [(a.name, vectors.circuit.line) for a in vectors.circuit.arguments]
     else:

@@ -1,4 +1,4 @@
-"""What keeps a program from bootstrapping, with what its user asked for, and what would help."""
+"""Options that keep a program from bootstrapping, and what would help."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from latticework.plan.parameters.bootstrap_planning import SECURITY_BITS
 
 
 def obstacle(asked: ParameterOptions) -> str | None:
-    """Why nothing can be bootstrapped in a ring (any, if none is given), and what would help; None if it can."""
+    """Say why nothing can be bootstrapped in the ring asked for, or in any, and what would help; None if it can."""
     rings, ring_degree = bootstrapping_rings(), asked.ring_degree
     if asked.security_bits > SECURITY_BITS:
         return f"bootstraps have {SECURITY_BITS}-bit security: to have them, use security_bits={SECURITY_BITS}"

@@ -1,4 +1,4 @@
-"""What operations and bootstraps take on one chain with bootstraps, by level."""
+"""Prices of operations and bootstraps on one chain with bootstraps, by level."""
 
 from __future__ import annotations
 
@@ -103,7 +103,8 @@ def program_seconds(module: Module, prices: BootstrapPrices, trips: dict[str, in
 
 
 def rough_seconds(module: Module, depth: int, prices: BootstrapPrices, trips: dict[str, int]) -> float:
-    """About what a `vec` module without bootstraps will take with them: half way up, one at a time on a deepest path.
+    """Estimate the seconds of a `vec` module with bootstraps before they are placed: operations at half the levels,
+    bootstraps one after the other on a deepest path.
 
     depth  levels that it spends, of one iteration of each loop
     """
@@ -136,5 +137,5 @@ def bootstrap_seconds(costs: CostModel, chain: ModulusChain, slots: int, target:
 
 @lru_cache(maxsize=256)
 def _added_up(costs: CostModel, chain: ModulusChain, slots: int, target: int, real: bool) -> float:
-    """What the operations of a bootstrap take; costs by identity: a table is read once."""
+    """Return the seconds of a bootstrap's operations; costs by identity: a table is read once."""
     return estimate(bootstrap_plan(chain, slots, target, real=real), costs).warm_seconds

@@ -1,4 +1,4 @@
-"""What error bounds of outputs are proved under: comparisons that keep their gap, functions that were only sampled.
+"""Conditions of proved error bounds: comparisons that keep their gap, functions that were only sampled.
 
 A sign is right where its argument is at least its gap from 0, and nothing keeps an accepted input there unless the
 intervals of `levels.reach` do. Where they do not, they are followed once more with the sign off by 1 within its gap: an
@@ -52,13 +52,13 @@ class Proofs:
         return tuple(dict.fromkeys(condition_of(f, leaves=comparison_of(f) in self.found.beyond) for f in named))
 
     def bound(self, number: int) -> float:
-        """What signs within their gaps may move an output that has no condition; 0 where none may be."""
+        """Return how far signs within their gaps may move an output that has no condition; 0 where none may be."""
         held = self._with_all[number] if self._open and self._with_all else None
         return 0.0 if held is None or self._comparisons_in_gap(number) else self.bound_of(held, number)
 
     @cached_property
     def _computed_of(self) -> list[Lines]:
-        """Of every output, the lines of functions with conditions that it is computed of."""
+        """Find for every output the lines of functions with conditions that it is computed of."""
         return lines_read(self.module, {f.loc for f in self.fitted if f.gap or f.is_sampled})
 
     @cached_property
@@ -104,7 +104,7 @@ def comparison_of(fitted: Fitted) -> Comparison:
 
 
 def condition_of(fitted: Fitted, *, leaves: bool) -> Condition:
-    """What has to hold of the argument of a function.
+    """Return the condition on the argument of a function.
 
     leaves  it may leave its range: a sign may seem to be decided there and be the wrong one, so that no output tells
     """
@@ -117,7 +117,7 @@ def place_of(loc: Loc) -> str:
 
 
 def lines_read(module: Module, lines: Collection[Loc]) -> list[Lines]:
-    """Of every output of a module, those of some lines whose polynomials it is computed of."""
+    """Find for every output of a module those of `lines` whose polynomials it is computed of."""
     return _Reads(frozenset(lines)).block(module.body, [NO_LINES] * len(module.inputs))
 
 

@@ -1,4 +1,4 @@
-"""What the owner computes, in a compilation: data through its steps, and columns scaled to their ranges."""
+"""Client steps in a compilation: data passed through them, and columns scaled to their ranges."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ColumnScaling:
 
     @property
     def step(self) -> Affine:
-        """What the owner does before encryption."""
+        """Return the step that the owner applies before encryption."""
         return Affine(OwnerArray.of(1.0 / self.half), OwnerArray.of(-self.middle / self.half))
 
 

@@ -26,7 +26,7 @@ from latticework.plan.client_steps.run_steps import finish
 
 
 def choose_degree_options(options: CompileOptions, stages: OwnerStages, module: Module) -> DegreeOptions:
-    """What is asked of degrees by degree=, agreement= or tolerance=, for a program that is traced.
+    """Return what degree=, agreement= or tolerance= ask of degrees, for a program that is traced.
 
     stages  what its owner does with results
     raises  UserError as `_numbers`

@@ -101,7 +101,7 @@ def later_samples(
 
 
 def follow_fed(vectors: Vectors, samples: Sequence[Sample], num_given: int | None) -> Feeding | None:
-    """How many runs may follow each other, and what becomes of the errors that one is given; None if nothing is fed.
+    """Analyse how many runs may follow each other, and how errors of fed inputs grow; None without encrypted feedback.
 
     num_given  samples that the first run may have; the others are inputs of later ones
     """
@@ -152,7 +152,7 @@ def _follow(
 
 
 def largest_changes(placed: Module, sample: Sample, name: str, step: float) -> FloatArray:
-    """How far an element of each output is off at most, for each unit that elements of an input are."""
+    """Estimate the largest error of an element of each output, for each unit of error in the elements of an input."""
     given = np.asarray(sample[name], dtype=np.float64)
     is_small = given.size <= PROBES
     probes = np.eye(given.size) if is_small else np.random.default_rng(0).standard_cauchy((PROBES, given.size))

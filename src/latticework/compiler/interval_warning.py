@@ -69,7 +69,7 @@ def _runs(able: Sequence[Fitted]) -> int:
 
 
 def _reason(able: Sequence[Fitted], margin: float) -> str:
-    """What few rows tell of it."""
+    """Explain how often inputs leave ranges that few rows were calibrated on; "" for many rows."""
     runs, functions = _runs(able), len({each.loc for each in able})
     if runs >= FEW:
         return ""
@@ -82,5 +82,5 @@ def _reason(able: Sequence[Fitted], margin: float) -> str:
 
 
 def _often(share: float) -> str:
-    """As many or more: 1 in 3.5."""
+    """Write a share as one number in so many, rounded to the larger share: 1 in 3.5."""
     return f"1 in {floor(10.0 / share) / 10.0:g}"

@@ -1,4 +1,4 @@
-"""What the choice of BFV parameters asks of a program's code."""
+"""Code as the choice of BFV parameters asks for it: its noise, for any chain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the evaluation of a polynomial is off by its own noise, wherever its argument lies, by simulation."""
+"""Noise of polynomial evaluation: a bound for any argument, by simulation."""
 
 from __future__ import annotations
 

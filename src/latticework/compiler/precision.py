@@ -108,7 +108,7 @@ class PrecisionSearch:
 
     @cached_property
     def levels(self) -> LevelPlan:
-        """What is decided about levels; chains are chosen by how many that takes."""
+        """Return the decisions about levels; chains are chosen by how many levels they take."""
         return to_levels(self.vectors, self.techniques, self.options.costs)
 
     @property
@@ -309,7 +309,7 @@ class PrecisionSearch:
         return plan, found
 
     def reach(self, lowered: Lowered, chain: ModulusChain) -> Reach:
-        """What values can be for inputs anywhere in the ranges that clients accept, and any run-time integers."""
+        """Bound values for inputs anywhere in the ranges that clients accept, and any run-time integers."""
         accepted = accepted_ranges(self.vectors.placed, self.samples)
         boxes: list[Any] = []
         for name, pack in zip(self.vectors.placed.input_names, self.vectors.inputs, strict=True):
@@ -393,7 +393,7 @@ class PrecisionSearch:
 
     @cached_property
     def noise_budgets(self) -> list[float]:
-        """How far noise may move every output: what errors of functions leave of 2^-precision_bits.
+        """Return how far noise may move every output: what errors of functions leave of 2^-precision_bits.
 
         All of it where degrees that the user gave lose more than that, so that noise adds little to the loss.
         """

@@ -1,4 +1,4 @@
-"""How far a plan's outputs and tensors lie from the program's own arithmetic, by simulation with modelled noise."""
+"""Errors of a plan's outputs and tensors against the program's own arithmetic, by simulation with modelled noise."""
 
 from __future__ import annotations
 

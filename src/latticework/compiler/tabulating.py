@@ -71,7 +71,7 @@ def tabulate(module: Module, sample: Mapping[str, Any]) -> Module:
 
 
 def _look(op: Op, module: Module, sample: Mapping[str, Any], read: set[Value]) -> _Tabled | None:
-    """What of a loop can be tables, if anything."""
+    """Find the carried values of a loop that can be tables; None if there are none."""
     block = op.regions[0].block
     inits, ends = _inits(op), block.terminator.operands
     trips = op.attrs["static_trip"]

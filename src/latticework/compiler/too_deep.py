@@ -1,4 +1,4 @@
-"""What to say of a program that spends more levels than a ring holds: which lines, what fits, and what to do."""
+"""Errors for a program that spends more levels than a ring holds: which lines, what fits, and what to do."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class SpendingLoop:
 
 
 def _loop(vectors: Vectors, lines: list[Spent], depth: int, held: int) -> SpendingLoop:
-    """Of lw.for_loop how many iterations fit; of Python's loops, which are unrolled, how many operations of a line."""
+    """Return how many iterations of lw.for_loop fit; of unrolled Python loops, how many operations of a line."""
     loops = loop_spending(vectors.module, lines)
     if loops and 2 * loops[0].levels >= depth:
         loop = loops[0]

@@ -142,7 +142,7 @@ def _guess(
     module: Module, uses: Sequence[FunctionUse], samples: Sequence[Sample], precision_bits: float,
     room: LevelRoom | None, operator_at: OperatorAt,
 ) -> DepthGuess | None:  # fmt: skip
-    """What functions of which some have kinks take, by one sample, where there is a limit.
+    """Estimate by one sample the levels that piecewise linear functions take; None without a limit or such functions.
 
     raises  FunctionsTooDeepError, before anything that takes long, where it is plain that they take more
     """

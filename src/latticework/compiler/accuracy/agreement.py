@@ -225,7 +225,7 @@ class _Search:
         return next((degrees for degrees in reversed(way[1:]) if self.agrees(degrees, self.held)), way[0])
 
     def _given_up(self, place: int, levels: int) -> float:
-        """What one class less adds to the sum of squares, for what it saves."""
+        """Return what one level less adds to the sum of squares, divided by the cost that it saves."""
         added = self._move(place, levels - 1) ** 2 - self._move(place, levels) ** 2
         return added / (_cost(levels) - _cost(levels - 1))
 
@@ -282,7 +282,7 @@ class _Search:
             way.append(list(classes))
 
     def _best_step(self, place: int, levels: int) -> tuple[float, int]:
-        """What classes further up take off the sum of squares, by their cost, and how many of them do best."""
+        """Find the number of further levels that reduces the sum of squares most for its cost: that ratio, and the number."""
         now = self._move(place, levels)
         if now <= NEAR:
             return 0.0, 0
@@ -293,7 +293,7 @@ class _Search:
         return max(found)
 
     def _move(self, place: int, levels: int) -> float:
-        """How far this function's polynomial alone moves the first output, of what there is to lose."""
+        """Measure how far this function's polynomial alone moves the first output, relative to what may be lost."""
         key = place, levels
         if key not in self._moves:
             alone: list[Approximant | CompositeSign | None] = [None] * len(self.uses)

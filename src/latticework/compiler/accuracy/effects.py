@@ -1,4 +1,4 @@
-"""What errors of functions do to the outputs of a program, found by running it with its functions disturbed.
+"""Effects of function errors on the outputs of a program, found by running it with its functions perturbed.
 
 The error of a polynomial is at most its largest one and of either sign, and where it has which sign is as good as
 chance. So every function is moved by that much everywhere: up, down, by the sign of a wave over its argument (equal
@@ -77,7 +77,7 @@ class Effects:
         self.rooms = np.array([self._room(use, [run[outputs + n] for run in exact]) for n, use in enumerate(uses)])
 
     def _telling(self, pool: Sequence[Sample], most: int, affordable: int) -> list[int]:
-        """For every function the samples whose outputs change most when it is moved, half of all; the others any.
+        """Choose for every function the samples whose outputs change most when it is moved, half of all; the others any.
 
         Where that is more than are affordable, those of them that change most over all functions and outputs.
         """
@@ -204,7 +204,7 @@ def with_polynomials(module: Module, polynomials: Sequence[Approximant | Composi
 
 
 def space_out(samples: Sequence[T], count: int) -> list[T]:
-    """At most `count` of the samples, evenly spaced."""
+    """Return at most `count` of the samples, evenly spaced."""
     numbers = np.unique(np.linspace(0, len(samples) - 1, min(count, len(samples))).round().astype(int))
     return [samples[int(number)] for number in numbers]
 

@@ -104,7 +104,7 @@ class FunctionUse:
         return self._curve.error(degree)
 
     def bound(self, degree: int) -> float:
-        """That distance as far as it is proved; of a function that was sampled, what was seen of it."""
+        """Return a proved bound of that distance; of a function that was sampled, the largest distance seen."""
         lipschitz, curve = self.function.lipschitz, self._curve
         if not lipschitz or not isinstance(curve, Curve):
             return self.error(degree)
@@ -139,7 +139,7 @@ class FunctionUse:
 
     @cached_property
     def room(self) -> RangeRoom | None:
-        """What the interval leaves beyond the ends that calibration reached."""
+        """The part of the interval beyond the ends that calibration reached; None if they are not known."""
         tails = self.op.attrs["tails"]
         if not tails or tails[0].extremes is None:
             return None
@@ -149,7 +149,7 @@ class FunctionUse:
 
     @property
     def seen(self) -> Interval | None:
-        """From where to where the argument was in calibration; None if it is not known."""
+        """The range of the argument in calibration; None if it is not known."""
         tails = self.op.attrs["tails"]
         return (tails[0].lowest[-1][0], tails[0].highest[-1][0]) if tails else None
 

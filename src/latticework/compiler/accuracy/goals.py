@@ -1,4 +1,4 @@
-"""What degrees of functions are chosen for, on rows held back from calibration: decisions that stay, results near."""
+"""Goals of the choice of degrees, on rows held back from calibration: equal decisions, or results within a tolerance."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Goal(ABC):
 
     @abstractmethod
     def off(self, exact: Outputs, others: Outputs) -> FloatArray:
-        """How far others are off, of what there is to lose: 1 is as far as may be."""
+        """Return the distance of other outputs, relative to what may be lost: 1 is as far as is allowed."""
 
     @abstractmethod
     def describe(self, equal: int, rows: int) -> str:

@@ -1,4 +1,4 @@
-"""What is decided by results, and how well that agrees with labels: classes, sides of a threshold, or numbers."""
+"""Decisions made of results, and how well they agree with labels: classes, sides of a threshold, or numbers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Judge:
 
 
 def judge_of(labels: Labels, results: FloatArray) -> tuple[Judge, Places]:
-    """How labels read the results of the program itself, and which rows of results they are about.
+    """Choose how results are judged by labels, and find the rows of results that the labels belong to.
 
     results  (runs, ...)
     raises   ShapeError, DtypeError or RangeError for labels that fit the results in neither way
@@ -96,7 +96,7 @@ def judge_of(labels: Labels, results: FloatArray) -> tuple[Judge, Places]:
 
 
 def judge_without_labels(results: FloatArray) -> Judge:
-    """How results are read where nothing else says: several numbers a row are classes, one from 0 to 1 a chance."""
+    """Choose how results are judged without labels: several numbers a row are classes, one from 0 to 1 a probability."""
     classes = results.shape[-1] if results.ndim > 1 else 1
     if classes > 1:
         return Judge(ACCURACY, classes)
@@ -108,7 +108,7 @@ def _threshold(results: FloatArray) -> float:
 
 
 def _places(given: int, rows: int, runs: int) -> Places | None:
-    """Where the results of so many rows lie among those of all runs; None if they cannot be those rows.
+    """Return the places of the results of `given` rows among those of all runs; None if they cannot be those rows.
 
     Rows that fill no whole batch are at the end of a last one, or, if they are fewer than one has, at its beginning.
     """

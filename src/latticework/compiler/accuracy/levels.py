@@ -62,7 +62,7 @@ def _block(block: Block, spent: Spent, degrees: Mapping[Op, int]) -> list[int]:
 
 
 def _regions(op: Op, before: list[int], spent: Spent, degrees: Mapping[Op, int]) -> list[int]:
-    """Of a loop, or of a choice between two blocks."""
+    """Return the levels spent by the results of a loop, or of a choice between two blocks."""
     if op.name != "loop.for":
         sides = [_enter(region.block, before[1:], spent, degrees) for region in op.regions]
         return [max(both) for both in zip(*sides, strict=True)]

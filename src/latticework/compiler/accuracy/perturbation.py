@@ -34,7 +34,7 @@ ELEMENTWISE_WORK = 4
 
 @dataclass(frozen=True)
 class ExactRun:
-    """What a run gives with functions as they are.
+    """Results of a run with unperturbed functions.
 
     found  the outputs, then the arguments of every function;  kept  results of operations outside of loops
     """
@@ -78,7 +78,7 @@ class MovedRuns:
         self.size = sum(prod(shape_of(v)) for v in values if isinstance(v.type, TensorType) and v.is_secret)
 
     def exact(self, sample: Sample, *, keep: bool = True) -> ExactRun:
-        """With functions as they are; nothing but what is found is kept if so wanted."""
+        """Run a sample with unperturbed functions; without `keep` results of operations are not kept."""
         self._amplitudes, self._pattern = [0.0] * len(self.uses), np.zeros_like
         kept: dict[Op, list[Any]] = {}
 
@@ -164,7 +164,7 @@ def patterns(rng: np.random.Generator) -> list[Pattern]:
 
 
 def work_of(module: Module) -> int:
-    """About how many multiplications a run takes, those of loops once."""
+    """Estimate how many multiplications a run takes, those of loops once."""
     return sum(_work(op) for op in module.body.ops)
 
 

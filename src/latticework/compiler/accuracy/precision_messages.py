@@ -1,4 +1,4 @@
-"""What is said where a program's functions cannot be, or are not, as precise as was asked for."""
+"""Messages for functions that cannot be, or are not, as precise as was asked for."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _compositions(uses: Sequence[FunctionUse]) -> list[int]:
 
 
 def _row(use: FunctionUse, degree: int, bits: float, chain: ModulusChain) -> str:
-    """What a degree gives, as error and bits of the results, and takes."""
+    """Describe a degree: its error, the bits of the results, and its cost."""
     way = use.curve.way(degree) if isinstance(use.curve, KinkCurve) else None
     if way is None:
         degree = min(degree, MAX_DEGREE)
@@ -108,8 +108,8 @@ def _remedy(reached: dict[int, float]) -> str:
 
 
 def form_words(use: FunctionUse, degree: int) -> str:
-    """What a piecewise linear function was made of, what it costs, and what one polynomial would; how many polynomials
-    a function is, if each channel has its own; "": it is one."""
+    """Describe how a piecewise linear function was composed, its cost and that of one polynomial; or the number of
+    polynomials, if each channel has its own; "" for one polynomial."""
     made = None if use.given is None else use.given_curve.polynomial(use.given)
     if isinstance(made, ChannelPolynomial):
         return f"{len(made.table)} polynomials, one for each channel on the part of the interval that it takes"
@@ -219,7 +219,7 @@ def with_pools(error: UserError, stand_ins: Sequence[StandIn], operator_at: Oper
 def divergence(
     uses: Sequence[FunctionUse], degrees: Sequence[int], errors: FloatArray, parts: FloatArray
 ) -> PrecisionError:
-    """Of degrees that the user gave: values leave the intervals of later functions so far that no numbers are left.
+    """Return the error for degrees given by the user with which values leave the intervals of later functions and diverge.
 
     parts  (outputs and arguments, uses): the part of what either may be off by that a unit of a function's error takes
     """
@@ -242,7 +242,7 @@ def loss(
     scores: Scores | None,
     agreement: Agreement | None = None,
 ) -> str:
-    """That degrees which the user gave lose more than precision_bits allows, by how much, and what would do.
+    """Describe how much more than precision_bits allows is lost by degrees given by the user, and what would do.
 
     share      of the budget for errors, that functions may take
     agreement  of rows that were held back, where degrees were chosen by a goal

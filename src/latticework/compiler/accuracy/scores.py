@@ -1,4 +1,4 @@
-"""How well results agree with labels of the calibration rows, before and after functions were approximated."""
+"""Agreement of results with labels of the calibration rows, before and after functions were approximated."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from latticework.values.inputs.foreign_arrays import in_numpy, is_tensor
 
 
 def scores_of(exact: Module, approximated: Module, samples: Sequence[Sample], labels: Any) -> Scores:
-    """Of the first output, for labels one a row of the calibration data.
+    """Score the first output against labels, one a row of the calibration data.
 
     labels   integers or booleans: numbers of classes. The class of a row is the place of its largest number along the
              last axis; of a single number a row, whether it exceeds a threshold: 1/2 if the program's own results all

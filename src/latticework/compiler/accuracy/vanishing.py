@@ -34,7 +34,7 @@ def without_rounding(module: Module, samples: Sequence[Sample], magnitudes: Sequ
 
 
 def sizes_to_compare_with(magnitudes: Sequence[float], samples: Sequence[Sample]) -> list[float]:
-    """What errors of every output are counted against.
+    """Return the magnitude that errors of every output are relative to.
 
     That is its largest element in calibration. Of one that is 0 there, it is that of the largest output; of a program
     whose outputs are all 0, the largest number that goes in, or 1 where that is 0 too.

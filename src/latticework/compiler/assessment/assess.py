@@ -1,4 +1,4 @@
-"""How accurate a compiled program is on data: the order of what is computed, and what becomes the report."""
+"""Assessment of a compiled program's accuracy on data: it runs the modes in order and makes the report."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Assessment:
         on_event: OnEvent | None,
         server: Server | None,
     ) -> AccuracyReport:
-        """As `Model.accuracy`."""
+        """Run the assessment, as `Model.accuracy` documents."""
         limits = _whole("encrypted", num_encrypted), _whole("simulated", num_simulated)
         given = GivenRows(plan.client, data, named)
         refused = find_refused(given, client)
@@ -225,7 +225,7 @@ class _AssessmentRun:
         )  # fmt: skip
 
     def effects(self, approximated: Compared | None) -> tuple[list[float], int]:
-        """What each polynomial does to results, in some runs and in the one that is off most."""
+        """Measure the effect of each polynomial on results, in some runs and in the one that is off most; and their number."""
         if approximated is None or approximated.worst is None:
             return [0.0] * len(self.mirror.functions), 0
         runs = [approximated.runs[i].run for i in choose_evenly(len(approximated.runs), EFFECT_RUNS)]
@@ -234,7 +234,7 @@ class _AssessmentRun:
         return effects_of(self.mirror, self.plan, runs, lambda done: self.note("effects", done, len(runs))), len(runs)
 
     def noise_effect(self, columns: Sequence[AccuracyColumn]) -> float:
-        """How far modelled noise moves results from those of polynomials without any."""
+        """Return how far modelled noise moves results from those of polynomials without noise."""
         by_name = {column.name: column for column in columns}
         if SIMULATED not in by_name:
             return 0.0

@@ -1,4 +1,4 @@
-"""What results decide, row by row, and how that is scored: by the owner's steps where they decide, else by numbers."""
+"""Decisions made of results, row by row, and their scores: by the owner's steps where they decide, else by numbers."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class RowDecisions:
         return self.scored(self.labels[list(rows)], decided)
 
     def alike(self, one: Array, other: Array) -> npt.NDArray[np.bool_]:
-        """Which decisions of the same rows are the same, (rows, decisions of one)."""
+        """Return which decisions of the same rows are equal, (rows, decisions of one)."""
         a, b = (each.reshape(len(each), -1) for each in (one, other))
         return np.asarray(a == b if self.tolerance is None else np.abs(a - b) <= self.tolerance)
 
 
 def decisions_of(spec: ClientSpec, given: GivenRows, exact: Joined, rows: Sequence[int], labels: Any) -> RowDecisions:
-    """How this program's results are read.
+    """Choose how this program's results become decisions, by its owner's steps, its labels or its results.
 
     exact   results of the program itself, of these rows
     labels  one or more a row of all the data; None
@@ -118,7 +118,7 @@ def _by_owner(spec: ClientSpec, given: GivenRows, result: Finished, exact: Joine
 
 
 def finished_results(spec: ClientSpec, outputs: Joined) -> list[Array]:
-    """What the owner makes of decrypted outputs: numbers, or classes by their names."""
+    """Apply the owner's steps to decrypted outputs: numbers, or classes by their names."""
     if spec.owner is None or not spec.owner.after:
         return list(outputs)
     by_name = dict(zip((o.name for o in spec.outputs), outputs, strict=True))

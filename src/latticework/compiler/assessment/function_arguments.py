@@ -1,4 +1,4 @@
-"""What the functions of a program are applied to: how far it reaches over their intervals, how often, in which rows."""
+"""Arguments of a program's functions: how far they reach over their intervals, how often, in which rows."""
 
 from __future__ import annotations
 

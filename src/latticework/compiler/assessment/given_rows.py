@@ -68,7 +68,7 @@ class GivenRows:
         return self.spec.batch.rows if self.unit == ROW and self.spec.batch is not None else 1
 
     def take(self, rows: Sequence[int]) -> dict[str, Any]:
-        """What a client is given for these rows, by name."""
+        """Return the client's arguments for these rows, by name."""
         return {n: v[list(rows)] if n in self._differing else v for n, v in self._given.items()}
 
     def runs(self, rows: Sequence[int], client: Client | None = None) -> list[OneRun]:
@@ -110,7 +110,7 @@ class GivenRows:
         return tuple(found)
 
     def axis(self, output: int) -> int:
-        """Along which axis of a joined output the rows lie."""
+        """Return the axis of a joined output along which the rows lie."""
         return self.spec.batch.axes[output] if self.unit == ROW and self.spec.batch is not None else 0
 
 
@@ -119,7 +119,7 @@ def _of_run(spec: SecretInput | IndexInput, value: Any, run: int) -> Any:
 
 
 def _shapes(spec: ClientSpec) -> dict[str, tuple[int, ...]]:
-    """Of what the owner gives for one run, by name; run-time integers left out."""
+    """Return the shapes of what the owner gives for one run, by name; without run-time integers."""
     shapes = {i.name: i.shape for i in spec.secret_inputs}
     if spec.owner is not None:
         shapes |= {each.name: each.shape for each in spec.owner.given}

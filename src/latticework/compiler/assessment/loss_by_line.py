@@ -1,4 +1,4 @@
-"""Where results lose: what every function's polynomial does to them by itself, and how far each value is off."""
+"""Losses of precision by line: the effect of every function's polynomial by itself, and the error of each value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EFFECT_RUNS = 32  # in which functions are made polynomials one at a time
 
 @dataclass
 class SeenRanges:
-    """Between which numbers the elements of values lie, by position."""
+    """Ranges of the elements of values, by position."""
 
     found: dict[int, tuple[float, float]] = field(default_factory=dict)
 
@@ -49,7 +49,7 @@ def relative(plan: Plan, moved: Array) -> float:
 
 
 def effects_of(mirror: Mirror, plan: Plan, runs: Sequence[OneRun], on_done: Callable[[int], None]) -> list[float]:
-    """How far results of these runs are moved when one function at a time is its polynomial, all others exact."""
+    """Measure how far results of these runs are moved by the polynomial of one function at a time, all others exact."""
     most = [0.0] * len(mirror.functions)
     for done, run in enumerate(runs):
         exact, _ = mirror.run(run.inputs)

@@ -43,7 +43,7 @@ class PlacedFunction:
         return len(first.table) if isinstance(first, ChannelPolynomial) else None
 
     def distance_outside(self, x: Array) -> Array:
-        """How far arguments are outside of where the polynomial is close to the function; 0 or less inside."""
+        """Return how far arguments are outside of the polynomial's interval; 0 or less inside."""
         first = self.stand_in.stages[0]
         low, high = first.ends() if isinstance(first, ChannelPolynomial) else self.stand_in.use.interval
         return np.maximum(low - x, x - high)
@@ -109,13 +109,13 @@ class Mirror:
 
 
 def _one_by_one(arrays: Sequence[Array]) -> Meaning:
-    """What gives these arrays, one each time."""
+    """Return semantics that give these arrays, one at each call."""
     left = iter(arrays)
     return lambda _: [next(left)]
 
 
 def _meanings(number: int, placed: PlacedFunction, is_exact: bool, on_argument: OnArgument | None) -> dict[Op, Meaning]:
-    """Of the operations of a function: the last one gives its value, the first one gets its argument."""
+    """Return semantics of a function's operations: the last one gives its value, the first one gets its argument."""
     argument: list[Array] = []
 
     def meaning(place: int, op: Op) -> Meaning:

@@ -1,4 +1,4 @@
-"""Which vector programs of a circuit are worth comparing as whole programs, and which of them is taken.
+"""Choice between vector programs of a circuit: those worth comparing as whole programs, and the one taken.
 
 What a mask costs in levels or noise depends on where it stands, and no price of one instruction says it. So where the
 search uses masks, another one avoids them. Code for one number at a time, which has no masks, is looked at too: on the
@@ -97,7 +97,7 @@ def _warn_of_size(scalars: Scalars, nodes: int, effort: str) -> None:
 
 
 def _scalar_price(scalars: Scalars, lanes: LaneOptions) -> float:
-    """Of code for one number at a time, in the search's own prices of instructions."""
+    """Price code for one number at a time, by the search's weights of instructions."""
     counts = scalar_counts([node.code for node in scalars.graph.nodes])
     _, mul, constant, plus, add, neg, level = lanes.weights
     seconds = mul * counts.muls + constant * counts.mul_constants
@@ -106,7 +106,7 @@ def _scalar_price(scalars: Scalars, lanes: LaneOptions) -> float:
 
 
 def _lane_price(vectors: Vectors, lanes: LaneOptions) -> float:
-    """Of the vector code, likewise."""
+    """Price vector code, by the search's weights of instructions."""
     counts = record_of(vectors).vector
     assert counts is not None
     rotate, mul, constant, plus, add, neg, level = lanes.weights
@@ -132,7 +132,7 @@ def choose(found: Sequence[Candidate], arrays: Candidate | None = None) -> Candi
 
 
 def record_of(vectors: Vectors) -> CircuitRecord:
-    """How the circuit was vectorised."""
+    """Return the record of how the circuit was vectorised."""
     assert vectors.circuit is not None and vectors.circuit.record is not None
     return vectors.circuit.record
 

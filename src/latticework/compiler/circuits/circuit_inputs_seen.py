@@ -1,4 +1,4 @@
-"""What the inputs of a circuit are like: calibration data in the forms users have them, and declared ranges."""
+"""Samples of a circuit's inputs: calibration data in the forms that users have, and declared ranges."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from latticework.plan.schema.arguments import OutputLanes
 
 @dataclass(frozen=True)
 class SharedParameters:
-    """What a circuit shares with another compiled one.
+    """Parameters and inputs that a circuit shares with other compiled circuits.
 
     chain    its parameters; None: they are free
     sources  groups, by number and name, that are outputs of compiled circuits
@@ -57,7 +57,7 @@ class SharedParameters:
 
 
 def shared_parameters(circuit: Circuit, like: Any, scheme: str) -> SharedParameters:
-    """What a circuit shares with the model `like`.
+    """Return what a circuit shares with the model `like`.
 
     raises  UserError or its kinds where inputs are outputs of circuits of other parameters
     """

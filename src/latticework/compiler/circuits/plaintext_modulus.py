@@ -18,7 +18,7 @@ from latticework.plan.parameters.select_bfv import chain_of_depth, shared_plain_
 
 
 def exact_arithmetic(options: CompileOptions, shared: ModulusChain | None) -> Arithmetic:
-    """What comparisons and tables of a circuit are made for.
+    """Return the arithmetic modulo t for which comparisons and tables of a circuit are made.
 
     shared  parameters that are those of another circuit
     """
@@ -43,7 +43,7 @@ def exact_arithmetic(options: CompileOptions, shared: ModulusChain | None) -> Ar
 
 
 def _where(options: CompileOptions, shared: ModulusChain | None) -> str:
-    """What products in a row have to fit, as messages call it."""
+    """Name the ring that products in a row have to fit, for messages."""
     if shared is not None:
         return f"N={shared.ring_degree}, whose parameters are shared,"
     ring = f"ring_degree={options.ring_degree}" if options.ring_degree else f"the largest ring, N=2^{MAX_RING_LOG2},"
@@ -60,7 +60,7 @@ def exact_weights(depth: int, options: CompileOptions, shared: ModulusChain | No
 def _chain(
     depth: int, modulus: int | None, options: CompileOptions, largest_log2: int = MAX_RING_LOG2
 ) -> ModulusChain | None:
-    """Of the first ring that holds so many products in a row."""
+    """Return the chain of the first ring that holds `depth` products in a row; None if none does."""
     return chain_of_depth(
         depth, plain_bits=options.expert.plain_bits, plain_modulus=modulus, ring_degree=options.ring_degree,
         largest_log2=largest_log2, security_bits=options.parameters.security_bits, insecure=options.parameters.insecure,

@@ -200,7 +200,7 @@ class _CircuitEmitter:
         return float(value)
 
     def _read(self) -> list[set[int]]:
-        """Of every register the lanes that go into a result; zeros that clear a lane are read too."""
+        """Find the lanes of every register that go into a result; zeros that clear a lane are read too."""
         read: list[set[int]] = [set() for _ in self.code]
         for register, lane in self.outputs:
             read[register].add(lane)

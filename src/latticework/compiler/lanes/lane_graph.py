@@ -59,7 +59,7 @@ class InputGroup:
         return self.packing == ROWS
 
     def place(self, number: int, width: int) -> tuple[int, int, int]:
-        """Where a number of a matrix by rows lies in vectors of a width: which one, first lane of its row, its column.
+        """Return where a number of a matrix by rows lies in vectors of a width: vector, first lane of its row, column.
 
         Rows are as many lanes apart as the power of two that holds them.
         """
@@ -106,7 +106,7 @@ class Graph:
         return () if code == INPUT else (left, right) if code in BINARY else (left,)
 
     def uses(self) -> list[int]:
-        """How often each node is read, by outputs too."""
+        """Count how often each node is read, by outputs too."""
         counts = [0] * len(self.nodes)
         for number in range(len(self.nodes)):
             for operand in self.operands(number):
@@ -129,7 +129,7 @@ class Graph:
         return max((depths[i] for i in self.ends), default=0)
 
     def for_lanes(self, width: int) -> _core.lanes.ScalarCircuit:
-        """What the search for lanes takes; `width`: slots of a vector."""
+        """Convert to the input of the search for lanes; `width`: slots of a vector."""
         inputs = [node for node in self.nodes if node.code == INPUT]
         return _core.lanes.ScalarCircuit(
             code=[node.code for node in self.nodes],

@@ -236,12 +236,12 @@ class _Lift:
 
 
 def _kinds_at(of_node: Numbers, nodes: Numbers) -> Numbers:
-    """Of every node, 0 where there is none."""
+    """Return the kind of every node plus 1, 0 where there is none."""
     return np.where(nodes >= 0, of_node[nodes] + 1, 0)
 
 
 def _sides(places: Numbers, arrays: list[int], shape: tuple[int, ...]) -> Iterator[Numbers]:
-    """Which factor is the first: as it is; of two elements of one array, also as other elements suggest."""
+    """Yield orders of two factors: as they are; of two elements of one array, also as other elements suggest."""
     yield places
     if len(arrays) == 2 and arrays[0] == arrays[1]:
         yield np.sort(places, axis=0)

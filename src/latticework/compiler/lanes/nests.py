@@ -13,7 +13,7 @@ Reals = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Reading:
-    """Which element of an array a loop nest reads: number `start` plus, for every loop, a stride times its counter."""
+    """Element of an array that a loop nest reads: number `start` plus, for every loop, a stride times its counter."""
 
     array: int
     start: int
@@ -69,7 +69,7 @@ def loops_of(sequence: Numbers) -> list[tuple[int, Numbers]] | None:
 
 
 def loops_in_shape(sequence: Numbers, shape: tuple[int, ...]) -> list[tuple[int, Numbers]] | None:
-    """As `loops_of`, no loop running on from one axis of a shape into the next."""
+    """Find loops as `loops_of` does, none of them running on from one axis of a shape into the next."""
     found: list[tuple[int, Numbers]] = []
     for extent in reversed(shape):
         inner = loops_of(sequence[:, :extent])
@@ -81,7 +81,7 @@ def loops_in_shape(sequence: Numbers, shape: tuple[int, ...]) -> list[tuple[int,
 
 
 def replay(loops: list[tuple[int, Numbers]], channel: int) -> Numbers:
-    """What loops add to a channel, turn by turn."""
+    """Return what loops add to a channel in every iteration."""
     total = np.zeros(1, dtype=np.int64)
     for extent, step in loops:
         total = (total[:, None] + step[channel] * np.arange(extent)).reshape(-1)

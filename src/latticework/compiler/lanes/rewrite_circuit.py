@@ -108,7 +108,7 @@ def _sum_of(builder: GraphBuilder, made: list[Operand], found: SumOfSquares, joi
 
 
 def _inner_terms(graph: Graph, uses: list[int]) -> list[bool]:
-    """Which nodes are a part of one larger sum, or of one larger product, and nothing else."""
+    """Return whether each node is a part of one larger sum, or of one larger product, and nothing else."""
     inner = [False] * len(graph.nodes)
     for number, node in enumerate(graph.nodes):
         for operand in graph.operands(number):

@@ -56,7 +56,7 @@ class NodePolynomial:
         return all(set(c) <= {-1} for c in self.coefficients.values())
 
     def plus(self, other: Mapping[int, Coefficient], factor: Public = 1) -> NodePolynomial:
-        """With other coefficients, times a factor, added."""
+        """Return the polynomial with other coefficients, times a factor, added."""
         found = {k: dict(c) for k, c in self.coefficients.items()}
         for k, coefficient in other.items():
             own = found.setdefault(k, {})
@@ -207,7 +207,7 @@ def _scale(polynomial: NodePolynomial, factor: Public) -> NodePolynomial:
 
 @dataclass(frozen=True)
 class PolynomialWay:
-    """How polynomials of one base are evaluated: blocks of so many coefficients, joined two and two or one by one."""
+    """Evaluation strategy of polynomials of one base: blocks of `block` coefficients, joined pairwise or one by one."""
 
     block: int
     is_binary: bool
@@ -287,7 +287,7 @@ def _num_products(graph: Graph, polynomials: Mapping[int, NodePolynomial]) -> in
 def _price(
     polynomials: Mapping[int, NodePolynomial], depths: Sequence[int], way: PolynomialWay
 ) -> tuple[int, int, int, int]:
-    """Of all polynomials of one base evaluated so.
+    """Price all polynomials of one base, evaluated by a strategy.
 
     returns  products in a row, products, both kinds of products in a row, products with public numbers
     """

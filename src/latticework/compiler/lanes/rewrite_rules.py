@@ -40,7 +40,7 @@ class Match:
     right_alone: bool
 
     def node(self, operand: Operand) -> Node | None:
-        """What makes an operand; None for a public number."""
+        """Return the node of an operand; None for a public number."""
         return None if isinstance(operand, Constant) else self.builder.nodes[operand]
 
     def product(self, operand: Operand) -> tuple[int, int] | None:

@@ -38,7 +38,7 @@ class Ways:
     _lowered: dict[Conversion, Block] = field(default_factory=dict)
 
     def price(self, shape: Shape, old: Layout, new: Layout, spent: int) -> Price:
-        """Of the cheapest way, for a tensor that has spent so many levels."""
+        """Price the cheapest conversion, for a tensor that has spent `spent` levels."""
         key = (shape, old, new, spent)
         if key not in self._prices:
             total = Price()
@@ -87,7 +87,7 @@ class Ways:
         return self._steps[key]
 
     def _block(self, conversion: Conversion) -> Block:
-        """What a conversion is lowered to."""
+        """Return the block that a conversion is lowered to."""
         if conversion not in self._lowered:
             block = Block()
             source = conversion.source

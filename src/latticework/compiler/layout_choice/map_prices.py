@@ -1,4 +1,4 @@
-"""What linear maps take: operations are counted once for each way to carry a map out, then priced at any level."""
+"""Prices of linear maps: operations are counted once for each strategy of evaluation, then priced at any level."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Exact:
     vectors: int = 1
 
     def each(self, parts: BlockMapPrices) -> BlockMapPrices:
-        """What parts cost that are there as many times."""
+        """Multiply prices of parts by their counts."""
         return BlockMapPrices(
             hoist=parts.hoist * self.read,
             baby=parts.baby * self.read,

@@ -1,4 +1,4 @@
-"""What layouts cost: every candidate is lowered to vector operations, and those are priced by the cost table.
+"""Prices of layouts: every candidate is lowered to vector operations, and those are priced by the cost table.
 
 Levels do not exist yet when layouts are chosen, so the limbs of a value follow from an estimate of the program's
 depth and from how many levels its operands have spent.
@@ -91,7 +91,7 @@ class Seconds:
         return self._prices[key]
 
     def parts(self, spent: int) -> BlockMapPrices:
-        """What the parts of a block map cost."""
+        """Return the prices of the parts of a block map."""
         if spent not in self._parts:
             over_p = self.shape(spent)
             rows = over_p.rows
@@ -207,7 +207,7 @@ class LoweringPrices:
         return known[spent]
 
     def _public(self, value: Value) -> complex | str | None:
-        """What a price depends on of a public array, besides its shape: the number that it is everywhere, if it is one.
+        """Return what a price depends on of a public array, besides its shape: the number that it is everywhere, if any.
 
         So layers of the same shape are priced once.
         """
@@ -252,7 +252,7 @@ class LoweringPrices:
         return self.costs.sending(layout.count)
 
     def _price_block(self, block: Block, spent: int, maps: bool = True) -> Price:
-        """What a block takes; without its linear maps, less than that."""
+        """Price a block; without its linear maps, less than that."""
         levels: dict[Value, int] = dict.fromkeys(block.args, 0)
         pending: set[Value] = set()
         seconds = 0.0
@@ -301,14 +301,14 @@ def code_seconds(module: Module, costs: VectorCosts, techniques: Techniques = AL
 
 
 def sending_seconds(module: Module, costs: VectorCosts) -> float:
-    """What sending takes of what goes into vec code and comes out of it."""
+    """Price sending the inputs and outputs of vec code, in seconds."""
     ends = dict.fromkeys(module.body.terminator.operands)
     return costs.sending(sum(_count(v) for v in (*module.inputs, *ends)))
 
 
 @dataclass(frozen=True)
 class CodeCost:
-    """What passes over vec code ask for. Implements `passes.merge_maps.Cost` and `levels.regions.LevelPrices`.
+    """Prices for passes over vec code. Implements `passes.merge_maps.Cost` and `levels.rescale_timing.LevelPrices`.
 
     vectors  prices of operations;  level  of one more level of the program
     """

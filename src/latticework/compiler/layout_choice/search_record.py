@@ -1,4 +1,4 @@
-"""What a search for layouts decided, step by step, as a plan keeps it."""
+"""Record of a layout search, step by step, as a plan keeps it."""
 
 from __future__ import annotations
 

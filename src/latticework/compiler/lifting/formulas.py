@@ -1,4 +1,4 @@
-"""What loop nests compute, in the notation of the user's own loops."""
+"""Formulas of loop nests, in the notation of the user's own loops."""
 
 from __future__ import annotations
 

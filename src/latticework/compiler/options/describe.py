@@ -1,4 +1,4 @@
-"""What the records of options say of `lw.compile`: its signature, its documentation, and what type checkers read."""
+"""Descriptions of `lw.compile` made of the records of options: signature, documentation, and stubs for type checkers."""
 
 from __future__ import annotations
 

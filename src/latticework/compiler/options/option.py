@@ -1,4 +1,4 @@
-"""What is recorded of an option of `lw.compile`, in the field of the record that holds its value.
+"""Record of an option of `lw.compile`, kept in the field of the record that holds its value.
 
 This module and the records load nothing of the compiler, so that commands read them without it.
 """
@@ -35,7 +35,7 @@ EXACT = (Kind.EXACT,)
 
 
 class CommandForm(Enum):
-    """How a command takes a value where the type of the option does not say it."""
+    """Form in which a command takes a value, where the type of the option does not say it."""
 
     OF_TYPE = "one word of the type of the option; a flag for True or False"
     PATH = "a file by name"
@@ -72,7 +72,7 @@ class Option:
     in_python: str = ""
 
     def refusal(self, value: Any) -> str:
-        """What to give in the place of a value that is none; nothing if it is one."""
+        """Say what to give instead of a value that is not allowed; "" if it is."""
         if self.choices and not (isinstance(value, str) and value in self.choices):
             return self.give or f"one of {', '.join(map(repr, self.choices))}"
         return self.give if self.fits is not None and not self.fits(value) else ""

@@ -77,7 +77,7 @@ def check_options(program: Program | Circuit, given: Mapping[str, Any]) -> Compi
 
 
 def kind_of(program: Program | Circuit, scheme: str) -> Kind:
-    """Which kind a program is that is compiled for a scheme."""
+    """Return the kind of a program that is compiled for a scheme."""
     if isinstance(program, HeirProgram):
         return Kind.HEIR
     if isinstance(program, Circuit):

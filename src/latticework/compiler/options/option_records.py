@@ -71,7 +71,7 @@ def _is_count(value: Any) -> bool:
 # fmt: off
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """What a program is compiled with: its parameters, and data like its inputs."""
+    """Data that a program is compiled with: its parameters, and data like its inputs."""
 
     example: Any = option(
         None,
@@ -107,7 +107,7 @@ class Data:
 
 @dataclass(frozen=True, kw_only=True)
 class PrecisionOptions:
-    """How close results come to those of the program itself."""
+    """Options on how close results come to those of the program itself."""
 
     precision_bits: float = option(
         12,
@@ -166,7 +166,7 @@ class ParameterOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Running:
-    """How the program runs: rows side by side, values refreshed on the way; and what is seen while it is compiled."""
+    """Options on how the program runs: batches, bootstraps; and on what is shown while it is compiled."""
 
     bootstrap: str = option(
         "auto",
@@ -194,7 +194,7 @@ class Running:
 
 @dataclass(frozen=True, kw_only=True)
 class Expert:
-    """What few programs need: the rest, in one record."""
+    """Options that few programs need, in one record."""
 
     degree: int | Sequence[int] | None = option(
         None,

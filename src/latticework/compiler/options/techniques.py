@@ -1,4 +1,4 @@
-"""What a compiler may use to make a program fast; each can be left out, to see what it gives."""
+"""Techniques that the compiler may use to make a program fast; each can be left out, to see what it gives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RULES = {"rescaling": get_args(Rescaling), "rotation_keys": get_args(RotationKe
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Techniques:
-    """What `lw.compile` may use. Everything by default; what a program computes does not depend on it.
+    """Techniques that `lw.compile` may use. All by default; what a program computes does not depend on them.
 
     layout_search         layouts are searched; else every tensor lies in order, and operands are moved to where all
                           loops of an operation lie in order

@@ -37,7 +37,7 @@ class ExactCircuit:
 
     @classmethod
     def of(cls, circuit: _core.lanes.ScalarCircuit) -> ExactCircuit:
-        """From what the search for lanes takes."""
+        """Convert the input of the search for lanes."""
         codes = tuple(circuit.code)
         rows = zip(codes, circuit.left, circuit.right, strict=True)
         operands = tuple(
@@ -65,7 +65,7 @@ class ExactCircuit:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Which operations share an instruction, and in which lanes.
+    """Assignment of operations to instructions and lanes.
 
     packs      in an order in which operands come before their uses
     lanes      of every operation and of every input of a grouped vector, else -1
@@ -80,7 +80,7 @@ class Schedule:
 
     @classmethod
     def of(cls, schedule: _core.lanes.LaneSchedule, epochs: Sequence[int] = ()) -> Schedule:
-        """From what the search for lanes found."""
+        """Convert the result of the search for lanes."""
         packs = tuple((code, tuple(nodes)) for code, nodes in schedule.packs)
         return cls(packs, tuple(schedule.lane), tuple(schedule.exchanged), tuple(epochs))
 
@@ -90,7 +90,7 @@ class Schedule:
         return cls.of(found.schedule, found.epoch)
 
     def for_synthesis(self) -> _core.lanes.LaneSchedule:
-        """What vector code is synthesised from."""
+        """Return the schedule in the form that vector code is synthesised from."""
         return _core.lanes.LaneSchedule(self.packs, self.lanes, self.exchanged)
 
 

@@ -1,4 +1,4 @@
-"""How many rotations and sources a circuit needs once it is known which operations share an instruction.
+"""Lower bounds of the rotations and sources of a circuit whose operations are assigned to instructions.
 
 A *register* is the vector of a pack, or of an input group that is packed. Two arguments, for any number of lanes:
 
@@ -30,7 +30,7 @@ class RotationCut(NamedTuple):
 
 
 def registers(circuit: ExactCircuit, packs: Sequence[Pack]) -> dict[int, Register]:
-    """Where each node lies. Inputs of free groups without fixed lanes lie wherever they are read, and are left out."""
+    """Return the register of each node, without inputs of free groups without fixed lanes: they lie where they are read."""
     found: dict[int, Register] = {node: ("pack", number) for number, (_, nodes) in enumerate(packs) for node in nodes}
     for node, code in enumerate(circuit.codes):
         group = circuit.groups[node]
@@ -63,7 +63,7 @@ def distances(circuit: ExactCircuit, packs: Sequence[Pack]) -> dict[tuple[int, R
 
 
 def rotation_cuts(circuit: ExactCircuit, packs: Sequence[Pack]) -> list[RotationCut]:
-    """What both arguments say of direct movement; of equal sets of registers the strongest."""
+    """Return the cuts that both arguments give for direct movement; of equal sets of registers the strongest."""
     cuts: dict[frozenset[Register], int] = {}
     for (_, register), needed in distances(circuit, packs).items():
         one = frozenset([register])
@@ -84,7 +84,7 @@ def rotations_of_any(circuit: ExactCircuit, packs: Sequence[Pack] = ()) -> int:
 
 
 def _dependences(circuit: ExactCircuit, packs: Sequence[Pack]) -> Iterator[tuple[int, frozenset[Register]]]:
-    """For each operation and register: on how many of its values it depends, and the registers on the way to them."""
+    """Yield for each operation and register: on how many of its values it depends, and the registers between."""
     where = registers(circuit, packs)
     # Of each node and each register that it depends on: values it depends on, registers on the way to them.
     reach: list[dict[Register, tuple[frozenset[int], frozenset[Register]]]] = []

@@ -66,7 +66,7 @@ class PlacementModel:
                 self.model.add_at_most_one(self.at[node, lane] for node in nodes)
 
     def read(self, number: int, node: int) -> None:
-        """What one operation of a pack reads, and from which sources."""
+        """Add the constraints on what one operation of a pack reads, and from which sources."""
         operands = self.circuit.operands[node]
         exchanged = None
         if self.circuit.codes[node] in COMMUTATIVE and any(operand in self.where for operand in operands):
@@ -127,7 +127,7 @@ class PlacementModel:
         return self.copies[key]
 
     def separate_copies(self) -> None:
-        """At most one input in each lane of a vector."""
+        """Allow at most one input in each lane of a vector."""
         by_lane: dict[tuple[Register, int], list[Any]] = {}
         for (register, _, lane), there in self.copies.items():
             by_lane.setdefault((register, lane), []).append(there)
@@ -148,7 +148,7 @@ class PlacementModel:
         return of_side[source]
 
     def add_cuts(self) -> None:
-        """What is known to hold for every solution, but hard to find out by trying."""
+        """Add constraints that hold for every solution, but that a search finds slowly."""
         for cut in rotation_cuts(self.circuit, self.packs):
             made = [one for (register, _), one in self.rotations.items() if register in cut.registers]
             self.model.add(sum(made) >= cut.at_least)

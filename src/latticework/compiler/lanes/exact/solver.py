@@ -21,7 +21,7 @@ def cp_model() -> Any:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a run of the solver found.
+    """Result of a run of the solver.
 
     value       objective of the solution, None if there is none
     bound       proved: no solution is below

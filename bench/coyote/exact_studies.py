@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from bench.coyote.cases import Case, cases
+from bench.coyote.exact.exact_circuit import ExactCircuit, Schedule
+from bench.coyote.exact.joint import place
+from bench.coyote.exact.pack_alignment import align
 from bench.coyote.graphs import graph
 from bench.coyote.measuring import RING_DEGREE, How
 from bench.rows import Row
 from latticework import _core
-from latticework.compiler.lanes.exact.exact_circuit import ExactCircuit, Schedule
-from latticework.compiler.lanes.exact.joint import place
-from latticework.compiler.lanes.exact.pack_alignment import align
 
 WEIGHTS = _core.lanes.InstructionWeights(  # as measured
     rotate=1.0, mul=2.5, mul_constant=0.14, add_constant=0.05, add=0.05, neg=0.05

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from latticework.compiler.lanes.exact.solver import cp_model, solve
+from bench.exact_solver import cp_model, solve
 from latticework.compiler.levels.placement.problem import OUTPUT, Problem
 
 UNIT = 1e-6  # seconds

@@ -114,6 +114,7 @@ def vectorize(graph: Graph, width: int, options: LaneOptions) -> _core.lanes.Vec
     if options.algorithm == "scalar" or not graph.ends:
         return scalar_code(graph, width, options.apart)
     circuit, weights = graph.for_lanes(width), _core.lanes.InstructionWeights(*options.weights)
+    # Coyote's annealing stays in the package: it is a value of `lanes=`, and the search begins from its quotients too.
     if options.algorithm == "annealing":
         schedule = _core.lanes.anneal(circuit, seed=options.seed).schedule  # at Coyote's own weights
         return _core.lanes.synthesize(circuit, schedule, weights, spread=False, joined=False)

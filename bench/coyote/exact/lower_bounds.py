@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from latticework.compiler.lanes.exact.exact_circuit import FREE, GROUPED, INPUT, ExactCircuit, Pack
+from bench.coyote.exact.exact_circuit import FREE, GROUPED, INPUT, ExactCircuit, Pack
 
 Register = tuple[str, int]  # ("pack", number) or ("group", number)
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from latticework.compiler.lanes.exact.exact_circuit import ExactCircuit, Pack, Schedule
-from latticework.compiler.lanes.exact.solver import cp_model, solve
+from bench.coyote.exact.exact_circuit import ExactCircuit, Pack, Schedule
+from bench.exact_solver import cp_model, solve
 from latticework.errors import ShapeError
 
 

@@ -25,11 +25,11 @@ from circuit_graphs import (
     random_circuit,
 )
 
+from bench.coyote.exact.exact_circuit import COMMUTATIVE, ExactCircuit, Schedule, asap_packs
+from bench.coyote.exact.joint import place
+from bench.coyote.exact.lower_bounds import rotation_cuts, rotations_needed, rotations_of_any
+from bench.coyote.exact.pack_alignment import align, fewest_packs
 from latticework._core import lanes
-from latticework.compiler.lanes.exact.exact_circuit import COMMUTATIVE, ExactCircuit, Schedule, asap_packs
-from latticework.compiler.lanes.exact.joint import place
-from latticework.compiler.lanes.exact.lower_bounds import rotation_cuts, rotations_needed, rotations_of_any
-from latticework.compiler.lanes.exact.pack_alignment import align, fewest_packs
 from latticework.errors import LayoutError, MissingPackageError, ShapeError
 
 WEIGHTS = lanes.InstructionWeights(rotate=1, mul=1, mul_constant=0.25, add_constant=0.02, add=0.05, neg=0.02)

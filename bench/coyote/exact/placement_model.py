@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from latticework.compiler.lanes.exact.exact_circuit import COMMUTATIVE, ExactCircuit, Pack, Schedule
-from latticework.compiler.lanes.exact.lower_bounds import Register, distances, has_copies, registers, rotation_cuts
-from latticework.compiler.lanes.exact.solver import cp_model
+from bench.coyote.exact.exact_circuit import COMMUTATIVE, ExactCircuit, Pack, Schedule
+from bench.coyote.exact.lower_bounds import Register, distances, has_copies, registers, rotation_cuts
+from bench.exact_solver import cp_model
 
 Source = tuple[Register, int]  # register, distance
 Side = tuple[int, int]  # pack, left or right

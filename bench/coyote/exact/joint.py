@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
 
-from latticework.compiler.lanes.exact.exact_circuit import ExactCircuit, Pack, Schedule, asap_packs
-from latticework.compiler.lanes.exact.lower_bounds import rotation_cuts, rotations_needed, rotations_of_any
-from latticework.compiler.lanes.exact.placement_model import PlacementModel
-from latticework.compiler.lanes.exact.solver import solve
+from bench.coyote.exact.exact_circuit import ExactCircuit, Pack, Schedule, asap_packs
+from bench.coyote.exact.lower_bounds import rotation_cuts, rotations_needed, rotations_of_any
+from bench.coyote.exact.placement_model import PlacementModel
+from bench.exact_solver import solve
 from latticework.errors import LayoutError
 from latticework.values.extension import _core
 

@@ -11,7 +11,7 @@ from latticework.plan.cost import CostModel
 from latticework.tensor.layout import Layout
 from latticework.tensor.layout.conversions import candidates, direct, find_conversion, stations
 from latticework.tensor.layout.conversions.convert_take import distinct_vectors
-from latticework.tensor.layout.rotation_distance import turning
+from latticework.tensor.layout.rotation_distance import find_rotation
 
 parse = Layout.parse
 
@@ -95,14 +95,14 @@ def test_vectors_are_taken_for_nothing(source, target):
     ],
 )
 def test_turning_vectors_whole_needs_the_outermost_dimension(source, target, applies):
-    turn = turning(parse(source), parse(target))
+    turn = find_rotation(parse(source), parse(target))
     assert turn is not None and turn.cyclic == applies
 
 
 def test_two_dimensions_turned_are_no_roll():
-    assert turning(parse("[R:4];[0:4][1:4]"), parse("Roll(1,0)Roll(2,0)[R:4];[0:4][1:4]")) is None
+    assert find_rotation(parse("[R:4];[0:4][1:4]"), parse("Roll(1,0)Roll(2,0)[R:4];[0:4][1:4]")) is None
     # Nor is a turn of a dimension by which another one is turned.
-    assert turning(parse("Roll(2,1)[R:4];[0:4][1:4]"), parse("Roll(1,0)Roll(2,1)[R:4];[0:4][1:4]")) is None
+    assert find_rotation(parse("Roll(2,1)[R:4];[0:4][1:4]"), parse("Roll(1,0)Roll(2,1)[R:4];[0:4][1:4]")) is None
 
 
 def test_operands_of_a_product_of_matrices_are_rolled_in_two_steps():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from latticework._core import maps
-from latticework.values.packing.loop_nests.giant_order import ORDERS, turns
+from latticework.values.packing.loop_nests.giant_order import ORDERS, order_giant_steps
 from latticework.values.packing.series import series_at
 
 SLOTS = 32
@@ -34,10 +34,10 @@ def switches_one_by_one(rows, width, centred, order, iterated):
         lines = {}
         for in_, conj, turn in babies:
             lines.setdefault((in_, conj), set()).add(signed(turn))
-        keys = {(0, t.steps % SLOTS) for line in lines.values() for t in turns(line, SLOTS, "horner")}
+        keys = {(0, t.steps % SLOTS) for line in lines.values() for t in order_giant_steps(line, SLOTS, "horner")}
     for number in {out for out, _ in giants}:
         line = [signed(giant) for out, giant in giants if out == number]
-        keys |= {(0, t.steps % SLOTS) for t in turns(line, SLOTS, order)}
+        keys |= {(0, t.steps % SLOTS) for t in order_giant_steps(line, SLOTS, order)}
     return len({in_ for in_, _, _ in babies}), len(babies), len(giants), len(keys - {(0, 0)})
 
 

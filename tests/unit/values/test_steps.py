@@ -19,7 +19,7 @@ from latticework.values.packing.loop_nests.baby_giant import (
     places,
     plain_way,
 )
-from latticework.values.packing.loop_nests.giant_order import ORDERS, turns
+from latticework.values.packing.loop_nests.giant_order import ORDERS, order_giant_steps
 from latticework.values.packing.packed_constants import ConstRef, Diagonal, LinearMap, splat
 
 
@@ -105,7 +105,7 @@ def test_counts_of_random_maps(seed):
 def test_turns_bring_every_sum_to_its_place_with_one_switch_each(seed, order):
     rng = np.random.default_rng(seed)
     giants = sorted({int(g) for g in rng.integers(-31, 33, int(rng.integers(1, 12)))}, key=abs)
-    found = turns(giants, 64, order)
+    found = order_giant_steps(giants, 64, order)
     assert sorted(turn.giant for turn in found) == sorted(g for g in giants if g)
     holds = {giant: {giant: 0} for giant in {*giants, 0}}  # sum -> (what is in it: how far it was turned)
     for giant, onto, steps in found:
@@ -129,7 +129,9 @@ def test_orders_are_counted_as_they_turn(seed):
             keys[order] = babies - {(0, 0)}
             for out in set(where.out.tolist()):
                 giants = split.giants(where.steps[where.out == out], 32).tolist()
-                keys[order] = keys[order] | {(0, turn.steps % 32) for turn in turns(sorted(set(giants)), 32, order)}
+                keys[order] = keys[order] | {
+                    (0, turn.steps % 32) for turn in order_giant_steps(sorted(set(giants)), 32, order)
+                }
         found = plain_way(where, split, horner=True)
         assert found.counts.keys == len(keys[found.order]) == min(map(len, keys.values()))
         own = plain_way(where, split).counts

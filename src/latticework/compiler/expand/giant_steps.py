@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from latticework.compiler.expand.inner_sums import Part
 from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.ir import Value
-from latticework.values.packing.loop_nests.giant_order import GiantTurn, Order, turns
+from latticework.values.packing.loop_nests.giant_order import GiantRotation, Order, order_giant_steps
 
 
 def turn_and_add(p: Primitives, parts: Sequence[Part], order: Order, *, hoisting: bool) -> Value:
@@ -32,15 +32,15 @@ def turn_and_add(p: Primitives, parts: Sequence[Part], order: Order, *, hoisting
     return sums[0].array()
 
 
-def _turned_together(parts: Sequence[Part], slots: int, order: Order) -> list[tuple[GiantTurn, tuple[int, ...]]]:
+def _turned_together(parts: Sequence[Part], slots: int, order: Order) -> list[tuple[GiantRotation, tuple[int, ...]]]:
     """Each turn with its outputs; what is turned onto a sum comes before this is turned."""
     giants: dict[int, list[int]] = {}
     for giant, held, _ in parts:
         for out in held:
             giants.setdefault(out, []).append(giant)
-    outputs: dict[GiantTurn, list[int]] = {}
+    outputs: dict[GiantRotation, list[int]] = {}
     for out, own in sorted(giants.items()):
-        for turn in turns(own, slots, order):
+        for turn in order_giant_steps(own, slots, order):
             outputs.setdefault(turn, []).append(out)
     found = [(turn, tuple(held)) for turn, held in outputs.items()]
     if order == "own":

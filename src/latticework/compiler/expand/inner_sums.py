@@ -17,7 +17,7 @@ from latticework.plan.instructions.register_kinds import PlainKind
 from latticework.plan.instructions.type_rules import QP
 from latticework.plan.instructions.value_shapes import plain_rows, row_bytes
 from latticework.values.packing.key_manifest import signed_steps
-from latticework.values.packing.loop_nests.giant_order import GiantTurn, turns
+from latticework.values.packing.loop_nests.giant_order import GiantRotation, order_giant_steps
 from latticework.values.packing.loop_nests.map_sums import Products
 from latticework.values.packing.loop_nests.map_terms import SELF, Baby
 from latticework.values.packing.packed_constants import Diagonal, LinearMap, MapSums, MapWay, Split
@@ -140,7 +140,9 @@ def _rotate_babies(p: Primitives, x: Value, babies: Sequence[Baby], *, iterated:
         return [x, *(_turn(p, x, baby) for baby in babies)]
     slots = cipher(x).slots
     made = {0: x}
-    for steps, before, by in reversed(turns([signed_steps(baby.steps, slots) for baby in babies], slots, "horner")):
+    for steps, before, by in reversed(
+        order_giant_steps([signed_steps(baby.steps, slots) for baby in babies], slots, "horner")
+    ):
         made[steps] = p.rotate(made[before], by)
     return [x, *(made[signed_steps(baby.steps, slots)] for baby in babies)]
 
@@ -149,9 +151,9 @@ def _chain(p: Primitives, x: Value, read: Mapping[int, list[int]]) -> list[Value
     """The inputs that `read` names for each number of steps, each rotated from the one before it of its input."""
     slots = cipher(x).slots
     signed = {signed_steps(steps, slots): inputs for steps, inputs in read.items()}
-    groups: dict[GiantTurn, list[int]] = {}
+    groups: dict[GiantRotation, list[int]] = {}
     for in_ in sorted({in_ for inputs in signed.values() for in_ in inputs}):
-        for turn in turns([steps for steps, inputs in signed.items() if in_ in inputs], slots, "horner"):
+        for turn in order_giant_steps([steps for steps, inputs in signed.items() if in_ in inputs], slots, "horner"):
             groups.setdefault(turn, []).append(in_)
     made = {(0, in_): (x, in_) for in_ in range(cipher(x).count)}
     for turn in sorted(groups, key=lambda turn: abs(turn.giant)):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from latticework.values.packing.loop_nests.baby_giant import BlockMapPrices, Choice, Places, turned_by
+from latticework.values.packing.loop_nests.baby_giant import BlockMapPrices, Choice, Places, required_keys
 from latticework.values.packing.loop_nests.map_terms import Baby
 from latticework.values.sums import add_up
 
@@ -61,7 +61,9 @@ def site(
 
 def elements(where: Places, choice: Choice, ring_degree: int) -> frozenset[int]:
     """The Galois elements of the keys of a way."""
-    return frozenset(Baby(conj, steps).element(where.slots, ring_degree) for conj, steps in turned_by(where, choice))
+    return frozenset(
+        Baby(conj, steps).element(where.slots, ring_degree) for conj, steps in required_keys(where, choice)
+    )
 
 
 def settle(sites: Sequence[MapSite], held: Mapping[int, float]) -> list[Choice]:

@@ -18,13 +18,13 @@ from functools import lru_cache
 from itertools import product
 
 from latticework.tensor.layout.assign import Placement
-from latticework.tensor.layout.canonical import CanonicalForm, turning_order
+from latticework.tensor.layout.canonical import CanonicalForm, rotation_order
 from latticework.tensor.layout.conversions.convert_take import distinct_vectors
 from latticework.tensor.layout.derive import with_axis, without_copies
 from latticework.tensor.layout.layout import Layout, Shape
 from latticework.tensor.layout.layout_candidates import sort_vectors
 from latticework.tensor.layout.loops import Loops, axes_of, restrict
-from latticework.tensor.layout.rotation_distance import cut_dims_alike, forms_of, layout_of, turning
+from latticework.tensor.layout.rotation_distance import cut_dims_alike, find_rotation, forms_of, layout_of
 from latticework.tensor.layout.sum_layouts import free_sums, summed_layouts
 from latticework.values.packing.pack import GAP, REPEAT, PackDim
 
@@ -90,8 +90,8 @@ def merge(a: Layout, b: Layout) -> Layout | None:
 def _lies(lying: Layout, wanted: Layout) -> bool:
     """Whether a tensor lies as is wanted but for which vectors there are."""
     have, want = distinct_vectors(lying).layout, distinct_vectors(wanted).layout
-    turn = turning(have, want)
-    return have == want or (turn is not None and turn.place is None)
+    rotation = find_rotation(have, want)
+    return have == want or (rotation is not None and rotation.place is None)
 
 
 def _facing_vectors(a: CanonicalForm, b: CanonicalForm) -> Iterator[Facing]:
@@ -127,24 +127,24 @@ def _joint(a: CanonicalForm, b: CanonicalForm, vectors: Facing) -> Layout | None
         *((a.vectors + place, b.vectors + place) for place in range(len(a.slot_dims))),
     ]
     places = [{own[side]: place for place, own in enumerate(facing) if own[side] is not None} for side in (0, 1)]
-    dims, turns = [], []
+    dims, rotations = [], []
     for own in facing:
         met = [form.dims[k] for form, k in zip((a, b), own, strict=True) if k is not None]
         dim = _face(met)
         if dim is None:
             return None
         rows = {
-            tuple(sorted((places[side][by], count) for by, count in form.turns[k]))
+            tuple(sorted((places[side][by], count) for by, count in form.rotations[k]))
             for side, (form, k) in enumerate(zip((a, b), own, strict=True))
             if k is not None and form.dims[k].axis >= 0
         }
         if len(rows) > 1:
             return None
         dims.append(dim)
-        turns.append(next(iter(rows), ()))
-    if turning_order(tuple(turns)) is None:
+        rotations.append(next(iter(rows), ()))
+    if rotation_order(tuple(rotations)) is None:
         return None
-    return sort_vectors(layout_of(CanonicalForm(tuple(dims), len(vectors), tuple(turns))))
+    return sort_vectors(layout_of(CanonicalForm(tuple(dims), len(vectors), tuple(rotations))))
 
 
 def _face(met: list[PackDim]) -> PackDim | None:

@@ -14,9 +14,9 @@ from latticework.values.packing.pack import GAP, REPEAT, PackDim, Roll
 
 
 def without_copies(layout: Layout) -> Layout:
-    """The same vectors once: vector dims that repeat are dropped, but for those that turn others."""
-    turning = {j for _, j in layout.rolls}
-    gone = [i for i, d in enumerate(layout.vector_dims) if d.axis == REPEAT and i not in turning]
+    """The same vectors once: vector dims that repeat are dropped, but for those that rotate others."""
+    rolling = {j for _, j in layout.rolls}
+    gone = [i for i, d in enumerate(layout.vector_dims) if d.axis == REPEAT and i not in rolling]
     return without_dims(layout, gone)
 
 

@@ -21,8 +21,8 @@ def boxes(
 
     The summed loop numbers vectors; where the result repeats at the outermost, some of it may lie there instead.
 
-    own     axes that only the left, and only the right operand has: they may turn the summed one
-    few     only those in which the most of them do, of both if that can be: both operands are then got by turning
+    own     axes that only the left, and only the right operand has: they may rotate the summed one
+    few     only those in which the most of them do, of both if that can be: both operands are then got by rotating
     rolled  whether there are boxes in which they do
     """
     whole = 1 << num_bits(extent)
@@ -38,35 +38,35 @@ def boxes(
             rolls = tuple((i + (1 if i < first else moved), j + (1 if j < first else moved)) for i, j in result.rolls)
             yield Layout(tuple(dims), (PackDim(summed, outer), *result.vector_dims), rolls)
             continue
-        turning = [place for axes in own for place in _turning(dims, axes)] if rolled else []
-        subsets = list(_subsets(turning))
-        turned = [box for chosen in subsets for box in _turn(dims, result.vector_dims, summed, outer, chosen)]
-        yield from turned[-1:] if few else turned
+        rolling = [place for axes in own for place in _turning(dims, axes)] if rolled else []
+        subsets = list(_subsets(rolling))
+        rotated = [box for chosen in subsets for box in _rotate(dims, result.vector_dims, summed, outer, chosen)]
+        yield from rotated[-1:] if few else rotated
 
 
-def _turn(
+def _rotate(
     dims: Sequence[PackDim], vectors: Sequence[PackDim], summed: int, outer: int, chosen: Sequence[int]
 ) -> Iterator[Layout]:
-    """The box with the summed vector dim turned by the fast parts, all as long, of some slot dims."""
+    """The box with the summed vector dim rotated by the fast parts, all as long, of some slot dims."""
     length = min([outer, *(dims[i].extent for i in chosen)])
     if outer % length or any(dims[i].extent % length for i in chosen):
         return
     first = [PackDim(summed, outer // length, length), PackDim(summed, length)] if chosen else [PackDim(summed, outer)]
     every: list[PackDim] = [*first, *vectors]
-    turning = []
+    rolling = []
     for i, dim in enumerate(dims):
         if i in chosen and dim.extent > length:
             every.append(PackDim(dim.axis, dim.extent // length, dim.stride * length))
         every.append(PackDim(dim.axis, length, dim.stride) if i in chosen else dim)
         if i in chosen:
-            turning.append(len(every) - 1)
+            rolling.append(len(every) - 1)
     split = len(first) + len(vectors)
-    rolls = tuple((len(first) - 1, j) for j in turning)
+    rolls = tuple((len(first) - 1, j) for j in rolling)
     yield Layout(tuple(every[split:]), tuple(every[:split]), rolls)
 
 
 def _turning(dims: Sequence[PackDim], axes: set[int]) -> list[int]:
-    """The slot dim that may turn a vector dim: of the fastest of some axes the longest, if there is one."""
+    """The slot dim that may rotate a vector dim: of the fastest of some axes the longest, if there is one."""
     fastest = [i for i, d in enumerate(dims) if d.axis in axes and d.stride == 1 and d.extent > 1]
     return sorted(fastest, key=lambda i: (-dims[i].extent, dims[i].axis))[:1]
 

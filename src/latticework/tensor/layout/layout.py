@@ -3,7 +3,7 @@
 Written as in Rotom (section 2.1), `rolls [dims];[dims]`: the dims before `;` number the vectors, those after it walk
 the slots, the rightmost fastest. `[1:8]` walks axis 1, `[0:4:8]` takes axis 0 in steps of 8, `[R:2]` repeats, `[G:2]`
 leaves all but index 0 unused; `Roll(i,j)` adds the index of dim j to that of dim i, modulo the extent of dim i, dims
-being numbered as written from 0. `Roll(1,0)[1:4][0:4]` is the diagonal layout: column c turned by c.
+being numbered as written from 0. `Roll(1,0)[1:4][0:4]` is the diagonal layout: column c rotated by c.
 
 Two layouts are equal if their canonical forms are (`canonical.py`), and every layout is kept in its own. A
 *plain* layout has one vector, powers of two for extents and no rolls: it is equally a list of slot-address bits, each

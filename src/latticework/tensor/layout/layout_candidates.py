@@ -60,21 +60,21 @@ def in_order(shape: Shape, slots: int, order: Sequence[int] | None = None, fill:
 
 
 def skew(shape: Shape, slots: int, length: int) -> Layout | None:
-    """A tensor along one axis in copies that are turned against each other; None where there are not enough slots.
+    """A tensor along one axis in copies that are rotated against each other; None where there are not enough slots.
 
     So that each copy of a result of this length, whose copies share out the sums of a product, finds other elements at
-    the same distance: `slots` divided by the longer of both copies are turned by another extent * length / slots each.
+    the same distance: `slots` divided by the longer of both copies are rotated by another extent * length / slots each.
     """
     axes = [axis for axis, extent in enumerate(shape) if extent > 1]
     if len(axes) != 1:
         return None
     (axis,) = axes
     extent, other = pad_shape(shape)[axis], 1 << num_bits(length)
-    copies, turn = slots // max(extent, other), extent * other // slots
-    if copies < 2 or turn < 1:
+    copies, rotation = slots // max(extent, other), extent * other // slots
+    if copies < 2 or rotation < 1:
         return None
     dims = (PackDim(REPEAT, copies), PackDim(REPEAT, slots // extent // copies))
-    return Layout((*dims, PackDim(axis, extent // turn, turn), PackDim(axis, turn)), (), ((2, 0),))
+    return Layout((*dims, PackDim(axis, extent // rotation, rotation), PackDim(axis, rotation)), (), ((2, 0),))
 
 
 @lru_cache(maxsize=1024)
@@ -107,7 +107,7 @@ def seeds(shape: Shape, slots: int, fill: int = REPEAT) -> tuple[Layout, ...]:
 def tilings(shape: Shape, slots: int) -> tuple[Layout, ...]:
     """All layouts of a tensor larger than a vector as one tile of powers of two a vector, in all orders inside.
 
-    The squarest tiles first: products turn one side of a tile by the other.
+    The squarest tiles first: products rotate one side of a tile by the other.
     """
     axes = [axis for axis, extent in enumerate(shape) if extent > 1]
     extents = pad_shape(shape)

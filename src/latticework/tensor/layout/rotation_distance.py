@@ -20,11 +20,11 @@ from latticework.tensor.layout.layout import Layout
 from latticework.values.packing.pack import GAP, REPEAT, IntArray, PackDim
 
 Part = tuple[tuple[int, int], ...]
-_REPETITION, _TURNS = "repetition", "turns"
+_REPETITION, _ROTATIONS = "repetition", "rotations"
 
 
 @dataclass(frozen=True, slots=True)
-class Turning:
+class DimRotation:
     """Rotation that makes one layout of another.
 
     dims     slot dimensions that both have
@@ -45,7 +45,7 @@ class Turning:
 
     @property
     def extent(self) -> int:
-        """Length of the dimension that is turned."""
+        """Length of the dimension that is rotated."""
         return 1 if self.place is None else self.dims[self.place].extent
 
     @property
@@ -55,24 +55,24 @@ class Turning:
 
 
 @lru_cache(maxsize=4096)
-def turning(source: Layout, target: Layout) -> Turning | None:
-    """The turning with the fewest turned vectors that makes the target of the source; None if there is none."""
+def find_rotation(source: Layout, target: Layout) -> DimRotation | None:
+    """The rotation with the fewest rotated vectors that makes the target of the source; None if there is none."""
     if source.slots != target.slots:
         return None
     found = [
-        turn
+        rotation
         for a, b in product(forms_of(source), forms_of(target))
         for cut in [cut_dims_alike(a, b)]
         if cut is not None
-        for alike in (_REPETITION, _TURNS, None)
-        for turn in [_between(*cut, alike, target.slots)]
-        if turn is not None
+        for alike in (_REPETITION, _ROTATIONS, None)
+        for rotation in [_find_between(*cut, alike, target.slots)]
+        if rotation is not None
     ]
     return min(found, key=_preference, default=None)
 
 
 def forms_of(layout: Layout) -> tuple[CanonicalForm, ...]:
-    """All ways to write a layout, the canonical one first; none where its rolls are no turns."""
+    """All forms of a layout, the canonical one first; none where its rolls are no rotations."""
     return forms(layout.dims, layout.vector_dims, layout.rolls)
 
 
@@ -82,15 +82,22 @@ def layout_of(form: CanonicalForm) -> Layout:
 
 
 def with_gaps(form: CanonicalForm, places: Sequence[int]) -> Layout:
-    """The layout with slot dimensions, by which nothing is turned, made gaps."""
+    """The layout with slot dimensions, by which nothing is rotated, made gaps."""
     dims = list(form.dims)
     for place in places:
         dims[form.vectors + place] = PackDim(GAP, dims[form.vectors + place].extent)
-    return layout_of(CanonicalForm(tuple(dims), form.vectors, form.turns))
+    return layout_of(CanonicalForm(tuple(dims), form.vectors, form.rotations))
 
 
-def _preference(turn: Turning) -> tuple[object, ...]:
-    return bool(turn.by), not turn.cyclic, sum(a != 0 for a in turn.amounts), turn.taken, turn.amounts, turn.place or 0
+def _preference(rotation: DimRotation) -> tuple[object, ...]:
+    return (
+        bool(rotation.by),
+        not rotation.cyclic,
+        sum(a != 0 for a in rotation.amounts),
+        rotation.taken,
+        rotation.amounts,
+        rotation.place or 0,
+    )
 
 
 def cut_dims_alike(a: CanonicalForm, b: CanonicalForm) -> tuple[CanonicalForm, CanonicalForm] | None:
@@ -100,7 +107,7 @@ def cut_dims_alike(a: CanonicalForm, b: CanonicalForm) -> tuple[CanonicalForm, C
         left, right = a.slot_dims[-place].extent, b.slot_dims[-place].extent
         if left != right:
             longer, inner = (a, right) if left > right else (b, left)
-            if max(left, right) % inner or longer.turns[-place]:
+            if max(left, right) % inner or longer.rotations[-place]:
                 return None
             cut = longer.split(len(longer.dims) - place, inner)
             a, b = (cut, b) if left > right else (a, cut)
@@ -108,10 +115,10 @@ def cut_dims_alike(a: CanonicalForm, b: CanonicalForm) -> tuple[CanonicalForm, C
     return (a, b) if len(a.slot_dims) == len(b.slot_dims) else None
 
 
-def _between(a: CanonicalForm, b: CanonicalForm, alike: str | None, slots: int) -> Turning | None:
-    """The turning from a to b.
+def _find_between(a: CanonicalForm, b: CanonicalForm, alike: str | None, slots: int) -> DimRotation | None:
+    """The rotation from a to b; None if there is none.
 
-    alike  whether vectors of b are those of a at the same index of repetition, or turned as far; else the first of a
+    alike  whether vectors of b are those of a at the same index of repetition, or rotated as far; else the first of a
            that hold the same
     """
     if any(not _serves(x, y) for x, y in zip(a.slot_dims, b.slot_dims, strict=True)):
@@ -119,7 +126,7 @@ def _between(a: CanonicalForm, b: CanonicalForm, alike: str | None, slots: int) 
     taken = _find_taken(a, b, alike)
     if taken is None:
         return None
-    turned: list[int] = []
+    rotated: list[int] = []
     amounts: tuple[int, ...] = ()
     by: tuple[tuple[int, int], ...] = ()
     for place, dim in enumerate(b.slot_dims):
@@ -131,13 +138,13 @@ def _between(a: CanonicalForm, b: CanonicalForm, alike: str | None, slots: int) 
             besides[slot] = (besides.get(slot, 0) - count) % dim.extent
         steps = tuple(sorted((slot, count) for slot, count in besides.items() if count))
         if far.any() or steps:
-            turned.append(place)
+            rotated.append(place)
             amounts, by = tuple(far.tolist()), steps
-    if len(turned) > 1:
+    if len(rotated) > 1:
         return None
-    if not turned:
-        return Turning(b.slot_dims, taken, None, (0,) * len(taken), (), True)
-    place = turned[0]
+    if not rotated:
+        return DimRotation(b.slot_dims, taken, None, (0,) * len(taken), (), True)
+    place = rotated[0]
     read = a.read
     if place + a.vectors in read:
         return None
@@ -147,7 +154,7 @@ def _between(a: CanonicalForm, b: CanonicalForm, alike: str | None, slots: int) 
         and prod(d.extent for d in b.slot_dims) == slots
         and all(a.slot_dims[k].axis == REPEAT and k + a.vectors not in read for k in outside)
     )
-    return Turning(b.slot_dims, taken, place, amounts, by, cyclic)
+    return DimRotation(b.slot_dims, taken, place, amounts, by, cyclic)
 
 
 def _serves(a: PackDim, b: PackDim) -> bool:
@@ -159,34 +166,34 @@ def _by_vectors(form: CanonicalForm, place: int) -> IntArray:
     """Return the amount by which each vector rotates a slot dimension."""
     total = np.zeros(form.count, dtype=np.int64)
     index = form.vector_index()
-    for by, count in form.turns[form.vectors + place]:
+    for by, count in form.rotations[form.vectors + place]:
         if by < form.vectors:
             total += count * index[by]
     return total
 
 
 def _by_slots(form: CanonicalForm, place: int) -> dict[int, int]:
-    return {by - form.vectors: count for by, count in form.turns[form.vectors + place] if by >= form.vectors}
+    return {by - form.vectors: count for by, count in form.rotations[form.vectors + place] if by >= form.vectors}
 
 
 def _find_taken(a: CanonicalForm, b: CanonicalForm, alike: str | None) -> tuple[int, ...] | None:
     """Find for each vector of b the one of a that holds the same part of the tensor; None if there is none."""
-    if any(by >= form.vectors for form in (a, b) for row in form.turns[: form.vectors] for by, _ in row):
+    if any(by >= form.vectors for form in (a, b) for row in form.rotations[: form.vectors] for by, _ in row):
         return None
     numbers: dict[object, int] = {}
     keep = alike == _REPETITION
-    turns = [_vector_turns(form) if alike == _TURNS else [()] * form.count for form in (a, b)]
-    for number, key in enumerate(zip(vector_parts(a, keep), turns[0], strict=True)):
+    rotations = [_vector_rotations(form) if alike == _ROTATIONS else [()] * form.count for form in (a, b)]
+    for number, key in enumerate(zip(vector_parts(a, keep), rotations[0], strict=True)):
         numbers.setdefault(key, number)
-    wanted = zip(vector_parts(b, keep), turns[1], strict=True)
-    found = tuple(0 if part is None else numbers.get((part, turn), -1) for part, turn in wanted)
+    wanted = zip(vector_parts(b, keep), rotations[1], strict=True)
+    found = tuple(0 if part is None else numbers.get((part, rotation), -1) for part, rotation in wanted)
     return None if -1 in found else found
 
 
-def _vector_turns(form: CanonicalForm) -> list[tuple[int, ...]]:
+def _vector_rotations(form: CanonicalForm) -> list[tuple[int, ...]]:
     """Return for each vector the amounts by which it rotates the slot dimensions."""
-    turns = [_by_vectors(form, place) % dim.extent for place, dim in enumerate(form.slot_dims)]
-    return list(map(tuple, np.array(turns).reshape(-1, form.count).T.tolist()))
+    rotations = [_by_vectors(form, place) % dim.extent for place, dim in enumerate(form.slot_dims)]
+    return list(map(tuple, np.array(rotations).reshape(-1, form.count).T.tolist()))
 
 
 def vector_parts(form: CanonicalForm, keep: bool = False) -> list[Part | None]:
@@ -200,7 +207,7 @@ def vector_parts(form: CanonicalForm, keep: bool = False) -> list[Part | None]:
     used = np.ones(form.count, dtype=bool)
     for place, dim in enumerate(form.dims[: form.vectors]):
         digit = index[place]
-        for by, count in form.turns[place]:
+        for by, count in form.rotations[place]:
             digit = (digit + count * index[by]) % dim.extent
         if dim.axis >= 0:
             starts[axes.index(dim.axis)] += digit * dim.stride

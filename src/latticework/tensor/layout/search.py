@@ -34,7 +34,7 @@ from latticework.values.sums import add_up
 
 MOST_VECTORS = 256  # times as many as the choice that takes the fewest: what it would take is not looked at
 
-MOST_TURNS = 2  # layouts of what a loop carries that are tried
+MOST_ITERATIONS = 2  # layouts of what a loop carries that are tried
 _DEEPEST = 500  # levels from which on all are as dear: powers leave the range of numbers
 
 
@@ -372,7 +372,7 @@ class LayoutSearch:
             if _is_tensor(head)
         }
         heads, tried = starts, list[dict[Value, Layout]]()
-        while heads not in tried and len(tried) < MOST_TURNS:
+        while heads not in tried and len(tried) < MOST_ITERATIONS:
             tried.append(heads)
             ends = self._search_iteration(op, state, starts, heads)
             yield from (after for after, _ in ends)

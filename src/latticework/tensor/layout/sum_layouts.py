@@ -59,11 +59,11 @@ def _fills(layout: Layout, shape: Shape, axes: Sequence[int]) -> bool:
 
 def _nothing_outside(layout: Layout, axes: Sequence[int]) -> bool:
     first = len(layout.vector_dims)
-    turning = {j - first for _, j in layout.rolls}
+    rolling = {j - first for _, j in layout.rolls}
     last = max((i for i, d in enumerate(layout.dims) if d.axis in axes), default=0)
     outside = [i for i in range(last) if layout.dims[i].axis not in axes]
     fills = prod(d.extent for d in layout.dims) == layout.slots
-    return fills and all(layout.dims[i].axis == REPEAT and i not in turning for i in outside)
+    return fills and all(layout.dims[i].axis == REPEAT and i not in rolling for i in outside)
 
 
 def _kept_axes(rank: int, axes: Sequence[int], keepdims: bool) -> dict[int, int]:

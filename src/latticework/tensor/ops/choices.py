@@ -95,9 +95,9 @@ def matmul(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
         wanted = tuple(start if i == side and start != lying else None for i in (0, 1))
         for result in _distinct([_exchange(loops, side, start, out), *_forms(out, room)], out):
             yield Placement(wanted, result)
-    turned = skew(shape_of(op.operands[side]), room.slots, prod(out)) if room.rolls else None
-    if turned is not None:
-        wanted = tuple(turned if i == side else None for i in (0, 1))
+    rotated = skew(shape_of(op.operands[side]), room.slots, prod(out)) if room.rolls else None
+    if rotated is not None:
+        wanted = tuple(rotated if i == side else None for i in (0, 1))
         yield Placement(wanted, room.row_major(out))
 
 

@@ -93,7 +93,7 @@ def linear(
     source: str | None = None,
     weights: Access | None = None,
 ) -> Value:
-    """out[...] += source[...] * x[...] over a loop nest, as one linear transform, or by turning whole vectors.
+    """out[...] += source[...] * x[...] over a loop nest, as one linear transform, or by rotating whole vectors.
 
     Where the result repeats at the outermost, its copies may share the sums out and be added up by rotations
     afterwards: fewer diagonals for log2(copies) rotations (the hybrid method of Juvekar et al., USENIX Security 2018).
@@ -102,8 +102,8 @@ def linear(
     gather = LoopNest(domain, target.pack, out, source, weights, x.pack, into)
     if at_most(gather).diagonals > MOST_LISTED:
         return target.build("vec.linear_transform", x.vector, map=LinearMap.of(gather))
-    if (turns := whole_rotations(gather)) is not None:
-        return target.emit.rotate_vectors(x.vector, turns)
+    if (rotations := whole_rotations(gather)) is not None:
+        return target.emit.rotate_vectors(x.vector, rotations)
     copies = target.layout.outer_copies if target.spread else 1
     shared = replace(gather, spread=copies)
     if copies == 1 or num_diagonals(shared) + FOLD_COST * (copies.bit_length() - 1) >= num_diagonals(gather):

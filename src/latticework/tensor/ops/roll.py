@@ -46,8 +46,8 @@ def trace(tracer: Tracer, a: object, shift: Any, axis: Any = None) -> Value:
 
 
 def _roll_axes(tracer: Tracer, value: Value, shifts: Ints) -> Value:
-    turns = tuple(shift % n for shift, n in zip(shifts, shape_of(value), strict=True))
-    return tracer.emit(ROLL, value, shifts=turns) if any(turns) else value
+    amounts = tuple(shift % n for shift, n in zip(shifts, shape_of(value), strict=True))
+    return tracer.emit(ROLL, value, shifts=amounts) if any(amounts) else value
 
 
 def random_case(rng: np.random.Generator, slots: int) -> Case:
@@ -58,8 +58,8 @@ def random_case(rng: np.random.Generator, slots: int) -> Case:
     if rng.random() < 0.5:
         shifts[0] = int(rng.integers(array.shape[0]))
     shifts[-1] = shifts[-1] or 1
-    turns = tuple(shifts)
-    return Case((array,), lambda a: np.roll(a, turns, tuple(range(a.ndim))), {"shifts": turns})
+    amounts = tuple(shifts)
+    return Case((array,), lambda a: np.roll(a, amounts, tuple(range(a.ndim))), {"shifts": amounts})
 
 
 def _roll(a: FloatArray, shifts: Ints) -> FloatArray:

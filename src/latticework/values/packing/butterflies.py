@@ -72,8 +72,8 @@ class Butterflies:
         for stage in range(first, first + self.stages):  # halves are powers of two: quotients and remainders are bits
             half = 1 << stage
             upper, from_upper = out >> stage & 1, source >> stage & 1
-            turn = full // (8 * half)
-            phase += from_upper * (turn * _powers_of_five(8 * half)[out & half - 1] + upper * (full // 2))
+            rotation = full // (8 * half)
+            phase += from_upper * (rotation * _powers_of_five(8 * half)[out & half - 1] + upper * (full // 2))
         last = first + self.stages
         reached = (out & self.half - 1 == source & self.half - 1) & (out >> last == source >> last)
         return np.where(reached, _roots(full)[phase & full - 1], 0.0)

@@ -109,7 +109,7 @@ class PackMap(HashedOnce):
             if not (0 <= i < len(self.all_dims) and 0 <= j < len(self.all_dims)) or i == j:
                 raise ValueError(f"{self}: Roll({i}, {j}) does not name two of its {len(self.all_dims)} dimensions")
             if self.all_dims[i].axis == GAP:
-                raise ValueError(f"{self}: Roll({i}, {j}) turns a gap")
+                raise ValueError(f"{self}: Roll({i}, {j}) rotates a gap")
 
     def _check_table(self) -> None:
         size, room = product_within(self.shape, MAX_PLACES), self.count * self.slots

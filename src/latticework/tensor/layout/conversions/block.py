@@ -2,7 +2,7 @@
 
 When:   always (where it is a bsgs-roll, by that name).
 Price:  baby steps for every vector of the source, giant steps for every vector of the target, a product for each
-        diagonal, one level; where every vector is another one turned whole, rotations alone.
+        diagonal, one level; where every vector is another one rotated whole, rotations alone.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from latticework.ir.core import Value
 from latticework.tensor.layout.conversions.base import Conversion, make_move
 from latticework.tensor.layout.conversions.emitter import VectorEmitter
 from latticework.tensor.layout.layout import Layout, Shape
-from latticework.tensor.layout.rotation_distance import turning
+from latticework.tensor.layout.rotation_distance import find_rotation
 from latticework.values.packing.packed_constants import LoopNest
 
 
@@ -33,14 +33,14 @@ class MovedBlocks:
         return emit.transform(x, self.gather)
 
 
-def by_turns(source: Layout, target: Layout) -> bool:
-    """Whether one slot dimension is turned by the places along others."""
-    turn = turning(source, target)
-    return turn is not None and bool(turn.by)
+def rotates_by_places(source: Layout, target: Layout) -> bool:
+    """Whether one slot dimension is rotated by the places along others."""
+    rotation = find_rotation(source, target)
+    return rotation is not None and bool(rotation.by)
 
 
 def block(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]:
     """The one conversion."""
-    if by_turns(source, target):
+    if rotates_by_places(source, target):
         return ()
     return (Conversion("block", shape, source, target, (MovedBlocks.between(shape, source, target),)),)

@@ -1,6 +1,6 @@
-"""bsgs-roll: one slot dimension turned by the places along others, by baby steps and giant steps.
+"""bsgs-roll: one slot dimension rotated by the places along others, by baby steps and giant steps.
 
-When:   what differs is how far one slot dimension is turned, and that differs within a vector.
+When:   what differs is how far one slot dimension is rotated, and that differs within a vector.
 Price:  about two square roots of the places in rotations, twice the places in products, one level.
 Example, a 4 x 4 tensor in one vector, from [0:4][1:4] to Roll(1,0)[0:4][1:4] (ij is the element of row i, column j):
 
@@ -16,12 +16,12 @@ Source: Rotom, section 2.3 of the paper; baby-step giant-step over the diagonals
 from __future__ import annotations
 
 from latticework.tensor.layout.conversions.base import Conversion
-from latticework.tensor.layout.conversions.block import MovedBlocks, by_turns
+from latticework.tensor.layout.conversions.block import MovedBlocks, rotates_by_places
 from latticework.tensor.layout.layout import Layout, Shape
 
 
 def bsgs_roll(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]:
     """The conversion, where it applies."""
-    if not by_turns(source, target):
+    if not rotates_by_places(source, target):
         return ()
     return (Conversion("bsgs-roll", shape, source, target, (MovedBlocks.between(shape, source, target),)),)

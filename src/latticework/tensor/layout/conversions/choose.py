@@ -20,7 +20,7 @@ from latticework.tensor.layout.conversions.permute import NEAREST, permute
 from latticework.tensor.layout.conversions.replicate import replicate
 from latticework.tensor.layout.conversions.rot_roll import rot_roll
 from latticework.tensor.layout.layout import Layout, Shape
-from latticework.tensor.layout.rotation_distance import forms_of, layout_of, turning
+from latticework.tensor.layout.rotation_distance import find_rotation, forms_of, layout_of
 from latticework.values.packing.pack import REPEAT
 
 # (shape, source, target) -> the conversions of that kind that apply. Of equally cheap ones the first is taken.
@@ -40,14 +40,14 @@ def direct(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ..
             f"a conversion between vectors of {source.slots} slots ({source}) and of {target.slots} ({target}); "
             "all vectors of a program have one length: fill the shorter up with [R:extent] or [G:extent]"
         )
-    turn = turning(source, target)
-    if turn is not None and turn.place is None:
-        return (Conversion("take", shape, source, target, (Take(turn.taken),)),)
+    rotation = find_rotation(source, target)
+    if rotation is not None and rotation.place is None:
+        return (Conversion("take", shape, source, target, (Take(rotation.taken),)),)
     once, inside = distinct_vectors(source), distinct_vectors(target)
     taken, spread = Take(once.first), Take(inside.number)
-    turn = turning(once.layout, inside.layout)
-    if once.layout == inside.layout or (turn is not None and turn.place is None):
-        same = () if turn is None else (Take(turn.taken),)
+    rotation = find_rotation(once.layout, inside.layout)
+    if once.layout == inside.layout or (rotation is not None and rotation.place is None):
+        same = () if rotation is None else (Take(rotation.taken),)
         return (Conversion("take", shape, source, target, (taken, *same, spread)),)
     return tuple(
         replace(c, source=source, target=target, recipes=(taken, *c.recipes, spread))
@@ -59,7 +59,7 @@ def direct(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ..
 def candidates(
     shape: Shape, source: Layout, target: Layout, spread: bool = True, rolls: bool = True
 ) -> tuple[Conversion, ...]:
-    """The direct conversions that can be the cheapest: nothing is cheaper than to turn each vector whole.
+    """The direct conversions that can be the cheapest: nothing is cheaper than to rotate each vector whole.
 
     spread  also those that begin with any copy of an element
     rolls   also those that roll
@@ -82,10 +82,10 @@ def find_conversion(name: str, shape: Shape, source: Layout, target: Layout) -> 
 
 @lru_cache(maxsize=1 << 14)
 def stations(target: Layout) -> tuple[Layout, ...]:
-    """Layouts that it may pay to go through, from which the target is reached by turning.
+    """Layouts that it may pay to go through, from which the target is reached by rotations.
 
-    Its first vectors, each of which holds all elements: without the vector dims that only turn others, in every way in
-    which the target can be written. Where there are none, the same without rolls.
+    Its first vectors, each of which holds all elements: without the vector dims that only rotate others, in every
+    form of the target. Where there are none, the same without rolls.
     """
     found = []
     for form in forms_of(target):

@@ -24,7 +24,7 @@ from latticework.values.packing.packed_constants import LoopNest
 
 @dataclass(frozen=True, slots=True)
 class Compact:
-    """Vectors cleared by a mask, then added, each turned right by so many slots.
+    """Vectors cleared by a mask, then added, each rotated right by so many slots.
 
     parts  (slots, for each vector of the target the vector of the source)
     """
@@ -33,7 +33,7 @@ class Compact:
     parts: tuple[tuple[int, tuple[int, ...]], ...]
 
     def run(self, emit: VectorEmitter, x: Value) -> Value:
-        """Vectors that turn alike together."""
+        """Vectors that rotate alike together."""
         wanted = sorted({vector for _, taken in self.parts for vector in taken})
         cleared = emit.apply_mask(emit.take(x, wanted), self.mask)
         total: Value | None = None

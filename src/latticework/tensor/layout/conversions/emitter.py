@@ -28,19 +28,19 @@ class VectorEmitter:
         return parts[0] if len(parts) == 1 else self.builder.build("vec.concat", list(parts))
 
     def rotate(self, x: Value, steps: int) -> Value:
-        """Every vector turned left."""
+        """Every vector rotated left."""
         return self.builder.build("vec.rotate", [x], steps=steps) if steps % self.slots else x
 
-    def rotate_vectors(self, x: Value, turns: Sequence[tuple[int, int]]) -> Value:
-        """The array of those vectors, each (vector, steps) turned left: one rotation for all that turn alike."""
+    def rotate_vectors(self, x: Value, rotations: Sequence[tuple[int, int]]) -> Value:
+        """The array of those vectors, each (vector, steps) rotated left: one rotation for all that rotate alike."""
         by_steps: dict[int, list[int]] = {}
-        for vector, steps in dict.fromkeys(turns):
+        for vector, steps in dict.fromkeys(rotations):
             by_steps.setdefault(steps, []).append(vector)
         arrays = {vectors: self.take(x, vectors) for vectors in dict.fromkeys(map(tuple, by_steps.values()))}
         joined = self.concat([self.rotate(arrays[tuple(vectors)], steps) for steps, vectors in by_steps.items()])
         made = [(vector, steps) for steps, vectors in by_steps.items() for vector in vectors]
-        places = {turn: place for place, turn in enumerate(made)}
-        return self.take(joined, [places[turn] for turn in turns])
+        places = {rotation: place for place, rotation in enumerate(made)}
+        return self.take(joined, [places[rotation] for rotation in rotations])
 
     def apply_mask(self, x: Value, mask: LoopNest) -> Value:
         """Every vector times a vector of zeros and ones."""
@@ -55,14 +55,14 @@ class VectorEmitter:
         return self.builder.build("vec.sub", [x, y])
 
     def replicate(self, x: Value, step: int, copies: int) -> Value:
-        """The sum of so many copies, a power of two, each turned `step` slots further right."""
+        """The sum of so many copies, a power of two, each rotated `step` slots further right."""
         for bit in range(copies.bit_length() - 1):
             x = self.add(x, self.rotate(x, -(step << bit)))
         return x
 
     def transform(self, x: Value, gather: LoopNest, clear: bool = False) -> Value:
-        """A block linear map; by turning whole vectors where that is enough, unless other slots are to be cleared."""
-        turns = None if clear else whole_rotations(gather)
-        if turns is not None:
-            return self.rotate_vectors(x, turns)
+        """A block linear map; by rotating whole vectors where that is enough, unless other slots are to be cleared."""
+        rotations = None if clear else whole_rotations(gather)
+        if rotations is not None:
+            return self.rotate_vectors(x, rotations)
         return self.builder.build("vec.linear_transform", [x], map=LinearMap.of(gather))

@@ -16,7 +16,7 @@ from latticework.tensor.layout.canonical import CanonicalForm
 from latticework.tensor.layout.conversions.base import Conversion, box_mask
 from latticework.tensor.layout.conversions.emitter import VectorEmitter
 from latticework.tensor.layout.layout import Layout, Shape
-from latticework.tensor.layout.rotation_distance import Turning, cut_dims_alike, forms_of, turning, with_gaps
+from latticework.tensor.layout.rotation_distance import DimRotation, cut_dims_alike, find_rotation, forms_of, with_gaps
 from latticework.values.packing.pack import GAP, REPEAT
 from latticework.values.packing.packed_constants import LoopNest
 
@@ -40,13 +40,13 @@ class Replicate:
 
     mask: LoopNest
     copies: Copied
-    turn: Turning
+    rotation: DimRotation
 
     def run(self, emit: VectorEmitter, x: Value) -> Value:
         """Each vector of the source once."""
-        wanted = sorted(set(self.turn.taken))
+        wanted = sorted(set(self.rotation.taken))
         x = self.copies.run(emit, emit.apply_mask(emit.take(x, wanted), self.mask))
-        return emit.take(x, [wanted.index(vector) for vector in self.turn.taken])
+        return emit.take(x, [wanted.index(vector) for vector in self.rotation.taken])
 
 
 def replicate(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]:
@@ -57,16 +57,16 @@ def replicate(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion,
             continue
         a, b = cut
         filled = [place for place in free_copies(b) if a.slot_dims[place].axis == GAP]
-        turn = turning(source, with_gaps(b, filled)) if filled else None
-        if turn is not None and turn.place is None:
+        rotation = find_rotation(source, with_gaps(b, filled)) if filled else None
+        if rotation is not None and rotation.place is None:
             mask = box_mask(a.slot_dims, source.slots, {place: range(1) for place in filled})
-            recipe = Replicate(mask, copy_slots(b, filled), turn)
+            recipe = Replicate(mask, copy_slots(b, filled), rotation)
             return (Conversion("replicate", shape, source, target, (recipe,)),)
     return ()
 
 
 def free_copies(form: CanonicalForm) -> list[int]:
-    """Slot dimensions that repeat a power of two times, and by which nothing is turned."""
+    """Slot dimensions that repeat a power of two times, and by which nothing is rotated."""
     return [
         place
         for place, dim in enumerate(form.slot_dims)

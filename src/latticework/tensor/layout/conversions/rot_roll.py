@@ -1,14 +1,14 @@
-"""rot-roll: vectors taken and turned whole; no mask and no level.
+"""rot-roll: vectors taken and rotated whole; no mask and no level.
 
-When:   what differs is at most how far, in each vector, one slot dimension is turned, and nothing but repetition lies
-        outside that dimension: turning the vector turns it.
+When:   what differs is at most how far, in each vector, one slot dimension is rotated, and nothing but repetition lies
+        outside that dimension: rotating the vector rotates it.
 Price:  one rotation for each vector and amount.
 Example, a 4 x 4 tensor (ij is the element of row i and column j), from [0:4];[1:4] to Roll(1,0)[0:4];[1:4]:
 
             00 01 02 03        00 01 02 03        as it is
-            10 11 12 13   ->   11 12 13 10        turned by 1
-            20 21 22 23        22 23 20 21        turned by 2
-            30 31 32 33        33 30 31 32        turned by 3        3 rotations, no product
+            10 11 12 13   ->   11 12 13 10        rotated by 1
+            20 21 22 23        22 23 20 21        rotated by 2
+            30 31 32 33        33 30 31 32        rotated by 3        3 rotations, no product
 
 Source: Rotom, section 2.3 of the paper (there for the leftmost slot dimension and one vector dimension).
 """
@@ -21,24 +21,24 @@ from latticework.ir.core import Value
 from latticework.tensor.layout.conversions.base import Conversion
 from latticework.tensor.layout.conversions.emitter import VectorEmitter
 from latticework.tensor.layout.layout import Layout, Shape
-from latticework.tensor.layout.rotation_distance import Turning, turning
+from latticework.tensor.layout.rotation_distance import DimRotation, find_rotation
 
 
 @dataclass(frozen=True, slots=True)
 class RotRoll:
-    """Vectors taken and turned."""
+    """Vectors taken and rotated."""
 
-    turn: Turning
+    rotation: DimRotation
 
     def run(self, emit: VectorEmitter, x: Value) -> Value:
         """Rotations and takes."""
-        turns = zip(self.turn.taken, self.turn.amounts, strict=True)
-        return emit.rotate_vectors(x, [(vector, amount * self.turn.step) for vector, amount in turns])
+        rotations = zip(self.rotation.taken, self.rotation.amounts, strict=True)
+        return emit.rotate_vectors(x, [(vector, amount * self.rotation.step) for vector, amount in rotations])
 
 
 def rot_roll(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]:
     """The conversion, where it applies."""
-    turn = turning(source, target)
-    if turn is None or not turn.cyclic:
+    rotation = find_rotation(source, target)
+    if rotation is None or not rotation.cyclic:
         return ()
-    return (Conversion("rot-roll", shape, source, target, (RotRoll(turn),)),)
+    return (Conversion("rot-roll", shape, source, target, (RotRoll(rotation),)),)

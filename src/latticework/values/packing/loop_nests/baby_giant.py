@@ -6,10 +6,10 @@ all outputs, the giants of an output serve all inputs. Nothing is built here; ex
 A map of 4 diagonals, with two baby steps (width 2):
 
       steps   0    1  |  2    3        y = [ d0 * x + d1 * r1(x) ]  +  r2( [ r-2(d2) * x + r-2(d3) * r1(x) ] )
-      baby    0    1  |  0    1             inner sum of giant 0           inner sum of giant 2, turned once
+      baby    0    1  |  0    1             inner sum of giant 0           inner sum of giant 2, rotated once
       giant   0    0  |  2    2
 
-r1(x) is made once for both inner sums, and diagonals are turned back by their giant step when they are encoded, which
+r1(x) is made once for both inner sums, and diagonals are rotated back by their giant step when they are encoded, which
 costs nothing. So there are 4 products and 2 key switches (r1, r2) instead of 3; of n diagonals about 2 sqrt(n) instead
 of n - 1. Giant steps may be taken one on top of the other, by few keys (`giant_order`). Steps are not alike: all babies
 share one decomposition of x (`hoist`), a giant needs one of its own and a division by P. By the prices `TYPICAL` (baby
@@ -30,7 +30,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from latticework.values.extension import _core
-from latticework.values.packing.loop_nests.giant_order import ORDERS, Order, keys_of_turns
+from latticework.values.packing.loop_nests.giant_order import ORDERS, Order, rotation_keys
 from latticework.values.packing.loop_nests.linear_map import LinearMap
 from latticework.values.packing.loop_nests.nest import BoolArray, distinct
 from latticework.values.packing.pack import IntArray
@@ -99,8 +99,8 @@ class Split:
 
     def babies(self, steps: IntArray) -> IntArray:
         """The baby step of each."""
-        turn = steps % self.width
-        return np.where(turn > self.width // 2, turn - self.width, turn) if self.centred else turn
+        rotation = steps % self.width
+        return np.where(rotation > self.width // 2, rotation - self.width, rotation) if self.centred else rotation
 
     def giants(self, steps: IntArray, slots: int) -> IntArray:
         """The giant step of each, signed."""
@@ -251,14 +251,14 @@ def options(
                     yield Choice(split, counts, kind, apart, order, steps)
 
 
-def turned_by(where: Places, choice: Choice) -> set[tuple[bool, int]]:
+def required_keys(where: Places, choice: Choice) -> set[tuple[bool, int]]:
     """(whether conjugated, steps in [0, slots)) of everything that needs a key."""
     linked, split = blocks(where) if choice.packing == "diagonals" else [], choice.split
     ((folded, _, _),) = _pack(where, linked, [split], choice.packing, choice.apart)
-    inputs = _turn(where.slots, folded.in_ * 2 + folded.conj, folded.steps)
-    outputs = _turn(where.slots, folded.out, folded.steps)
-    babies, turns = _keys(inputs, outputs, [split], where.slots, choice.order, choice.iterated)
-    found = {(code >= where.slots, code % where.slots) for code in [*babies[0].tolist(), *turns[0].tolist()]}
+    inputs = _find_line_steps(where.slots, folded.in_ * 2 + folded.conj, folded.steps)
+    outputs = _find_line_steps(where.slots, folded.out, folded.steps)
+    babies, rotations = _keys(inputs, outputs, [split], where.slots, choice.order, choice.iterated)
+    found = {(code >= where.slots, code % where.slots) for code in [*babies[0].tolist(), *rotations[0].tolist()]}
     found |= {(False, choice.apart % where.slots)}
     found |= {(True, 0)} if choice.packing != "none" else set()
     return found - {(False, 0)}
@@ -330,16 +330,16 @@ def _codes(slots: int, *columns: IntArray) -> IntArray:
     return code * slots + steps % slots
 
 
-class _Turned(NamedTuple):
+class _LineSteps(NamedTuple):
     """Distinct (line, steps); a line is an output, or twice the number of an input, and one more for its conjugate."""
 
     line: IntArray
     steps: IntArray
 
 
-def _turn(slots: int, line: IntArray, steps: IntArray) -> _Turned:
+def _find_line_steps(slots: int, line: IntArray, steps: IntArray) -> _LineSteps:
     line, steps = np.divmod(distinct(_codes(slots, line, steps)), slots)
-    return _Turned(line, sign_steps(steps, slots))
+    return _LineSteps(line, sign_steps(steps, slots))
 
 
 def _count_splits(
@@ -379,19 +379,19 @@ def _count_splits(
 
 
 def _keys(
-    inputs: _Turned, outputs: _Turned, splits: list[Split], slots: int, order: Order, iterated: bool
+    inputs: _LineSteps, outputs: _LineSteps, splits: list[Split], slots: int, order: Order, iterated: bool
 ) -> tuple[IntArray, IntArray]:
     """Return the rotations of baby and giant steps, a row for each split: in [0, slots), + slots where conjugated."""
-    turns, _ = _split_steps(inputs.steps, splits, slots)
+    rotations, _ = _split_steps(inputs.steps, splits, slots)
     _, giants = _split_steps(outputs.steps, splits, slots)
-    babies = keys_of_turns(inputs.line, turns, slots, "horner") if iterated else inputs.line % 2 * slots + turns
-    return babies, keys_of_turns(outputs.line, giants, slots, order)
+    babies = rotation_keys(inputs.line, rotations, slots, "horner") if iterated else inputs.line % 2 * slots + rotations
+    return babies, rotation_keys(outputs.line, giants, slots, order)
 
 
 def _split_steps(steps: IntArray, splits: list[Split], slots: int) -> tuple[IntArray, IntArray]:
     """The baby and the giant step of each by each split, a row each, in [0, slots)."""
-    turns = np.array([split.babies(steps) for split in splits])
-    return turns % slots, (steps - turns) % slots
+    rotations = np.array([split.babies(steps) for split in splits])
+    return rotations % slots, (steps - rotations) % slots
 
 
 def _pack(

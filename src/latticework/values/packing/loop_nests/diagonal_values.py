@@ -47,22 +47,22 @@ def pack_values(nest: LoopNest, sources: Sources) -> SlotArray:
 
 
 def diagonal_values(
-    nest: LoopNest, out: int, in_: int, steps: int, sources: Sources, turned: int = 0, factor: complex = 1.0
+    nest: LoopNest, out: int, in_: int, steps: int, sources: Sources, rotated: int = 0, factor: complex = 1.0
 ) -> SlotArray:
     """Diagonal (out, in_, steps) of a linear map, shape (slots,): what rotate(x[in_], steps) is multiplied by.
 
-    turned, factor  the vector is turned left by so many slots, and multiplied by a number
+    rotated, factor the vector is rotated left by so many slots, and multiplied by a number
     """
-    steps, turned = steps % nest.slots, turned % nest.slots
+    steps, rotated = steps % nest.slots, rotated % nest.slots
     weights = None if nest.source is None else _weights(sources[nest.source])
     if (form := separable(nest)) is not None:
         also = _serves(nest, in_, steps) if nest.spread > 1 else None
         if isinstance(factor, complex) or (weights is not None and weights.dtype.kind == "c"):
-            return _of_parts(form, (out, in_, steps), weights, also, turned) * factor
-        return form.diagonal(out, in_, steps, weights, also, turned, factor)
+            return _of_parts(form, (out, in_, steps), weights, also, rotated) * factor
+        return form.diagonal(out, in_, steps, weights, also, rotated, factor)
     vector = _walk_diagonal(nest, out, in_, steps, sources)
-    if turned:
-        vector = np.roll(vector, -turned, axis=-1)
+    if rotated:
+        vector = np.roll(vector, -rotated, axis=-1)
     return vector if factor == 1.0 else vector * factor
 
 
@@ -77,13 +77,13 @@ def _of_parts(
     place: tuple[int, int, int],
     weights: SlotArray | None,
     also: BoolArray | None,
-    turned: int,
+    rotated: int,
 ) -> SlotArray:
     """A diagonal whose weights, or whose factor, are complex."""
     if weights is None or weights.dtype.kind != "c":
-        return form.diagonal(*place, weights, also, turned, 1.0)
-    found: SlotArray = form.diagonal(*place, np.ascontiguousarray(weights.real), also, turned, 1.0).astype(complex)
-    found.imag = form.diagonal(*place, np.ascontiguousarray(weights.imag), also, turned, 1.0)
+        return form.diagonal(*place, weights, also, rotated, 1.0)
+    found: SlotArray = form.diagonal(*place, np.ascontiguousarray(weights.real), also, rotated, 1.0).astype(complex)
+    found.imag = form.diagonal(*place, np.ascontiguousarray(weights.imag), also, rotated, 1.0)
     return found
 
 

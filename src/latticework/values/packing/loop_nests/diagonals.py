@@ -185,7 +185,7 @@ def _digits(pack: PackMap) -> _Digits | None:
         weights.insert(0, (vector, 0))
         vector *= dim.extent
     rolls: list[Roll] = []
-    for i, j in reversed(pack.rolls):  # a repetition may be turned freely, as long as nothing is turned by it later
+    for i, j in reversed(pack.rolls):  # a repetition may be rotated freely, as long as nothing is rotated by it later
         is_free = dims[i].axis == REPEAT and all(i != by for _, by in rolls)
         if not is_free and dims[j].axis != GAP and dims[j].extent > 1 and dims[i].extent > 1:
             rolls.insert(0, (i, j))
@@ -349,18 +349,18 @@ def _sum_moves(nest: LoopNest, moved: _Moves) -> tuple[IntArray, IntArray]:
     """Diagonals as sums of the moves of all parts, of each output place to the nearest input; and moves of vectors."""
     total: IntArray = np.zeros(1, dtype=np.int64)
     vectors, chosen = total, moved.chosen
-    turns = nest.slots if chosen is not None else min(_period(nest.slots, moved.offsets), nest.slots // nest.spread)
+    period = nest.slots if chosen is not None else min(_period(nest.slots, moved.offsets), nest.slots // nest.spread)
     for found in moved.each:
         if not (found & (nest.slots - 1)).any():
             vectors = _sums(vectors, found, nest.slots)
-        elif turns < nest.slots:
-            total = _sums(total, distinct(found // nest.slots * turns + found % turns), turns)
+        elif period < nest.slots:
+            total = _sums(total, distinct(found // nest.slots * period + found % period), period)
         else:
-            total = _sums(total, found, turns)
-    nearest_copy = _nearest_turns(nest.slots, moved.offsets)
+            total = _sums(total, found, period)
+    nearest_copy = _nearest_steps(nest.slots, moved.offsets)
     if chosen is None:
         fewest = nearest_copy.reshape(nest.spread, -1).min(axis=0)  # to any of the outputs that share a sum
-        codes = total // turns * nest.slots + fewest[total % turns]
+        codes = total // period * nest.slots + fewest[total % period]
         return codes if (codes[1:] > codes[:-1]).all() else distinct(codes), vectors
     if total.size == 1 and not total[0]:  # all of the nest is one part
         settled = (_settle(nest, total, rows, nearest_copy) for rows in _walked_rows(nest, chosen))
@@ -396,12 +396,12 @@ def _copy_offsets(nest: LoopNest, repeats: list[int], offsets: IntArray) -> IntA
     digits = _digits(nest.in_pack)
     assert digits is not None
     for i in repeats:
-        turns = np.arange(nest.in_pack.all_dims[i].extent, dtype=np.int64) * digits.weights[i][1]
-        offsets = distinct((offsets[:, None] + turns[None, :]) % nest.slots)
+        rotations = np.arange(nest.in_pack.all_dims[i].extent, dtype=np.int64) * digits.weights[i][1]
+        offsets = distinct((offsets[:, None] + rotations[None, :]) % nest.slots)
     return offsets
 
 
-def _nearest_turns(slots: int, offsets: IntArray) -> IntArray:
+def _nearest_steps(slots: int, offsets: IntArray) -> IntArray:
     """Return for each number of steps the fewest that reach a copy; copies lie at `offsets`, ascending from 0."""
     steps = np.arange(slots, dtype=np.int64)
     past = np.searchsorted(offsets, slots - steps)  # the first copy that lies behind: around it is the nearest
@@ -461,8 +461,8 @@ def _moves_apart(nest: LoopNest, part: _Part, shared: list[int]) -> IntArray:
             m.reshape(size, -1) for m in _place(pack, access, part.axes[side], part.dims[side], counters, given)
         )
         start = np.where(valid, slot, slots).min(axis=1)
-        turn = (slot - start[:, None]) % slots if side else (start[:, None] - slot) % slots
-        code = vector * (slots if side else nest.count_in * slots) + turn
+        rotation = (slot - start[:, None]) % slots if side else (start[:, None] - slot) % slots
+        code = vector * (slots if side else nest.count_in * slots) + rotation
         rows, kind = np.unique(np.sort(np.where(valid, code, -1), axis=1), axis=0, return_inverse=True)
         sides.append((start, rows, kind.reshape(-1)))
     (start_out, rows_out, kind_out), (start_in, rows_in, kind_in) = sides
@@ -470,10 +470,10 @@ def _moves_apart(nest: LoopNest, part: _Part, shared: list[int]) -> IntArray:
     for pair in distinct(kind_out * len(rows_in) + kind_in).tolist():
         of_out, of_in = divmod(pair, len(rows_in))
         at = (kind_out == of_out) & (kind_in == of_in)
-        turns = distinct((start_in[at] - start_out[at]) % slots)
+        rotations = distinct((start_in[at] - start_out[at]) % slots)
         both = [distinct(row[row >= 0]) for row in (rows_out[of_out], rows_in[of_in])]
         if both[0].size and both[1].size:
-            seen.add(_sums(_sums(both[0], both[1], nest.slots), turns, nest.slots))
+            seen.add(_sums(_sums(both[0], both[1], nest.slots), rotations, nest.slots))
     return seen.all()
 
 

@@ -21,34 +21,34 @@ Order = Literal["own", "horner", "around"]
 ORDERS: tuple[Order, ...] = ("own", "horner", "around")
 
 
-class GiantTurn(NamedTuple):
-    """The sum at `giant` is turned left by `steps` onto that at `onto`; steps are signed."""
+class GiantRotation(NamedTuple):
+    """The sum at `giant` is rotated left by `steps` onto that at `onto`; steps are signed."""
 
     giant: int
     onto: int
     steps: int
 
 
-def turns(giants: Iterable[int], slots: int, order: Order) -> list[GiantTurn]:
+def order_giant_steps(giants: Iterable[int], slots: int, order: Order) -> list[GiantRotation]:
     """Return the giant rotations of one output, one for each of its signed giant steps but 0.
 
     They are in an order in which a sum has everything that is rotated onto it before it is rotated itself.
     """
     if order == "own":
-        return [GiantTurn(giant, 0, giant) for giant in giants if giant]
+        return [GiantRotation(giant, 0, giant) for giant in giants if giant]
     places = {(giant % slots if order == "around" else giant): giant for giant in giants if giant}
     found = []
     for side in (sorted(p for p in places if p > 0), sorted((p for p in places if p < 0), reverse=True)):
         before = [0, *side][: len(side)]
         found += [
-            GiantTurn(places[place], places.get(under, 0), signed_steps(place - under, slots))
+            GiantRotation(places[place], places.get(under, 0), signed_steps(place - under, slots))
             for place, under in zip(side, before, strict=True)
         ][::-1]
     return found
 
 
-def keys_of_turns(line: IntArray, giants: IntArray, slots: int, order: Order) -> IntArray:
-    """The steps of all turns, for many splits at once: a row each, in [0, slots), 0 where there is none.
+def rotation_keys(line: IntArray, giants: IntArray, slots: int, order: Order) -> IntArray:
+    """The steps of all rotations, for many splits at once: a row each, in [0, slots), 0 where there is none.
 
     line    (n,) the output of each column of
     giants  (splits, n) giant steps in [0, slots)

@@ -104,7 +104,7 @@ class LinearMap(HashedOnce):
         )
 
     def rotate_ends(self, before: int, after: int) -> LinearMap:
-        """The map of x turned left by `before` slots to y turned left by `after`: its diagonals have other places."""
+        """The map of x rotated left by `before` slots to y rotated left by `after`: its diagonals have other places."""
         moved = (replace(d, steps=d.steps + after - before, values=d.values.rotate_left(after)) for d in self.diagonals)
         return LinearMap(self.slots, explicit=tuple(moved), count_in=self.count_in, count_out=self.count_out)
 

@@ -1,4 +1,4 @@
-"""The products of a block linear map: which turned input meets which diagonal, and into which sum.
+"""The products of a block linear map: which rotated input meets which diagonal, and into which sum.
 
 A packed map is an unpacked one with complex diagonals, from inputs or to outputs that its expansion makes of the real
 ones; factors of 1/2 that taking real and imaginary parts needs are in the diagonals.
@@ -18,15 +18,15 @@ from latticework.values.packing.loop_nests.linear_map import LinearMap
 
 @dataclass(frozen=True, slots=True, order=True)
 class Baby:
-    """x turned left by `steps` slots, of its conjugate if `conj`."""
+    """x rotated left by `steps` slots, of its conjugate if `conj`."""
 
     conj: bool
     steps: int
 
     def element(self, slots: int, ring_degree: int) -> int:
         """The Galois element that does it: 1 for x itself."""
-        turn = galois_element(signed_steps(self.steps, slots), ring_degree)
-        return turn * conjugation_element(ring_degree) % (2 * ring_degree) if self.conj else turn
+        rotation = galois_element(signed_steps(self.steps, slots), ring_degree)
+        return rotation * conjugation_element(ring_degree) % (2 * ring_degree) if self.conj else rotation
 
 
 SELF = Baby(False, 0)
@@ -34,7 +34,7 @@ SELF = Baby(False, 0)
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Adds values * baby(x[in_]) to the sum of output `out` that is turned by `giant` afterwards."""
+    """Adds values * baby(x[in_]) to the sum of output `out` that is rotated by `giant` afterwards."""
 
     out: int
     in_: int
@@ -126,9 +126,9 @@ def _diagonals(linear_map: LinearMap, choice: Choice | MapWay, values: Values) -
 
 
 def _term(out: int, in_: int, steps: int, conj: bool, values: ConstRef, split: Split, slots: int) -> Term:
-    turn = int(split.babies(np.array(signed_steps(steps, slots))))
-    giant = signed_steps(steps - turn, slots)
-    return Term(out, in_, giant, Baby(conj, turn), values.rotate_left(-giant))
+    rotation = int(split.babies(np.array(signed_steps(steps, slots))))
+    giant = signed_steps(steps - rotation, slots)
+    return Term(out, in_, giant, Baby(conj, rotation), values.rotate_left(-giant))
 
 
 _PACKED = {"outputs": _outputs, "inputs": _inputs, "diagonals": _diagonals}

@@ -27,7 +27,7 @@ Numbers = npt.NDArray[np.int32]
 Sum = tuple[Numbers, Numbers]
 """A number at each pair of ends: that at the output's slot plus that at the input's.
 
-(count_out, slots), and (count_in, 2 slots): the slots twice, so that any turn of them is a slice.
+(count_out, slots), and (count_in, 2 slots): the slots twice, so that any rotation of them is a slice.
 """
 
 

@@ -14,13 +14,13 @@ from latticework.values.packing.loop_nests.nest import Access, LoopNest
 from latticework.values.packing.pack import IntArray
 
 MOST_PLACES = 1 << 20  # of an output that is looked at slot by slot
-PROBED = 16  # slots by which turns are looked at first, an odd number apart: layouts repeat after powers of two
+PROBED = 16  # slots by which rotations are looked at first, an odd number apart: layouts repeat after powers of two
 MOST_DIAGONALS = 64  # an output vector, of a map that is looked at
 
 
 @lru_cache(maxsize=256)
 def whole_rotations(nest: LoopNest) -> tuple[tuple[int, int], ...] | None:
-    """(input vector, steps) of each output vector, if turning it brings every element to its place; else None.
+    """(input vector, steps) of each output vector, if rotating it brings every element to its place; else None.
 
     What then lies in the output's other places are whatever numbers the input holds there, where the map has zeros.
     """
@@ -29,7 +29,7 @@ def whole_rotations(nest: LoopNest) -> tuple[tuple[int, int], ...] | None:
     keeps = _keeps_elements(nest)
     if keeps and max(nest.count_in, nest.count_out) * nest.slots <= MOST_PLACES:
         elements = nest.out_pack.element_of_slot()[: nest.slots]
-        if _turn(nest, 0, elements) is None:  # told sooner than how many diagonals there are
+        if _find_rotation(nest, 0, elements) is None:  # told sooner than how many diagonals there are
             return None
     if at_most(nest).diagonals > MOST_LISTED or num_diagonals(nest) > MOST_DIAGONALS * nest.count_out:
         return None
@@ -38,14 +38,14 @@ def whole_rotations(nest: LoopNest) -> tuple[tuple[int, int], ...] | None:
         return tuple((in_, steps) for _, in_, steps in found.tolist())  # one diagonal brings all that a vector holds
     if nest.count_out * nest.slots > MOST_PLACES:
         return None
-    turns = []
+    rotations = []
     for v in range(nest.count_out):
         wanted = _find_wanted(nest, v, found[found[:, 0] == v], keeps)
-        turn = None if wanted is None else _turn(nest, v, wanted)
-        if turn is None:
+        rotation = None if wanted is None else _find_rotation(nest, v, wanted)
+        if rotation is None:
             return None
-        turns.append(turn)
-    return tuple(turns)
+        rotations.append(rotation)
+    return tuple(rotations)
 
 
 def _find_wanted(nest: LoopNest, out: int, diagonals: IntArray, keeps: bool) -> IntArray | None:
@@ -84,7 +84,7 @@ def _flat_weights(access: Access, domain: tuple[int, ...]) -> tuple[int, ...] | 
     return tuple(sum(row[j] * s for row, s in zip(access.matrix, strides, strict=True)) for j in range(len(domain)))
 
 
-def _turn(nest: LoopNest, out: int, wanted: IntArray) -> tuple[int, int] | None:
+def _find_rotation(nest: LoopNest, out: int, wanted: IntArray) -> tuple[int, int] | None:
     """The input vector and the fewest steps that bring all that is wanted; of an empty vector any will do."""
     assert nest.in_pack is not None
     slots, table = nest.slots, copies(nest.in_pack)
@@ -96,7 +96,7 @@ def _turn(nest: LoopNest, out: int, wanted: IntArray) -> tuple[int, int] | None:
     steps, vectors = (table.key[places] % slots - at[0]) % slots, table.vector[places]
     probe = at[(np.arange(PROBED) * (at.size // PROBED + 1 | 1)) % at.size]  # a few slots rule out nearly all
     brings = (element[vectors[:, None], (probe + steps[:, None]) % slots] == wanted[probe]).all(axis=1)
-    for turn, vector in sorted(zip(steps[brings].tolist(), vectors[brings].tolist(), strict=True)):
-        if np.array_equal(element[vector, (at + turn) % slots], wanted[at]):
-            return vector, turn
+    for rotation, vector in sorted(zip(steps[brings].tolist(), vectors[brings].tolist(), strict=True)):
+        if np.array_equal(element[vector, (at + rotation) % slots], wanted[at]):
+            return vector, rotation
     return None

@@ -20,7 +20,7 @@ def public_classes(module: ModuleType) -> dict[str, type]:
 def public_functions(module: ModuleType) -> dict[str, inspect.Signature]:
     """Name -> signature of the functions of a module."""
     found = {name: getattr(module, name) for name in module.__all__}
-    return {name: inspect.signature(f) for name, f in found.items() if inspect.isfunction(f)}
+    return {name: inspect.signature(f) for name, f in found.items() if inspect.isroutine(f)}
 
 
 def public_errors(module: ModuleType) -> set[str]:

@@ -37,14 +37,13 @@ from latticework.plan.parameters.bfv_noise import Noise
 from latticework.schemes.bfv.bfv_ciphertext import Ciphertext, Plaintext
 from latticework.schemes.bfv.bfv_encryption import Decryptor, Encoder, Encryptor
 from latticework.schemes.bfv.bfv_evaluator import Evaluator
-from latticework.schemes.bfv.bfv_files import (
-    ciphertexts_from_bytes,
-    ciphertexts_to_bytes,
-    load_ciphertexts,
-    save_ciphertexts,
-)
 from latticework.schemes.bfv.bfv_keys import EvaluationKeys, KeyGenerator, PublicKey, SecretKey
 from latticework.schemes.bfv.bfv_parameters import NoiseModel, Parameters
+from latticework.schemes.rlwe.files import CiphertextFiles
+
+_files = CiphertextFiles[Parameters, Ciphertext, Evaluator](Ciphertext)
+save_ciphertexts, load_ciphertexts = _files.save_ciphertexts, _files.load_ciphertexts
+ciphertexts_to_bytes, ciphertexts_from_bytes = _files.ciphertexts_to_bytes, _files.ciphertexts_from_bytes
 
 __all__ = [
     "Ciphertext",

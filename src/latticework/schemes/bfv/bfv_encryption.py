@@ -1,4 +1,4 @@
-"""From integers to plaintexts and ciphertexts, and back."""
+"""Encoders, encryptors and decryptors of integers."""
 
 from __future__ import annotations
 
@@ -7,28 +7,23 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from latticework.errors import DecryptionError, ParameterMismatchError
-from latticework.errors.shown import describe
+from latticework.errors import DecryptionError
 from latticework.runtime.ledger.refused_results import check_allowed
 from latticework.schemes.bfv.bfv_ciphertext import Ciphertext, Plaintext
 from latticework.schemes.bfv.bfv_evaluator import Evaluator
 from latticework.schemes.bfv.bfv_keys import PublicKey, SecretKey
 from latticework.schemes.bfv.bfv_parameters import Parameters
 from latticework.schemes.bfv.slot_integers import Integers, integer_dtype, to_integers, to_residues
-from latticework.schemes.rlwe.checks import as_list, fail, locate, needs
-from latticework.schemes.rlwe.other_names import KnowsOtherNames
-from latticework.schemes.rlwe.parameters import check_parameters, need_parameters
+from latticework.schemes.rlwe import encryption
+from latticework.schemes.rlwe.checks import as_list, locate
+from latticework.schemes.rlwe.parameters import check_parameters
 from latticework.values.extension import _core
 
 
-class Encoder:
+class Encoder(encryption.Encoder[Parameters]):
     """Integer arrays to plaintexts and back (batching)."""
 
-    @locate
-    def __init__(self, parameters: Parameters) -> None:
-        need_parameters("Encoder", parameters, Parameters)
-        self.parameters = parameters
-        self._core = _core.BfvEncoder(parameters.context)
+    _kinds = (Parameters, Plaintext, _core.BfvEncoder)
 
     @locate
     def encode(self, values: npt.ArrayLike) -> Plaintext:
@@ -47,35 +42,20 @@ class Encoder:
     @locate
     def decode(self, plaintext: Plaintext, dtype: npt.DTypeLike = np.int64) -> Integers:
         """All slots, shape (2, N/2): int64 nearest to zero, or uint64 in [0, t)."""
-        needs("decode: the plaintext", plaintext, Plaintext, "give what Encoder.encode made; decrypt takes ciphertexts")
-        check_parameters("decode: the plaintext", plaintext.parameters, self.parameters)
+        self._check_own(plaintext)
         return self._integers("decode", plaintext.core, dtype)
 
     def _integers(self, who: str, message: _core.BfvMessage, dtype: npt.DTypeLike) -> Integers:
         return to_integers(who, self._core.decode(message), self.parameters.plain_modulus, dtype)
 
-    def __repr__(self) -> str:
-        return describe("Encoder", *self.parameters._ring)
 
-
-class Encryptor:
+class Encryptor(encryption.Encryptor[Parameters, PublicKey, SecretKey, Evaluator, Ciphertext]):
     """Encrypts under a public key, or with less noise and half the bytes under the secret key.
 
     evaluator  whose keys the operators of the ciphertexts use; without one they can do all that needs no key
     """
 
-    @locate
-    def __init__(
-        self, parameters: Parameters, key: PublicKey | SecretKey, *, evaluator: Evaluator | None = None
-    ) -> None:
-        need_parameters("Encryptor", parameters, Parameters)
-        needs("Encryptor: the key", key, (PublicKey, SecretKey), "give keygen.public_key() or keygen.secret_key()")
-        check_parameters("Encryptor: the key", key.parameters, parameters)
-        self.parameters = parameters
-        self.evaluator = Ciphertext._owner("Encryptor", parameters, evaluator)
-        self._encoder = Encoder(parameters)
-        self._core = _core.Encryptor(parameters.context, key.core)
-        self._kind = "public" if isinstance(key, PublicKey) else "secret"
+    _kinds = (Parameters, PublicKey, SecretKey, Encoder, Ciphertext)
 
     @locate
     def encrypt(self, values: npt.ArrayLike | Plaintext, level: int | None = None) -> Ciphertext:
@@ -83,22 +63,14 @@ class Encryptor:
         plaintext = values if isinstance(values, Plaintext) else self._encoder._encode("encrypt", values)
         check_parameters("encrypt: the plaintext", plaintext.parameters, self.parameters)
         level = self.parameters.check_level("encrypt", self.parameters.levels if level is None else level)
-        return Ciphertext(
-            self._core.encrypt(plaintext._at(self.parameters._place)._as_addend(level)), self.parameters, self.evaluator
-        )
+        return self._encrypt(plaintext._at(self.parameters._place)._as_addend(level))
 
     def encrypt_many(self, vectors: Sequence[npt.ArrayLike | Plaintext], level: int | None = None) -> list[Ciphertext]:
         """A ciphertext for each."""
-        return [
-            self.encrypt(v, level)
-            for v in as_list("encrypt_many", vectors, "give a list of vectors, or a matrix of rows")
-        ]
-
-    def __repr__(self) -> str:
-        return describe("Encryptor", *self.parameters._ring, f"{self._kind} key")
+        return self._encrypt_many(vectors, level)
 
 
-class Decryptor(KnowsOtherNames):
+class Decryptor(encryption.Decryptor[Parameters, SecretKey, Ciphertext]):
     """Decrypts, for the owner of the secret key alone.
 
     A result is exact, or refused: when the noise has used up the budget but for 2 bits, `decrypt` raises
@@ -108,16 +80,13 @@ class Decryptor(KnowsOtherNames):
     allow_refusals  ciphertexts of this key set that may be refused before it decrypts no more; 4 if not given
     """
 
+    _kinds = (Parameters, SecretKey, Ciphertext, _core.BfvDecryptor)
+
     @locate
     def __init__(self, parameters: Parameters, secret_key: SecretKey, *, allow_refusals: int | None = None) -> None:
-        need_parameters("Decryptor", parameters, Parameters)
-        needs("Decryptor: the key", secret_key, SecretKey, "give keygen.secret_key()")
-        check_parameters("Decryptor: the key", secret_key.parameters, parameters)
+        super().__init__(parameters, secret_key)
         check_allowed("Decryptor", allow_refusals)
-        self.parameters = parameters
-        self._key_set = secret_key.key_set
         self._encoder = Encoder(parameters)
-        self._core = _core.BfvDecryptor(parameters.context, secret_key.core)
         self._ledger, self._allow_refusals = secret_key._ledger, allow_refusals
 
     @locate
@@ -152,18 +121,4 @@ class Decryptor(KnowsOtherNames):
     @locate
     def noise_budget(self, ciphertext: Ciphertext) -> float:
         """Bits that the noise may still grow by; at 0 decryption fails, below 2 it is refused."""
-        return self._core.noise_budget(self._own("noise_budget", ciphertext))
-
-    def _own(self, who: str, ciphertext: Ciphertext) -> _core.Ciphertext:
-        needs(f"{who}: the ciphertext", ciphertext, Ciphertext, "give one bfv.Ciphertext; decrypt_many takes lists")
-        check_parameters(f"{who}: the ciphertext", ciphertext.parameters, self.parameters)
-        if any(ciphertext.key_set) and ciphertext.key_set != self._key_set:
-            fail(
-                ParameterMismatchError,
-                f"{who}: the ciphertext is of key set {ciphertext.key_set[:8].hex()}, the secret key of "
-                f"{self._key_set[:8].hex()}: use the key that it was encrypted for",
-            )
-        return ciphertext._at(self.parameters._place).core
-
-    def __repr__(self) -> str:
-        return describe("Decryptor", *self.parameters._ring, "secret key hidden")
+        return float(self._core.noise_budget(self._own("noise_budget", ciphertext)))

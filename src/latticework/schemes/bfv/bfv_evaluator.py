@@ -71,16 +71,6 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
 
     # -- sums and products -------------------------------------------------------------------
 
-    @batch
-    def add(self, a: Ciphertext, b: Operand) -> Ciphertext:
-        """a + b; with `align=False` at one level. b: a ciphertext, a Plaintext, an array or an integer."""
-        return self._operate("add", a, b) if self.align else self._sum("add", self._own("add", a), b)
-
-    @batch
-    def sub(self, a: Ciphertext, b: Operand) -> Ciphertext:
-        """a - b, as `add`."""
-        return self._operate("sub", a, b) if self.align else self._sum("sub", self._own("sub", a), b)
-
     def _sum(self, who: str, x: Ciphertext, b: Operand) -> Ciphertext:
         add = who == "add"
         if isinstance(b, Ciphertext):
@@ -95,27 +85,14 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
         return self._out(self._core.add_plain(x.core, plain) if add else self._core.sub_plain(x.core, plain))
 
     @batch
-    def mul(self, a: Ciphertext, b: Operand) -> Ciphertext:
-        """a * b, of degree 2 for two ciphertexts of degree 1 at one level: sums of products then need one
-        `relinearize`. b: a ciphertext, a Plaintext, an array or an integer.
-        """
-        if self.align:
-            return self._aligned_product(self._own("mul", a), b)
-        x = self._own("mul", a)
-        return self._product("mul", x, b) if isinstance(b, Ciphertext) else self.mul_plain(x, b)
-
-    @batch
-    def square(self, x: Ciphertext) -> Ciphertext:
-        """x * x; of degree 2."""
-        return self._operate("mul", x, x) if self.align else self._product("square", self._own("square", x), x)
-
-    @batch
     def mul_relin(self, a: Ciphertext, b: Ciphertext) -> Ciphertext:
         """a * b of two ciphertexts, relinearised in the division that ends the product: faster than one by one."""
         needs("mul_relin: the second operand", b, Ciphertext, "mul_plain takes public values, which stay at degree 1")
         return self._product("mul_relin", self._own("mul_relin", a), b, self._relin_keys(a).core)
 
-    def _product(self, who: str, x: Ciphertext, y: Ciphertext, relin: _core.EvaluationKeys | None = None) -> Ciphertext:
+    def _product(self, who: str, x: Ciphertext, y: Operand, relin: _core.EvaluationKeys | None = None) -> Ciphertext:
+        if not isinstance(y, Ciphertext):
+            return self.mul_plain(x, y)
         self._alike(who, x, self._own(who, y))
         self._factor(who, x)
         self._factor(who, y)

@@ -25,17 +25,16 @@ from latticework.schemes.ckks.bootstrapper import Bootstrapper
 from latticework.schemes.ckks.ckks_ciphertext import Ciphertext, Plaintext
 from latticework.schemes.ckks.ckks_encryption import Decryptor, Encoder, Encryptor
 from latticework.schemes.ckks.ckks_evaluator import Evaluator
-from latticework.schemes.ckks.ckks_files import (
-    ciphertexts_from_bytes,
-    ciphertexts_to_bytes,
-    load_ciphertexts,
-    save_ciphertexts,
-)
 from latticework.schemes.ckks.ckks_keys import EvaluationKeys, KeyGenerator, PublicKey, SecretKey
 from latticework.schemes.ckks.ckks_parameters import Parameters
 from latticework.schemes.ckks.ckks_polynomials import Polynomial, chebyshev
 from latticework.schemes.ckks.estimates import Estimate, Estimator
 from latticework.schemes.ckks.linear_maps import LinearTransform
+from latticework.schemes.rlwe.files import CiphertextFiles
+
+_files = CiphertextFiles[Parameters, Ciphertext, Evaluator](Ciphertext)
+save_ciphertexts, load_ciphertexts = _files.save_ciphertexts, _files.load_ciphertexts
+ciphertexts_to_bytes, ciphertexts_from_bytes = _files.ciphertexts_to_bytes, _files.ciphertexts_from_bytes
 
 __all__ = [
     "Bootstrapper",

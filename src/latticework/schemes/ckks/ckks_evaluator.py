@@ -95,41 +95,19 @@ class Evaluator(ExactOperations):
         return super().power(x, exponent)
 
     def _aligned_sum(self, who: str, x: Ciphertext, other: Operand) -> Ciphertext:
-        if isinstance(other, Ciphertext):
-            if x.level != other.level or not is_close(x.scale, other.scale):
-                x, other = self.aligned(x, other)
-            return self._sum(who, x, other)
+        if isinstance(other, Ciphertext) and (x.level != other.level or not is_close(x.scale, other.scale)):
+            x, other = self.aligned(x, other)
         return self._sum(who, x, other)
 
     def _aligned_product(self, x: Ciphertext, other: Operand) -> Ciphertext:
         if isinstance(other, Ciphertext):
             if other is x:
-                return ExactOperations.square(self, self.settle(x))
-            x, other = self.aligned(x, other)
-            return ExactOperations.mul(self, x, other)
+                settled = self.settle(x)
+                return self._product("square", settled, settled)
+            return self._product("mul", *self.aligned(x, other))
         if is_real_number(other) and float(other).is_integer() and abs(float(other)) <= FREE_FACTOR:  # type: ignore[arg-type]
             return self.mul_int(x, int(float(other)))  # type: ignore[arg-type]
         return self.mul_plain(self.settle(x), other)
-
-    @batch
-    def add(self, a: Ciphertext, b: Operand) -> Ciphertext:
-        """a + b; with `align=False` at one level and scale. b: a ciphertext, a Plaintext, a vector or a number."""
-        return self._operate("add", a, b) if self.align else ExactOperations.add(self, a, b)
-
-    @batch
-    def sub(self, a: Ciphertext, b: Operand) -> Ciphertext:
-        """a - b, as `add`."""
-        return self._operate("sub", a, b) if self.align else ExactOperations.sub(self, a, b)
-
-    @batch
-    def mul(self, a: Ciphertext, b: Operand) -> Ciphertext:
-        """a * b, of degree 2 for two ciphertexts of degree 1 at one level; scales multiply. Not rescaled."""
-        return self._operate("mul", a, b) if self.align else ExactOperations.mul(self, a, b)
-
-    @batch
-    def square(self, x: Ciphertext) -> Ciphertext:
-        """x * x, cheaper; of degree 2."""
-        return self._operate("mul", x, x) if self.align else ExactOperations.square(self, x)
 
     # -- planned operations ------------------------------------------------------------------
 

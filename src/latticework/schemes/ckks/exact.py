@@ -49,18 +49,7 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
 
     # -- sums --------------------------------------------------------------------------------
 
-    @batch
-    def add(self, a: Ciphertext, b: Operand) -> Ciphertext:
-        """a + b at one level and scale; b: a ciphertext, a Plaintext, a vector or a number. Degrees may differ."""
-        return self._sum("add", a, b)
-
-    @batch
-    def sub(self, a: Ciphertext, b: Operand) -> Ciphertext:
-        """a - b, as `add`."""
-        return self._sum("sub", a, b)
-
-    def _sum(self, who: str, a: Ciphertext, b: Operand) -> Ciphertext:
-        x = self._own(who, a)
+    def _sum(self, who: str, x: Ciphertext, b: Operand) -> Ciphertext:
         if isinstance(b, Ciphertext):
             self._alike(who, x, self._own(who, b))
             if not is_close(x.scale, b.scale):
@@ -101,24 +90,14 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
 
     # -- products ----------------------------------------------------------------------------
 
-    @batch
-    def mul(self, a: Ciphertext, b: Operand) -> Ciphertext:
-        """a * b: of two ciphertexts of degree 1 at one level, of degree 2; scales multiply. Not rescaled."""
-        x = self._own("mul", a)
+    def _product(self, who: str, x: Ciphertext, b: Operand) -> Ciphertext:
         if not isinstance(b, Ciphertext):
             return self.mul_plain(x, b)
-        self._alike("mul", x, self._own("mul", b))
-        self._factor("mul", x)
-        self._factor("mul", b)
-        self._room("mul", x, x.scale * b.scale)
-        return self._out(self._core.mul(x.core, b.core))
-
-    @batch
-    def square(self, x: Ciphertext) -> Ciphertext:
-        """x * x, cheaper."""
-        self._factor("square", self._own("square", x))
-        self._room("square", x, x.scale * x.scale)
-        return self._out(self._core.square(x.core))
+        self._alike(who, x, self._own(who, b))
+        self._factor(who, x)
+        self._factor(who, b)
+        self._room(who, x, x.scale * b.scale)
+        return self._out(self._core.square(x.core) if who == "square" else self._core.mul(x.core, b.core))
 
     @batch
     def mul_relin(self, a: Ciphertext, b: Ciphertext, *, rescale: bool = False) -> Ciphertext:

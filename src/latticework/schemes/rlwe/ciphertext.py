@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NoReturn, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, NoReturn, Protocol, Self
 
 from latticework.errors import FormatError
 from latticework.errors.shown import describe, size
 from latticework.runtime.devices.device import Device, as_device
 from latticework.schemes.rlwe.checks import file_bytes, file_path, locate, needs
 from latticework.schemes.rlwe.other_names import KnowsOtherNames
-from latticework.schemes.rlwe.parameters import ChainParameters, check_parameters, need_parameters
+from latticework.schemes.rlwe.parameters import ChainParameters, Params, check_parameters, need_parameters
 from latticework.values.extension import _core
-
-Params = TypeVar("Params", bound=ChainParameters)
 
 
 class Resident:

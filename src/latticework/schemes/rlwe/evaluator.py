@@ -6,22 +6,24 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
+import numpy.typing as npt
+
 from latticework.errors import LevelError, MissingKeyError, ParameterMismatchError, RangeError, ShapeError
 from latticework.errors.shown import count_noun, describe
 from latticework.runtime.devices.device import Device
 from latticework.schemes.rlwe.checks import fail, locate, needs, whole, whole_list
-from latticework.schemes.rlwe.ciphertext import Ciphertext
+from latticework.schemes.rlwe.ciphertext import Ciphertext, Plaintext
 from latticework.schemes.rlwe.ciphertext_lists import batch
 from latticework.schemes.rlwe.device_placement import place_operands
 from latticework.schemes.rlwe.other_names import KnowsOtherNames
-from latticework.schemes.rlwe.parameters import ChainParameters, check_parameters, need_parameters
+from latticework.schemes.rlwe.parameters import ChainParameters, Params, check_parameters, need_parameters
 from latticework.schemes.rlwe.rlwe_keys import EvaluationKeys
 from latticework.values.extension import _core
 from latticework.values.packing.key_manifest import KeySpec, conjugation_element, signed_steps
 
-Params = TypeVar("Params", bound=ChainParameters)
 Keys = TypeVar("Keys", bound=EvaluationKeys[Any])
 Cipher = TypeVar("Cipher", bound=Ciphertext[Any])
+Operand = Ciphertext[Any] | Plaintext | npt.ArrayLike
 
 
 class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
@@ -66,7 +68,7 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
         """Whether it can rotate and relinearise anything."""
         return self.keys is not None
 
-    # -- operators ---------------------------------------------------------------------------
+    # -- operators, sums and products ---------------------------------------------------------------------------
 
     @place_operands
     def _operate(self, name: str, x: Any, *operands: Any) -> Any:
@@ -91,6 +93,40 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
     @abstractmethod
     def settle(self, x: Cipher) -> Cipher:
         """What is pending done: a product becomes an operand."""
+
+    @batch
+    def add(self, a: Cipher, b: Operand) -> Cipher:
+        """a + b; with `align=False` at one level, of CKKS at one scale; degrees may differ.
+
+        b  a ciphertext, a Plaintext, an array or a number
+        """
+        return self._operate("add", a, b) if self.align else self._sum("add", self._own("add", a), b)
+
+    @batch
+    def sub(self, a: Cipher, b: Operand) -> Cipher:
+        """a - b, as `add`."""
+        return self._operate("sub", a, b) if self.align else self._sum("sub", self._own("sub", a), b)
+
+    @batch
+    def mul(self, a: Cipher, b: Operand) -> Cipher:
+        """a * b, of degree 2 for two ciphertexts of degree 1 at one level; of CKKS scales multiply. Not rescaled.
+
+        Sums of such products need one `relinearize`. b: as of `add`.
+        """
+        return self._operate("mul", a, b) if self.align else self._product("mul", self._own("mul", a), b)
+
+    @batch
+    def square(self, x: Cipher) -> Cipher:
+        """x * x; of degree 2."""
+        return self._operate("mul", x, x) if self.align else self._product("square", self._own("square", x), x)
+
+    @abstractmethod
+    def _sum(self, who: str, x: Cipher, other: Any) -> Cipher:
+        """x + other, or x - other for "sub", of operands that fit exactly."""
+
+    @abstractmethod
+    def _product(self, who: str, x: Cipher, other: Any) -> Cipher:
+        """x * other of operands that fit exactly, or x * x for "square"."""
 
     @batch
     def power(self, x: Cipher, exponent: int) -> Cipher:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from math import log2
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from latticework.compiler.keys import resident_bytes, stored_bytes
 from latticework.errors import LevelError, ParameterMismatchError, RangeError, UserError
@@ -228,6 +228,9 @@ class ChainParameters:
         """Read a file of `save`; errors as of `from_bytes`."""
         name = file_path(f"{cls.scheme}.Parameters.load", path, "from_bytes(data) reads bytes")
         return cls.of_chain(read_chain(name, Path(name).read_bytes(), insecure=insecure))
+
+
+Params = TypeVar("Params", bound=ChainParameters)
 
 
 def need_parameters(who: str, found: Any, kind: type[ChainParameters]) -> None:

@@ -12,11 +12,10 @@ from latticework.errors.shown import count_noun, describe, size
 from latticework.runtime.devices.device import Device
 from latticework.schemes.rlwe.checks import fail, file_bytes, file_path, locate, needs, type_text, whole, whole_list
 from latticework.schemes.rlwe.other_names import KnowsOtherNames
-from latticework.schemes.rlwe.parameters import ChainParameters, check_parameters, need_parameters
+from latticework.schemes.rlwe.parameters import ChainParameters, Params, check_parameters, need_parameters
 from latticework.values.extension import _core
 from latticework.values.packing.key_manifest import KeySpec, conjugation_element, galois_element, signed_steps
 
-Params = TypeVar("Params", bound=ChainParameters)
 Core = TypeVar("Core")
 OnKey = Callable[[int, int, dict[str, Any]], object]
 

@@ -37,9 +37,9 @@ SHOWING = {"__repr__", "__str__", "__format__", "_repr_html_"}
 # Classes that show numbers and words of ours alone.
 WITHOUT_TEXT = {
     "schemes.bfv.bfv_ciphertext.Plaintext", "schemes.rlwe.encryption.Decryptor", "schemes.rlwe.encryption.Encoder", "schemes.rlwe.encryption.Encryptor",
-    "schemes.bfv.bfv_parameters.Parameters", "schemes.ckks.bootstrapper.Bootstrapper", "schemes.ckks.ckks_ciphertext.Plaintext",
+    "schemes.ckks.bootstrapper.Bootstrapper", "schemes.ckks.ckks_ciphertext.Plaintext",
     "schemes.ckks.linear_maps.LinearTransform",
-    "schemes.ckks.ckks_parameters.Parameters", "schemes.ckks.ckks_polynomials.Polynomial", "values.inputs.reading_budget.ReadingLimits", "ir.dialects.rlwe_types.Level", "ir.types.Type",
+    "schemes.ckks.ckks_polynomials.Polynomial", "values.inputs.reading_budget.ReadingLimits", "ir.dialects.rlwe_types.Level", "ir.types.Type",
     "tensor.layout.conversions.base.Conversion", "tensor.layout.layout.Layout", "compiler.levels.plan.CipherState", "compiler.levels.plan.Scale",
     "commands.machine.bootstrap_timing.MeasuredBootstrap",
     "values.packing.pack.PackDim", "values.packing.pack.PackMap",

@@ -13,20 +13,18 @@ from latticework.schemes.rlwe import ciphertext
 from latticework.values.extension import _core
 
 
-class Plaintext(ciphertext.Plaintext):
+class Plaintext(ciphertext.Plaintext[Parameters, _core.BfvMessage]):
     """Integers modulo t in slots, encoded. The forms in which products take it are kept for the level last used."""
 
-    __slots__ = ("_encoder", "_factor", "core", "parameters")
+    __slots__ = ("_encoder", "_factor")
 
     def __init__(self, core: _core.BfvMessage, parameters: Parameters, encoder: _core.BfvEncoder) -> None:
-        self.core = core
-        self.parameters = parameters
+        super().__init__(core, parameters)
         self._encoder = encoder
         self._factor: tuple[int, _core.Plaintext] | None = None
-        self._place = parameters._place
 
     def _at(self, place: Device | None) -> Plaintext:
-        """What it is made of stays on the host; its forms are made where they are used."""
+        """The same integers for a device: they stay on the host, their forms are made where they are used."""
         there = self.parameters._at(place)
         return Plaintext(self.core, there, _core.BfvEncoder(there.context))
 

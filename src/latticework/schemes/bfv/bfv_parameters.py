@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import log2
 
 from latticework.errors import LevelError, RangeError
-from latticework.errors.shown import count_noun, describe
 from latticework.plan.parameters import modulus_limit_bits, security_levels
 from latticework.plan.parameters.bfv_chain import (
     ChainShape,
@@ -152,11 +151,8 @@ class Parameters(ChainParameters):
             lines.append(f"  {level:>5}  {log2(primes[level]):>17.2f}  {modulus:>12.1f}")
         return lines
 
-    def __repr__(self) -> str:
-        bits = f"log2 Q={self.log2_q:.1f}", f"log2 P={self.log2_p:.1f}"
-        insecure = "INSECURE" if self.is_insecure else ""
-        levels = count_noun(self.levels, "level")
-        return describe("Parameters", *self._ring, levels, f"t={self.plain_modulus}", *bits, insecure)
+    def _repr_facts(self) -> tuple[str, str]:
+        return f"t={self.plain_modulus}", ""
 
 
 class NoiseModel(ShapeNoiseModel):

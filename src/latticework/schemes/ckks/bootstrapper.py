@@ -131,7 +131,7 @@ class Bootstrapper(PlannedOperation):
         )
 
     def _step(self, chain: ModulusChain, place: Place) -> PlannedStep:
-        """What the noise model says of it."""
+        """Return the bootstrap as one step of the noise model, with the level and scale of its results."""
         scale = chain.main.scales[self.target_level]
         noise, end = bootstrapping.noise_of(chain), (self.target_level, scale)
         return PlannedStep(BootstrapStep.of(chain, noise, place.slots, place.scale, end, self.iterations), *end)

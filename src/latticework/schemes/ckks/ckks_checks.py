@@ -1,4 +1,4 @@
-"""What operations check before they compute, and how they say what is wrong."""
+"""Checks of vectors and scales before an operation computes, and the texts that name scales."""
 
 from __future__ import annotations
 

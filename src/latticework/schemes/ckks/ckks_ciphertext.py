@@ -18,15 +18,10 @@ from latticework.schemes.rlwe import ciphertext
 from latticework.values.extension import _core
 
 
-class Plaintext(ciphertext.Plaintext):
+class Plaintext(ciphertext.Plaintext[Parameters, _core.Plaintext]):
     """A vector encoded at a level and scale."""
 
-    __slots__ = ("core", "parameters")
-
-    def __init__(self, core: _core.Plaintext, parameters: Parameters) -> None:
-        self.core = core
-        self.parameters = parameters
-        self._place = parameters._place
+    __slots__ = ()
 
     def _at(self, place: Device | None) -> Plaintext:
         there = self.parameters._at(place)
@@ -39,7 +34,7 @@ class Plaintext(ciphertext.Plaintext):
 
     @property
     def scale(self) -> float:
-        """What the values were multiplied by before they were rounded."""
+        """The factor that the values were multiplied by before they were rounded."""
         return self.core.scale
 
     @property

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import ceil, log2, sqrt
 
 from latticework.errors import LayoutError, LevelError, PrecisionError, RangeError, SecurityError, UserError
-from latticework.errors.shown import count_noun, describe
 from latticework.plan.parameters import (
     MAX_SLOTS,
     GroupBits,
@@ -147,7 +146,7 @@ class Parameters(ChainParameters):
         return self.chain.main.scales
 
     def dropped(self, level: int) -> int:
-        """What rescaling a level away divides by: the product of its one or two primes."""
+        """Return the divisor of a rescale from a level: the product of its one or two primes."""
         return int(self.chain.group_product(self.check_level("dropped", level)))
 
     def _scheme_rows(self) -> list[tuple[str, str, str]]:
@@ -168,11 +167,8 @@ class Parameters(ChainParameters):
             lines.append(f"  {level:>5}  {primes:>18}  {log2(self.scales[level]):>10.4f}  {modulus:>12.1f}")
         return lines
 
-    def __repr__(self) -> str:
-        levels = count_noun(self.levels, "level")
-        bits = f"log2 Q={self.log2_q:.1f}", f"log2 P={self.log2_p:.1f}"
-        insecure = "INSECURE" if self.is_insecure else ""
-        return describe("Parameters", *self._ring, levels, *bits, short_scale_text(self.scales[-1]), insecure)
+    def _repr_facts(self) -> tuple[str, str]:
+        return "", short_scale_text(self.scales[-1])
 
 
 def _noise_bits(chain: ModulusChain, depth: int) -> float:

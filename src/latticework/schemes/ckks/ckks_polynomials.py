@@ -65,7 +65,7 @@ class Polynomial(PlannedOperation):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Where the slots lie."""
+        """The interval in which the slots lie."""
         return self.series.interval
 
     @property
@@ -75,7 +75,7 @@ class Polynomial(PlannedOperation):
 
     @property
     def _shrink(self) -> float:
-        """What slots are multiplied by to fill [-1, 1]."""
+        """The factor by which slots are multiplied to fill [-1, 1]."""
         lo, hi = self.interval
         factor = 2.0 / (hi - lo)
         return float(round(factor)) if abs(factor - round(factor)) < 2.0**-50 and factor <= MAX_FREE_FACTOR else factor

@@ -188,7 +188,7 @@ class Estimator(Evaluator):
 
 @dataclass(frozen=True)
 class _Shape:
-    """What stands for a ciphertext of the core."""
+    """The shape and bound that stand for a ciphertext of the core."""
 
     slots: int
     level: Level
@@ -199,7 +199,7 @@ class _Shape:
 
 
 class _EveryKey:
-    """What stands for a set of keys that has each."""
+    """A stand-in for evaluation keys that has every key."""
 
     core = None
 
@@ -214,7 +214,7 @@ class _EveryKey:
 
 
 class _BoundEncoder:
-    """What stands for the core's encoder."""
+    """A stand-in for the core's encoder, on bounds."""
 
     def __init__(self, model: ErrorModel) -> None:
         self.model = model
@@ -225,7 +225,7 @@ class _BoundEncoder:
 
 
 class _BoundSteps:
-    """What stands for the core's evaluator: the same steps on bounds."""
+    """A stand-in for the core's evaluator: the same steps on bounds."""
 
     def __init__(self, model: ErrorModel) -> None:
         self.model = model

@@ -36,7 +36,7 @@ MAX_EXCESS = 2.0**8  # of an operand's scale over that of its level: beyond, a r
 
 @dataclass(frozen=True)
 class Place:
-    """Where an operation starts: what of its operand decides the plan."""
+    """The shape of an operand, which decides the plan of an operation."""
 
     slots: int
     level: int

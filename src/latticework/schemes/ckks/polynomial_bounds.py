@@ -1,4 +1,4 @@
-"""What a polynomial of every slot does to a bound, by running its own code with drawn noise over its interval.
+"""The bound after a polynomial of every slot, by running its own code with drawn noise over its interval.
 
 A bound carried along Paterson-Stockmeyer adds up the magnitudes of terms that cancel: of a Chebyshev series of degree
 63 whose values stay within 1 it makes thousands of times the deviation, and of two in a row 10^14 times. So what the

@@ -1,4 +1,4 @@
-"""What operations check before they compute, and how their errors name the caller's line."""
+"""Checks of operands before an operation computes, whose errors name the caller's line."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def locate(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _name_of(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
-    """As users know it: of an operator the method that it stands for, of a constructor the class."""
+    """The name that users know: of an operator the method that it stands for, of a constructor the class."""
     if function.__name__ == "_operate":
         return str(args[1])
     if function.__name__ == "__init__":

@@ -1,11 +1,11 @@
-"""What ciphertexts of both schemes are: immutable, with operators, methods of their evaluator, and files."""
+"""Ciphertexts of both schemes: immutable, with operators, methods of their evaluator, and files."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NoReturn, Protocol, Self
+from typing import Any, ClassVar, Generic, NoReturn, Protocol, Self, TypeVar
 
 from latticework.errors import FormatError
 from latticework.errors.shown import describe, size
@@ -15,16 +15,18 @@ from latticework.schemes.rlwe.other_names import KnowsOtherNames
 from latticework.schemes.rlwe.parameters import ChainParameters, Params, check_parameters, need_parameters
 from latticework.values.extension import _core
 
+Core = TypeVar("Core")
+
 
 class Resident:
-    """What is in the memory of the host or of a device, and may be asked to be elsewhere."""
+    """A value in the memory of the host or of a device, which may be asked to be elsewhere."""
 
     __slots__ = ("_place",)
     _place: Device | None  # where operations on it run
 
     @property
     def device(self) -> str:
-        """Where operations on it run: "cpu", or the name of a device."""
+        """The device that operations on it run on: "cpu", or a name."""
         return "cpu" if self._place is None else self._place.name
 
     def gpu(self, device: str | Device = "cuda") -> Self:
@@ -51,7 +53,7 @@ class Resident:
 
     @property
     def _is_at(self) -> Device | None:
-        """In whose memory it is."""
+        """The device in whose memory it is; None for the host."""
         found: Device | None = self.parameters._place  # type: ignore[attr-defined]
         return found
 
@@ -60,14 +62,19 @@ class Resident:
         raise NotImplementedError
 
 
-class Plaintext(Resident):
+class Plaintext(Resident, Generic[Params, Core]):
     """A vector encoded; each scheme has its own."""
 
-    __slots__ = ()
+    __slots__ = ("core", "parameters")
+
+    def __init__(self, core: Core, parameters: Params) -> None:
+        self.core = core
+        self.parameters = parameters
+        self._place = parameters._place
 
 
 class Operators(Protocol):
-    """What a ciphertext asks of the evaluator that it belongs to."""
+    """An evaluator, as the ciphertexts that belong to it use it."""
 
     parameters: Any
 
@@ -96,7 +103,7 @@ class Ciphertext(KnowsOtherNames, Resident, Generic[Params]):
 
     @property
     def level(self) -> int:
-        """How far down the modulus chain it is; 0 is the last level."""
+        """Its level in the modulus chain; 0 is the last."""
         return self.core.level[1]
 
     @property
@@ -161,7 +168,7 @@ class Ciphertext(KnowsOtherNames, Resident, Generic[Params]):
         return self._operate("power", exponent)
 
     def settle(self) -> Self:
-        """What is pending done: a product becomes an operand."""
+        """Do what is pending: a product becomes an operand."""
         return self._operate("settle")
 
     def rotate(self, steps: int) -> Self:
@@ -204,7 +211,7 @@ class Ciphertext(KnowsOtherNames, Resident, Generic[Params]):
     @classmethod
     @locate
     def from_bytes(cls, data: bytes, parameters: Params, *, evaluator: Operators | None = None) -> Self:
-        """What `to_bytes` made; operators use the evaluator's keys, if one is given.
+        """Read the ciphertext in bytes of `to_bytes`; operators use the evaluator's keys, if one is given.
 
         raises  ParameterMismatchError for other parameters, FormatError for damaged bytes or several ciphertexts
         """
@@ -248,7 +255,7 @@ class Ciphertext(KnowsOtherNames, Resident, Generic[Params]):
         raise NotImplementedError
 
     def _facts(self) -> list[str]:
-        """What a repr says between level and size."""
+        """Return the facts that a repr says between level and size."""
         raise NotImplementedError
 
     def __repr__(self) -> str:

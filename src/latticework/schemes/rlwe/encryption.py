@@ -25,7 +25,9 @@ Cipher = TypeVar("Cipher", bound=Ciphertext[Any])
 class Encoder(Generic[Params]):
     """Vectors to plaintexts and back."""
 
-    _kinds: ClassVar[tuple[type[ChainParameters], type[Plaintext], type[Any]]]  # the last is the core's encoder
+    _kinds: ClassVar[
+        tuple[type[ChainParameters], type[Plaintext[Any, Any]], type[Any]]
+    ]  # the last is the core's encoder
 
     @locate
     def __init__(self, parameters: Params) -> None:
@@ -67,7 +69,7 @@ class Encryptor(Generic[Params, Public, Secret, Evaluation, Cipher]):
         encrypted: Cipher = self._kinds[4](self._core.encrypt(plaintext), self.parameters, self.evaluator)
         return encrypted
 
-    def _encrypt_many(self, vectors: Sequence[npt.ArrayLike | Plaintext], *options: Any) -> list[Cipher]:
+    def _encrypt_many(self, vectors: Sequence[npt.ArrayLike | Plaintext[Any, Any]], *options: Any) -> list[Cipher]:
         items = as_list("encrypt_many", vectors, "give a list of vectors, or a matrix of rows")
         return [self.encrypt(item, *options) for item in items]  # type: ignore[attr-defined]
 

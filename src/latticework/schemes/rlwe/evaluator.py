@@ -1,4 +1,4 @@
-"""What evaluators of both schemes do alike: whose operands and keys they take, how slots move, what is settled."""
+"""The base of both evaluators: whose operands and keys they take, sums and products, rotations, and what is settled."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from latticework.values.packing.key_manifest import KeySpec, conjugation_element
 
 Keys = TypeVar("Keys", bound=EvaluationKeys[Any])
 Cipher = TypeVar("Cipher", bound=Ciphertext[Any])
-Operand = Ciphertext[Any] | Plaintext | npt.ArrayLike
+Operand = Ciphertext[Any] | Plaintext[Any, Any] | npt.ArrayLike
 
 
 class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
@@ -72,7 +72,7 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
 
     @place_operands
     def _operate(self, name: str, x: Any, *operands: Any) -> Any:
-        """What an operator of a ciphertext does: operands aligned first, products settled where others read them."""
+        """Apply an operator of a ciphertext: align operands first, settle products where others read them."""
         self._own(name, x)
         if name in ("add", "sub"):
             return self._aligned_sum(name, x, *operands)
@@ -92,7 +92,7 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
 
     @abstractmethod
     def settle(self, x: Cipher) -> Cipher:
-        """What is pending done: a product becomes an operand."""
+        """Do what is pending: a product becomes an operand."""
 
     @batch
     def add(self, a: Cipher, b: Operand) -> Cipher:

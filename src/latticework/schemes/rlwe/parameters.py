@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from latticework.compiler.keys import resident_bytes, stored_bytes
 from latticework.errors import LevelError, ParameterMismatchError, RangeError, UserError
+from latticework.errors.shown import count_noun, describe
 from latticework.plan.parameters import ModulusChain, modulus_limit_bits
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.runtime.devices.device import Device, as_device, context_on
@@ -76,7 +77,7 @@ class ChainParameters:
 
     @property
     def device(self) -> str:
-        """Where values of these parameters are: "cpu", or the name of a device."""
+        """The device where values of these parameters are: "cpu", or the name of a device."""
         return "cpu" if self._place is None else self._place.name
 
     def _at(self, place: Device | None) -> Self:
@@ -93,7 +94,7 @@ class ChainParameters:
 
     @property
     def _ring(self) -> tuple[str, str]:
-        """What things of these parameters show first."""
+        """The facts that a repr of anything of these parameters begins with: scheme and ring degree."""
         return self.scheme, f"N=2^{self.ring_degree.bit_length() - 1}"
 
     # -- what they are -----------------------------------------------------------------------
@@ -190,6 +191,16 @@ class ChainParameters:
         """The last lines of the summary: a table of the levels."""
         raise NotImplementedError
 
+    def _repr_facts(self) -> tuple[str, str]:
+        """Return what a repr says before the sizes of the moduli, and after them."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        first, last = self._repr_facts()
+        bits = f"log2 Q={self.log2_q:.1f}", f"log2 P={self.log2_p:.1f}"
+        insecure = "INSECURE" if self.is_insecure else ""
+        return describe("Parameters", *self._ring, count_noun(self.levels, "level"), first, *bits, last, insecure)
+
     def __str__(self) -> str:
         return self.summary()
 
@@ -207,7 +218,7 @@ class ChainParameters:
 
     @classmethod
     def from_bytes(cls, data: bytes, *, insecure: bool = False) -> Self:
-        """What `to_bytes` made.
+        """Read the parameters in bytes of `to_bytes`.
 
         insecure  accept parameters that are marked insecure: only for tests
         raises    FormatError for damaged bytes, SecurityError for insecure parameters, ParameterMismatchError for

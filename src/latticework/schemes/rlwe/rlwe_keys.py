@@ -21,7 +21,7 @@ OnKey = Callable[[int, int, dict[str, Any]], object]
 
 
 class Key(Generic[Params, Core]):
-    """What is common to keys: they belong to parameters and a secret key, and go to files and bytes."""
+    """A key of parameters and a secret key, which goes to files and bytes."""
 
     __slots__ = ("core", "parameters")
     _parameters: ClassVar[type[ChainParameters]]
@@ -58,7 +58,7 @@ class Key(Generic[Params, Core]):
     @classmethod
     @locate
     def from_bytes(cls, data: bytes, parameters: Params) -> Self:
-        """What `to_bytes` made; errors as of `load`."""
+        """Read the key in bytes of `to_bytes`; errors as of `load`."""
         who = f"{cls._parameters.scheme}.{cls.__name__}.from_bytes"
         need_parameters(who, parameters, cls._parameters)
         return cls(cls._open(file_bytes(who, data, "load(path) reads a file"), parameters), parameters)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from bench.halo.data import Inputs, inputs_of
 from bench.halo.programs import PROGRAMS
+from latticework.compiler.array_vectors import ArrayVectors
 from latticework.compiler.levels.depth import levels_of
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.options.techniques import ALL, Techniques
-from latticework.compiler.pipeline import to_polynomials, to_tensors, to_vectors
+from latticework.compiler.trace_arrays import to_polynomials, to_tensors
 from latticework.frontend.calibration.calibration_data import samples_of
 from latticework.ir import Module
 
@@ -40,7 +41,7 @@ def vectors_of(name: str, inputs: Inputs, precision_bits: float = 12.0, techniqu
     samples = samples_of(program, module, {**inputs, **dict.fromkeys(found.trips, CALIBRATED)})
     options = CompileOptions.of(precision_bits=precision_bits, techniques=techniques, ring_degree=1 << 16)
     traced = to_polynomials(module, samples, options)
-    made = to_vectors(traced.module, options, keep_loops=True)
+    made = ArrayVectors(traced.module, options, keep_loops=True).choose()
     return made.flat or made.module
 
 

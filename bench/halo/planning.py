@@ -14,6 +14,7 @@ from bench.halo.data import inputs_of
 from bench.halo.prices import PublishedPrices
 from bench.halo.programs import PROGRAMS
 from bench.placement.published import RESIDUAL
+from latticework.compiler.array_vectors import ArrayVectors
 from latticework.compiler.levels.bootstrap_calls import ciphertexts
 from latticework.compiler.levels.bootstrap_ranges import find_ranges
 from latticework.compiler.levels.depth import LoopPlan, levels_of
@@ -24,8 +25,8 @@ from latticework.compiler.levels.place_bootstrap import place_bootstraps
 from latticework.compiler.levels.placement import place_by_points
 from latticework.compiler.levels.unroll import with_copies
 from latticework.compiler.options.compile_options import CompileOptions
-from latticework.compiler.pipeline import to_polynomials, to_tensors, to_vectors
 from latticework.compiler.stage_results import Vectors
+from latticework.compiler.trace_arrays import to_polynomials, to_tensors
 from latticework.frontend.calibration.calibration_data import samples_of
 from latticework.ir import Module, Op
 
@@ -100,7 +101,7 @@ def laid(name: str, size: tuple[int, ...], *, run_time: bool) -> Laid:
     options = CompileOptions.of(precision_bits=PRECISION_BITS, ring_degree=RING_DEGREE)
     traced = to_polynomials(module, samples, options)
     calibrated = clock()
-    vectors = to_vectors(traced.module, options, keep_loops=True)
+    vectors = ArrayVectors(traced.module, options, keep_loops=True).choose()
     return Laid(vectors, samples, {"trace, calibrate": calibrated - started, "lay out": clock() - calibrated})
 
 

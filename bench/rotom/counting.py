@@ -5,8 +5,11 @@ from __future__ import annotations
 from math import log2
 from typing import Any
 
+from latticework.compiler.array_vectors import ArrayVectors
+from latticework.compiler.assemble import to_plan
 from latticework.compiler.options.compile_options import CompileOptions
-from latticework.compiler.pipeline import to_levels, to_plan, to_polynomials, to_primitives, to_tensors, to_vectors
+from latticework.compiler.trace_arrays import to_polynomials, to_tensors
+from latticework.compiler.vector_levels import to_levels, to_primitives
 from latticework.frontend.calibration.calibration_data import samples_of
 from latticework.plan.cost import CostModel
 from latticework.plan.parameters import ModulusChain, Need, select_chain
@@ -26,7 +29,7 @@ def counted(given: dict[str, Any], like: ModulusChain) -> Plan:
     degree, techniques = given["ring_degree"], given["techniques"]
     options = CompileOptions.of(ring_degree=degree, techniques=techniques)
     traced = to_polynomials(module, samples, options)
-    vectors = to_vectors(traced.module, options)
+    vectors = ArrayVectors(traced.module, options).choose()
     scale_bits = round(log2(like.main.scales[-1]))
     chain = select_chain(Need(vectors.depth, vectors.slots, scale_bits, HEADROOM_BITS), ring_degree=degree)
     lowered = to_primitives(to_levels(vectors, techniques), chain, costs=costs, techniques=techniques)

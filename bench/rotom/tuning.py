@@ -12,7 +12,8 @@ from bench.rotom.measuring import options
 from bench.rotom.workloads import Workload
 from bench.rows import Row
 from latticework.compiler.layout_choice import USUAL_DEPTH, Seconds, find_layouts, slots_needed
-from latticework.compiler.pipeline import TENSOR_PASSES, to_tensors
+from latticework.compiler.pass_order import TENSOR_PASSES
+from latticework.compiler.trace_arrays import to_tensors
 from latticework.ir import Module, run_passes
 from latticework.plan.cost import CostModel
 from latticework.plan.cost.networks import NETWORKS

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from vec_cases import line
 
+from latticework.compiler.exact_plans import to_bfv_plan
 from latticework.compiler.options.compile_options import CompileOptions
-from latticework.compiler.pipeline import to_bfv_plan
 from latticework.compiler.stage_results import Vectors
 from latticework.ir import Module
 from latticework.plan.schema.schema import Plan

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from test_lowering import LOWERED, Fixed, lying_anyhow, masks, module_of
 
+from latticework.compiler.assemble import to_plan
 from latticework.compiler.layout_choice import slots_needed
 from latticework.compiler.levels import program_depth
-from latticework.compiler.pipeline import VECTOR_PASSES, to_levels, to_plan, to_primitives
+from latticework.compiler.pass_order import VECTOR_PASSES
 from latticework.compiler.stage_results import TracedProgram, Vectors
+from latticework.compiler.vector_levels import to_levels, to_primitives
 from latticework.ir import run_passes
 from latticework.plan.parameters import Need, build_chain
 from latticework.plan.schema.placement_record import Placing

@@ -13,7 +13,7 @@ from latticework.cli import app
 from latticework.compiler.encrypted_feedback import largest_changes
 from latticework.compiler.levels import decide_levels
 from latticework.compiler.levels.refresh_ends import refresh_ends
-from latticework.compiler.pipeline import to_tensors
+from latticework.compiler.trace_arrays import to_tensors
 from latticework.errors import (
     FormatError,
     LevelError,

@@ -15,7 +15,7 @@ from latticework.compiler.bootstrapping import BootstrapSearch
 from latticework.compiler.levels import decide_levels, keep_whole_origins, write_levels
 from latticework.compiler.levels.loops.plan_loops import plan_loops
 from latticework.compiler.options.compile_options import CompileOptions
-from latticework.compiler.pipeline import to_polynomials, to_tensors
+from latticework.compiler.trace_arrays import to_polynomials, to_tensors
 from latticework.errors import RangeError
 from latticework.frontend.calibration.calibration_data import samples_of
 from latticework.ir import Value, interpret

@@ -8,6 +8,7 @@ from math import ceil
 from typing import Any
 
 from latticework.compiler.accuracy import FunctionsTooDeepError, LevelRoom, with_pools
+from latticework.compiler.array_vectors import ArrayVectors
 from latticework.compiler.assessment import Assessment
 from latticework.compiler.batch_rows import least_rows, planned_for_rows
 from latticework.compiler.bootstrap_options import obstacle, with_remedy
@@ -25,9 +26,9 @@ from latticework.compiler.degree_options import choose_degree_options
 from latticework.compiler.encrypted_feedback import find_fed, later_samples
 from latticework.compiler.interval_warning import warn_of_leaving
 from latticework.compiler.options.compile_options import AUTO, CompileOptions
-from latticework.compiler.pipeline import to_polynomials, to_tensors, to_vectors
 from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.stage_results import TracedProgram, Vectors
+from latticework.compiler.trace_arrays import to_polynomials, to_tensors
 from latticework.errors import ApproximationWarning, LevelError, PrecisionError
 from latticework.frontend import Program
 from latticework.frontend.calibration.calibration_data import (
@@ -170,7 +171,9 @@ class ArraySearch:
 
     def _lay_out(self, *, scarce_levels: bool) -> Vectors:
         rows = least_rows(self.options.rows)
-        return to_vectors(self.traced.module, self.options, scarce_levels=scarce_levels, fed=self.traced.fed, rows=rows)
+        return ArrayVectors(
+            self.traced.module, self.options, scarce_levels=scarce_levels, fed=self.traced.fed, rows=rows
+        ).choose()
 
     def _plan(self, vectors: Vectors) -> tuple[Vectors, Plan]:
         if self.options.rows is None:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from latticework.compiler.layout_choice import least_ring_degree
 from latticework.compiler.levels.depth import UnknownTripsError
 from latticework.compiler.options.compile_options import FILL, CompileOptions
+from latticework.compiler.pass_order import OnPassEvent
 from latticework.compiler.passes.interleave_rows import interleaving
-from latticework.compiler.pipeline import OnEvent
 from latticework.compiler.stage_results import Vectors
 from latticework.errors import LayoutError, UserError
 from latticework.errors.rounded_numbers import write_value
@@ -27,7 +27,7 @@ def least_rows(wanted: int | str | None) -> int:
     return wanted if isinstance(wanted, int) else int(wanted is not None)
 
 
-def with_rows(vectors: Vectors, rows: int, on_event: OnEvent | None = None) -> Vectors:
+def with_rows(vectors: Vectors, rows: int, on_event: OnPassEvent | None = None) -> Vectors:
     """The vectors of a program for so many rows, a power of two, in every run."""
     if rows == 1:
         return vectors
@@ -84,7 +84,7 @@ def _fill_rows(
     vectors: Vectors,
     plan_of: Callable[[Vectors], Plan],
     ring_degree: int,
-    on_event: OnEvent | None,
+    on_event: OnPassEvent | None,
 ) -> tuple[Vectors, Plan]:
     """Fill the vectors with as many rows as the ring has room for that the program takes in any case."""
     rows = max(1, ring_degree // 2 // vectors.slots)

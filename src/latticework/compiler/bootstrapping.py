@@ -16,6 +16,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 from latticework.compiler.accuracy.levels import least_levels, spends_endlessly
+from latticework.compiler.array_vectors import ArrayVectors
 from latticework.compiler.bootstrap_options import obstacle, with_remedy
 from latticework.compiler.bootstrap_prices import BootstrapPrices, program_seconds, rough_seconds
 from latticework.compiler.levels import keep_whole_origins
@@ -27,9 +28,9 @@ from latticework.compiler.levels.refresh_ends import refresh_ends
 from latticework.compiler.levels.refresh_reasons import state_reasons
 from latticework.compiler.levels.unroll import has_loops
 from latticework.compiler.options.compile_options import NEVER, CompileOptions
-from latticework.compiler.pipeline import to_vectors, with_small_outputs
 from latticework.compiler.precision import PrecisionSearch, Trial, find_held
 from latticework.compiler.stage_results import TracedProgram, Vectors
+from latticework.compiler.vector_levels import with_small_outputs
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend import Program
 from latticework.frontend.calibration.calibration_data import Sample, choose_evenly, telling_samples
@@ -345,13 +346,13 @@ class BootstrapSearch:
         """The program as vectors for a ring, without bootstraps."""
         if ring not in self._laid_out:
             usual = self.chosen or next(s for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == ring)
-            vectors = to_vectors(
+            vectors = ArrayVectors(
                 self.traced.module,
                 self.asked.override(ring_degree=ring),
                 residual=usual.residual,
                 keep_loops=True,
                 fed=self.traced.fed,
-            )
+            ).choose()
             sizes = self.search(vectors).magnitudes
             self._laid_out[ring] = with_small_outputs(vectors, sizes, self.asked.on_event, keep_loops=True)
         return self._laid_out[ring]

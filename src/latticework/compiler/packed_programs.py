@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from latticework.compiler.bootstrapping import BootstrapSearch, quickest
 from latticework.compiler.levels import program_depth
 from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.pass_order import OnPassEvent
 from latticework.compiler.passes import cse, dce, fold_splats, normalize_polynomials
-from latticework.compiler.pipeline import OnEvent, to_copies, to_loops, with_small_outputs
 from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.stage_results import TracedProgram, Vectors
+from latticework.compiler.vector_levels import to_copies, to_loops, with_small_outputs
 from latticework.frontend.calibration.calibration_data import assume_samples, samples_of
 from latticework.frontend.heir import HeirProgram
 from latticework.frontend.recording.tracing import user_line
@@ -34,13 +35,13 @@ class PackedProgram:
     traced: TracedProgram
     vectors: Vectors
 
-    def with_loops(self, on_event: OnEvent | None) -> Vectors:
+    def with_loops(self, on_event: OnPassEvent | None) -> Vectors:
         """The same for bootstraps to be placed."""
         flat = to_loops(self.vectors.module, on_event)
         return replace(self.vectors, flat=flat, depth=program_depth(flat, once=True))
 
 
-def to_packed(program: HeirProgram, on_event: OnEvent | None) -> PackedProgram:
+def to_packed(program: HeirProgram, on_event: OnPassEvent | None) -> PackedProgram:
     """A program that was read, as vectors."""
     code = program.code
     verify(code.module)

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.compiler.accuracy import SHARE, VANISHING, sizes_to_compare_with, without_rounding
-from latticework.compiler.assemble import accepted_ranges
+from latticework.compiler.assemble import accepted_ranges, to_plan
 from latticework.compiler.bound_conditions import Proofs
 from latticework.compiler.codegen.bootstrap_plans import noise_of
 from latticework.compiler.encrypted_feedback import follow_fed
@@ -31,11 +31,11 @@ from latticework.compiler.levels.known_slots import Draw
 from latticework.compiler.levels.value_bounds import Reach, reach
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.options.techniques import LEAST_TIME, WATERLINE, Techniques
-from latticework.compiler.pipeline import to_levels, to_plan, to_primitives, with_small_outputs
 from latticework.compiler.polynomial_noise import polynomial_noise
 from latticework.compiler.simulated_errors import Measure, Measured
 from latticework.compiler.stage_results import Lowered, TracedProgram, Vectors
 from latticework.compiler.too_deep import too_deep
+from latticework.compiler.vector_levels import to_levels, to_primitives, with_small_outputs
 from latticework.errors import LevelError, PrecisionError, UserError
 from latticework.frontend import Circuit, Program
 from latticework.frontend.calibration.calibration_data import Sample

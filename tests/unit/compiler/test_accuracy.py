@@ -294,7 +294,7 @@ def test_degrees_that_are_not_settled_on_are_no_claim_that_none_would_do(monkeyp
 
 def test_degrees_that_leave_no_numbers_are_refused_before_layouts_are_searched(monkeypatch) -> None:
     """A function off by half of its range hands numbers to others that are far outside of their intervals."""
-    monkeypatch.setattr("latticework.compiler.array_programs.to_vectors", None)
+    monkeypatch.setattr("latticework.compiler.array_programs.ArrayVectors", None)
 
     def function(x):
         return lw.relu(lw.relu(lw.relu(lw.relu(0.001 * (x * lw.tanh(x, degree=3)) ** 3, degree=31), degree=31) - 1.0,

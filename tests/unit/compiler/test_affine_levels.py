@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import latticework as lw
+from latticework.compiler.array_vectors import ArrayVectors
 from latticework.compiler.options.compile_options import CompileOptions
-from latticework.compiler.pipeline import to_polynomials, to_tensors, to_vectors
+from latticework.compiler.trace_arrays import to_polynomials, to_tensors
 from latticework.frontend.calibration.calibration_data import samples_of
 from latticework.ir import interpret
 
@@ -94,7 +95,7 @@ def test_levels_and_meaning(program, shape, levels):
     data = rng.choice([-1.0, 1.0], size=(3, *shape)) * rng.uniform(0.2, 1.0, size=(3, *shape))
     module = to_tensors(program, (), None)
     traced = to_polynomials(module, samples_of(program, module, {"x": data}), CompileOptions.of(precision_bits=8))
-    vectors = to_vectors(traced.module, CompileOptions())
+    vectors = ArrayVectors(traced.module, CompileOptions()).choose()
     assert vectors.depth == levels
     (pack,), (out,) = vectors.inputs, vectors.outputs
     for x in data:

@@ -14,7 +14,7 @@ from latticework.compiler.accuracy.agreement import DegreeOptions
 from latticework.compiler.accuracy.effects import with_polynomials
 from latticework.compiler.accuracy.function_uses import uses_of
 from latticework.compiler.accuracy.goals import SameDecisions, same_largest
-from latticework.compiler.pipeline import to_tensors
+from latticework.compiler.trace_arrays import to_tensors
 from latticework.errors import PrecisionError, RangeError
 from latticework.frontend import calibrate
 from latticework.ir import interpret

@@ -13,7 +13,7 @@ from latticework.cli import app
 from latticework.compiler.bootstrap_prices import bootstrap_seconds
 from latticework.compiler.bootstrapping import LEAST_LIMBS, LEAST_TRANSFORMS, TRANSFORMS_A_LEVEL, BootstrapSearch
 from latticework.compiler.options.compile_options import CompileOptions
-from latticework.compiler.pipeline import to_polynomials, to_tensors
+from latticework.compiler.trace_arrays import to_polynomials, to_tensors
 from latticework.errors import LevelError, PrecisionError, RangeError, SecurityError, UserError
 from latticework.frontend.calibration.calibration_data import samples_of
 from latticework.plan.analysis.estimate import estimate

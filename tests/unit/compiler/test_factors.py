@@ -7,7 +7,7 @@ from vec_cases import SLOTS, Vectors, managed
 from latticework import compile as compiled
 from latticework import for_loop, program
 from latticework.compiler.levels import program_depth
-from latticework.compiler.pipeline import to_copies, to_loops
+from latticework.compiler.vector_levels import to_copies, to_loops
 from latticework.frontend import Index, Secret
 from latticework.ir import interpret
 from latticework.ir.dialects import loop_dialect  # noqa: F401  (defines the ops)

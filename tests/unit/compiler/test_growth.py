@@ -13,7 +13,7 @@ import pytest
 import latticework as lw
 from bench.growth import PROGRAMS
 from latticework.compiler.circuits.circuit_pipeline import LaneOptions, to_lanes, to_scalars
-from latticework.compiler.pipeline import to_levels, to_primitives
+from latticework.compiler.vector_levels import to_levels, to_primitives
 from latticework.plan.parameters import Need, build_chain
 
 MOST = 7  # times as much for four times as many statements: 4 where it is linear, 16 where it is quadratic

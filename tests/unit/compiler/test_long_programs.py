@@ -11,7 +11,8 @@ from latticework.compiler.codegen.generate import PRIMITIVE_PASSES
 from latticework.compiler.keys import manifest, plan_keys
 from latticework.compiler.levels import decide_levels, program_depth, write_levels
 from latticework.compiler.levels.depth import input_levels
-from latticework.compiler.pipeline import VECTOR_PASSES, to_copies
+from latticework.compiler.pass_order import VECTOR_PASSES
+from latticework.compiler.vector_levels import to_copies
 from latticework.ir import interpret, parse_module, print_module, run_passes, verify
 from latticework.ir.dialects import scalar_dialect  # noqa: F401  (defines the ops)
 from latticework.tensor.ops.clearing import is_clear

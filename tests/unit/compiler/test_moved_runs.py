@@ -7,7 +7,7 @@ import latticework as lw
 from latticework.compiler.accuracy.effects import distances
 from latticework.compiler.accuracy.function_uses import uses_of
 from latticework.compiler.accuracy.perturbation import MovedRuns, patterns, work_of
-from latticework.compiler.pipeline import to_tensors
+from latticework.compiler.trace_arrays import to_tensors
 from latticework.frontend import calibrate
 
 RNG = np.random.default_rng(1)

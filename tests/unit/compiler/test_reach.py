@@ -8,13 +8,14 @@ from vec_cases import small_chain
 
 import latticework as lw
 from latticework.compiler import precision
+from latticework.compiler.array_vectors import ArrayVectors
 from latticework.compiler.levels import decide_levels, program_depth, write_levels
 from latticework.compiler.levels.abstract_value import are_apart, exactly, is_within, unite
 from latticework.compiler.levels.polynomial_extremes import Extremes, extremes
 from latticework.compiler.levels.value_bounds import reach
 from latticework.compiler.options.compile_options import CompileOptions
-from latticework.compiler.pipeline import to_polynomials, to_tensors, to_vectors
 from latticework.compiler.polynomial_noise import polynomial_noise
+from latticework.compiler.trace_arrays import to_polynomials, to_tensors
 from latticework.frontend.calibration.calibration_data import samples_of
 from latticework.ir import interpret
 from latticework.plan.parameters.step_noise import secret_shares, tail_deviations
@@ -50,9 +51,8 @@ def reached(function, limits=(), most=None):
     program = lw.program(function)
     module = to_tensors(program, (), None)
     data = {"x": RNG.uniform(LOW, HIGH, (20, 6)), **dict(limits)}
-    vectors = to_vectors(
-        to_polynomials(module, samples_of(program, module, data), CompileOptions()).module, CompileOptions()
-    )
+    traced = to_polynomials(module, samples_of(program, module, data), CompileOptions())
+    vectors = ArrayVectors(traced.module, CompileOptions()).choose()
     chain = small_chain(program_depth(vectors.module))
     managed = write_levels(decide_levels(vectors.module), chain)
     pack = vectors.placed.inputs[0].type.layout.pack_map((6,))

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import latticework as lw
+from latticework.compiler.array_vectors import ArrayVectors
 from latticework.compiler.levels import loop_spending, program_depth, spending
 from latticework.compiler.options.compile_options import CompileOptions
-from latticework.compiler.pipeline import to_polynomials, to_vectors
+from latticework.compiler.trace_arrays import to_polynomials
 from latticework.errors import LevelError
 from latticework.frontend import trace
 from latticework.frontend.calibration.calibration_data import assume_samples
@@ -120,7 +121,7 @@ def test_lines_add_up_to_the_depth():
     for program in (in_python(5), in_a_loop(4), guarded(4)):
         module = trace(program)
         traced = to_polynomials(module, assume_samples(module), CompileOptions(), assumed=True)
-        vectors = to_vectors(traced.module, CompileOptions())
+        vectors = ArrayVectors(traced.module, CompileOptions()).choose()
         lines = spending(vectors.flat)
         assert sum(s.levels for s in lines) == program_depth(vectors.flat) == vectors.depth
         for loop in loop_spending(vectors.module, lines):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.compiler.pipeline import to_tensors
+from latticework.compiler.trace_arrays import to_tensors
 from latticework.frontend.calibration import calibration_data as samples_module
 from latticework.frontend.calibration.calibration_data import SampleSizes, telling_samples
 

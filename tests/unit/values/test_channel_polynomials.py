@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.compiler.pipeline import to_tensors
+from latticework.compiler.trace_arrays import to_tensors
 from latticework.frontend import calibrate
 from latticework.functions.approximation.channel_curve import ChannelCurve
 from latticework.functions.approximation.channel_samples import channel_samples, telling_axis

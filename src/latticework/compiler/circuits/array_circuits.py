@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from latticework.compiler.array_vectors import ArrayVectors
 from latticework.compiler.batch_rows import least_rows
 from latticework.compiler.circuits.circuit_pipeline import Scalars
 from latticework.compiler.lanes.lane_record import record_tensors
 from latticework.compiler.lifting import lift
 from latticework.compiler.options.compile_options import CompileOptions
-from latticework.compiler.pipeline import TENSOR_PASSES, to_vectors
+from latticework.compiler.pass_order import TENSOR_PASSES
 from latticework.compiler.stage_results import CircuitFacts, Vectors
 from latticework.frontend import calibrate
 from latticework.frontend.calibration.calibration_data import Sample
@@ -50,7 +51,8 @@ def to_arrays(
         module = run_passes(program.module, TENSOR_PASSES)
     else:
         module = run_passes(calibrate(program.module, argument_samples(scalars, samples)), TENSOR_PASSES)
-    vectors = to_vectors(module, options.override(techniques=techniques), exact=True, rows=least_rows(options.rows))
+    wanted = ArrayVectors(module, options.override(techniques=techniques), exact=True, rows=least_rows(options.rows))
+    vectors = wanted.choose()
     circuit = scalars.written.for_lanes(vectors.slots)
     record = record_tensors(circuit, formulas=program.formulas, written=traced.written)
     arguments = tuple(

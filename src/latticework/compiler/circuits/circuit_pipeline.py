@@ -18,8 +18,8 @@ from latticework.compiler.lanes.rewrite_circuit import improve
 from latticework.compiler.lanes.rewrite_polynomials import shorten_polynomials
 from latticework.compiler.lanes.scalar_code import scalar_code
 from latticework.compiler.levels import program_depth
+from latticework.compiler.pass_order import OnPassEvent
 from latticework.compiler.passes import cse, dce
-from latticework.compiler.pipeline import OnEvent
 from latticework.compiler.stage_results import CircuitFacts, Vectors
 from latticework.errors import LayoutError
 from latticework.frontend import Circuit, TracedCircuit, trace_circuit
@@ -138,7 +138,7 @@ def to_lanes(
     samples: Sequence[Sample] = (),
     exact: bool = False,
     dirty: frozenset[int] = frozenset(),
-    on_event: OnEvent | None = None,
+    on_event: OnPassEvent | None = None,
 ) -> Vectors:
     """Find lanes and emit vector code.
 

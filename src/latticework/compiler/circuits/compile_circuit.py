@@ -25,6 +25,7 @@ from latticework.compiler.circuits.circuit_pipeline import (
 from latticework.compiler.circuits.composition import SharedParameters, shared_parameters
 from latticework.compiler.circuits.plaintext_modulus import exact_arithmetic, exact_weights
 from latticework.compiler.circuits.too_many_products import check_products, too_many_products
+from latticework.compiler.exact_plans import to_bfv_plan
 from latticework.compiler.lanes.circuit_ranges import bits_that_hold, fits, overflowing
 from latticework.compiler.lanes.lane_graph import MUL
 from latticework.compiler.layout_choice import (
@@ -35,7 +36,6 @@ from latticework.compiler.layout_choice import (
     vector_costs,
 )
 from latticework.compiler.options.compile_options import CompileOptions
-from latticework.compiler.pipeline import to_bfv_plan
 from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.stage_results import TracedProgram, Vectors
 from latticework.errors import LevelError, RangeWarning, UserError

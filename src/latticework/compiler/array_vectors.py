@@ -1,0 +1,196 @@
+"""Arrays become slot vectors: their layouts are chosen for some widths of vectors, and the quickest is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from latticework.compiler.layout_choice import (
+    USUAL_DEPTH,
+    CodeCost,
+    explain,
+    find_layouts,
+    least_ring_degree,
+    may_share_sums,
+    ring_degree_for,
+    slots_needed,
+    vector_costs,
+)
+from latticework.compiler.levels import program_depth, unroll
+from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.pass_order import (
+    AFFINE_PASSES,
+    AFFINE_PASSES_WHOLE,
+    FACTORING_PASSES,
+    FOLDING_PASSES,
+    HOISTING_PASSES,
+    LEFT_OUT,
+    MATRIX_PASSES,
+    MERGING_PASSES,
+    MERGING_PASSES_ONCE,
+    REWRITING_PASSES,
+    SHARING_PASSES,
+    TIDY_PASSES,
+)
+from latticework.compiler.passes import reassociate
+from latticework.compiler.stage_results import Vectors
+from latticework.compiler.vector_levels import to_copies, to_loops
+from latticework.errors import LayoutError
+from latticework.ir import Module, Value, run_passes, verify
+from latticework.ir.dialects.tensor_dialect import TensorType
+from latticework.plan.cost.weights import LEVEL_SHARE
+from latticework.plan.parameters import MAX_SLOTS
+from latticework.tensor.layout import assign_layouts
+from latticework.tensor.ops.lower import lower_to_vectors
+
+SCARCE_LEVEL_SHARE = 100.0
+BOOTSTRAP_ROTATIONS = 12  # that take as long as a bootstrap, by the levels that it leaves: 4.5 s by 14, A14
+
+
+@dataclass(frozen=True)
+class ArrayVectors:
+    """The vectors that a module of tensors is laid out on: which layouts, and how long vectors are.
+
+    options        of which costs, techniques, the ring and the network matter: what is sent is priced too
+    exact          for integers: no factor is moved to where a scale would take it in
+    scarce_levels  spend as few levels as can be found, whatever time they take
+    keep_loops     none becomes copies, for bootstraps are to be placed: depth is that of one iteration of each
+    residual       levels that bootstraps leave: how high values lie does not follow from the program's depth then
+    fed            numbers of outputs that are an input of the next run -> the number of that input
+    rows           of a batch that go together, if there is one: slots that stay empty are for others of them
+    """
+
+    module: Module
+    options: CompileOptions
+    exact: bool = False
+    scarce_levels: bool = False
+    keep_loops: bool = False
+    residual: int | None = None
+    fed: Mapping[int, int] = field(default_factory=dict)
+    rows: int = 0
+
+    def choose(self) -> Vectors:
+        """Lay tensors out and lower them to vectors, which passes then improve.
+
+        Vectors are as long as the largest tensor needs, up to what a ring of the program's depth has, or the one asked
+        for; longer where copies in slots that would be empty make products with matrices cheaper, or where layouts are
+        not searched; shorter where rows of a batch would take a larger ring, and are computed on more vectors in less
+        time.
+
+        raises  LayoutError if a tensor fits no ring
+        """
+        own = replace(self, module=self._merge_affine())
+        module, techniques, ring_degree = own.module, self.options.techniques, self.options.ring_degree
+        needed, depth = slots_needed(module) if techniques.layout_search else MAX_SLOTS, self.residual or USUAL_DEPTH
+        width = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
+        seconds, vectors = LayoutAttempt(own, width, depth).lower()
+        depth = self.residual or vectors.depth
+        longest = min(needed, (ring_degree or ring_degree_for(depth)) // 2)
+        if width < longest:
+            seconds, vectors = LayoutAttempt(own, longest, depth).lower()
+        free = (ring_degree or least_ring_degree(depth)) // 2
+        if not self.rows and vectors.slots < free and techniques.rolls and may_share_sums(module, free):
+            fewer, wide = LayoutAttempt(own, free, depth).lower()
+            vectors = wide if fewer < seconds else vectors
+        share = (ring_degree or ring_degree_for(depth)) // 2 // max(self.rows, 1)
+        if self.rows and 1 <= share < vectors.slots:
+            with suppress(LayoutError):
+                more, narrow = LayoutAttempt(own, share, depth).lower()
+                vectors = narrow if more * share < seconds * vectors.slots else vectors
+        return vectors
+
+    def _merge_affine(self) -> Module:
+        """The module with affine maps and matrices merged before layouts are chosen."""
+        module, techniques, on_event = self.module, self.options.techniques, self.options.on_event
+        if techniques.merged_maps and not self.exact:
+            affine = AFFINE_PASSES_WHOLE if self.keep_loops else AFFINE_PASSES
+            module = run_passes(module, affine, on_event=on_event)
+        if self.keep_loops and techniques.reassociated and not self.exact:
+            module = run_passes(module, MATRIX_PASSES, on_event=on_event)
+        return module
+
+
+@dataclass(frozen=True)
+class LayoutAttempt:
+    """A module of tensors on vectors of one width.
+
+    wanted  the module, and what is asked for
+    width   slots of a vector
+    depth   levels below the top, or that bootstraps leave: operations are priced by it
+    """
+
+    wanted: ArrayVectors
+    width: int
+    depth: int
+
+    def lower(self) -> tuple[float, Vectors]:
+        """Predicted seconds of the layouts, and the vectors."""
+        wanted, options = self.wanted, self.wanted.options
+        prices = self._prices()
+        refresh = CodeCost(prices, 0.0).rotations(BOOTSTRAP_ROTATIONS, 0) if wanted.keep_loops else 0.0
+        decisions = find_layouts(
+            wanted.module, self.width, prices, options.techniques, scarce_levels=wanted.scarce_levels,
+            level_seconds=refresh,
+        )  # fmt: skip
+        placed = assign_layouts(wanted.module, decisions, wanted.fed)
+        verify(placed)
+        lowered, tensors, positions = lower_to_vectors(placed, options.techniques.spread_sums, set(wanted.fed.values()))
+        made = self._share(self._merge(self._rewrite(lowered), prices, decisions.seconds))
+        why = explain(wanted.module, decisions, options.bits_a_second)
+        packs = _packs(placed.inputs), _packs(placed.body.terminator.operands)
+        flat = None if wanted.exact else self._flatten(made)
+        spent = program_depth(made if flat is None else flat, once=wanted.keep_loops)
+        return decisions.seconds, Vectors(
+            placed, made, tensors, positions, spent, self.width, *packs, *why, flat=flat, fed=wanted.fed
+        )
+
+    def _prices(self) -> Any:
+        """Costs of vectors of this width in the ring that holds them."""
+        options = self.wanted.options
+        degree = max(2 * self.width, options.ring_degree or ring_degree_for(self.depth))
+        return vector_costs(options.costs, degree, self.depth, options.bits_a_second, options.techniques)
+
+    def _rewrite(self, lowered: Module) -> Module:
+        """Products and polynomials in their simplest form; in loops that bootstrap, less to do in an iteration."""
+        techniques, on_event = self.wanted.options.techniques, self.wanted.options.on_event
+        rewriting = REWRITING_PASSES if techniques.inverse_products and not self.wanted.exact else ()
+        made = run_passes(lowered, (*rewriting, *FOLDING_PASSES), on_event=on_event)
+        if not (self.wanted.keep_loops and techniques.hoisted_invariants and unroll.has_loops(made)):
+            return made
+        made = run_passes(made, HOISTING_PASSES, on_event=on_event)
+        if techniques.reassociated:
+            made = run_passes(made, FACTORING_PASSES, on_event=on_event)
+        made = to_loops(made, on_event, whole=self.wanted.fed)
+        if techniques.reassociated:  # now that products with public numbers no longer look like levels
+            again = run_passes(made, (reassociate.PASS,), on_event=on_event)
+            made = made if again is made else to_loops(run_passes(again, TIDY_PASSES), on_event, whole=self.wanted.fed)
+        return made
+
+    def _merge(self, made: Module, prices: Any, seconds: float) -> Module:
+        """Linear maps merged, where that takes less time by the part of `seconds` that a level is worth."""
+        options, keep_loops = self.wanted.options, self.wanted.keep_loops
+        if not options.techniques.merged_maps or self.wanted.exact:
+            return made
+        share = SCARCE_LEVEL_SHARE if self.wanted.scarce_levels else LEVEL_SHARE
+        level = share * seconds / (program_depth(made, once=keep_loops) + 2)
+        merging = MERGING_PASSES_ONCE if keep_loops else MERGING_PASSES
+        return run_passes(made, merging, CodeCost(prices, level), on_event=options.on_event)
+
+    def _share(self, made: Module) -> Module:
+        """Rotations of inputs and outputs shared, by the techniques that are left."""
+        options = self.wanted.options
+        without = [LEFT_OUT.get(name) for name in options.techniques.left_out]
+        return run_passes(made, tuple(p for p in SHARING_PASSES if p not in without), on_event=options.on_event)
+
+    def _flatten(self, made: Module) -> Module:
+        """The module from which levels are managed."""
+        to_flat = to_loops if self.wanted.keep_loops else to_copies
+        return to_flat(made, self.wanted.options.on_event, whole=self.wanted.fed)
+
+
+def _packs(values: Sequence[Value]) -> tuple[Any, ...]:
+    """The packing of tensors with layouts; None for integers."""
+    kinds = (v.type for v in values)
+    return tuple(k.layout.pack_map(k.shape) if isinstance(k, TensorType) else None for k in kinds)

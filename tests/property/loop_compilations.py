@@ -11,13 +11,12 @@ import numpy as np
 from adversaries import adversaries
 from bootstrapped_programs import LIMIT, ROWS, RandomProgram
 
+from latticework.compiler.array_programs import lower_arrays
 from latticework.compiler.bootstrapping import BootstrapSearch
 from latticework.compiler.levels import decide_levels, keep_whole_origins, write_levels
 from latticework.compiler.levels.loops.plan_loops import plan_loops
 from latticework.compiler.options.compile_options import CompileOptions
-from latticework.compiler.trace_arrays import to_polynomials, to_tensors
 from latticework.errors import RangeError
-from latticework.frontend.calibration.calibration_data import samples_of
 from latticework.ir import Value, interpret
 from latticework.ir.dialects.rlwe_dialect import CipherType
 from latticework.model import Model, Reference
@@ -40,12 +39,10 @@ class Compilation:
 
     @cached_property
     def search(self) -> BootstrapSearch:
-        program, data = self.random.program, self.random.data
-        module = to_tensors(program, (self.random.rates,), None)
-        samples = samples_of(program, module, data)
-        options = CompileOptions.of(precision_bits=BITS, bootstrap_set=self.name)
-        traced = to_polynomials(module, samples, options)
-        return BootstrapSearch(program, traced, samples, options)
+        options = CompileOptions.of(
+            weights=(self.random.rates,), calibrate=self.random.data, precision_bits=BITS, bootstrap_set=self.name
+        )
+        return BootstrapSearch(lower_arrays(self.random.program, options))
 
     def arguments(self, n: int, m: int) -> dict[str, Any]:
         """Inputs of calibration, of which what is bootstrapped lies in its range."""

@@ -1,4 +1,4 @@
-"""lw.compile for programs on arrays: from a traced program and samples to a model."""
+"""The front end of programs on arrays: traced, with samples of its inputs, and its functions as polynomials."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from latticework.compiler.accuracy import FunctionsTooDeepError, LevelRoom, with_pools
 from latticework.compiler.array_vectors import ArrayVectors
 from latticework.compiler.assessment import Assessment
-from latticework.compiler.batch_rows import least_rows, planned_for_rows
+from latticework.compiler.batch_rows import least_rows
 from latticework.compiler.bootstrap_options import obstacle, with_remedy
-from latticework.compiler.bootstrapping import SPARE_BITS, BootstrapSearch, quickest
+from latticework.compiler.bootstrapping import SPARE_BITS
 from latticework.compiler.bound_conditions import warn_of_gaps
 from latticework.compiler.client_stages import (
     find_scalings,
@@ -26,10 +26,10 @@ from latticework.compiler.degree_options import choose_degree_options
 from latticework.compiler.encrypted_feedback import find_fed, later_samples
 from latticework.compiler.interval_warning import warn_of_leaving
 from latticework.compiler.options.compile_options import AUTO, CompileOptions
-from latticework.compiler.precision import PrecisionSearch
+from latticework.compiler.program_lowering import Lowering
 from latticework.compiler.stage_results import TracedProgram, Vectors
 from latticework.compiler.trace_arrays import to_polynomials, to_tensors
-from latticework.errors import ApproximationWarning, LevelError, PrecisionError
+from latticework.errors import ApproximationWarning, UserError
 from latticework.frontend import Program
 from latticework.frontend.calibration.calibration_data import (
     Sample,
@@ -44,7 +44,7 @@ from latticework.frontend.recording.annotations import Secret
 from latticework.frontend.recording.tracing import user_line
 from latticework.ir import Module
 from latticework.ir.lines import warn
-from latticework.model import Model, Reference
+from latticework.model import Reference
 from latticework.plan.client_steps import OwnerStages
 from latticework.plan.parameters import MAX_RING_LOG2, Need, bootstrapping_rings, levels_held, most_levels_left
 from latticework.plan.schema.batch import Batch
@@ -73,28 +73,61 @@ class SampledProgram:
     axis: Batch | None
 
 
-def compile_arrays(program: Program, options: CompileOptions) -> Model:
-    """A program on arrays, without bootstraps or with them."""
+@dataclass
+class ArrayLowering(Lowering):
+    """A program on arrays, with polynomials in the place of its functions."""
+
+    sampled: SampledProgram
+
+    def to_vectors(self) -> Vectors:
+        """Lay the tensors out for the least time."""
+        return self._request().choose()
+
+    def to_shallow_vectors(self) -> Vectors | None:
+        """Lay the tensors out for as few levels as can be found."""
+        return replace(self._request(), scarce_levels=True).choose()
+
+    def to_vectors_of(self, ring_degree: int, residual: int) -> Vectors:
+        """Lay the tensors out for the levels that bootstraps leave, and keep loops."""
+        options = self.options.override(ring_degree=ring_degree)
+        return ArrayVectors(
+            self.traced.module, options, residual=residual, keep_loops=True, fed=self.traced.fed
+        ).choose()
+
+    def _request(self) -> ArrayVectors:
+        """Ask for vectors without bootstraps."""
+        rows = least_rows(self.options.rows)
+        return ArrayVectors(self.traced.module, self.options, fed=self.traced.fed, rows=rows)
+
+    def explain(self, error: UserError) -> UserError:
+        """Add the part that max-pools have in levels and precision."""
+        return with_pools(error, self.traced.stand_ins, self.sampled.program.operator_at)
+
+    def finish(self, plan: Plan) -> Plan:
+        """Add rows and the owner's steps, and warn of what the functions and bounds do not cover."""
+        sampled, program = self.sampled, self.sampled.program
+        if sampled.axis is not None:
+            few = 0
+            if sampled.data is not None:
+                few = repeated_rows(program, sampled.module, sampled.data, sampled.axis)
+            plan = replace(plan, client=replace(plan.client, batch=replace(sampled.axis, calibrated=few)))
+        plan = replace(plan, client=with_stages(plan.client, sampled.stages), changes=program.changes)
+        plan = warn_of_leaving(plan, self.traced, self.options.expert.margin)
+        warn_of_gaps(plan)
+        return plan
+
+    def reference(self, vectors: Vectors) -> Reference:
+        """Make the reference, with what measures its accuracy."""
+        sampled = self.sampled
+        given = [] if sampled.data is None else sampled.samples[: sampled.num_given]
+        assessment = Assessment(sampled.module, vectors.placed, vectors.positions, self.traced.stand_ins, given)
+        return Reference(vectors.placed, vectors.positions, assessment)
+
+
+def lower_arrays(program: Program, options: CompileOptions) -> ArrayLowering:
+    """Trace a program on arrays, find samples of its inputs, and approximate its functions."""
     sampled = _trace(program, options)
-    traced = _approximate(sampled, options)
-    search = ArraySearch(sampled.program, traced, sampled.samples, options)
-    refreshed = BootstrapSearch(sampled.program, traced, sampled.samples, options)
-    try:
-        vectors, plan = quickest(search.best, refreshed)
-    except (LevelError, PrecisionError) as error:
-        raise with_pools(error, traced.stand_ins, program.operator_at) from None
-    if sampled.axis is not None:
-        few = 0
-        if sampled.data is not None:
-            few = repeated_rows(sampled.program, sampled.module, sampled.data, sampled.axis)
-        plan = replace(plan, client=replace(plan.client, batch=replace(sampled.axis, calibrated=few)))
-    plan = replace(plan, client=with_stages(plan.client, sampled.stages), changes=program.changes)
-    plan = warn_of_leaving(plan, traced, options.expert.margin)
-    warn_of_gaps(plan)
-    given = [] if sampled.data is None else sampled.samples[: sampled.num_given]
-    assessment = Assessment(sampled.module, vectors.placed, vectors.positions, traced.stand_ins, given)
-    reference = Reference(vectors.placed, vectors.positions, assessment)
-    return Model(plan, reference, options.costs, allow_insecure=options.parameters.insecure)
+    return ArrayLowering(sampled.program, _approximate(sampled, options), sampled.samples, options, sampled)
 
 
 def _trace(program: Program, options: CompileOptions) -> SampledProgram:
@@ -130,7 +163,7 @@ def _approximate(sampled: SampledProgram, options: CompileOptions) -> TracedProg
                 assumed=data is None, degrees=degrees, operator_at=program.operator_at,
             )  # fmt: skip
         except FunctionsTooDeepError as error:
-            raise with_remedy(error, options) from None
+            raise with_remedy(error, options, obstacle(options.parameters)) from None
     precision = options.precision
     if traced.is_lossy and precision.agreement is None and precision.tolerance is None:
         warn(traced.loss, ApproximationWarning)
@@ -147,38 +180,3 @@ def _level_room(options: CompileOptions) -> LevelRoom | None:
         rings = [ring] if ring is not None else bootstrapping_rings()
         return LevelRoom(None, plain, max(most_levels_left(bits + SPARE_BITS, ring) for ring in rings))
     return None if options.parameters.insecure and ring is not None else LevelRoom(plain, plain)
-
-
-@dataclass(frozen=True)
-class ArraySearch:
-    """The best plan of a program without bootstraps."""
-
-    program: Program
-    traced: TracedProgram
-    samples: list[Sample]
-    options: CompileOptions
-
-    def best(self) -> tuple[Vectors, Plan]:
-        """The plan and its vectors, which spend few levels where a program fits no ring otherwise."""
-        vectors = self._lay_out(scarce_levels=False)
-        try:
-            return self._plan(vectors)
-        except LevelError:
-            scarce = self._lay_out(scarce_levels=True)
-            if scarce.depth >= vectors.depth:
-                raise
-            return self._plan(scarce)
-
-    def _lay_out(self, *, scarce_levels: bool) -> Vectors:
-        rows = least_rows(self.options.rows)
-        return ArrayVectors(
-            self.traced.module, self.options, scarce_levels=scarce_levels, fed=self.traced.fed, rows=rows
-        ).choose()
-
-    def _plan(self, vectors: Vectors) -> tuple[Vectors, Plan]:
-        if self.options.rows is None:
-            return vectors, self._plan_of(vectors)
-        return planned_for_rows(self.program, vectors, self.options, self._plan_of)
-
-    def _plan_of(self, vectors: Vectors) -> Plan:
-        return PrecisionSearch(self.program, self.traced, vectors, self.samples, self.options).best()

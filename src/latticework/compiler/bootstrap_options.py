@@ -21,9 +21,11 @@ def obstacle(asked: ParameterOptions) -> str | None:
     return f"ring_degree={ring_degree} is too small to bootstrap: the smallest that can is {least} ({sets})"
 
 
-def with_remedy(error: UserError, options: CompileOptions) -> UserError:
-    """The error for a program that spends too many levels, with what there is to say of bootstraps."""
-    hindrance = obstacle(options.parameters)
+def with_remedy(error: UserError, options: CompileOptions, hindrance: str | None) -> UserError:
+    """The error for a program that spends too many levels, with what there is to say of bootstraps.
+
+    hindrance  why nothing can be bootstrapped, if so
+    """
     if options.bootstrap == NEVER:
         hindrance = None if hindrance else f"bootstrap={AUTO!r} refreshes values on the way"
     kind = LevelError if isinstance(error, LevelError) else type(error)  # not the kinds that the compiler tells apart

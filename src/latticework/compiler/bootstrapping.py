@@ -8,7 +8,7 @@ precise as the scale of a set allows, for about twice the time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import ceil, inf
@@ -16,23 +16,22 @@ from time import perf_counter
 from typing import NamedTuple
 
 from latticework.compiler.accuracy.levels import least_levels, spends_endlessly
-from latticework.compiler.array_vectors import ArrayVectors
-from latticework.compiler.bootstrap_options import obstacle, with_remedy
 from latticework.compiler.bootstrap_prices import BootstrapPrices, program_seconds, rough_seconds
 from latticework.compiler.levels import keep_whole_origins
 from latticework.compiler.levels.bootstrap_ranges import Ranges, find_ranges, outgrown_error
-from latticework.compiler.levels.depth import UnknownTripsError, spent_by
+from latticework.compiler.levels.depth import spent_by
 from latticework.compiler.levels.loops.plan_loops import plan_loops
 from latticework.compiler.levels.place_bootstrap import place_bootstraps
 from latticework.compiler.levels.refresh_ends import refresh_ends
 from latticework.compiler.levels.refresh_reasons import state_reasons
 from latticework.compiler.levels.unroll import has_loops
 from latticework.compiler.options.compile_options import NEVER, CompileOptions
-from latticework.compiler.precision import PrecisionSearch, Trial, find_held
+from latticework.compiler.precision import Trial, find_held
+from latticework.compiler.program_lowering import Lowering
 from latticework.compiler.stage_results import TracedProgram, Vectors
 from latticework.compiler.vector_levels import with_small_outputs
 from latticework.errors import LevelError, PrecisionError, UserError
-from latticework.frontend import Program
+from latticework.frontend import Circuit, Program
 from latticework.frontend.calibration.calibration_data import Sample, choose_evenly, telling_samples
 from latticework.ir import PassEvent
 from latticework.plan.analysis.estimate import estimate
@@ -43,7 +42,6 @@ from latticework.plan.parameters import (
     BootstrapSet,
     ModulusChain,
     Need,
-    TooDeepError,
     bootstrap_chain,
     bootstrapping_rings,
     levels_held,
@@ -100,15 +98,29 @@ class ChainCandidate:
 
 @dataclass
 class BootstrapSearch:
-    """The quickest chain with bootstraps on which a program is precise enough.
+    """The quickest chain with bootstraps on which a program is precise enough."""
 
-    asked  the options of the compilation; `options` are ways to bootstrap
-    """
+    lowering: Lowering
 
-    program: Program
-    traced: TracedProgram
-    samples: list[Sample]
-    asked: CompileOptions
+    @property
+    def program(self) -> Program | Circuit:
+        """The program as its user wrote it."""
+        return self.lowering.program
+
+    @property
+    def traced(self) -> TracedProgram:
+        """The program that runs beside the plan."""
+        return self.lowering.traced
+
+    @property
+    def samples(self) -> list[Sample]:
+        """Samples of its inputs."""
+        return self.lowering.samples
+
+    @property
+    def asked(self) -> CompileOptions:
+        """The options of the compilation; `options` are ways to bootstrap."""
+        return self.lowering.options
 
     @property
     def precision_bits(self) -> float:
@@ -126,9 +138,9 @@ class BootstrapSearch:
         return self.asked.chosen_set
 
     @property
-    def obstacle(self) -> str | None:
-        """Why nothing can be bootstrapped with what is asked for; None if it can."""
-        return obstacle(self.asked.parameters)
+    def is_allowed(self) -> bool:
+        """Whether the program may bootstrap, and can with what is asked for."""
+        return self.asked.bootstrap != NEVER and self.lowering.bootstrap_obstacle is None
 
     def best(self) -> tuple[Vectors, Plan]:
         """Vectors with their bootstraps, and the plan.
@@ -149,7 +161,7 @@ class BootstrapSearch:
                 first, trial = simulated
                 return self._finish_plan(first, trial, measured)
             assert first is not None
-            trial = self.search(first.vectors).tried_on(first.chain)
+            trial = self.lowering.search(first.vectors).tried_on(first.chain)
             if trial.missing_bits <= 0 and trial.has_room:
                 return self._finish_plan(first, trial, measured)
             if trial.noisy_bits <= 0 and trial.has_room and simulated is None:
@@ -162,7 +174,7 @@ class BootstrapSearch:
     def _finish_plan(
         self, first: ChainCandidate, trial: Trial, measured: Mapping[ChainOption, float]
     ) -> tuple[Vectors, Plan]:
-        plan = self.search(first.vectors).add_error_bounds(trial.plan, trial.measured, trial.found)
+        plan = self.lowering.search(first.vectors).add_error_bounds(trial.plan, trial.measured, trial.found)
         return first.vectors, replace(plan, weighed=self._considered_chains(first.option, measured))
 
     def may_be_quicker(self, vectors: Vectors, plan: Plan) -> bool:
@@ -216,10 +228,6 @@ class BootstrapSearch:
     def trips(self, vectors: Vectors) -> dict[str, int]:
         """The largest run-time integers of calibration."""
         return {name: max(int(sample[name]) for sample in self.samples) for name in _integers(vectors)}
-
-    def search(self, vectors: Vectors) -> PrecisionSearch:
-        """What measures plans of these vectors."""
-        return PrecisionSearch(self.program, self.traced, vectors, self.samples, self.asked)
 
     def _imprecise(self, reached: Sequence[str]) -> PrecisionError:
         said = ", ".join(reached[-2:]) or "no set has bootstraps of so many bits"
@@ -346,14 +354,8 @@ class BootstrapSearch:
         """The program as vectors for a ring, without bootstraps."""
         if ring not in self._laid_out:
             usual = self.chosen or next(s for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == ring)
-            vectors = ArrayVectors(
-                self.traced.module,
-                self.asked.override(ring_degree=ring),
-                residual=usual.residual,
-                keep_loops=True,
-                fed=self.traced.fed,
-            ).choose()
-            sizes = self.search(vectors).magnitudes
+            vectors = self.lowering.to_vectors_of(ring, usual.residual)
+            sizes = self.lowering.search(vectors).magnitudes
             self._laid_out[ring] = with_small_outputs(vectors, sizes, self.asked.on_event, keep_loops=True)
         return self._laid_out[ring]
 
@@ -402,29 +404,3 @@ def with_bootstraps(vectors: Vectors, ranges: Ranges, prices: BootstrapPrices) -
     keep_whole_origins(vectors.flat, placed)
     placed = state_reasons(placed, prices.residual)
     return replace(vectors, flat=placed, residual=prices.residual, depth=prices.residual)
-
-
-def quickest(plain: Callable[[], tuple[Vectors, Plan]], refreshed: BootstrapSearch) -> tuple[Vectors, Plan]:
-    """A program on the bootstrapping set that the user named, or else without bootstraps.
-
-    Without them where it fits so, and is not predicted to be quicker with them.
-    plain   compiles it without
-    raises  as `plain`, with why bootstraps are no way out
-    """
-    if refreshed.chosen is not None:
-        return refreshed.best()
-    may_bootstrap = refreshed.asked.bootstrap != NEVER and refreshed.obstacle is None
-    if may_bootstrap and refreshed.is_endless():
-        return refreshed.best()
-    try:
-        vectors, plan = plain()
-    except (TooDeepError, UnknownTripsError) as error:
-        if may_bootstrap:
-            return refreshed.best()
-        raise with_remedy(error, refreshed.asked) from None
-    if not may_bootstrap or not refreshed.may_be_quicker(vectors, plan):
-        return vectors, plan
-    try:
-        return refreshed.best()
-    except UserError:
-        return vectors, plan

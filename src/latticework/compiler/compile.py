@@ -6,7 +6,6 @@ import inspect
 from dataclasses import replace
 from typing import Unpack
 
-from latticework.compiler.array_programs import compile_arrays
 from latticework.compiler.circuits.compile_circuit import compile_circuit
 from latticework.compiler.client_stages import stages_of
 from latticework.compiler.collecting import collect_seldom
@@ -14,9 +13,8 @@ from latticework.compiler.options.compile_keywords import CompileKeywords
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.options.describe import describe_options, make_signature
 from latticework.compiler.options.option_checks import check_options
-from latticework.compiler.packed_programs import compile_packed
+from latticework.compiler.pipeline import compile_program
 from latticework.frontend import Circuit, Program
-from latticework.frontend.heir import HeirProgram
 from latticework.frontend.recording.annotations import Secret
 from latticework.model import Model
 from latticework.progress import shows_progress
@@ -31,12 +29,7 @@ def compile(program: Program | Circuit, **options: Unpack[CompileKeywords]) -> M
     Options are keywords. Most programs need some of the first, and few need those of the second list.
     """
     given, columns = _take_columns(program, check_options(program, options))
-    if isinstance(program, Circuit):
-        model = compile_circuit(program, given)
-    elif isinstance(program, HeirProgram):
-        model = compile_packed(program, given)
-    else:
-        model = compile_arrays(program, given)
+    model = compile_circuit(program, given) if isinstance(program, Circuit) else compile_program(program, given)
     model.plan = replace(model.plan, client=model.plan.client.with_columns(columns))
     return model
 

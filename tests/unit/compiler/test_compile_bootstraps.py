@@ -10,12 +10,11 @@ from typer.testing import CliRunner
 
 import latticework as lw
 from latticework.cli import app
+from latticework.compiler.array_programs import lower_arrays
 from latticework.compiler.bootstrap_prices import bootstrap_seconds
 from latticework.compiler.bootstrapping import LEAST_LIMBS, LEAST_TRANSFORMS, TRANSFORMS_A_LEVEL, BootstrapSearch
 from latticework.compiler.options.compile_options import CompileOptions
-from latticework.compiler.trace_arrays import to_polynomials, to_tensors
 from latticework.errors import LevelError, PrecisionError, RangeError, SecurityError, UserError
-from latticework.frontend.calibration.calibration_data import samples_of
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
 from latticework.plan.files.serialise import read_plan, write_plan
@@ -198,10 +197,7 @@ def test_precision_that_no_number_of_iterations_gives():
 
 
 def search(program, **said):
-    module = to_tensors(program, (), DATA[0])
-    samples = samples_of(program, module, DATA)
-    options = CompileOptions.of(**said)
-    return BootstrapSearch(program, to_polynomials(module, samples, options), samples, options)
+    return BootstrapSearch(lower_arrays(program, CompileOptions.of(calibrate=DATA, **said)))
 
 
 def test_sets_are_ranked_by_what_they_are_predicted_to_take():

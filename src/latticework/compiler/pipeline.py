@@ -1,0 +1,154 @@
+"""The order of stages: what `lw.compile` does with any program, from top to bottom.
+
+Each front end lowers its programs to vectors in its own way; what it makes of one is a `Lowering`. The stages after it
+are the same for all. They ask it for vectors, and plan them:
+
+    vectors          arrays: `trace_arrays.py`, `array_vectors.py`; circuits: `circuits/circuit_pipeline.py`;
+                     HEIR: `packed_programs.py`. Passes on the way: `pass_order.py`
+    levels           `vector_levels.to_levels`; before them, if the program bootstraps, `bootstrapping.with_bootstraps`
+    parameters       `precision.py`, with plans of several scales; of integers `exact_plans.py`
+    primitives       `vector_levels.to_primitives`: exact scales, key switches, code and keys for one modulus chain
+    plan             `assemble.py`; error bounds by `levels/value_bounds.py` and `simulated_errors.py`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from latticework.compiler.array_programs import lower_arrays
+from latticework.compiler.bootstrap_options import with_remedy
+from latticework.compiler.bootstrapping import BootstrapSearch
+from latticework.compiler.levels.depth import UnknownTripsError
+from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.packed_programs import lower_packed
+from latticework.compiler.program_lowering import Lowering
+from latticework.compiler.stage_results import Vectors
+from latticework.errors import LevelError, PrecisionError, UserError
+from latticework.frontend import Program
+from latticework.frontend.heir import HeirProgram
+from latticework.frontend.recording.tracing import user_line
+from latticework.model import Model
+from latticework.plan.parameters import TooDeepError
+from latticework.plan.schema.schema import Plan
+
+
+@dataclass(frozen=True)
+class Task:
+    """A program to compile, and what is asked for."""
+
+    program: Any
+    options: CompileOptions
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """A program with the best plan so far, and its vectors; None: there is none yet."""
+
+    lowering: Lowering
+    search: BootstrapSearch
+    vectors: Vectors | None = None
+    plan: Plan | None = None
+
+    def with_plan(self, made: tuple[Vectors, Plan]) -> Compilation:
+        """The same with vectors and their plan."""
+        return replace(self, vectors=made[0], plan=made[1])
+
+
+def lower_program(task: Task) -> Lowering:
+    """Read a program with its front end."""
+    lower = next(lower for kind, lower in FRONT_ENDS if isinstance(task.program, kind))
+    return lower(task.program, task.options)
+
+
+def plan_without_bootstraps(lowering: Lowering) -> Compilation:
+    """Plan a program without bootstraps, on few levels where it fits no ring otherwise.
+
+    There is no plan where the user named a bootstrapping set, or where only bootstraps help.
+    """
+    compilation = Compilation(lowering, BootstrapSearch(lowering))
+    search = compilation.search
+    if search.chosen is not None or (search.is_allowed and search.is_endless()):
+        return compilation
+    with _explaining(lowering):
+        try:
+            return compilation.with_plan(_plan_plainly(lowering))
+        except (TooDeepError, UnknownTripsError) as error:
+            if search.is_allowed:
+                return compilation
+            raise with_remedy(error, lowering.options, lowering.bootstrap_obstacle) from None
+
+
+@contextmanager
+def _explaining(lowering: Lowering) -> Iterator[None]:
+    """Let a program say what it has to do with errors of its plans."""
+    try:
+        yield
+    except (LevelError, PrecisionError) as error:
+        raise lowering.explain(error) from None
+
+
+def _plan_plainly(lowering: Lowering) -> tuple[Vectors, Plan]:
+    vectors = lowering.to_vectors()
+    try:
+        return lowering.plan_rows(vectors)
+    except LevelError:
+        shallow = lowering.to_shallow_vectors()
+        if shallow is None or shallow.depth >= vectors.depth:
+            raise
+        return lowering.plan_rows(shallow)
+
+
+def plan_with_bootstraps(compilation: Compilation) -> Compilation:
+    """Plan a program with bootstraps, where it has no plan yet or is predicted to be quicker so."""
+    vectors, plan, search = compilation.vectors, compilation.plan, compilation.search
+    if vectors is None or plan is None:
+        with _explaining(compilation.lowering):
+            return compilation.with_plan(search.best())
+    if not search.is_allowed or not search.may_be_quicker(vectors, plan):
+        return compilation
+    try:
+        return compilation.with_plan(search.best())
+    except UserError:
+        return compilation
+
+
+def finish_plan(compilation: Compilation) -> Compilation:
+    """Add to the plan what the client does beside it."""
+    assert compilation.plan is not None
+    return replace(compilation, plan=compilation.lowering.finish(compilation.plan))
+
+
+def make_model(compilation: Compilation) -> Model:
+    """Put plan, reference and costs together."""
+    lowering = compilation.lowering
+    assert compilation.vectors is not None and compilation.plan is not None
+    reference = lowering.reference(compilation.vectors)
+    options = lowering.options
+    return Model(compilation.plan, reference, options.costs, allow_insecure=options.allows_insecure)
+
+
+FRONT_ENDS: tuple[tuple[type, Callable[[Any, CompileOptions], Lowering]], ...] = (
+    (HeirProgram, lower_packed),
+    (Program, lower_arrays),
+)
+
+STAGES: tuple[tuple[str, Callable[[Any], Any]], ...] = (  # each takes what the one before leaves
+    ("front end", lower_program),
+    ("plan without bootstraps", plan_without_bootstraps),
+    ("plan with bootstraps", plan_with_bootstraps),
+    ("finish", finish_plan),
+    ("model", make_model),
+)
+
+
+def compile_program(program: Any, options: CompileOptions) -> Model:
+    """Take a program through all stages."""
+    found: Any = Task(program, options)
+    with user_line(program.loc):
+        for _, stage in STAGES:
+            found = stage(found)
+    assert isinstance(found, Model)
+    return found

@@ -1,0 +1,89 @@
+"""`Lowering`: a program that its front end has read. All programs take the same stages from there (`pipeline.py`)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+
+from latticework.compiler.batch_rows import planned_for_rows
+from latticework.compiler.bootstrap_options import obstacle
+from latticework.compiler.levels import program_depth
+from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.precision import PrecisionSearch
+from latticework.compiler.stage_results import TracedProgram, Vectors
+from latticework.compiler.vector_levels import to_loops
+from latticework.errors import UserError
+from latticework.frontend import Circuit, Program
+from latticework.frontend.calibration.calibration_data import Sample
+from latticework.model import Reference
+from latticework.plan.schema.schema import Plan
+
+
+@dataclass
+class Lowering(ABC):
+    """A program that its front end has read: how it becomes vectors, and what its plan and model have beside them.
+
+    traced   what runs beside a plan as its reference
+    samples  of its inputs
+    """
+
+    program: Program | Circuit
+    traced: TracedProgram
+    samples: list[Sample]
+    options: CompileOptions
+
+    @abstractmethod
+    def to_vectors(self) -> Vectors:
+        """Lower the program to vectors, without bootstraps.
+
+        raises  LayoutError if it fits no ring
+        """
+
+    def to_shallow_vectors(self) -> Vectors | None:
+        """Lower the program to vectors that spend as few levels as can be found; None if there are no others."""
+        return None
+
+    def to_vectors_of(self, ring_degree: int, residual: int) -> Vectors:
+        """Lower the program to vectors for a ring, with its loops, in which bootstraps are to be placed.
+
+        residual  levels that they leave, as a rule
+        """
+        vectors = self.to_vectors()
+        flat = to_loops(vectors.module, self.options.on_event)
+        return replace(vectors, flat=flat, depth=program_depth(flat, once=True))
+
+    @property
+    def bootstrap_obstacle(self) -> str | None:
+        """Reason why nothing can be bootstrapped, with what would help; None if it can."""
+        return obstacle(self.options.parameters)
+
+    @property
+    def least_ring_degree(self) -> int | None:
+        """Ring degree that one row of a batch takes in any case, where more is known than its levels."""
+        return None
+
+    def plan(self, vectors: Vectors) -> Plan:
+        """Choose scale and parameters of vectors without bootstraps; errors are as those of `PrecisionSearch.best`."""
+        return self.search(vectors).best()
+
+    def search(self, vectors: Vectors) -> PrecisionSearch:
+        """Measure plans of vectors."""
+        return PrecisionSearch(self.program, self.traced, vectors, self.samples, self.options)
+
+    def plan_rows(self, vectors: Vectors) -> tuple[Vectors, Plan]:
+        """Plan vectors for the rows that one run is to have, which lie side by side in others than those given."""
+        if self.options.rows is None:
+            return vectors, self.plan(vectors)
+        return planned_for_rows(self.program, vectors, self.options, self.plan, least_degree=self.least_ring_degree)
+
+    def explain(self, error: UserError) -> UserError:
+        """Add to an error of a plan what this program has to do with it."""
+        return error
+
+    def finish(self, plan: Plan) -> Plan:
+        """Add to a plan what its client does beside it."""
+        return plan
+
+    def reference(self, vectors: Vectors) -> Reference:
+        """Make the reference that runs beside the plan of vectors."""
+        return Reference(vectors.placed, vectors.positions)

@@ -101,8 +101,8 @@ class _Noise(Domain):
         for number, kind in enumerate(self.kinds):
             if not isinstance(kind, CipherKind):
                 raise UnsupportedError("BFV plans have no run-time integers")
-            given = inputs.get(number) or self.model.fresh(public_key=public_key)
-            fresh = replace(given, level=kind.level + self.shift)
+            noise = inputs.get(number) or self.model.fresh(public_key=public_key)
+            fresh = replace(noise, level=kind.level + self.shift)
             arguments.append(tuple([self.source(fresh) for _ in range(kind.count)]))
         yielded = self.code.blocks[0].code[-1].operands
         values = self.walk.run(0, arguments)
@@ -112,8 +112,8 @@ class _Noise(Domain):
         """Return the noise that an instruction leaves in its results."""
         if "bfv" not in site.record.signature.schemes:
             raise UnsupportedError(f"{site.record.name}: BFV plans have no such operation")
-        made = site.record.error(self, site.use, *operands)
-        return made if isinstance(made, list) else [made]
+        outcome = site.record.error(self, site.use, *operands)
+        return outcome if isinstance(outcome, list) else [outcome]
 
     def loop(self, _site: Site, _trips: int | None, _carried: Sequence[Any], _body: Body) -> Sequence[Any]:
         """Refused: noise grows with every turn, and how far it may is not known."""
@@ -148,13 +148,13 @@ class _Noise(Domain):
 
     def noise(self, held: HeldNoise, kind: Any) -> Noise:
         """All of a value's sources together."""
-        found = [(self.sources[number], factor) for (number, _), factor in held.terms.items()]
-        length = max((len(noise.variances) for noise, _ in found), default=1)
+        sources = [(self.sources[number], factor) for (number, _), factor in held.terms.items()]
+        length = max((len(noise.variances) for noise, _ in sources), default=1)
         variances = tuple(
-            log_sum(*(n.variances[i] + 2 * factor for n, factor in found if i < len(n.variances)))
+            log_sum(*(n.variances[i] + 2 * factor for n, factor in sources if i < len(n.variances)))
             for i in range(length)
         )
-        return Noise(self.level(kind), variances, log_sum(*(n.worst + factor for n, factor in found)))
+        return Noise(self.level(kind), variances, log_sum(*(n.worst + factor for n, factor in sources)))
 
     def with_source(
         self, a: HeldNoise, noise: Noise, terms: Terms | None = None, phase: int | None = None
@@ -175,13 +175,13 @@ class _Noise(Domain):
 
     def as_one(self, terms: Terms) -> Terms:
         """One source for all, as large as if they were coherent."""
-        found = [(self.sources[number], factor) for (number, _), factor in terms.items()]
-        length = max(len(noise.variances) for noise, _ in found)
+        sources = [(self.sources[number], factor) for (number, _), factor in terms.items()]
+        length = max(len(noise.variances) for noise, _ in sources)
         variances = tuple(
-            2 * log_sum(*(n.variances[i] / 2 + factor for n, factor in found if i < len(n.variances)))
+            2 * log_sum(*(n.variances[i] / 2 + factor for n, factor in sources if i < len(n.variances)))
             for i in range(length)
         )
-        return self.source(Noise(found[0][0].level, variances, log_sum(*(n.worst + f for n, f in found)))).terms
+        return self.source(Noise(sources[0][0].level, variances, log_sum(*(n.worst + f for n, f in sources)))).terms
 
     # -- what rules of errors ask for --------------------------------------------------------
 
@@ -250,14 +250,14 @@ class _Noise(Domain):
 
     def key_switch(self, use: Use, a: HeldNoise, key: KeySpec) -> HeldNoise:
         """Turned, and with the noise of a key switch."""
-        held, terms = use.operands[0], a.terms
+        kind, terms = use.operands[0], a.terms
         if key.kind == "galois":
-            steps, _ = galois_action(key.galois_element, held.slots)
-            terms = {(number, (before + steps) % held.slots): factor for (number, before), factor in terms.items()}
-        turned = (a.phase, key.galois_element)
-        if turned not in self.turned_phases:
-            self.turned_phases[turned] = next(self.unused_phases)
-        return self.with_source(a, self.switching(self.level(held)), terms, self.turned_phases[turned])
+            steps, _ = galois_action(key.galois_element, kind.slots)
+            terms = {(number, (before + steps) % kind.slots): factor for (number, before), factor in terms.items()}
+        rotation = (a.phase, key.galois_element)
+        if rotation not in self.turned_phases:
+            self.turned_phases[rotation] = next(self.unused_phases)
+        return self.with_source(a, self.switching(self.level(kind)), terms, self.turned_phases[rotation])
 
     key_product = key_switch
 

@@ -124,8 +124,8 @@ class _Bounds(Domain):
         """Return the bounds of an instruction's results."""
         if self.model.chain.scheme not in site.record.signature.schemes:
             raise UnsupportedError(f"{site.record.name}: CKKS plans have no such operation")
-        made = site.record.error(self, site.use, *operands)
-        results: list[Bounds] = made if isinstance(made, list) else [made]
+        outcome = site.record.error(self, site.use, *operands)
+        results: list[Bounds] = outcome if isinstance(outcome, list) else [outcome]
         if self.on_bound is not None:
             for register, bounds in zip(site.instruction.results, results, strict=True):
                 for bound in bounds:
@@ -145,12 +145,12 @@ class _Bounds(Domain):
 
     def encode_constant(self, constant: ConstRef, scale: float) -> Bounds:
         """A public array as the encoder rounds it."""
-        found = self.constants.get((constant, scale))
-        if found is None:
+        bounds = self.constants.get((constant, scale))
+        if bounds is None:
             known = [Magnitude.of(v) for v in as_vectors(constant.evaluate(self.sources))]
-            found = tuple(self.model.encode(k.peak, k.rms, constant.slots, scale) for k in known)
-            self.constants[constant, scale] = found
-        return found
+            bounds = tuple(self.model.encode(k.peak, k.rms, constant.slots, scale) for k in known)
+            self.constants[constant, scale] = bounds
+        return bounds
 
     def trivial(self, _use: Use, plain: Bound) -> Bound:
         """The plaintext's."""
@@ -183,12 +183,12 @@ class _Bounds(Domain):
 
     def key_product(self, use: Use, a: Bound, key: KeySpec) -> Bound:
         """Add the noise of a key product, and rotate as the key does."""
-        held = use.operands[0]
-        a = self.model.key_product(a, held.slots, held.scale, held.level, held.track)
+        kind = use.operands[0]
+        a = self.model.key_product(a, kind.slots, kind.scale, kind.level, kind.track)
         if key.kind != "galois":
             return a
-        steps, conjugated = galois_action(key.galois_element, held.slots)
-        return a.turned(steps, held.slots, conjugated=conjugated)
+        steps, conjugated = galois_action(key.galois_element, kind.slots)
+        return a.turned(steps, kind.slots, conjugated=conjugated)
 
     def key_switch(self, use: Use, a: Bound, key: KeySpec) -> Bound:
         """A key product, and the division after it."""

@@ -144,10 +144,10 @@ def estimate(plan: Plan, model: CostModel, trips: Mapping[str, int] | None = Non
 
 def count_operations(steps: Iterable[Step]) -> OperationCounts:
     """Operations by kind."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for step in steps:
-        found.update(step.counts)
-    return OperationCounts(**found)
+        counts.update(step.counts)
+    return OperationCounts(**counts)
 
 
 def key_load_seconds(plan: Plan, model: CostModel) -> float:

@@ -61,28 +61,28 @@ def encodings(plan: Plan, trips: Trips, model: CostModel, *, on_device: bool = F
 
     on_device  what is kept is in the memory of a device, where coefficients of real slots are not halved
     """
-    found = _Encodings(plan, trips, model, on_device=on_device)
-    found.follow()
-    return tuple(found.known.values())
+    domain = _Encodings(plan, trips, model, on_device=on_device)
+    domain.follow()
+    return tuple(domain.known.values())
 
 
 def keep(encodings: Sequence[Encoding], budget_bytes: int) -> Kept:
     """Return which of `encodings` stay in memory under a budget."""
-    room, rounded = budget_bytes, dict[tuple[Any, ...], int]()
+    free_bytes, rounded = budget_bytes, dict[tuple[Any, ...], int]()
     for one in encodings:
         if one.identity not in rounded:
-            rounded[one.identity] = min(one.pieces, room // one.rounded_bytes)
-            room -= rounded[one.identity] * one.rounded_bytes
-    coefficients, seconds = budget_bytes - room, 0.0
+            rounded[one.identity] = min(one.pieces, free_bytes // one.rounded_bytes)
+            free_bytes -= rounded[one.identity] * one.rounded_bytes
+    coefficients, seconds = budget_bytes - free_bytes, 0.0
     whole = lifted = anew = 0
     for one in encodings:
         known = rounded[one.identity]
-        kept = min(known, room // one.whole_bytes)
-        room -= kept * one.whole_bytes
-        whole, lifted, anew = whole + kept, lifted + known - kept, anew + one.pieces - known
-        seconds += one.uses * (one.pieces - kept) * one.lift_seconds
+        num_whole = min(known, free_bytes // one.whole_bytes)
+        free_bytes -= num_whole * one.whole_bytes
+        whole, lifted, anew = whole + num_whole, lifted + known - num_whole, anew + one.pieces - known
+        seconds += one.uses * (one.pieces - num_whole) * one.lift_seconds
         seconds += one.uses * (one.pieces - known) * one.round_seconds
-    return Kept(whole, lifted, anew, budget_bytes - room, budget_bytes - room - coefficients, seconds)
+    return Kept(whole, lifted, anew, budget_bytes - free_bytes, budget_bytes - free_bytes - coefficients, seconds)
 
 
 def all_bytes(encodings: Sequence[Encoding]) -> tuple[int, int]:

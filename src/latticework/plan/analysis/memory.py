@@ -109,12 +109,12 @@ class _Liveness(Domain):
 
     def hold(self, register: int, value: Any) -> None:
         """Set a register."""
-        held = _buffers(value)
-        for buffer in chain.from_iterable(held):
+        buffers = _buffers(value)
+        for buffer in chain.from_iterable(buffers):
             self.alive += 0 if self.holders[buffer] else self.sizes[buffer]
             self.holders[buffer] += 1
         self.drop(register)
-        self.held[register] = held
+        self.held[register] = buffers
         self.measure(0)
 
     def drop(self, register: int) -> None:
@@ -147,8 +147,8 @@ class _Liveness(Domain):
         rows = site.record.scratch(site.use, not self.is_lazy(site.instruction)) + self.more_scratch(site)
         more = (rows + self.in_map(site)) * self.row
         is_spent = len(results) == 1 and len(spent) == len(results[0]) > 1 and self.is_spent(site.instruction)
-        for i, made in enumerate(zip(*results, strict=True)):
-            more += sum(self.sizes[buffer] for buffers in made for buffer in buffers)
+        for i, vectors in enumerate(zip(*results, strict=True)):
+            more += sum(self.sizes[buffer] for buffers in vectors for buffer in buffers)
             self.measure(more)
             more -= sum(self.sizes[b] for b in spent[i] if self.holders[b] == 1) if is_spent else 0
 
@@ -231,7 +231,7 @@ def _last_touches(plan: Plan) -> dict[tuple[int, int], list[int]]:
             last.update((register, place) for register in instruction.results)
 
     visit(0)
-    found: dict[tuple[int, int], list[int]] = defaultdict(list)
+    touches: dict[tuple[int, int], list[int]] = defaultdict(list)
     for register, place in last.items():
-        found[home[register], place].append(register)
-    return found
+        touches[home[register], place].append(register)
+    return touches

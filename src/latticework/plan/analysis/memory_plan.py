@@ -290,9 +290,9 @@ class MemoryPlanner:
             least_seconds = self.resident_seconds + self.held.keep_constants(constants).seconds
             if best is not None and least_seconds > best.seconds * (1 + 1e-6):
                 continue  # however little it waits for keys
-            made = self.with_constants(budget_bytes, constants, most_for_keys, most_windows)
-            if made is not None and (best is None or made.seconds <= best.seconds):
-                best = made
+            candidate = self.with_constants(budget_bytes, constants, most_for_keys, most_windows)
+            if candidate is not None and (best is None or candidate.seconds <= best.seconds):
+                best = candidate
         return self.refuse(budget_bytes) if best is None else best
 
     def curve(self, points: int, most_windows: int | None = None) -> tuple[BudgetPoint, ...]:
@@ -302,15 +302,15 @@ class MemoryPlanner:
         budgets = sorted({min(max(round(least * (most / least) ** ratio), least), most) for ratio in ratios})
         return tuple(self.point(self.share(budget, None, most_windows), most_windows) for budget in budgets)
 
-    def point(self, made: MemoryPlan, most_windows: int | None = None) -> BudgetPoint:
+    def point(self, split: MemoryPlan, most_windows: int | None = None) -> BudgetPoint:
         """Return a split of a budget together with what later runs read under it."""
-        keys = made.keys.budget_bytes
-        return BudgetPoint(made, self.keys(keys, made.constants_bytes, is_later=True, most_windows=most_windows))
+        keys = split.keys.budget_bytes
+        return BudgetPoint(split, self.keys(keys, split.constants_bytes, is_later=True, most_windows=most_windows))
 
-    def trace(self, made: MemoryPlan) -> Trace:
+    def trace(self, split: MemoryPlan) -> Trace:
         """Return which rows of keys are in memory over the time of a run."""
         trace = Trace()
-        self.keys(made.keys.budget_bytes, made.constants_bytes, trace=trace)
+        self.keys(split.keys.budget_bytes, split.constants_bytes, trace=trace)
         return trace
 
     def amounts(self) -> Iterator[int]:
@@ -352,7 +352,7 @@ class MemoryPlanner:
         self, budget_bytes: int, constants: int, most_for_keys: int | None, most_windows: int | None
     ) -> MemoryPlan | None:
         """Split a budget with `constants` bytes for constants; None where keys do not get enough."""
-        kept = self.held.keep_constants(constants)
+        in_memory = self.held.keep_constants(constants)
         left = budget_bytes - self.beside_keys(constants)
         if left < 0:
             return None
@@ -362,7 +362,7 @@ class MemoryPlanner:
         except BudgetError:
             return None
         return MemoryPlan(
-            budget_bytes, self.runs, self.held(constants), self.tables, constants, kept, self.all_constants, keys,
+            budget_bytes, self.runs, self.held(constants), self.tables, constants, in_memory, self.all_constants, keys,
             self.smallest(), self.least, self.resident_seconds,
         )  # fmt: skip
 

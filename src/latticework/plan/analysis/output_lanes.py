@@ -19,8 +19,8 @@ def output_lanes(plan: Plan, name: str) -> OutputLanes:
     raises  TraceError if there is no such result; LayoutError if it lies in several ciphertexts
     """
     spec = plan.client
-    found = next((r for r in spec.results if r.name == name), None)
-    if found is None:
+    result = next((r for r in spec.results if r.name == name), None)
+    if result is None:
         listed = ", ".join(r.name for r in spec.results) or "none: it is no circuit"
         raise TraceError(f"lanes: {spec.name} has no result {name!r}; its results are {listed}")
     if spec.rows > 1:
@@ -29,7 +29,7 @@ def output_lanes(plan: Plan, name: str) -> OutputLanes:
             "other rows; compile it without batch= for circuits that go on with them"
         )
     starts = [0, *accumulate(prod(o.shape) for o in spec.outputs)]
-    numbers = {next(i for i in range(len(spec.outputs)) if e < starts[i + 1]) for e in found.elements}
+    numbers = {next(i for i in range(len(spec.outputs)) if e < starts[i + 1]) for e in result.elements}
     count = sum(spec.outputs[number].pack.count for number in numbers)
     if count > 1:
         raise LayoutError(
@@ -41,11 +41,11 @@ def output_lanes(plan: Plan, name: str) -> OutputLanes:
     number = numbers.pop()
     output = spec.outputs[number]
     places = output.pack.first_places()
-    lanes = tuple(int(places[e - starts[number]]) for e in found.elements)
+    lanes = tuple(int(places[e - starts[number]]) for e in result.elements)
     if len(set(lanes)) < len(lanes):
         raise LayoutError(f"lanes: result {name} of {spec.name} has equal elements, which lie in one lane")
     noise = noise_of_outputs(plan, plan.chain)[number] if plan.chain.scheme == "bfv" else None
     link = Link(spec.name, output.name, interface_id(spec).hex())
     return OutputLanes(
-        link, found.shape, lanes, output.pack.slots, output.level, output.scale, fingerprint(plan.chain), noise
+        link, result.shape, lanes, output.pack.slots, output.level, output.scale, fingerprint(plan.chain), noise
     )

@@ -77,10 +77,10 @@ def simulate_slots(
     run.draws_secret = noise is not None
     run.dtype = np.complex128
     kinds = [plan.kind(r) for r in plan.blocks[0].arguments]
-    held = [k for k in kinds if isinstance(k, CipherKind)]
+    cipher_kinds = [k for k in kinds if isinstance(k, CipherKind)]
     fresh = model.symmetric_encryption()
     items: list[Item] = [
         run.noisy(np.asarray(x, dtype=np.complex128).reshape(kind.count, kind.slots), fresh, kind.scale)
-        for x, kind in zip(inputs, held, strict=True)
+        for x, kind in zip(inputs, cipher_kinds, strict=True)
     ]
     return [as_value(np.asarray(value)) for value in run.run(items)]

@@ -70,8 +70,8 @@ class Simulation(Domain):
 
     def step(self, site: Site, operands: list[Any]) -> Sequence[Item]:
         """The meaning of one instruction."""
-        made = site.record.meaning(self, site.use, *operands)
-        return made if type(made) is list else [made]
+        outcome = site.record.meaning(self, site.use, *operands)
+        return outcome if type(outcome) is list else [outcome]
 
     def call(self, site: Site, operands: Sequence[Any], follow: Callable[[], list[Any]]) -> Sequence[Any]:
         """A bootstrap is one step, where it is known what it leaves."""
@@ -99,12 +99,12 @@ class Simulation(Domain):
         if isinstance(kind, CipherKind) and kind.basis == 0:
             assert isinstance(value, np.ndarray)
             largest = float(np.max(np.abs(value), initial=0.0))
-            room = log2(self.chain.modulus(kind.level, kind.track)) - 1
-            if largest > 0 and log2(largest) + log2(kind.scale) > room:  # coefficients are no larger than slots
+            most_bits = log2(self.chain.modulus(kind.level, kind.track)) - 1
+            if largest > 0 and log2(largest) + log2(kind.scale) > most_bits:  # coefficients are no larger than slots
                 words = unembed(value)
                 largest = float(max(np.max(np.abs(words.real)), np.max(np.abs(words.imag))))
-            if largest > 0 and log2(largest) + log2(kind.scale) > room:
-                most = 2.0 ** (room - log2(kind.scale))
+            if largest > 0 and log2(largest) + log2(kind.scale) > most_bits:
+                most = 2.0 ** (most_bits - log2(kind.scale))
                 raise RangeError(
                     f"a value here reaches {largest:.3g}, and there is room for {most:.3g}: "
                     "scale the inputs or weights down by a public number, or calibrate with data that cover the values "
@@ -155,11 +155,11 @@ class Simulation(Domain):
         """Generator of the integers that raising a modulus adds."""
         return np.random.default_rng(0) if self.noise is None else self.noise
 
-    def with_key_noise(self, a: Slots, held: CipherKind | DigitsKind) -> Slots:
+    def with_key_noise(self, a: Slots, kind: CipherKind | DigitsKind) -> Slots:
         """Add the noise of a product with a key."""
         if self.noise is None:
             return a
-        return self.noisy(a, model.key_product(self.chain, held.level, held.track), held.scale)
+        return self.noisy(a, model.key_product(self.chain, kind.level, kind.track), kind.scale)
 
     def with_rounding(self, a: Slots, result: CipherKind, degree: int) -> Slots:
         """Add the rounding error of a division."""

@@ -49,7 +49,7 @@ class BfvSimulation(Simulation):
 
     def step(self, site: Site, operands: list[Any]) -> Sequence[Item]:
         """The meaning of one instruction, reduced."""
-        return [centre(np.asarray(made), self.modulus) for made in super().step(site, operands)]
+        return [centre(np.asarray(value), self.modulus) for value in super().step(site, operands)]
 
     def hold(self, register: int, value: Item) -> None:
         """Tell whoever listens: every residue fits."""

@@ -20,10 +20,10 @@ class Trips:
     assumed    these values by name;  unbounded  lines of loops whose trip count has no limit: they count as one trip
     """
 
-    def __init__(self, plan: Plan, given: Mapping[str, int] | None = None) -> None:
+    def __init__(self, plan: Plan, values: Mapping[str, int] | None = None) -> None:
         self.assumed: dict[str, int] = {}
         self.unbounded: set[int] = set()
-        chosen = dict(given or {})
+        chosen = dict(values or {})
         for spec in plan.client.inputs:
             value = chosen.get(spec.name, spec.limit) if isinstance(spec, IndexInput) else None
             if value is not None:

@@ -176,8 +176,8 @@ class Columns(OwnerStep):
 
 def _logsumexp(x: Array, axis: int, *, keepdims: bool) -> Array:
     top = x.max(axis, keepdims=True)
-    found = top + np.log(np.exp(x - top).sum(axis, keepdims=True))
-    return np.asarray(found if keepdims else found.squeeze(axis))
+    log_sum = top + np.log(np.exp(x - top).sum(axis, keepdims=True))
+    return np.asarray(log_sum if keepdims else log_sum.squeeze(axis))
 
 
 _REDUCTIONS: dict[str, Callable[..., Any]] = {
@@ -215,8 +215,8 @@ class Reduce(OwnerStep):
         return (*shape[:at], *((1,) if self.keep else ()), *shape[at + 1 :])
 
     def _reduce(self, x: Array) -> Array:
-        found: Array = _REDUCTIONS[self.kind](x, axis=self.dim, keepdims=self.keep)
-        return found
+        result: Array = _REDUCTIONS[self.kind](x, axis=self.dim, keepdims=self.keep)
+        return result
 
     def apply(self, x: Array) -> Array:
         """Reduce along the axis, in float64."""

@@ -201,8 +201,8 @@ class Branches(OwnerStep):
 
     def reaches(self, shape: Shape, axis: int) -> bool:
         """Whether any branch does, or they are joined along it."""
-        made = chain_shape(shape, self.branches[0])
-        return len(made) + self.dim == axis or any(chain_reaches(shape, steps, axis) for steps in self.branches)
+        branch_shape = chain_shape(shape, self.branches[0])
+        return len(branch_shape) + self.dim == axis or any(chain_reaches(shape, steps, axis) for steps in self.branches)
 
     def result_shape(self, shape: Shape) -> Shape:
         """Those of the branches, joined."""
@@ -210,20 +210,20 @@ class Branches(OwnerStep):
 
     def bounded(self, x: Bounded) -> Bounded:
         """Each by itself."""
-        found = []
+        results = []
         for steps in self.branches:
-            made = x
+            bounds = x
             for step in steps:
-                made = step.bounded(made)
-            found.append((made.value, *made.span))
-        value, low, high = (np.concatenate(parts, self.dim) for parts in zip(*found, strict=True))
+                bounds = step.bounded(bounds)
+            results.append((bounds.value, *bounds.span))
+        value, low, high = (np.concatenate(parts, self.dim) for parts in zip(*results, strict=True))
         return Bounded(value, low, high)
 
     def words(self) -> str:
         """Each, in short."""
-        told = [", ".join(step.words() for step in steps) or "as it is" for steps in self.branches[:3]]
+        branches = [", ".join(step.words() for step in steps) or "as it is" for steps in self.branches[:3]]
         more = f"; and {len(self.branches) - 3} more" if len(self.branches) > 3 else ""
-        return f"side by side: {'; '.join(told)}{more}"
+        return f"side by side: {'; '.join(branches)}{more}"
 
     def weights(self) -> str:
         """Those of all branches."""

@@ -99,13 +99,13 @@ class Elementary(OwnerStep):
 
     def apply(self, x: Array) -> Array:
         """Apply the function, in float64."""
-        record, given = self.record, as_numbers(x)
+        record, numbers = self.record, as_numbers(x)
         words = domain_words(record.domains, record.closed).removeprefix("of ")
-        require(record.contains(given), f"is not {words}, which its {self.function} takes")
+        require(record.contains(numbers), f"is not {words}, which its {self.function} takes")
         with np.errstate(over="ignore"):
-            found = self._values(given)
-        require(np.isfinite(found), f"is too large for its {self.function}")
-        return found
+            result = self._values(numbers)
+        require(np.isfinite(result), f"is too large for its {self.function}")
+        return result
 
     def _values(self, x: Array) -> Array:
         return np.asarray((self.record.in_clear or self.record.meaning)(x))

@@ -32,8 +32,8 @@ class CodeOf(OwnerStep):
 
     def apply(self, x: Array) -> Array:
         """Integers."""
-        found = _find_categories(self.categories, x, refuse=self.unknown < 0)
-        return np.where(found < 0, self.unknown, found)
+        codes = _find_categories(self.categories, x, refuse=self.unknown < 0)
+        return np.where(codes < 0, self.unknown, codes)
 
     def words(self) -> str:
         """Describe the step by the number of categories."""
@@ -64,8 +64,8 @@ class OneHot(OwnerStep):
 
     def apply(self, x: Array) -> Array:
         """Return one-hot vectors, in float64."""
-        found = _find_categories(self.categories, x, refuse=not self.takes_unknown)
-        return np.asarray(found[..., None] == np.arange(len(self.categories)), dtype=np.float64)
+        codes = _find_categories(self.categories, x, refuse=not self.takes_unknown)
+        return np.asarray(codes[..., None] == np.arange(len(self.categories)), dtype=np.float64)
 
     def words(self) -> str:
         """Describe the step by the number of categories."""
@@ -95,10 +95,10 @@ class TableRows(OwnerStep):
 
     def apply(self, x: Array) -> Array:
         """Look up rows, in float64; numbers below 0 count from the end."""
-        given, count = as_numbers(x), self.table.shape[0]
-        require(given == np.rint(given), "is no whole number")
-        require((given >= -count) & (given < count), f"is no row of a table of {count}")
-        return self.table.rows(given.astype(np.int64))
+        indices, count = as_numbers(x), self.table.shape[0]
+        require(indices == np.rint(indices), "is no whole number")
+        require((indices >= -count) & (indices < count), f"is no row of a table of {count}")
+        return self.table.rows(indices.astype(np.int64))
 
     def words(self) -> str:
         """Describe the step by the size of its table."""
@@ -110,8 +110,8 @@ class TableRows(OwnerStep):
 
 
 def _find_categories(categories: Labels, x: Array, *, refuse: bool) -> npt.NDArray[np.int64]:
-    given = np.asarray(x) if categories.numbers is None else as_numbers(x)
-    found = categories.find(given)
+    keys = np.asarray(x) if categories.numbers is None else as_numbers(x)
+    codes = categories.find(keys)
     if refuse:
-        require(found >= 0, f"is none of the categories {categories.words()}")
-    return found
+        require(codes >= 0, f"is none of the categories {categories.words()}")
+    return codes

@@ -39,11 +39,11 @@ class Softmax(OwnerStep):
         """Each grows with its own argument and falls with every other: both ends are reached within the bounds."""
         low, high = x.span
         with np.errstate(over="ignore", invalid="ignore"):
-            found = _log_softmax(x.value, x.value, self.dim)
+            result = _log_softmax(x.value, x.value, self.dim)
             below, above = _log_softmax(low, high, self.dim), _log_softmax(high, low, self.dim)
         if self.log:
-            return Bounded(found, below, above)
-        return Bounded(np.exp(found), np.exp(below), np.exp(above))
+            return Bounded(result, below, above)
+        return Bounded(np.exp(result), np.exp(below), np.exp(above))
 
     def words(self) -> str:
         """Describe the step by its axis."""
@@ -152,8 +152,8 @@ class Threshold(OwnerStep):
             return np.asarray(numbers >= self.at if self.inclusive else numbers > self.at)
 
         side = above(x.value).astype(np.int64)
-        found = side if self.labels is None else self.labels.array[side]
-        return Bounded(found, None, None, above(low) == above(high))
+        decision = side if self.labels is None else self.labels.array[side]
+        return Bounded(decision, None, None, above(low) == above(high))
 
     def words(self) -> str:
         """Describe the step by its threshold."""

@@ -48,11 +48,11 @@ def prepare_fitting(stages: OwnerStages, program: str, given: Mapping[str, Any])
     """Compute inputs as `prepare` does; raise UnfitInputError for values that a step does not take."""
     known = {each.name: each for each in stages.given}
     raw = {name: raw_array(program, known[name], value) for name, value in given.items() if name in known}
-    found = {name: value for name, value in given.items() if name not in known}
+    inputs = {name: value for name, value in given.items() if name not in known}
     for stage in stages.before:
         if all(piece.given in raw for piece in stage.pieces):
-            found[stage.input] = _prepare_input(stages, program, stage, raw)
-    return found
+            inputs[stage.input] = _prepare_input(stages, program, stage, raw)
+    return inputs
 
 
 def raw_array(program: str, given: Given, value: Any) -> Array:
@@ -123,10 +123,10 @@ def _in_columns(unfit: Array, columns: tuple[int, ...] | None, shape: Shape) -> 
         return None
     if columns is None:
         return unfit if unfit.shape == shape else None
-    found = np.zeros(shape, dtype=bool)
+    marks = np.zeros(shape, dtype=bool)
     for number, column in enumerate(columns):
-        found[..., column] |= unfit[..., number]
-    return found
+        marks[..., column] |= unfit[..., number]
+    return marks
 
 
 def place_of(given: Given, index: tuple[int, ...], axes: int, *, with_column: bool = True) -> str:
@@ -135,16 +135,16 @@ def place_of(given: Given, index: tuple[int, ...], axes: int, *, with_column: bo
     axes  of the given array: one more than are declared where it is a stack of runs
     """
     rank = len(given.shape)
-    said, rest = [f"input {given.name}"], list(index)
+    words, rest = [f"input {given.name}"], list(index)
     if rank and axes > rank:
-        said.append(f"run {rest.pop(0)}")
+        words.append(f"run {rest.pop(0)}")
     if rank > 1 and rest:
-        said.append(f"row {rest.pop(0)}")
+        words.append(f"row {rest.pop(0)}")
     if with_column and rest:
         name = given.columns[rest[-1]] if given.columns else ""
-        told = f"column {rest[0]}" if len(rest) == 1 else f"element {tuple(rest)}"
-        said.append(told + (f" ({name})" if name else ""))
-    return ", ".join(said)
+        where = f"column {rest[0]}" if len(rest) == 1 else f"element {tuple(rest)}"
+        words.append(where + (f" ({name})" if name else ""))
+    return ", ".join(words)
 
 
 def accepted_spans(stages: OwnerStages, ranges: Mapping[str, tuple[float, float]]) -> dict[str, Span]:
@@ -154,7 +154,7 @@ def accepted_spans(stages: OwnerStages, ranges: Mapping[str, tuple[float, float]
     ranges  of the encrypted inputs, by name
     """
     shapes = {each.name: each.shape for each in stages.given}
-    found: dict[str, Span] = {}
+    spans: dict[str, Span] = {}
     for stage in stages.before:
         wanted = stages.shape_of(stage)
         sizes = [*_sizes(wanted, ()), *_sizes(_pieces_shape(stage, shapes), stage.steps)]
@@ -176,9 +176,9 @@ def accepted_spans(stages: OwnerStages, ranges: Mapping[str, tuple[float, float]
             if part is not None:
                 shape = shapes[piece.given]
                 here = (np.broadcast_to(part[0], shape), np.broadcast_to(part[1], shape))
-                before = found.get(piece.given, here)
-                found[piece.given] = np.maximum(before[0], here[0]), np.minimum(before[1], here[1])
-    return found
+                before = spans.get(piece.given, here)
+                spans[piece.given] = np.maximum(before[0], here[0]), np.minimum(before[1], here[1])
+    return spans
 
 
 def _pieces_shape(stage: Prepared, shapes: Mapping[str, Shape]) -> Shape:
@@ -188,11 +188,11 @@ def _pieces_shape(stage: Prepared, shapes: Mapping[str, Shape]) -> Shape:
 
 def _sizes(shape: Shape, steps: Steps) -> list[int]:
     """Return the numbers of elements before and after every step."""
-    found = [prod(shape)]
+    sizes = [prod(shape)]
     for step in steps:
         shape = step.result_shape(shape)
-        found.append(prod(shape))
-    return found
+        sizes.append(prod(shape))
+    return sizes
 
 
 def _cut(span: Span, axis: int, at: int, width: int) -> Span:
@@ -206,31 +206,32 @@ def _back(steps: Steps, span: Span | None) -> Span | None:
     return span
 
 
-def finish(result: Finished, value: Array, error: float, told: tuple[Array, float] | None = None) -> Bounded:
+def finish(result: Finished, value: Array, error: float, doubted: tuple[Array, float] | None = None) -> Bounded:
     """A result of a decrypted output whose numbers are each off by at most `error`; infinite, it bounds nothing.
 
-    told  the output that its doubt reads, where it has one, and how far that may be off
+    doubted  the output that its doubt reads, where it has one, and how far that may be off
     """
-    value, is_bounded = np.asarray(value, dtype=np.float64), bool(np.isfinite([error, told[1] if told else 0.0]).all())
+    value = np.asarray(value, dtype=np.float64)
+    is_bounded = bool(np.isfinite([error, doubted[1] if doubted else 0.0]).all())
     off: float | Array = error if is_bounded else 0.0
-    if is_bounded and told and result.doubt is not None:
-        more = result.doubt.errors(*told)
+    if is_bounded and doubted and result.doubt is not None:
+        more = result.doubt.errors(*doubted)
         off = error + more.reshape(*more.shape, *(1,) * (value.ndim - more.ndim))
-    found = Bounded.within(value, off)
+    bounded = Bounded.within(value, off)
     for step in result.steps:
-        found = step.bounded(found)
+        bounded = step.bounded(bounded)
     if is_bounded:
-        return found
-    if found.certain is not None:
-        return Bounded(found.value, None, None, np.zeros_like(found.certain))
-    unknown = np.full(np.shape(found.value), np.inf)
-    return Bounded(found.value, -unknown, unknown, None, found.names)
+        return bounded
+    if bounded.certain is not None:
+        return Bounded(bounded.value, None, None, np.zeros_like(bounded.certain))
+    unknown = np.full(np.shape(bounded.value), np.inf)
+    return Bounded(bounded.value, -unknown, unknown, None, bounded.names)
 
 
 def finish_of(result: Finished, outputs: Mapping[str, Array], errors: Mapping[str, float]) -> Bounded:
     """A result of the decrypted outputs that it reads, by name, whose numbers may each be off by so much."""
     values = [(outputs[name], errors[name]) for name in result.reads()]
-    return finish(result, *values[0], told=values[1] if len(values) > 1 else None)
+    return finish(result, *values[0], doubted=values[1] if len(values) > 1 else None)
 
 
 def exactly(results: Sequence[Finished], outputs: Mapping[str, Array]) -> list[Any]:
@@ -238,32 +239,32 @@ def exactly(results: Sequence[Finished], outputs: Mapping[str, Array]) -> list[A
     return [to_result(finish_of(result, outputs, dict.fromkeys(outputs, 0.0))) for result in results]
 
 
-def errors_of(found: Bounded) -> Array:
+def errors_of(bounded: Bounded) -> Array:
     """Return how far each number of a result may be off; of decisions 0 where they are certain, else infinite."""
-    if found.certain is not None:
-        return np.where(found.certain, 0.0, np.inf)
-    low, high = found.span
+    if bounded.certain is not None:
+        return np.where(bounded.certain, 0.0, np.inf)
+    low, high = bounded.span
     with np.errstate(invalid="ignore"):
-        off = np.maximum(found.value - low, high - found.value)
-    return np.where(np.isnan(off), np.inf, off) + ROUNDING * float(np.max(np.abs(found.value), initial=0.0))
+        off = np.maximum(bounded.value - low, high - bounded.value)
+    return np.where(np.isnan(off), np.inf, off) + ROUNDING * float(np.max(np.abs(bounded.value), initial=0.0))
 
 
-def error_of(found: Bounded) -> float:
+def error_of(bounded: Bounded) -> float:
     """The most that a number of a result may be off; 0 for decisions that are certain, else infinite."""
-    return float(np.max(errors_of(found), initial=0.0))
+    return float(np.max(errors_of(bounded), initial=0.0))
 
 
-def to_result(found: Bounded) -> Any:
+def to_result(bounded: Bounded) -> Any:
     """A result as the owner gets it: an array, or a dictionary, or for rows a list of dictionaries."""
-    if not found.names:
-        return np.array(found.value)
+    if not bounded.names:
+        return np.array(bounded.value)
 
     def name_entries(row: Array) -> Any:
         if row.ndim > 1:
             return [name_entries(part) for part in row]
-        return dict(zip(found.names, row.tolist(), strict=True))
+        return dict(zip(bounded.names, row.tolist(), strict=True))
 
-    return name_entries(np.asarray(found.value))
+    return name_entries(np.asarray(bounded.value))
 
 
 def arrange_results(names: Sequence[str], values: Sequence[Any]) -> Any:

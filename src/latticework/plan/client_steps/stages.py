@@ -130,8 +130,8 @@ class OwnerStages:
     def is_in_order(self, inputs: Iterable[str]) -> bool:
         """Whether what is given for these inputs comes in one order, by the inputs as well as by how it is declared."""
         declared = [each.name for each in self.given]
-        found = [name for name in self.given_for(inputs) if name in declared and self._is_renamed(name)]
-        return found == sorted(found, key=declared.index)
+        names = [name for name in self.given_for(inputs) if name in declared and self._is_renamed(name)]
+        return names == sorted(names, key=declared.index)
 
     def _is_renamed(self, given: str) -> bool:
         """Whether it is more, or something else, than the input of the same name."""
@@ -148,17 +148,17 @@ class OwnerStages:
 
     def followed_by(self, name: str, shape: Shape, step: OwnerStep) -> OwnerStages:
         """Return stages with one more step before an input of this shape is encrypted."""
-        found = self.prepared(name)
-        if found is None:
+        stage = self.prepared(name)
+        if stage is None:
             given = Given(name, shape)
             prepared = Prepared(name, (Piece(name, (step,)),))
             return replace(self, given=(*self.given, given), before=(*self.before, prepared))
-        if len(found.pieces) == 1:
-            piece = found.pieces[0]
-            changed = replace(found, pieces=(replace(piece, steps=(*piece.steps, *found.steps, step)),), steps=())
+        if len(stage.pieces) == 1:
+            piece = stage.pieces[0]
+            changed = replace(stage, pieces=(replace(piece, steps=(*piece.steps, *stage.steps, step)),), steps=())
         else:
-            changed = replace(found, steps=(*found.steps, step))
-        return replace(self, before=tuple(changed if each is found else each for each in self.before))
+            changed = replace(stage, steps=(*stage.steps, step))
+        return replace(self, before=tuple(changed if each is stage else each for each in self.before))
 
     def check(self, inputs: Mapping[str, Shape], outputs: Mapping[str, Shape]) -> None:
         """ValueError unless all steps fit these encrypted inputs and outputs, by name."""
@@ -177,10 +177,10 @@ class OwnerStages:
         for stage in self.before:
             if not 1 <= len(stage.pieces) <= MAX_PIECES or not -MAX_AXES <= stage.dim < 0:
                 raise ValueError(f"{len(stage.pieces)} pieces of input {stage.input!r}, joined along axis {stage.dim}")
-            found = self.shape_of(stage)
-            if found != inputs[stage.input]:
+            shape = self.shape_of(stage)
+            if shape != inputs[stage.input]:
                 raise ValueError(
-                    f"what is computed for input {stage.input!r} has shape {found}, not {inputs[stage.input]}"
+                    f"what is computed for input {stage.input!r} has shape {shape}, not {inputs[stage.input]}"
                 )
         for result in self.after:
             if result.output not in outputs:
@@ -203,7 +203,7 @@ class OwnerStages:
                 return True
         known = [(outputs[each.output], each.steps) for each in self.after if each.output in outputs]
         doubts = [(outputs.get(each.doubt.output), outputs.get(each.output)) for each in self.after if each.doubt]
-        if any((told and told[1]) != (of and of[1]) for told, of in doubts):
+        if any((source and source[1]) != (of and of[1]) for source, of in doubts):
             return True
         return any(chain_reaches(shape, steps, axis) for (shape, axis), steps in known)
 
@@ -228,17 +228,17 @@ def check_after(result: Finished, shape: Shape) -> Shape:
         raise ValueError(f"more than {MAX_STEPS} steps after decryption, or one that comes before")
     choices = 0
     for place, step in enumerate(result.steps):
-        made = chain_shape(shape, (step,))
+        next_shape = chain_shape(shape, (step,))
         choices = step.decided(shape, choices)
         if step.ENDS and place < len(result.steps) - 1:
             raise ValueError(f"step {step.NAME} before other steps")
-        shape = made
+        shape = next_shape
     return shape
 
 
 def check_doubt(result: Finished, outputs: Mapping[str, Shape]) -> None:
     """ValueError unless an output tells of the numbers of another, whose first axes are its own."""
     assert result.doubt is not None
-    told, shape, weight = outputs.get(result.doubt.output), outputs[result.output], result.doubt.weight.shape
-    if told is None or shape[: len(told)] != told or weight not in ((), shape[len(told) :]):
+    source, shape, weight = outputs.get(result.doubt.output), outputs[result.output], result.doubt.weight.shape
+    if source is None or shape[: len(source)] != source or weight not in ((), shape[len(source) :]):
         raise ValueError(f"the doubt of result {result.name!r} is of no output, or of one of another shape")

@@ -183,9 +183,9 @@ def concatenated_shape(shapes: Sequence[Shape], dim: int) -> Shape:
         return first
     if at < 0 or any(len(shape) != len(first) or shape[:at] + shape[at + 1 :] != rest for shape in shapes):
         raise ValueError(f"arrays of shapes {', '.join(map(str, shapes[:4]))} joined along axis {dim}")
-    made = (*first[:at], sum(shape[at] for shape in shapes), *first[at + 1 :])
-    check_shape(made)
-    return made
+    joined = (*first[:at], sum(shape[at] for shape in shapes), *first[at + 1 :])
+    check_shape(joined)
+    return joined
 
 
 def as_numbers(x: Array) -> npt.NDArray[np.float64]:
@@ -194,9 +194,9 @@ def as_numbers(x: Array) -> npt.NDArray[np.float64]:
     if array.dtype.kind not in "biuf":
         numeric = np.array([isinstance(value, int | float | np.number | np.bool_) for value in array.reshape(-1)])
         require(numeric.reshape(array.shape), "is no number")
-    found = array.astype(np.float64)
-    require(np.isfinite(found), "is no finite number")
-    return found
+    numbers = array.astype(np.float64)
+    require(np.isfinite(numbers), "is no finite number")
+    return numbers
 
 
 def require(fits: Array, why: str) -> None:

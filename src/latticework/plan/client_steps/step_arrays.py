@@ -120,12 +120,12 @@ class Labels:
     def find(self, values: Array) -> npt.NDArray[np.int64]:
         """The place of each value among the labels; -1 where it is none."""
         known = self.array
-        given = np.asarray(values)
+        keys = np.asarray(values)
         if self.numbers is None:
-            given = given.astype(str)
+            keys = keys.astype(str)
         order = np.argsort(known, kind="stable")
-        at = order[np.searchsorted(known, given, sorter=order).clip(max=len(known) - 1)]
-        return np.where(known[at] == given, at, -1).astype(np.int64)
+        at = order[np.searchsorted(known, keys, sorter=order).clip(max=len(known) - 1)]
+        return np.where(known[at] == keys, at, -1).astype(np.int64)
 
     def words(self) -> str:
         """A few of them."""

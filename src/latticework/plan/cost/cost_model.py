@@ -77,7 +77,7 @@ class CostModel:
             kernels = self.kernel_seconds(op, row.shape) if row.ring_degree == nearest else 0.0
             if kernels > 0:
                 ratios.setdefault(row.q_limbs, []).append(row.seconds / kernels)
-        means = [(q_limbs, add_up(found) / len(found)) for q_limbs, found in sorted(ratios.items())]
+        means = [(q_limbs, add_up(values) / len(values)) for q_limbs, values in sorted(ratios.items())]
         return _interpolate(means, shape.q_limbs) if means else 1.0
 
     def work_seconds(self, units: Work, ring_degree: int) -> float:

@@ -128,7 +128,9 @@ def _check_columns(spec: ClientSpec) -> None:
     staged = {each.name for each in spec.owner.given} if spec.owner is not None else set()
     names = [name for name, _ in spec.columns]
     shapes = {name: spec.shape_given(name) for name in spec.given_names if name not in staged}
-    if len(set(names)) < len(names) or any((shapes.get(n) or ())[-1:] != (len(found),) for n, found in spec.columns):
+    if len(set(names)) < len(names) or any(
+        (shapes.get(n) or ())[-1:] != (len(columns),) for n, columns in spec.columns
+    ):
         raise FormatError("plan: names of columns do not fit the inputs; the file was altered")
 
 

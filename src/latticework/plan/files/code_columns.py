@@ -34,12 +34,12 @@ def to_columns(content: dict[str, Any]) -> dict[str, Any]:
     results = 0
     for block in content["blocks"]:
         following = _after(block["args"])
-        for opcode, location, read, made, immediate in block["code"]:
-            chosen.append(shapes.setdefault((opcode, len(read), len(made), len(immediate)), len(shapes)))
+        for opcode, location, read, registers, immediate in block["code"]:
+            chosen.append(shapes.setdefault((opcode, len(read), len(registers), len(immediate)), len(shapes)))
             locations.append(location)
             operands += [2 * (following - (number >> 1)) + (number & 1) for number in read]
             immediates += immediate
-            for register in made:
+            for register in registers:
                 if register != following:
                     jumps.append([results, register])
                 following, results = register + 1, results + 1
@@ -92,12 +92,12 @@ def _rows(columns: Any) -> dict[str, Any]:
             for _ in _times(num_read, len(columns["operands"])):
                 back = next(operands)
                 read.append(2 * _check_number(following - (back >> 1)) + (back & 1))
-            made = []
+            outputs = []
             for _ in _times(num_made, len(columns["registers"])):
-                made.append(_check_number(jumps.pop(results, following)))
-                following, results = made[-1] + 1, results + 1
-            given = [next(immediates) for _ in _times(num_immediate, len(columns["immediates"]))]
-            code.append([opcode, location, read, made, given])
+                outputs.append(_check_number(jumps.pop(results, following)))
+                following, results = outputs[-1] + 1, results + 1
+            immediate = [next(immediates) for _ in _times(num_immediate, len(columns["immediates"]))]
+            code.append([opcode, location, read, outputs, immediate])
         blocks.append({"args": arguments, "code": code})
     if jumps or any(True for rest in (shapes, places, operands, immediates) for _ in rest):
         raise FormatError("plan code: there are numbers that no instruction has; the file was altered")
@@ -114,8 +114,8 @@ def _after(arguments: list[int]) -> int:
     return _check_number(arguments[-1]) + 1 if arguments else 0
 
 
-def _numbers(found: Any) -> Iterator[int]:
-    for number in found:
+def _numbers(values: Any) -> Iterator[int]:
+    for number in values:
         if type(number) is not int:
             raise FormatError(f"plan code: {number!r} is no number; the file was altered")
         yield number

@@ -135,6 +135,8 @@ def _fields(kind: type) -> dict[str, Any]:
     return {f.name: hints[f.name] for f in dataclasses.fields(kind)}
 
 
-def _mismatch(path: str, expected: str, found: Any) -> FormatError:
-    shown = f"{type(found).__name__} of {len(found)}" if isinstance(found, list | str | bytes | dict) else repr(found)
+def _mismatch(path: str, expected: str, actual: Any) -> FormatError:
+    shown = (
+        f"{type(actual).__name__} of {len(actual)}" if isinstance(actual, list | str | bytes | dict) else repr(actual)
+    )
     return FormatError(f"{path}: expected {expected}, found {shown}; the file was altered or is of another version")

@@ -203,11 +203,11 @@ def _read_contained(
 
 
 def _open(source: Path | bytes, kinds: list[int]) -> _core.ContainerReader:
-    given = source if isinstance(source, bytes) else str(source)
+    target = source if isinstance(source, bytes) else str(source)
     try:
-        return _core.ContainerReader(given, kinds=kinds)
+        return _core.ContainerReader(target, kinds=kinds)
     except FormatError:
-        if not is_secret_key(given):
+        if not is_secret_key(target):
             raise
     name = "what was given" if isinstance(source, bytes) else source
     raise SecretKeyError(f"{name} is a secret key, not a plan; it must never leave its owner, least of all to a server")
@@ -259,7 +259,7 @@ def _sources(reader: _core.ContainerReader, listed: Any) -> dict[str, np.ndarray
     sections = len(shapes) if is_apart else min(len(shapes), 1)
     if reader.num_sections != 4 + sections:
         raise FormatError(f"plan: {reader.num_sections - 4} source sections where there are {sections}")
-    found = {}
+    arrays = {}
     whole = memoryview(reader.section(4) if sections and not is_apart else b"")
     for i, (name, shape) in enumerate(shapes):
         data = memoryview(reader.section(4 + i)) if is_apart else whole
@@ -270,10 +270,10 @@ def _sources(reader: _core.ContainerReader, listed: Any) -> dict[str, np.ndarray
         array = np.frombuffer(data, dtype="<f8").reshape(shape)
         if not np.isfinite(array).all():
             raise FormatError(f"plan: source {name} holds values that are not finite")
-        found[name] = array
+        arrays[name] = array
     if len(whole):
         raise FormatError(f"plan: {len(whole)} bytes of sources belong to none")
-    return found
+    return arrays
 
 
 def _gathers_of(constant: ConstRef) -> tuple[LoopNest | Butterflies, ...]:

@@ -36,11 +36,11 @@ def share_repeats(data: Any) -> list[Any]:
             key = (dict, *parts.items())
         else:
             parts, key = item, (type(item), repr(item))  # which tells -0.0 from 0.0
-        found = keys.setdefault(key, len(nodes))
-        if found == len(nodes):
+        place = keys.setdefault(key, len(nodes))
+        if place == len(nodes):
             nodes.append(parts)
             times.update(parts if isinstance(item, list) else parts.values() if isinstance(item, dict) else ())
-        return found
+        return place
 
     root = number(data)
     table: list[Any] = []

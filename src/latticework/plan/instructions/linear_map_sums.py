@@ -207,11 +207,11 @@ def _map_parts(use: Use) -> Sequence[Part]:
 
 def _map_counts(use: Use) -> Mapping[str, int]:
     products = _products(use)
-    turned = products.switches()
+    switches = products.switches()
     return {
-        "hoists": len({in_ for in_, _ in turned}),
-        "key_switches": len(turned),
-        "rotations": len(turned),
+        "hoists": len({in_ for in_, _ in switches}),
+        "key_switches": len(switches),
+        "rotations": len(switches),
         "plaintext_products": len(products.values),
     }
 

@@ -214,9 +214,9 @@ def _part_put(use: Use) -> Sequence[Kind]:
 
 def _put(_run: Machine, use: Use, array: Slots, part: Slots, number: int) -> Slots:
     stack = np.broadcast_shapes(array.shape[:-2], part.shape[:-2])
-    made = np.broadcast_to(array, (*stack, *array.shape[-2:])).astype(np.result_type(array, part))
-    made[..., _part(use.operands[1].count, number, use.operands[0].count), :] = part
-    return made
+    copy = np.broadcast_to(array, (*stack, *array.shape[-2:])).astype(np.result_type(array, part))
+    copy[..., _part(use.operands[1].count, number, use.operands[0].count), :] = part
+    return copy
 
 
 def _put_each(array: tuple[Any, ...], part: tuple[Any, ...], number: int) -> tuple[Any, ...]:

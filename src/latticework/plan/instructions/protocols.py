@@ -59,7 +59,7 @@ class Machine(Protocol):
     def random(self) -> np.random.Generator:
         """Generator of integers that a ciphertext's randomness decides."""
 
-    def with_key_noise(self, a: Slots, held: CipherKind | DigitsKind) -> Slots:
+    def with_key_noise(self, a: Slots, kind: CipherKind | DigitsKind) -> Slots:
         """Add the noise of a product with a key to slots of this type."""
 
     def with_rounding(self, a: Slots, result: CipherKind, degree: int) -> Slots:

@@ -93,30 +93,30 @@ def vectors_made(use: Use) -> int:
     return max(map(vectors_of, use.results), default=1)
 
 
-def shape_of(use: Use, **given: Any) -> Shape:
+def shape_of(use: Use, **changes: Any) -> Shape:
     """The shape of an operation on each ciphertext of its first operand.
 
-    given  what the operation does with other limbs or polynomials than those that the operand has
+    changes  what the operation does with other limbs or polynomials than those that the operand has
     """
     chain, source, result = chain_of(use), use.operands[0], use.results[0]
-    held: dict[str, Any] = {
+    sizes: dict[str, Any] = {
         "q_limbs": q_limbs(chain, source),
         "p_limbs": len(chain.special) if getattr(source, "basis", 0) else 0,
         "target": q_limbs(chain, result) if result.level < source.level else None,
         "polys": getattr(source, "degree", 1) + 1,
     }
-    return Shape(chain.ring_degree, **(held | given))
+    return Shape(chain.ring_degree, **(sizes | changes))
 
 
-def shape_of_switch(use: Use, **given: Any) -> Shape:
+def shape_of_switch(use: Use, **changes: Any) -> Shape:
     """The shape of one that decomposes its operand, or multiplies digits by keys."""
     chain, source = chain_of(use), use.operands[0]
-    return shape_of(use, **({"p_limbs": len(chain.special), "digit_limbs": digit_limbs(chain, source)} | given))
+    return shape_of(use, **({"p_limbs": len(chain.special), "digit_limbs": digit_limbs(chain, source)} | changes))
 
 
-def shape_of_move(use: Use, **given: Any) -> Shape:
+def shape_of_move(use: Use, **changes: Any) -> Shape:
     """The shape of one for which it counts where the result lies."""
-    return shape_of(use, target=q_limbs(chain_of(use), use.stated), **given)
+    return shape_of(use, target=q_limbs(chain_of(use), use.stated), **changes)
 
 
 def shape_of_product(use: Use) -> Shape:

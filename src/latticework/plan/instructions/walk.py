@@ -62,8 +62,8 @@ class Domain:
         assert trips is not None
         if not 0 <= trips <= limit:
             raise RangeError(f"for: the trip count is {trips}; this plan allows 0 to {limit}")
-        for turn in range(trips):
-            carried = body(turn, carried)
+        for iteration in range(trips):
+            carried = body(iteration, carried)
         return carried
 
     def branch(
@@ -118,8 +118,8 @@ class Walk:
                 self.release(instruction)
             try:
                 if record.traits.control:
-                    found = record.meaning(self, site, *operands)
-                    results: Sequence[Any] = found if type(found) is list else [found]
+                    outcome = record.meaning(self, site, *operands)
+                    results: Sequence[Any] = outcome if type(outcome) is list else [outcome]
                 else:
                     results = domain.step(site, operands)
                 for register, value in zip(instruction.results, results, strict=True):
@@ -145,17 +145,17 @@ class Walk:
         """The meaning of a counted loop."""
         block = site.instruction.immediate[0]
 
-        def body(turn: int | None, values: Sequence[Any]) -> list[Any]:
-            return self.run(block, [turn, *values])
+        def body(iteration: int | None, values: Sequence[Any]) -> list[Any]:
+            return self.run(block, [iteration, *values])
 
         return list(self.domain.loop(site, trips, carried, body))
 
     def branch(self, site: Site, condition: int | None, operands: Sequence[Any]) -> list[Any]:
         """The meaning of a branch; what one of both uses up, the other one has too."""
-        held = dict(self.registers)
+        before = dict(self.registers)
 
         def follow(block: int) -> list[Any]:
-            self.registers.update(held)
+            self.registers.update(before)
             return self.run(block, operands)
 
         then, otherwise = (partial(follow, block) for block in site.instruction.immediate)

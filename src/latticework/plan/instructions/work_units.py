@@ -111,8 +111,8 @@ def decompose(shape: Shape) -> Work:
 
 def multiply_by_key(shape: Shape) -> Work:
     """Two inner products, P times the polynomials that are not switched, and for a rotation the automorphism."""
-    rows, kept = shape.rows, shape.polys - 1
-    total: Work = {"key_mac": 2 * rows * len(shape.digit_limbs), "pointwise": 2 * rows + 2 * kept * shape.q_limbs}
+    rows, unswitched = shape.rows, shape.polys - 1
+    total: Work = {"key_mac": 2 * rows * len(shape.digit_limbs), "pointwise": 2 * rows + 2 * unswitched * shape.q_limbs}
     return total if shape.polys == 3 else add_work(total, {"automorphism": 2 * rows})
 
 
@@ -121,6 +121,6 @@ def divide(shape: Shape) -> Work:
     dropped = shape.rows - shape.kept
     if dropped == 0:
         return {}
-    polys, kept = shape.polys, shape.kept
-    ends: Work = {"ntt": polys * (dropped + kept), "pointwise": polys * kept}
-    return add_work(ends, *([lift(dropped, kept)] * polys))
+    polys, remaining = shape.polys, shape.kept
+    ends: Work = {"ntt": polys * (dropped + remaining), "pointwise": polys * remaining}
+    return add_work(ends, *([lift(dropped, remaining)] * polys))

@@ -123,7 +123,7 @@ def key_uses(plan: Executable, chain: ModulusChain, at_once: Callable[[int], int
     at_once  as of `passes_of`
     """
     walk, size = Walk(plan, chain, Domain()), key_row_bytes(chain)
-    found: list[KeyRead] = []
+    reads: list[KeyRead] = []
     for number in range(len(plan.blocks)):
         for site in walk.sites(number):
             times: dict[KeyPart, int] = {}
@@ -131,8 +131,8 @@ def key_uses(plan: Executable, chain: ModulusChain, at_once: Callable[[int], int
                 for part in one:
                     times[part] = times.get(part, 0) + 1
             at = site.block, site.place, site.record.name, site.instruction.location
-            found += [KeyRead(*at, part, passes, part.rows * size) for part, passes in times.items()]
-    return tuple(found)
+            reads += [KeyRead(*at, part, passes, part.rows * size) for part, passes in times.items()]
+    return tuple(reads)
 
 
 def key_order(
@@ -204,8 +204,8 @@ class _Order(Domain):
     def take(self) -> list[Node]:
         """Return the nodes since the last time."""
         self._add()
-        found, self._nodes = self._nodes, []
-        return found
+        nodes, self._nodes = self._nodes, []
+        return nodes
 
     def _add(self, *nodes: Node) -> None:
         if self._others:

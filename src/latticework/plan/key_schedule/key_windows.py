@@ -188,9 +188,9 @@ class _Windows:
     def cuts(self, step: KeyStep) -> list[tuple[Window, float, bool]]:
         """(window, seconds, whether a pass starts) of an instruction; time is shared out by limbs."""
         if id(step) not in self._cuts:
-            found = [(window, number == 0) for one in step.passes for number, window in enumerate(self._cut(one))]
-            each = self.seconds(step.site) / sum(window.limbs for window, _ in found)
-            self._cuts[id(step)] = [(window, window.limbs * each, first) for window, first in found]
+            windows = [(window, number == 0) for one in step.passes for number, window in enumerate(self._cut(one))]
+            each = self.seconds(step.site) / sum(window.limbs for window, _ in windows)
+            self._cuts[id(step)] = [(window, window.limbs * each, first) for window, first in windows]
         return self._cuts[id(step)]
 
     def _cut(self, one: Pass) -> list[Window]:
@@ -306,9 +306,9 @@ def _classify(windows: Iterable[Window], chain: ModulusChain) -> tuple[int, ...]
     labels = np.zeros(1 + max((int(n.max()) for n in numbers), default=0), dtype=np.int64)
     sizes = [len(labels)]
     for rows in numbers:  # rows of a class that are in a window are split from those that are not
-        found, place, counts = np.unique(labels[rows], return_inverse=True, return_counts=True)
-        renamed = found.copy()
-        for i, (label, number) in enumerate(zip(found.tolist(), counts.tolist(), strict=True)):
+        old, place, counts = np.unique(labels[rows], return_inverse=True, return_counts=True)
+        renamed = old.copy()
+        for i, (label, number) in enumerate(zip(old.tolist(), counts.tolist(), strict=True)):
             if number < sizes[label]:
                 renamed[i] = len(sizes)
                 sizes[label] -= number

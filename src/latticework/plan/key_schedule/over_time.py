@@ -86,15 +86,15 @@ class Trace:
 def merge_stretches(stretches: Sequence[Stretch], most: int) -> list[Stretch]:
     """Join neighbouring stretches until about `most` are left; each is named after the longest in it."""
     shortest = add_up(one.seconds for one in stretches) / most
-    found: list[Stretch] = []
+    result: list[Stretch] = []
     longest = 0.0
     for one in stretches:
-        if not found or found[-1].seconds >= shortest:
-            found.append(replace(one))
+        if not result or result[-1].seconds >= shortest:
+            result.append(replace(one))
             longest = one.seconds
             continue
-        last = found[-1]
+        last = result[-1]
         last.include(one, 1.0)
         if one.seconds > longest:
             longest, last.site, last.line, last.call = one.seconds, one.site, one.line, one.call
-    return found
+    return result

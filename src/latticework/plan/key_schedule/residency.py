@@ -143,10 +143,10 @@ class _Slots:
                 trace.add(visit, self.stretches(number, (begin, asked, started, seconds), row_seconds, readers))
             weighted += visit.weight * (seconds - begin)
             wanted = sum(self.sizes[label] for label in visit.window.classes)
-            found = wanted, self.absent[number], started - asked, visit.weight
-            total.add(*found)
-            by_line[visit.line].add(*found)
-            by_place[visit.site.block, visit.site.place].add(*found)
+            traffic = wanted, self.absent[number], started - asked, visit.weight
+            total.add(*traffic)
+            by_line[visit.line].add(*traffic)
+            by_place[visit.site.block, visit.site.place].add(*traffic)
             self.release(number)
             self.claim_ahead(number, seconds, row_seconds)
         weighted += self.run_of.after
@@ -193,8 +193,10 @@ class _Slots:
             number = self.claimed
             missing = self.missing(number)
             if number > done + 1:
-                room = self.capacity - (self.pinned_with(number) if number == done + 2 else self.occupied - self.spent)
-                if room < (0 if number == done + 2 else missing):
+                free_slots = self.capacity - (
+                    self.pinned_with(number) if number == done + 2 else self.occupied - self.spent
+                )
+                if free_slots < (0 if number == done + 2 else missing):
                     return
             self.claim(number, missing)
             if missing:
@@ -265,11 +267,11 @@ class _Slots:
 def _next_uses(visits: tuple[Visit, ...]) -> list[tuple[int, ...]]:
     """Return for each class of each window the next window that it is in."""
     following: dict[int, int] = {}
-    found: list[tuple[int, ...]] = []
+    next_uses: list[tuple[int, ...]] = []
     for number in range(len(visits) - 1, -1, -1):
         classes = visits[number].window.classes
-        found.append(tuple([following.get(label, NEVER) for label in classes]))
+        next_uses.append(tuple([following.get(label, NEVER) for label in classes]))
         for label in classes:
             following[label] = number
-    found.reverse()
-    return found
+    next_uses.reverse()
+    return next_uses

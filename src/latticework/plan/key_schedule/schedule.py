@@ -156,9 +156,9 @@ def schedule_of(
     buffers = 0 if least is None else buffer_bytes(plan, readers)
     slots = (budget_bytes - buffers) // row_bytes
     visits = visits_of(order, plan.chain, slots, cost.seconds, most_windows)
-    found = follow(visits, slots, cost.row_seconds, readers=readers, is_later=is_later, trace=trace)
-    is_exact = visits.is_exact and found.is_foretold and not is_later
-    return KeySchedule(budget_bytes, row_bytes, buffers, slots, least, found, len(visits.visits), is_exact)
+    residency = follow(visits, slots, cost.row_seconds, readers=readers, is_later=is_later, trace=trace)
+    is_exact = visits.is_exact and residency.is_foretold and not is_later
+    return KeySchedule(budget_bytes, row_bytes, buffers, slots, least, residency, len(visits.visits), is_exact)
 
 
 def buffer_bytes(plan: Plan, readers: int) -> int:
@@ -176,7 +176,7 @@ def whole_key_bytes(plan: Plan) -> int:
 def smallest(order: Sequence[Node], plan: Plan, *, readers: int = 1) -> Smallest | None:
     """Return what a run needs at least: a window of one limb of the largest pass; None where it reads no key."""
     passes = ((rows_of_limb(one), step, line) for step, line in _steps(order, None) for one in step.passes)
-    rows, step, line = max(passes, key=lambda found: found[0], default=(0, None, None))
+    rows, step, line = max(passes, key=lambda item: item[0], default=(0, None, None))
     if step is None:
         return None
     buffers, size_bytes = buffer_bytes(plan, readers), rows * key_row_bytes(plan.chain)

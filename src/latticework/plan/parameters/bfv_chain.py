@@ -88,9 +88,9 @@ def explicit_bfv_chain(
     if p_bits is not None or num_special is not None:
         special = p_bits if p_bits is not None else [float(MAX_PRIME_BITS)] * (num_special or 1)
         return judge(with_special(special), insecure)
-    found = [with_special([float(MAX_PRIME_BITS)] * count) for count in range(1, min(len(q_bits), MAX_SPECIAL) + 1)]
+    chains = [with_special([float(MAX_PRIME_BITS)] * count) for count in range(1, min(len(q_bits), MAX_SPECIAL) + 1)]
     limit = modulus_limit_bits(ring_degree, security_bits)
-    fitting = [c for c in found if limit is not None and c.log2_qp <= limit] or found[:1]
+    fitting = [c for c in chains if limit is not None and c.log2_qp <= limit] or chains[:1]
     return judge(min(fitting, key=key_switch_ntts), insecure)
 
 
@@ -152,9 +152,9 @@ def smallest_chain(
             for n in range(1, min(limbs, MAX_SPECIAL) + 1)
         ]
         possible = (c for c in chains if c is not None and ChainShape(c).log2_q(limbs - 1) >= least_bits)
-        found = next((chain for chain in sorted(possible, key=work) if keeps(chain)), None)
-        if found is not None:
-            return found
+        smallest = next((chain for chain in sorted(possible, key=work) if keeps(chain)), None)
+        if smallest is not None:
+            return smallest
     return None
 
 
@@ -226,8 +226,8 @@ class ChainShape:
 
     def digit_bits(self, level: int) -> tuple[float, ...]:
         """The digits of a key switch at a level."""
-        kept = ([self.chain.primes[i] for i in digit if i <= level] for digit in self.chain.digits)
-        return tuple(add_up(log2(p) for p in digit) for digit in kept if digit)
+        digits = ([self.chain.primes[i] for i in digit if i <= level] for digit in self.chain.digits)
+        return tuple(add_up(log2(p) for p in digit) for digit in digits if digit)
 
 
 def extension_primes(chain: ModulusChain, level: int) -> tuple[int, ...]:
@@ -255,9 +255,9 @@ def plain_prime(ring_degree: int, plain_bits: int | None, plain_modulus: int | N
         return _batching_prime(ring_degree, plain_modulus)
     assert plain_bits is not None
     two_n = 2 * ring_degree
-    found = _largest_prime(two_n, plain_bits) if MIN_PLAIN_BITS <= plain_bits <= MAX_PRIME_BITS else None
-    if found is not None:
-        return found
+    prime = _largest_prime(two_n, plain_bits) if MIN_PLAIN_BITS <= plain_bits <= MAX_PRIME_BITS else None
+    if prime is not None:
+        return prime
     sizes = [bits for bits in range(MIN_PLAIN_BITS, MAX_PRIME_BITS + 1) if _largest_prime(two_n, bits) is not None]
     least = next(bits for bits in sizes if sizes[-1] - bits < len(sizes[sizes.index(bits) :]))
     single = "".join(f"{bits}, " for bits in sizes if bits < least)

@@ -247,8 +247,8 @@ def _sum(a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, ...]:
 
 def _times(a: tuple[float, ...], b: tuple[float, ...], factor: float) -> tuple[float, ...]:
     """Variances of a product of polynomials in s: N times the products, which `factor` is the log2 of."""
-    found = [-inf] * (len(a) + len(b) - 1)
+    sums = [-inf] * (len(a) + len(b) - 1)
     for i, x in enumerate(a):
         for j, y in enumerate(b):
-            found[i + j] = log_sum(found[i + j], x + y + factor)
-    return tuple(found)
+            sums[i + j] = log_sum(sums[i + j], x + y + factor)
+    return tuple(sums)

@@ -159,10 +159,10 @@ def matching_integers(x: float, y: float, about: int) -> tuple[int, int]:
     """
     quotient = Fraction(y) / Fraction(x)
     bits = MATCHED_BITS // 2
-    while abs((found := quotient.limit_denominator(1 << bits)) / quotient - 1) > Fraction(1, 1 << MATCHED_BITS):
+    while abs((fraction := quotient.limit_denominator(1 << bits)) / quotient - 1) > Fraction(1, 1 << MATCHED_BITS):
         bits += 1
-    times = max(1, about // found.numerator)
-    return found.numerator * times, found.denominator * times
+    times = max(1, about // fraction.numerator)
+    return fraction.numerator * times, fraction.denominator * times
 
 
 def exponential_scales(circuit: BootstrapCircuit, out: float, moduli: list[int]) -> list[float]:

@@ -76,10 +76,10 @@ class BootstrapStep:
     ) -> BootstrapStep:
         """Return the step from a scale at the floor of the main track to a level and a scale above it."""
         assert chain.bootstrap is not None
-        made = made_scale(chain, *end)
-        finer, out = start / chain.main.scales[chain.floor], made / chain.main.scales[end[0]]
+        scale = made_scale(chain, *end)
+        finer, out = start / chain.main.scales[chain.floor], scale / chain.main.scales[end[0]]
         gain = 1 << chain.bootstrap.gain_bits
-        larger = matching_integers(start, made, gain)[0] / gain
+        larger = matching_integers(start, scale, gain)[0] / gain
         return BootstrapStep(chain.bootstrap, noise, slots, finer, out, iterations, larger)
 
     @property
@@ -141,8 +141,8 @@ class BootstrapStep:
 
 def sine_series(circuit: BootstrapCircuit, x: Parts) -> Parts:
     """R / 2 pi (8 sin - sin 2)(2 pi x / R) / 6: what takes the place of x."""
-    turn = 2 * pi / circuit.ratio
-    bent: Parts = (8 * np.sin(turn * x) - np.sin(2 * turn * x)) / (6 * turn)
+    angle = 2 * pi / circuit.ratio
+    bent: Parts = (8 * np.sin(angle * x) - np.sin(2 * angle * x)) / (6 * angle)
     return bent
 
 
@@ -152,9 +152,9 @@ def series_error(circuit: BootstrapCircuit, parts: Parts) -> Parts:
     Of t - t^5 / 30 + t^7 / 252 - ... each term is below the one before it while t <= 1. Where t may be larger nothing
     is used but that the series itself stays below 3 / 2 of where t is 1: parts wrap around, each by itself.
     """
-    turn = 2 * pi / circuit.ratio
-    near: Parts = turn**4 * np.minimum(parts, 1 / turn) ** 5 / 30  # of others it would overflow
-    return np.where(parts <= 1 / turn, near, parts + 1.5 / turn)
+    angle = 2 * pi / circuit.ratio
+    near: Parts = angle**4 * np.minimum(parts, 1 / angle) ** 5 / 30  # of others it would overflow
+    return np.where(parts <= 1 / angle, near, parts + 1.5 / angle)
 
 
 @lru_cache(maxsize=1)

@@ -77,7 +77,7 @@ class Template:
 @cache
 def templates(ring_degree: int, precision_bits: float) -> tuple[Template, ...]:
     """The circuits that are precise enough in a ring."""
-    found = []
+    result = []
     for stored, log2_degree, by_scale in PRECISION:
         for scale, bits in by_scale.items():
             if 1 << log2_degree == ring_degree and bits >= precision_bits:
@@ -87,8 +87,8 @@ def templates(ring_degree: int, precision_bits: float) -> tuple[Template, ...]:
                     stored, name=f"{stored.name}@{log2_degree}", log2_degree=log2_degree, scale=scale,
                     base=min(stored.base + moved, _widest_base(stored, log2_degree)), stc=stc,
                 )  # fmt: skip
-                found.append(Template(chosen, bits))
-    return tuple(found)
+                result.append(Template(chosen, bits))
+    return tuple(result)
 
 
 def _widest_base(stored: BootstrapSet, log2_degree: int) -> float:

@@ -80,9 +80,9 @@ def explicit_chain(
         return _chain(ring_degree, q_bits, scale_bits, special, num_digits, security_bits)
 
     if num_digits is None:
-        found = [with_special(count) for count in range(1, MAX_SPECIAL + 1)]
+        chains = [with_special(count) for count in range(1, MAX_SPECIAL + 1)]
         limit = modulus_limit_bits(ring_degree, security_bits)
-        fitting = [c for c in found if limit is not None and c.log2_qp <= limit] or found[:1]
+        fitting = [c for c in chains if limit is not None and c.log2_qp <= limit] or chains[:1]
         return judge(min(fitting, key=key_switch_ntts), insecure)
     share = add_up(add_up(_sizes(entry)) for entry in q_bits) / max(num_digits, 1)
     count = max(ceil(share / MAX_PRIME_BITS), 1)

@@ -73,10 +73,10 @@ def select_chain(
         here = _with_primes(need, degree)
         if not unlimited and limit is not None and _least_bits(here) > limit:
             continue
-        found = [build_chain(degree, here, special, security_bits, insecure) for special in range(1, MAX_SPECIAL + 1)]
-        fitting = [c for c in found if unlimited or (limit is not None and c.log2_qp <= limit)]
+        chains = [build_chain(degree, here, special, security_bits, insecure) for special in range(1, MAX_SPECIAL + 1)]
+        fitting = [c for c in chains if unlimited or (limit is not None and c.log2_qp <= limit)]
         if not fitting and limit is not None and degree == candidates[-1]:  # a special prime of the bits that are left
-            left = limit - (found[0].log2_qp - log2(found[0].special[0]))
+            left = limit - (chains[0].log2_qp - log2(chains[0].special[0]))
             if left >= _least_special_bits(here):
                 narrow = build_chain(degree, here, 1, security_bits, insecure, special_bits=left)
                 fitting = [narrow] if narrow.log2_qp <= limit else []

@@ -88,9 +88,9 @@ def select_bfv(
             continue
         roomy = _roomy_chain(degree, plain, security_bits)
         code = code_of(roomy) if code is None else code
-        found = _smallest(code, roomy, security_bits, unlimited)
-        if found is not None:
-            return found
+        chain = _smallest(code, roomy, security_bits, unlimited)
+        if chain is not None:
+            return chain
     size = plain_bits if plain_modulus is None else plain_modulus.bit_length()
     where = f"N=2^{MAX_RING_LOG2}, the largest ring," if ring_degree is None else f"ring_degree={ring_degree}"
     larger = "a larger ring_degree, " if ring_degree is not None and ring_degree < 1 << MAX_RING_LOG2 else ""

@@ -79,8 +79,8 @@ def tail_deviations(gap: int, deviations: float = 6.0) -> float:
     log_density = (gap - 1) * np.log(shares) - gap * shares
     weights = np.exp(log_density - log_density.max())
     weights /= weights.sum()
-    held = weights > 1e-25
-    pairs = [(float(w), sqrt(2.0 * float(s))) for w, s in zip(weights[held], shares[held], strict=True)]
+    heavy = weights > 1e-25
+    pairs = [(float(w), sqrt(2.0 * float(s))) for w, s in zip(weights[heavy], shares[heavy], strict=True)]
     wanted = erfc(deviations / sqrt(2.0))
     low, high = deviations, 4.0 * deviations
     for _ in range(40):

@@ -135,8 +135,8 @@ def gather(arguments: Sequence[Argument], sizes: Sequence[int], values: Mapping[
 
 def scatter(results: Sequence[Result], outputs: Iterable[Array]) -> list[Array]:
     """The user's results from arrays (..., size) of all encrypted outputs."""
-    held = np.concatenate(list(outputs), axis=-1)
-    return [held[..., list(r.elements)].reshape((*held.shape[:-1], *r.shape)) for r in results]
+    numbers = np.concatenate(list(outputs), axis=-1)
+    return [numbers[..., list(r.elements)].reshape((*numbers.shape[:-1], *r.shape)) for r in results]
 
 
 def rebuild_result(results: Sequence[Result], make: Callable[[Result], Any]) -> Any:
@@ -155,7 +155,7 @@ def _rebuild(items: list[tuple[tuple[Branch, ...], Any]]) -> Any:
     inside: dict[Branch, list[tuple[tuple[Branch, ...], Any]]] = {}
     for path, value in items:
         inside.setdefault(path[0], []).append((path[1:], value))
-    heads, parts = list(inside), [_rebuild(found) for found in inside.values()]
+    heads, parts = list(inside), [_rebuild(entries) for entries in inside.values()]
     keys = [head.key for head in heads]
     if keys.count(None) not in (0, len(keys)) or len(set(keys) - {None}) < len(keys) - keys.count(None):
         raise ValueError("results stand both in a tuple and in a dictionary")

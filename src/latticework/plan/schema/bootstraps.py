@@ -57,12 +57,12 @@ def bootstraps_of(code: Executable, chain: ModulusChain) -> dict[int, Bootstrap]
 
     raises  ValueError naming a block that is none
     """
-    found = {}
+    kinds = {}
     for block in code.bootstraps:
-        if block.block in found:
+        if block.block in kinds:
             raise ValueError(f"block {block.block} is said to be a bootstrap twice")
-        found[block.block] = _bootstrap(code, chain, block)
-    return found
+        kinds[block.block] = _bootstrap(code, chain, block)
+    return kinds
 
 
 def _bootstrap(code: Executable, chain: ModulusChain, stated: BootstrapBlock) -> Bootstrap:

@@ -38,8 +38,8 @@ class Condition:
         return not (self.gap or self.modulus or self.leaves)
 
     def __str__(self) -> str:
-        said = f"{plain_text(self.function)} at {plain_text(self.place)}"
-        return f"{said} (gap={self.gap:.4g})" if self.gap else said
+        text = f"{plain_text(self.function)} at {plain_text(self.place)}"
+        return f"{text} (gap={self.gap:.4g})" if self.gap else text
 
 
 def uncertain(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
@@ -59,25 +59,25 @@ def merge_conditions(several: Iterable[Sequence[Condition]]) -> tuple[Condition,
 
 def list_conditions(conditions: Sequence[Condition]) -> str:
     """Names, the first few of many."""
-    said = ", ".join(map(str, conditions[:MOST_NAMED]))
-    return said if len(conditions) <= MOST_NAMED else f"{said} and {len(conditions) - MOST_NAMED} more"
+    text = ", ".join(map(str, conditions[:MOST_NAMED]))
+    return text if len(conditions) <= MOST_NAMED else f"{text} and {len(conditions) - MOST_NAMED} more"
 
 
 def condition_words(conditions: Sequence[Condition]) -> str:
     """Say for which inputs a bound holds that has these conditions; "" without any."""
-    kept = [each for each in conditions if each.gap]
+    guarded = [each for each in conditions if each.gap]
     fitting = [each for each in conditions if each.modulus]
     staying = [each for each in conditions if each.leaves]
     sampled = [each for each in conditions if each.is_sampled]
-    said = []
-    if kept:
-        said.append(f"holds only for inputs whose comparisons keep their gap and range: {list_conditions(kept)}")
+    lines = []
+    if guarded:
+        lines.append(f"holds only for inputs whose comparisons keep their gap and range: {list_conditions(guarded)}")
     if fitting:
-        said.append(
+        lines.append(
             f"holds only where integers modulo {fitting[0].modulus} hold what is exact: {list_conditions(fitting)}"
         )
     if staying:
-        said.append(f"holds only for inputs that stay within ranges which many leave: {list_conditions(staying)}")
+        lines.append(f"holds only for inputs that stay within ranges which many leave: {list_conditions(staying)}")
     if sampled:
-        said.append(f"not proved, as functions were sampled: {list_conditions(sampled)}")
-    return "; ".join(said)
+        lines.append(f"not proved, as functions were sampled: {list_conditions(sampled)}")
+    return "; ".join(lines)

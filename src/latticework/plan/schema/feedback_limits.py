@@ -34,11 +34,11 @@ class Feeding:
         unknown = [inf] * len(errors)
         if runs > self.runs:
             return unknown
-        found = list(errors)
+        bounds = list(errors)
         for _ in range(runs - 1):
-            if any(not found[i] <= USEFUL * magnitudes[i] for i in self.sources):
+            if any(not bounds[i] <= USEFUL * magnitudes[i] for i in self.sources):
                 return unknown
-            given = [found[i] for i in self.sources]
-            left = [sum(g * e for g, e in zip(row, given, strict=True)) for row in self.gains]
-            found = [own + more for own, more in zip(errors, left, strict=True)]
-        return found if all(map(isfinite, found)) else unknown
+            inputs = [bounds[i] for i in self.sources]
+            left = [sum(g * e for g, e in zip(row, inputs, strict=True)) for row in self.gains]
+            bounds = [own + more for own, more in zip(errors, left, strict=True)]
+        return bounds if all(map(isfinite, bounds)) else unknown

@@ -12,12 +12,12 @@ MAX_COEFFICIENT = 2.0**62  # of a plaintext: a value times its scale
 
 def check_encodable(spec: ClientSpec, at: Any) -> None:
     """RangeError at a line unless every accepted value of every encrypted input can be encoded."""
-    for given in spec.secret_inputs:
-        largest, most = max(abs(given.low), abs(given.high)), MAX_COEFFICIENT / given.scale
+    for secret in spec.secret_inputs:
+        largest, most = max(abs(secret.low), abs(secret.high)), MAX_COEFFICIENT / secret.scale
         if largest >= most:
             raise RangeError(
-                f"program {spec.name}: the values of {given.name} reach {largest:.3g}, clients can encrypt values up "
-                f"to {most:.3g} here: give {given.name} divided by a public number such as {_divisor(largest):.0e}, "
+                f"program {spec.name}: the values of {secret.name} reach {largest:.3g}, clients can encrypt values up "
+                f"to {most:.3g} here: give {secret.name} divided by a public number such as {_divisor(largest):.0e}, "
                 "and multiply what becomes of it in the program, or after decryption",
                 at=at,
             )

@@ -31,11 +31,11 @@ class Ending:
 
 def pareto(endings: Iterable[Ending]) -> tuple[Ending, ...]:
     """Those that no other beats, the fastest first; of equal ones the chosen."""
-    kept: list[Ending] = []
+    front: list[Ending] = []
     for ending in sorted(endings, key=lambda e: (e.seconds, e.levels, e.ciphertexts, not e.chosen)):
-        if not any(better.beats(ending) for better in kept):
-            kept.append(ending)
-    return tuple(kept)
+        if not any(better.beats(ending) for better in front):
+            front.append(ending)
+    return tuple(front)
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,8 +227,8 @@ class ClientSpec:
 
     def columns_of(self, name: str) -> tuple[str, ...]:
         """Names of the columns of what users give by this name; () where they are not known."""
-        given = () if self.owner is None else self.owner.given
-        known = dict(self.columns) | {each.name: each.columns for each in given}
+        inputs = () if self.owner is None else self.owner.given
+        known = dict(self.columns) | {each.name: each.columns for each in inputs}
         return known.get(name, ())
 
     def shape_given(self, name: str) -> tuple[int, ...] | None:
@@ -243,10 +243,10 @@ class ClientSpec:
         last axis has elements."""
         shapes = {name: self.shape_given(name) or (0,) for name in self.given_names}
         fitting = {n: tuple(columns[n]) for n in shapes if columns.get(n) and len(columns[n]) == shapes[n][-1]}
-        given = () if self.owner is None else self.owner.given
-        staged = {each.name for each in given}
+        inputs = () if self.owner is None else self.owner.given
+        staged = {each.name for each in inputs}
         owner = self.owner and replace(
-            self.owner, given=tuple(replace(g, columns=g.columns or fitting.get(g.name, ())) for g in given)
+            self.owner, given=tuple(replace(g, columns=g.columns or fitting.get(g.name, ())) for g in inputs)
         )
         own = tuple((name, names) for name, names in fitting.items() if name not in staged)
         return replace(self, owner=owner, columns=own)
@@ -293,8 +293,8 @@ class ClientSpec:
         if self.feeding is None:
             return [inf] * len(self.outputs)
         errors = [output.usual_error for output in self.outputs]
-        found = self.feeding.errors_after(runs, errors, [output.magnitude for output in self.outputs])
-        pairs = zip(found, self.outputs, strict=True)
+        bounds = self.feeding.errors_after(runs, errors, [output.magnitude for output in self.outputs])
+        pairs = zip(bounds, self.outputs, strict=True)
         return [e if o.reach is not None else max(e, o.error_bound) for e, o in pairs]  # no less than of one run
 
     @property
@@ -306,14 +306,14 @@ class ClientSpec:
     def facts(self) -> tuple[str, ...]:
         """Facts that whatever stands for the program shows of it."""
         chain = self.chain
-        held = f"t={chain.plain_modulus}"
+        detail = f"t={chain.plain_modulus}"
         if not chain.plain_modulus:
-            held = f"spends {self.levels_spent} of {count_noun(chain.main.top, 'level')}"
+            detail = f"spends {self.levels_spent} of {count_noun(chain.main.top, 'level')}"
         if chain.bootstrap is not None:
-            held = f"bootstraps leave {count_noun(chain.main.top - chain.floor, 'level')}"
+            detail = f"bootstraps leave {count_noun(chain.main.top - chain.floor, 'level')}"
         security = "INSECURE" if chain.insecure else f"{chain.security_bits}-bit security"
         named = of_program(chain.scheme, chain.ring_degree, self.name)
-        return *named, held, count_noun(len(self.manifest.uses), "key"), security
+        return *named, detail, count_noun(len(self.manifest.uses), "key"), security
 
     def __repr__(self) -> str:
         return describe("ClientSpec", *self.facts())

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 
 from latticework.compiler.keys import resident_bytes
 from latticework.plan.analysis.memory_plan import MachinePrices
-from latticework.plan.analysis.trips import Trips
+from latticework.plan.analysis.trips import TripCounts
 from latticework.plan.cost import CostModel
-from latticework.plan.key_schedule.key_uses import Called, Either, KeyStep, Node, Others, Turns, key_order
+from latticework.plan.key_schedule.key_uses import Called, Either, KeyStep, Loop, Node, Others, key_order
 from latticework.plan.schema.schema import Plan
 
 MERGED_OPERATIONS = 10
@@ -74,7 +74,7 @@ def unseeded_bytes(plan: Plan) -> int:
 
 def trace(plan: Plan) -> Trace:
     """The uses of a run whose loops turn as often as they may."""
-    trips = Trips(plan, None)
+    trips = TripCounts(plan, None)
     follower = _Follower(MachinePrices(plan, CostModel.load(), trips))
     follower.follow(key_order(plan, plan.chain, trips))
     return Trace(follower.uses, follower.since)
@@ -98,7 +98,7 @@ class _Follower:
                 keys = dict.fromkeys(part.key for one in node.passes for part in one)
                 self.uses.append(Use(tuple(keys), self.place, self.since))
                 self.since = self.prices.seconds(node.site)
-            elif isinstance(node, Turns):
+            elif isinstance(node, Loop):
                 for _ in range(node.trips):
                     self.follow(node.body)
             elif isinstance(node, Called):

@@ -20,12 +20,12 @@ from bench.rows import Row
 from latticework.compiler.keys import resident_bytes
 from latticework.errors.shown import size
 from latticework.plan.analysis.memory_plan import MachinePrices
-from latticework.plan.analysis.trips import Trips
+from latticework.plan.analysis.trips import TripCounts
 from latticework.plan.cost import CostModel
 from latticework.plan.files.serialise import read_plan, write_plan
 from latticework.plan.instructions.value_shapes import key_row_bytes
 from latticework.plan.key_schedule.key_uses import key_order
-from latticework.plan.key_schedule.schedule import KeySchedule, schedule_of, smallest
+from latticework.plan.key_schedule.schedule import KeySchedule, schedule_of, smallest_budget
 from latticework.plan.schema.schema import Plan
 
 MODELLED = "modelled: no key is made, nothing is run"
@@ -76,13 +76,13 @@ def shaped_rows(network: str, folder: Path | None, readers: int, byte_seconds: f
     yield row("all in memory", PEAK, "MB", manifest.total_resident_bytes / 1e6)
     yield row("unseeded at the top", PEAK, "MB", unseeded / 1e6)
 
-    prices = MachinePrices(plan, CostModel.load(), Trips(plan, None))
+    prices = MachinePrices(plan, CostModel.load(), TripCounts(plan, None))
     run = trace(plan)
     yield row("all in memory", "run", "s", run.computing)
     least = _least(plan, readers)
     budgets = {f"1/{part}": unseeded // part for part in (10, 20) if unseeded // part > least} | {"least": least}
     for word, amount in budgets.items():
-        started, trips = time.perf_counter(), Trips(plan, None)
+        started, trips = time.perf_counter(), TripCounts(plan, None)
         found = MachinePrices(plan, CostModel.load(), trips)
         made = schedule_of(key_order(plan, plan.chain, trips), plan, amount, found, readers=readers)
         seconds = time.perf_counter() - started
@@ -103,7 +103,7 @@ def _budget_rows(row: Callable[..., Row], way: str, made: KeySchedule, run: Trac
 
 
 def _least(plan: Plan, readers: int) -> int:
-    found = smallest(key_order(plan, plan.chain, Trips(plan, None)), plan, readers=readers)
+    found = smallest_budget(key_order(plan, plan.chain, TripCounts(plan, None)), plan, readers=readers)
     return 0 if found is None else found.bytes
 
 

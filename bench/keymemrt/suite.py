@@ -37,12 +37,12 @@ from latticework.compiler.keys import resident_bytes
 from latticework.errors import UserError
 from latticework.errors.shown import size
 from latticework.plan.analysis.memory_plan import MachinePrices
-from latticework.plan.analysis.trips import Trips
+from latticework.plan.analysis.trips import TripCounts
 from latticework.plan.cost import CostModel
 from latticework.plan.files.serialise import read_plan
 from latticework.plan.instructions.value_shapes import key_row_bytes
 from latticework.plan.key_schedule.key_uses import key_order
-from latticework.plan.key_schedule.schedule import schedule_of, smallest
+from latticework.plan.key_schedule.schedule import schedule_of, smallest_budget
 from latticework.plan.schema.amounts import parse_bytes
 from latticework.plan.schema.schema import Plan
 
@@ -174,7 +174,7 @@ def compared(
 
 def planning_seconds(plan: Plan, amount: int, readers: int) -> float:
     """To decide what is read when, as a server does when it is made."""
-    started, trips = time.perf_counter(), Trips(plan, None)
+    started, trips = time.perf_counter(), TripCounts(plan, None)
     prices = MachinePrices(plan, CostModel.load(), trips)
     schedule_of(key_order(plan, plan.chain, trips), plan, amount, prices, readers=readers)
     return time.perf_counter() - started
@@ -213,7 +213,7 @@ def rows_of_limit(made: Deployed, place: Path, limit: int, how: Conditions) -> I
 def bytes_of(word: str, made: Deployed, plan: Plan, readers: int) -> int:
     """Of a budget."""
     if word == LEAST:
-        found = smallest(key_order(plan, plan.chain, Trips(plan, None)), plan, readers=readers)
+        found = smallest_budget(key_order(plan, plan.chain, TripCounts(plan, None)), plan, readers=readers)
         return 0 if found is None else found.bytes
     if "/" in word:
         over, under = word.split("/")
@@ -265,7 +265,7 @@ def rows_of_others(
     run = trace(plan).scaled(base)
     key_bytes = made.unseeded // made.keys
     key_seconds = key_bytes * plain_read_seconds()
-    prices = MachinePrices(plan, CostModel.load(), Trips(plan, None))
+    prices = MachinePrices(plan, CostModel.load(), TripCounts(plan, None))
     byte_seconds = prices.row_seconds / key_row_bytes(plan.chain)
     sizes = [resident_bytes(spec, plan.chain) for spec in plan.keys]
     ways: dict[str, Held] = {"KeyMemRT low-memory": low_memory(run, key_bytes, key_seconds)}

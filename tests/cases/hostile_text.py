@@ -9,8 +9,8 @@ from vec_cases import SLOTS, Vectors, line, plan_of, small_chain
 
 from latticework.compiler.lanes.lane_record import record_lanes, scalar_counts
 from latticework.plan.schema.arguments import Argument, Branch, Link, Result
-from latticework.plan.schema.circuit_schedule import CircuitWay
-from latticework.plan.schema.placement_record import ConversionRecord, Ending, Placing, PlacingStep
+from latticework.plan.schema.circuit_schedule import CircuitStrategy
+from latticework.plan.schema.placement_record import ConversionRecord, LayoutRecord, LayoutStep, ProgramLayout
 from latticework.plan.schema.schema import Approximation, Scores, SourceLocation, TensorValue
 
 # Script in two ways, a terminal's colour and title, text turned around, a forged line, markup of rich, no Unicode.
@@ -41,12 +41,12 @@ def full_plan():
     circuit, graph, result = schedule_cases.two_products()
     made = record_lanes(
         graph, result, method="found", names=circuit.names, groups=["x"], outputs=["y"],
-        written=scalar_counts(graph.code), ways=[CircuitWay("found", 1.0, True), CircuitWay("other", 2.0, False)],
+        written=scalar_counts(graph.code), ways=[CircuitStrategy("found", 1.0, True), CircuitStrategy("other", 2.0, False)],
     )  # fmt: skip
     steps = (*made.steps[:-1], dataclasses.replace(made.steps[-1], op=HOSTILE))
     pack, elements = line(), tuple(range(SLOTS))
     moved = ConversionRecord("x", ("a", "b"), ("roll",), 0.5)
-    step = PlacingStep("x", "input", 0, pack, "box", 1.0, 1, (moved,), "c", -1.0)
+    step = LayoutStep("x", "input", 0, pack, "box", 1.0, 1, (moved,), "c", -1.0)
     client = dataclasses.replace(
         plan.client,
         arguments=(Argument("u", (SLOTS,), 0, elements, -1.0, 1.0, Link("before", "out", "00")),),
@@ -59,7 +59,9 @@ def full_plan():
         tensors=(TensorValue(0, "y", 0, pack, 0.5),),
         approximations=(Approximation("relu", 0, -1.0, 1.0, 15, 0.1, True),),
         layouts=(("y", "(16,)", "[0:16]"),),
-        placing=Placing(3, 1e9, (step, dataclasses.replace(step, operation="mul")), (Ending(1.0, 2, 3, True),)),
+        placing=LayoutRecord(
+            3, 1e9, (step, dataclasses.replace(step, operation="mul")), (ProgramLayout(1.0, 2, 3, True),)
+        ),
         loss="relu of degree 15 is off by up to 0.1",
         scores=Scores("accuracy", 3, 0.5, 0.25),
         circuit=dataclasses.replace(made, formulas=("y = x * x",), steps=steps),

@@ -5,7 +5,7 @@ from typing import Any
 import latticework as lw
 from latticework import _core
 from latticework.plan.analysis.kept_constants import all_bytes, encodings
-from latticework.plan.analysis.trips import Trips
+from latticework.plan.analysis.trips import TripCounts
 from latticework.plan.cost import CostModel
 from latticework.plan.schema.schema import Plan
 
@@ -31,7 +31,7 @@ class Case:
 
 def constant_bytes(plan: Plan) -> tuple[int, int]:
     """Of all coefficients, at most, and of all plaintexts."""
-    return all_bytes(encodings(plan, Trips(plan, None), CostModel.load()))
+    return all_bytes(encodings(plan, TripCounts(plan, None), CostModel.load()))
 
 
 def asked_of(server, x, client, device: _core.SimulatedDevice) -> tuple[bytes, dict[str, Any]]:

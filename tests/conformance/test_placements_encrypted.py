@@ -15,7 +15,7 @@ from latticework.compiler.stage_results import TracedProgram, Vectors
 from latticework.compiler.vector_levels import to_levels, to_primitives
 from latticework.ir import run_passes
 from latticework.plan.parameters import Need, build_chain
-from latticework.plan.schema.placement_record import Placing
+from latticework.plan.schema.placement_record import LayoutRecord
 from latticework.runtime.client.client import Client
 from latticework.runtime.server.server import Server
 from latticework.tensor.layout import Room, assign_layouts
@@ -48,7 +48,7 @@ def planned(module, arrays, decisions, slots):
     made = run_passes(lowered, VECTOR_PASSES)
     ends = placed.inputs, placed.body.terminator.operands
     packs = (tuple(v.type.layout.pack_map(v.type.shape) for v in values) for values in ends)
-    why = Placing(0, 1e9, (), ())
+    why = LayoutRecord(0, 1e9, (), ())
     vectors = Vectors(placed, made, tensors, positions, program_depth(made), slots, *packs, why)
     need = Need(vectors.depth, slots, SCALE_BITS, HEADROOM_BITS)
     chain = build_chain(RING_DEGREE, need, 2, insecure=True)

@@ -28,7 +28,7 @@ from latticework.ir.dialects.vec_dialect import VecType
 from latticework.ir.verify import verify
 from latticework.plan.analysis.simulate import simulate
 from latticework.plan.files.check_file import check_client
-from latticework.plan.schema.feedback_limits import Feeding
+from latticework.plan.schema.feedback_limits import FeedbackLimits
 from latticework.runtime.client.feedback import after_rounds
 from latticework.runtime.exchange.decrypted import OwnerValue
 
@@ -132,7 +132,7 @@ def test_what_becomes_of_errors_is_the_sum_of_derivatives():
 
 
 def test_bounds_of_runs_add_what_each_leaves_of_the_error_before():
-    feeding = Feeding(4, (1,), ((0.0,), (0.5,), (2.0,)))
+    feeding = FeedbackLimits(4, (1,), ((0.0,), (0.5,), (2.0,)))
     assert feeding.errors_after(1, [1.0, 2.0, 3.0], [1e3] * 3) == [1.0, 2.0, 3.0]
     assert feeding.errors_after(3, [1.0, 2.0, 3.0], [1e3] * 3) == [1.0, 3.5, 9.0]
     assert feeding.errors_after(5, [1.0, 2.0, 3.0], [1e3] * 3) == [np.inf] * 3

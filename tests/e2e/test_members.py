@@ -73,7 +73,7 @@ def test_keys_are_read_once_for_all_that_go_together(looped, members):
 def test_members_for_which_there_is_no_memory_follow(looped, members, monkeypatch):
     """As many as half of the memory that is left has room for, and one at least."""
     folder, _, resident = looped
-    values = runtime_members.peak_value_bytes(resident.plan, runtime_members.Trips(resident.plan))
+    values = runtime_members.peak_value_bytes(resident.plan, runtime_members.TripCounts(resident.plan))
     for free, at_once in ((0, 1), (2 * values, 1), (4 * values, 2), (20 * values, 10)):
         monkeypatch.setattr(runtime_members, "free_bytes", lambda free=free: free)
         assert runtime_members.members_at_once(resident.plan) == at_once

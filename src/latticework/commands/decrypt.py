@@ -14,7 +14,7 @@ from latticework.commands.command_files import STANDARD, deliver, name, prepare_
 from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.commands.key_files import key_files, load_secret_key
 from latticework.errors.escaping import plain_text
-from latticework.plan.schema.conditions import condition_words, uncertain
+from latticework.plan.schema.conditions import condition_words, uncertain_conditions
 from latticework.runtime.client.client import Client
 from latticework.runtime.client.postprocess import FinishedValue
 from latticework.runtime.exchange.decrypted import OwnerValue
@@ -63,7 +63,7 @@ def decrypt(
 def _is_doubtful(value: OwnerValue) -> bool:
     """Whether more has to be said of it than which inputs its bound is for."""
     is_unsure = isinstance(value, FinishedValue) and value.num_unsure > 0
-    return is_unsure or not isfinite(value.error_bound) or bool(uncertain(value.conditions))
+    return is_unsure or not isfinite(value.error_bound) or bool(uncertain_conditions(value.conditions))
 
 
 def name_values(values: Any) -> dict[str, OwnerValue]:
@@ -113,7 +113,7 @@ def _facts(value: OwnerValue, *, shown: bool) -> dict[str, Any]:
     }  # fmt: skip
     if value.conditions:
         facts["conditions"] = [str(each) for each in value.conditions]
-    if isinstance(value, FinishedValue) or value.is_certain.ndim or uncertain(value.conditions):
+    if isinstance(value, FinishedValue) or value.is_certain.ndim or uncertain_conditions(value.conditions):
         facts["certain"] = value.is_certain.tolist()
     found = value.reveal()
     return facts | ({"values": _as_json(found.tolist() if isinstance(found, np.ndarray) else found)} if shown else {})

@@ -24,7 +24,7 @@ from latticework.frontend import Program
 from latticework.frontend.calibration.calibration_data import Sample, affordable_samples, choose_evenly
 from latticework.ir import Module, interpret
 from latticework.ir.dialects.tensor_dialect import TensorType
-from latticework.plan.schema.feedback_limits import Feeding
+from latticework.plan.schema.feedback_limits import FeedbackLimits
 
 RUNS = 16  # one after the other, that samples are followed through
 SAMPLES = 16
@@ -100,7 +100,7 @@ def later_samples(
     return found
 
 
-def follow_fed(vectors: Vectors, samples: Sequence[Sample], num_given: int | None) -> Feeding | None:
+def follow_fed(vectors: Vectors, samples: Sequence[Sample], num_given: int | None) -> FeedbackLimits | None:
     """Analyse how many runs may follow each other, and how errors of fed inputs grow; None without encrypted feedback.
 
     num_given  samples that the first run may have; the others are inputs of later ones
@@ -126,7 +126,7 @@ def follow_fed(vectors: Vectors, samples: Sequence[Sample], num_given: int | Non
         gains = np.max(changes, axis=1)
     if not np.isfinite(gains).all():
         runs, gains = 1, np.zeros_like(gains)
-    return Feeding(runs, tuple(sources.values()), tuple(map(tuple, (MARGIN * gains.T).tolist())))
+    return FeedbackLimits(runs, tuple(sources.values()), tuple(map(tuple, (MARGIN * gains.T).tolist())))
 
 
 def _next_inputs(sample: Sample, outputs: Sequence[Any], sources: Mapping[str, int]) -> Sample:

@@ -12,7 +12,7 @@ from latticework.frontend.calibration.calibration_data import SampleSizes
 from latticework.ir import Loc, Module, Op, Value
 from latticework.plan.schema.arguments import Argument, Result
 from latticework.plan.schema.circuit_schedule import CircuitRecord
-from latticework.plan.schema.placement_record import Placing
+from latticework.plan.schema.placement_record import LayoutRecord
 from latticework.plan.schema.schema import Scores
 from latticework.tensor.ops.lower import PlacedTensor
 from latticework.values.packing.key_manifest import KeyManifest
@@ -91,7 +91,7 @@ class Vectors:
     slots: int
     inputs: tuple[PackMap | None, ...]
     outputs: tuple[PackMap, ...]
-    placing: Placing | None = None
+    placing: LayoutRecord | None = None
     lines: tuple[Loc, ...] = ()
     circuit: CircuitFacts | None = None
     starts: tuple[int, ...] | None = None

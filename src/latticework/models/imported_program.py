@@ -20,7 +20,7 @@ from latticework.models.converters import Converters
 from latticework.models.evaluate_graph import OnNode, check_operators, run
 from latticework.models.model_graph import ModelGraph
 from latticework.models.semantics.operand_checks import is_secret
-from latticework.plan.client_steps.run_steps import arrange_results, exactly, prepare
+from latticework.plan.client_steps.run_steps import arrange_results, finish_exact, prepare
 from latticework.plan.client_steps.stages import OwnerStages
 from latticework.tensor.ops.base import shape_of
 from latticework.values.inputs.column_names import take_columns
@@ -104,7 +104,7 @@ class ImportedProgram(Program):
         if not owner.after:
             return found
         by_name = dict(zip(self.output_shapes, several, strict=True))
-        return arrange_results([result.name for result in owner.after], exactly(owner.after, by_name))
+        return arrange_results([result.name for result in owner.after], finish_exact(owner.after, by_name))
 
     @property
     def given_names(self) -> list[str]:

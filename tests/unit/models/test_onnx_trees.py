@@ -14,7 +14,7 @@ from latticework.errors import ShapeError, UnsupportedError, UserError
 from latticework.functions.approximation.sign import composite_sign
 from latticework.models.converters import Converter, Converters
 from latticework.models.evaluate_graph import run
-from latticework.plan.client_steps.run_steps import errors_of, exactly, finish_of
+from latticework.plan.client_steps.run_steps import errors_of, finish_exact, finish_of
 
 WHOLE = np.arange(-2.0, 3.0)
 WIDTH = 3
@@ -327,7 +327,7 @@ def test_what_comes_before_exact_trees_is_cut_off() -> None:
         lw.from_onnx(of, trees="exact", samples=x)
     circuit = lw.from_onnx(of, {"h": (1, 1)}, inputs=["h"], trees="exact", samples=x)
     assert np.ravel(circuit.finished([circuit(row) for row in circuit.encoded(x)])).tolist() == [1.0, 0.0]
-    assert exactly(circuit.results, {"sums": np.array([1.0])})[0].tolist() == [[1.0]]
+    assert finish_exact(circuit.results, {"sums": np.array([1.0])})[0].tolist() == [[1.0]]
 
 
 @pytest.mark.parametrize("options", [{"trees": "both"}, {"gap": 2.0}, {"digits": 0}, {"mark": 1}, {"mark": False}])

@@ -10,7 +10,7 @@ from tiny_plans import CHAIN, DOWN, GALOIS, INDEX, PLAIN, TOP, counted_plan, loo
 from latticework.compiler.noisy_code import NoisyCode
 from latticework.plan.analysis.estimate import OperationCounts, estimate
 from latticework.plan.analysis.memory import peak_value_bytes
-from latticework.plan.analysis.trips import Trips, instructions_run
+from latticework.plan.analysis.trips import TripCounts, instructions_run
 from latticework.plan.cost import CostModel, work
 from latticework.plan.instructions.executable import Instruction, PlanBlock, RegisterOperand
 from latticework.plan.instructions.shared_rules import no_parts
@@ -108,7 +108,7 @@ def test_how_often_blocks_run():
     assert instructions_run(loop_plan()) == 10 + 3 * 3
     assert instructions_run(counted_plan(7)) == 2 + 7 * 2
     assert instructions_run(counted_plan(None)) == 2 + 2
-    trips = Trips(counted_plan(7), {"n": 4})
+    trips = TripCounts(counted_plan(7), {"n": 4})
     assert trips.indices == [None, 4] and trips.assumed == {"n": 4}
 
 
@@ -122,7 +122,7 @@ def test_rows_of_a_rotation_are_those_of_its_division():
     )
     plan = make_plan((TOP, GALOIS, TOP), [PlanBlock((0,), body)])
     rows = 6 + result + max(switching, closing) - result
-    assert peak_value_bytes(plan, Trips(plan)) == rows * row_bytes(CHAIN)
+    assert peak_value_bytes(plan, TripCounts(plan)) == rows * row_bytes(CHAIN)
 
 
 def test_a_sum_is_written_over_what_is_not_read_again():
@@ -134,7 +134,7 @@ def test_a_sum_is_written_over_what_is_not_read_again():
             Instruction("yield", 0, reads(3), ()),
         )
         plan = make_plan((TOP,) * 4, [PlanBlock((0,), body)])
-        assert peak_value_bytes(plan, Trips(plan)) == buffers * 6 * row_bytes(CHAIN)
+        assert peak_value_bytes(plan, TripCounts(plan)) == buffers * 6 * row_bytes(CHAIN)
 
 
 class Ends(Domain):

@@ -5,10 +5,10 @@ from key_events import Memory, Run
 from key_plans import CHAIN
 from test_key_schedule import Flat, drawn, room
 
-from latticework.plan.analysis.trips import Trips
+from latticework.plan.analysis.trips import TripCounts
 from latticework.plan.key_schedule import key_windows
-from latticework.plan.key_schedule.key_uses import Others, Turns, key_order
-from latticework.plan.key_schedule.key_windows import FEW_TURNS, visits_of
+from latticework.plan.key_schedule.key_uses import Loop, Others, key_order
+from latticework.plan.key_schedule.key_windows import FEW_ITERATIONS, visits_of
 from latticework.plan.key_schedule.over_time import Trace, merge_stretches
 from latticework.plan.key_schedule.residency import follow
 from latticework.plan.key_schedule.schedule import schedule
@@ -48,7 +48,7 @@ class Watched(Memory):
 def test_rows_over_time_are_those_of_the_events(seed):
     plan, n, slots = drawn(seed)
     trace = Trace()
-    made = schedule(plan, room(plan, slots), Flat(0.5), Trips(plan, {"n": n}), trace=trace)
+    made = schedule(plan, room(plan, slots), Flat(0.5), TripCounts(plan, {"n": n}), trace=trace)
     run = Run(plan, [None, n], slots)
     memory = Watched(run.windows, slots, 0.5).run()
     found = trace.stretches
@@ -63,7 +63,7 @@ def test_rows_over_time_are_those_of_the_events(seed):
 def test_stretches_add_up_to_the_run(seed, readers):
     plan, n, slots = drawn(seed, most_turns=7)
     trace = Trace()
-    made = schedule(plan, room(plan, slots), Steady(0.01), Trips(plan, {"n": n}), readers=readers, trace=trace)
+    made = schedule(plan, room(plan, slots), Steady(0.01), TripCounts(plan, {"n": n}), readers=readers, trace=trace)
     for found in (trace.stretches, merge_stretches(trace.stretches, 10)):
         assert sum(one.seconds for one in found) == pytest.approx(made.seconds)
         assert sum(one.loaded for one in found) == pytest.approx(made.total.loaded)
@@ -82,30 +82,32 @@ def traced(order, slots, visits=None):
     return follow(visits, slots, 0.01, trace=trace), trace
 
 
-@pytest.mark.parametrize("trips", [1, 2, FEW_TURNS, FEW_TURNS + 1, 40, 10**6])
+@pytest.mark.parametrize("trips", [1, 2, FEW_ITERATIONS, FEW_ITERATIONS + 1, 40, 10**6])
 def test_turns_of_long_loops_are_told_as_one(trips):
     """Only few turns are told one by one; what is told adds up all the same."""
     plan, _, slots = drawn(8)
-    once = key_order(plan, CHAIN, Trips(plan, {"n": 1}))
+    once = key_order(plan, CHAIN, TripCounts(plan, {"n": 1}))
     alone = len(traced(once, slots)[1].stretches) - 1
-    made, trace = traced([Turns(trips, once)], slots)
-    told = trips if trips <= FEW_TURNS else 3
+    made, trace = traced([Loop(trips, once)], slots)
+    told = trips if trips <= FEW_ITERATIONS else 3
     assert len(trace.stretches) == told * alone + 1
     (loop,) = [loop for loop in trace.loops if loop.depth == 0]
     assert (loop.trips, loop.first, loop.end) == (trips, 0, told * alone)
-    assert loop.middle == ((0, 0) if trips <= FEW_TURNS else (alone, 2 * alone))
+    assert loop.middle == ((0, 0) if trips <= FEW_ITERATIONS else (alone, 2 * alone))
     assert sum(one.seconds for one in trace.stretches) == pytest.approx(made.seconds)
     assert sum(one.loaded for one in trace.stretches) == pytest.approx(made.total.loaded)
     middle = sum(one.seconds for one in trace.stretches[slice(*loop.middle)])
-    assert trips <= FEW_TURNS or middle == pytest.approx(made.seconds * (trips - 2) / trips, rel=0.5 / trips + 1e-3)
+    assert trips <= FEW_ITERATIONS or middle == pytest.approx(
+        made.seconds * (trips - 2) / trips, rel=0.5 / trips + 1e-3
+    )
 
 
 def test_loops_in_loops_are_told_as_one_too(monkeypatch):
     monkeypatch.setattr(key_windows, "MOST_WINDOWS", 500)
     plan, _, slots = drawn(8)
-    once = key_order(plan, CHAIN, Trips(plan, {"n": 1}))
+    once = key_order(plan, CHAIN, TripCounts(plan, {"n": 1}))
     alone = len(traced(once, slots)[1].stretches) - 1
-    made, trace = traced([Turns(1000, [Turns(1000, once)]), *once], slots)
+    made, trace = traced([Loop(1000, [Loop(1000, once)]), *once], slots)
     assert len(trace.stretches) <= 9 * alone + alone + 1
     assert max(loop.depth for loop in trace.loops) >= 1
     assert sum(one.seconds for one in trace.stretches) == pytest.approx(made.seconds)
@@ -115,10 +117,10 @@ def test_loops_in_loops_are_told_as_one_too(monkeypatch):
 def test_loops_that_read_no_key_take_their_time():
     """However often they turn, and however few turns of others are followed."""
     plan, _, slots = drawn(8)
-    once = key_order(plan, CHAIN, Trips(plan, {"n": 1}))
+    once = key_order(plan, CHAIN, TripCounts(plan, {"n": 1}))
     others = next(node for node in once if isinstance(node, Others))
-    alone, _ = traced([Turns(3000, once)], slots)
-    made, trace = traced([Turns(3000, [Turns(10**6, [others]), *once])], slots)
+    alone, _ = traced([Loop(3000, once)], slots)
+    made, trace = traced([Loop(3000, [Loop(10**6, [others]), *once])], slots)
     more = 3000 * 10**6 * len(others.sites)
     assert made.seconds == pytest.approx(alone.seconds + more, rel=1e-6) and made.computing > more
     assert sum(one.seconds for one in trace.stretches) == pytest.approx(made.seconds)

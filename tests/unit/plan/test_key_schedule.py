@@ -9,11 +9,11 @@ from key_plans import CHAIN, PlanMaker
 from scipy.optimize import linprog
 from scipy.sparse import lil_array
 
-from latticework.plan.analysis.trips import Trips
+from latticework.plan.analysis.trips import TripCounts
 from latticework.plan.instructions.value_shapes import key_row_bytes
 from latticework.plan.key_schedule import key_windows
-from latticework.plan.key_schedule.key_uses import Turns, key_order
-from latticework.plan.key_schedule.schedule import buffer_bytes, schedule, smallest
+from latticework.plan.key_schedule.key_uses import Loop, key_order
+from latticework.plan.key_schedule.schedule import buffer_bytes, schedule, smallest_budget
 
 ROW = key_row_bytes(CHAIN)
 
@@ -39,7 +39,7 @@ def drawn(seed, **options):
         rng = np.random.default_rng([seed, attempt])
         maker = PlanMaker(rng, **options)
         plan, n = maker.plan(), int(rng.integers(maker.most_turns + 1))
-        least = smallest(key_order(plan, CHAIN, Trips(plan, {"n": n})), plan)
+        least = smallest_budget(key_order(plan, CHAIN, TripCounts(plan, {"n": n})), plan)
         if least is not None:
             fewest = (least.bytes - buffer_bytes(plan, 1)) // ROW
             return plan, n, int(fewest + rng.integers(rng.choice([2, 30, 200])))
@@ -48,7 +48,7 @@ def drawn(seed, **options):
 
 def check(seed):
     plan, n, slots = drawn(seed)
-    made = schedule(plan, room(plan, slots) + 17, Flat(0.5), Trips(plan, {"n": n}))
+    made = schedule(plan, room(plan, slots) + 17, Flat(0.5), TripCounts(plan, {"n": n}))
     run = Run(plan, [None, n], slots)
     memory = Memory(run.windows, slots, 0.5).run()
     assert made.slots == slots and made.windows == len(run.windows) and made.is_exact
@@ -78,9 +78,9 @@ def test_predictions_of_a_thousand_plans():
 def test_loops_that_turn_often_are_followed_in_a_few_turns(seed, monkeypatch):
     """Then it takes no longer however often they turn, and the rest is in proportion."""
     plan, n, slots = drawn(seed, most_turns=60, most_code=2)
-    exact = schedule(plan, room(plan, slots), Flat(0.5), Trips(plan, {"n": n}))
+    exact = schedule(plan, room(plan, slots), Flat(0.5), TripCounts(plan, {"n": n}))
     monkeypatch.setattr(key_windows, "MOST_WINDOWS", exact.windows // 4)
-    short = schedule(plan, room(plan, slots), Flat(0.5), Trips(plan, {"n": n}))
+    short = schedule(plan, room(plan, slots), Flat(0.5), TripCounts(plan, {"n": n}))
     assert exact.is_exact and not short.is_exact and short.windows < 0.7 * exact.windows
     assert short.loads == pytest.approx(exact.loads, rel=0.02)
     assert short.seconds == pytest.approx(exact.seconds, rel=0.02)
@@ -88,9 +88,9 @@ def test_loops_that_turn_often_are_followed_in_a_few_turns(seed, monkeypatch):
 
 def test_loops_inside_one_another_take_no_longer_for_it():
     plan, _, slots = drawn(8)
-    order = key_order(plan, CHAIN, Trips(plan))
+    order = key_order(plan, CHAIN, TripCounts(plan))
     for _ in range(24):
-        order = [Turns(1 << 31, order)]
+        order = [Loop(1 << 31, order)]
     found = key_windows.visits_of(order, CHAIN, slots, lambda _: 1.0)
     assert 0 < len(found.visits) <= key_windows.MOST_WINDOWS and not found.is_exact
     turns = sum(visit.weight for visit in found.visits) / len(found.visits)
@@ -128,7 +128,7 @@ def is_least(seed):
     run = Run(plan, [None, n], slots)
     if len(run.windows) > 250:
         return False
-    made = schedule(plan, room(plan, slots), Flat(0.0), Trips(plan, {"n": n}))
+    made = schedule(plan, room(plan, slots), Flat(0.0), TripCounts(plan, {"n": n}))
     assert made.loads == pytest.approx(least_loads(run.windows, slots), abs=1e-6)
     return True
 

@@ -13,9 +13,9 @@ from latticework import _core, cli
 from latticework.compiler.levels import program_depth
 from latticework.errors import BudgetError
 from latticework.ir import Loc
-from latticework.plan.analysis.kept_constants import all_bytes, encodings, keep
-from latticework.plan.analysis.memory_plan import HeldValues, MemoryPlanner, at_once_with, plan_memory
-from latticework.plan.analysis.trips import Trips
+from latticework.plan.analysis.kept_constants import all_bytes, encodings, keep_constants
+from latticework.plan.analysis.memory_plan import MemoryPlanner, ValueMemory, at_once_with, plan_memory
+from latticework.plan.analysis.trips import TripCounts
 from latticework.plan.cost import CostModel
 from latticework.plan.files.serialise import write_plan
 from latticework.plan.instructions.value_shapes import key_row_bytes, row_bytes
@@ -68,16 +68,16 @@ def test_a_run_holds_no_more_than_predicted(seed):
     module, inputs, _ = draw(seed)
     plan = plan_of(module, small_chain(program_depth(module)))
     deployed = Deployed(plan, backend="ref")
-    sent, known, context = deployed.encrypt(inputs), encodings(plan, Trips(plan), MODEL), deployed.context
+    sent, known, context = deployed.encrypt(inputs), encodings(plan, TripCounts(plan), MODEL), deployed.context
     before = context.live_bytes - sum(c.num_bytes for array in sent for c in array)
     rounded, whole = all_bytes(known)
-    values = HeldValues(plan, Trips(plan), known)
+    values = ValueMemory(plan, TripCounts(plan), known)
     for constants in (0, rounded // 2, rounded, rounded + whole // 2, rounded + whole):
         executor = deployed.executor_with(constants)
         executor.run(sent)
         context.reset_peak()
         executor.run(sent)
-        kept = keep(known, constants)
+        kept = keep_constants(known, constants)
         held = values(constants).bytes(1) + kept.whole_bytes  # coefficients are not the device's
         assert executor.cached_constant_bytes <= kept.bytes <= constants
         assert (context.peak_bytes - before) / held < 1.03
@@ -189,7 +189,7 @@ def as_run(deployed, inputs, path, constants):
     plan, context = deployed.plan, deployed.context
     _core.save_evaluation_keys(path, deployed.keys)
     at_once = at_once_with(constants, row_bytes(plan.chain))
-    everything = schedule(plan, 1 << 40, NoPrices(), Trips(plan), at_once=at_once)
+    everything = schedule(plan, 1 << 40, NoPrices(), TripCounts(plan), at_once=at_once)
     least = everything.smallest
     for budget in sorted({least.bytes, least.overlapped, least.overlapped * 3, everything.all_bytes // 3}):
         for readers in (0, 1):
@@ -200,13 +200,13 @@ def as_run(deployed, inputs, path, constants):
             if budget < executor.key_need[0]:
                 continue
             executor.run(inputs)
-            made = schedule(plan, budget, NoPrices(), Trips(plan), readers=readers, at_once=at_once)
+            made = schedule(plan, budget, NoPrices(), TripCounts(plan), readers=readers, at_once=at_once)
             traffic = keys.traffic
             assert made.is_exact and made.loads == traffic["loads"]
             assert made.peak_bytes == traffic["peak_bytes"] <= budget
             assert made.total.wanted == traffic["hits"] + traffic["loads"]
             executor.run(inputs)
-            order = key_order(plan, plan.chain, Trips(plan), at_once)
+            order = key_order(plan, plan.chain, TripCounts(plan), at_once)
             later = schedule_of(order, plan, budget, NoPrices(), readers=readers, is_later=True)
             again = keys.traffic["loads"] - made.loads
             assert abs(later.loads - again) <= max(0.02 * again, 8) and keys.traffic["peak_bytes"] <= budget

@@ -12,7 +12,7 @@ from latticework.errors import FormatError
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel
 from latticework.plan.files.serialise import read_plan, write_plan
-from latticework.plan.instructions.reason import CallReason, LoopWay, RefreshReason
+from latticework.plan.instructions.reason import CallReason, LoopStrategy, RefreshReason
 from latticework.plan.instructions.register_kinds import CipherKind
 from latticework.plan.parameters import BOOTSTRAP_SETS
 from latticework.report import build_report
@@ -130,7 +130,7 @@ def test_ways_that_were_weighed_for_a_loop(plans, name):
 
 
 def test_copies_that_were_weighed_are_said_to_be():
-    ways = (LoopWay(3, 2, 0.5), LoopWay(2, 1, 0.499), LoopWay(1, 1, 0.75), LoopWay(0, 9, 0.45))
+    ways = (LoopStrategy(3, 2, 0.5), LoopStrategy(2, 1, 0.499), LoopStrategy(1, 1, 0.75), LoopStrategy(0, 9, 0.45))
     reason = RefreshReason(0, 3, 3, "iteration", 35, "product", 35, loop=35, every=3, ways=ways)
     row = BootstrapCallRow("p.py:35", "x", 8, 1, True, 1, 2, 5, 13, 6.5, 0.0, reason, "because")
     (words,) = loop_lines(Bootstrapping((row, row), 26, 13.0, 1, 1, 1, -140.0))

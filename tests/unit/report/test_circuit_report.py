@@ -16,7 +16,7 @@ from latticework.compiler.lanes.lane_record import record_lanes, record_tensors,
 from latticework.errors import FormatError
 from latticework.plan.files.codec import from_data, to_data
 from latticework.plan.files.serialise import read_plan, write_plan
-from latticework.plan.schema.circuit_schedule import MAX_LABEL, MAX_LANES, MAX_STEPS, CircuitWay, ScalarCounts
+from latticework.plan.schema.circuit_schedule import MAX_LABEL, MAX_LANES, MAX_STEPS, CircuitStrategy, ScalarCounts
 from latticework.report import build_report
 from latticework.report.circuit_words import holdings, runs, step_text
 
@@ -140,7 +140,7 @@ def test_plans_keep_the_schedule(plan):
         assert read_plan(write_plan(replace(plan, circuit=made))).circuit == made
     lifted = record_tensors(
         schedule_cases.two_products()[1], formulas=["result = a @ b"], written=ScalarCounts(2, 5, 0, 0, 0),
-        ways=[CircuitWay("tensors", 0.5, True), CircuitWay("search", 0.75, False)],
+        ways=[CircuitStrategy("tensors", 0.5, True), CircuitStrategy("search", 0.75, False)],
     )  # fmt: skip
     assert read_plan(write_plan(replace(plan, circuit=lifted))).circuit == lifted
 
@@ -213,7 +213,7 @@ def test_pages_and_texts_show_the_schedule(name):
 def test_names_from_programs_are_escaped():
     circuit, graph, result = schedule_cases.two_products()
     circuit.names = dict.fromkeys(circuit.names, NASTY)
-    ways = [CircuitWay(NASTY, 1.0, True), CircuitWay("scalar", 2.0, False)]
+    ways = [CircuitStrategy(NASTY, 1.0, True), CircuitStrategy("scalar", 2.0, False)]
     made = record((circuit, graph, result), [NASTY], [NASTY], ways=ways)
     made = replace(made, formulas=(NASTY,), method=NASTY, steps=(*made.steps[:-1], replace(made.steps[-1], op=NASTY)))
     report = build_report(replace(loop_plan(), circuit=made))

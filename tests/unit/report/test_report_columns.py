@@ -9,7 +9,7 @@ import test_escaping
 from hostile_text import full_plan
 from tiny_plans import loop_plan
 
-from latticework.plan.instructions.reason import LoopWay, RefreshReason
+from latticework.plan.instructions.reason import LoopStrategy, RefreshReason
 from latticework.plan.schema.considered_chains import WeighedChain
 from latticework.plan.schema.schema import Scores
 from latticework.report import build_report
@@ -68,7 +68,7 @@ def test_rows_are_told_once_for_all_forms():
 def full_report():
     """A report with every section but that of a budget of memory (test_memory_report.py)."""
     report = build_report(full_plan())
-    reason = RefreshReason(0, 3, 3, "iteration", 35, "product", 35, loop=35, every=3, ways=(LoopWay(3, 2, 0.5),))
+    reason = RefreshReason(0, 3, 3, "iteration", 35, "product", 35, loop=35, every=3, ways=(LoopStrategy(3, 2, 0.5),))
     call = BootstrapCallRow("p.py:35", "x", 8, 2, True, 1, 2, 5, 13, 6.5, 0.25, reason, "because")
     weighed = (WeighedChain("a", 2, 2048, 3, 0.75, True, None, False),)
     execution = replace(

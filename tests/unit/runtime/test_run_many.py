@@ -20,7 +20,7 @@ from latticework import _core
 from latticework.compiler.levels import program_depth
 from latticework.errors import FormatError, RangeError, ShapeError
 from latticework.plan.analysis.memory_plan import at_once_with
-from latticework.plan.analysis.trips import Trips
+from latticework.plan.analysis.trips import TripCounts
 from latticework.plan.instructions.value_shapes import row_bytes
 from latticework.plan.key_schedule.schedule import schedule
 from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain
@@ -181,7 +181,7 @@ def check_program(plan, folder, members, *, backend="auto", constants=1 << 24, b
     path = folder / f"{backend}.lwkeys"
     _core.save_evaluation_keys(path, deployed.keys)
     at_once = at_once_with(constants, row_bytes(plan.chain))
-    everything = schedule(plan, 1 << 40, NoPrices(), Trips(plan), at_once=at_once)
+    everything = schedule(plan, 1 << 40, NoPrices(), TripCounts(plan), at_once=at_once)
     least = everything.smallest
     for budget in budgets or [least.bytes, least.overlapped * 2]:
         keys = _core.MappedKeys(path, deployed.context, budget)
@@ -189,7 +189,7 @@ def check_program(plan, folder, members, *, backend="auto", constants=1 << 24, b
         assert [in_bytes(outputs) for outputs in executor.run_many(members, 8)] == wanted
         assert keys.traffic["peak_bytes"] <= budget and quiet(keys)
         if predicted:
-            made = schedule(plan, budget, NoPrices(), Trips(plan), at_once=at_once)
+            made = schedule(plan, budget, NoPrices(), TripCounts(plan), at_once=at_once)
             assert made.is_exact and made.loads == keys.traffic["loads"]
 
 

@@ -14,7 +14,7 @@ from latticework.ir import interpret
 from latticework.plan.cost import CostModel
 from latticework.plan.cost.networks import NETWORKS
 from latticework.plan.files.serialise import read_plan, write_plan
-from latticework.plan.schema.placement_record import Ending, pareto
+from latticework.plan.schema.placement_record import ProgramLayout, pareto_front
 from latticework.tensor.layout import assign_layouts
 from latticework.tensor.layout.conversions.convert_take import distinct_vectors
 from latticework.tensor.layout.layout_candidates import MOST_ORDERS, holds, in_order, seeds
@@ -44,12 +44,12 @@ def inputs_of(decisions):
 
 def test_only_what_nothing_beats_is_kept():
     rng = np.random.default_rng(0)
-    endings = [Ending(float(s), int(n), int(c)) for s, n, c in rng.integers(0, 6, (60, 3))]
-    kept = pareto(endings)
+    endings = [ProgramLayout(float(s), int(n), int(c)) for s, n, c in rng.integers(0, 6, (60, 3))]
+    kept = pareto_front(endings)
     assert all(any(k.beats(e) for k in kept) for e in endings)
     assert not any(a.beats(b) for a in kept for b in kept if a is not b)
-    chosen = Ending(1.0, 1, 1, True)
-    assert pareto([Ending(1.0, 1, 1), chosen]) == (chosen,)
+    chosen = ProgramLayout(1.0, 1, 1, True)
+    assert pareto_front([ProgramLayout(1.0, 1, 1), chosen]) == (chosen,)
 
 
 @pytest.mark.parametrize(("program", "slots"), [(outer_sums, 64), (product, 256)])

@@ -15,7 +15,7 @@ from latticework.ir import interpret
 from latticework.plan.analysis.error_bounds import Magnitude, predict
 from latticework.plan.analysis.memory import peak_value_bytes
 from latticework.plan.analysis.simulate import simulate
-from latticework.plan.analysis.trips import Trips
+from latticework.plan.analysis.trips import TripCounts
 from latticework.plan.files.serialise import read_plan, write_plan
 from latticework.values.packing.loop_nests.baby_giant import ROTOM, TYPICAL, BlockMapPrices, choose, places
 from latticework.values.packing.packed_constants import Diagonal, LinearMap, splat
@@ -211,7 +211,7 @@ def test_many_diagonals_are_multiplied_with_in_runs_of_babies(monkeypatch):
         plan = plan_of(program(linear_map, sources), small_chain(1, ring_degree=2048))
         sums = [instruction for _, _, instruction in plan.walk() if instruction.op == "diag_sums"]
         key_products = sum(instruction.immediate[0] for instruction in sums)
-        found.append((len(sums), key_products, peak_value_bytes(plan, Trips(plan), lambda rows: 0)))
+        found.append((len(sums), key_products, peak_value_bytes(plan, TripCounts(plan), lambda rows: 0)))
         (got,) = encrypted(plan, [x[None]])
         np.testing.assert_allclose(got[0], sources["w"] @ x, atol=1e-4)
     numbers, products, peaks = zip(*found, strict=True)

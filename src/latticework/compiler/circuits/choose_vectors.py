@@ -17,7 +17,7 @@ from latticework.compiler.lanes.lane_record import scalar_counts
 from latticework.compiler.stage_results import Vectors
 from latticework.errors import EffortWarning, UserError
 from latticework.ir.lines import warn
-from latticework.plan.schema.circuit_schedule import CircuitRecord, CircuitWay
+from latticework.plan.schema.circuit_schedule import CircuitRecord, CircuitStrategy
 from latticework.plan.schema.schema import Plan
 
 FIRST_SHARE = 0.7  # of the effort, for the first search
@@ -127,7 +127,7 @@ def choose(found: Sequence[Candidate], arrays: Candidate | None = None) -> Candi
         if isfinite(candidate.seconds):
             by_method[method] = min(candidate, by_method.get(method, candidate), key=lambda c: c.seconds)
     own = record_of(best.vectors).method
-    ways = tuple(CircuitWay(method, c.seconds, method == own, c.sending) for method, c in by_method.items())
+    ways = tuple(CircuitStrategy(method, c.seconds, method == own, c.sending) for method, c in by_method.items())
     return _with_record(best, replace(record_of(best.vectors), ways=ways if len(ways) > 1 else ()))
 
 

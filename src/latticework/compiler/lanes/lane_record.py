@@ -14,7 +14,7 @@ from latticework.plan.schema.circuit_schedule import (
     MAX_LANES,
     MAX_STEPS,
     CircuitRecord,
-    CircuitWay,
+    CircuitStrategy,
     LaneStep,
     ScalarCounts,
     VectorCounts,
@@ -46,7 +46,7 @@ def record_lanes(
     groups: Sequence[str],
     outputs: Sequence[str],
     written: ScalarCounts,
-    ways: Sequence[CircuitWay] = (),
+    ways: Sequence[CircuitStrategy] = (),
 ) -> CircuitRecord:
     """The record of a vector program.
 
@@ -89,7 +89,7 @@ def record_tensors(
     *,
     formulas: Sequence[str],
     written: ScalarCounts,
-    ways: Sequence[CircuitWay] = (),
+    ways: Sequence[CircuitStrategy] = (),
 ) -> CircuitRecord:
     """The record of a circuit that was recognised as tensors."""
     needed = scalar_counts(circuit.code)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from latticework.ir import Loc, Module, Op, Value
 from latticework.ir.dialects.tensor_dialect import TensorType
-from latticework.plan.schema.placement_record import INPUT, ConversionRecord, Placing, PlacingStep
+from latticework.plan.schema.placement_record import INPUT, ConversionRecord, LayoutRecord, LayoutStep
 from latticework.tensor.layout.layout import Layout
 from latticework.tensor.layout.search import Decisions
 from latticework.tensor.ops.base import shape_of
 from latticework.values.packing.pack import PackMap
 
 
-def explain(module: Module, decisions: Decisions, bits_a_second: float) -> tuple[Placing, tuple[Loc, ...]]:
+def explain(module: Module, decisions: Decisions, bits_a_second: float) -> tuple[LayoutRecord, tuple[Loc, ...]]:
     """The decisions in program order, and the lines that their locations number."""
-    steps: list[PlacingStep] = []
+    steps: list[LayoutStep] = []
     lines: dict[Loc, int] = {}
 
     def number(loc: Loc) -> int:
@@ -24,7 +24,7 @@ def explain(module: Module, decisions: Decisions, bits_a_second: float) -> tuple
             loc = Loc.unknown() if value.origin is None else value.origin.loc
             took, where = decisions.taken.get(value), _pack(value, decisions.inputs[value])
             steps.append(
-                PlacingStep(_name(value), INPUT, number(loc), where, "", took.seconds if took else 0.0, 0, (), "", 0.0)
+                LayoutStep(_name(value), INPUT, number(loc), where, "", took.seconds if took else 0.0, 0, (), "", 0.0)
             )
     for op in module.walk():
         placement = decisions.placed.get(op)
@@ -43,13 +43,13 @@ def explain(module: Module, decisions: Decisions, bits_a_second: float) -> tuple
         )
         kind = op.name.removeprefix("tensor.")
         steps.append(
-            PlacingStep(
+            LayoutStep(
                 _name(op.result), kind, number(op.loc), _pack(op.result, placement.result),
                 "" if placement.box is None else str(placement.box), took.seconds, took.levels, moves,
                 "" if other is None else str(other.layout), 0.0 if other is None else other.behind,
             )
         )  # fmt: skip
-    return Placing(decisions.explored, bits_a_second, tuple(steps), decisions.pareto), tuple(lines)
+    return LayoutRecord(decisions.explored, bits_a_second, tuple(steps), decisions.pareto), tuple(lines)
 
 
 def _pack(value: Value, layout: Layout) -> PackMap:

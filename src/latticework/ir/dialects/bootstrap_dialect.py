@@ -11,7 +11,7 @@ from latticework.errors import IrError, LevelError
 from latticework.ir import Array, Attrs, Context, Op, Region, Type, Value, attribute, define, register_attribute
 from latticework.ir.dialects.rlwe_types import CipherType, Level, take
 from latticework.ir.dialects.vec_dialect import VecType
-from latticework.plan.instructions.reason import LoopWay, RefreshReason
+from latticework.plan.instructions.reason import LoopStrategy, RefreshReason
 
 
 @register_attribute("bootstrap_kind")
@@ -26,7 +26,7 @@ class BootstrapKind:
     iterations: int
 
 
-register_attribute("loop_way")(LoopWay)
+register_attribute("loop_way")(LoopStrategy)
 register_attribute("refresh_reason")(RefreshReason)
 
 MAX_TARGET = 128
@@ -65,7 +65,7 @@ def _infer_refresh(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[R
     Attributes: target (levels above the chain's floor that the results have); exponent (elements lie within
     [-2^exponent, 2^exponent]); iterations (1, or 2: the error of the first is bootstrapped too); if those of the second
     of two vectors lie closer to 0, second_exponent, so that its errors are no larger than by itself. Of reports
-    alone: every (iterations of a loop from one to the next) and ways (`LoopWay`), then why (`RefreshReason`).
+    alone: every (iterations of a loop from one to the next) and ways (`LoopStrategy`), then why (`RefreshReason`).
     """
     name = "vec.bootstrap"
     types = [value.type for value in operands]

@@ -19,7 +19,7 @@ from latticework.models.trees.grid import FeatureGrid
 from latticework.models.trees.integer_digits import NumberParts
 from latticework.models.trees.leaves import Reals, TreeSplit, TreeSum
 from latticework.plan.client_steps import Finished
-from latticework.plan.client_steps.run_steps import arrange_results, exactly
+from latticework.plan.client_steps.run_steps import arrange_results, finish_exact
 from latticework.values.inputs.column_names import Names, in_order
 
 SUMS = "sums"
@@ -91,7 +91,7 @@ class TreeCircuit(Circuit):
         """The model's result from decrypted sums (n, outputs) or (n,); a tuple of several results."""
         outputs = self._values.shape[1]
         sums = np.asarray(values, dtype=np.float64).reshape(-1, outputs) * self._unit + self._trees.constant
-        found = exactly(self.results, {SUMS: sums[:, 0] if outputs == 1 else sums})
+        found = finish_exact(self.results, {SUMS: sums[:, 0] if outputs == 1 else sums})
         return arrange_results([result.name for result in self.results], found)
 
     def keeps_apart(self, x: Any) -> npt.NDArray[np.bool_]:

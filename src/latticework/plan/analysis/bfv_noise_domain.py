@@ -1,7 +1,7 @@
 """The noise that a BFV plan leaves in every ciphertext, by the noise model, before anything runs.
 
 What a ciphertext holds is followed as a sum of independent sources: a fresh encryption, a product, a rounding. Sums of
-values that share sources add them up coherently, so that x + x counts twice, and not sqrt(2) times; turned copies of a
+values that share sources add them up coherently, so that x + x counts twice, and not sqrt(2) times; rotated copies of a
 source are as good as independent of it. What a product multiplies the noise of one factor with is the other one as an
 integer polynomial, its phase, which a public number added leaves nearly as it is: a * (b + 1) and a * (b + 2) have the
 same noise, and are one source.
@@ -29,7 +29,7 @@ from latticework.values.packing.key_manifest import KeySpec, galois_action
 from latticework.values.packing.packed_constants import ConstRef
 
 MAX_SOURCES = 2048  # of one value; more are taken for one that is as large as if all were the same
-Source = tuple[int, int]  # its number, and by how many steps it is turned
+Source = tuple[int, int]  # its number, and by how many steps it is rotated
 Terms = dict[Source, float]  # log2 of the factor that it stands in a value with
 OnNoise = Callable[[int, tuple[Noise, ...]], None]
 
@@ -48,7 +48,7 @@ def noise_of_outputs(
     public_key  inputs are encrypted under the public key, which is noisier than under the secret key
     inputs      noise of those that are no fresh encryptions, by number
     on_noise    called with (register, noises) for every array of ciphertexts over Q
-    raises      UnsupportedError for loops, whose noise grows with every turn
+    raises      UnsupportedError for loops, whose noise grows with every iteration
     """
     return _Noise(code, chain, on_noise).outputs(public_key, inputs)
 
@@ -63,7 +63,7 @@ def output_budgets(plan: Plan, *, public_key: bool = True) -> list[float]:
 
 
 @dataclass(slots=True, eq=False)
-class HeldNoise:
+class AbstractNoise:
     """The noise of one ciphertext, as a sum of sources.
 
     terms  log2 of the factor with which each source stands in it;  phase  a number, equal where phases are nearly so
@@ -76,7 +76,7 @@ class HeldNoise:
 
 
 class _Noise(Domain):
-    """Noise as a domain: a tuple of `HeldNoise` for each register, None for a plaintext."""
+    """Noise as a domain: a tuple of `AbstractNoise` for each register, None for a plaintext."""
 
     def __init__(self, code: Executable, chain: ModulusChain, on_noise: OnNoise | None) -> None:
         self.code = code
@@ -89,11 +89,11 @@ class _Noise(Domain):
         self.shift = self.model.parameters.levels - top
         self.sources: list[Noise] = []
         self.unused_phases = count()
-        self.turned_phases: dict[tuple[int, int], int] = {}
-        self.of_phases: dict[tuple[int, int], int] = {}  # source of the products of two phases
+        self.rotated_phases: dict[tuple[int, int], int] = {}
+        self.product_sources: dict[tuple[int, int], int] = {}  # source of the products of two phases
         self.product = lru_cache(maxsize=4096)(self.model.mul)
         self.square = lru_cache(maxsize=4096)(self.model.square)
-        self.switching = lru_cache(maxsize=64)(lambda level: self.model.rotate(nothing(level)))
+        self.switching = lru_cache(maxsize=64)(lambda level: self.model.rotate(no_noise(level)))
 
     def outputs(self, public_key: bool, inputs: Mapping[int, Noise]) -> list[Noise]:
         """Follow the code."""
@@ -103,7 +103,7 @@ class _Noise(Domain):
                 raise UnsupportedError("BFV plans have no run-time integers")
             noise = inputs.get(number) or self.model.fresh(public_key=public_key)
             fresh = replace(noise, level=kind.level + self.shift)
-            arguments.append(tuple([self.source(fresh) for _ in range(kind.count)]))
+            arguments.append(tuple([self.add_source(fresh) for _ in range(kind.count)]))
         yielded = self.code.blocks[0].code[-1].operands
         values = self.walk.run(0, arguments)
         return [n for o, array in zip(yielded, values, strict=True) for n in self.noises(o.register, array)]
@@ -115,40 +115,40 @@ class _Noise(Domain):
         outcome = site.record.error(self, site.use, *operands)
         return outcome if isinstance(outcome, list) else [outcome]
 
-    def loop(self, _site: Site, _trips: int | None, _carried: Sequence[Any], _body: Body) -> Sequence[Any]:
-        """Refused: noise grows with every turn, and how far it may is not known."""
+    def loop(self, _site: Site, _trip_count: int | None, _carried: Sequence[Any], _body: Body) -> Sequence[Any]:
+        """Refuse: noise grows with every iteration, and how far it may is not known."""
         raise UnsupportedError("for: BFV plans have no such operation")
 
     def hold(self, register: int, value: Any) -> None:
-        """Tell whoever listens."""
+        """Report the noise of a register over Q to `on_noise`."""
         kind = self.code.kinds[self.code.registers[register]]
         if self.on_noise is not None and isinstance(kind, CipherKind) and kind.basis == 0:
             self.on_noise(register, self.noises(register, value))
 
-    def noises(self, register: int, array: tuple[HeldNoise, ...]) -> tuple[Noise, ...]:
+    def noises(self, register: int, array: tuple[AbstractNoise, ...]) -> tuple[Noise, ...]:
         """Return the noise of each ciphertext of a register."""
         kind = self.code.kinds[self.code.registers[register]]
-        return tuple([self.noise(held, kind) for held in array])
+        return tuple([self.noise(value, kind) for value in array])
 
     # -- values as sums of sources -----------------------------------------------------------
 
-    def source(self, noise: Noise, phase: int | None = None) -> HeldNoise:
+    def add_source(self, noise: Noise, phase: int | None = None) -> AbstractNoise:
         """A value of which a new source is all there is; its phase is new too, unless it is given."""
         self.sources.append(noise)
-        return self.held_noise({(len(self.sources) - 1, 0): 0.0}, phase)
+        return self.noise_of_terms({(len(self.sources) - 1, 0): 0.0}, phase)
 
-    def held_noise(self, terms: Terms, phase: int | None = None) -> HeldNoise:
-        """A value, of a phase of its own unless that is given."""
-        return HeldNoise(terms, next(self.unused_phases) if phase is None else phase)
+    def noise_of_terms(self, terms: Terms, phase: int | None = None) -> AbstractNoise:
+        """Return a value of these terms, of a new phase unless one is given."""
+        return AbstractNoise(terms, next(self.unused_phases) if phase is None else phase)
 
     def level(self, kind: Any) -> int:
         """The level of a register, in the chain that the noise is for."""
         level: int = kind.level + self.shift
         return level
 
-    def noise(self, held: HeldNoise, kind: Any) -> Noise:
+    def noise(self, value: AbstractNoise, kind: Any) -> Noise:
         """All of a value's sources together."""
-        sources = [(self.sources[number], factor) for (number, _), factor in held.terms.items()]
+        sources = [(self.sources[number], factor) for (number, _), factor in value.terms.items()]
         length = max((len(noise.variances) for noise, _ in sources), default=1)
         variances = tuple(
             log_sum(*(n.variances[i] + 2 * factor for n, factor in sources if i < len(n.variances)))
@@ -157,12 +157,12 @@ class _Noise(Domain):
         return Noise(self.level(kind), variances, log_sum(*(n.worst + factor for n, factor in sources)))
 
     def with_source(
-        self, a: HeldNoise, noise: Noise, terms: Terms | None = None, phase: int | None = None
-    ) -> HeldNoise:
+        self, a: AbstractNoise, noise: Noise, terms: Terms | None = None, phase: int | None = None
+    ) -> AbstractNoise:
         """A value, or these terms of it, and a new source on top."""
         self.sources.append(noise)
         more = {(len(self.sources) - 1, 0): 0.0}
-        return self.held_noise(self.add_terms(a.terms if terms is None else terms, more), phase)
+        return self.noise_of_terms(self.add_terms(a.terms if terms is None else terms, more), phase)
 
     def add_terms(self, a: Terms, b: Terms) -> Terms:
         """The terms of a sum."""
@@ -181,55 +181,55 @@ class _Noise(Domain):
             2 * log_sum(*(n.variances[i] / 2 + factor for n, factor in sources if i < len(n.variances)))
             for i in range(length)
         )
-        return self.source(Noise(sources[0][0].level, variances, log_sum(*(n.worst + f for n, f in sources)))).terms
+        return self.add_source(Noise(sources[0][0].level, variances, log_sum(*(n.worst + f for n, f in sources)))).terms
 
     # -- what rules of errors ask for --------------------------------------------------------
 
-    def zero(self) -> HeldNoise:
+    def zero(self) -> AbstractNoise:
         """An empty sum."""
-        return self.held_noise({})
+        return self.noise_of_terms({})
 
     def encode_constant(self, constant: ConstRef, _scale: float) -> tuple[None, ...]:
         """Plaintexts have no noise."""
         return (None,) * constant.count
 
-    def trivial(self, use: Use, _plain: None) -> HeldNoise:
+    def trivial(self, use: Use, _plain: None) -> AbstractNoise:
         """Encrypt a plaintext trivially: its noise is the rounding of Q / t."""
-        return self.source(self.model.add_plain(nothing(self.level(use.stated))))
+        return self.add_source(self.model.add_plain(no_noise(self.level(use.stated))))
 
-    def plus(self, a: HeldNoise, b: HeldNoise) -> HeldNoise:
+    def plus(self, a: AbstractNoise, b: AbstractNoise) -> AbstractNoise:
         """A sum."""
-        return self.held_noise(self.add_terms(a.terms, b.terms))
+        return self.noise_of_terms(self.add_terms(a.terms, b.terms))
 
-    def add(self, _use: Use, a: HeldNoise, b: HeldNoise) -> HeldNoise:
+    def add(self, _use: Use, a: AbstractNoise, b: AbstractNoise) -> AbstractNoise:
         """A sum; all scales are 1."""
         return self.plus(a, b)
 
-    def add_integer(self, use: Use, a: HeldNoise) -> HeldNoise:
+    def add_integer(self, use: Use, a: AbstractNoise) -> AbstractNoise:
         """A public number leaves the phase nearly as it is."""
-        return self.with_source(a, self.model.add_plain(nothing(self.level(use.operands[0]))), phase=a.phase)
+        return self.with_source(a, self.model.add_plain(no_noise(self.level(use.operands[0]))), phase=a.phase)
 
-    def add_plain(self, use: Use, a: HeldNoise, _plain: None) -> HeldNoise:
+    def add_plain(self, use: Use, a: AbstractNoise, _plain: None) -> AbstractNoise:
         """Add a public vector, which leaves the phase nearly as it is."""
         return self.add_integer(use, a)
 
-    def mul_integer(self, use: Use, a: HeldNoise) -> HeldNoise:
+    def mul_integer(self, use: Use, a: AbstractNoise) -> AbstractNoise:
         """A value times a number."""
         factor = abs(use.immediate[0])
         terms = {source: before + log2(factor) for source, before in a.terms.items()} if factor else {}
-        return self.held_noise(terms, a.phase)
+        return self.noise_of_terms(terms, a.phase)
 
-    def reread(self, _use: Use, a: HeldNoise) -> HeldNoise:
+    def reread(self, _use: Use, a: AbstractNoise) -> AbstractNoise:
         """All scales are 1."""
         return a
 
-    def mul_plain(self, use: Use, a: HeldNoise, _plain: None) -> HeldNoise:
+    def mul_plain(self, use: Use, a: AbstractNoise, _plain: None) -> AbstractNoise:
         """Multiply with a plaintext, every product taken for one with another plaintext."""
         if a.masked is None:
             a.masked = self.model.mul_plain(self.noise(a, use.operands[0]))
-        return self.source(a.masked)
+        return self.add_source(a.masked)
 
-    def mul(self, use: Use, a: HeldNoise, b: HeldNoise, *, relinearized: bool = False) -> HeldNoise:
+    def mul(self, use: Use, a: AbstractNoise, b: AbstractNoise, *, relinearized: bool = False) -> AbstractNoise:
         """A product: of two phases, the source that an earlier one of them is, as often as the noise says."""
         first, second = self.noise(a, use.operands[0]), self.noise(b, use.operands[0])
         if a.terms.keys().isdisjoint(b.terms.keys()):
@@ -237,38 +237,38 @@ class _Noise(Domain):
         else:  # as if both were the noisier of the two
             noise = self.square(max(first, second, key=lambda n: n.worst), relinearized=relinearized)
         phases = min(a.phase, b.phase), max(a.phase, b.phase)
-        number = self.of_phases.get(phases)
+        number = self.product_sources.get(phases)
         if number is None:
-            self.of_phases[phases] = len(self.sources)
-            return self.source(noise)
+            self.product_sources[phases] = len(self.sources)
+            return self.add_source(noise)
         more = (self.model.variance(noise) - self.model.variance(self.sources[number])) / 2
-        return self.held_noise({(number, 0): max(more, noise.worst - self.sources[number].worst, 0.0)})
+        return self.noise_of_terms({(number, 0): max(more, noise.worst - self.sources[number].worst, 0.0)})
 
-    def mul_relinearize(self, use: Use, a: HeldNoise, b: HeldNoise) -> HeldNoise:
+    def mul_relinearize(self, use: Use, a: AbstractNoise, b: AbstractNoise) -> AbstractNoise:
         """A product with the noise of a key switch."""
         return self.mul(use, a, b, relinearized=True)
 
-    def key_switch(self, use: Use, a: HeldNoise, key: KeySpec) -> HeldNoise:
+    def key_switch(self, use: Use, a: AbstractNoise, key: KeySpec) -> AbstractNoise:
         """Turned, and with the noise of a key switch."""
         kind, terms = use.operands[0], a.terms
         if key.kind == "galois":
             steps, _ = galois_action(key.galois_element, kind.slots)
             terms = {(number, (before + steps) % kind.slots): factor for (number, before), factor in terms.items()}
         rotation = (a.phase, key.galois_element)
-        if rotation not in self.turned_phases:
-            self.turned_phases[rotation] = next(self.unused_phases)
-        return self.with_source(a, self.switching(self.level(kind)), terms, self.turned_phases[rotation])
+        if rotation not in self.rotated_phases:
+            self.rotated_phases[rotation] = next(self.unused_phases)
+        return self.with_source(a, self.switching(self.level(kind)), terms, self.rotated_phases[rotation])
 
     key_product = key_switch
 
-    def mod_down(self, use: Use, a: HeldNoise) -> HeldNoise:
+    def mod_down(self, use: Use, a: AbstractNoise) -> AbstractNoise:
         """Divided, and rounded."""
         level, lower = self.level(use.operands[0]), self.level(use.stated)
         divided = self.model.parameters.log2_q(lower) - self.model.parameters.log2_q(level)
         terms = {source: before + divided for source, before in a.terms.items()}
-        return self.with_source(a, self.model.mod_switch(nothing(level), lower), terms, a.phase)
+        return self.with_source(a, self.model.mod_switch(no_noise(level), lower), terms, a.phase)
 
 
-def nothing(level: int) -> Noise:
+def no_noise(level: int) -> Noise:
     """No noise."""
     return Noise(level, (-inf,), -inf)

@@ -19,7 +19,7 @@ class BootstrapCost:
     """The bootstraps that one call makes in a run.
 
     location  of the call;  kind  of each;  reason  why it stands there; None: nothing was noted
-    times     that it runs: once for every turn of the loops around it
+    times     that it runs: once for every iteration of the loops around it
     seconds   of all of them, matrices encoded;  encode_seconds  for the matrices that it is the first to use
     """
 

@@ -2,7 +2,7 @@
 
 A `Bound` says two things: the standard deviation to expect (average case) and what cannot be exceeded whatever the
 randomness was (worst case), both of a slot. Errors that come from the same encryption add up linearly, others in
-quadrature; which encryptions an error comes from, and by how many slots it was turned since, is its lineage.
+quadrature; which encryptions an error comes from, and by how many slots it was rotated since, is its lineage.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from latticework.plan.parameters.bootstrap_noise import BootstrapStep
 
 RARE_DEVIATIONS = 64.0  # exceeded with a probability below 2^-130 by a Laplace distribution, the longest tail of noise
 MAX_LINEAGE = 512  # sources told apart; an error of more is a mixture, taken as independent of every other
-Source = tuple[int, int, bool]  # number of the encryption, slots turned to the left, conjugated
+Source = tuple[int, int, bool]  # number of the encryption, slots rotated to the left, conjugated
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from latticework.plan.analysis.bootstrap_costs import BootstrapCosts, bootstrap_costs
 from latticework.plan.analysis.memory import PeakMemory, peak_value_bytes
-from latticework.plan.analysis.step_prices import ENCODE, Step, Steps
-from latticework.plan.analysis.trips import Trips
+from latticework.plan.analysis.step_prices import ENCODE, Step, StepPrices
+from latticework.plan.analysis.trips import TripCounts
 from latticework.plan.cost import CostModel, Work
 from latticework.plan.cost.client_cost import stored_bytes
 from latticework.plan.instructions.value_shapes import row_bytes
@@ -109,10 +109,10 @@ def estimate(plan: Plan, model: CostModel, trips: Mapping[str, int] | None = Non
     trips  values of index inputs by name; without one, its limit; without a limit, the loop counts as one trip.
            Of two branches the slower is counted
     """
-    known = Trips(plan, trips)
-    priced = Steps(plan, known, model)
+    known = TripCounts(plan, trips)
+    priced = StepPrices(plan, known, model)
     priced.follow()
-    steps = tuple(priced.found)
+    steps = tuple(priced.steps)
     by_op: dict[str, float] = defaultdict(float)
     by_location: dict[int, float] = defaultdict(float)
     key_uses: Counter[int] = Counter()
@@ -122,7 +122,7 @@ def estimate(plan: Plan, model: CostModel, trips: Mapping[str, int] | None = Non
             by_location[location] += share * step.seconds
         key_uses.update(step.keys)
     sizes = _bytes(plan, sum(priced.constants.values()))
-    memory = PeakMemory(peak_value_bytes(plan, Trips(plan, trips)), sizes.keys_resident, sizes.constants)
+    memory = PeakMemory(peak_value_bytes(plan, TripCounts(plan, trips)), sizes.keys_resident, sizes.constants)
     return CostEstimate(
         steps,
         add_up(step.seconds for step in steps),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from latticework.plan.analysis.trips import Once, Trips
+from latticework.plan.analysis.trips import Once, TripCounts
 from latticework.plan.cost import CostModel
 from latticework.plan.instructions.value_shapes import WORD_BYTES, row_bytes
 from latticework.plan.instructions.walk import Site
@@ -40,10 +40,10 @@ class Encoding:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptConstants:
     """The constants that a budget keeps.
 
-    whole, rounded, anew  how many pieces are kept in each way; anew: not at all
+    whole, rounded, anew  how many pieces are kept in each mode; anew: not at all
     bytes    that are kept;  whole_bytes  of these, whole plaintexts
     seconds  of a run, for making what is not kept whole
     """
@@ -56,17 +56,19 @@ class Kept:
     seconds: float
 
 
-def encodings(plan: Plan, trips: Trips, model: CostModel, *, on_device: bool = False) -> tuple[Encoding, ...]:
+def encodings(
+    plan: Plan, trip_counts: TripCounts, model: CostModel, *, on_device: bool = False
+) -> tuple[Encoding, ...]:
     """Every encoding of a run, in the order of first uses.
 
     on_device  what is kept is in the memory of a device, where coefficients of real slots are not halved
     """
-    domain = _Encodings(plan, trips, model, on_device=on_device)
+    domain = _Encodings(plan, trip_counts, model, on_device=on_device)
     domain.follow()
     return tuple(domain.known.values())
 
 
-def keep(encodings: Sequence[Encoding], budget_bytes: int) -> Kept:
+def keep_constants(encodings: Sequence[Encoding], budget_bytes: int) -> KeptConstants:
     """Return which of `encodings` stay in memory under a budget."""
     free_bytes, rounded = budget_bytes, dict[tuple[Any, ...], int]()
     for one in encodings:
@@ -82,7 +84,9 @@ def keep(encodings: Sequence[Encoding], budget_bytes: int) -> Kept:
         whole, lifted, anew = whole + num_whole, lifted + known - num_whole, anew + one.pieces - known
         seconds += one.uses * (one.pieces - num_whole) * one.lift_seconds
         seconds += one.uses * (one.pieces - known) * one.round_seconds
-    return Kept(whole, lifted, anew, budget_bytes - free_bytes, budget_bytes - free_bytes - coefficients, seconds)
+    return KeptConstants(
+        whole, lifted, anew, budget_bytes - free_bytes, budget_bytes - free_bytes - coefficients, seconds
+    )
 
 
 def all_bytes(encodings: Sequence[Encoding]) -> tuple[int, int]:
@@ -94,8 +98,8 @@ def all_bytes(encodings: Sequence[Encoding]) -> tuple[int, int]:
 class _Encodings(Once):
     """Listens to instructions that encode."""
 
-    def __init__(self, plan: Plan, trips: Trips, model: CostModel, *, on_device: bool) -> None:
-        super().__init__(plan, trips)
+    def __init__(self, plan: Plan, trip_counts: TripCounts, model: CostModel, *, on_device: bool) -> None:
+        super().__init__(plan, trip_counts)
         self.model = model
         self.may_halve = not on_device and plan.chain.scheme == "ckks"
         self.known: dict[tuple[Any, ...], Encoding] = {}

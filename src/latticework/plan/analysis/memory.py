@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from latticework.plan.analysis.trips import Trips
+from latticework.plan.analysis.trips import TripCounts
 from latticework.plan.instructions.executable import Instruction
 from latticework.plan.instructions.linear_map_sums import most_products
 from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind, IndexKind, Kind, PlainKind
@@ -17,9 +17,9 @@ from latticework.plan.instructions.walk import Body, Domain, Site, Walk, inner_b
 from latticework.plan.schema.schema import Plan
 
 Buffers = frozenset[int]  # of one ciphertext
-Held = tuple[Buffers, ...]  # of an array of them
-_REPEATS = 2  # from its second trip on, a loop holds the same buffers
-_REPEATED_LOOPS = 8  # inside one another; those deeper are followed once, or their trips would multiply
+VectorBuffers = tuple[Buffers, ...]  # of an array of them
+_REPEATS = 2  # from its second iteration on, a loop holds the same buffers
+_REPEATED_LOOPS = 8  # inside one another; those deeper are followed once, or their trip counts would multiply
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class PeakMemory:
 
 def peak_value_bytes(
     plan: Plan,
-    trips: Trips,
+    trip_counts: TripCounts,
     plaintexts: Callable[[int], int] | None = None,
     more_scratch: Callable[[Site], int] | None = None,
 ) -> int:
@@ -51,9 +51,9 @@ def peak_value_bytes(
 
     plaintexts    count those in use too, which nobody else keeps; rows of a plaintext -> how many of them a block map
                   multiplies with at a time
-    more_scratch  rows that an instruction takes beside those of its record
+    more_scratch  rows that an instruction takes on top of those of its record
     """
-    return _Liveness(plan, trips, plaintexts, more_scratch).peak()
+    return _Liveness(plan, trip_counts, plaintexts, more_scratch).peak()
 
 
 class _Liveness(Domain):
@@ -63,18 +63,18 @@ class _Liveness(Domain):
     def __init__(
         self,
         plan: Plan,
-        trips: Trips,
+        trip_counts: TripCounts,
         plaintexts: Callable[[int], int] | None,
         more_scratch: Callable[[Site], int] | None,
     ) -> None:
         self.plan = plan
-        self.trips = trips
+        self.trips = trip_counts
         self.plaintexts = plaintexts
         self.more_scratch = more_scratch or (lambda _site: 0)
         self.row = row_bytes(plan.chain)
         self.sizes: list[int] = []
         self.holders: list[int] = []
-        self.held: dict[int, Held] = {}
+        self.registers: dict[int, VectorBuffers] = {}
         self.last_touch = _last_touches(plan)
         self.read_once = _digits_read_once(plan)
         self.alive = 0
@@ -85,14 +85,14 @@ class _Liveness(Domain):
         """Bytes at the worst moment."""
         kinds = [self.plan.kind(register) for register in self.plan.blocks[0].arguments]
         arguments = [self.fresh(kind) for kind in kinds]
-        for i, held in enumerate(arguments):
-            self.hold(-1 - i, held)  # the caller keeps the inputs
+        for i, buffers in enumerate(arguments):
+            self.hold(-1 - i, buffers)  # the caller keeps the inputs
         known = zip(kinds, self.trips.indices, arguments, strict=True)
-        values = [index if isinstance(kind, IndexKind) else held for kind, index, held in known]
+        values = [index if isinstance(kind, IndexKind) else buffers for kind, index, buffers in known]
         Walk(self.plan, self.plan.chain, self).run(0, values)
         return self.highest
 
-    def fresh(self, kind: Kind) -> Held:
+    def fresh(self, kind: Kind) -> VectorBuffers:
         """New buffers for the rows of a register."""
         if isinstance(kind, CipherKind):
             rows = cipher_rows(self.plan.chain, kind)
@@ -114,20 +114,20 @@ class _Liveness(Domain):
             self.alive += 0 if self.holders[buffer] else self.sizes[buffer]
             self.holders[buffer] += 1
         self.drop(register)
-        self.held[register] = buffers
+        self.registers[register] = buffers
         self.measure(0)
 
     def drop(self, register: int) -> None:
         """Clear a register, if it holds anything."""
-        for buffer in chain.from_iterable(self.held.pop(register, ())):
+        for buffer in chain.from_iterable(self.registers.pop(register, ())):
             self.holders[buffer] -= 1
             self.alive -= 0 if self.holders[buffer] else self.sizes[buffer]
 
     def measure(self, more: int) -> None:
-        """Note the bytes alive now, and so many more."""
+        """Note the bytes alive now, and `more` of scratch."""
         self.highest = max(self.highest, self.alive + more)
 
-    def step(self, site: Site, operands: list[Any]) -> list[Held]:
+    def step(self, site: Site, operands: list[Any]) -> list[VectorBuffers]:
         """Buffers of an instruction's results; its scratch is measured."""
         arrays = [_buffers(value) for value in operands]
         reused = site.record.reuse(site.use, self.may_lend(site.instruction, arrays), *arrays)
@@ -142,7 +142,7 @@ class _Liveness(Domain):
             return [tuple(own | of for own, of in zip(results[0], arrays[0], strict=True))]
         return results
 
-    def measure_vectors(self, site: Site, results: list[Held], spent: Held) -> None:
+    def measure_vectors(self, site: Site, results: list[VectorBuffers], spent: VectorBuffers) -> None:
         """Note the bytes while results are made one after the other, each giving up what it was made of."""
         rows = site.record.scratch(site.use, not self.is_lazy(site.instruction)) + self.more_scratch(site)
         more = (rows + self.in_map(site)) * self.row
@@ -168,16 +168,16 @@ class _Liveness(Domain):
         first = instruction.operands[0]
         return first.last_use and sum(o.register == first.register for o in instruction.operands) == 1
 
-    def may_lend(self, instruction: Instruction, arrays: list[Held]) -> bool:
+    def may_lend(self, instruction: Instruction, arrays: list[VectorBuffers]) -> bool:
         """Whether the rows of the first operand may become those of the result."""
         if not arrays or not self.is_spent(instruction):
             return False
         return all(self.holders[buffer] == 1 for buffer in chain.from_iterable(arrays[0]))
 
-    def loop(self, site: Site, trips: int | None, carried: Sequence[Any], body: Body) -> Sequence[Any]:
-        """A counted loop; its operands belong to the first trip."""
+    def loop(self, site: Site, trip_count: int | None, carried: Sequence[Any], body: Body) -> Sequence[Any]:
+        """A counted loop; its operands belong to the first iteration."""
         self.depth += 1
-        for _ in range(min(self.trips.of(site, trips), _REPEATS if self.depth <= _REPEATED_LOOPS else 1)):
+        for _ in range(min(self.trips.of(site, trip_count), _REPEATS if self.depth <= _REPEATED_LOOPS else 1)):
             carried = body(None, _forget_integers(carried))
         self.depth -= 1
         return _forget_integers(carried)
@@ -195,7 +195,7 @@ class _Liveness(Domain):
             self.drop(register)
 
 
-def _buffers(value: Any) -> Held:
+def _buffers(value: Any) -> VectorBuffers:
     """Return the buffers of a register's value; none for what is public."""
     return value if isinstance(value, tuple) else ()
 

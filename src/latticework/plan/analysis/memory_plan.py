@@ -12,18 +12,18 @@ from typing import NoReturn
 
 from latticework.errors import BudgetError
 from latticework.errors.shown import size
-from latticework.plan.analysis.kept_constants import Encoding, Kept, all_bytes, encodings, keep
+from latticework.plan.analysis.kept_constants import Encoding, KeptConstants, all_bytes, encodings, keep_constants
 from latticework.plan.analysis.memory import peak_value_bytes
 from latticework.plan.analysis.on_device import CONVERSION_BYTES, baby_rows, in_pieces, queue_bytes
-from latticework.plan.analysis.step_prices import Steps
-from latticework.plan.analysis.trips import Trips
+from latticework.plan.analysis.step_prices import StepPrices
+from latticework.plan.analysis.trips import TripCounts
 from latticework.plan.cost import CostModel
 from latticework.plan.instructions.signatures import SIGNATURES
 from latticework.plan.instructions.value_shapes import WORD_BYTES, row_bytes
 from latticework.plan.instructions.walk import Site
 from latticework.plan.key_schedule.key_uses import Node, key_order
 from latticework.plan.key_schedule.over_time import Trace
-from latticework.plan.key_schedule.schedule import KeySchedule, Smallest, require_room, schedule_of, smallest
+from latticework.plan.key_schedule.schedule import KeySchedule, Smallest, require_room, schedule_of, smallest_budget
 from latticework.plan.schema.schema import Plan
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of all rounded coefficients, and then of all plaintexts, that are tried
@@ -35,7 +35,7 @@ OTHER_TABLES = 4  # rows for transforms of slots and what else depends on the ri
 class MemoryPlan:
     """A budget, shared out.
 
-    runs       at the same time, that there is room for in any case
+    runs       at the same time, that fit in any case
     of_runs    what any number holds: ciphertexts, plaintexts that are in use and not kept, and scratch
     tables     of the transforms
     constants  budget for those that are kept, and what it keeps;  all_constants  bytes of all of them
@@ -49,7 +49,7 @@ class MemoryPlan:
     of_runs: RunValues
     tables: int
     constants_bytes: int
-    kept: Kept
+    kept: KeptConstants
     all_constants: int
     keys: KeySchedule
     smallest: int
@@ -109,13 +109,13 @@ class MachinePrices:
     Instructions are priced as estimates of runs do, bootstraps as a whole; encodings are left out.
     """
 
-    def __init__(self, plan: Plan, model: CostModel, trips: Trips) -> None:
+    def __init__(self, plan: Plan, model: CostModel, trip_counts: TripCounts) -> None:
         self.row_seconds = model.unit_seconds("key_row", plan.chain.ring_degree)
-        steps = Steps(plan, trips, model)
+        steps = StepPrices(plan, trip_counts, model)
         steps.follow()
         self._seconds = {
             (step.block, step.place): step.seconds / step.trips
-            for step in steps.found
+            for step in steps.steps
             if step.trips and not step.is_encoding
         }
 
@@ -141,36 +141,38 @@ class RunValues:
         return runs * self.alone + min(runs * self.beside, self.unkept)
 
     def most(self, budget_bytes: int) -> int:
-        """Runs that fit into so many bytes."""
+        """Return how many runs fit into `budget_bytes`."""
         return max(budget_bytes // max(1, self.alone + self.beside), (budget_bytes - self.unkept) // max(1, self.alone))
 
 
-class HeldValues:
+class ValueMemory:
     """Bytes of values at the worst moment, by what is for constants.
 
-    Plaintexts in use are those that are kept, or others beside them.
+    Plaintexts in use are those that are kept, or others on top of them.
     """
 
-    def __init__(self, plan: Plan, trips: Trips, encodings: Sequence[Encoding], *, on_device: bool = False) -> None:
+    def __init__(
+        self, plan: Plan, trip_counts: TripCounts, encodings: Sequence[Encoding], *, on_device: bool = False
+    ) -> None:
         self.on_device = on_device
         self.plan = plan
-        self.trips = trips
+        self.trips = trip_counts
         self.encodings = encodings
         self.whole = all_bytes(encodings)[1]
         self.alone = self.peak()
         self.has_maps = any(SIGNATURES[instruction.op].has_map for _, _, instruction in plan.walk())
         self._with_plaintexts: dict[int, int] = {}
-        self._kept: dict[int, Kept] = {}
+        self._kept: dict[int, KeptConstants] = {}
 
     def __call__(self, constants: int) -> RunValues:
         """Return the values of runs that have `constants` bytes for constants."""
         beside = self.with_plaintexts(constants if self.has_maps else 0) - self.alone
         return RunValues(self.alone, beside, self.whole - self.keep_constants(constants).whole_bytes)
 
-    def keep_constants(self, constants: int) -> Kept:
+    def keep_constants(self, constants: int) -> KeptConstants:
         """The constants that a server keeps in `constants` bytes."""
         if constants not in self._kept:
-            self._kept[constants] = keep(self.encodings, constants)
+            self._kept[constants] = keep_constants(self.encodings, constants)
         return self._kept[constants]
 
     def with_plaintexts(self, constants: int) -> int:
@@ -202,7 +204,7 @@ def plan_memory(
 
     trips    as of `analysis.estimate.estimate`;  readers  0: keys are read when they are needed
     most_for_keys  of the budget; None: what is left
-    runs     at the same time, that there has to be room for
+    runs     at the same time, that have to fit
     on_device  the budget is for the memory of a device
     raises   BudgetError for one that is too small, with the smallest that is not
     """
@@ -232,13 +234,13 @@ def constants_beside_keys(
     spare = budget_bytes - key_bytes - server.beside_keys(most)
     constants = most + spare if server.values(most + spare) <= server.values(most) else most
     left = budget_bytes - server.tables - key_bytes - min(constants, server.all_constants)
-    return constants, server.held(constants).most(left), left
+    return constants, server.value_memory(constants).most(left), left
 
 
 class MemoryPlanner:
     """Shares budgets out for one server; holds what does not depend on how.
 
-    runs      at the same time, that there has to be room for
+    runs      at the same time, that have to fit
     on_device the memory is that of a device
     tables    bytes, of a device with what is on its way there
     least     the instruction that sets the smallest budget for keys
@@ -260,24 +262,24 @@ class MemoryPlanner:
         self.plan = plan
         self.trips = trips
         self.readers = readers
-        self.prices = MachinePrices(plan, model, Trips(plan, trips))
-        self.encodings: Sequence[Encoding] = encodings(plan, Trips(plan, trips), model, on_device=on_device)
+        self.prices = MachinePrices(plan, model, TripCounts(plan, trips))
+        self.encodings: Sequence[Encoding] = encodings(plan, TripCounts(plan, trips), model, on_device=on_device)
         self.rounded, self.whole = all_bytes(self.encodings)
         self.all_constants = self.rounded + self.whole
         chain = plan.chain
         rows = len(chain.primes) + len(chain.special) + OTHER_TABLES
         self.tables, self.tabled = rows * chain.ring_degree * WORD_BYTES, "tables"
-        if on_device:  # inputs and keys come on a queue of their own
+        if on_device:  # inputs and keys come on another queue
             self.tables = 2 * self.tables + CONVERSION_BYTES + (1 + readers) * queue_bytes(chain)
             self.tabled = "tables and what is on its way"
         self.row = row_bytes(chain)
         self._orders: dict[int, Sequence[Node]] = {}
-        self.least: Smallest | None = smallest(self.order(0), plan, readers=readers)
-        self.held = HeldValues(plan, Trips(plan, trips), self.encodings, on_device=on_device)
+        self.least: Smallest | None = smallest_budget(self.order(0), plan, readers=readers)
+        self.value_memory = ValueMemory(plan, TripCounts(plan, trips), self.encodings, on_device=on_device)
         self.resident_seconds = self.keys(ENOUGH, self.all_constants).residency.computing
 
     def share(self, budget_bytes: int, most_for_keys: int | None = None, most_windows: int | None = None) -> MemoryPlan:
-        """The quickest way to share a budget out, of those that are tried.
+        """Share a budget out by the quickest of the splits that are tried.
 
         most_for_keys  of the budget; None: what is left
         most_windows   as of `plan.schedule.schedule_of`
@@ -287,7 +289,7 @@ class MemoryPlanner:
             require_room(self.plan, most_for_keys, self.least)
         best: MemoryPlan | None = None
         for constants in sorted(self.amounts(), reverse=True):
-            least_seconds = self.resident_seconds + self.held.keep_constants(constants).seconds
+            least_seconds = self.resident_seconds + self.value_memory.keep_constants(constants).seconds
             if best is not None and least_seconds > best.seconds * (1 + 1e-6):
                 continue  # however little it waits for keys
             candidate = self.with_constants(budget_bytes, constants, most_for_keys, most_windows)
@@ -327,32 +329,32 @@ class MemoryPlanner:
         most_windows: int | None = None,
         trace: Trace | None = None,
     ) -> KeySchedule:
-        """Keys under a budget of their own."""
+        """Schedule keys under their share of the budget."""
         return schedule_of(
-            self.order(constants if self.held.has_maps else 0), self.plan, budget_bytes, self.prices,
+            self.order(constants if self.value_memory.has_maps else 0), self.plan, budget_bytes, self.prices,
             readers=self.readers, is_later=is_later, most_windows=most_windows, trace=trace,
         )  # fmt: skip
 
     def order(self, constants: int) -> Sequence[Node]:
         """Return the uses of keys in the order of a run. Bytes for constants decide about the passes of block maps."""
         if constants not in self._orders:
-            known, at_once = Trips(self.plan, self.trips), at_once_with(constants, self.row)
+            known, at_once = TripCounts(self.plan, self.trips), at_once_with(constants, self.row)
             self._orders[constants] = key_order(self.plan, self.plan.chain, known, at_once)
         return self._orders[constants]
 
     def values(self, constants: int) -> int:
-        """Bytes of all runs, with so many for constants."""
-        return self.held(constants).bytes(self.runs)
+        """Return the bytes of all runs, with `constants` bytes for constants."""
+        return self.value_memory(constants).bytes(self.runs)
 
     def beside_keys(self, constants: int) -> int:
-        """Bytes of all but keys, with so many for constants."""
+        """Return the bytes of all but keys, with `constants` bytes for constants."""
         return self.values(constants) + self.tables + constants
 
     def with_constants(
         self, budget_bytes: int, constants: int, most_for_keys: int | None, most_windows: int | None
     ) -> MemoryPlan | None:
         """Split a budget with `constants` bytes for constants; None where keys do not get enough."""
-        in_memory = self.held.keep_constants(constants)
+        in_memory = self.value_memory.keep_constants(constants)
         left = budget_bytes - self.beside_keys(constants)
         if left < 0:
             return None
@@ -362,8 +364,8 @@ class MemoryPlanner:
         except BudgetError:
             return None
         return MemoryPlan(
-            budget_bytes, self.runs, self.held(constants), self.tables, constants, in_memory, self.all_constants, keys,
-            self.smallest(), self.least, self.resident_seconds,
+            budget_bytes, self.runs, self.value_memory(constants), self.tables, constants, in_memory,
+            self.all_constants, keys, self.smallest(), self.least, self.resident_seconds,
         )  # fmt: skip
 
     def smallest(self) -> int:

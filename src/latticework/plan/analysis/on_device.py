@@ -1,8 +1,8 @@
 """Device memory that a server takes beyond what the same run takes on a host.
 
 Numbers of `cpp/backend/gpu`: pieces of memory are of sizes that are an eighth of their power of two apart, what kernels
-are given goes through blocks of each queue, and turned copies of a linear transform are in scratch as far as they get a
-quarter of a GPU's cache, or of 64 MiB (`gpu/batches.hpp`).
+are given goes through blocks of each queue, and rotated copies of a linear transform are in scratch as far as they get
+a quarter of a GPU's cache, or of 64 MiB (`gpu/batches.hpp`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from latticework.plan.parameters import ModulusChain
 from latticework.plan.schema.schema import Plan
 
 BLOCKS, BLOCK_BYTES, RUN_BYTES = 16, 1 << 20, 1 << 24  # of a queue; of one; of rows of keys that are on their way
-COPY_BYTES = 1 << 24  # of turned copies that are there at once, where one limb of all takes no more: on any GPU at most
+COPY_BYTES = 1 << 24  # of rotated copies at once, where one limb of all takes no more: on any GPU at most
 CONVERSION_BYTES = 8 << 20  # for tables of base conversions
 
 
@@ -32,7 +32,7 @@ def in_pieces(num_bytes: int) -> int:
 
 
 def of_pieces(num_bytes: int) -> int:
-    """Bytes in buffers that take no more than so many."""
+    """Return the bytes of buffers that take no more than `num_bytes`."""
     return num_bytes * 8 // 9
 
 
@@ -45,9 +45,9 @@ def recorded_runs(plan: Plan, asked: int, most: int, left: int) -> tuple[int, in
     """Return how many runs go at the same time where each may be a recording, and the bytes that one may hold.
 
     A recording keeps its memory by size, which is more than the run needs at any moment, so that a run gets twice its
-    part where there is room for two. Inputs and results of a run, and what is on its way, are beside its recording.
+    part where two fit. Inputs and results of a run, and what is on its way, are not in its recording.
 
-    asked  runs that there has to be room for;  most  that there is room for;  left  bytes for the values of all
+    asked  runs that have to fit;  most  that fit;  left  bytes for the values of all
     """
     code = plan.blocks[0].code
     registers = [*plan.blocks[0].arguments, *(operand.register for operand in code[-1].operands)]
@@ -58,7 +58,7 @@ def recorded_runs(plan: Plan, asked: int, most: int, left: int) -> tuple[int, in
 
 
 def baby_rows(site: Site) -> int:
-    """Rows of scratch for the turned copies of a linear transform, which takes any number of keys."""
+    """Rows of scratch for the rotated copies of a linear transform, which takes any number of keys."""
     if site.record.signature.operands != "*":
         return 0
     chain = chain_of(site.use)

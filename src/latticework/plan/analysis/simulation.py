@@ -113,7 +113,7 @@ class Simulation(Domain):
             self.report(register, value)
 
     def report(self, register: int, value: Slots) -> None:
-        """Tell whoever listens."""
+        """Report a value to the caller's function, where there is one."""
         if self.on_value is not None:
             self.on_value(register, as_value(value))
 
@@ -128,7 +128,7 @@ class Simulation(Domain):
         return a * b
 
     def dot(self, a: Slots, b: Slots, groups: int) -> Slots:
-        """Sums of products of neighbours, in so many groups."""
+        """Return sums of products of neighbours, in `groups` groups."""
         return dot_vectors(a, b, groups)
 
     def multiple(self, a: Slots, factor: int, ratio: float) -> Slots:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from latticework.plan.analysis.trips import Once, Trips
+from latticework.plan.analysis.trips import Once, TripCounts
 from latticework.plan.cost import CostModel, Shape, Work, work
 from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind, KeyKind, Kind, PlainKind
 from latticework.plan.instructions.walk import Site
@@ -28,7 +28,7 @@ class Step:
     seconds  predicted for all runs; an encoding is counted once, for it is cached
     location  of the instruction, or of the call that it is run by
     counts   operations of all runs, by the names of `OperationCounts`;  keys  products with each key, by its number
-    trips    how often the loops around it turn
+    trips    iterations of the loops around it
     bootstrap  number of the block of the bootstrap that it is a step of, or calls
     """
 
@@ -50,16 +50,16 @@ class Step:
         return self.op == ENCODE
 
 
-class Steps(Once):
+class StepPrices(Once):
     """Prices each instruction by how often it runs, and a bootstrap as a whole; of two branches it counts the slower.
 
     constants  rows of all different encodings, by number and type
     """
 
-    def __init__(self, plan: Plan, trips: Trips, model: CostModel) -> None:
-        super().__init__(plan, trips)
+    def __init__(self, plan: Plan, trip_counts: TripCounts, model: CostModel) -> None:
+        super().__init__(plan, trip_counts)
         self.model = model
-        self.found: list[Step] = []
+        self.steps: list[Step] = []
         self.constants: dict[tuple[tuple[int, ...], Kind], int] = {}
         self._prices: dict[tuple[str, Shape], tuple[float, Work]] = {}
         self._encoded: set[tuple[tuple[int, ...], Kind]] = set()
@@ -75,7 +75,7 @@ class Steps(Once):
         if encodings:
             paid = self._first(site, encodings)
             counts = {"encodes": paid * sum(part.number for part in encodings)}
-            self.found.append(self._step(site, ENCODE, encodings, paid, counts, {}))
+            self.steps.append(self._step(site, ENCODE, encodings, paid, counts, {}))
         repeated = [part for part in parts if not part.once]
         if repeated or not encodings:
             counts = {name: number * self.times for name, number in record.counts(use).items()}
@@ -84,24 +84,24 @@ class Steps(Once):
                 key = self.plan.kind(site.instruction.operands[place].register)
                 assert isinstance(key, KeyKind)
                 keys[key.key] += number * self.times
-            self.found.append(self._step(site, record.name, repeated, self.times, counts, keys))
+            self.steps.append(self._step(site, record.name, repeated, self.times, counts, keys))
 
     def branch(
         self, site: Site, _condition: int | None, then: Callable[[], list[Any]], otherwise: Callable[[], list[Any]]
     ) -> Sequence[None]:
         """Both are followed, and the slower is kept."""
-        before, taken = self.found, []
+        before, taken = self.steps, []
         for follow in (then, otherwise):
-            self.found = []
+            self.steps = []
             follow()
-            taken.append(self.found)
-        self.found = before + max(taken, key=lambda steps: add_up(s.seconds for s in steps))
+            taken.append(self.steps)
+        self.steps = before + max(taken, key=lambda steps: add_up(s.seconds for s in steps))
         return [None] * len(site.instruction.results)
 
     def call(self, site: Site, operands: Sequence[Any], follow: Callable[[], list[Any]]) -> Sequence[Any]:
         """Book what a call spends to its caller. The block is followed until all constants in it are encoded; later
         calls repeat what it took then."""
-        number, start = site.instruction.immediate[0], len(self.found)
+        number, start = site.instruction.immediate[0], len(self.steps)
         key, outside = (number, self.times, tuple(operands)), self._line
         line = site.instruction.location if outside is None else outside
         if key in self._known_calls:
@@ -111,13 +111,13 @@ class Steps(Once):
             self._line = line
             results = follow()
             self._line = outside
-            inside = self._price_call(number, self.found[start:])
+            inside = self._price_call(number, self.steps[start:])
             if not any(step.is_encoding and step.counts["encodes"] for step in inside):
                 self._known_calls[key] = inside, results
-        self.found[start:] = inside
+        self.steps[start:] = inside
         if number in self._bootstraps:
             counts = {"bootstraps": self._bootstraps[number].count * self.times}
-            self.found[start - 1] = replace(self.found[start - 1], counts=counts, bootstrap=number)
+            self.steps[start - 1] = replace(self.steps[start - 1], counts=counts, bootstrap=number)
         return results
 
     def _price_call(self, number: int, inside: list[Step]) -> list[Step]:

@@ -9,10 +9,10 @@ from latticework.plan.instructions.walk import Body, Domain, Site, Walk
 from latticework.plan.schema.bootstraps import steps_of
 from latticework.plan.schema.schema import IndexInput, Plan
 
-UNBOUNDED = 1 << 62  # a trip limit from here on is none
+UNBOUNDED = 1 << 62  # a limit of trip counts from here on is none
 
 
-class Trips:
+class TripCounts:
     """Trip counts, as far as they are known before a run.
 
     indices    an item for each input: its value if it is a public integer and known; one that is not given counts as
@@ -32,7 +32,7 @@ class Trips:
         self.indices = named or [None] * len(plan.blocks[0].arguments)  # bare plans describe no inputs
 
     def of(self, loop: Site, known: int | None) -> int:
-        """Trips of a `for`: known, or at most its limit."""
+        """Return the trip count of a `for`: known, or at most its limit."""
         limit = loop.instruction.immediate[1]
         if known is not None:
             return max(0, min(known, limit))
@@ -48,9 +48,9 @@ class Once(Domain):
     times  that the block runs which is followed
     """
 
-    def __init__(self, plan: Plan, trips: Trips) -> None:
+    def __init__(self, plan: Plan, counts: TripCounts) -> None:
         self.plan = plan
-        self.trips = trips
+        self.trips = counts
         self.times = 1
 
     def follow(self) -> None:
@@ -61,10 +61,10 @@ class Once(Domain):
         """Nothing is known of results."""
         return [None] * len(site.instruction.results)
 
-    def loop(self, site: Site, trips: int | None, carried: Sequence[Any], body: Body) -> Sequence[None]:
-        """The body, as one that runs for every trip of every run of the loop."""
+    def loop(self, site: Site, trip_count: int | None, carried: Sequence[Any], body: Body) -> Sequence[None]:
+        """Follow the body once, as one that runs in every iteration of every run of the loop."""
         outside = self.times
-        self.times *= self.trips.of(site, trips)
+        self.times *= self.trips.of(site, trip_count)
         body(None, [None] * len(carried))
         self.times = outside
         return [None] * len(carried)
@@ -94,11 +94,11 @@ class _Count(Once):
 
 
 def instructions_run(plan: Plan, *, into_bootstraps: bool = True) -> int:
-    """Instructions that a run executes, both branches of every `if`, each loop as often as it can turn.
+    """Instructions that a run executes, both branches of every `if`, each loop with its largest trip count.
 
     into_bootstraps  False: a bootstrap is one, where the plan says what it leaves
     """
-    count = _Count(plan, Trips(plan))
+    count = _Count(plan, TripCounts(plan))
     count.steps = () if into_bootstraps else steps_of(plan)
     count.follow()
     return count.total

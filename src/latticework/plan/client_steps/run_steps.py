@@ -108,7 +108,7 @@ def _through(steps: Steps, array: Array, program: str, given: Given | None, of: 
             array = step.apply(array)
         except UnfitValueError as error:
             index = error.index if columns is None else (*error.index[:-1], columns[error.index[-1]])
-            place = place_of(named, index, array.ndim, with_column=columns is not None)
+            place = describe_place(named, index, array.ndim, with_column=columns is not None)
             why = f"{error} ({step.words()})"
             unfit = _in_columns(error.unfit, columns, shape) if given is not None else None
             rows = np.any(np.reshape(error.unfit, (len(error.unfit) if error.unfit.ndim else 1, -1)), axis=1)
@@ -129,7 +129,7 @@ def _in_columns(unfit: Array, columns: tuple[int, ...] | None, shape: Shape) -> 
     return marks
 
 
-def place_of(given: Given, index: tuple[int, ...], axes: int, *, with_column: bool = True) -> str:
+def describe_place(given: Given, index: tuple[int, ...], axes: int, *, with_column: bool = True) -> str:
     """Say where an element of an input's array lies: input x, row 3, column 7 (mean area).
 
     axes  of the given array: one more than are declared where it is a stack of runs
@@ -234,7 +234,7 @@ def finish_of(result: Finished, outputs: Mapping[str, Array], errors: Mapping[st
     return finish(result, *values[0], doubted=values[1] if len(values) > 1 else None)
 
 
-def exactly(results: Sequence[Finished], outputs: Mapping[str, Array]) -> list[Any]:
+def finish_exact(results: Sequence[Finished], outputs: Mapping[str, Array]) -> list[Any]:
     """All results of exact outputs, as the owner gets them."""
     return [to_result(finish_of(result, outputs, dict.fromkeys(outputs, 0.0))) for result in results]
 

@@ -49,7 +49,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """An output that tells how much farther off the numbers of another one may be, beside the errors of both.
+    """An output that tells how much farther off the numbers of another one may be, on top of the errors of both.
 
     output  its axes are the first ones of the other's: a number for each row, say
     clear   what it is where there is no doubt

@@ -27,7 +27,7 @@ class ClientCosts:
                       are in memory together (`client.keygen()`); into a folder they are made one at a time
     encrypt_seconds   all inputs, encoding them included;  decrypt_seconds  all outputs
     keygen_bytes      memory of the keys, all together
-    encrypt_bytes, decrypt_bytes  memory of the ciphertexts and what is beside them
+    encrypt_bytes, decrypt_bytes  memory of the ciphertexts, and of what is in memory with them
     input_bytes       to send, of inputs encrypted with the secret key: a seed and one polynomial
     result_bytes      to receive
     key_bytes         evaluation keys to send, once

@@ -18,7 +18,7 @@ FORMAT = 1
 SOURCES = ("measured", "published")
 
 
-MAX_WHOLE = 1 << 20  # limbs, digits, slots, threads and ring degrees are fewer: lists of so many may be made
+MAX_WHOLE = 1 << 20  # limbs, digits, slots, threads and ring degrees are fewer: lists of that length may be made
 
 THREE_POLYS = ("relinearize",)
 

@@ -38,7 +38,7 @@ MAX_STAGES = 32
 MAX_EMPTY = 1 << 16  # extent of a result without elements
 MAX_VECTORS = 1 << 16  # of an array
 MAX_INDEX = 1 << 31  # of steps, offsets and weights, so that 64-bit index arithmetic cannot overflow
-SHARES_OFF = 1e-6  # that the shares of lines may add up to beside 1
+SHARES_OFF = 1e-6  # that the sum of the shares of lines may be off 1
 
 
 def check_chain(chain: ModulusChain) -> None:

@@ -96,7 +96,7 @@ def _union(args: tuple[Any, ...], data: Any, path: str) -> Any:
 
 
 def _is_whole(kind: type, count: int) -> bool:
-    """Whether so many items are all fields of a class."""
+    """Whether `count` items are all fields of a class."""
     return len(_fields(kind)) == count
 
 

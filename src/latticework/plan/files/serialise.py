@@ -29,7 +29,7 @@ from latticework.plan.parameters.bootstrap_noise import BootstrapNoise
 from latticework.plan.parameters.fingerprint import core_parameters, fingerprint
 from latticework.plan.schema.circuit_schedule import CircuitRecord
 from latticework.plan.schema.considered_chains import WeighedChain
-from latticework.plan.schema.placement_record import Placing
+from latticework.plan.schema.placement_record import LayoutRecord
 from latticework.plan.schema.schema import (
     CLIENT_FORMAT,
     FORMAT,
@@ -156,7 +156,7 @@ def read_plan(source: Path | bytes) -> Plan:
         dict(from_data(tuple[tuple[int, int], ...], _field(debug, "watch"), "watch")),
         from_data(tuple[Approximation, ...], _field(debug, "approximations"), "approximations"),
         from_data(tuple[tuple[str, str, str], ...], _field(debug, "layouts"), "layouts"),
-        from_data(Placing | None, debug.get("placing"), "placing"),
+        from_data(LayoutRecord | None, debug.get("placing"), "placing"),
         from_data(CircuitRecord | None, debug.get("circuit"), "circuit"),
         dict(from_data(tuple[tuple[int, float], ...], debug.get("factors", []), "factors")),
         bootstraps=from_data(tuple[BootstrapBlock, ...], debug.get("bootstraps", []), "bootstraps"),

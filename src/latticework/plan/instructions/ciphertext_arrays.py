@@ -1,6 +1,6 @@
 """Arrays of ciphertexts, one vector at a time: how what is known of each vector becomes what is known of an array.
 
-An array is a tuple with an item for each vector; keys stand beside arrays, and go to every vector.
+An array is a tuple with an item for each vector; keys stand next to arrays, and go to every vector.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def keep_error(_errors: Errors, _use: Use, a: Array) -> Array:
 
 
 def added_up(errors: Errors, array: Array, groups: int) -> Array:
-    """Neighbours added up, in so many groups."""
+    """Add neighbours up, in `groups` groups."""
     size = len(array) // groups
     return tuple([reduce(errors.plus, array[size * g : size * (g + 1)]) for g in range(groups)])
 

@@ -32,7 +32,7 @@ def _require_index(use: Use) -> None:
 
 
 def _loop(use: Use) -> Sequence[Kind]:
-    """Values keep their types from turn to turn."""
+    """Check that values keep their types from iteration to iteration."""
     _require_index(use)
     (arguments, yielded), limit = use.blocks[0], use.immediate[1]
     if not 0 <= limit <= MAX_TRIPS:
@@ -69,7 +69,7 @@ def _index(_use: Use) -> Sequence[Kind]:
     return (INDEX,)
 
 
-def control(name: str, line: str, rule: Rule, meaning: Meaning) -> Record:
+def control_record(name: str, line: str, rule: Rule, meaning: Meaning) -> Record:
     """The record of an instruction that takes no time and has no rows; what is in blocks is counted there."""
     return Record(
         name=name,
@@ -90,31 +90,31 @@ def control(name: str, line: str, rule: Rule, meaning: Meaning) -> Record:
 
 MAX_TRIPS = 1 << 31
 
-FOR = control(
+FOR = control_record(
     "for",
     "run a block so many times, each turn with what the one before yielded",
     _loop,
     lambda walk, site, trips, *carried: walk.loop(site, trips, carried),
 )
-IF = control(
+IF = control_record(
     "if",
     "run one of two blocks",
     _branch,
     lambda walk, site, condition, *operands: walk.branch(site, condition, operands),
 )
-CALL = control(
+CALL = control_record(
     "call",
     "run a block that stands by itself, with these values",
     _call,
     lambda walk, site, *operands: walk.call(site, operands),
 )
-YIELD = control(
+YIELD = control_record(
     "yield",
     "end a block, giving these values",
     _nothing,
     lambda _walk, _site, *values: list(values),
 )
-ICONST = control(
+ICONST = control_record(
     "iconst",
     "a public integer",
     _index,
@@ -126,7 +126,7 @@ def _arithmetic(name: str, line: str, function: Callable[[int, int], int]) -> Re
     def meaning(_walk: object, _site: object, a: int | None, b: int | None) -> int | None:
         return None if a is None or b is None else function(a, b)
 
-    return control(name, line, _index, meaning)
+    return control_record(name, line, _index, meaning)
 
 
 IADD = _arithmetic("iadd", "sum of two public integers", int.__add__)
@@ -142,7 +142,7 @@ def _quotient(use: Use) -> Sequence[Kind]:
     return (INDEX,)
 
 
-IDIV = control(
+IDIV = control_record(
     "idiv",
     "a public integer over a constant, rounded down",
     _quotient,

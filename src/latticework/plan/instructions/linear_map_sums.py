@@ -11,7 +11,7 @@ import numpy as np
 from latticework.errors import IrError, ShapeError
 from latticework.plan.instructions.ciphertext_arrays import Array, together
 from latticework.plan.instructions.instruction_record import ORDINARY, Record
-from latticework.plan.instructions.load_constants import encoding, require_number
+from latticework.plan.instructions.load_constants import encoding_part, require_number
 from latticework.plan.instructions.protocols import Errors, Machine, Slots
 from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind, Kind, PlainKind
 from latticework.plan.instructions.shared_rules import each_key, one_part, own_rows
@@ -112,7 +112,7 @@ DIAG_SUMS = Record(
     keys=each_key,
     scratch=lambda use, stored: rows_of_sums(
         shape_of_switch(use), 2, stored=stored
-    ),  # of a copy, also before it is turned
+    ),  # of a copy, also before it is rotated
     reuse=own_rows,
 )
 
@@ -189,7 +189,7 @@ def _map_parts(use: Use) -> Sequence[Part]:
     assert isinstance(sums, MapSums)
     products = sums.products
     plain = Shape(shape.ring_degree, shape.q_limbs, shape.p_limbs, slots=sums.map.slots)
-    encoded = encoding(use, plain, len(products.values))
+    encoded = encoding_part(use, plain, len(products.values))
     over = replace(shape, digit_limbs=())
     if not products.babies:
         return (encoded, Part("mul_plain", over, len(products.values)))

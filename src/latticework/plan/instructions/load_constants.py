@@ -8,7 +8,7 @@ from math import log2
 
 from latticework.errors import IrError
 from latticework.plan.instructions.ciphertext_arrays import each
-from latticework.plan.instructions.control import control
+from latticework.plan.instructions.control import control_record
 from latticework.plan.instructions.instruction_record import ORDINARY, Record
 from latticework.plan.instructions.moves import find_part
 from latticework.plan.instructions.protocols import Machine, Slots
@@ -22,7 +22,7 @@ from latticework.values.packing.packed_constants import ConstRef
 
 
 def require_number(use: Use, count: int, what: str) -> int:
-    """The first immediate, checked to be a number of so many."""
+    """Return the first immediate, checked to be a number below `count`."""
     number = use.immediate[0]
     if not 0 <= number < count:
         raise IrError(f"there is no {what} {number}")
@@ -53,7 +53,7 @@ def _trivial(use: Use) -> Sequence[Kind]:
     return (CipherKind(a.slots, a.track, a.level, a.scale, 1, a.basis, count=a.count),)
 
 
-def encoding(use: Use, shape: Shape, number: int) -> Part:
+def encoding_part(use: Use, shape: Shape, number: int) -> Part:
     """Return the part that encodes `number` plaintexts, of vectors as long as the shape says."""
     return Part(of_scheme("encode", use), shape, number, once=True)
 
@@ -63,7 +63,7 @@ def _encodings(use: Use) -> Sequence[Part]:
     assert isinstance(constant, ConstRef) and isinstance(kind, PlainKind)
     p_limbs = len(chain.special) if kind.basis else 0
     shape = Shape(chain.ring_degree, q_limbs(chain, kind), p_limbs, slots=constant.slots)
-    return (encoding(use, shape, kind.count),)
+    return (encoding_part(use, shape, kind.count),)
 
 
 def _encoding_work(shape: Shape) -> Work:
@@ -91,7 +91,7 @@ ENCODE = Record(
     scratch=no_scratch,
     reuse=own_rows,
 )
-KEY = control("key", "an evaluation key", _key, lambda _walk, site: site.use.keys[site.use.immediate[0]])
+KEY = control_record("key", "an evaluation key", _key, lambda _walk, site: site.use.keys[site.use.immediate[0]])
 TRIVIAL = Record(
     name="trivial",
     line="a plaintext as a ciphertext without noise of its own",

@@ -162,7 +162,7 @@ CONCAT = Record(
 
 
 def find_part(number: int, count: int) -> int:
-    """A run-time integer that numbers one of so many parts.
+    """Return `number`, a run-time integer, checked to be that of one of `count` parts.
 
     raises  RangeError
     """

@@ -258,7 +258,7 @@ def _by_monomial(use: Use) -> Sequence[Kind]:
     return use.operands
 
 
-def _turn(_run: Machine, use: Use, a: Slots) -> Slots:
+def _multiply_by_unit(_run: Machine, use: Use, a: Slots) -> Slots:
     exponent, half = use.immediate[0], use.chain.ring_degree // 2
     if exponent % half:
         raise IrError(f"mul_monomial: X^{exponent} has no meaning on slots; multiples of N/2 = {half} have")
@@ -272,7 +272,7 @@ MUL_MONOMIAL = Record(
     family="plain",
     traits=Traits(is_complex=True),
     rule=_by_monomial,
-    meaning=_turn,
+    meaning=_multiply_by_unit,
     error=keep_error,
     work={"mul_monomial": lambda shape: {"ntt": shape.rows, "pointwise": shape.polys * shape.rows}},
     parts=one_part("mul_monomial", shape_of),

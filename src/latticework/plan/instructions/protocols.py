@@ -45,7 +45,7 @@ class Machine(Protocol):
         """Slot by slot."""
 
     def dot(self, a: Slots, b: Slots, groups: int) -> Slots:
-        """Sums of products, of neighbours, in so many groups."""
+        """Return sums of products of neighbours, in `groups` groups."""
 
     def multiple(self, a: Slots, factor: int, ratio: float) -> Slots:
         """A value times an integer, read at another scale: times `ratio`."""

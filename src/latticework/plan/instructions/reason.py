@@ -10,8 +10,8 @@ FIRST = ("product", "linear map", "polynomial", "")
 
 
 @dataclass(frozen=True, slots=True)
-class LoopWay:
-    """A way to bootstrap in a loop that was weighed.
+class LoopStrategy:
+    """A strategy to bootstrap in a loop that was weighed.
 
     every       iterations of a group, after which its bootstraps run again; 0: all iterations are copied
     bootstraps  ciphertexts that are bootstrapped in a group, or in all copies
@@ -46,7 +46,7 @@ class RefreshReason:
     loop: int = 0
     every: int = 1
     carried: bool = False
-    ways: tuple[LoopWay, ...] = ()
+    ways: tuple[LoopStrategy, ...] = ()
 
     def is_sound(self) -> bool:
         """Whether it can be one, as far as it says by itself."""

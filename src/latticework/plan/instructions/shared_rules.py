@@ -3,7 +3,7 @@
 parts     operations on one ciphertext that cost tables price
 counts    operations by the names that users are told (`analysis.estimate.OperationCounts`)
 keys      products with each operand that is a key, by its place
-scratch   rows beside those of operands and results, of the backend that needs the most
+scratch   rows on top of those of operands and results, of the backend that needs the most
 reuse     buffers of the operands that become the result's
 """
 
@@ -67,7 +67,7 @@ def no_scratch(_use: Use, _stored: bool) -> int:
 
 
 def own_rows(_use: Use, _lent: bool, *_operands: Buffers) -> None:
-    """The result is written beside the operands."""
+    """Return no operand: the result is written to new buffers."""
 
 
 def first_rows(_use: Use, _lent: bool, a: Buffers, *_others: Buffers) -> Buffers:

@@ -68,7 +68,7 @@ def _switch_counts(use: Use) -> Mapping[str, int]:
 
 
 def rows_of_sums(shape: Shape, sums: int, *, stored: bool) -> int:
-    """Rows of so many sums of two polynomials over QP, and of the digits themselves where they are not stored."""
+    """Return the rows of `sums` sums of two polynomials over QP, and of the digits unless `stored`."""
     return 2 * sums * shape.rows + (0 if stored else shape.q_limbs + rows_of_lifts(shape))
 
 

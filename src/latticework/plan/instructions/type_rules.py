@@ -65,7 +65,7 @@ def product_of(a: CipherKind, b: CipherKind) -> CipherKind:
 
 
 def group_sum_kind(array: CipherKind, groups: int) -> CipherKind:
-    """An array whose neighbours are added up in so many groups."""
+    """Return the type of an array whose neighbours are added up in `groups` groups."""
     if groups < 1 or array.count % groups:
         raise ShapeError(f"{array.count} vectors cannot be added up in {groups} groups of equal size")
     return replace(array, count=groups)

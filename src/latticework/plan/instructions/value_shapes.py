@@ -13,7 +13,7 @@ from latticework.values.packing.key_manifest import KeySpec
 
 WORD_BYTES = 8
 ROW_PADDING_WORDS = 8  # the core pads rows off power-of-two strides
-Held = CipherKind | DigitsKind | PlainKind
+PolynomialKind = CipherKind | DigitsKind | PlainKind
 
 
 def chain_of(use: Use) -> ModulusChain:
@@ -22,19 +22,19 @@ def chain_of(use: Use) -> ModulusChain:
     return use.chain
 
 
-def q_limbs(chain: ModulusChain, kind: Held) -> int:
+def q_limbs(chain: ModulusChain, kind: PolynomialKind) -> int:
     """Number of Q limbs of a register."""
     return len(chain.tracks[kind.track].basis(kind.level))
 
 
-def digit_limbs(chain: ModulusChain, kind: Held) -> tuple[int, ...]:
+def digit_limbs(chain: ModulusChain, kind: PolynomialKind) -> tuple[int, ...]:
     """Q limbs of each key-switching digit that a register's level has a part in."""
     basis = set(chain.tracks[kind.track].basis(kind.level))
     return tuple(len(basis & set(digit)) for digit in chain.digits if basis & set(digit))
 
 
-def b_limbs(chain: ModulusChain, kind: Held) -> int:
-    """Limbs of the basis beside Q that BFV multiplies in; CKKS has none."""
+def b_limbs(chain: ModulusChain, kind: PolynomialKind) -> int:
+    """Return the number of limbs of the auxiliary basis that BFV multiplies in; CKKS has none."""
     return len(extension_primes(chain, kind.level)) if chain.scheme == "bfv" else 0
 
 
@@ -85,7 +85,7 @@ def digits_rows(chain: ModulusChain, kind: DigitsKind) -> int:
 
 def vectors_of(kind: Kind | KeySpec) -> int:
     """Ciphertexts or plaintexts in a register; 1 for keys and integers."""
-    return kind.count if isinstance(kind, Held) else 1
+    return kind.count if isinstance(kind, PolynomialKind) else 1
 
 
 def vectors_made(use: Use) -> int:

@@ -8,11 +8,11 @@ which branch is (`branch`), whether a called block is or counts as one step (`ca
 To make a domain: derive from `Domain`, write `step`, and take what each instruction does from a field of its record,
 so that the domain itself names no opcode; a new field goes to `Record`, and all records then have to have it.
 
-- A domain that knows all public integers runs loops turn by turn, as `Domain` does without more.
+- A domain that knows all public integers runs loops iteration by iteration, as `Domain` does.
 - One that looks at a body once (prices) derives from `analysis.trips.Once`, which knows how often the block that is
   followed runs: it calls `body` with None for the counter and for what is carried, and both branches.
-- One that looks at a body twice (buffers) calls `body` min(trips, 2) times.
-- Of integers that are not known, the value is None; so are the trips of a loop that depends on them.
+- One that looks at a body twice (buffers) calls `body` min(trip_count, 2) times.
+- Of integers that are not known, the value is None; so is the trip count of a loop that depends on them.
 
 A fault that a step raises without a line of the user's gets the line of its instruction; in a called block, which has
 no line of its own, that of the call.
@@ -56,13 +56,13 @@ class Domain:
         """Return the value of each result of an instruction."""
         raise NotImplementedError
 
-    def loop(self, site: Site, trips: int | None, carried: Sequence[Any], body: Body) -> Sequence[Any]:
-        """A counted loop, turn by turn."""
+    def loop(self, site: Site, trip_count: int | None, carried: Sequence[Any], body: Body) -> Sequence[Any]:
+        """Run a counted loop, iteration by iteration."""
         limit = site.instruction.immediate[1]
-        assert trips is not None
-        if not 0 <= trips <= limit:
-            raise RangeError(f"for: the trip count is {trips}; this plan allows 0 to {limit}")
-        for iteration in range(trips):
+        assert trip_count is not None
+        if not 0 <= trip_count <= limit:
+            raise RangeError(f"for: the trip count is {trip_count}; this plan allows 0 to {limit}")
+        for iteration in range(trip_count):
             carried = body(iteration, carried)
         return carried
 
@@ -141,14 +141,14 @@ class Walk:
                 del self.registers[operand.register]
                 self.domain.drop(operand.register)
 
-    def loop(self, site: Site, trips: int | None, carried: Sequence[Any]) -> list[Any]:
+    def loop(self, site: Site, trip_count: int | None, carried: Sequence[Any]) -> list[Any]:
         """The meaning of a counted loop."""
         block = site.instruction.immediate[0]
 
         def body(iteration: int | None, values: Sequence[Any]) -> list[Any]:
             return self.run(block, [iteration, *values])
 
-        return list(self.domain.loop(site, trips, carried, body))
+        return list(self.domain.loop(site, trip_count, carried, body))
 
     def branch(self, site: Site, condition: int | None, operands: Sequence[Any]) -> list[Any]:
         """The meaning of a branch; what one of both uses up, the other one has too."""

@@ -33,7 +33,7 @@ class Shape:
     polys             polynomials of the operand (degree + 1)
     slots             length of the vector that is encoded
     keys, sums, terms rotated copies, results and products of `diag_sums`
-    b_limbs           limbs of the basis beside Q that a product of BFV is computed in
+    b_limbs           limbs of the auxiliary basis that a product of BFV is computed in
     """
 
     ring_degree: int

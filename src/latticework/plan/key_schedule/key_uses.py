@@ -79,8 +79,8 @@ class Others:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Turns:
-    """A loop: so many turns of what its body does."""
+class Loop:
+    """A loop, which runs its body `trips` times."""
 
     trips: int
     body: Sequence[Node]
@@ -105,16 +105,16 @@ class Called:
     body: Sequence[Node]
 
 
-Node = KeyStep | Others | Turns | Either | Called
+Node = KeyStep | Others | Loop | Either | Called
 
 
-class TripCounts(Protocol):
-    """Trip counts, as far as they are known (`analysis.trips.Trips`)."""
+class KnownTripCounts(Protocol):
+    """Trip counts, as far as they are known (`analysis.trips.TripCounts`)."""
 
     indices: list[int | None]
 
     def of(self, loop: Site, known: int | None) -> int:
-        """Trips of a loop."""
+        """Return the trip count of a loop."""
 
 
 def key_uses(plan: Executable, chain: ModulusChain, at_once: Callable[[int], int] | None = None) -> tuple[KeyRead, ...]:
@@ -136,12 +136,12 @@ def key_uses(plan: Executable, chain: ModulusChain, at_once: Callable[[int], int
 
 
 def key_order(
-    plan: Executable, chain: ModulusChain, trips: TripCounts, at_once: Callable[[int], int] | None = None
+    plan: Executable, chain: ModulusChain, trip_counts: KnownTripCounts, at_once: Callable[[int], int] | None = None
 ) -> Sequence[Node]:
-    """Return the uses of keys in the order of a run, loops and calls kept as they are; `trips` has the trip counts of
+    """Return the uses of keys in the order of a run, loops and calls kept as they are; `trip_counts` are those of
     loops."""
-    order = _Order(plan, chain, trips, at_once)
-    Walk(plan, chain, order).run(0, trips.indices)
+    order = _Order(plan, chain, trip_counts, at_once)
+    Walk(plan, chain, order).run(0, trip_counts.indices)
     return order.take()
 
 
@@ -176,7 +176,7 @@ def _part(site: Site, chain: ModulusChain, plan: Executable, place: int) -> KeyP
 
 
 def _babies_by_pass(sums: MapSums, at_once: int) -> Iterator[tuple[int, ...]]:
-    """Numbers of the keys of each pass of a block map: input by input, so many products at a time."""
+    """Return the numbers of the keys of each pass of a block map: input by input, `at_once` products at a time."""
     by_input: dict[int, list[int]] = {}
     for in_, baby, _ in sums.products.rows.tolist():
         by_input.setdefault(in_, []).append(baby)
@@ -190,11 +190,11 @@ class _Order(Domain):
     """Follows every block once, called ones once for every set of integers."""
 
     def __init__(
-        self, plan: Executable, chain: ModulusChain, trips: TripCounts, at_once: Callable[[int], int] | None
+        self, plan: Executable, chain: ModulusChain, trip_counts: KnownTripCounts, at_once: Callable[[int], int] | None
     ) -> None:
         self.plan = plan
         self.chain = chain
-        self.trips = trips
+        self.trips = trip_counts
         self.at_once = at_once
         self._nodes: list[Node] = []
         self._others: list[Site] = []
@@ -234,11 +234,11 @@ class _Order(Domain):
             self._add(known)
         return [None] * len(site.instruction.results)
 
-    def loop(self, site: Site, trips: int | None, carried: Sequence[Any], body: Body) -> Sequence[None]:
+    def loop(self, site: Site, trip_count: int | None, carried: Sequence[Any], body: Body) -> Sequence[None]:
         """A loop, whatever it carries."""
         nothing = [None] * len(carried)
         inside, _ = self._inside(lambda: body(None, nothing))
-        self._add(Turns(self.trips.of(site, trips), inside))
+        self._add(Loop(self.trips.of(site, trip_count), inside))
         return nothing
 
     def branch(

@@ -14,14 +14,14 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from latticework.plan.instructions.walk import Site
-from latticework.plan.key_schedule.key_uses import Called, Either, KeyPart, KeyStep, Node, Others, Pass, Turns
+from latticework.plan.key_schedule.key_uses import Called, Either, KeyPart, KeyStep, Loop, Node, Others, Pass
 from latticework.plan.parameters import ModulusChain
 from latticework.values.packing.pack import IntArray
 from latticework.values.sums import add_up
 
 MOST_LIMBS = 16  # of a window
-MOST_WINDOWS = 1 << 15  # that are looked at one by one: loops that turn oftener are looked at in a few turns
-FEW_TURNS = 4  # of a loop that turns oftener, those between the first and the last are told as one
+MOST_WINDOWS = 1 << 15  # that are followed one by one: of longer loops a few iterations are followed
+FEW_ITERATIONS = 4  # of a longer loop, those between the first and the last are told as one
 
 
 @dataclass(slots=True, eq=False)
@@ -47,10 +47,10 @@ class Visit:
     """A window when it comes up in a run.
 
     line     location that it is booked to: of the call, in a called block
-    weight   how many visits it stands for: other turns of a loop that are not followed
+    weight   how many visits it stands for: other iterations of a loop that are not followed
     before   seconds of what reads no key, since the window before;  seconds  of the products with this window
     first    whether a pass starts here
-    stretch  its number among those that are told (`plan.over_time`), the same in turns that are told as one
+    stretch  its number among those that are told (`plan.key_schedule.over_time`), the same in iterations told as one
     call     number and block of the outermost call that it is in
     """
 
@@ -69,7 +69,7 @@ class Visit:
 class LoopStretches:
     """A loop over program time, by numbers of windows that are told, or of stretches: from `first` to before `end`.
 
-    middle  of the turns that are told as one, likewise; empty where each is told
+    middle  of the iterations that are told as one, likewise; empty where each is told
     depth   loops that it is in
     """
 
@@ -85,7 +85,7 @@ class Visits:
     """A run.
 
     sizes     rows of each class
-    after     seconds from the last window to the end;  is_exact  whether every turn of every loop is followed
+    after     seconds from the last window to the end;  is_exact  whether every iteration of every loop is followed
     loops     those that read keys, in the order in which they end
     """
 
@@ -135,21 +135,21 @@ def visits_of(
     most_windows  that are looked at one by one; MOST_WINDOWS if not given
     """
     windows = _Windows(capacity_rows, seconds)
-    turns = _turns(order, windows, most_windows or MOST_WINDOWS)
-    windows.follow(order, turns, 1.0, None)
+    iterations = _limit_iterations(order, windows, most_windows or MOST_WINDOWS)
+    windows.follow(order, iterations, 1.0, None)
     sizes = _classify(windows.known.values(), chain)
     return Visits(tuple(windows.visits), sizes, windows.waiting, windows.is_exact, tuple(windows.loops.values()))
 
 
-def _turns(order: Sequence[Node], windows: _Windows, most_windows: int) -> int:
-    """Turns of a loop that are followed at most, so that there are not too many windows."""
-    most = min(max(_trips(order), default=1), most_windows)
+def _limit_iterations(order: Sequence[Node], windows: _Windows, most_windows: int) -> int:
+    """Return how many iterations of a loop to follow at most, so that there are not too many windows."""
+    most = min(max(_trip_counts(order), default=1), most_windows)
     while most > 1 and windows.count(order, most) > most_windows:
         most = most // 2
     return most
 
 
-def _trips(order: Sequence[Node]) -> Iterator[int]:
+def _trip_counts(order: Sequence[Node]) -> Iterator[int]:
     seen: set[int] = set()
     rest = [order]
     while rest:
@@ -158,7 +158,7 @@ def _trips(order: Sequence[Node]) -> Iterator[int]:
             continue
         seen.add(id(nodes))
         for node in nodes:
-            if isinstance(node, Turns):
+            if isinstance(node, Loop):
                 yield node.trips
                 rest.append(node.body)
             elif isinstance(node, Called):
@@ -198,75 +198,75 @@ class _Windows:
             self._passes[one] = [self.known.setdefault(parts, Window(parts)) for parts in cut(one, self.capacity_rows)]
         return self._passes[one]
 
-    def count(self, nodes: Sequence[Node], turns: int) -> int:
-        """Windows that are visited, of so many turns of a loop at most."""
+    def count(self, nodes: Sequence[Node], most_iterations: int) -> int:
+        """Count the windows that are visited, with `most_iterations` of each loop at most."""
         total = 0
         for node in nodes:
             if isinstance(node, KeyStep):
                 total += len(self.cuts(node))
-            elif isinstance(node, Turns):
-                total += min(node.trips, turns) * self.count(node.body, turns)
+            elif isinstance(node, Loop):
+                total += min(node.trips, most_iterations) * self.count(node.body, most_iterations)
             elif isinstance(node, Called):
-                total += self.count(node.body, turns)
+                total += self.count(node.body, most_iterations)
             elif isinstance(node, Either):
-                total += max(self.count(branch, turns) for branch in node.branches)
+                total += max(self.count(branch, most_iterations) for branch in node.branches)
         return total
 
     def rows(self, nodes: Sequence[Node]) -> int:
-        """Rows that are read if none stay, each loop turning once: to tell which of two branches reads more."""
+        """Count the rows that are read if none stay, with one iteration a loop: to tell which branch reads more."""
         total = 0
         for node in nodes:
             if isinstance(node, KeyStep):
                 total += sum(window.rows for window, _, _ in self.cuts(node))
-            elif isinstance(node, Turns | Called):
+            elif isinstance(node, Loop | Called):
                 total += self.rows(node.body)
             elif isinstance(node, Either):
                 total += max(map(self.rows, node.branches))
         return total
 
-    def follow(self, nodes: Sequence[Node], turns: int, weight: float, line: int | None) -> None:
-        """Visit windows in order. Of a loop that turns too often, the middle third stands for all that is left out."""
+    def follow(self, nodes: Sequence[Node], most_iterations: int, weight: float, line: int | None) -> None:
+        """Visit windows in order. Of a loop that is too long, the middle third stands for all that is left out."""
         for node in nodes:
             if isinstance(node, KeyStep):
                 self._visit(node, weight, line)
             elif isinstance(node, Others):
                 self.waiting += self._seconds(node)
             elif isinstance(node, Called):
-                self._enter(node, turns, weight, line)
+                self._follow_call(node, most_iterations, weight, line)
             elif isinstance(node, Either):
                 self.is_exact = False
-                self.follow(max(node.branches, key=self.rows), turns, weight, line)
+                self.follow(max(node.branches, key=self.rows), most_iterations, weight, line)
             elif not self.count(node.body, 1):
                 self.waiting += node.trips * self._computing(node.body)
             else:
-                self._turn(node, turns, weight, line)
+                self._follow_loop(node, most_iterations, weight, line)
 
-    def _enter(self, node: Called, turns: int, weight: float, line: int | None) -> None:
-        """A call, whose windows are booked to the line of the outermost one."""
+    def _follow_call(self, node: Called, most_iterations: int, weight: float, line: int | None) -> None:
+        """Follow a call; its windows are booked to the line of the outermost one."""
         if line is not None:
-            self.follow(node.body, turns, weight, line)
+            self.follow(node.body, most_iterations, weight, line)
             return
         self._calls += 1
         self._call = self._calls, node.block
-        self.follow(node.body, turns, weight, node.location)
+        self.follow(node.body, most_iterations, weight, node.location)
         self._call = None
 
-    def _turn(self, node: Turns, turns: int, weight: float, line: int | None) -> None:
-        """A loop. All of its turns visit as many windows, so those that are told as one have the same stretches."""
-        followed = min(node.trips, turns)
+    def _follow_loop(self, node: Loop, most_iterations: int, weight: float, line: int | None) -> None:
+        """Follow a loop. All iterations visit as many windows, so those told as one have the same stretches."""
+        followed = min(node.trips, most_iterations)
         first = followed // 3
         last = max(first + 1, 2 * followed // 3)
         each = 1.0 if followed == node.trips else 1.0 + (node.trips - followed) / (last - first)
         self.is_exact = self.is_exact and followed == node.trips
-        ends = 1 if followed > 2 else 0  # turns at each end that are told apart
-        alike = range(ends, followed - ends) if node.trips > FEW_TURNS else range(0)
+        ends = 1 if followed > 2 else 0  # iterations at each end that are told apart
+        alike = range(ends, followed - ends) if node.trips > FEW_ITERATIONS else range(0)
         begin = self._stretch
         middle = begin, begin
         self._depth += 1
-        for turn in range(followed):
-            start = self._stretch = middle[0] if turn in alike[1:] else self._stretch
-            self.follow(node.body, turns, weight * (each if first <= turn < last else 1.0), line)
-            middle = (start, self._stretch) if turn in alike else middle
+        for iteration in range(followed):
+            start = self._stretch = middle[0] if iteration in alike[1:] else self._stretch
+            self.follow(node.body, most_iterations, weight * (each if first <= iteration < last else 1.0), line)
+            middle = (start, self._stretch) if iteration in alike else middle
         self._depth -= 1
         if self._stretch > begin:
             self.loops[begin, self._depth] = LoopStretches(node.trips, begin, middle, self._stretch, self._depth)
@@ -279,7 +279,7 @@ class _Windows:
                 total += self._seconds(node)
             elif isinstance(node, Called):
                 total += self._computing(node.body)
-            elif isinstance(node, Turns):
+            elif isinstance(node, Loop):
                 total += node.trips * self._computing(node.body)
             elif isinstance(node, Either):
                 total += max(map(self._computing, node.branches))

@@ -1,7 +1,7 @@
 """The rows of keys in memory over the time of a run, in stretches of time.
 
-Each window has three: computing without keys before it, waiting for its rows, and computing with them. Turns of a loop
-between the first and the last are told as one (`plan.windows`), which is as long as they are together. So
+Each window has three: computing without keys before it, waiting for its rows, and computing with them. Iterations of a
+loop between the first and the last are told as one (`plan.windows`), which is as long as they are together. So
 stretches add up to the run: seconds, rows that are read, waits; and the most rows of one are the most of the run.
 """
 
@@ -43,7 +43,7 @@ class Stretch:
     spent: float = 0.0
 
     def include(self, other: Stretch, times: float) -> None:
-        """Add one, so many times."""
+        """Add another stretch, `times` times."""
         self.seconds += times * other.seconds
         self.waiting += times * other.waiting
         self.loaded += times * other.loaded

@@ -22,7 +22,7 @@ from itertools import accumulate, pairwise
 from latticework.plan.key_schedule.key_windows import Visit, Visits
 from latticework.plan.key_schedule.over_time import Stretch, Trace
 
-FORETOLD_ROWS = 1 << 17  # uses that are further ahead than so many rows are not known to the core
+FORETOLD_ROWS = 1 << 17  # uses that are further ahead are not known to the core
 NEVER = 1 << 62
 
 Clock = tuple[float, float, float, float]  # of a window: end of the one before, asked for, started, end
@@ -42,7 +42,7 @@ class RowTraffic:
     stall_seconds: float = 0.0
 
     def add(self, wanted: float, loaded: float, stall_seconds: float, weight: float) -> None:
-        """One window, so many times."""
+        """Add one window, `weight` times."""
         self.wanted += weight * wanted
         self.loaded += weight * loaded
         if stall_seconds > 0:
@@ -112,7 +112,7 @@ class _Slots:
         self.sizes = visits.sizes
         self.capacity = capacity_rows
         self.nexts = _next_uses(self.visits)
-        self.held = [0] * len(self.sizes)  # rows of each class that are in memory
+        self.resident = [0] * len(self.sizes)  # rows of each class that are in memory
         self.pins = [0] * len(self.sizes)  # claimed windows that each class is in
         self.due = [NEVER] * len(self.sizes)  # the next use of those that are not pinned
         self.queue: list[tuple[int, int]] = []  # (-due, class) of what may go; what changed since is passed over
@@ -215,7 +215,7 @@ class _Slots:
 
     def missing(self, number: int) -> int:
         """Rows of a window that are not in memory."""
-        return sum(self.sizes[label] - self.held[label] for label in self.classes(number))
+        return sum(self.sizes[label] - self.resident[label] for label in self.classes(number))
 
     def pinned_with(self, number: int) -> int:
         """Rows of claimed windows and of this one."""
@@ -233,7 +233,7 @@ class _Slots:
             self.pins[label] += 1
         self.make_room(missing - (self.capacity - self.occupied))
         for label in classes:
-            self.held[label] = self.sizes[label]
+            self.resident[label] = self.sizes[label]
         self.occupied += missing
         self.peak = max(self.peak, self.occupied)
         self.absent[number] = missing
@@ -242,11 +242,11 @@ class _Slots:
         """Let go of rows whose next use is farthest away."""
         while rows > 0:
             negated, label = self.queue[0]
-            if self.pins[label] or self.due[label] != -negated or not self.held[label]:
+            if self.pins[label] or self.due[label] != -negated or not self.resident[label]:
                 heappop(self.queue)
                 continue
-            going = min(rows, self.held[label])
-            self.held[label] -= going
+            going = min(rows, self.resident[label])
+            self.resident[label] -= going
             self.occupied -= going
             rows -= going
             if negated == -NEVER:
@@ -261,7 +261,7 @@ class _Slots:
                 self.due[label] = due
                 heappush(self.queue, (-due, label))
                 if due == NEVER:
-                    self.spent += self.held[label]
+                    self.spent += self.resident[label]
 
 
 def _next_uses(visits: tuple[Visit, ...]) -> list[tuple[int, ...]]:

@@ -3,16 +3,16 @@
 The core carries no schedule out: it knows the order of uses as it runs, and follows a rule. The rule, in ten lines:
 
 1.  A use is an instruction that reads keys; it makes its passes, and a pass goes through windows of limbs (`windows`).
-2.  A row is one digit of one key at one limb, both halves; the budget is a number of slots, a row each, never more.
-3.  A window is claimed as a whole: its absent rows get slots, and none of its rows leaves before it is released.
-4.  Claimed are the window that is computed with and the one after it; where both do not fit, only the first.
-5.  Windows after these are claimed in order, while their absent rows fit into free slots and rows without another use.
-6.  A row that has to go is one whose next use is farthest away in the true order: loops turn as often as they do, the
+2.  A row is one digit of one key at one limb, both halves; the budget is a number of slots, a row each, never more. 3.
+A window is claimed as a whole: its absent rows get slots, and none of its rows leaves before it is released. 4.
+Claimed are the window that is computed with and the one after it; where both do not fit, only the first. 5.  Windows
+after these are claimed in order, while their absent rows fit into free slots and rows without another use. 6.  A row
+that has to go is one whose next use is farthest away in the true order: loops iterate as often as they do, the
     branch that is taken is known, calls are followed.
 7.  Claims are made when a window is released, before anything else is, and a read starts only after its claim.
 8.  Readers read rows in the order of claims; the computation waits for all rows of a window before it starts with it.
 9.  So what is read depends on the plan, the trip counts and the budget alone, and the times on the machine besides.
-10. A claim that cannot be met is not made, so nothing waits for room, and nothing can lock up.
+10. A claim that cannot be met is not made, so nothing waits for slots, and nothing can lock up.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from latticework.errors import BudgetError
 from latticework.errors.shown import size
 from latticework.plan.instructions.value_shapes import key_digits, key_limbs, key_row_bytes, packed_row_bytes
 from latticework.plan.instructions.walk import Site
-from latticework.plan.key_schedule.key_uses import Called, Either, KeyStep, Node, TripCounts, Turns, key_order
+from latticework.plan.key_schedule.key_uses import Called, Either, KeyStep, KnownTripCounts, Loop, Node, key_order
 from latticework.plan.key_schedule.key_windows import rows_of_limb, visits_of
 from latticework.plan.key_schedule.over_time import Trace
 from latticework.plan.key_schedule.residency import Residency, RowTraffic, follow
@@ -61,10 +61,9 @@ class Smallest:
 class KeySchedule:
     """The keys of a run under a budget.
 
-    budget_bytes  for keys;  row_bytes  of one row;  slots  rows that the budget is
-    windows    of the run, of loops that turn often those of the turns that were followed
-    buffer_bytes  of the budget, into which packed rows are read
-    is_exact   every turn was followed, no branch was guessed, and every next use is known in time: loads are then those
+    budget_bytes  for keys;  row_bytes  of one row;  slots  rows that the budget is windows    of the run, of long loops
+    those of the iterations that were followed buffer_bytes  of the budget, into which packed rows are read is_exact
+    every iteration was followed, no branch was guessed, and every next use is known in time: loads are then those
                of a run of a server that has just started
     """
 
@@ -117,7 +116,7 @@ def schedule(
     plan: Plan,
     budget_bytes: int,
     cost: ReadPrices,
-    trips: TripCounts,
+    trip_counts: KnownTripCounts,
     *,
     readers: int = 1,
     at_once: Callable[[int], int] | None = None,
@@ -125,12 +124,12 @@ def schedule(
 ) -> KeySchedule:
     """Predict what a run reads of its keys with `budget_bytes` for them.
 
-    trips    how often loops turn;  readers  0: rows are read when they are needed
+    trip_counts  trip counts of loops;  readers  0: rows are read when they are needed
     at_once  rows of a plaintext -> how many of them a block map multiplies with in one pass; None: all of an input
     raises   BudgetError where one window does not fit
     """
     return schedule_of(
-        key_order(plan, plan.chain, trips, at_once), plan, budget_bytes, cost, readers=readers, trace=trace
+        key_order(plan, plan.chain, trip_counts, at_once), plan, budget_bytes, cost, readers=readers, trace=trace
     )
 
 
@@ -148,10 +147,10 @@ def schedule_of(
     """The same of a run that does things in this order.
 
     is_later      a run has been before; what it has left in memory is about right
-    most_windows  of loops that turn often, that are looked at one by one; as many as usual if not given
+    most_windows  of long loops, that are followed one by one; as many as usual if None
     trace         is told what is in memory over the time of the run
     """
-    least, row_bytes = smallest(order, plan, readers=readers), key_row_bytes(plan.chain)
+    least, row_bytes = smallest_budget(order, plan, readers=readers), key_row_bytes(plan.chain)
     require_room(plan, budget_bytes, least)
     buffers = 0 if least is None else buffer_bytes(plan, readers)
     slots = (budget_bytes - buffers) // row_bytes
@@ -173,7 +172,7 @@ def whole_key_bytes(plan: Plan) -> int:
     return rows * key_row_bytes(plan.chain)
 
 
-def smallest(order: Sequence[Node], plan: Plan, *, readers: int = 1) -> Smallest | None:
+def smallest_budget(order: Sequence[Node], plan: Plan, *, readers: int = 1) -> Smallest | None:
     """Return what a run needs at least: a window of one limb of the largest pass; None where it reads no key."""
     passes = ((rows_of_limb(one), step, line) for step, line in _steps(order, None) for one in step.passes)
     rows, step, line = max(passes, key=lambda item: item[0], default=(0, None, None))
@@ -207,7 +206,7 @@ def _steps(order: Sequence[Node], line: int | None) -> Iterator[tuple[KeyStep, i
         for node in nodes:
             if isinstance(node, KeyStep):
                 yield node, line
-            elif isinstance(node, Turns):
+            elif isinstance(node, Loop):
                 yield from inside(node.body, line)
             elif isinstance(node, Called):
                 yield from inside(node.body, node.location if line is None else line)

@@ -24,7 +24,7 @@ from latticework.values.sums import add_up
 
 MIN_PLAIN_BITS = 13
 MAX_LIMBS, MAX_SPECIAL = 30, 6
-SWITCH_BITS = 2.0  # a special prime has so many bits more than one of the modulus, where there is room
+SWITCH_BITS = 2.0  # that a special prime has more than one of the modulus, where they fit
 
 
 def bfv_chain(
@@ -106,7 +106,7 @@ def _cut_digits(limbs: int, num_digits: int) -> tuple[tuple[int, ...], ...]:
 def largest_bfv_chain(
     ring_degree: int, plain_modulus: int, limbs: int, special: int, *, security_bits: int = 128, insecure: bool = False
 ) -> ModulusChain | None:
-    """The chain of so many primes with as large a modulus as is secure; None if there is none.
+    """Return the chain of `limbs` and `special` primes with as large a modulus as is secure; None if there is none.
 
     insecure  any modulus: the chain is marked where it is not secure
     """
@@ -137,7 +137,7 @@ def smallest_chain(
     """Return one of the largest chains of a ring: of the fewest primes that keep what has to be kept, with the least
     work.
 
-    keeps       whether there is room for the noise
+    keeps       whether a chain holds the noise
     least_bits  of the modulus, below which there certainly is none
     insecure    any modulus
     """
@@ -167,7 +167,7 @@ def _noise_of(chain: ModulusChain) -> ShapeNoiseModel:
 def chain_for_depth(
     depth: int, ring_degree: int, plain_modulus: int, *, security_bits: int = 128, insecure: bool = False
 ) -> ModulusChain | None:
-    """The cheapest chain of a ring for so many products in a row, each followed by a rotation and a few sums."""
+    """Return the cheapest chain of a ring for `depth` products in a row, each followed by a rotation and a few sums."""
     least_bits = least_product_bits(depth, ring_degree, plain_modulus)
     return smallest_chain(
         ring_degree, plain_modulus, lambda chain: _noise_of(chain).supports(depth),
@@ -231,7 +231,7 @@ class ChainShape:
 
 
 def extension_primes(chain: ModulusChain, level: int) -> tuple[int, ...]:
-    """Primes of the basis beside Q that products at a level are computed in."""
+    """Return the primes of the auxiliary basis that products at a level are computed in."""
     return tuple(int(p) for p in core_parameters(chain).extension_primes((0, level)))
 
 
@@ -245,7 +245,7 @@ def equal_digits(q: Sequence[int], limit_bits: float) -> tuple[tuple[int, ...], 
 
 
 def plain_prime(ring_degree: int, plain_bits: int | None, plain_modulus: int | None) -> int:
-    """The plaintext modulus asked for: itself, or the largest prime of so many bits that allows batching.
+    """The plaintext modulus asked for: itself, or the largest prime of `plain_bits` bits that allows batching.
 
     raises  RangeError if not exactly one of the two is given, or there is no such prime
     """
@@ -268,7 +268,7 @@ def plain_prime(ring_degree: int, plain_bits: int | None, plain_modulus: int | N
 
 
 def _largest_prime(two_n: int, bits: int) -> int | None:
-    """The largest prime of so many bits that is 1 modulo two_n, or None."""
+    """Return the largest prime of `bits` bits that is 1 modulo two_n, or None."""
     for candidate in range((2**bits - 1) // two_n * two_n + 1, 2 ** (bits - 1), -two_n):
         if candidate < 2**bits and _core.primes_near(candidate, two_n, 1)[0] == candidate:
             return candidate

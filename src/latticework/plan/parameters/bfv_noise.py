@@ -36,7 +36,7 @@ def log_sum(*terms: float) -> float:
 
 
 def least_product_bits(depth: int, ring_degree: int, plain_modulus: int) -> float:
-    """Bits of the modulus that no circuit with so many products in a row does with: the part of their noise that no way
+    """Return bits of modulus that no circuit of `depth` products in a row does with: the noise that no method
     to compute them avoids, each product times the multiple of t in its other factor (`ShapeNoiseModel`)."""
     each = log2(ring_degree) + log2(plain_modulus) + (ROUNDING + log2(SECRET_VARIANCE)) / 2
     first = ROUNDING / 2 + log2(FAILURE_DEVIATIONS)
@@ -120,11 +120,11 @@ class ShapeNoiseModel:
     def budget(self, x: Noise) -> float:
         """The noise budget in bits to be expected: that of the largest of N coefficients."""
         largest = self.variance(x, typical=True) / 2 + 0.5 * log2(2 * log(self.parameters.ring_degree))
-        return self._room(x.level) - max(largest, -1.0)
+        return self._slack_bits(x.level) - max(largest, -1.0)
 
     def worst_budget(self, x: Noise) -> float:
         """A noise budget that is certainly there (negative: nothing is certain)."""
-        return self._room(x.level) - x.worst
+        return self._slack_bits(x.level) - x.worst
 
     def is_reliable(self, x: Noise) -> bool:
         """Whether decryption succeeds but for a probability of about 2^-117 (0 if the worst case allows it)."""
@@ -133,10 +133,10 @@ class ShapeNoiseModel:
     def spare_bits(self, x: Noise) -> float:
         """Bits by which the modulus is larger than what `is_reliable` asks for (negative: missing ones)."""
         largest = min(self.variance(x) / 2 + log2(FAILURE_DEVIATIONS), x.worst)
-        return self._room(x.level) - largest - MIN_BUDGET_BITS
+        return self._slack_bits(x.level) - largest - MIN_BUDGET_BITS
 
     def supports(self, depth: int) -> bool:
-        """Whether a circuit of so many products in a row is reliable, on fresh public-key encryptions.
+        """Whether a circuit of `depth` products in a row is reliable, on fresh public-key encryptions.
 
         Before each product: a rotation, and a sum of up to 2^(2 * SLACK_BITS) independent terms.
         """
@@ -148,10 +148,10 @@ class ShapeNoiseModel:
 
     @cached_property
     def _products(self) -> list[Noise]:
-        """The noise of so many products in a row as were asked for."""
+        """The noise of as many products in a row as were asked for."""
         return [self.fresh()]
 
-    def _room(self, level: int) -> float:
+    def _slack_bits(self, level: int) -> float:
         return self.parameters.log2_q(level) - self._t - 1
 
     # -- what operations do ------------------------------------------------------------------

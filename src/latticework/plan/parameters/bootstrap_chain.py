@@ -1,4 +1,4 @@
-"""Modulus chains with room for bootstrapping, planned from the top down with exact scales.
+"""Modulus chains with levels for bootstrapping, planned from the top down with exact scales.
 
 Bottom to top: q0, SlotToCoeff, the residual levels, EvalMod, CoeffToSlot. A
 bootstrap to level t runs on a track that leaves out the residual levels above
@@ -231,7 +231,7 @@ def sparse_key_bits(chain: ModulusChain) -> float:
 
 
 def failure_log2(chain: ModulusChain, coefficients: int) -> float:
-    """log2 of the probability that one of so many coefficients leaves the interval of EvalMod in a bootstrap.
+    """Return log2 of the probability that one of the coefficients leaves the interval of EvalMod in a bootstrap.
 
     A raised coefficient over q0 is a sum of h + 1 terms, uniform in [-1/2, 1/2], for a sparse secret of weight h.
     The chance that it reaches K is that of an Irwin-Hall sum above h + 1 - y with y = (h + 1) / 2 - K, twice:

@@ -6,7 +6,7 @@ bits, and is a bias, not noise. The noise depends neither on the data nor on the
 but on the width of the vector: what divisions round grows with the square root of it. What does not grow are the
 roundings while slots are coefficients, and what the exponential's series leaves at the integers that raising adds,
 which are drawn. Only what the rounding of the matrices of SlotToCoeff adds depends on the data: it matters where values
-of up to 2^k are read as so many times smaller, for then each of n matrices has k / n bits less.
+of up to 2^k are read as 2^k times smaller, for then each of n matrices has k / n bits less.
 
 The numbers come from simulations of the whole circuit (`codegen.bootstraps.measure_noise`), those of the sets that are
 shipped from a file (`tools/measure_bootstrap_noise.py` writes it).

@@ -1,4 +1,4 @@
-"""Bootstrapping sets planned for a program: so many levels left, so much precision, within the security table.
+"""Bootstrapping sets planned for a program: for its levels and its precision, within the security table.
 
 The circuits of stored sets are the templates: what lies above and below the residual levels is theirs, and with it the
 precision. What is left of the modulus is shared out between residual levels and special primes. More special primes
@@ -47,7 +47,7 @@ class Template:
     precision_bits: float
 
     def make_set(self, residual: int, special: int) -> BootstrapSet:
-        """The set with so many residual levels and special primes."""
+        """Return the set with `residual` levels and `special` primes."""
         name = f"{self.chosen.name}-{self.chosen.scale:g}x{residual}+{special}"
         return replace(self.chosen, name=name, residual=residual, special=special)
 
@@ -62,7 +62,7 @@ class Template:
         return limbs + digits * (limbs + special) + 2 * special + 2 * limbs
 
     def most_levels(self, special: int = 1) -> int:
-        """Residual levels that fit beside so many special primes; 0 if none do."""
+        """Return the residual levels that fit with `special` special primes; 0 if none do."""
         chosen, limit = self.chosen, modulus_limit_bits(1 << self.chosen.log2_degree, SECURITY_BITS)
         assert limit is not None
         return max(0, int((limit - self.least_bits - (special - 1) * chosen.special_bits) / chosen.scale))
@@ -126,7 +126,7 @@ def plan_bootstrap_set(
     scale: float | None = None,
     security_bits: int = SECURITY_BITS,
 ) -> BootstrapSet:
-    """The quickest secure set of a ring that leaves so many levels and is so precise.
+    """Return the quickest secure set of a ring that leaves enough levels and is precise enough.
 
     residual        levels left after a bootstrap
     precision_bits  rms of all slots in [-1, 1], of one bootstrap

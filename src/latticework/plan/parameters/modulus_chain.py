@@ -43,7 +43,7 @@ class Track:
 class BootstrapCircuit:
     """The numbers by which bootstrapping is expanded, where a chain has levels for it.
 
-    degree, doublings  e^(2 pi i x / 2^doublings) is a Chebyshev series of this degree, squared so many times
+    degree, doublings  e^(2 pi i x / 2^doublings) is a Chebyshev series of this degree, squared `doublings` times
     bound        |t| / q0 stays below this after raising, but for the failure probability
     ratio        q0 over the scale at which SlotToCoeff ends
     factor       integer that the raised ciphertext is multiplied by before it is switched to the main secret

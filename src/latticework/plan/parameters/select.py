@@ -145,7 +145,7 @@ def build_chain(
     insecure: bool = False,
     special_bits: float = MAX_PRIME_BITS,
 ) -> ModulusChain:
-    """The chain for a need with a given number of special primes, of at most so many bits each.
+    """Return the chain for a need with this number of special primes, and a limit on the bits of each.
 
     Primes are picked from the top level down, each nearest to what keeps the
     next canonical scale at 2^scale_bits, so that the scale never drifts.

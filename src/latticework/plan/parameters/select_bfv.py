@@ -171,7 +171,7 @@ def chain_of_depth(
     security_bits: int = 128,
     insecure: bool = False,
 ) -> ModulusChain | None:
-    """A chain in the first ring that holds so many products in a row, before the program is known; None if none does.
+    """Return a chain in the first ring that holds `depth` products in a row, for an unknown program; None if none does.
 
     largest_log2  of the ring degrees that are tried
     """

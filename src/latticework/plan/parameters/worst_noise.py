@@ -1,7 +1,7 @@
 """Noise of each primitive step, as a bound on the magnitude of a coefficient that holds always.
 
-The counterparts of `params.noise`, function by function: secrets are ternary, centred binomial errors of 21 pairs are
-at most 21, rounding is at most 1/2, and nothing is averaged.
+The counterparts of `plan.parameters.step_noise`, function by function: secrets are ternary, centred binomial errors of
+21 pairs are at most 21, rounding is at most 1/2, and nothing is averaged.
 """
 
 from __future__ import annotations

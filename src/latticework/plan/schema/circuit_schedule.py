@@ -40,7 +40,7 @@ class VectorCounts:
 
 @dataclass(frozen=True, slots=True)
 class LaneStep:
-    """One vector instruction; it makes the register of its own number.
+    """One vector instruction; it makes the register of the same number.
 
     op           input, rotate, add, sub, mul, neg, add_constant, mul_constant, mask or merge (an addition that only
                  brings lanes of two registers together)
@@ -62,8 +62,8 @@ class LaneStep:
 
 
 @dataclass(frozen=True, slots=True)
-class CircuitWay:
-    """One way to compute the circuit, and its predicted seconds, of which `sending` is what goes in and comes out."""
+class CircuitStrategy:
+    """A strategy to compute the circuit, and its predicted seconds, `sending` being what goes in and comes out."""
 
     name: str
     seconds: float
@@ -98,7 +98,7 @@ class CircuitRecord:
     num_lanes: int
     outputs: tuple[tuple[str, int, int], ...]
     formulas: tuple[str, ...]
-    ways: tuple[CircuitWay, ...]
+    ways: tuple[CircuitStrategy, ...]
 
     def holds_together(self) -> bool:
         """Whether all numbers point to what is there."""

@@ -1,4 +1,4 @@
-"""Conditions on an input, beside being accepted, under which the error bound of an output holds."""
+"""Conditions on an accepted input under which the error bound of an output holds."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Condition:
         return f"{text} (gap={self.gap:.4g})" if self.gap else text
 
 
-def uncertain(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+def uncertain_conditions(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
     """Those that inputs are known to break: of comparisons, results that may wrap, and functions that many leave."""
     return tuple(each for each in conditions if not each.is_sampled)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class WeighedChain:
-    """A way to bootstrap a program.
+    """A strategy to bootstrap a program.
 
     name        of the set;  iterations  of each bootstrap
     levels      that a bootstrap leaves

@@ -1,4 +1,4 @@
-"""Constraints on inputs beside their ranges: intervals of parts and sums, which clients check before encryption.
+"""Constraints on inputs besides their ranges: intervals of parts and sums, which clients check before encryption.
 
 A function is approximated where its argument was in calibration. Where that is a part of an input, or a sum or
 difference of elements, the client can tell whether it is there, and what holds of every accepted input can be proved.

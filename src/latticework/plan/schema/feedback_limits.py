@@ -10,10 +10,10 @@ USEFUL = 2.0**-3  # of the largest result in calibration: errors that are larger
 
 
 @dataclass(frozen=True, slots=True)
-class Feeding:
+class FeedbackLimits:
     """The limits of a program with inputs that an earlier run may compute.
 
-    runs     that may follow each other: so long results stay in the range of the input that they are, in calibration
+    runs     that may follow each other while every input that was fed back stays inside its range, in calibration
     sources  the outputs, by number, that such inputs are
     gains    of each output, for each of `sources`: how far an element is off at most, for each unit that elements of
              that input are
@@ -24,7 +24,7 @@ class Feeding:
     gains: tuple[tuple[float, ...], ...]
 
     def errors_after(self, runs: int, errors: Sequence[float], magnitudes: Sequence[float]) -> list[float]:
-        """Bounds on the errors of all outputs after so many runs, of inputs like those of calibration; inf: not known.
+        """Bound the errors of all outputs after `runs` runs, of inputs like those of calibration; inf: not known.
 
         Each run adds its own errors to what becomes of those that it is given; these are so small that results depend
         on them as on their first differences.

@@ -12,8 +12,8 @@ INPUT = "input"  # the operation that makes what the client sends
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """One way to lay out a whole program.
+class ProgramLayout:
+    """One strategy to lay out a whole program.
 
     seconds      predicted, sending included
     ciphertexts  that the client sends and receives
@@ -24,14 +24,14 @@ class Ending:
     ciphertexts: int
     chosen: bool = False
 
-    def beats(self, other: Ending) -> bool:
+    def beats(self, other: ProgramLayout) -> bool:
         """Whether this is nowhere worse."""
         return self.seconds <= other.seconds and self.levels <= other.levels and self.ciphertexts <= other.ciphertexts
 
 
-def pareto(endings: Iterable[Ending]) -> tuple[Ending, ...]:
+def pareto_front(endings: Iterable[ProgramLayout]) -> tuple[ProgramLayout, ...]:
     """Those that no other beats, the fastest first; of equal ones the chosen."""
-    front: list[Ending] = []
+    front: list[ProgramLayout] = []
     for ending in sorted(endings, key=lambda e: (e.seconds, e.levels, e.ciphertexts, not e.chosen)):
         if not any(better.beats(ending) for better in front):
             front.append(ending)
@@ -53,7 +53,7 @@ class ConversionRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacingStep:
+class LayoutStep:
     """The layout of one tensor: an encrypted input, or the result of an operation.
 
     operation  what makes it; INPUT for one that is sent
@@ -78,15 +78,15 @@ class PlacingStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Placing:
+class LayoutRecord:
     """One search for layouts.
 
     explored       placements that were priced
     bits_a_second  of the network between client and server
-    endings        ways to lay out the program of which none is better in time, levels and ciphertexts at once
+    endings        strategies to lay out the program of which none is better in time, levels and ciphertexts at once
     """
 
     explored: int
     bits_a_second: float
-    steps: tuple[PlacingStep, ...]
-    endings: tuple[Ending, ...]
+    steps: tuple[LayoutStep, ...]
+    endings: tuple[ProgramLayout, ...]

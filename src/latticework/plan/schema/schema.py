@@ -28,8 +28,8 @@ from latticework.plan.schema.circuit_schedule import CircuitRecord
 from latticework.plan.schema.conditions import Condition, left_by, merge_conditions
 from latticework.plan.schema.considered_chains import WeighedChain
 from latticework.plan.schema.constraints import Constraint
-from latticework.plan.schema.feedback_limits import Feeding
-from latticework.plan.schema.placement_record import Placing
+from latticework.plan.schema.feedback_limits import FeedbackLimits
+from latticework.plan.schema.placement_record import LayoutRecord
 from latticework.values.packing.interleaved_rows import groups_of, pack_rows, unpack_rows
 from latticework.values.packing.key_manifest import KeyManifest, KeySpec
 from latticework.values.packing.pack import PackMap
@@ -87,7 +87,7 @@ class Output:
                  leaves its modulus; None if that is not proved
     usual_error  the bound on the error for inputs like those of calibration, as measured on them
     approximation  part of `usual_error` that approximating functions takes: what their largest errors can do
-    conditions   what has to hold for `error_bound` beside that the input is accepted; none: it holds for every one
+    conditions   what has to hold of an accepted input for `error_bound`; none: it holds for every one
     pack         of a tensor of this shape; or (rows, *shape), where a run computes rows of them side by side
     """
 
@@ -159,7 +159,7 @@ class Approximation:
     given      whether the user gave the degree
     form       what was taken instead of one polynomial, what it costs and what that would cost; "": one polynomial
     leaving    where it may leave: the probability, estimated from calibration, that an input like those does so, also
-               only in a channel that has a polynomial of its own; None: not known
+               only in a channel that has another polynomial; None: not known
     """
 
     function: str
@@ -207,7 +207,7 @@ class ClientSpec:
     owner               what the owner computes before encryption and after decryption; None: nothing
     columns             names of the elements of last axes of what users give, by name, where they are known; of what
                         the owner's steps are given they stand there
-    constraints          what encrypted inputs have to meet beside their ranges
+    constraints          what encrypted inputs have to meet in addition to their ranges
     """
 
     name: str
@@ -220,7 +220,7 @@ class ClientSpec:
     results: tuple[Result, ...] = field(default=(), metadata={"unstored_default": True})
     batch: Batch | None = field(default=None, metadata={"unstored_default": True})
     declared: tuple[tuple[str, str], ...] = field(default=(), metadata={"unstored_default": True})
-    feeding: Feeding | None = field(default=None, metadata={"unstored_default": True})
+    feeding: FeedbackLimits | None = field(default=None, metadata={"unstored_default": True})
     owner: OwnerStages | None = field(default=None, metadata={"unstored_default": True})
     columns: tuple[tuple[str, tuple[str, ...]], ...] = field(default=(), metadata={"unstored_default": True})
     constraints: tuple[Constraint, ...] = field(default=(), metadata={"unstored_default": True})
@@ -280,7 +280,7 @@ class ClientSpec:
         return next((o.pack.shape[0] for o in self.outputs if len(o.pack.shape) > len(o.shape)), 1)
 
     def runs_for(self, items: int) -> int:
-        """Runs of the plan that so many inputs take."""
+        """Return the number of runs of the plan that these inputs take."""
         return -(-items // self.rows)
 
     @property
@@ -289,7 +289,7 @@ class ClientSpec:
         return tuple(i for i in self.inputs if isinstance(i, SecretInput))
 
     def errors_after(self, runs: int) -> list[float]:
-        """Bounds on the errors of all outputs after so many runs, each of which goes on from the one before."""
+        """Bound the errors of all outputs after `runs` runs, each of which goes on from the one before."""
         if self.feeding is None:
             return [inf] * len(self.outputs)
         errors = [output.usual_error for output in self.outputs]
@@ -349,7 +349,7 @@ class Plan:
     watch: Mapping[int, int]
     approximations: tuple[Approximation, ...] = ()
     layouts: tuple[tuple[str, str, str], ...] = field(default=())  # (tensor, shape, layout) for the report
-    placing: Placing | None = None
+    placing: LayoutRecord | None = None
     circuit: CircuitRecord | None = None
     factors: Mapping[int, float] = field(default_factory=dict)
     loss: str = ""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from latticework.errors.shown import count_noun
 from latticework.plan.analysis.bootstrap_costs import BootstrapCost, BootstrapCosts
-from latticework.plan.instructions.reason import LoopWay, RefreshReason
+from latticework.plan.instructions.reason import LoopStrategy, RefreshReason
 from latticework.plan.schema.considered_chains import WeighedChain
 from latticework.plan.schema.schema import Plan
 from latticework.report.blocks import Section, Words, absent, code, place
@@ -136,7 +136,7 @@ def loop_lines(found: Bootstrapping) -> list[str]:
     ]
 
 
-def _way_words(way: LoopWay, taken: LoopWay) -> str:
+def _way_words(way: LoopStrategy, taken: LoopStrategy) -> str:
     """8 iterations a time, 1 bootstrap, 40.5 ms (taken)."""
     gap = "little quicker" if way.seconds < taken.seconds else "slower"
     if not way.every and way.seconds < taken.seconds:

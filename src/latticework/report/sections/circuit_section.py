@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from latticework.errors.escaping import html_text
-from latticework.plan.schema.circuit_schedule import MAX_LANES, CircuitRecord, CircuitWay
+from latticework.plan.schema.circuit_schedule import MAX_LANES, CircuitRecord, CircuitStrategy
 from latticework.report.blocks import Beside, Cell, Drawing, Fold, Head, ReportBlock, Section, Table, Words, absent
 from latticework.report.circuit_words import METHODS, count_rows, input_rows, method_text, output_rows, runs, step_text
 from latticework.report.figure_labels import Column, describe, number, table
@@ -38,13 +38,13 @@ def way_table(circuit: CircuitRecord) -> Table:
     ways = sorted(circuit.ways, key=lambda way: way.seconds)
     chosen = next((way.seconds for way in ways if way.chosen), 0.0)
     columns = describe(
-        CircuitWay,
+        CircuitStrategy,
         name=Column("way", lambda name: METHODS.get(name, name)),
         seconds=number("time with sending", lambda seconds: share(seconds, chosen)),
         sending=Column("of that sending", row=lambda way: share(way.sending, way.seconds), number=True),
         chosen=Column("", lambda is_chosen: "chosen" if is_chosen else ""),
     )
-    return table("", CircuitWay, ways if len(ways) > 1 else (), columns=columns)
+    return table("", CircuitStrategy, ways if len(ways) > 1 else (), columns=columns)
 
 
 def _schedule(circuit: CircuitRecord) -> Section:

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors.shown import describe
-from latticework.plan.client_steps.run_steps import error_of, errors_of, exactly, finish_of, to_result
+from latticework.plan.client_steps.run_steps import error_of, errors_of, finish_exact, finish_of, to_result
 from latticework.plan.client_steps.stages import Finished
-from latticework.plan.schema.conditions import left_by, merge_conditions, uncertain
+from latticework.plan.schema.conditions import left_by, merge_conditions, uncertain_conditions
 from latticework.plan.schema.schema import ClientSpec
 from latticework.runtime.exchange.clipped import Doubted
 from latticework.runtime.exchange.decrypted import OwnerValue, doubt_about
@@ -45,7 +45,7 @@ class FinishedValue(OwnerValue):
             is_followed = False  # what is proved hides all doubts
         conditions = left_by(merge_conditions(values[name].conditions for name in raw), is_told=doubt is not None)
         found = finish_of(result, raw, errors)
-        if uncertain(conditions) and found.certain is not None:
+        if uncertain_conditions(conditions) and found.certain is not None:
             found = replace(found, certain=np.zeros_like(found.certain))
         usual = finish_of(result, raw, {name: values[name].usual_error for name in raw})
         super().__init__(
@@ -66,7 +66,7 @@ class FinishedValue(OwnerValue):
             follows = self.shape[: clear.ndim] == clear.shape
             kept = clear.reshape(*clear.shape, *(1,) * (len(self.shape) - clear.ndim)) if follows else clear.all()
             self._certain = np.broadcast_to(kept, self.shape)
-        if uncertain(conditions):
+        if uncertain_conditions(conditions):
             self._certain = np.zeros_like(self._certain)
 
     def reveal(self) -> Any:
@@ -100,7 +100,7 @@ class FinishedValue(OwnerValue):
         """The same of errors alone, whatever rows are doubted."""
         about = doubt_about(self.numbers, self.conditions)
         unsure = self.num_unsure
-        if not unsure or not isfinite(self.numbers.error_bound) or uncertain(self.conditions):
+        if not unsure or not isfinite(self.numbers.error_bound) or uncertain_conditions(self.conditions):
             return about
         what = "numbers" if self._are_numbers else "decisions"
         count = f"{unsure} of {self._certain.size} {what}" if self._certain.ndim else "the result"
@@ -130,7 +130,7 @@ def finished_arrays(spec: ClientSpec, outputs: list[npt.NDArray[Any]]) -> list[A
     if spec.owner is None or not spec.owner.after:
         return outputs
     by_name = dict(zip((output.name for output in spec.outputs), outputs, strict=True))
-    return exactly(spec.owner.after, by_name)
+    return finish_exact(spec.owner.after, by_name)
 
 
 def doubt_results(

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from latticework.errors import SecretKeyError
 from latticework.errors.shown import describe
-from latticework.plan.schema.conditions import Condition, condition_words, merge_conditions, uncertain
+from latticework.plan.schema.conditions import Condition, condition_words, merge_conditions, uncertain_conditions
 
 _WARNING = (
     "a decrypted value is hidden: .reveal() gives the array to the owner of the secret key. It must not leave its "
@@ -167,7 +167,7 @@ def doubt_about(value: OwnerValue, conditions: Sequence[Condition] | None = None
         return f"the result of {value.rounds} runs one after the other, for which no error bound is known"
     if not isfinite(value._bound):
         return TOO_LARGE
-    certain = "NOT CERTAIN: " if uncertain(conditions) else ""
+    certain = "NOT CERTAIN: " if uncertain_conditions(conditions) else ""
     said = [f"{certain}error bound {condition_words(conditions)}"] if conditions else []
     if not value.is_followed:
         said.append("error bound for inputs like those of calibration only")

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from latticework.errors import DtypeError, RangeError, UserError
 from latticework.errors.escaping import plain_text
 from latticework.errors.rounded_numbers import between
-from latticework.plan.client_steps.run_steps import place_of
+from latticework.plan.client_steps.run_steps import describe_place
 from latticework.plan.client_steps.stages import Given
 from latticework.plan.schema.schema import ClientSpec
 
@@ -117,7 +117,7 @@ class Misfits:
                 unit = "run" if self._is_stack else "row"
                 column, place = None, f"input {self.input}" + (f", {unit} {row}" if self.has_rows else "")
             else:
-                column, place = index[-1], place_of(given, index, self.where.ndim)
+                column, place = index[-1], describe_place(given, index, self.where.ndim)
             low, high = (self._end(end, index) for end in (self.low, self.high))
             why = self.why
             if low is not None and high is not None:

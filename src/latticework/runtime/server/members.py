@@ -9,7 +9,7 @@ from typing import Any
 from latticework.errors import UserError
 from latticework.errors.whole_numbers import whole_number
 from latticework.plan.analysis.memory import peak_value_bytes
-from latticework.plan.analysis.trips import Trips
+from latticework.plan.analysis.trips import TripCounts
 from latticework.plan.schema.schema import ClientSpec, Plan
 from latticework.runtime.events import Event
 from latticework.runtime.exchange.encrypted import Encrypted
@@ -48,7 +48,7 @@ def members_at_once(plan: Plan, free: int | None = None) -> int:
 
     free  bytes; None: of the machine
     """
-    return max(1, (free_bytes() if free is None else free) // 2 // max(1, peak_value_bytes(plan, Trips(plan))))
+    return max(1, (free_bytes() if free is None else free) // 2 // max(1, peak_value_bytes(plan, TripCounts(plan))))
 
 
 class MembersProgress:

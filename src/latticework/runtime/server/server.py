@@ -11,10 +11,10 @@ from typing import Any, NoReturn
 
 from latticework.errors import BudgetError, ParameterMismatchError, RangeError, SecretKeyError, ShapeError, UserError
 from latticework.errors.shown import count_noun, describe, size
-from latticework.plan.analysis.trips import Trips
+from latticework.plan.analysis.trips import TripCounts
 from latticework.plan.files.serialise import interface_id, read_plan
 from latticework.plan.key_schedule.key_uses import key_order
-from latticework.plan.key_schedule.schedule import buffer_bytes, smallest, whole_key_bytes
+from latticework.plan.key_schedule.schedule import buffer_bytes, smallest_budget, whole_key_bytes
 from latticework.plan.parameters.fingerprint import fingerprint
 from latticework.plan.schema.amounts import checked_runs
 from latticework.plan.schema.schema import IndexInput, Plan
@@ -518,7 +518,7 @@ def _check_key_memory(plan: Plan, need: tuple[int, int, int], had: int) -> None:
     instruction = plan.blocks[block].code[number]
     op, line = instruction.op, instruction.location
     if not plan.locations[line].file:  # in a bootstrap: the line that calls one
-        least = smallest(key_order(plan, plan.chain, Trips(plan)), plan)
+        least = smallest_budget(key_order(plan, plan.chain, TripCounts(plan)), plan)
         op, line = (op, line) if least is None else (least.op, least.line)
     raise UserError(
         f"program {plan.client.name}: key_memory is {had} bytes; the least with which it runs is {needed} "

@@ -13,9 +13,9 @@ from latticework.errors import BudgetError
 from latticework.errors.shown import size
 from latticework.plan.analysis.kept_constants import all_bytes, encodings
 from latticework.plan.analysis.memory import peak_value_bytes
-from latticework.plan.analysis.memory_plan import HeldValues, at_once_with, constants_beside_keys, plan_memory
+from latticework.plan.analysis.memory_plan import ValueMemory, at_once_with, constants_beside_keys, plan_memory
 from latticework.plan.analysis.on_device import of_pieces, recorded_runs, resident_key_bytes
-from latticework.plan.analysis.trips import Trips
+from latticework.plan.analysis.trips import TripCounts
 from latticework.plan.cost import CostModel
 from latticework.plan.instructions.value_shapes import row_bytes
 from latticework.plan.key_schedule.schedule import whole_key_bytes
@@ -108,13 +108,13 @@ def _what_is_left(plan: Plan, key_bytes: int, *, resident: int = 0) -> int | Non
     key_bytes  that it takes for keys, of which so many `resident` are in memory already
     """
     of, parts = TAKEN
-    left, trips = free_bytes() // parts * of + resident, Trips(plan)
+    left, trips = free_bytes() // parts * of + resident, TripCounts(plan)
     at_once = at_once_with(DEFAULT_CONSTANTS, row_bytes(plan.chain))
     if key_bytes + DEFAULT_CONSTANTS + peak_value_bytes(plan, trips, at_once) <= left:
         return None  # whatever there is of constants, which takes longer to find
     known = encodings(plan, trips, CostModel.load())
     constants = min(DEFAULT_CONSTANTS, sum(all_bytes(known)))
-    return left if key_bytes + constants + HeldValues(plan, trips, known)(constants).bytes(1) > left else None
+    return left if key_bytes + constants + ValueMemory(plan, trips, known)(constants).bytes(1) > left else None
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from typing import NoReturn, Protocol
 from latticework.errors import LayoutError
 from latticework.ir import Block, Module, Op, Value, kind_key, last_uses
 from latticework.ir.dialects.tensor_dialect import TensorType
-from latticework.plan.schema.placement_record import Ending, pareto
+from latticework.plan.schema.placement_record import ProgramLayout, pareto_front
 from latticework.tensor.layout.assign import Placement, Room, is_trivial
 from latticework.tensor.layout.conversions import Conversion, stations
 from latticework.tensor.layout.derive import fold
@@ -86,7 +86,7 @@ class Decisions:
     prices: Prices
     taken: dict[Op | Value, Taken]
     others: dict[Op, Other]
-    pareto: tuple[Ending, ...]
+    pareto: tuple[ProgramLayout, ...]
 
     def way(self, value: Value, old: Layout, new: Layout) -> Sequence[Conversion]:
         """The conversions of a value, one after the other."""
@@ -181,9 +181,9 @@ class LayoutSearch:
             if there:
                 seconds, layout = min(there, key=lambda item: item[0])
                 others[op] = Other(layout, seconds - taken[op].total)
-        endings = (Ending(s.seconds, s.deepest, s.sent, s is best) for s in end)
+        endings = (ProgramLayout(s.seconds, s.deepest, s.sent, s is best) for s in end)
         return Decisions(
-            inputs, heads, placed, self.explored, best.seconds, self.prices, taken, others, pareto(endings)
+            inputs, heads, placed, self.explored, best.seconds, self.prices, taken, others, pareto_front(endings)
         )
 
     # -- blocks ------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from latticework.compiler.levels.loops.writing import (
 )
 from latticework.errors import LevelError
 from latticework.ir import Block, Module, Op, Value, last_uses
-from latticework.plan.instructions.reason import LoopWay
+from latticework.plan.instructions.reason import LoopStrategy
 from latticework.values.sums import add_up
 
 HARDLY = 0.025  # more
@@ -286,7 +286,7 @@ class LoopPlanner:
         least = min(map(seconds, found))
         return min((g for g in found if seconds(g) <= least * (1 + HARDLY)), key=lambda g: (g.size, seconds(g)))
 
-    def ways(self, taken: IterationGroup) -> list[LoopWay]:
+    def ways(self, taken: IterationGroup) -> list[LoopStrategy]:
         """Alternatives that were weighed: groups of each size, copies if they were; none for iterations left over."""
         if all(group is not taken for group in self.groups):
             return []
@@ -295,9 +295,9 @@ class LoopPlanner:
             best.setdefault(group.size, group)
         best[taken.size] = taken
         shown = [taken, *(group for group in best.values() if group is not taken)]
-        ways = [LoopWay(group.size, group.bootstraps, group.rate) for group in shown]
+        ways = [LoopStrategy(group.size, group.bootstraps, group.rate) for group in shown]
         if self.copied is not None:
-            ways.append(LoopWay(0, self.copied.bootstraps, self.copied.seconds / self.trips.static))
+            ways.append(LoopStrategy(0, self.copied.bootstraps, self.copied.seconds / self.trips.static))
         return ways if len(ways) > 1 else []
 
     def base_of(self, group: IterationGroup) -> int:

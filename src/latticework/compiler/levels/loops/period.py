@@ -15,7 +15,7 @@ from latticework.compiler.levels.loops.iteration_levels import round_levels, sta
 from latticework.compiler.levels.loops.straight_run import Placed
 from latticework.compiler.levels.loops.writing import yielded_by
 from latticework.ir import Block, Op, Value
-from latticework.plan.instructions.reason import LoopWay
+from latticework.plan.instructions.reason import LoopStrategy
 
 MOST_POINTS = 60  # operations that spend levels, of a straight line that is looked at
 MOST_COPIED = 120  # of all copies of a loop that is left without one
@@ -120,7 +120,7 @@ def split(trips: int, size: int, most_first: int, last: int) -> TripSplit:
     return TripSplit(first, (trips - last - first) // size, last)
 
 
-def note_period(block: Block, iterations: int, ways: Sequence[LoopWay] = ()) -> None:
+def note_period(block: Block, iterations: int, ways: Sequence[LoopStrategy] = ()) -> None:
     """Bootstraps say how many iterations of their loop lie between two runs of them; of groups of groups the product.
 
     Until `state_reasons` they are noted in the attribute `every`, and in `ways` what else was weighed for the loop.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import ceil
 from typing import Any
@@ -19,8 +19,7 @@ from latticework.compiler.options.techniques import ALL, Techniques
 from latticework.ir import Module, Op
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel, Shape
-from latticework.plan.instructions.register_kinds import CipherKind
-from latticework.plan.instructions.value_shapes import digit_limbs, q_limbs
+from latticework.plan.instructions.value_shapes import level_shape
 from latticework.plan.parameters import ModulusChain
 
 
@@ -32,12 +31,9 @@ class ChainSeconds(Seconds):
 
     def shape(self, spent: int, p: bool = True, polys: int = 2, dropped: int = 0) -> Shape:
         """The shape of an operation."""
-        chain, level = self.chain, self.chain.main.top - spent
-        at = CipherKind(chain.slots, 0, level, 1.0, 1, 1)
-        below = CipherKind(chain.slots, 0, level - dropped, 1.0, 1, 1)
-        special, digits = (len(chain.special), digit_limbs(chain, at)) if p else (0, ())
-        target = q_limbs(chain, below) if dropped else None
-        return Shape(chain.ring_degree, q_limbs(chain, at), special, digits, target, polys)
+        level = self.chain.main.top - spent
+        target = len(self.chain.main.basis(level - dropped)) if dropped else None
+        return replace(level_shape(self.chain, level, over_p=p), target=target, polys=polys)
 
 
 @dataclass

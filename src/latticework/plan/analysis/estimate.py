@@ -11,7 +11,7 @@ from latticework.plan.analysis.memory import PeakMemory, peak_value_bytes
 from latticework.plan.analysis.step_prices import ENCODE, Step, StepPrices
 from latticework.plan.analysis.trips import TripCounts
 from latticework.plan.cost import CostModel, Work
-from latticework.plan.cost.client_cost import stored_bytes
+from latticework.plan.cost.client_cost import input_bytes, result_bytes
 from latticework.plan.instructions.value_shapes import row_bytes
 from latticework.plan.instructions.work_units import add_work
 from latticework.plan.schema.schema import Plan
@@ -161,8 +161,7 @@ def key_load_seconds(plan: Plan, model: CostModel) -> float:
 
 def _bytes(plan: Plan, constant_rows: int) -> Bytes:
     chain, client, keys = plan.chain, plan.client, plan.client.manifest
-    fresh = sum(i.pack.count * stored_bytes(chain, i.level, 0, 1) for i in client.secret_inputs)
-    outputs = sum(o.pack.count * stored_bytes(chain, o.level, 0, 2) for o in client.outputs)
+    fresh, outputs = input_bytes(client), result_bytes(client)
     return Bytes(
         fresh, 2 * fresh, outputs, keys.total_stored_bytes, keys.total_resident_bytes, constant_rows * row_bytes(chain)
     )

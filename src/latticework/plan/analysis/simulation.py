@@ -22,7 +22,7 @@ from latticework.plan.parameters import step_noise as model
 from latticework.plan.parameters.bootstrap_noise import BootstrapStep
 from latticework.plan.schema.bootstraps import Bootstrap, steps_of
 from latticework.plan.schema.schema import Plan
-from latticework.values.packing.embedding import unembed
+from latticework.values.packing.embedding import largest_coefficient
 from latticework.values.packing.key_manifest import KeySpec
 from latticework.values.packing.packed_constants import ConstRef
 from latticework.values.packing.slot_arrays import as_value, dot_vectors
@@ -101,8 +101,7 @@ class Simulation(Domain):
             largest = float(np.max(np.abs(value), initial=0.0))
             most_bits = log2(self.chain.modulus(kind.level, kind.track)) - 1
             if largest > 0 and log2(largest) + log2(kind.scale) > most_bits:  # coefficients are no larger than slots
-                words = unembed(value)
-                largest = float(max(np.max(np.abs(words.real)), np.max(np.abs(words.imag))))
+                largest = largest_coefficient(value)
             if largest > 0 and log2(largest) + log2(kind.scale) > most_bits:
                 most = 2.0 ** (most_bits - log2(kind.scale))
                 raise RangeError(

@@ -6,9 +6,7 @@ from dataclasses import replace
 
 from latticework.plan.cost.cost_model import CostModel
 from latticework.plan.instructions.key_bytes import stored_bytes
-from latticework.plan.instructions.register_kinds import CipherKind
-from latticework.plan.instructions.value_shapes import digit_limbs, q_limbs
-from latticework.plan.instructions.work_units import Shape
+from latticework.plan.instructions.value_shapes import level_shape
 from latticework.plan.parameters import ModulusChain
 from latticework.values.packing.key_manifest import KeySpec
 from latticework.values.packing.loop_nests.baby_giant import BlockMapPrices
@@ -24,7 +22,7 @@ def block_prices(model: CostModel, chain: ModulusChain, level: int, track: int =
     A price of encoding is not among them: constants are encoded once, and kept.
     """
     below = level if chain.scheme == "bfv" else level - 1
-    upper, lower = (_shape(chain, at, track) for at in (level, below))
+    upper, lower = (level_shape(chain, at, track) for at in (level, below))
     over_p = replace(upper, digit_limbs=())
     over_q = replace(over_p, p_limbs=0)
     hoist = model.seconds("hoist", upper)
@@ -47,8 +45,3 @@ def block_prices(model: CostModel, chain: ModulusChain, level: int, track: int =
         key=KEY_SHARE * baby,
         stored=model.key_price * 1e-9 * stored_bytes(KeySpec("galois", 1, track, level), chain),
     )
-
-
-def _shape(chain: ModulusChain, level: int, track: int) -> Shape:
-    kind = CipherKind(chain.slots, track, level, 1.0, 1, 1)
-    return Shape(chain.ring_degree, q_limbs(chain, kind), len(chain.special), digit_limbs(chain, kind))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2
 
 from latticework.plan.cost.cost_model import CostModel
 from latticework.plan.files.serialise import client_file_bytes
+from latticework.plan.instructions.value_shapes import WORD_BYTES, level_shape, packed_row_bytes
 from latticework.plan.instructions.work_units import Shape
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.schema.schema import ClientSpec, Output, SecretInput
@@ -14,8 +15,6 @@ from latticework.values.packing.key_manifest import KeySpec
 from latticework.values.sums import add_up
 
 HEADROOM_BITS = 64  # above the scale: the core reads messages from as many limbs as that takes (rlwe/decryptor.cpp)
-WORD_BYTES = 8
-ROW_ALIGNMENT_BITS = 512  # stored rows are padded to 64 bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +76,8 @@ def client_costs(spec: ClientSpec, model: CostModel) -> ClientCosts:
         + max((3 * limbs * row for _, limbs in inputs), default=0),  # the message, the secret and the error
         decrypt_bytes=sum(2 * o.pack.count * limbs * row for o, limbs in outputs)
         + max((4 * limbs * row for _, limbs in outputs), default=0),
-        input_bytes=sum(i.pack.count * stored_bytes(chain, i.level, 0, 1) for i, _ in inputs),
-        result_bytes=sum(o.pack.count * stored_bytes(chain, o.level, 0, 2) for o, _ in outputs),
+        input_bytes=input_bytes(spec),
+        result_bytes=result_bytes(spec),
         key_bytes=spec.manifest.total_stored_bytes,
         file_bytes=client_file_bytes(spec),
     )
@@ -97,12 +96,10 @@ def _keygen_seconds(spec: ClientSpec, model: CostModel) -> float:
 
 def _key_shape(key: KeySpec, chain: ModulusChain) -> Shape:
     """Limbs of a key, and of its digits."""
-    basis = set(chain.tracks[key.track].basis(key.level))
+    shape = level_shape(chain, key.level, key.track)
     if key.kind == "to_dense":
-        return Shape(chain.ring_degree, len(basis), len(chain.special), (len(basis),))
-    special = 1 if key.kind == "to_sparse" else len(chain.special)
-    digits = tuple(len(basis & set(digit)) for digit in chain.digits)
-    return Shape(chain.ring_degree, len(basis), special, tuple(n for n in digits if n))
+        return replace(shape, digit_limbs=(shape.q_limbs,))
+    return replace(shape, p_limbs=1) if key.kind == "to_sparse" else shape
 
 
 def _encrypt_seconds(chain: ModulusChain, spec: SecretInput, limbs: int, model: CostModel) -> float:
@@ -129,6 +126,14 @@ def message_limbs(primes: tuple[int, ...], scale: float) -> int:
 
 def stored_bytes(chain: ModulusChain, level: int, track: int, polys: int) -> int:
     """Bytes of a ciphertext in a file, without the header: rows bit-packed at the width of their primes."""
-    primes = chain.limb_primes(chain.tracks[track].basis(level))
-    rows = (-(-p.bit_length() * chain.ring_degree // ROW_ALIGNMENT_BITS) * (ROW_ALIGNMENT_BITS // 8) for p in primes)
-    return polys * sum(rows)
+    return polys * sum(packed_row_bytes(chain, limb) for limb in chain.tracks[track].basis(level))
+
+
+def input_bytes(spec: ClientSpec) -> int:
+    """Bytes of all inputs as a client sends them: a seed and one polynomial each."""
+    return sum(i.pack.count * stored_bytes(spec.chain, i.level, 0, 1) for i in spec.secret_inputs)
+
+
+def result_bytes(spec: ClientSpec) -> int:
+    """Bytes of all results as a server sends them."""
+    return sum(o.pack.count * stored_bytes(spec.chain, o.level, 0, 2) for o in spec.outputs)

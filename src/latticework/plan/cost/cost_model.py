@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from math import log2
 from pathlib import Path
@@ -71,7 +71,7 @@ class CostModel:
         rows = [r for r in self.table.ops if r.op == op and r.is_exact and bool(r.p_limbs) == bool(shape.p_limbs)]
         if not rows:
             return self.table.overhead.get(op, 1.0)
-        nearest = min((abs(log2(r.ring_degree / shape.ring_degree)), r.ring_degree) for r in rows)[1]
+        nearest = _nearest((row.ring_degree for row in rows), shape.ring_degree)
         ratios: dict[int, list[float]] = {}
         for row in rows:
             kernels = self.kernel_seconds(op, row.shape) if row.ring_degree == nearest else 0.0
@@ -120,7 +120,7 @@ class CostModel:
         known = [row for row in self.table.bootstraps if row.expected is not None and row.real in (None, real)]
         if not known:
             return 1.0
-        nearest = min((abs(log2(row.ring_degree / ring_degree)), row.ring_degree) for row in known)[1]
+        nearest = _nearest((row.ring_degree for row in known), ring_degree)
         return mean(row.seconds / (row.expected or 1.0) for row in known if row.ring_degree == nearest)
 
     def fresh_seconds(self, fresh_bytes: int) -> float:
@@ -141,11 +141,16 @@ class CostModel:
             raise FormatError(f"the cost table of {self.table.date} has no price for {unit!r}; measure it again")
         if ring_degree in prices:
             return prices[ring_degree]
-        nearest = min(prices, key=lambda known: (abs(log2(known / ring_degree)), known))
+        nearest = _nearest(prices, ring_degree)
         if unit in _BYTES:
             return prices[nearest]
         factor = ring_degree / nearest
         return prices[nearest] * factor * (log2(ring_degree) / log2(nearest) if unit in _N_LOG_N else 1.0)
+
+
+def _nearest(known: Iterable[int], ring_degree: int) -> int:
+    """Return the known ring degree that is the fewest doublings away, of two the smaller."""
+    return min(known, key=lambda degree: (abs(log2(degree / ring_degree)), degree))
 
 
 def _is_of(row: BootstrapRow, chain: ModulusChain) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from latticework.plan.cost.cost_model import CostModel
 from latticework.plan.instructions.register_kinds import CipherKind
-from latticework.plan.instructions.value_shapes import b_limbs, digit_limbs, q_limbs
+from latticework.plan.instructions.value_shapes import b_limbs, level_shape
 from latticework.plan.instructions.work_units import Shape
 from latticework.plan.parameters import ModulusChain
 
@@ -59,6 +59,4 @@ def _weights(model: CostModel, plain: Shape, switched: Shape, mul: float, mul_pl
 
 def _shapes(chain: ModulusChain, level: int) -> tuple[Shape, Shape]:
     """Return the sizes of operations over Q, and those of key switches."""
-    kind = CipherKind(chain.slots, 0, level, 1.0, 1, 0)
-    plain = Shape(chain.ring_degree, q_limbs(chain, kind))
-    return plain, replace(plain, p_limbs=len(chain.special), digit_limbs=digit_limbs(chain, kind))
+    return level_shape(chain, level, over_p=False), level_shape(chain, level)

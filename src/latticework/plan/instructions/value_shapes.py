@@ -9,6 +9,7 @@ from latticework.plan.instructions.use import Use
 from latticework.plan.instructions.work_units import Shape
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.bfv_chain import extension_primes
+from latticework.plan.parameters.modulus_chain import digits_at
 from latticework.values.packing.key_manifest import KeySpec
 
 WORD_BYTES = 8
@@ -29,8 +30,7 @@ def q_limbs(chain: ModulusChain, kind: PolynomialKind) -> int:
 
 def digit_limbs(chain: ModulusChain, kind: PolynomialKind) -> tuple[int, ...]:
     """Q limbs of each key-switching digit that a register's level has a part in."""
-    basis = set(chain.tracks[kind.track].basis(kind.level))
-    return tuple(len(basis & set(digit)) for digit in chain.digits if basis & set(digit))
+    return tuple(len(digit) for digit in digits_at(chain, kind.level, kind.track))
 
 
 def b_limbs(chain: ModulusChain, kind: PolynomialKind) -> int:
@@ -91,6 +91,14 @@ def vectors_of(kind: Kind | KeySpec) -> int:
 def vectors_made(use: Use) -> int:
     """Ciphertexts or plaintexts that an instruction makes, one result's for another's."""
     return max(map(vectors_of, use.results), default=1)
+
+
+def level_shape(chain: ModulusChain, level: int, track: int = 0, *, over_p: bool = True) -> Shape:
+    """Return the shape of a key switch of a ciphertext at a level; without `over_p` that of an operation over Q."""
+    limbs, special = len(chain.tracks[track].basis(level)), len(chain.special)
+    if not over_p:
+        return Shape(chain.ring_degree, limbs)
+    return Shape(chain.ring_degree, limbs, special, tuple(len(digit) for digit in digits_at(chain, level, track)))
 
 
 def shape_of(use: Use, **changes: Any) -> Shape:

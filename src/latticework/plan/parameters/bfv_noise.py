@@ -19,12 +19,12 @@ from functools import cached_property
 from math import exp, exp2, factorial, inf, log, log2
 from typing import Protocol
 
+from latticework.plan.parameters.step_noise import ERROR_VARIANCE, ROUNDING_VARIANCE, SECRET_VARIANCE
+from latticework.plan.parameters.worst_noise import ERROR_BOUND
 from latticework.values.sums import add_up
 
-ERROR_VARIANCE, ERROR_BOUND = 10.5, 21  # centred binomial, 21 pairs
-SECRET_VARIANCE = 2 / 3  # uniform ternary
 MIN_BUDGET_BITS = 2.0  # decryption refuses less
-ROUNDING = log2(1 / 12)  # variance of a rounding error
+ROUNDING = log2(ROUNDING_VARIANCE)
 SLACK_BITS = 2.0  # for sums and rotations, at each level of depth
 FAILURE_DEVIATIONS = 13.5  # 2^15 Gaussian coefficients exceed this with probability below 2^-117, 2^12 below 2^-120
 

@@ -142,6 +142,13 @@ class ModulusChain:
         return prod(self.limb_primes(self.tracks[track].basis(level)))
 
 
+def digits_at(chain: ModulusChain, level: int, track: int = 0) -> tuple[tuple[int, ...], ...]:
+    """Return the Q limbs of each key-switching digit that a level has a part in."""
+    basis = set(chain.tracks[track].basis(level))
+    parts = (tuple(sorted(basis & set(digit))) for digit in chain.digits)
+    return tuple(part for part in parts if part)
+
+
 def next_scale(scale: float, other: float, dropped: int) -> float:
     """The float64 nearest to scale * other / dropped, computed exactly before the one rounding."""
     return float(Fraction(scale) * Fraction(other) / dropped)

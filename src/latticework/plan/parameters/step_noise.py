@@ -14,7 +14,8 @@ from math import erfc, prod, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from latticework.plan.parameters.modulus_chain import ModulusChain
+from latticework.plan.parameters.modulus_chain import ModulusChain, digits_at
+from latticework.values.packing.embedding import SPARSE_WEIGHT
 from latticework.values.sums import add_up
 
 FloatArray = npt.NDArray[np.float64]
@@ -22,7 +23,6 @@ FloatArray = npt.NDArray[np.float64]
 ERROR_VARIANCE = 10.5
 SECRET_VARIANCE = 2.0 / 3.0
 ROUNDING_VARIANCE = 1.0 / 12.0
-SPARSE_WEIGHT = 32  # of the ephemeral secret inside bootstrapping
 
 
 def encoding() -> float:
@@ -92,8 +92,7 @@ def tail_deviations(gap: int, deviations: float = 6.0) -> float:
 
 def key_product(chain: ModulusChain, level: int, track: int = 0) -> float:
     """Errors of the key, weighted by uniform digits, after the division by P."""
-    basis = set(chain.tracks[track].basis(level))
-    digits = [prod(chain.limb_primes(tuple(sorted(basis & set(d))))) for d in chain.digits if basis & set(d)]
+    digits = [prod(chain.limb_primes(digit)) for digit in digits_at(chain, level, track)]
     special = prod(chain.special)
     variance = add_up(chain.ring_degree * ERROR_VARIANCE * (d / special) ** 2 * ROUNDING_VARIANCE for d in digits)
     return sqrt(variance)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import prod
 
-from latticework.plan.parameters.modulus_chain import ModulusChain
+from latticework.plan.parameters.modulus_chain import ModulusChain, digits_at
 from latticework.values.sums import add_up
 
 ERROR_BOUND = 21.0
@@ -38,6 +38,5 @@ def mod_down(ring_degree: int, degree: int = 1) -> float:
 
 def key_product(chain: ModulusChain, level: int, track: int = 0) -> float:
     """Errors of the key, weighted by digits of at most half their modulus, after the division by P."""
-    basis = set(chain.tracks[track].basis(level))
-    digits = [prod(chain.limb_primes(tuple(sorted(basis & set(d))))) for d in chain.digits if basis & set(d)]
+    digits = [prod(chain.limb_primes(digit)) for digit in digits_at(chain, level, track)]
     return add_up(chain.ring_degree * ERROR_BOUND * d / 2 for d in digits) / prod(chain.special)

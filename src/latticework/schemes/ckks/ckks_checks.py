@@ -11,7 +11,7 @@ import numpy.typing as npt
 from latticework.errors import DtypeError, RangeError, ScaleError, ShapeError
 from latticework.schemes.rlwe.checks import fail, type_text
 from latticework.values.inputs.foreign_arrays import as_array, find_loss
-from latticework.values.packing.embedding import unembed
+from latticework.values.packing.embedding import largest_coefficient
 
 ComplexArray = npt.NDArray[np.complex128]
 SCALE_TOLERANCE = 2.0**-45  # relative; scales that differ more are different scales
@@ -86,9 +86,7 @@ def check_modulus(who: str, values: ComplexArray, scale: float, modulus: int, le
     """RangeError where a coefficient reaches the modulus itself: whatever it is added to, the sum wraps around."""
     if float(np.max(np.abs(values))) * scale < modulus:  # no coefficient is larger
         return
-    words = unembed(values)
-    largest = float(max(np.max(np.abs(words.real)), np.max(np.abs(words.imag))))
-    if largest * scale >= modulus:
+    if largest_coefficient(values) * scale >= modulus:
         fail(
             RangeError,
             f"{who}: values of {modulus / scale:.3g} or more at scale {scale_text(scale)} do not fit the modulus "

@@ -32,6 +32,12 @@ def unembed(slots: Slots) -> npt.NDArray[np.complex128]:
     return np.asarray(np.fft.fft(values, axis=-1) / n * np.conj(_twist(n)), dtype=np.complex128)
 
 
+def largest_coefficient(slots: Slots) -> float:
+    """Return the largest magnitude of the coefficients of slots."""
+    words = unembed(slots)
+    return float(max(np.max(np.abs(words.real)), np.max(np.abs(words.imag))))
+
+
 def raise_modulus(x: Slots, slots: int, ratio: float, random: np.random.Generator) -> npt.NDArray[np.complex128]:
     """The slots of a value after its modulus q0 was raised: x + ratio * (slots of an integer polynomial).
 

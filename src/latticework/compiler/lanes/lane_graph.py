@@ -8,7 +8,7 @@ Meaning kept: `evaluate` of the graph equals the interpreter on the module.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ INPUT, ADD, SUB, MUL, NEG, ADD_CONSTANT, MUL_CONSTANT = range(7)
 BINARY = (ADD, SUB, MUL)
 COMMUTATIVE = (ADD, MUL)
 Public = int | float
+Numbers = Sequence[Sequence[Any]] | Mapping[int, Mapping[int, Any]]
 
 
 class Node(NamedTuple):
@@ -334,7 +335,7 @@ def _make(builder: GraphBuilder, op: Op, operands: list[Operand]) -> Operand:
     return builder.neg(operands[0])
 
 
-def evaluate(graph: Graph, inputs: Sequence[Sequence[Any]], modulus: int | None = None) -> list[Any]:
+def evaluate(graph: Graph, inputs: Numbers, modulus: int | None = None) -> list[Any]:
     """The outputs on plain numbers: Python's own arithmetic, exact on integers.
 
     inputs   numbers by group and element; arrays in their place are computed elementwise

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from latticework.functions.approximation.absolute import AbsoluteWay, composed_absolute, inside, outside
+from latticework.functions.approximation.absolute import AbsoluteComposition, composed_absolute, inside, outside
 from latticework.functions.approximation.sign import compose_stages, states_of
 
 TABLE = (
@@ -66,9 +66,9 @@ def main() -> None:
     for degrees, gaps in candidates().items():
         error, log2_gap = best(degrees, min(gaps) - 1.5, max(gaps) + 1.5)
         if error < inf:
-            way = AbsoluteWay(degrees, round(log2_gap, 3), 0.0)
-            bits = floor(-1000 * log2(composed_absolute(way).error)) / 1000
-            rows.append((way.levels, way.products, bits, list(degrees), way.log2_gap))
+            composition = AbsoluteComposition(degrees, round(log2_gap, 3), 0.0)
+            bits = floor(-1000 * log2(composed_absolute(composition).error)) / 1000
+            rows.append((composition.levels, composition.products, bits, list(degrees), composition.log2_gap))
     kept: list[list[object]] = []
     for number in LEVELS:
         top = -inf

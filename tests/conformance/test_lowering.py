@@ -12,7 +12,7 @@ from latticework.compiler.layout_choice import Counted, find_layouts, slots_need
 from latticework.ir import Builder, Module, interpret, verify
 from latticework.ir.dialects import loop_dialect  # noqa: F401  (registers loop.yield)
 from latticework.ir.dialects.tensor_dialect import TensorType
-from latticework.tensor.layout import Placement, Room, assign_layouts
+from latticework.tensor.layout import LayoutChoice, LayoutRules, assign_layouts
 from latticework.tensor.layout.conversions import direct
 from latticework.tensor.layout.layout_candidates import seeds
 from latticework.tensor.ops import ALL_OPS
@@ -45,9 +45,9 @@ class Fixed:
     """Decisions as a test makes them; every conversion is direct, by any recipe that applies."""
 
     def __init__(self, inputs, placed, rng):
-        self.inputs, self.placed, self.rng = inputs, placed, rng
+        self.inputs, self.chosen, self.rng = inputs, placed, rng
 
-    def way(self, value, old, new):
+    def find_conversions(self, value, old, new):
         found = direct(value.type.shape, old, new)
         return (found[int(self.rng.integers(len(found)))],)
 
@@ -117,7 +117,7 @@ def every_placement(op, seed, most):
     used = next(o for o in module.body.ops if o.name == op.spec.name)
     layouts = [lying.get(v) for v in used.operands]
     count = 0
-    for placement in itertools.islice(choices(used, layouts, Room(slots)), most):
+    for placement in itertools.islice(choices(used, layouts, LayoutRules(slots)), most):
         (got,) = run(module, Fixed(lying, {used: placement}, rng), arrays, rng)
         text = f"{[str(x) for x in layouts]} by {placement}"
         np.testing.assert_allclose(got, case.expression(*case.inputs), rtol=1e-9, atol=1e-9, err_msg=text)
@@ -154,5 +154,5 @@ def test_conversions_keep_every_element(seed):
     builder.create("loop.yield", [op.result])
     old, new = (lying_anyhow(shape, case_slots, rng) for _ in range(2))
     array = rng.normal(size=shape)
-    (got,) = run(module, Fixed({x: old}, {op: Placement((new,), new)}, rng), [array], rng)
+    (got,) = run(module, Fixed({x: old}, {op: LayoutChoice((new,), new)}, rng), [array], rng)
     np.testing.assert_allclose(got, -array, rtol=1e-12)

@@ -18,7 +18,7 @@ from latticework.plan.parameters import Need, build_chain
 from latticework.plan.schema.placement_record import LayoutRecord
 from latticework.runtime.client.client import Client
 from latticework.runtime.server.server import Server
-from latticework.tensor.layout import Room, assign_layouts
+from latticework.tensor.layout import LayoutRules, assign_layouts
 from latticework.tensor.ops.choices import choices
 from latticework.tensor.ops.lower import lower_to_vectors
 
@@ -35,7 +35,7 @@ def random_case(op, rng):
     slots = max(slots_needed(module) >> (0 if op.name == "prod" else int(rng.integers(0, 3))), 1)
     lying = {value: lying_anyhow(value.type.shape, slots, rng) for value in module.inputs}
     used = next(o for o in module.body.ops if o.name == op.spec.name)
-    offered = list(choices(used, [lying.get(v) for v in used.operands], Room(slots)))
+    offered = list(choices(used, [lying.get(v) for v in used.operands], LayoutRules(slots)))
     placement = offered[int(rng.integers(len(offered)))]
     arrays = [array for array, hidden in zip(case.inputs, secret, strict=True) if hidden]
     return module, arrays, case.expression(*case.inputs), Fixed(lying, {used: placement}, rng), slots
@@ -68,5 +68,5 @@ def test_placements_encrypted_equal_numpy(seed):
     server = Server(plan, client.keygen().public(), threads=1)
     found = client.decrypt(server(client.encrypt(*arrays)))["y"].reveal()
     scale = max(1.0, float(np.max(np.abs(expected))))
-    ((_, placement),) = decisions.placed.items()
+    ((_, placement),) = decisions.chosen.items()
     np.testing.assert_allclose(found, expected, atol=2e-4 * scale, err_msg=f"{op.name} by {placement}")

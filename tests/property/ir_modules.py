@@ -15,7 +15,7 @@ SLOTS = 4
 REAL = vec_dialect.VecType(1, SLOTS, "real", True)
 
 NOTE = define(
-    "test.note", infer=lambda operands, attrs, regions: [v.type for v in operands], meaning=lambda _op, x, _c: x
+    "test.note", infer=lambda operands, attrs, regions: [v.type for v in operands], semantics=lambda _op, x, _c: x
 )
 
 texts = st.text(max_size=6)

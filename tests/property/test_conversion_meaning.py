@@ -144,8 +144,8 @@ def test_random_pairs_meet_every_conversion():
 def test_the_way_that_is_taken_arrives_and_is_never_dearer_than_one_step(seed, costs):
     shape, source, target = random_pair(seed)
     prices, again = (LoweringPrices(Module(), costs()) for _ in range(2))
-    way = prices.way(shape, source, target)
-    assert [c.name for c in way] == [c.name for c in again.way(shape, source, target)]
+    way = prices.find_conversions(shape, source, target)
+    assert [c.name for c in way] == [c.name for c in again.find_conversions(shape, source, target)]
     assert (way[0].source, way[-1].target) == (source, target)
     assert_converts(joined(way))
     taken = prices.conversion(shape, source, target, 0)

@@ -17,7 +17,7 @@ from latticework.plan.analysis.simulation import Simulation
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.schema.schema import Plan
 from latticework.values.packing.pack import PackDim, PackMap
-from latticework.values.packing.packed_constants import Approximant, ChannelPolynomial, KinkedPolynomial
+from latticework.values.packing.packed_constants import Approximant, ChannelPolynomial, PiecewiseLinearComposition
 
 ARGUMENTS = 1024  # at which the noise is drawn, from one end of the interval to the other
 DRAWS = 32
@@ -54,7 +54,9 @@ def _simulate(
         _plan(chain, polynomial, argument.replace(slots=slots), value), np.random.default_rng(0), None
     )
     simulation.dtype = np.float64
-    if isinstance(polynomial, KinkedPolynomial):  # close to kinks noise is largest, and few slots would not see it
+    if isinstance(
+        polynomial, PiecewiseLinearComposition
+    ):  # close to kinks noise is largest, and few slots would not see it
         points = np.sort(_around_kinks(polynomial, largest)).reshape(-1, 1, slots)
     elif isinstance(polynomial, ChannelPolynomial):
         each = slots // len(polynomial.table)
@@ -84,7 +86,7 @@ def _of_largest(polynomial: ChannelPolynomial, slots: int) -> ChannelPolynomial:
     return replace(polynomial, table=table, parts=parts, axis=-2, pack=pack)
 
 
-def _around_kinks(polynomial: KinkedPolynomial, largest: float) -> npt.NDArray[np.float64]:
+def _around_kinks(polynomial: PiecewiseLinearComposition, largest: float) -> npt.NDArray[np.float64]:
     """Arguments up to the largest: half of them over the range, the others ever closer to its kinks, on both sides."""
     low, high = polynomial.covered
     low, high = max(low, -largest), min(high, largest)

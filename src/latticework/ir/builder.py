@@ -107,8 +107,8 @@ def region_block(region: Region, mapping: dict[Value, Value], op: Op) -> Block:
     The arguments have the types that follow from the mapped operands of the op.
     """
     types = [value.type for value in region.block.args]
-    if op.spec.region_types is not None:
-        types = op.spec.region_types([mapping.get(value, value).type for value in op.operands], op.attrs)
+    if op.spec.regions.types is not None:
+        types = op.spec.regions.types([mapping.get(value, value).type for value in op.operands], op.attrs)
     block = Block()
     for old, type in zip(region.block.args, types, strict=True):
         mapping[old] = block.add_arg(type, old.origin)

@@ -66,9 +66,26 @@ class Context(Protocol):
 
 
 Infer = Callable[[Sequence[Value], Attrs, Sequence["Region"]], list[Type]]
-Meaning = Callable[["Op", list[Array], Context], list[Array]]
-MeaningTogether = Callable[["Op", list[list[Array]], Context], list[list[Array]]]
+Semantics = Callable[["Op", list[Array], Context], list[Array]]
+BatchSemantics = Callable[["Op", list[list[Array]], Context], list[list[Array]]]
 RegionTypes = Callable[[Sequence[Type], Attrs], list[Type]]
+
+
+@dataclass(frozen=True, slots=True)
+class RegionRule:
+    """Regions that ops of a kind have.
+
+    count     number of regions
+    types     argument types of their blocks, from operand types and attributes; None: not told by the op
+    isolated  they see nothing of what stands around the op
+    """
+
+    count: int = 0
+    types: RegionTypes | None = None
+    isolated: bool = False
+
+
+NO_REGIONS = RegionRule()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,24 +95,20 @@ class OpSpec:
     infer         result types from operands, attributes and regions; raises a UserError if they do not fit
     verify        further checks of a finished op; raises a UserError
     pure          no effect but its results, so unused ones are removed and equal ones shared
-    meaning       NumPy semantics: arrays of the operands to arrays of the results
-    together      the same for several runs at once, where that is quicker: a list of results for a list of operands
-    num_regions   regions the op has
-    region_types  argument types of the blocks of its regions, from operand types and attributes
+    semantics     in NumPy: arrays of the operands to arrays of the results
     terminator    ends a block; its operands are what the block yields
-    isolated      its regions see nothing of what stands around it
+    regions       those that the op has
+    together      the semantics for several runs at once, where that is quicker: a list of results for a list of operands
     """
 
     name: str
     infer: Infer
     verify: Callable[[Op], None] | None = None
     pure: bool = True
-    meaning: Meaning | None = None
-    num_regions: int = 0
-    region_types: RegionTypes | None = None
+    semantics: Semantics | None = None
     terminator: bool = False
-    isolated: bool = False
-    together: MeaningTogether | None = None
+    regions: RegionRule = NO_REGIONS
+    together: BatchSemantics | None = None
 
 
 _specs: dict[str, OpSpec] = {}
@@ -106,17 +119,15 @@ def define(
     *,
     infer: Infer,
     verify: Callable[[Op], None] | None = None,
-    meaning: Meaning | None = None,
+    semantics: Semantics | None = None,
     pure: bool = True,
-    num_regions: int = 0,
-    region_types: RegionTypes | None = None,
     terminator: bool = False,
-    isolated: bool = False,
-    together: MeaningTogether | None = None,
+    regions: RegionRule = NO_REGIONS,
+    together: BatchSemantics | None = None,
 ) -> OpSpec:
     """Register a kind of op under its dialect-qualified name; see `OpSpec`."""
     assert name not in _specs, f"op {name} is already defined"
-    _specs[name] = OpSpec(name, infer, verify, pure, meaning, num_regions, region_types, terminator, isolated, together)
+    _specs[name] = OpSpec(name, infer, verify, pure, semantics, terminator, regions, together)
     return _specs[name]
 
 

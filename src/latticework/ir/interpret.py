@@ -1,4 +1,4 @@
-"""Interpret a module on cleartext arrays by the meanings of its ops: the simulator of every stage.
+"""Interpret a module on cleartext arrays by the semantics of its ops: the simulator of every stage.
 
 Knows no dialect: an op with regions runs them through its `Context`.
 """
@@ -15,7 +15,7 @@ from latticework.ir.module import Module
 from latticework.ir.types import INDEX
 
 OnValue = Callable[[Value, Array], None]
-Meaning = Callable[[list[Array]], list[Array]]
+Semantics = Callable[[list[Array]], list[Array]]
 Known = Callable[[Op], Sequence[Array] | None]
 
 
@@ -24,17 +24,17 @@ def interpret(
     inputs: Mapping[str, Any] | Sequence[Any],
     *,
     on_value: OnValue | None = None,
-    instead: Mapping[Op, Meaning] = {},
+    instead: Mapping[Op, Semantics] = {},
     known: Known | None = None,
 ) -> list[Array]:
     """Run a module.
 
     inputs    by name, or in order; an input of type index is a Python int
     on_value  called for every value as it gets known: inputs, block arguments and results, in loops each time
-    instead   of some ops what computes their results, from their operands, in the place of their meanings
+    instead   of some ops what computes their results, from their operands, in the place of their semantics
     known     gives the results of an op that need not be computed, or None; asked before every op
     returns   the outputs, in order
-    raises    ShapeError, RangeError for inputs that do not fit; IrError if an op has no meaning or a source no data
+    raises    ShapeError, RangeError for inputs that do not fit; IrError if an op has no semantics or a source no data
     """
     arguments = _arguments(module, inputs)
     indices = {
@@ -48,11 +48,11 @@ def interpret(
 def evaluate(op: Op, operands: Sequence[Array], sources: Mapping[str, Array]) -> list[Array]:
     """The results of one op on arrays, which need not be what its operands are.
 
-    raises  IrError if it has no meaning
+    raises  IrError if it has no semantics
     """
-    if op.spec.meaning is None:
-        raise IrError(f"interpret: {op.name} has no meaning on arrays", at=op.loc)
-    return op.spec.meaning(op, list(operands), _Interpreter(dict(sources), {}, None))
+    if op.spec.semantics is None:
+        raise IrError(f"interpret: {op.name} has no semantics on arrays", at=op.loc)
+    return op.spec.semantics(op, list(operands), _Interpreter(dict(sources), {}, None))
 
 
 def interpret_together(
@@ -111,14 +111,14 @@ def _arguments(module: Module, inputs: Mapping[str, Any] | Sequence[Any]) -> lis
 
 
 class _Interpreter:
-    """The state of one run; the `Context` of the meanings it calls."""
+    """The state of one run; the `Context` of the semantics it calls."""
 
     def __init__(
         self,
         sources: dict[str, Array],
         index_inputs: dict[str, int],
         on_value: OnValue | None,
-        instead: Mapping[Op, Meaning] = {},
+        instead: Mapping[Op, Semantics] = {},
         known: Known | None = None,
     ) -> None:
         self.sources = sources
@@ -158,16 +158,18 @@ class _Interpreter:
         found = None if self._known is None else self._known(op)
         if found is not None:
             return found
-        if op.spec.meaning is None:
-            raise IrError(f"interpret: {op.name} has no meaning on arrays", at=op.loc)
+        if op.spec.semantics is None:
+            raise IrError(f"interpret: {op.name} has no semantics on arrays", at=op.loc)
         operands = [self._arrays[value] for value in op.operands]
         try:
             other = self._instead.get(op)
-            results = op.spec.meaning(op, operands, self) if other is None else other(operands)
+            results = op.spec.semantics(op, operands, self) if other is None else other(operands)
         except UserError as error:
             raise locate(error, op.loc) from None
         if len(results) != len(op.results):
-            raise IrError(f"{op.name}: its meaning gave {len(results)} arrays for {len(op.results)} results", at=op.loc)
+            raise IrError(
+                f"{op.name}: its semantics gave {len(results)} arrays for {len(op.results)} results", at=op.loc
+            )
         return results
 
     def bind(self, values: Sequence[Value], arrays: Sequence[Array]) -> None:

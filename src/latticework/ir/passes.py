@@ -1,6 +1,6 @@
 """Passes: functions from module to module by one contract, run in order and held to what they declare.
 
-A pass is `run(module, cost)`. It changes nothing that it is given and keeps the meaning of every output. Whether and
+A pass is `run(module, cost)`. It changes nothing that it is given and keeps the value of every output. Whether and
 what it asks of `cost` is said by its type: `Pass[object]` asks nothing and runs beside any other. What else a pass goes
 by (a chain, the sizes of outputs) is known to the `run` that it is made with.
 """
@@ -124,8 +124,8 @@ def check_declared(step: Pass[Any], before: Module, after: Module) -> None:
             raise IrError(f"pass {step.name}: left {op.name}, which it declares to remove", at=op.loc)
         if _is_named(op, step.writes) or _identity(op) in same:
             continue
-        equal = equal or {_meaning(op) for op in before.walk()}
-        if _meaning(op) not in equal:
+        equal = equal or {_semantics_key(op) for op in before.walk()}
+        if _semantics_key(op) not in equal:
             raise IrError(
                 f"pass {step.name}: made {op.name}, or changed an attribute of one; it writes only "
                 f"{_list(step.writes)}",
@@ -142,7 +142,7 @@ def _identity(op: Op) -> Hashable:
     return op.spec, *map(id, op.attrs.values())
 
 
-def _meaning(op: Op) -> Hashable:
+def _semantics_key(op: Op) -> Hashable:
     """Equal for ops of one kind with equal attributes."""
     return op.spec, tuple((key, attribute_key(op.attrs[key])) for key in sorted(op.attrs))
 

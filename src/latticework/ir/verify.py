@@ -82,7 +82,7 @@ class _Verifier:
             if not (isinstance(key, str) and key.isidentifier() and is_attribute(attribute)):
                 kind = type(attribute).__name__
                 raise IrError(f"{op.name}: attribute {key!r} of class {kind} is not a named constant", at=op.loc)
-        if op.regions or op.spec.num_regions:
+        if op.regions or op.spec.regions.count:
             self._regions(op)
         self._types(op)
         if op.spec.verify is not None:
@@ -92,17 +92,17 @@ class _Verifier:
                 raise locate(error, op.loc) from None
 
     def _regions(self, op: Op) -> None:
-        if len(op.regions) != op.spec.num_regions:
-            raise IrError(f"{op.name}: has {len(op.regions)} regions, must have {op.spec.num_regions}", at=op.loc)
+        if len(op.regions) != op.spec.regions.count:
+            raise IrError(f"{op.name}: has {len(op.regions)} regions, must have {op.spec.regions.count}", at=op.loc)
         for region in op.regions:
             if region.op is not op or region.block.parent is not region:
                 raise IrError(f"{op.name}: a region of it names another op or block", at=op.loc)
-            if op.spec.region_types is not None:
+            if op.spec.regions.types is not None:
                 have = [value.type for value in region.block.args]
-                want = op.spec.region_types([value.type for value in op.operands], op.attrs)
+                want = op.spec.regions.types([value.type for value in op.operands], op.attrs)
                 if len(have) != len(want) or any(a is not b for a, b in zip(have, want, strict=True)):
                     raise IrError(f"{op.name}: its region takes {have}, must take {want}", at=op.loc)
-            if op.spec.isolated:
+            if op.spec.regions.isolated:
                 outside, self._visible = self._visible, set()
                 self.block(region.block, op)
                 self._visible = outside

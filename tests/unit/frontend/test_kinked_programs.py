@@ -7,7 +7,7 @@ import pytest
 
 import latticework as lw
 from latticework.frontend.functions.array_functions import Approximated
-from latticework.functions.approximation.piecewise_linear import Kinks
+from latticework.functions.approximation.piecewise_linear import PiecewiseLinear
 from latticework.functions.approximation.real_functions import Function
 
 SMALL = {"ring_degree": 4096, "insecure": True}
@@ -15,11 +15,11 @@ SMALL = {"ring_degree": 4096, "insecure": True}
 
 def piecewise(rng, count):
     """A random function of so many kinks on [-1, 1], and these."""
-    kinks = Kinks(
+    pieces = PiecewiseLinear(
         tuple(np.sort(rng.uniform(-0.8, 0.8, count)).tolist()), tuple(rng.uniform(-1, 1, count).tolist()),
         float(rng.uniform(-1, 1)), float(rng.uniform(-1, 1)),
     )  # fmt: skip
-    return Approximated(Function("piecewise", kinks, smooth=False, kinks=kinks), None, None), kinks
+    return Approximated(Function("piecewise", pieces, smooth=False, pieces=pieces), None, None), pieces
 
 
 def arguments(places, rng, size):
@@ -32,7 +32,7 @@ def arguments(places, rng, size):
 
 def check(seed):
     rng = np.random.default_rng(seed)
-    function, kinks = piecewise(rng, int(rng.integers(1, 3)))
+    function, pieces = piecewise(rng, int(rng.integers(1, 3)))
     size = int(rng.choice([3, 16]))
     mixed = rng.normal(size=(size, size)) / size
 
@@ -44,7 +44,7 @@ def check(seed):
     rows = np.vstack([rng.uniform(-1, 1, (30, size)), np.full(size, 1.0), np.full(size, -1.0)])
     model = lw.compile(program, calibrate=rows, precision_bits=float(rng.uniform(13, 15)), **SMALL)
     assert all(a.form for a in model.plan.approximations)
-    for x in arguments(kinks.places, rng, size):
+    for x in arguments(pieces.places, rng, size):
         for got, want, output in zip(
             model.simulate(x, noise=np.random.default_rng(seed)), program(x), model.plan.client.outputs, strict=True
         ):

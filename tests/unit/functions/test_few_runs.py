@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.functions.approximation.few_runs import LIKELY, SURE, ExtremesSeen, room_of, share_leaving, upper_share
+from latticework.functions.approximation.few_runs import (
+    LIKELY,
+    SURE,
+    ExtremesSeen,
+    find_slack,
+    share_leaving,
+    upper_share,
+)
 from latticework.functions.approximation.real_functions import function_of
 from latticework.plan.client_steps import Extreme, Finished, Labels, OwnerStages
 
@@ -57,13 +64,13 @@ def test_seldom_more_leave_than_is_stated(draw, runs):
         low, high = min(values), max(values)
         wide = low - 0.1 * (high - low), high + 0.1 * (high - low)
         left = np.mean((fresh < wide[0]) | (fresh > wide[1]))
-        more.append(left > share_leaving([room_of(extremes_of(values), wide, float)], SURE))
+        more.append(left > share_leaving([find_slack(extremes_of(values), wide, float)], SURE))
     assert np.mean(more) <= 0.1
 
 
 def test_arguments_that_belong_together_count_once():
     values = np.random.default_rng(0).normal(size=12)
-    one, same, other = (room_of(extremes_of(v), (-4.0, 4.0), float) for v in (values, 0.9 * values, values[::-1]))
+    one, same, other = (find_slack(extremes_of(v), (-4.0, 4.0), float) for v in (values, 0.9 * values, values[::-1]))
     assert share_leaving([one, one]) == share_leaving([one])
     assert share_leaving([one, same]) == pytest.approx(share_leaving([one]), rel=0.2)
     assert share_leaving([one, other]) > 1.5 * share_leaving([one])
@@ -72,7 +79,7 @@ def test_arguments_that_belong_together_count_once():
 
 def test_many_runs_count_those_that_the_others_would_not_have_held():
     values = [*np.linspace(-1.0, 1.0, 199), 9.0]
-    near, far = (room_of(extremes_of(values), (-1.2, high), float) for high in (9.2, 100.0))
+    near, far = (find_slack(extremes_of(values), (-1.2, high), float) for high in (9.2, 100.0))
     assert near.lone == {199} and not far.lone
     assert share_leaving([near]) == share_leaving([far]) == upper_share(200, 1, LIKELY)
 
@@ -82,9 +89,9 @@ def test_room_is_measured_as_ranges_are_widened():
     seen, function = extremes_of([0.5, 1.0, 2.0]), function_of("log")
     wide = function.widen(0.5, 2.0, 0.25)
     scale = function.scale(0.5, 2.0)
-    assert [room for _, room in room_of(seen, wide, scale).ends] == pytest.approx([0.25, 0.25])
+    assert [room for _, room in find_slack(seen, wide, scale).ends] == pytest.approx([0.25, 0.25])
     assert scale(2.0) == log(2.0)
-    assert [run for run, _ in room_of(seen, (0.0, wide[1]), scale).ends] == [2]
+    assert [run for run, _ in find_slack(seen, (0.0, wide[1]), scale).ends] == [2]
 
 
 def test_few_rows_warn_and_say_what_they_tell():

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from latticework.functions.approximation.absolute import composed_absolute, ways
-from latticework.functions.approximation.piecewise_linear import Kinks
-from latticework.functions.approximation.piecewise_linear_curve import KinkCurve
+from latticework.functions.approximation.absolute import composed_absolute, load_compositions
+from latticework.functions.approximation.piecewise_linear import PiecewiseLinear
+from latticework.functions.approximation.piecewise_linear_curve import PiecewiseLinearCurve
 from latticework.functions.approximation.real_functions import FUNCTIONS
-from latticework.functions.approximation.sign import ROOM
+from latticework.functions.approximation.sign import MARGIN
 from latticework.models.semantics.activations import _hard_sigmoid, _leaky, _soft_shrink
 from latticework.models.semantics.elementwise_arithmetic import _clamp_function
-from latticework.values.packing.packed_constants import KinkedPolynomial
+from latticework.values.packing.packed_constants import PiecewiseLinearComposition
 
 X = np.linspace(-9.0, 9.0, 2001)
 DECLARED = [
@@ -23,19 +23,19 @@ DECLARED = [
 
 @pytest.mark.parametrize("function", DECLARED, ids=lambda f: f.name)
 def test_declared_kinks_are_those_of_the_function(function):
-    assert function.kinks is not None
-    np.testing.assert_allclose(function.kinks(X), function.reference(X), atol=1e-12)
+    assert function.pieces is not None
+    np.testing.assert_allclose(function.pieces(X), function.reference(X), atol=1e-12)
 
 
 def test_kinks_outside_an_interval_are_left_out():
-    both = Kinks((-2.0, 1.0, 3.0), (0.5, -1.0, 2.0), 0.3, -0.7)
+    both = PiecewiseLinear((-2.0, 1.0, 3.0), (0.5, -1.0, 2.0), 0.3, -0.7)
     for low, high, left in [(-1.0, 2.0, (1.0,)), (1.5, 2.5, ()), (-9.0, 9.0, (-2.0, 1.0, 3.0)), (-2.0, 3.0, (1.0,))]:
         inside, x = both.inside((low, high)), np.linspace(low, high, 301)
         assert inside.places == left
         np.testing.assert_allclose(inside(x), both(x), atol=1e-12)
 
 
-WAYS = [way for some in ways().values() for way in some]
+WAYS = [way for some in load_compositions().values() for way in some]
 
 
 @pytest.mark.parametrize("way", [WAYS[0], WAYS[len(WAYS) // 2]], ids=str)
@@ -45,7 +45,7 @@ def test_the_magnitude_is_as_close_as_is_said(way):
     value = x
     for stage in found.stages:
         assert np.max(np.abs(value)) <= 1.0
-        value = stage(value / (1.0 + ROOM) if stage is found.stages[0] else value)
+        value = stage(value / (1.0 + MARGIN) if stage is found.stages[0] else value)
     off = np.max(np.abs(x * value - x))
     assert off <= found.error <= 1.05 * off and found.error <= 2.0**-way.bits
     assert way.levels == 1 + sum(stage.depth for stage in found.stages)
@@ -61,15 +61,18 @@ def test_every_way_is_as_close_as_the_table_says():
 )
 def test_both_forms_are_as_close_as_is_said(function):
     interval = -4.0, 7.5
-    curve = KinkCurve(function.finite, function.kinks, interval)
-    x = np.concatenate([np.linspace(*interval, 4001), *(p + np.geomspace(1e-7, 1, 200) for p in curve.kinks.places)])
+    curve = PiecewiseLinearCurve(function.finite, function.pieces, interval)
+    x = np.concatenate([np.linspace(*interval, 4001), *(p + np.geomspace(1e-7, 1, 200) for p in curve.pieces.places)])
     x = np.clip(x, *interval)
     for degree in (15, (1 << 17) - 1, (1 << 17) - 3, (1 << 18) - 1):
         made = curve.polynomial(degree)
         assert np.max(np.abs(made(x) - function.reference(x))) <= curve.error(degree) <= 1.05 * curve.estimate(degree)
-        assert isinstance(made, KinkedPolynomial) == (degree > 1023)
+        assert isinstance(made, PiecewiseLinearComposition) == (degree > 1023)
     assert curve.error((1 << 18) - 1) < curve.error((1 << 17) - 1) <= curve.error((1 << 17) - 3) < curve.error(15)
-    assert curve.way(curve.least_degree(2 * curve.estimate((1 << 18) - 1), 1 << 17, (1 << 18) - 1)) != ways()[18][-1]
+    assert (
+        curve.find_composition(curve.least_degree(2 * curve.estimate((1 << 18) - 1), 1 << 17, (1 << 18) - 1))
+        != load_compositions()[18][-1]
+    )
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -78,8 +81,10 @@ def test_what_is_known_of_kinked_polynomials(seed):
     rng = np.random.default_rng(seed)
     for count in rng.integers(1, 4, 10):
         places, weights = np.sort(rng.uniform(-1.9, 2.9, count)), rng.normal(size=count)
-        kinks = Kinks(tuple(places.tolist()), tuple(weights.tolist()), float(rng.normal()), float(rng.normal()))
-        curve = KinkCurve(kinks, kinks, (-2.0, 3.0))
+        pieces = PiecewiseLinear(
+            tuple(places.tolist()), tuple(weights.tolist()), float(rng.normal()), float(rng.normal())
+        )
+        curve = PiecewiseLinearCurve(pieces, pieces, (-2.0, 3.0))
         way = WAYS[rng.integers(0, 60)]
         made, error = curve.compose(way), curve.spread * composed_absolute(way).error
         gap = 2.0**way.log2_gap * curve.half * np.array([0.1, 0.5, 1.0])
@@ -87,8 +92,8 @@ def test_what_is_known_of_kinked_polynomials(seed):
         x = np.clip(np.concatenate([rng.uniform(-2, 3, 500), places, edges, [-2.0, 3.0]]), -2.0, 3.0)
         t = made.to_unit(x)
         assert made.covered[0] <= t.min() and t.max() <= made.covered[1]
-        np.testing.assert_allclose(made.function(t), kinks(x), atol=1e-11)
-        assert np.max(np.abs(made(x) - kinks(x))) <= error
+        np.testing.assert_allclose(made.function(t), pieces(x), atol=1e-11)
+        assert np.max(np.abs(made(x) - pieces(x))) <= error
         np.testing.assert_allclose(made.over((-1.0, 1.0)).scale_by(-2.5)(t), -2.5 * made(x), atol=1e-11)
         ends = np.sort(rng.choice(t, (2, 50)), axis=0)
         low, high = made.bounds(*ends)

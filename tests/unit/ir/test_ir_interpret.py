@@ -164,10 +164,10 @@ def test_index_overflow_is_an_error():
 
 
 def test_context_gives_sources_and_index_inputs():
-    def meaning(op, inputs, context):
+    def semantics(op, inputs, context):
         return [inputs[0] + context.sources[op.attrs["source"]] * context.index_inputs["n"]]
 
-    define("test.axpy", infer=lambda operands, attrs, regions: [operands[0].type], meaning=meaning)
+    define("test.axpy", infer=lambda operands, attrs, regions: [operands[0].type], semantics=semantics)
     block = Block()
     block.add_arg(INDEX)
     x = block.add_arg(V)
@@ -180,12 +180,12 @@ def test_context_gives_sources_and_index_inputs():
         interpret(parse_module(print_module(module)), [3, X])
 
 
-def test_ops_without_meaning_are_named():
+def test_ops_without_semantics_are_named():
     define("test.opaque", infer=lambda operands, attrs, regions: [operands[0].type])
     block = Block()
     builder = Builder(block, Loc("m.py", 8))
     builder.create(loop_dialect.YIELD, [builder.build("test.opaque", [block.add_arg(V)])])
-    with pytest.raises(IrError, match=r"^m.py:8: interpret: test.opaque has no meaning"):
+    with pytest.raises(IrError, match=r"^m.py:8: interpret: test.opaque has no semantics"):
         interpret(Module(block, ["x"], ["y"]), [X])
 
 

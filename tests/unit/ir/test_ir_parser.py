@@ -17,6 +17,7 @@ from latticework.ir import (
     print_module,
     verify,
 )
+from latticework.ir.core import RegionRule
 from latticework.ir.dialects import loop_dialect, scalar_dialect
 
 S = scalar_dialect.ScalarType("integer", True)
@@ -145,7 +146,7 @@ def test_truncated_text_is_refused(cut):
 
 
 def test_empty_regions_and_modules():
-    define("test.wrap", infer=lambda operands, attrs, regions: [], num_regions=2)
+    define("test.wrap", infer=lambda operands, attrs, regions: [], regions=RegionRule(2))
     block, regions = Block(), []
     for _ in range(2):
         inner = Block()

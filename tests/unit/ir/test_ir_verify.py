@@ -195,7 +195,7 @@ def result_of_a_loop_of_another_type(m):
 
 def more_trips_than_allowed(m):
     for_op(m).attrs["at_most"] = 2
-    return "m.py:2: loop.for: 3 trips, but at_most is 2"
+    return "m.py:2: loop.for: 3 iterations, but at_most is 2"
 
 
 def negative_trip(m):

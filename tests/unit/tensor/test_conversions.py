@@ -23,7 +23,7 @@ def found(shape, source, target):
 
 def way(costs, shape, source, target):
     """The names of the conversions that are taken, and what they do."""
-    taken = LoweringPrices(Module(), costs).way(shape, parse(source), parse(target))
+    taken = LoweringPrices(Module(), costs).find_conversions(shape, parse(source), parse(target))
     return [c.name for c in taken], sum(map(counts_of, taken), Counts())
 
 

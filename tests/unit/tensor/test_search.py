@@ -64,7 +64,7 @@ def test_what_the_decisions_took_adds_up(program, slots):
     assert total == pytest.approx(decisions.seconds) == pytest.approx(chosen.seconds)
     assert not any(e.beats(chosen) for e in decisions.pareto if not e.chosen)
     for op, other in decisions.others.items():
-        assert other.layout != decisions.placed[op].result
+        assert other.layout != decisions.chosen[op].result
 
 
 def test_sending_takes_as_long_as_the_network_says():
@@ -76,7 +76,7 @@ def test_a_slow_network_changes_what_is_sent():
     """Sent 64 times over, the column spares rotations and products; over a slow network it is sent once."""
     fast, slow = found(outer_sums, 64, 10 * LAN), found(outer_sums, 64, WAN)
     assert [inputs_of(fast)["u"].count, inputs_of(slow)["u"].count] == [64, 1]
-    assert fast.placed.values() != slow.placed.values()
+    assert fast.chosen.values() != slow.chosen.values()
     assert any(e.ciphertexts == 3 for e in fast.pareto) and any(e.ciphertexts == 66 for e in slow.pareto)
 
 
@@ -154,9 +154,9 @@ LARGE_PRODUCTS = [
 def test_what_a_large_product_moves_can_be_packed(shapes):
     """No power of two, no loops that turn each other, or more products than can be packed at once."""
     decisions = found(product_of(*shapes), 8192)
-    ((op, placement),) = decisions.placed.items()
+    ((op, placement),) = decisions.chosen.items()
     assert placement.fits and holds(placement.result, op.result.type.shape)
-    ways = [decisions.way(move.operand, move.old, move.new) for move in decisions.taken[op].moves]
+    ways = [decisions.find_conversions(move.operand, move.old, move.new) for move in decisions.taken[op].moves]
     assert all(distinct_vectors(step.target).layout.fits for way in ways for step in way)
 
 

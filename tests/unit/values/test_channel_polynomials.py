@@ -96,7 +96,7 @@ def test_each_is_close_on_its_own_range_and_says_how_close():
     relu = FUNCTIONS["relu"]
     low, high = -SIZES, 2.0 * SIZES
     seen = channel_samples(-1, low, high, np.concatenate([low, high]), np.tile(np.arange(6), 2))
-    curve = ChannelCurve(Curve(relu.finite, (-5.0, 9.0), smooth=False, kinks=(0.0,)), seen)
+    curve = ChannelCurve(Curve(relu.finite, (-5.0, 9.0), smooth=False, breakpoints=(0.0,)), seen)
     for degree in (3, 7, 15):
         made = curve.polynomial(degree)
         starts, ends = made.ends()

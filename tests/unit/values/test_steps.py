@@ -14,10 +14,10 @@ from latticework.values.packing.loop_nests.baby_giant import (
     Split,
     blocks,
     choose,
+    count_unpacked,
     options,
     pair,
     places,
-    plain_way,
 )
 from latticework.values.packing.loop_nests.giant_order import ORDERS, order_giant_steps
 from latticework.values.packing.packed_constants import ConstRef, Diagonal, LinearMap, splat
@@ -93,7 +93,7 @@ def test_counts_of_random_maps(seed):
     where = places(LinearMap(32, explicit=diagonals, count_in=3, count_out=3))
     for width in (1, 2, 3, 4, 8, 12, 32):
         for centred in (False, True):
-            found = plain_way(where, Split(width, centred)).counts
+            found = count_unpacked(where, Split(width, centred)).counts
             assert (found.babies, found.giants, found.hoists) == written_out(where, Split(width, centred))
             assert found.outputs == len({d.out for d in diagonals})
             assert found.keys == len(keys_of(where, Split(width, centred)))
@@ -132,9 +132,9 @@ def test_orders_are_counted_as_they_turn(seed):
                 keys[order] = keys[order] | {
                     (0, turn.steps % 32) for turn in order_giant_steps(sorted(set(giants)), 32, order)
                 }
-        found = plain_way(where, split, horner=True)
+        found = count_unpacked(where, split, horner=True)
         assert found.counts.keys == len(keys[found.order]) == min(map(len, keys.values()))
-        own = plain_way(where, split).counts
+        own = count_unpacked(where, split).counts
         assert found.counts.key_switches == own.key_switches
         assert found.order == "own" or found.counts.keys < own.keys
 
@@ -145,9 +145,9 @@ def test_evenly_spaced_giants_have_a_key_for_each_side():
     around = LinearMap(256, explicit=tuple(Diagonal(s, splat(1.0, 256)) for s in range(256)))
     for linear_map, own, horner, order in ((both, 7 + 7, 7 + 2, "horner"), (ahead, 7 + 7, 7 + 1, "horner"),
                                            (around, 7 + 31, 7 + 1, "around")):  # fmt: skip
-        found = plain_way(places(linear_map), Split(8), horner=True)
+        found = count_unpacked(places(linear_map), Split(8), horner=True)
         assert (found.counts.keys, found.order) == (horner, order)
-        assert plain_way(places(linear_map), Split(8)).counts.keys == own
+        assert count_unpacked(places(linear_map), Split(8)).counts.keys == own
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -179,7 +179,7 @@ def test_the_choice_is_the_cheapest_of_all_widths(seed):
     steps = rng.choice(64, int(rng.integers(2, 40)), replace=False)
     where = places(LinearMap(64, explicit=tuple(Diagonal(int(s), splat(1.0, 64)) for s in steps)))
     prices = BlockMapPrices(*rng.uniform(0.1, 10, 9))
-    cheapest = min(plain_way(where, Split(w, c)).counts.price(prices) for w in range(1, 65) for c in (False, True))
+    cheapest = min(count_unpacked(where, Split(w, c)).counts.price(prices) for w in range(1, 65) for c in (False, True))
     unit = np.gcd.reduce([64, *steps])
     widest = 4 * int(np.sqrt(64 // unit)) + 4
     assert choose(where, prices).counts.price(prices) <= cheapest * (1 + 1e-9) or widest * unit < 64

@@ -146,7 +146,7 @@ def _guess(
 
     raises  FunctionsTooDeepError, before anything that takes long, where it is plain that they take more
     """
-    kinked = [use for use in uses if use.given is None and use.function.kinks is not None]
+    kinked = [use for use in uses if use.given is None and use.function.pieces is not None]
     if room is None or not kinked:
         return None
     guess = DepthGuess.of(module, uses, samples, SHARE)

@@ -86,7 +86,7 @@ class _Choice:
     def _hopeless(self, place: int, taken: float) -> bool:
         """Whether a function with a kink, whose error falls like 1 / degree, takes too much even at the last degree."""
         levels, function = self.levels[place], self.uses[self.free[place]].function
-        if function.smooth or function.gap or function.kinks is not None or levels < _KINK_CLASS:
+        if function.smooth or function.gap or function.pieces is not None or levels < _KINK_CLASS:
             return levels == self._most(place) and taken > 1.0
         fall = self._error(place, levels) / max(self._error(place, levels - 1), 1e-300)
         return taken * (0.8 * fall) ** (self._most(place) - levels) > 1.0

@@ -14,8 +14,8 @@ from latticework.frontend.recording.tracing import user_line
 from latticework.functions.approximation.channel_curve import ChannelCurve
 from latticework.functions.approximation.chebyshev import Interval
 from latticework.functions.approximation.curve import Curve
-from latticework.functions.approximation.few_runs import FEW, RangeRoom, room_of, share_leaving
-from latticework.functions.approximation.piecewise_linear_curve import KinkCurve
+from latticework.functions.approximation.few_runs import FEW, RangeSlack, find_slack, share_leaving
+from latticework.functions.approximation.piecewise_linear_curve import PiecewiseLinearCurve
 from latticework.functions.approximation.real_functions import Function, function_of
 from latticework.functions.approximation.sign import CompositeSign
 from latticework.functions.approximation.sign_curve import SignCurve
@@ -52,7 +52,7 @@ class Fitted:
     needed: int | None = None
     form: str = ""
     leaving: float | None = None
-    room: RangeRoom | None = field(default=None, compare=False)
+    room: RangeSlack | None = field(default=None, compare=False)
     gap: float = 0.0
     told: bool = False
     is_sampled: bool = False
@@ -71,13 +71,13 @@ class FunctionUse:
     given: int | None
 
     @cached_property
-    def curve(self) -> Curve | KinkCurve | SignCurve:
+    def curve(self) -> Curve | PiecewiseLinearCurve | SignCurve:
         """The closest polynomials, or compositions of them."""
         if self.function.gap:
             with user_line(self.op.loc):
                 return SignCurve(self.function.gap, self.interval)
-        if self.function.kinks is not None:
-            return KinkCurve(self.function.finite, self.function.kinks, self.interval)
+        if self.function.pieces is not None:
+            return PiecewiseLinearCurve(self.function.finite, self.function.pieces, self.interval)
         return Curve(self.function.finite, self.interval, smooth=self.function.smooth, data=self._data)
 
     @cached_property
@@ -88,9 +88,14 @@ class FunctionUse:
         data = None if samples is None else np.array(samples)
         channels = self.op.attrs["channels"]
         made = None if self.function.smooth else lambda d: self.function.approximate(self.interval, d, data)
-        kinks = () if self.function.kinks is None else self.function.kinks.inside(self.interval).places
+        breakpoints = () if self.function.pieces is None else self.function.pieces.inside(self.interval).places
         curve = Curve(
-            self.function.finite, self.interval, made, smooth=self.function.smooth, kinks=kinks, data=self._data
+            self.function.finite,
+            self.interval,
+            made,
+            smooth=self.function.smooth,
+            breakpoints=breakpoints,
+            data=self._data,
         )
         tails = self.op.attrs["tails"]
         return curve if channels is None else ChannelCurve(curve, channels, tails[1] if tails else None)
@@ -138,14 +143,14 @@ class FunctionUse:
         return found
 
     @cached_property
-    def room(self) -> RangeRoom | None:
+    def room(self) -> RangeSlack | None:
         """The part of the interval beyond the ends that calibration reached; None if they are not known."""
         tails = self.op.attrs["tails"]
         if not tails or tails[0].extremes is None:
             return None
         extremes = tails[0].extremes
         scale = self.function.scale(extremes.lowest[0][0], extremes.highest[0][0])
-        return room_of(extremes, self.interval, scale)
+        return find_slack(extremes, self.interval, scale)
 
     @property
     def seen(self) -> Interval | None:
@@ -175,7 +180,7 @@ class FunctionUse:
         return made
 
     @property
-    def _curve(self) -> Curve | KinkCurve | SignCurve | ChannelCurve:
+    def _curve(self) -> Curve | PiecewiseLinearCurve | SignCurve | ChannelCurve:
         return self.curve if self.given is None else self.given_curve
 
     def __str__(self) -> str:

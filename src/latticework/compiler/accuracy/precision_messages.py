@@ -18,7 +18,7 @@ from latticework.errors.rounded_numbers import over
 from latticework.frontend.functions.window_comparisons import is_pool
 from latticework.functions.approximation.chebyshev import interpolate
 from latticework.functions.approximation.degree_limits import MAX_DEGREE
-from latticework.functions.approximation.piecewise_linear_curve import KinkCurve
+from latticework.functions.approximation.piecewise_linear_curve import PiecewiseLinearCurve
 from latticework.ir import Loc
 from latticework.plan.parameters import ModulusChain, Need, build_chain
 from latticework.plan.schema.schema import Scores
@@ -83,13 +83,15 @@ def refusal(uses: Sequence[FunctionUse], parts: FloatArray, precision_bits: floa
 
 def _compositions(uses: Sequence[FunctionUse]) -> list[int]:
     """Degrees that stand for compositions, where any function may become one."""
-    most = max((use.highest for use in uses if use.given is None and isinstance(use.curve, KinkCurve)), default=0)
+    most = max(
+        (use.highest for use in uses if use.given is None and isinstance(use.curve, PiecewiseLinearCurve)), default=0
+    )
     return [degree for levels in COMPOSED_LEVELS if MAX_DEGREE < (degree := (1 << levels) - 1) <= most]
 
 
 def _row(use: FunctionUse, degree: int, bits: float, chain: ModulusChain) -> str:
     """Describe a degree: its error, the bits of the results, and its cost."""
-    way = use.curve.way(degree) if isinstance(use.curve, KinkCurve) else None
+    way = use.curve.find_composition(degree) if isinstance(use.curve, PiecewiseLinearCurve) else None
     if way is None:
         degree = min(degree, MAX_DEGREE)
         products = num_products(interpolate(use.function.finite, use.interval, degree), chain)
@@ -113,11 +115,15 @@ def form_words(use: FunctionUse, degree: int) -> str:
     made = None if use.given is None else use.given_curve.polynomial(use.given)
     if isinstance(made, ChannelPolynomial):
         return f"{len(made.table)} polynomials, one for each channel on the part of the interval that it takes"
-    way = use.curve.way(degree) if use.given is None and isinstance(use.curve, KinkCurve) else None
+    way = (
+        use.curve.find_composition(degree)
+        if use.given is None and isinstance(use.curve, PiecewiseLinearCurve)
+        else None
+    )
     if way is None:
         return ""
-    assert isinstance(use.curve, KinkCurve)
-    kinks, by_one = len(use.curve.kinks.places), use.curve.polynomials.estimate(MAX_DEGREE)
+    assert isinstance(use.curve, PiecewiseLinearCurve)
+    kinks, by_one = len(use.curve.pieces.places), use.curve.polynomials.estimate(MAX_DEGREE)
     each = f" for each of its {kinks} kinks" if kinks > 1 else ""
     return (
         f"{COMPOSED}, the sign composed of degrees {', '.join(map(str, way.degrees))}: {way.levels} levels and "
@@ -133,11 +139,13 @@ def _words(use: FunctionUse, degree: int) -> str:
 
 def _is_new(use: FunctionUse, degree: int) -> bool:
     """Whether a degree stands for another form than the last polynomial."""
-    return degree <= MAX_DEGREE or (isinstance(use.curve, KinkCurve) and use.curve.way(degree) is not None)
+    return degree <= MAX_DEGREE or (
+        isinstance(use.curve, PiecewiseLinearCurve) and use.curve.find_composition(degree) is not None
+    )
 
 
 def _is_composed(use: FunctionUse, degree: int) -> bool:
-    return degree > MAX_DEGREE and use.function.kinks is not None
+    return degree > MAX_DEGREE and use.function.pieces is not None
 
 
 class FunctionsTooDeepError(PrecisionError):

@@ -20,7 +20,7 @@ from latticework.plan.instructions.register_kinds import CipherKind
 from latticework.plan.schema.schema import Plan, SourceLocation
 from latticework.report.accuracy_data import AccuracyLine, FunctionAccuracy
 from latticework.report.source_places import where_text
-from latticework.values.packing.packed_constants import KinkedPolynomial
+from latticework.values.packing.packed_constants import PiecewiseLinearComposition
 
 Array = npt.NDArray[Any]
 EFFECT_RUNS = 32  # in which functions are made polynomials one at a time
@@ -128,7 +128,7 @@ def _function(
 
 def _degrees(each: PlacedFunction) -> tuple[int, ...]:
     """Degrees of all polynomials that are evaluated one after the other, those of a composed sign among them."""
-    parts = (s.stages if isinstance(s, KinkedPolynomial) else (s,) for s in each.stand_in.stages)
+    parts = (s.stages if isinstance(s, PiecewiseLinearComposition) else (s,) for s in each.stand_in.stages)
     return tuple(part.degree for some in parts for part in some)
 
 

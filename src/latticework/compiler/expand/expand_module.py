@@ -29,7 +29,7 @@ from latticework.ir.dialects import (
 )
 from latticework.ir.dialects.primitives import PRIMITIVES
 from latticework.plan.parameters import ModulusChain
-from latticework.values.packing.packed_constants import ChannelPolynomial, KinkedPolynomial
+from latticework.values.packing.packed_constants import ChannelPolynomial, PiecewiseLinearComposition
 
 # What stands for several primitives, and is gone; rotations and relinearisations keep their names and get keys.
 SYMBOLIC = (
@@ -94,7 +94,7 @@ def expand(
                 if isinstance(polynomial, ChannelPolynomial):
                     new = expand_channels(p, operands[0], polynomial, *end, module.add_source)
                 else:
-                    write = expand_kinked if isinstance(polynomial, KinkedPolynomial) else expand_polynomial
+                    write = expand_kinked if isinstance(polynomial, PiecewiseLinearComposition) else expand_polynomial
                     new = write(p, operands[0], polynomial, *end)
             case "ckks.bootstrap":
                 attrs, bootstrap = op.attrs, expand_bootstrap

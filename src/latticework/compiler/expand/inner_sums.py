@@ -20,7 +20,7 @@ from latticework.values.packing.key_manifest import signed_steps
 from latticework.values.packing.loop_nests.giant_order import GiantRotation, order_giant_steps
 from latticework.values.packing.loop_nests.map_sums import Products
 from latticework.values.packing.loop_nests.map_terms import SELF, Baby
-from latticework.values.packing.packed_constants import Diagonal, LinearMap, MapSums, MapWay, Split
+from latticework.values.packing.packed_constants import Diagonal, LinearMap, MapStrategy, MapSums, Split
 
 DIAGONAL_BYTES = 1 << 30  # that one operation multiplies with, of single vectors
 
@@ -130,7 +130,7 @@ def _of_all_turned(p: Primitives, x: Value, sums: MapSums, plain_scale: float, *
     )
     slots = sums.map.slots
     unturned = LinearMap(slots, explicit=diagonals, count_in=len(places), count_out=len(products.groups))
-    parts = _of_block(p, p.concat(arrays), MapSums(unturned, MapWay(Split(slots))), plain_scale)
+    parts = _of_block(p, p.concat(arrays), MapSums(unturned, MapStrategy(Split(slots))), plain_scale)
     return _split(p, parts[0][2], products)
 
 

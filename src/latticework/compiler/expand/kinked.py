@@ -9,10 +9,10 @@ from __future__ import annotations
 from latticework.compiler.expand.paterson_stockmeyer import add_constant, expand_chebyshev
 from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.ir import Value
-from latticework.values.packing.packed_constants import KinkedPolynomial
+from latticework.values.packing.packed_constants import PiecewiseLinearComposition
 
 
-def expand_kinked(p: Primitives, x: Value, polynomial: KinkedPolynomial, level: int, scale: float) -> Value:
+def expand_kinked(p: Primitives, x: Value, polynomial: PiecewiseLinearComposition, level: int, scale: float) -> Value:
     """Primitive operations for arguments in [-1, 1]; the result has exactly this level and scale."""
     assert polynomial.interval == (-1.0, 1.0)
     track = cipher(x).level.track

@@ -18,7 +18,7 @@ from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.ir import Value
 from latticework.values.packing.loop_nests.baby_giant import Choice
 from latticework.values.packing.loop_nests.map_terms import made_outputs, read_inputs
-from latticework.values.packing.packed_constants import LinearMap, MapSums, MapWay
+from latticework.values.packing.packed_constants import LinearMap, MapStrategy, MapSums
 
 
 def expand_linear_transform(
@@ -39,7 +39,7 @@ def expand_linear_transform(
         x = p.add(x, p.mul_i(p.rotate(x, choice.apart))) if single else _with_turned(p, x, linear_map, choice.apart)
     if choice.packing == "inputs":
         x = _with_next(p, x, read_inputs(linear_map))
-    sums = MapSums(linear_map, MapWay(choice.split, choice.packing, choice.apart))
+    sums = MapSums(linear_map, MapStrategy(choice.split, choice.packing, choice.apart))
     parts = inner_sums(p, x, sums, plain_scale, hoisting=hoisting and not choice.iterated, iterated=choice.iterated)
     made = p.mod_down(turn_and_add(p, parts, choice.order, hoisting=hoisting), level, scale)
     if choice.packing in ("inputs", "diagonals"):

@@ -17,8 +17,8 @@ from latticework.values.packing.loop_nests.baby_giant import (
     Mode,
     Split,
     choose,
+    count_unpacked,
     places,
-    plain_way,
 )
 from latticework.values.packing.packed_constants import LinearMap
 
@@ -72,7 +72,7 @@ def way_of_piece(
     unit = gcd(*(diagonal.steps for diagonal in piece.diagonals))
     if babies and unit:
         iterated = techniques.rotation_keys == ITERATED
-        return plain_way(places(piece), Split(babies * unit), horner=techniques.horner_giants, iterated=iterated)
+        return count_unpacked(places(piece), Split(babies * unit), horner=techniques.horner_giants, iterated=iterated)
     return choose_way(piece, techniques, prices)
 
 

@@ -42,13 +42,13 @@ class Ways:
         key = (shape, old, new, spent)
         if key not in self._prices:
             total = Price()
-            for step in self.way(shape, old, new):
+            for step in self.find_conversions(shape, old, new):
                 price = self.priced(self._block(step), spent + total.levels, True)
                 total = Price(total.seconds + price.seconds, total.levels + price.levels)
             self._prices[key] = total
         return self._prices[key]
 
-    def way(self, shape: Shape, old: Layout, new: Layout) -> Way:
+    def find_conversions(self, shape: Shape, old: Layout, new: Layout) -> Way:
         """The cheapest way of a tensor that has spent no levels yet."""
         key = (shape, old, new)
         if key not in self._ways:
@@ -69,7 +69,7 @@ class Ways:
                 last, more = self._step(shape, middle, new)
                 total = Price(price.seconds + more.seconds, price.levels + more.levels)
                 if _rank(total) < _rank(best):
-                    way, best = (*self.way(shape, old, middle), last), total
+                    way, best = (*self.find_conversions(shape, old, middle), last), total
         return way
 
     def _step(self, shape: Shape, old: Layout, new: Layout) -> tuple[Conversion, Price]:

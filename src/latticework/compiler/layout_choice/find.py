@@ -19,7 +19,7 @@ from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.plan.cost import CostModel
 from latticework.plan.cost.networks import LAN_BITS_A_SECOND
 from latticework.plan.parameters import MAX_SLOTS, modulus_limit_bits
-from latticework.tensor.layout import Room
+from latticework.tensor.layout import LayoutRules
 from latticework.tensor.layout.layout import Layout, Shape
 from latticework.tensor.layout.layout_candidates import pad_shape, seeds, skew
 from latticework.tensor.layout.search import Decisions, LayoutSearch
@@ -42,7 +42,7 @@ def find_layouts(
     level_seconds  what a level takes that an iteration of a loop spends, where loops bootstrap
     """
     prices = LoweringPrices(module, costs, techniques)
-    room = Room(slots, techniques.rolls, techniques.client_copies, asked=techniques.layout_search)
+    room = LayoutRules(slots, techniques.rolls, techniques.client_copies, asked=techniques.layout_search)
     offered = choices if techniques.layout_search else row_major
     fill = REPEAT if techniques.client_copies else GAP
 

@@ -27,7 +27,7 @@ def explain(module: Module, decisions: Decisions, bits_a_second: float) -> tuple
                 LayoutStep(_name(value), INPUT, number(loc), where, "", took.seconds if took else 0.0, 0, (), "", 0.0)
             )
     for op in module.walk():
-        placement = decisions.placed.get(op)
+        placement = decisions.chosen.get(op)
         if placement is None:
             continue
         took, other = decisions.taken[op], decisions.others.get(op)
@@ -39,7 +39,7 @@ def explain(module: Module, decisions: Decisions, bits_a_second: float) -> tuple
                 move.seconds,
             )
             for move in took.moves
-            for way in (decisions.way(move.operand, move.old, move.new),)
+            for way in (decisions.find_conversions(move.operand, move.old, move.new),)
         )
         kind = op.name.removeprefix("tensor.")
         steps.append(

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.compiler.levels.abstract_value import Held
-from latticework.values.packing.packed_constants import Approximant, IntervalPolynomial, KinkedPolynomial
+from latticework.values.packing.packed_constants import Approximant, IntervalPolynomial, PiecewiseLinearComposition
 
 Array = npt.NDArray[np.float64]
 
@@ -25,7 +25,9 @@ def steep_spread(polynomial: Approximant, x: Held, copies: float, deviations: fl
     None elsewhere, for piecewise linear functions, whose slopes are known everywhere, and for stages of composed signs,
     whose intervals have room beyond every argument.
     """
-    if isinstance(polynomial, KinkedPolynomial) or (isinstance(polynomial, IntervalPolynomial) and polynomial.gap):
+    if isinstance(polynomial, PiecewiseLinearComposition) or (
+        isinstance(polynomial, IntervalPolynomial) and polynomial.gap
+    ):
         return None
     spread = np.sqrt(x.variance * copies)
     off = x.bias + deviations * spread

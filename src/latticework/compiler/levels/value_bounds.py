@@ -64,8 +64,8 @@ from latticework.values.packing.packed_constants import (
     Approximant,
     ChannelPolynomial,
     ConstRef,
-    KinkedPolynomial,
     LinearMap,
+    PiecewiseLinearComposition,
     row_of,
 )
 from latticework.values.packing.slot_arrays import as_vectors, concat_vectors, sum_vectors, take_vectors
@@ -169,7 +169,7 @@ def reach(
         found.open, found.beyond = exact.open, exact.beyond
         if not exact.is_vague:
             found.opened = lambda opened: against_functions(opened).outputs
-    if any(isinstance(op.attrs.get("polynomial"), KinkedPolynomial) for op in module.walk()):
+    if any(isinstance(op.attrs.get("polynomial"), PiecewiseLinearComposition) for op in module.walk()):
         inside = _Run(
             *common, {}, choices, bootstrap_noise, within=True, known=known
         )  # noise where no argument leaves its interval
@@ -556,7 +556,7 @@ class _Run:
         x = self.clip_assured(op, x)
         if self.within:
             x = Held(np.clip(x.low, -1.0, 1.0), np.clip(x.high, -1.0, 1.0), x.variance, x.bias, x.lineage)
-            if isinstance(polynomial, KinkedPolynomial):
+            if isinstance(polynomial, PiecewiseLinearComposition):
                 return self.only_noise(polynomial, x, kind)
         opened = self.find_open_slots(op, x)
         least, most = polynomial.ends() if isinstance(polynomial, ChannelPolynomial) else (-1.0, 1.0)
@@ -572,7 +572,7 @@ class _Run:
         largest = max(1.0, float(-low.min()), float(high.max()))
         if largest > MAX_EXTRAPOLATION:
             return None
-        if isinstance(polynomial, KinkedPolynomial):
+        if isinstance(polynomial, PiecewiseLinearComposition):
             return self.apply_kinked(op, polynomial, x, (float(low.min()), float(high.max())))
         values, slopes = extremes(polynomial, largest)
         self.note(largest_terms(polynomial, largest), kind)
@@ -624,7 +624,9 @@ class _Run:
             self.found.open.update(comparisons)
         return inside if comparisons & set(self.comparisons_opened) else None
 
-    def apply_kinked(self, op: Op, polynomial: KinkedPolynomial, x: Held, ends: tuple[float, float]) -> Held | None:
+    def apply_kinked(
+        self, op: Op, polynomial: PiecewiseLinearComposition, x: Held, ends: tuple[float, float]
+    ) -> Held | None:
         """A piecewise linear function by composed signs, of arguments between these ends, noise included.
 
         At every argument it is within its error of the function, whose slopes are known; its own slopes are far steeper
@@ -647,14 +649,14 @@ class _Run:
         made = Held(low - error, high + error, slope**2 * x.variance, slope * x.bias + off, x.lineage)
         return self.add_noise(made, own**2)
 
-    def only_noise(self, polynomial: KinkedPolynomial, x: Held, kind: CipherType) -> Held:
+    def only_noise(self, polynomial: PiecewiseLinearComposition, x: Held, kind: CipherType) -> Held:
         """The noise that noise of the argument leaves, wherever the argument lies."""
         self.bound_smear(polynomial, x, kind)
         low, high = polynomial.bounds(x.low, x.high)
         slope = polynomial.steepest
         return Held(low, high, slope**2 * x.variance, slope * x.bias, x.lineage)
 
-    def bound_smear(self, polynomial: KinkedPolynomial, x: Held, kind: CipherType) -> float:
+    def bound_smear(self, polynomial: PiecewiseLinearComposition, x: Held, kind: CipherType) -> float:
         """The error beside a kink, to one side, by noise of the argument, beyond what is reserved for it.
 
         A narrow vector is the mean of its copies in all slots of the ring, each of which has noise of its own, larger
@@ -669,7 +671,7 @@ class _Run:
         return max(0.0, moved - reserved)
 
 
-def reserve_of(polynomial: KinkedPolynomial) -> float:
+def reserve_of(polynomial: PiecewiseLinearComposition) -> float:
     """The part of its error that noise of its argument may take."""
     return polynomial.error * SMEARED / (1.0 + SMEARED)
 

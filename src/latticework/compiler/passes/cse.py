@@ -63,7 +63,7 @@ def _key(op: Op, same: dict[Value, Value]) -> Hashable:
 def _enclosing(block: Block) -> Iterator[Block]:
     """The block and those it is nested in, from the inside, as far as it sees them."""
     yield block
-    while (op := block.parent_op) is not None and op.block is not None and not op.spec.isolated:
+    while (op := block.parent_op) is not None and op.block is not None and not op.spec.regions.isolated:
         block = op.block
         yield block
 

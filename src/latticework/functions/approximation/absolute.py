@@ -20,9 +20,9 @@ import numpy as np
 
 from latticework.functions.approximation.sign import (
     BETWEEN,
+    MARGIN,
     MEASURED,
     PRODUCTS,
-    ROOM,
     ROUNDING,
     CompositeSign,
     compose_stages,
@@ -32,7 +32,7 @@ from latticework.values.packing.packed_constants import IntervalPolynomial
 UNIT = (-1.0, 1.0)
 
 
-class AbsoluteWay(NamedTuple):
+class AbsoluteComposition(NamedTuple):
     """A composition: what its stages are, from which gap on, and what it gives.
 
     bits  -log2 of the largest error on [-1, 1]
@@ -55,9 +55,9 @@ class AbsoluteWay(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ComposedAbsolute:
-    """The stages of s, of arguments x / (1 + ROOM) in [-1, 1].
+    """The stages of s, of arguments x / (1 + MARGIN) in [-1, 1].
 
-    error  largest distance of x s(x) from |x| for |x| up to 1 + ROOM
+    error  largest distance of x s(x) from |x| for |x| up to 1 + MARGIN
     """
 
     stages: tuple[IntervalPolynomial, ...]
@@ -65,10 +65,10 @@ class ComposedAbsolute:
 
 
 @lru_cache(maxsize=256)
-def composed_absolute(way: AbsoluteWay) -> ComposedAbsolute:
+def composed_absolute(composition: AbsoluteComposition) -> ComposedAbsolute:
     """The composition, with its error as it is measured."""
-    sign = compose_stages(way.degrees, 2.0**way.log2_gap, 1.0)
-    onto = [1.0 / (1.0 + ROOM)] * (len(sign.stages) - 1) + [1.0]  # the interval of the next, which is UNIT then
+    sign = compose_stages(composition.degrees, 2.0**composition.log2_gap, 1.0)
+    onto = [1.0 / (1.0 + MARGIN)] * (len(sign.stages) - 1) + [1.0]  # the interval of the next, which is UNIT then
     stages = tuple(replace(s.scale_by(by), interval=UNIT, gap=0.0) for s, by in zip(sign.stages, onto, strict=True))
     return ComposedAbsolute(stages, max(inside(sign), outside(sign)) + ROUNDING)
 
@@ -84,16 +84,16 @@ def inside(sign: CompositeSign, points: int = MEASURED) -> float:
 
 def outside(sign: CompositeSign, points: int = MEASURED) -> float:
     """Measure the error of |x| from the gap on, at `points` points, with a margin for those between."""
-    x = np.geomspace(sign.gap, 1.0 + ROOM, points)
+    x = np.geomspace(sign.gap, 1.0 + MARGIN, points)
     return BETWEEN * float(np.max(x * np.abs(sign(x) - 1.0)))
 
 
 @lru_cache(maxsize=1)
-def ways() -> dict[int, tuple[AbsoluteWay, ...]]:
+def load_compositions() -> dict[int, tuple[AbsoluteComposition, ...]]:
     """Return compositions by levels, those worth their products, the fewest first (by tools/find_absolute_ways.py)."""
     text = files(__package__).joinpath("absolute_ways.json").read_text(encoding="utf-8")
-    found: dict[int, list[AbsoluteWay]] = {}
+    found: dict[int, list[AbsoluteComposition]] = {}
     for degrees, log2_gap, bits in json.loads(text)["ways"]:
-        way = AbsoluteWay(tuple(degrees), log2_gap, bits)
-        found.setdefault(way.levels, []).append(way)
+        composition = AbsoluteComposition(tuple(degrees), log2_gap, bits)
+        found.setdefault(composition.levels, []).append(composition)
     return {levels: tuple(some) for levels, some in found.items()}

@@ -19,7 +19,7 @@ from latticework.values.packing.packed_constants import IntervalPolynomial
 
 GRID = 10_001
 DISAGREE = 2.0**-6  # of the largest distance seen, by which a point may differ from the mean of its neighbours
-ROUNDS = 24  # of halving
+HALVINGS = 24  # of intervals
 MOST_LOOKED, MOST_PROVED = 1 << 16, 1 << 20  # points
 NEAR = 1.05  # times the largest distance seen, which is near enough for a bound
 ROUNDING = 2.0**-44  # of values of functions
@@ -47,7 +47,7 @@ def largest_seen(distance: Distance, points: FloatArray) -> float:
     found = distance(points)
     largest, looked = float(np.max(found)), len(points)
     left, right = (points[:-1], found[:-1]), (points[1:], found[1:])
-    for _ in range(ROUNDS):
+    for _ in range(HALVINGS):
         middle = (left[0] + right[0]) / 2
         seen = distance(middle)
         largest, looked = max(largest, float(np.max(seen, initial=0.0))), looked + len(middle)
@@ -99,8 +99,8 @@ def _halves(left: Ends, middle: Ends, right: Ends, split: Flags) -> tuple[Ends, 
 
 def _check_slope(function: RealFunction, lipschitz: float, points: FloatArray) -> None:
     values = function(points)
-    room = ROUNDING * (1.0 + float(np.max(np.abs(values))))
-    steep = np.abs(np.diff(values)) > lipschitz * np.diff(points) * (1.0 + 1e-9) + room
+    slack = ROUNDING * (1.0 + float(np.max(np.abs(values))))
+    steep = np.abs(np.diff(values)) > lipschitz * np.diff(points) * (1.0 + 1e-9) + slack
     if steep.any():
         at = int(np.argmax(steep))
         slope = abs(float(values[at + 1] - values[at])) / float(points[at + 1] - points[at])

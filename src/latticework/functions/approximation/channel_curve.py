@@ -69,8 +69,8 @@ class ChannelCurve:
             both = (far[varies] / deviation[varies] for far in (mean - least, most - mean))
             below, above = (np.quantile(each, USUAL) for each in both)
             least, most = np.minimum(least, mean - below * deviation), np.maximum(most, mean + above * deviation)
-        room = self.channels.margin * np.where(most > least, most - least, np.maximum(np.abs(most), 1.0))
-        least, most = least - room, most + room
+        slack = self.channels.margin * np.where(most > least, most - least, np.maximum(np.abs(most), 1.0))
+        least, most = least - slack, most + slack
         if self.tails is not None and (rare := self.tails.ends(RARE)) is not None:
             least, most = np.minimum(least, rare[0]), np.maximum(most, rare[1])
         low, high = self.shared.interval
@@ -102,14 +102,14 @@ class ChannelCurve:
         return np.asarray(np.linalg.solve(r, np.einsum("cpd,cp->cd", q, wanted)[..., None])[..., 0])
 
     def _distance(self, table: FloatArray) -> float:
-        """The largest from the function, at many points of each range, at its kinks and a hair beyond its ends."""
+        """The largest from the function, at many points of each range, at its breakpoints and a hair beyond its ends."""
         count = max(1025, LOOKED_AT * table.shape[1] + 1)
         even = -(1.0 + BEYOND) * np.cos(np.linspace(0.0, np.pi, count))
         ranges = np.array(self.ranges)
         x = _inside(even, ranges)
-        if len(self.shared.kinks):
-            kinks = np.clip(self.shared.kinks, ranges[:, :1], ranges[:, 1:])
-            x = np.concatenate([x, kinks], axis=1)
+        if len(self.shared.breakpoints):
+            breakpoints = np.clip(self.shared.breakpoints, ranges[:, :1], ranges[:, 1:])
+            x = np.concatenate([x, breakpoints], axis=1)
         found = series_at(to_unit(x, self.shared.interval), table.T, axis=-2)
         return float(np.max(np.abs(found - self.shared._beyond(x))))
 

@@ -22,7 +22,7 @@ RealFunction = Callable[[FloatArray], FloatArray]
 Interval = tuple[float, float]
 
 _NEGLIGIBLE = 1e-14  # relative to the largest coefficient: rounding of the fit, not part of the function
-_GRID = 10_001  # odd, so that the middle of the interval (a kink of relu) is a point
+_GRID = 10_001  # odd, so that the middle of the interval (the breakpoint of relu) is a point
 _POINTS_A_DEGREE = 32
 _HAIR = 1.001  # times its slope, at most, of a polynomial of degree 1023 as far beyond its interval as rounding goes
 _PEAKS, _ZOOMS, _ZOOM_POINTS = 16, 4, 9

@@ -17,7 +17,7 @@ from latticework.values.packing.packed_constants import IntervalPolynomial
 
 BEYOND = 1e-8  # of half the interval: arguments at its ends may leave it by rounding
 BETWEEN = 1.01  # times the largest error that is seen, for those between the points that are looked at
-EXACT = 127  # degree beyond which errors of functions with kinks are told from those of lower degrees
+EXACT = 127  # degree beyond which errors of piecewise linear functions are told from those of lower degrees
 ROUNDING = 2.0**-43  # of the size of a function: errors so small are those of rounding, whatever the degree
 SPREAD = 32  # degrees are told apart to one in so many
 
@@ -27,7 +27,7 @@ class Curve:
 
     given   the polynomial of a degree, if it is not the one with the least largest error
     smooth  the function is analytic around the interval; if not, errors fall by a power of the degree
-    kinks   places where it bends, at which distances are looked at too
+    breakpoints  places where it bends, at which distances are looked at too
     data    of a function that is known by its values alone, arguments that it was seen to take: it is looked at there,
             and more closely wherever neighbours disagree
     """
@@ -41,11 +41,11 @@ class Curve:
         given: Callable[[int], IntervalPolynomial] | None = None,
         *,
         smooth: bool = True,
-        kinks: Sequence[float] = (),
+        breakpoints: Sequence[float] = (),
         data: Sequence[float] | None = None,
     ) -> None:
         self.data = None if data is None else np.asarray(data, dtype=np.float64)
-        self.kinks = np.asarray(kinks, dtype=np.float64)
+        self.breakpoints = np.asarray(breakpoints, dtype=np.float64)
         self.function, self.interval, self.smooth = function, interval, smooth
         self._made = given or (lambda degree: minimax(function, interval, degree))
         self._polynomials: dict[int, tuple[IntervalPolynomial, float]] = {}
@@ -91,8 +91,8 @@ class Curve:
         if degree not in self._polynomials:
             made = self._made(degree)
             largest = max_error(made, self._beyond, BEYOND)
-            if len(self.kinks):
-                largest = max(largest, float(np.max(np.abs(made(self.kinks) - self._beyond(self.kinks)))))
+            if len(self.breakpoints):
+                largest = max(largest, float(np.max(np.abs(made(self.breakpoints) - self._beyond(self.breakpoints)))))
             error = BETWEEN * largest
             if self.data is not None:
                 points = first_points(self.interval, self.data)

@@ -65,9 +65,9 @@ class Tails:
     def _beyond(self, farthest: FloatArray, ends: FloatArray) -> FloatArray:
         """Return by place the probability of a run beyond its end."""
         nearest, mean = farthest[0], farthest[1:].mean(axis=0)
-        room, scale = np.maximum(ends - nearest, 0.0), np.maximum(mean - nearest, 0.0)
+        slack, scale = np.maximum(ends - nearest, 0.0), np.maximum(mean - nearest, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            tail = np.where(room <= 0.0, 1.0, np.where(scale > 0.0, np.exp(-room / scale), 0.0))
+            tail = np.where(slack <= 0.0, 1.0, np.where(scale > 0.0, np.exp(-slack / scale), 0.0))
         return np.asarray(len(farthest) / self.runs * tail)
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from math import exp, inf, lgamma, log, log1p
 
 FEW = 64  # runs, below which tails are not fitted alone
-LIKELY = 0.75  # confidence that the share is at most so much, before the room beyond: of a single argument 2 / (n + 1)
+LIKELY = 0.75  # confidence that the share is at most so much, before the slack beyond: of a single argument 2 / (n + 1)
 SURE = 0.95  # and that of what warnings state
 TAIL = 3.0  # power that a tail is taken to fall off with
 RUNS_A_POWER = 4.0  # and how many runs it takes to rely on one more: few may lie close together by chance
@@ -42,7 +42,7 @@ class RunExtremes:
 
 
 @dataclass(frozen=True, slots=True)
-class RangeRoom:
+class RangeSlack:
     """Slack of a function's interval beyond the ends that calibration reached.
 
     runs  of calibration
@@ -55,7 +55,7 @@ class RangeRoom:
     lone: frozenset[int]
 
 
-def room_of(extremes: RunExtremes, interval: Interval, scale: Callable[[float], float]) -> RangeRoom:
+def find_slack(extremes: RunExtremes, interval: Interval, scale: Callable[[float], float]) -> RangeSlack:
     """Return the slack of one function's interval, on the scale by which its range is widened."""
     low, high = ([(sign * scale(far), run) for far, run in end]
                  for sign, end in ((-1.0, extremes.lowest), (1.0, extremes.highest)))  # fmt: skip
@@ -67,19 +67,19 @@ def room_of(extremes: RunExtremes, interval: Interval, scale: Callable[[float], 
         if rest[0] is None or rest[1] is None or far - rest[0] > wide / length * (rest[0] + rest[1]):
             lone.add(run)
     ends = [(end[0][1], wide / length) for end, wide in ((low, beyond[0]), (high, beyond[1])) if wide < inf]
-    return RangeRoom(extremes.runs, tuple(ends), frozenset(lone))
+    return RangeSlack(extremes.runs, tuple(ends), frozenset(lone))
 
 
-def share_leaving(rooms: Sequence[RangeRoom], confidence: float = LIKELY) -> float:
+def share_leaving(slacks: Sequence[RangeSlack], confidence: float = LIKELY) -> float:
     """The share of new inputs, at most, by which the interval of any of some functions is left; 0 of none."""
-    ends = [end for each in rooms for end in each.ends]
+    ends = [end for each in slacks for end in each.ends]
     if not ends:
         return 0.0
-    runs = min(each.runs for each in rooms)
+    runs = min(each.runs for each in slacks)
     if runs >= FEW:
-        return upper_share(runs, len(frozenset[int]().union(*(each.lone for each in rooms))), confidence)
+        return upper_share(runs, len(frozenset[int]().union(*(each.lone for each in slacks))), confidence)
     power = min(TAIL, (runs - 1.0) / RUNS_A_POWER)
-    buys: float = sum((1.0 + max(room, 0.0)) ** -power for _, room in ends) / len(ends)
+    buys: float = sum((1.0 + max(slack, 0.0)) ** -power for _, slack in ends) / len(ends)
     return buys * upper_share(runs, len({run for run, _ in ends}), confidence)
 
 
@@ -96,8 +96,8 @@ def upper_share(runs: int, holders: int, confidence: float) -> float:
 
 def _log_chance(runs: int, count: int, share: float) -> float:
     """Return log P(count) of the binomial distribution of `runs` trials with probability `share` each."""
-    ways = lgamma(runs + 1) - lgamma(count + 1) - lgamma(runs - count + 1)
-    return ways + count * log(share) + (runs - count) * log1p(-share)
+    log_choose = lgamma(runs + 1) - lgamma(count + 1) - lgamma(runs - count + 1)
+    return log_choose + count * log(share) + (runs - count) * log1p(-share)
 
 
 class ExtremesSeen:

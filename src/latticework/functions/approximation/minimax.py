@@ -47,7 +47,7 @@ def minimax(function: RealFunction, interval: Interval, degree: int) -> Interval
     def on_unit(t: FloatArray) -> FloatArray:
         return function(on_interval(t, (lo, hi)))
 
-    middle = to_unit(np.zeros(1), (lo, hi))  # where relu and its like have their kink
+    middle = to_unit(np.zeros(1), (lo, hi))  # the breakpoint of relu and its like
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # points that fall together end the steps
         values = _Exchange(on_unit, tried, middle[np.abs(middle) < 1.0]).run()
     if values is None:

@@ -1,4 +1,4 @@
-"""Piecewise linear functions, by the places at which they bend."""
+"""Piecewise linear functions, by their breakpoints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from latticework.functions.approximation.chebyshev import FloatArray, Interval
 
 
 @dataclass(frozen=True, slots=True)
-class Kinks:
+class PiecewiseLinear:
     """constant + slope * x + the sum of weights * |x - places|.
 
     weights  half of what the slope rises by at each place
@@ -28,8 +28,8 @@ class Kinks:
         bent = sum(w * np.abs(given - p) for p, w in zip(self.places, self.weights, strict=True))
         return np.asarray(self.constant + self.slope * given + bent)
 
-    def inside(self, interval: Interval) -> Kinks:
-        """The same function on an interval, by the kinks inside of it alone."""
+    def inside(self, interval: Interval) -> PiecewiseLinear:
+        """The same function on an interval, by the breakpoints inside of it alone."""
         low, high = interval
         kept = [(p, w) for p, w in zip(self.places, self.weights, strict=True) if low < p < high and w]
         slope, constant = self.slope, self.constant
@@ -37,16 +37,16 @@ class Kinks:
             if not low < p < high:
                 side = 1.0 if p <= low else -1.0
                 slope, constant = slope + side * w, constant - side * w * p
-        return Kinks(tuple(p for p, _ in kept), tuple(w for _, w in kept), slope, constant)
+        return PiecewiseLinear(tuple(p for p, _ in kept), tuple(w for _, w in kept), slope, constant)
 
 
-def relu_from(place: float = 0.0, below: float = 0.0, above: float = 1.0, constant: float = 0.0) -> Kinks:
+def relu_from(place: float = 0.0, below: float = 0.0, above: float = 1.0, constant: float = 0.0) -> PiecewiseLinear:
     """Return the function of slope `below` up to a place and `above` from there on, and `constant` there."""
     middle, half = (below + above) / 2, (above - below) / 2
-    return Kinks((place,), (half,), middle, constant - middle * place)
+    return PiecewiseLinear((place,), (half,), middle, constant - middle * place)
 
 
-def kinks_of_clip(low: float, high: float, slope: float = 1.0, constant: float = 0.0) -> Kinks:
+def piecewise_linear_clip(low: float, high: float, slope: float = 1.0, constant: float = 0.0) -> PiecewiseLinear:
     """slope * x + constant, but at least `low` and at most `high`, for a slope above 0."""
     first, last = (low - constant) / slope, (high - constant) / slope
-    return Kinks((first, last), (slope / 2, -slope / 2), 0.0, (low + high) / 2)
+    return PiecewiseLinear((first, last), (slope / 2, -slope / 2), 0.0, (low + high) / 2)

@@ -1,4 +1,4 @@
-"""Real functions of one number: exact NumPy meaning, where they are defined, how they are approximated."""
+"""Real functions of one number: exact NumPy reference, where they are defined, how they are approximated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from latticework.errors import RangeError, UnsupportedError
 from latticework.errors.rounded_numbers import apart
 from latticework.functions.approximation.chebyshev import FloatArray, Interval, RealFunction, check_interval, fit
 from latticework.functions.approximation.minimax import minimax
-from latticework.functions.approximation.piecewise_linear import Kinks, relu_from
+from latticework.functions.approximation.piecewise_linear import PiecewiseLinear, relu_from
 from latticework.functions.function_record import EVERYWHERE, FunctionRecord, domain_words
 from latticework.functions.table import BY_NAME, RECORDS
 from latticework.values.packing.packed_constants import IntervalPolynomial
@@ -30,7 +30,7 @@ class Function:
     domains    the open intervals on which it is defined, of which an argument must stay in one
     closed     whether their finite ends belong to them
     gap        of a step at 0: the distance from there from which on it is approximated; 0 for other functions
-    kinks      of a function that is linear between them; None for other functions
+    pieces     of a piecewise linear function; None for other functions
     told       of a step: another output tells how far it is decided (`importers.trees.doubts`)
     unknown    nothing is known of it but its values, as of a user's: between points that were looked at it may be any
     lipschitz  a bound on its slope that the user gave: |f(a) - f(b)| <= lipschitz * |a - b|; 0: none was given
@@ -43,7 +43,7 @@ class Function:
     domains: tuple[Interval, ...] = EVERYWHERE
     closed: bool = False
     gap: float = 0.0
-    kinks: Kinks | None = None
+    pieces: PiecewiseLinear | None = None
     told: bool = False
     unknown: bool = False
     lipschitz: float = 0.0
@@ -137,8 +137,8 @@ class Function:
 
 def _of_record(record: FunctionRecord) -> Function:
     """The function of a record of the table."""
-    kinks = None if record.bend is None else relu_from(0.0, *record.bend)
-    return Function(record.name, record.meaning, record.smooth, record.domains, record.closed, kinks=kinks)
+    pieces = None if record.bend is None else relu_from(0.0, *record.bend)
+    return Function(record.name, record.meaning, record.smooth, record.domains, record.closed, pieces=pieces)
 
 
 FUNCTIONS: dict[str, Function] = {record.name: _of_record(record) for record in RECORDS}

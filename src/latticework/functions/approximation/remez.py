@@ -77,7 +77,7 @@ def remez(
     size = degree + 1 if parity is None else (degree - parity) // 2 + 1
     if size < 1:
         raise RangeError(f"remez: no odd polynomial has degree {degree}; ask for 1 or more")
-    per_interval = max(LEAST_POINTS, POINTS_A_DEGREE * size) | 1  # with the middle, where a kink may be
+    per_interval = max(LEAST_POINTS, POINTS_A_DEGREE * size) | 1  # with the middle, where a breakpoint may be
     grid = np.concatenate([_points(interval, per_interval) for interval in union])
     basis = _Basis(grid, size, parity)
     weights = weight or np.ones_like

@@ -32,7 +32,7 @@ BETWEEN = 1.01  # times the error found, for points between those
 EXACT = 30.0  # odds of values that are all 1 but for rounding
 _WHOLE = (-14, 6)
 SLACK = 2.0**-20  # by which noise may take the argument of a stage below what the stage before leaves
-ROOM = (
+MARGIN = (
     2.0**-11
 )  # above it: bounds on a polynomial of degree 31 are that loose (`compiler/levels/polynomial_extremes.py`)
 ROUNDING = 2.0**-44  # that the error of a stage is not known more closely than
@@ -101,7 +101,7 @@ def composite_sign(gap: float, largest: float, error: float) -> CompositeSign:
 
 def part_of_half(gap: float, largest: float) -> float:
     """A gap as a part of half the interval of the first stage for numbers up to `largest`."""
-    return gap / (largest * (1.0 + ROOM))
+    return gap / (largest * (1.0 + MARGIN))
 
 
 def check_gap(gap: float, largest: float = inf) -> None:
@@ -175,7 +175,7 @@ def _whole_odds_after(odds: int, degree: int) -> float:
 @lru_cache(maxsize=1024)
 def _stage(ratio: float, degree: int) -> tuple[IntervalPolynomial, float]:
     """The odd polynomial closest to 1 on [ratio, 1], a little beyond on both sides, and its error."""
-    ends = ratio * (1.0 - SLACK), 1.0 + ROOM
+    ends = ratio * (1.0 - SLACK), 1.0 + MARGIN
     found = remez(np.ones_like, [ends], degree, parity=1)
     return found.polynomial, max(found.error, ROUNDING)
 
@@ -187,7 +187,7 @@ def compose_stages(degrees: tuple[int, ...], gap: float, largest: float) -> Comp
     for number, degree in enumerate(degrees):
         made, error = _stage(ratio, degree)
         top = 1.0 if number == len(degrees) - 1 else 1.0 + error
-        half = (largest if number == 0 else 1.0) * (1.0 + ROOM)
+        half = (largest if number == 0 else 1.0) * (1.0 + MARGIN)
         coefficients = tuple(c / top for c in made.coefficients)
         apart = part_of_half(gap, largest) if number == 0 else 1.0
         stages.append(IntervalPolynomial(coefficients, (-half, half), gap=apart))

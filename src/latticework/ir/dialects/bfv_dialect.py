@@ -1,7 +1,7 @@
 """The bfv dialect: products of ciphertexts, and constants in the form in which they are added.
 
 Slots hold integers modulo t in two rows that are alike; a value means one of them. Every scale is 1, and no product
-takes a level. Types do not know t: the meaning of an op is over the integers, before they are reduced.
+takes a level. Types do not know t: the semantics of an op are over the integers, before they are reduced.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _infer_encode(operands: Sequence[Value], attrs: Attrs, _regions: Regions) ->
 ENCODE = define(
     "bfv.encode",
     infer=_infer_encode,
-    meaning=lambda op, _inputs, context: [op.result.type.accept(op.attrs["value"].evaluate(context.sources))],
+    semantics=lambda op, _inputs, context: [op.result.type.accept(op.attrs["value"].evaluate(context.sources))],
 )
 
 
@@ -59,4 +59,4 @@ def _linear(op: Op, inputs: list[Array], context: Context) -> list[Array]:
     return [op.attrs["map"].apply(inputs[0], context.sources)]
 
 
-LINEAR_TRANSFORM = define("bfv.linear_transform", infer=_infer_linear, meaning=_linear)
+LINEAR_TRANSFORM = define("bfv.linear_transform", infer=_infer_linear, semantics=_linear)

@@ -56,7 +56,7 @@ def _bootstrap(op: Op, inputs: list[Array], _context: Context) -> list[Array]:
     return [np.real(inputs[0]).astype(np.complex128) if op.attrs["real"] else inputs[0]]
 
 
-BOOTSTRAP = define("ckks.bootstrap", infer=_infer_bootstrap, meaning=_bootstrap)
+BOOTSTRAP = define("ckks.bootstrap", infer=_infer_bootstrap, semantics=_bootstrap)
 
 
 def _infer_refresh(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
@@ -87,4 +87,4 @@ def _infer_refresh(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[R
 
 
 # The slots as they are, at another level.
-REFRESH = define("vec.bootstrap", infer=_infer_refresh, meaning=lambda _op, inputs, _context: list(inputs))
+REFRESH = define("vec.bootstrap", infer=_infer_refresh, semantics=lambda _op, inputs, _context: list(inputs))

@@ -43,7 +43,7 @@ def _infer_linear(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Re
 LINEAR_TRANSFORM = define(
     "ckks.linear_transform",
     infer=_infer_linear,
-    meaning=lambda op, inputs, context: [op.attrs["map"].apply(inputs[0], context.sources)],
+    semantics=lambda op, inputs, context: [op.attrs["map"].apply(inputs[0], context.sources)],
 )
 
 
@@ -55,7 +55,7 @@ def _infer_polynomial(operands: Sequence[Value], attrs: Attrs, _regions: Sequenc
 POLYNOMIAL = define(
     "ckks.polynomial",
     infer=_infer_polynomial,
-    meaning=lambda op, inputs, _context: [op.attrs["polynomial"](inputs[0])],
+    semantics=lambda op, inputs, _context: [op.attrs["polynomial"](inputs[0])],
 )
 
 

@@ -13,12 +13,12 @@ from latticework.values.packing.packed_constants import (
     ConstRef,
     Diagonal,
     IntervalPolynomial,
-    KinkedPolynomial,
     LinearMap,
     LoopNest,
     MapPart,
+    MapStrategy,
     MapSums,
-    MapWay,
+    PiecewiseLinearComposition,
     Split,
 )
 
@@ -33,10 +33,10 @@ for _name, _class in {
     "map_part": MapPart,
     "linear_map": LinearMap,
     "map_split": Split,
-    "map_way": MapWay,
+    "map_way": MapStrategy,
     "map_sums": MapSums,
     "polynomial": IntervalPolynomial,
-    "kinked_polynomial": KinkedPolynomial,
+    "kinked_polynomial": PiecewiseLinearComposition,
     "channel_polynomial": ChannelPolynomial,
 }.items():
     register_attribute(_name)(_class)

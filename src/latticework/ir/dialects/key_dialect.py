@@ -29,4 +29,4 @@ def _infer_demand(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Re
 
 
 # A key has no slots, so its array is empty: what it does is in its type.
-DEMAND = define("key.demand", infer=_infer_demand, meaning=lambda _op, _inputs, _context: [np.empty(0)])
+DEMAND = define("key.demand", infer=_infer_demand, semantics=lambda _op, _inputs, _context: [np.empty(0)])

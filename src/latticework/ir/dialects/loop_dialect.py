@@ -12,6 +12,7 @@ from typing import Any
 
 from latticework.errors import IrError, RangeError
 from latticework.ir import INDEX, Array, Attrs, Context, Op, Region, Type, Value, attribute, define
+from latticework.ir.core import RegionRule
 from latticework.ir.dialects.primitives import Said, name_instruction
 
 
@@ -62,7 +63,7 @@ def _infer_for(operands: Sequence[Value], attrs: Attrs, regions: Sequence[Region
         have = operands[0].type if operands else "nothing"
         raise IrError(f"loop.for: the first operand must be the trip count, an index; it is {have}")
     if static is not None and at_most is not None and static > at_most:
-        raise IrError(f"loop.for: {static} trips, but at_most is {at_most}")
+        raise IrError(f"loop.for: {static} iterations, but at_most is {at_most}")
     types = [value.type for value in _find_carried(operands, attrs)]
     yielded = _find_yielded("loop.for", regions, 0)
     _expect("loop.for", "the body takes", [arg.type for arg in regions[0].block.args], [INDEX, *types])
@@ -72,17 +73,17 @@ def _infer_for(operands: Sequence[Value], attrs: Attrs, regions: Sequence[Region
 
 def _run_for(op: Op, inputs: list[Array], context: Context) -> list[Array]:
     static, at_most = op.attrs.get("static_trip"), op.attrs.get("at_most")
-    trip = int(inputs[0]) if static is None else int(static)
-    if trip < 0 or (at_most is not None and trip > at_most):
+    trip_count = int(inputs[0]) if static is None else int(static)
+    if trip_count < 0 or (at_most is not None and trip_count > at_most):
         limit = "" if at_most is None else f" and at most {at_most}"
-        raise RangeError(f"loop.for: the trip count is {trip}; it must be >= 0{limit}")
+        raise RangeError(f"loop.for: the trip count is {trip_count}; it must be >= 0{limit}")
     carried = list(_find_carried(inputs, op.attrs))
-    for i in range(trip):
+    for i in range(trip_count):
         carried = context.run(op.regions[0].block, [INDEX.accept(i), *carried])
     return carried
 
 
-FOR = define("loop.for", infer=_infer_for, meaning=_run_for, num_regions=1, region_types=_for_region_types)
+FOR = define("loop.for", infer=_infer_for, semantics=_run_for, regions=RegionRule(1, _for_region_types))
 
 
 def _if_region_types(operands: Sequence[Type], _attrs: Attrs) -> list[Type]:
@@ -105,7 +106,7 @@ def _run_if(op: Op, inputs: list[Array], context: Context) -> list[Array]:
     return context.run(op.regions[0 if inputs[0] else 1].block, inputs[1:])
 
 
-IF = define("loop.if", infer=_infer_if, meaning=_run_if, num_regions=2, region_types=_if_region_types)
+IF = define("loop.if", infer=_infer_if, semantics=_run_if, regions=RegionRule(2, _if_region_types))
 
 
 def _infer_constant(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
@@ -118,7 +119,7 @@ def _infer_constant(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[
 INDEX_CONSTANT = define(
     "loop.index_constant",
     infer=_infer_constant,
-    meaning=lambda op, _inputs, _context: [INDEX.accept(op.attrs["value"])],
+    semantics=lambda op, _inputs, _context: [INDEX.accept(op.attrs["value"])],
 )
 
 
@@ -130,11 +131,11 @@ def _arithmetic(name: str, function: Callable[[int, int], int]) -> Any:
             raise IrError(f"{name}: takes two indices, got ({', '.join(str(value.type) for value in operands)})")
         return [INDEX]
 
-    def meaning(_op: Op, inputs: list[Array], _context: Context) -> list[Array]:
+    def semantics(_op: Op, inputs: list[Array], _context: Context) -> list[Array]:
         left, right = inputs
         return [INDEX.accept(function(int(left), int(right)))]
 
-    return define(name, infer=infer, meaning=meaning)
+    return define(name, infer=infer, semantics=semantics)
 
 
 INDEX_ADD = _arithmetic("loop.index_add", lambda a, b: a + b)
@@ -156,7 +157,7 @@ def _infer_quotient(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[
 INDEX_DIV = define(
     "loop.index_div",
     infer=_infer_quotient,
-    meaning=lambda op, inputs, _context: [INDEX.accept(int(inputs[0]) // op.attrs["by"])],
+    semantics=lambda op, inputs, _context: [INDEX.accept(int(inputs[0]) // op.attrs["by"])],
 )
 
 name_instruction("loop.yield")

@@ -38,5 +38,5 @@ def _unpack(op: Op, inputs: list[Array], _context: Context) -> list[Array]:
     return [pack.unpack(np.asarray(inputs[0]))]
 
 
-PACK = define("packed.pack", infer=_infer_pack, meaning=_pack)
-UNPACK = define("packed.unpack", infer=_infer_unpack, meaning=_unpack)
+PACK = define("packed.pack", infer=_infer_pack, semantics=_pack)
+UNPACK = define("packed.unpack", infer=_infer_unpack, semantics=_unpack)

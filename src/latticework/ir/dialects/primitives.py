@@ -1,7 +1,7 @@
-"""Ops that become one plan instruction each: types and meaning are those of the instruction's record.
+"""Ops that become one plan instruction each: types and semantics are those of the instruction's record.
 
 What an op says in attributes, an instruction says in immediates and in the type of its result. `define_primitive` is
-told how to read the one as the other, and that is all there is to such an op: its type rule, its meaning and how it is
+told how to read the one as the other, and that is all there is to such an op: its type rule, its semantics and how it is
 emitted follow.
 """
 
@@ -205,7 +205,7 @@ def define_primitive(
         types = with_key(types, attrs)
         return list((_inferred_anew if has_constants else _inferred)(primitive, types, said))
 
-    def meaning(op: Op, inputs: list[Array], context: Context) -> list[Array]:
+    def semantics(op: Op, inputs: list[Array], context: Context) -> list[Array]:
         types = tuple([value.type for value in op.operands])
         said = read(name, op.attrs, types)
         types = with_key(types, op.attrs)
@@ -215,7 +215,7 @@ def define_primitive(
         made = primitive.record.meaning(_Exact(context, said.seed), use, *values)
         return [as_value(array) for array in (made if isinstance(made, list) else [made])]
 
-    return define(name, infer=infer, meaning=meaning)
+    return define(name, infer=infer, semantics=semantics)
 
 
 def _to_record_operand(kind: Type, value: Array) -> Any:

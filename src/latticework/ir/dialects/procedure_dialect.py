@@ -14,6 +14,7 @@ import numpy as np
 
 from latticework.errors import IrError
 from latticework.ir import Array, Attrs, Context, Op, Region, Type, Value, define, register_type
+from latticework.ir.core import RegionRule
 
 
 @register_type("procedure")
@@ -43,9 +44,8 @@ def _infer_define(operands: Sequence[Value], _attrs: Attrs, regions: Sequence[Re
 DEFINE = define(
     "procedure.define",
     infer=_infer_define,
-    meaning=lambda _op, _inputs, _context: [np.empty(0)],
-    num_regions=1,
-    isolated=True,
+    semantics=lambda _op, _inputs, _context: [np.empty(0)],
+    regions=RegionRule(1, isolated=True),
 )
 
 
@@ -75,4 +75,4 @@ def _run_call(op: Op, inputs: list[Array], context: Context) -> list[Array]:
     return context.run(find_called(op).regions[0].block, inputs[1:])
 
 
-CALL = define("procedure.call", infer=_infer_call, verify=_verify_call, meaning=_run_call)
+CALL = define("procedure.call", infer=_infer_call, verify=_verify_call, semantics=_run_call)

@@ -1,6 +1,6 @@
 """The rlwe dialect: ciphertexts with level, scale and degree, and what can be done to them in every scheme.
 
-Every value has a meaning as slot vectors. Most ops are plan instructions, whose records say what they take and make
+Every value stands for slot vectors. Most ops are plan instructions, whose records say what they take and make
 (`primitives`). ``rescale`` and ``conjugate`` are fused names for sequences of ``hoist``, ``key_product`` and
 ``mod_down``; ``rotate`` and ``relinearize`` get their key when they are expanded. A result whose scale no rule
 determines states it in attribute ``scale``; a stated scale that a rule determines is checked.
@@ -70,7 +70,7 @@ def _encode(op: Op, _inputs: list[Array], context: Context) -> list[Array]:
     return [type_.accept(slots)]
 
 
-ENCODE = define("rlwe.encode", infer=_infer_encode, meaning=_encode)
+ENCODE = define("rlwe.encode", infer=_infer_encode, semantics=_encode)
 name_instruction("rlwe.encode", lambda _name, attrs, _types: Said(constant=attrs["value"]))
 
 
@@ -93,7 +93,7 @@ def _rows(_name: str, attrs: Attrs, _types: Types) -> Said:
     return Said(constants=tuple(row_of(attrs["value"], number) for number in range(attrs["rows"])))
 
 
-ENCODE_AT = define("rlwe.encode_at", infer=_infer_encode_at, meaning=_encode_at)
+ENCODE_AT = define("rlwe.encode_at", infer=_infer_encode_at, semantics=_encode_at)
 name_instruction("rlwe.encode_at", _rows)
 name_instruction("key.demand", lambda _name, attrs, _types: Said(key=attrs["spec"]), opcode="key")
 
@@ -144,7 +144,7 @@ def _infer_rescale(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -
     return [a.replace(level=level, scale=attribute("rlwe.rescale", attrs, "scale", float))]
 
 
-RESCALE = define("rlwe.rescale", infer=_infer_rescale, meaning=lambda _op, inputs, _context: [inputs[0]])
+RESCALE = define("rlwe.rescale", infer=_infer_rescale, semantics=lambda _op, inputs, _context: [inputs[0]])
 HOIST = define_primitive("rlwe.hoist")
 KEY_PRODUCT = define_primitive("rlwe.key_product")
 

@@ -95,12 +95,12 @@ def _arithmetic(name: str, number: int, function: Callable[..., Any]) -> OpSpec:
             raise DtypeError(f"{name}: dtypes differ: {' and '.join(t.dtype for t in types)}")
         return [ScalarType(types[0].dtype, any(t.secret for t in types))]
 
-    def meaning(op: Op, inputs: list[Array], _context: Context) -> list[Array]:
+    def semantics(op: Op, inputs: list[Array], _context: Context) -> list[Array]:
         result = np.empty((), dtype=object if op.result.type.dtype == INTEGER else REAL)  # type: ignore[attr-defined]
         result[()] = function(*(x[()] for x in inputs))
         return [result]
 
-    return define(name, infer=infer, meaning=meaning)
+    return define(name, infer=infer, semantics=semantics)
 
 
 ADD = _arithmetic("scalar.add", 2, operator.add)
@@ -120,7 +120,7 @@ def _infer_constant(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[
 CONSTANT = define(
     "scalar.constant",
     infer=_infer_constant,
-    meaning=lambda op, _inputs, _context: [op.result.type.accept(op.attrs["value"])],
+    semantics=lambda op, _inputs, _context: [op.result.type.accept(op.attrs["value"])],
 )
 
 
@@ -137,7 +137,7 @@ def _infer_element(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[R
 ELEMENT = define(
     "scalar.element",
     infer=_infer_element,
-    meaning=lambda op, inputs, _context: [op.result.type.accept(inputs[0][op.attrs["number"]])],
+    semantics=lambda op, inputs, _context: [op.result.type.accept(inputs[0][op.attrs["number"]])],
 )
 
 
@@ -152,5 +152,5 @@ def _infer_stack(operands: Sequence[Value], _attrs: Attrs, _regions: Sequence[Re
 STACK = define(
     "scalar.stack",
     infer=_infer_stack,
-    meaning=lambda op, inputs, _context: [op.result.type.accept(np.array([x[()] for x in inputs], dtype=object))],
+    semantics=lambda op, inputs, _context: [op.result.type.accept(np.array([x[()] for x in inputs], dtype=object))],
 )

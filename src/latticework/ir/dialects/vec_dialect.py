@@ -89,10 +89,10 @@ def _elementwise(name: str, number: int, function: Callable[..., Array]) -> OpSp
         elem = "complex" if any(t.elem == "complex" for t in types) else "real"
         return [VecType(joint_count(name, types), types[0].slots, elem, any(t.secret for t in types))]
 
-    def meaning(_op: Op, inputs: list[Array], _context: Context) -> list[Array]:
+    def semantics(_op: Op, inputs: list[Array], _context: Context) -> list[Array]:
         return [function(*inputs)]
 
-    return define(name, infer=infer, meaning=meaning)
+    return define(name, infer=infer, semantics=semantics)
 
 
 ADD = _elementwise("vec.add", 2, np.add)
@@ -118,7 +118,7 @@ def _infer_constant(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[
 CONSTANT = define(
     "vec.constant",
     infer=_infer_constant,
-    meaning=lambda op, _inputs, context: [op.result.type.accept(op.attrs["value"].evaluate(context.sources))],
+    semantics=lambda op, _inputs, context: [op.result.type.accept(op.attrs["value"].evaluate(context.sources))],
 )
 
 
@@ -131,7 +131,7 @@ def _infer_splat(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Reg
 SPLAT = define(
     "vec.splat",
     infer=_infer_splat,
-    meaning=lambda op, _inputs, _context: [np.full(op.attrs["slots"], op.attrs["value"])],
+    semantics=lambda op, _inputs, _context: [np.full(op.attrs["slots"], op.attrs["value"])],
 )
 
 
@@ -143,7 +143,7 @@ def _infer_rotate(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Re
 ROTATE = define(
     "vec.rotate",
     infer=_infer_rotate,
-    meaning=lambda op, inputs, _context: [np.roll(inputs[0], -op.attrs["steps"], axis=-1)],
+    semantics=lambda op, inputs, _context: [np.roll(inputs[0], -op.attrs["steps"], axis=-1)],
 )
 
 
@@ -162,7 +162,7 @@ def _map_together(op: Op, runs: list[list[Array]], context: Context) -> list[lis
 LINEAR_TRANSFORM = define(
     "vec.linear_transform",
     infer=_infer_linear,
-    meaning=lambda op, inputs, context: [op.attrs["map"].apply(inputs[0], context.sources)],
+    semantics=lambda op, inputs, context: [op.attrs["map"].apply(inputs[0], context.sources)],
     together=_map_together,
 )
 
@@ -175,7 +175,7 @@ def _infer_polynomial(operands: Sequence[Value], attrs: Attrs, _regions: Sequenc
 POLYNOMIAL = define(
     "vec.polynomial",
     infer=_infer_polynomial,
-    meaning=lambda op, inputs, _context: [op.attrs["polynomial"](inputs[0])],
+    semantics=lambda op, inputs, _context: [op.attrs["polynomial"](inputs[0])],
 )
 
 
@@ -189,7 +189,7 @@ def _infer_label(operands: Sequence[Value], attrs: Attrs, _regions: Sequence[Reg
 LABEL = define(
     "vec.label",
     infer=_infer_label,
-    meaning=lambda op, inputs, _context: [inputs[0] * op.attrs["factor"]],
+    semantics=lambda op, inputs, _context: [inputs[0] * op.attrs["factor"]],
 )
 
 
@@ -199,7 +199,7 @@ def _infer_trivial(operands: Sequence[Value], _attrs: Attrs, _regions: Sequence[
 
 
 # A public vector in the form of a secret one, for a loop that starts from public numbers.
-TRIVIAL = define("vec.trivial", infer=_infer_trivial, meaning=lambda _op, inputs, _context: [inputs[0]])
+TRIVIAL = define("vec.trivial", infer=_infer_trivial, semantics=lambda _op, inputs, _context: [inputs[0]])
 
 
 def _join(name: str, types: list[VecType]) -> VecType:
@@ -260,7 +260,7 @@ def _row(op: Op, inputs: list[Array], context: Context) -> list[Array]:
 
 
 # Parts of an array, of `count` vectors each, by a number known at run time; a part of `put_at` replaces one.
-TAKE_AT = define("vec.take_at", infer=_infer_take_at, meaning=_take_at)
-PUT_AT = define("vec.put_at", infer=_infer_put_at, meaning=_put_at)
+TAKE_AT = define("vec.take_at", infer=_infer_take_at, semantics=_take_at)
+PUT_AT = define("vec.put_at", infer=_infer_put_at, semantics=_put_at)
 # A row of a public table of `rows`, `value` being its first.
-ROW = define("vec.row", infer=_infer_row, meaning=_row)
+ROW = define("vec.row", infer=_infer_row, semantics=_row)

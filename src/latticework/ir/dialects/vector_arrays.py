@@ -63,14 +63,14 @@ def define_moves(dialect: str, kind: type[Type], joined: Joined) -> tuple[OpSpec
         name = f"{dialect}.sum"
         return [summed_type(name, arrays(name, operands, 1)[0], attrs)]
 
-    def meaning(function: Callable[[Op, list[Array]], Array]) -> Callable[[Op, list[Array], Context], list[Array]]:
+    def semantics(function: Callable[[Op, list[Array]], Array]) -> Callable[[Op, list[Array], Context], list[Array]]:
         return lambda op, inputs, _context: [as_value(function(op, [as_vectors(x) for x in inputs]))]
 
     take = define(
-        f"{dialect}.take", infer=infer_take, meaning=meaning(lambda op, x: take_vectors(x[0], op.attrs["vectors"]))
+        f"{dialect}.take", infer=infer_take, semantics=semantics(lambda op, x: take_vectors(x[0], op.attrs["vectors"]))
     )
-    concat = define(f"{dialect}.concat", infer=infer_concat, meaning=meaning(lambda _op, x: concat_vectors(x)))
+    concat = define(f"{dialect}.concat", infer=infer_concat, semantics=semantics(lambda _op, x: concat_vectors(x)))
     total = define(
-        f"{dialect}.sum", infer=infer_sum, meaning=meaning(lambda op, x: sum_vectors(x[0], op.attrs["groups"]))
+        f"{dialect}.sum", infer=infer_sum, semantics=semantics(lambda op, x: sum_vectors(x[0], op.attrs["groups"]))
     )
     return take, concat, total

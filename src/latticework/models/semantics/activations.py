@@ -16,7 +16,7 @@ from latticework.errors.remedies import REMEDIES
 from latticework.frontend.functions.array_functions import softmax as softmax_of
 from latticework.frontend.functions.comparing import greater
 from latticework.functions import definitions
-from latticework.functions.approximation.piecewise_linear import Kinks, kinks_of_clip, relu_from
+from latticework.functions.approximation.piecewise_linear import PiecewiseLinear, piecewise_linear_clip, relu_from
 from latticework.functions.approximation.real_functions import FUNCTIONS, Function
 from latticework.models.semantics.elementwise_arithmetic import clamp
 from latticework.models.semantics.masking import MaskedScores
@@ -36,7 +36,7 @@ def leaky_relu(x: Any, negative_slope: float = 0.01) -> Any:
 def _leaky(slope: float) -> Function:
     return Function(
         "leaky_relu", lambda x: np.where(np.asarray(x) > 0, x, slope * np.asarray(x)), smooth=slope == 1,
-        kinks=None if slope == 1 else relu_from(below=slope),
+        pieces=None if slope == 1 else relu_from(below=slope),
     )  # fmt: skip
 
 
@@ -125,8 +125,10 @@ def hardsigmoid(x: Any, alpha: float = 1.0 / 6.0, beta: float = 0.5) -> Any:
 
 @lru_cache(maxsize=64)
 def _hard_sigmoid(alpha: float, beta: float) -> Function:
-    kinks = kinks_of_clip(0.0, 1.0, alpha, beta) if alpha > 0 else None
-    return Function("hardsigmoid", lambda x: np.clip(alpha * np.asarray(x) + beta, 0.0, 1.0), smooth=False, kinks=kinks)
+    pieces = piecewise_linear_clip(0.0, 1.0, alpha, beta) if alpha > 0 else None
+    return Function(
+        "hardsigmoid", lambda x: np.clip(alpha * np.asarray(x) + beta, 0.0, 1.0), smooth=False, pieces=pieces
+    )
 
 
 def softshrink(x: Any, lambd: float = 0.5) -> Any:
@@ -136,8 +138,8 @@ def softshrink(x: Any, lambd: float = 0.5) -> Any:
 
 @lru_cache(maxsize=64)
 def _soft_shrink(by: float) -> Function:
-    kinks = Kinks((-by, by), (-0.5, 0.5), 1.0) if by > 0 else None
-    return Function("softshrink", lambda x: np.asarray(x) - np.clip(x, -by, by), smooth=False, kinks=kinks)
+    pieces = PiecewiseLinear((-by, by), (-0.5, 0.5), 1.0) if by > 0 else None
+    return Function("softshrink", lambda x: np.asarray(x) - np.clip(x, -by, by), smooth=False, pieces=pieces)
 
 
 def thresholded_relu(x: Any, alpha: float = 1.0, gap: float | None = None) -> Any:

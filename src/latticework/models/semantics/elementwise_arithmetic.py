@@ -10,7 +10,7 @@ import numpy as np
 from latticework.errors import UnsupportedError
 from latticework.errors.remedies import REMEDIES
 from latticework.frontend.functions.comparing import sign as sign_of
-from latticework.functions.approximation.piecewise_linear import kinks_of_clip, relu_from
+from latticework.functions.approximation.piecewise_linear import piecewise_linear_clip, relu_from
 from latticework.functions.approximation.real_functions import FUNCTIONS, Function
 from latticework.models.semantics.masking import LEFT_OUT, with_addend, without
 from latticework.models.semantics.operand_checks import apply_function, is_secret, number, public, values
@@ -99,13 +99,13 @@ def _clamp_function(low: float | None, high: float | None) -> Function:
         return x if high is None else np.minimum(x, high)
 
     if low is not None and high is not None:
-        kinks = kinks_of_clip(low, high) if low < high else None
+        pieces = piecewise_linear_clip(low, high) if low < high else None
     elif low is not None:
-        kinks = relu_from(low, constant=low)
+        pieces = relu_from(low, constant=low)
     else:
         assert high is not None
-        kinks = relu_from(high, 1.0, 0.0, constant=high)
-    return Function("clamp", between, smooth=False, kinks=kinks)
+        pieces = relu_from(high, 1.0, 0.0, constant=high)
+    return Function("clamp", between, smooth=False, pieces=pieces)
 
 
 def maximum(a: Any, b: Any) -> Any:

@@ -23,7 +23,7 @@ from latticework.values.packing.pack import GAP, REPEAT
 
 
 @dataclass(frozen=True)
-class Room:
+class LayoutRules:
     """The vectors in which the tensors of a program lie.
 
     slots   the length of each, a power of two
@@ -51,7 +51,7 @@ class Room:
 
 
 @dataclass(frozen=True)
-class Placement:
+class LayoutChoice:
     """Layouts of an operation: of each operand (None: public, or as it is), of the result, and of the product's box.
 
     box  of a product of two secrets: the layout of all its loops
@@ -80,10 +80,10 @@ class LayoutDecisions(Protocol):
         """Layout of what loops carry, where it is not that of the initial value."""
 
     @property
-    def placed(self) -> Mapping[Op, Placement]:
-        """Placement of every operation with a secret result."""
+    def chosen(self) -> Mapping[Op, LayoutChoice]:
+        """Layouts of every operation with a secret result."""
 
-    def way(self, value: Value, old: Layout, new: Layout) -> Sequence[Conversion]:
+    def find_conversions(self, value: Value, old: Layout, new: Layout) -> Sequence[Conversion]:
         """The conversions of a value, one after the other."""
 
 
@@ -92,10 +92,10 @@ def is_trivial(value: Value) -> bool:
     return isinstance(value.owner, Op) and value.owner.name == "tensor.trivial"
 
 
-def assign_layouts(module: Module, decisions: LayoutDecisions, fed: Mapping[int, int] = {}) -> Module:
+def assign_layouts(module: Module, decisions: LayoutDecisions, feedback: Mapping[int, int] = {}) -> Module:
     """A module with the layouts that a search decided on.
 
-    fed  numbers of outputs that are to lie as an input does -> the number of that input
+    feedback  numbers of outputs that are to lie as an input does -> the number of that input
     """
 
     def layout_of(value: Value) -> Layout | None:
@@ -105,7 +105,7 @@ def assign_layouts(module: Module, decisions: LayoutDecisions, fed: Mapping[int,
         lying = layout_of(value)
         if layout is None or lying is None or lying == layout:
             return value
-        for step in decisions.way(old, lying, layout):
+        for step in decisions.find_conversions(old, lying, layout):
             value = builder.build("tensor.convert_layout", [value], layout=step.target, recipe=step.name)
         return value
 
@@ -140,7 +140,7 @@ def assign_layouts(module: Module, decisions: LayoutDecisions, fed: Mapping[int,
             loop(op, builder, mapping)
             return True
         operands = [mapping[v] for v in op.operands]
-        choice = decisions.placed.get(op)
+        choice = decisions.chosen.get(op)
         if choice is not None:
             moved = [
                 convert(builder, old, v, layout)
@@ -160,8 +160,8 @@ def assign_layouts(module: Module, decisions: LayoutDecisions, fed: Mapping[int,
             ]
             builder.create("loop.yield", moved)
             return True
-        if op is module.body.terminator and fed:
-            for number, of in fed.items():
+        if op is module.body.terminator and feedback:
+            for number, of in feedback.items():
                 operands[number] = convert(
                     builder, op.operands[number], operands[number], decisions.inputs[module.inputs[of]]
                 )

@@ -1,7 +1,7 @@
 """Layout search: dynamic programming over the program's operations, by predicted time.
 
 A state says where the values that are still needed lie, and what that took. Every operation extends every state by
-each of its placements: operands are converted to where the placement wants them, the result lies where it says. Of
+each of its choices: operands are converted to where the choice wants them, the result lies where it says. Of
 states that leave the same values in the same places only those survive that are cheaper, spend fewer levels or fewer
 ciphertexts of the client, and of all states the `beam` cheapest. Encrypted inputs are laid out by the client, so theirs
 are chosen where they are first used, for the price of sending them: as compactly as can be, or as often as the first
@@ -9,7 +9,7 @@ use wants them. A value that is used twice is paid for once.
 
 Source: Rotom, section 6 (the cheapest kernel per output layout); here whole states are kept instead, so that shared
 values are not counted twice, and time takes the place of operation counts.
-Cost: O(ops * beam * placements) prices, which their owner caches.
+Cost: O(ops * beam * choices) prices, which their owner caches.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from latticework.errors import LayoutError
 from latticework.ir import Block, Module, Op, Value, kind_key, last_uses
 from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.plan.schema.placement_record import ProgramLayout, pareto_front
-from latticework.tensor.layout.assign import Placement, Room, is_trivial
+from latticework.tensor.layout.assign import LayoutChoice, LayoutRules, is_trivial
 from latticework.tensor.layout.conversions import Conversion, stations
 from latticework.tensor.layout.derive import fold
 from latticework.tensor.layout.layout import Layout, Shape
@@ -49,20 +49,20 @@ class Price:
 class Prices(Protocol):
     """Cost model of the search; `spent` is the number of levels that the operands have spent already."""
 
-    def operation(self, op: Op, placement: Placement, layouts: Sequence[Layout | None], spent: int) -> Price:
+    def operation(self, op: Op, choice: LayoutChoice, layouts: Sequence[Layout | None], spent: int) -> Price:
         """Price an operation whose secret operands have these layouts (None: public)."""
 
     def conversion(self, shape: Shape, old: Layout, new: Layout, spent: int) -> Price:
         """Price the cheapest conversion from one layout to another."""
 
-    def way(self, shape: Shape, old: Layout, new: Layout) -> Sequence[Conversion]:
+    def find_conversions(self, shape: Shape, old: Layout, new: Layout) -> Sequence[Conversion]:
         """Return the steps of the cheapest conversion."""
 
     def client_transfer(self, layout: Layout) -> float:
         """Return the seconds to send a tensor to or from the client."""
 
 
-Choices = Callable[[Op, Sequence[Layout | None], Room], Iterable[Placement]]
+Choices = Callable[[Op, Sequence[Layout | None], LayoutRules], Iterable[LayoutChoice]]
 
 
 @dataclass(frozen=True)
@@ -71,16 +71,16 @@ class Decisions:
 
     inputs    layout of every encrypted input
     heads     of what loops carry, where it is not that of the initial value
-    placed    placement of every operation with a secret result, in loops too
-    explored  placements that were priced
+    chosen    choice of every operation with a secret result, in loops too
+    explored  choices that were priced
     seconds   predicted for the whole program, sending included, and what levels of iterations take
     taken     what each decision took;  others  the best other layout of each result
-    pareto    ways to lay out the program of which none is better in time, levels and ciphertexts at once
+    pareto    layouts of the program of which none is better in time, levels and ciphertexts at once
     """
 
     inputs: dict[Value, Layout]
     heads: dict[Value, Layout]
-    placed: dict[Op, Placement]
+    chosen: dict[Op, LayoutChoice]
     explored: int
     seconds: float
     prices: Prices
@@ -88,9 +88,9 @@ class Decisions:
     others: dict[Op, Other]
     pareto: tuple[ProgramLayout, ...]
 
-    def way(self, value: Value, old: Layout, new: Layout) -> Sequence[Conversion]:
+    def find_conversions(self, value: Value, old: Layout, new: Layout) -> Sequence[Conversion]:
         """The conversions of a value, one after the other."""
-        return self.prices.way(value.type.shape, old, new)  # type: ignore[attr-defined]
+        return self.prices.find_conversions(value.type.shape, old, new)  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +105,13 @@ class _SearchState:
     seconds: float = 0.0
     deepest: int = 0
     sent: int = 0
-    trail: tuple[object, object, Layout | Placement, Taken] | None = None
+    trail: tuple[object, object, Layout | LayoutChoice, Taken] | None = None
 
     def having(
         self, value: Value, layout: Layout, spent: int, price: Price, what: object, how: object,
         moves: Sequence[Move] = (), sent: int = 0,
     ) -> _SearchState:  # fmt: skip
-        """The state with one more value placed, its operands moved or the client having sent it."""
+        """The state with one more value chosen, its operands moved or the client having sent it."""
         total = self.seconds + add_up(move.seconds for move in moves) + price.seconds
         return _SearchState(
             {**self.layouts, value: layout},
@@ -133,13 +133,13 @@ class _SearchState:
 class LayoutSearch:
     """One search.
 
-    choices  the placements of an operation
+    choices  the choices of an operation
     pool     layouts for a shape in which a client may send it
     scarce_levels  few levels count for more than little time
     level_seconds  what a level takes that an iteration of a loop spends, where loops bootstrap
     """
 
-    room: Room
+    rules: LayoutRules
     choices: Choices
     prices: Prices
     pool: Callable[[Shape], Sequence[Layout]]
@@ -148,7 +148,7 @@ class LayoutSearch:
     level_seconds: float = 0.0
     explored: int = 0
     _numbers: dict[Value, int] = field(default_factory=dict)
-    _choices: dict[object, list[Placement]] = field(default_factory=dict)
+    _choices: dict[object, list[LayoutChoice]] = field(default_factory=dict)
     _reached: dict[Op, dict[Layout, float]] = field(default_factory=dict)  # least seconds, by where a result lies
 
     def run(self, module: Module) -> Decisions:
@@ -161,29 +161,29 @@ class LayoutSearch:
         best = min(end, key=lambda state: (self._rank(state), state.seconds, state.sent))
         inputs: dict[Value, Layout] = {}
         heads: dict[Value, Layout] = {}
-        placed: dict[Op, Placement] = {}
+        chosen: dict[Op, LayoutChoice] = {}
         taken: dict[Op | Value, Taken] = {}
         trail = best.trail
         while trail is not None:
             trail, what, how, took = trail  # type: ignore[assignment]
             taken[what] = took  # type: ignore[index]
             if isinstance(what, Op):
-                placed[what] = how  # type: ignore[assignment]
+                chosen[what] = how  # type: ignore[assignment]
             else:
                 kept = inputs if what.owner is module.body else heads  # type: ignore[attr-defined]
                 kept[what] = how  # type: ignore[index, assignment]
         for value in module.inputs:
             if isinstance(value.type, TensorType) and value not in inputs:
-                inputs[value] = self.room.input_layout(value.type.shape)  # nothing reads it
+                inputs[value] = self.rules.input_layout(value.type.shape)  # nothing reads it
         others = {}
-        for op, placement in placed.items():
-            there = [(s, lay) for lay, s in self._reached[op].items() if lay != placement.result]
+        for op, choice in chosen.items():
+            there = [(s, lay) for lay, s in self._reached[op].items() if lay != choice.result]
             if there:
                 seconds, layout = min(there, key=lambda item: item[0])
                 others[op] = Other(layout, seconds - taken[op].total)
         endings = (ProgramLayout(s.seconds, s.deepest, s.sent, s is best) for s in end)
         return Decisions(
-            inputs, heads, placed, self.explored, best.seconds, self.prices, taken, others, pareto_front(endings)
+            inputs, heads, chosen, self.explored, best.seconds, self.prices, taken, others, pareto_front(endings)
         )
 
     # -- blocks ------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ class LayoutSearch:
             if not (_is_tensor(value) and value.is_secret):
                 continue
             if value not in state.layouts:
-                state = self._close(state, value, self.room.input_layout(value.type.shape))  # type: ignore[attr-defined]
+                state = self._close(state, value, self.rules.input_layout(value.type.shape))  # type: ignore[attr-defined]
             lying = state.layouts[value]
             state = _SearchState(
                 state.layouts,
@@ -279,19 +279,19 @@ class LayoutSearch:
             layouts = [
                 (state.layouts.get(v) or assumed[v]) if _is_tensor(v) and v.is_secret else None for v in op.operands
             ]
-            for placement in self._offer(op, layouts):
-                ways = [self._send_as(op, value, layout, placement) for value, layout in assumed.items()]
-                for sent in product(*ways):
-                    if is_open and (placement, sent) in seen:
+            for choice in self._offer(op, layouts):
+                sendable = [self._send_as(op, value, layout, choice) for value, layout in assumed.items()]
+                for sent in product(*sendable):
+                    if is_open and (choice, sent) in seen:
                         continue
-                    seen.add((placement, sent))
-                    yield self._with(op, state, placement, dict(zip(is_open, sent, strict=True)))
+                    seen.add((choice, sent))
+                    yield self._with(op, state, choice, dict(zip(is_open, sent, strict=True)))
 
-    def _offer(self, op: Op, layouts: Sequence[Layout | None]) -> Sequence[Placement]:
+    def _offer(self, op: Op, layouts: Sequence[Layout | None]) -> Sequence[LayoutChoice]:
         """The choices that can be packed, found once for all operations of a kind."""
         key = (kind_key(op), tuple(layouts))
         if key not in self._choices:
-            fitting = [p for p in self.choices(op, layouts, self.room) if p.fits]
+            fitting = [p for p in self.choices(op, layouts, self.rules) if p.fits]
             few = min((_vectors(p) for p in fitting), default=0)
             self._choices[key] = [p for p in fitting if _vectors(p) <= MOST_VECTORS * few]
         return self._choices[key]
@@ -300,7 +300,7 @@ class LayoutSearch:
         shapes = " and ".join(str(v.type.shape) for v in op.operands if isinstance(v.type, TensorType))
         raise LayoutError(
             f"{op.name.removeprefix('tensor.')}: however the operands of shapes {shapes} are laid out in vectors of "
-            f"{self.room.slots} slots, they take more than {MAX_PLACES} slots together; compute it in parts, such as "
+            f"{self.rules.slots} slots, they take more than {MAX_PLACES} slots together; compute it in parts, such as "
             "some rows or columns at a time",
             at=op.loc,
         )
@@ -314,17 +314,17 @@ class LayoutSearch:
         self,
         op: Op,
         state: _SearchState,
-        placement: Placement,
+        choice: LayoutChoice,
         sent: Mapping[Value, Layout],
     ) -> _SearchState:
-        """The state after an operation in one placement, some operands just sent."""
+        """The state after an operation in one choice, some operands just sent."""
         self.explored += 1
         for value, layout in sent.items():
             state = self._close(state, value, layout)
         spent = 0
         moves: list[Move] = []
         where: list[Layout | None] = []
-        for value, wanted in zip(op.operands, placement.operands, strict=True):
+        for value, wanted in zip(op.operands, choice.operands, strict=True):
             if not (_is_tensor(value) and value.is_secret):
                 where.append(None)
                 continue
@@ -336,14 +336,14 @@ class LayoutSearch:
                 moves.append(Move(value, lying, target, price.seconds))
             where.append(target)
             spent = max(spent, state.spent[value] + price.levels)
-        price = self.prices.operation(op, placement, where, spent)
-        return state.having(op.result, placement.result, spent + price.levels, price, op, placement, moves)
+        price = self.prices.operation(op, choice, where, spent)
+        return state.having(op.result, choice.result, spent + price.levels, price, op, choice, moves)
 
-    def _send_as(self, op: Op, value: Value, layout: Layout, placement: Placement) -> list[Layout]:
+    def _send_as(self, op: Op, value: Value, layout: Layout, choice: LayoutChoice) -> list[Layout]:
         """Return layouts that a client may send: that of the first use, or the nearest to it with no more vectors."""
-        for operand, wanted in zip(op.operands, placement.operands, strict=True):
+        for operand, wanted in zip(op.operands, choice.operands, strict=True):
             if operand is value and wanted is not None:
-                may = self.room.may_send
+                may = self.rules.may_send
                 if wanted.count <= layout.count and may(wanted):
                     return [wanted]
                 found = [layout, *(near for stop in stations(wanted) for near in (stop, fold(stop)) if may(near))]
@@ -364,10 +364,10 @@ class LayoutSearch:
         """
         for value in op.operands:
             if _is_tensor(value) and value.is_secret and value not in state.layouts:
-                state = self._close(state, value, self.room.input_layout(value.type.shape))  # type: ignore[attr-defined]
+                state = self._close(state, value, self.rules.input_layout(value.type.shape))  # type: ignore[attr-defined]
         block = op.regions[0].block
         starts = {
-            head: state.layouts.get(value) or self.room.row_major(head.type.shape)  # type: ignore[attr-defined]
+            head: state.layouts.get(value) or self.rules.row_major(head.type.shape)  # type: ignore[attr-defined]
             for head, value in zip(block.args[1:], _initial_values(op), strict=True)
             if _is_tensor(head)
         }
@@ -383,7 +383,7 @@ class LayoutSearch:
     ) -> list[tuple[_SearchState, dict[Value, Layout]]]:
         """States after a loop whose carried values lie so at its head, and where its body left them."""
         static = op.attrs.get("static_trip")
-        trips = self.tuning.unknown_trips if static is None else int(static)
+        trip_count = self.tuning.unknown_trip_count if static is None else int(static)
         block = op.regions[0].block
         inits = dict(zip(block.args[1:], _initial_values(op), strict=True))
         spent = {**state.spent, **{head: state.spent.get(inits[head], 0) for head in heads}}
@@ -411,7 +411,7 @@ class LayoutSearch:
             after = _SearchState(
                 {**state.layouts, **results},
                 {**state.spent, **drop},
-                before.seconds + trips * (seconds + self.level_seconds * levels),
+                before.seconds + trip_count * (seconds + self.level_seconds * levels),
                 max(before.deepest, end.deepest),
                 end.sent,
                 end.trail,
@@ -436,7 +436,7 @@ def _is_tensor(value: Value) -> bool:
     return isinstance(value.type, TensorType)
 
 
-def _vectors(placement: Placement) -> int:
+def _vectors(choice: LayoutChoice) -> int:
     """Count the vectors of the operand or result that takes the most."""
-    laid = [*(layout for layout in placement.operands if layout is not None), placement.result]
+    laid = [*(layout for layout in choice.operands if layout is not None), choice.result]
     return max(layout.count for layout in laid)

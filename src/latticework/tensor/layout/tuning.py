@@ -7,7 +7,7 @@ the Rotom workloads without attention (bench/results/rotom-tuning-2026-11-22.jso
 
 What was found: four layouts for an open input instead of eight make tensor times matrix 1.76 times as slow, a level
 share of 0.08 gives double matmul a level less for 1.06 times its time, and six large layouts instead of three take six
-times as long to search. No other change alters any program. `scarce_level` and `unknown_trips` could not: these
+times as long to search. No other change alters any program. `scarce_level` and `unknown_trip_count` could not: these
 programs have room for their levels, and no loops whose trip counts are known at run time only.
 """
 
@@ -25,7 +25,7 @@ class LayoutTuning:
     level_share    what one more level of a program costs, as a share of its time: everything has one more limb
     scarce_level   times as dear is a program with one more level where a ring has no room for it
     most_sent      times as many ciphertexts as an input needs, if its first use wants them so
-    unknown_trips  a loop whose trip count is known at run time only is priced as so many
+    unknown_trip_count  iterations that a loop is priced as whose trip count is known at run time only
     """
 
     beam: int = 24
@@ -34,7 +34,7 @@ class LayoutTuning:
     level_share: float = 0.04
     scarce_level: float = 4.0
     most_sent: int = 64
-    unknown_trips: int = 4
+    unknown_trip_count: int = 4
 
 
 USUAL = LayoutTuning()

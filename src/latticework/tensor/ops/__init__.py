@@ -1,4 +1,4 @@
-"""The tensor operations, one file each: shape rule, NumPy meaning, the NumPy calls that trace to it."""
+"""The tensor operations, one file each: shape rule, NumPy semantics, the NumPy calls that trace to it."""
 
 from latticework.tensor.ops.add import ADD
 from latticework.tensor.ops.apply import APPLY

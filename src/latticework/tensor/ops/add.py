@@ -34,7 +34,7 @@ def lower(target: Target, a: Operand, b: Operand) -> Value:
 ADD = tensor_op(
     "add",
     shape=shape,
-    meaning=np.add,
+    semantics=np.add,
     random_case=random_case,
     rows=row_rules.elementwise,
     numpy={np.add: trace},

@@ -108,7 +108,7 @@ OF_NUMPY: dict[Callable[..., Any], str] = {getattr(np, record.numpy): record.nam
 APPLY = tensor_op(
     "apply",
     shape=shape,
-    meaning=_apply,
+    semantics=_apply,
     attributes=dict.fromkeys(("function", "degree", "interval", "samples", "channels", "tails"), object),
     random_case=random_case,
     rows=row_rules.elementwise,

@@ -55,6 +55,23 @@ class Case:
     sources: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class OpTraits:
+    """Traits of an operation.
+
+    secret        the result is secret even if no operand is
+    indexed       the last operand is a run-time integer: the last array of its semantics, a value for `lower`
+    reads_source  it reads the array sources[attrs["source"]], the first of its semantics
+    """
+
+    secret: bool = False
+    indexed: bool = False
+    reads_source: bool = False
+
+
+PLAIN = OpTraits()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TensorOp:
     """A tensor operation.
@@ -93,25 +110,21 @@ def tensor_op(
     name: str,
     *,
     shape: Callable[..., Shape],
-    meaning: Callable[..., Any] | None = None,
+    semantics: Callable[..., Any],
     attributes: Mapping[str, type] | None = None,
-    secret: bool = False,
     random_case: Callable[[np.random.Generator, int], Case],
     numpy: Mapping[Callable[..., Any], Trace] | None = None,
     lower: Callable[..., Value] | None = None,
     rows: RowRule | None = None,
-    indexed: bool = False,
-    table: Callable[..., Any] | None = None,
+    traits: OpTraits = PLAIN,
 ) -> TensorOp:
     """Define tensor.`name`.
 
     shape       (operand shapes..., **attrs) -> shape of the result; raises ShapeError without a location
-    meaning     (operand arrays..., **attrs) -> result; None for a constant, whose array is sources[attrs["source"]]
+    semantics   (operand arrays..., **attrs) -> result; if it reads a source: (source array, operand arrays...) -> result
     attributes  their names and classes
-    secret      the result is secret even if no operand is
     rows        which axis of the result holds rows (`tensor/ops/row_rules.py`)
-    indexed     the last operand is a run-time integer, which `meaning` takes as the last array, and `lower` as a value
-    table       the meaning of what also reads sources[attrs["source"]]: (that array, operand arrays...) -> result
+    traits      what sets it apart from most operations
     The result is secret if any operand is. An attribute `layout` is not passed on: it is the layout of the result.
     """
     kinds = dict(attributes or {})
@@ -120,13 +133,13 @@ def tensor_op(
         return {key: attribute(f"tensor.{name}", attrs, key, kind) for key, kind in kinds.items()}
 
     def infer(operands: Sequence[Value], attrs: Mapping[str, Any], regions: Sequence[Any]) -> list[Type]:
-        types = [_tensor_type(name, operand) for operand in (operands[:-1] if indexed else operands)]
-        if indexed and (not operands or operands[-1].type is not INDEX):
+        types = [_tensor_type(name, operand) for operand in (operands[:-1] if traits.indexed else operands)]
+        if traits.indexed and (not operands or operands[-1].type is not INDEX):
             raise DtypeError(f"{name}: the last operand is no run-time integer")
         result = shape(*(t.shape for t in types), **own(attrs))
         if 0 in result:
             raise ShapeError(f"{name}: the result has shape {result}, which is empty; keep every axis at least 1 long")
-        hidden = secret or any(t.secret for t in types)
+        hidden = traits.secret or any(t.secret for t in types)
         if hidden:
             check_size(name, result)
         return [TensorType(shape=result, dtype="float64", secret=hidden, layout=attrs.get("layout"))]
@@ -134,16 +147,14 @@ def tensor_op(
     def reference(
         inputs: Sequence[FloatArray], attrs: Mapping[str, Any], sources: Mapping[str, FloatArray]
     ) -> FloatArray:
-        if table is not None:
-            return np.asarray(table(sources[attrs["source"]], *inputs), dtype=np.float64)
-        if meaning is None:
-            return sources[attrs["source"]]
-        return np.asarray(meaning(*inputs, **own(attrs)), dtype=np.float64)
+        if traits.reads_source:
+            return np.asarray(semantics(sources[attrs["source"]], *inputs), dtype=np.float64)
+        return np.asarray(semantics(*inputs, **own(attrs)), dtype=np.float64)
 
     def run(op: Op, inputs: Sequence[FloatArray], context: Any) -> list[FloatArray]:
         return [reference(inputs, op.attrs, context.sources)]
 
-    spec = define(f"tensor.{name}", infer=infer, meaning=run)
+    spec = define(f"tensor.{name}", infer=infer, semantics=run)
     return TensorOp(name, spec, reference, random_case, numpy or {}, own, lower, rows)
 
 

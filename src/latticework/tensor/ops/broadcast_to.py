@@ -56,7 +56,7 @@ def lower(target: Target, a: Operand, shape: Shape) -> Value:
 BROADCAST_TO = tensor_op(
     "broadcast_to",
     shape=shape,
-    meaning=np.broadcast_to,
+    semantics=np.broadcast_to,
     attributes={"shape": tuple},
     random_case=random_case,
     rows=row_rules.movement,

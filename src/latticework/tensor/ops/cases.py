@@ -10,10 +10,10 @@ from latticework.tensor.ops.base import FloatArray, Shape
 def random_shape(rng: np.random.Generator, slots: int, rank: int | None = None) -> Shape:
     """A shape of at most `slots` elements and axes of at most 6, of random rank 0 to 3 unless given."""
     shape: list[int] = []
-    room = slots
+    left = slots
     for _ in range(int(rng.integers(4)) if rank is None else rank):
-        shape.append(int(rng.integers(1, max(1, min(room, 6)) + 1)))
-        room //= shape[-1]
+        shape.append(int(rng.integers(1, max(1, min(left, 6)) + 1)))
+        left //= shape[-1]
     return tuple(shape)
 
 

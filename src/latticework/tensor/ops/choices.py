@@ -12,7 +12,7 @@ from math import prod
 from latticework.errors import UnsupportedError
 from latticework.ir.core import Op
 from latticework.tensor.layout.alignment import align, around, meeting
-from latticework.tensor.layout.assign import Placement, Room
+from latticework.tensor.layout.assign import LayoutChoice, LayoutRules
 from latticework.tensor.layout.derive import exchange, fill
 from latticework.tensor.layout.iteration_space import boxes
 from latticework.tensor.layout.layout import Layout, Shape
@@ -30,12 +30,12 @@ LARGE = 4
 LARGE_BOX = 512  # vectors of a box of which few are tried, because they take long to price
 
 
-def choices(op: Op, layouts: Layouts, room: Room) -> Iterable[Placement]:
+def choices(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterable[LayoutChoice]:
     """Placements of an operation whose operands lie in these layouts (None: public)."""
-    return _BY_NAME.get(op.name, linear_map)(op, layouts, room)
+    return _BY_NAME.get(op.name, linear_map)(op, layouts, rules)
 
 
-def linear_map(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+def linear_map(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
     """Anywhere: every axis that is as long as before stays where it is, or a fresh form."""
     lying = next(layout for layout in layouts if layout is not None)
     before = next(shape_of(v) for v, layout in zip(op.operands, layouts, strict=True) if layout is not None)
@@ -45,47 +45,47 @@ def linear_map(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
             [] if len(before) != len(after) else [similar(start, before, after), stride_layout(start, before, after)]
         )
         wanted = tuple(None if layout is None or start == layout else start for layout in layouts)
-        for result in _distinct([*found, *_forms(after, room)], after):
-            yield Placement(wanted, result)
+        for result in _distinct([*found, *_forms(after, rules)], after):
+            yield LayoutChoice(wanted, result)
 
 
-def same(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+def same(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
     """Slot by slot: where the operand lies."""
     assert layouts[0] is not None
-    yield Placement((None,), layouts[0])
+    yield LayoutChoice((None,), layouts[0])
 
 
-def clean(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+def clean(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
     """Slot by slot, by a function that needs other slots cleared: where the operand lies, or without gaps."""
     assert layouts[0] is not None
     lying = layouts[0]
-    yield Placement((None,), lying)
+    yield LayoutChoice((None,), lying)
     if any(d.axis == GAP for d in lying.all_dims):
         out = shape_of(op.result)
-        for result in _distinct([join(lying), *_forms(out, room)], out):
-            yield Placement((result,), result)
+        for result in _distinct([join(lying), *_forms(out, rules)], out):
+            yield LayoutChoice((result,), result)
 
 
-def elementwise(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+def elementwise(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
     """Operands brought together where they lie already, or where one of them does."""
     out = shape_of(op.result)
     loops = Loops.elementwise(*map(shape_of, op.operands))
     copied = [None if layout is None else fill(layout) for layout in layouts]
     lying = _distinct([meeting(loops, layouts), *around(loops, layouts), *around(loops, copied)], out)
     secret = sum(layout is not None for layout in layouts)
-    fresh = _forms(out, room) if secret > 1 or not lying else []
+    fresh = _forms(out, rules) if secret > 1 or not lying else []
     yield from align(loops, layouts, [*lying, *fresh])
 
 
-def matmul(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+def matmul(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
     """Yield placements: one linear map for a public matrix, boxes for two secrets."""
     loops = Loops.matmul(*map(shape_of, op.operands))
     out = shape_of(op.result)
     if None not in layouts:
-        is_large = prod(pad_shape(loops.extents)) > LARGE_BOX * room.slots
-        found = list(align(loops, layouts, _boxes(loops, layouts, out, room, is_large)))
+        is_large = prod(pad_shape(loops.extents)) > LARGE_BOX * rules.slots
+        found = list(align(loops, layouts, _boxes(loops, layouts, out, rules, is_large)))
         if is_large and not any(placement.fits for placement in found):
-            found = list(align(loops, layouts, _fresh_boxes(loops, _forms(out, room), out, room, is_large)))
+            found = list(align(loops, layouts, _fresh_boxes(loops, _forms(out, rules), out, rules, is_large)))
         yield from found
         return
     (side,) = (side for side in (0, 1) if layouts[side] is not None)
@@ -93,12 +93,12 @@ def matmul(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
     assert lying is not None
     for start in dict.fromkeys((lying, fill(lying))):
         wanted = tuple(start if i == side and start != lying else None for i in (0, 1))
-        for result in _distinct([_exchange(loops, side, start, out), *_forms(out, room)], out):
-            yield Placement(wanted, result)
-    rotated = skew(shape_of(op.operands[side]), room.slots, prod(out)) if room.rolls else None
+        for result in _distinct([_exchange(loops, side, start, out), *_forms(out, rules)], out):
+            yield LayoutChoice(wanted, result)
+    rotated = skew(shape_of(op.operands[side]), rules.slots, prod(out)) if rules.rolls else None
     if rotated is not None:
         wanted = tuple(rotated if i == side else None for i in (0, 1))
-        yield Placement(wanted, room.row_major(out))
+        yield LayoutChoice(wanted, rules.row_major(out))
 
 
 def _exchange(loops: Loops, side: int, lying: Layout, out: Shape) -> Layout:
@@ -107,59 +107,61 @@ def _exchange(loops: Loops, side: int, lying: Layout, out: Shape) -> Layout:
     return exchange(lying, kept, [(axis, out[axis]) for axis in range(len(out)) if axis not in kept.values()])
 
 
-def _boxes(loops: Loops, layouts: Layouts, out: Shape, room: Room, is_large: bool) -> Iterator[Layout]:
+def _boxes(loops: Loops, layouts: Layouts, out: Shape, rules: LayoutRules, is_large: bool) -> Iterator[Layout]:
     """Yield the box of two secret operands as they lie; and boxes around layouts of the result, fewer of large ones."""
     yield from _distinct([meeting(loops, layouts)], loops.extents)
     sides = [_exchange(loops, side, layout, out) for side, layout in enumerate(layouts) if layout is not None]
-    yield from _fresh_boxes(loops, [*sides, *([] if is_large else _forms(out, room))], out, room, is_large)
+    yield from _fresh_boxes(loops, [*sides, *([] if is_large else _forms(out, rules))], out, rules, is_large)
 
 
-def _fresh_boxes(loops: Loops, results: Iterable[Layout], out: Shape, room: Room, is_large: bool) -> Iterator[Layout]:
+def _fresh_boxes(
+    loops: Loops, results: Iterable[Layout], out: Shape, rules: LayoutRules, is_large: bool
+) -> Iterator[Layout]:
     """Boxes around places of the result."""
     (summed,), own = loops.summed, (loops.own(0), loops.own(1))
     for result in _distinct(results, out):
-        yield from boxes(result, summed, loops.extents[summed], own, is_large, room.rolls)
+        yield from boxes(result, summed, loops.extents[summed], own, is_large, rules.rolls)
 
 
-def total(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+def total(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
     """Yield the layouts that sums come to, and others by one linear map."""
     assert layouts[0] is not None
     rank, out = len(shape_of(op.operands[0])), shape_of(op.result)
     axes, keepdims = op.attrs["axes"], op.attrs["keepdims"]
     lying = summed_layouts(layouts[0], rank, axes, keepdims)
-    for result in _distinct([*lying, *_forms(out, room)], out):
-        yield Placement((None,), result)
+    for result in _distinct([*lying, *_forms(out, rules)], out):
+        yield LayoutChoice((None,), result)
 
 
-def products(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+def products(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
     """Yield the operation's one placement: the multiplied axes in front of one vector."""
-    found = move_multiplied_first(op, layouts, room)
+    found = move_multiplied_first(op, layouts, rules)
     lying = found.operands[0]
     if lying is not None and lying.count > 1:
         raise UnsupportedError(
-            f"prod: an array of shape {shape_of(op.operands[0])} takes {lying.count} vectors of {room.slots} slots; "
+            f"prod: an array of shape {shape_of(op.operands[0])} takes {lying.count} vectors of {rules.slots} slots; "
             "products over axes stay within one: multiply slices of it instead",
             at=op.loc,
         )
     yield found
 
 
-def rename(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+def rename(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
     """A transpose moves nothing."""
     assert layouts[0] is not None
-    yield Placement((None,), layouts[0].renumber_axes({old: new for new, old in enumerate(op.attrs["axes"])}))
+    yield LayoutChoice((None,), layouts[0].renumber_axes({old: new for new, old in enumerate(op.attrs["axes"])}))
 
 
-def relabel(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+def relabel(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
     """A reshape moves nothing where every dim lies within one new axis; else anywhere by one linear map."""
     assert layouts[0] is not None
     old, new = shape_of(op.operands[0]), shape_of(op.result)
     found = reshape_layout(layouts[0], old, new)
     if found is not None:
-        yield Placement((None,), found)
+        yield LayoutChoice((None,), found)
         return
-    for result in _distinct(_forms(new, room), new):
-        yield Placement((None,), result)
+    for result in _distinct(_forms(new, rules), new):
+        yield LayoutChoice((None,), result)
 
 
 def reshape_layout(layout: Layout, old: Shape, new: Shape) -> Layout | None:
@@ -209,7 +211,7 @@ def _within(dim: PackDim, old: Shape, new: Shape) -> list[PackDim] | None:
 
 
 def similar(layout: Layout, before: Shape, after: Shape) -> Layout:
-    """Axes of the same padded length where they are; others put where the old ones were, as far as there is room."""
+    """Axes of the same padded length where they are; others put where the old ones were, as far as there is rules."""
     kept = {axis: axis for axis in range(len(after)) if pad_shape(before)[axis] == pad_shape(after)[axis]}
     return exchange(layout, kept, [(axis, n) for axis, n in enumerate(after) if axis not in kept])
 
@@ -239,54 +241,54 @@ def stride_layout(layout: Layout, before: Shape, after: Shape) -> Layout | None:
     )
 
 
-def _forms(shape: Shape, room: Room) -> list[Layout]:
-    most = MOST_SEEDS if prod(pad_shape(shape)) <= LARGE * room.slots else FEW_SEEDS
-    return list(seeds(shape, room.slots))[:most]
+def _forms(shape: Shape, rules: LayoutRules) -> list[Layout]:
+    most = MOST_SEEDS if prod(pad_shape(shape)) <= LARGE * rules.slots else FEW_SEEDS
+    return list(seeds(shape, rules.slots))[:most]
 
 
 def _distinct(layouts: Iterable[Layout | None], shape: Shape) -> list[Layout]:
     return [layout for layout in dict.fromkeys(layouts) if layout is not None and holds(layout, shape)]
 
 
-def in_rows(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+def in_rows(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
     """The leading axis along vectors, and every part in one of its forms."""
     shape = shape_of(op.result)
     assert layouts[0] is not None
     lying = [layouts[0]] if part_of(layouts[0]) is not None else []
-    for result in _distinct([*lying, *(stack_layout(part, shape[0]) for part in _forms(shape[1:], room))], shape):
-        yield Placement((result,), result)
+    for result in _distinct([*lying, *(stack_layout(part, shape[0]) for part in _forms(shape[1:], rules))], shape):
+        yield LayoutChoice((result,), result)
 
 
-def blank(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+def blank(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
     """Zeros with the leading axis along vectors."""
     shape = shape_of(op.result)
-    for result in _distinct((stack_layout(part, shape[0]) for part in _forms(shape[1:], room)), shape):
-        yield Placement((), result)
+    for result in _distinct((stack_layout(part, shape[0]) for part in _forms(shape[1:], rules)), shape):
+        yield LayoutChoice((), result)
 
 
-def part_taken(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+def part_taken(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
     """A part lies as all of them do."""
     assert layouts[0] is not None
     part = part_of(layouts[0])
     if part is not None:
-        yield Placement((None, None), part)
+        yield LayoutChoice((None, None), part)
 
 
-def part_put(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+def part_put(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
     """A part is brought to where the array has it."""
     assert layouts[0] is not None
     part = part_of(layouts[0])
     if part is not None:
-        yield Placement((None, part, None), layouts[0])
+        yield LayoutChoice((None, part, None), layouts[0])
 
 
-def public_part(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+def public_part(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
     """Anywhere: a part of a public table is packed as it is wanted."""
-    for result in _distinct(_forms(shape_of(op.result), room), shape_of(op.result)):
-        yield Placement((None,), result)
+    for result in _distinct(_forms(shape_of(op.result), rules), shape_of(op.result)):
+        yield LayoutChoice((None,), result)
 
 
-_BY_NAME: dict[str, Callable[[Op, Layouts, Room], Iterable[Placement]]] = {
+_BY_NAME: dict[str, Callable[[Op, Layouts, LayoutRules], Iterable[LayoutChoice]]] = {
     "tensor.add": elementwise,
     "tensor.sub": elementwise,
     "tensor.mul": elementwise,
@@ -302,5 +304,5 @@ _BY_NAME: dict[str, Callable[[Op, Layouts, Room], Iterable[Placement]]] = {
     "tensor.with_part": part_put,
     "tensor.row": public_part,
     "tensor.blank": blank,
-    "tensor.trivial": lambda op, layouts, room: [Placement((None,), room.row_major(shape_of(op.result)))],
+    "tensor.trivial": lambda op, layouts, rules: [LayoutChoice((None,), rules.row_major(shape_of(op.result)))],
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from latticework.ir.module import source_hash
-from latticework.tensor.ops.base import Case, FloatArray, Shape, tensor_op
+from latticework.tensor.ops.base import Case, FloatArray, OpTraits, Shape, tensor_op
 from latticework.tensor.ops.cases import random_shape
 
 
@@ -21,4 +21,11 @@ def random_case(rng: np.random.Generator, slots: int) -> Case:
     return Case((), lambda: array, {"source": digest, "shape": array.shape}, {digest: array})
 
 
-CONSTANT = tensor_op("constant", shape=shape, attributes={"source": str, "shape": tuple}, random_case=random_case)
+CONSTANT = tensor_op(
+    "constant",
+    shape=shape,
+    semantics=lambda array: array,
+    attributes={"source": str, "shape": tuple},
+    random_case=random_case,
+    traits=OpTraits(reads_source=True),
+)

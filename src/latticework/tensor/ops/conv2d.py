@@ -174,7 +174,7 @@ def _kernel(weight: Shape) -> Pair:
 CONV2D = tensor_op(
     "conv2d",
     shape=shape,
-    meaning=convolve,
+    semantics=convolve,
     attributes=_ATTRIBUTES,
     random_case=random_case,
     rows=row_rules.windows,

@@ -171,7 +171,7 @@ def lower(
 CONV_TRANSPOSE2D = tensor_op(
     "conv_transpose2d",
     shape=shape,
-    meaning=spread,
+    semantics=spread,
     attributes=_ATTRIBUTES,
     random_case=random_case,
     rows=row_rules.windows,

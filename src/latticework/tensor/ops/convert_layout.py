@@ -38,7 +38,7 @@ def lower(target: Target, a: Operand, recipe: str) -> Value:
 CONVERT_LAYOUT = tensor_op(
     "convert_layout",
     shape=shape,
-    meaning=_same,
+    semantics=_same,
     attributes={"recipe": str},
     random_case=random_case,
     rows=row_rules.elementwise,

@@ -47,7 +47,7 @@ def lower(target: Target, a: Operand, axis: int) -> Value:
 CUMSUM = tensor_op(
     "cumsum",
     shape=shape,
-    meaning=np.cumsum,
+    semantics=np.cumsum,
     attributes={"axis": int},
     random_case=random_case,
     rows=row_rules.along_one_axis,

@@ -17,7 +17,7 @@ from latticework.errors import RangeError, ShapeError
 from latticework.ir.core import Value
 from latticework.tensor.layout.stacked_rows import part_of
 from latticework.tensor.ops import row_rules
-from latticework.tensor.ops.base import Case, FloatArray, Shape, tensor_op
+from latticework.tensor.ops.base import Case, FloatArray, OpTraits, Shape, tensor_op
 from latticework.tensor.ops.cases import random_shape
 from latticework.tensor.ops.lowering import Operand, Target, access, move
 from latticework.tensor.ops.trivial import in_secret_form
@@ -54,7 +54,7 @@ def _lower_rows(target: Target, a: Operand) -> Value:
 ROWS = tensor_op(
     "rows",
     shape=lambda a: _require_axis("rows", a),
-    meaning=lambda a: a,
+    semantics=lambda a: a,
     random_case=_rows_case,
     rows=row_rules.elementwise,
     lower=_lower_rows,
@@ -69,10 +69,10 @@ def _lower_part(target: Target, a: Operand, index: Value) -> Value:
 PART = tensor_op(
     "part",
     shape=lambda a: _require_axis("part", a)[1:],
-    meaning=lambda a, i: a[_number(i, len(a))],
+    semantics=lambda a, i: a[_number(i, len(a))],
     random_case=lambda rng, slots: replace(_rows_case(rng, slots), expression=lambda a, i: a[i]),
     lower=_lower_part,
-    indexed=True,
+    traits=OpTraits(indexed=True),
 )
 
 
@@ -102,10 +102,10 @@ def _lower_with_part(target: Target, a: Operand, part: Operand, index: Value) ->
 WITH_PART = tensor_op(
     "with_part",
     shape=_put_shape,
-    meaning=_put,
+    semantics=_put,
     random_case=_put_case,
     lower=_lower_with_part,
-    indexed=True,
+    traits=OpTraits(indexed=True),
 )
 
 
@@ -141,12 +141,12 @@ def _lower_row(target: Target, index: Value, source: str, shape: Shape) -> Value
 ROW = tensor_op(
     "row",
     shape=_row_shape,
-    table=_row,
+    semantics=_row,
     attributes={"source": str, "shape": tuple},
-    secret=True,  # in the form of a secret: levels are decided for a public one, whose number is open
     random_case=_row_case,
     lower=_lower_row,
-    indexed=True,
+    # in the form of a secret: levels are decided for a public one, whose number is open
+    traits=OpTraits(secret=True, indexed=True, reads_source=True),
 )
 
 
@@ -158,9 +158,9 @@ def _lower_blank(target: Target, shape: Shape) -> Value:
 BLANK = tensor_op(
     "blank",
     shape=lambda *, shape: _require_axis("blank", shape),
-    meaning=lambda *, shape: np.zeros(shape),
+    semantics=lambda *, shape: np.zeros(shape),
     attributes={"shape": tuple},
-    secret=True,
+    traits=OpTraits(secret=True),
     random_case=lambda rng, slots: Case((), lambda: np.zeros(4), {"shape": (4,)}),
     lower=_lower_blank,
 )

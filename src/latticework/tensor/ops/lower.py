@@ -29,17 +29,17 @@ class PlacedTensor:
 
 
 def lower_to_vectors(
-    module: Module, spread: bool = True, fed: Collection[int] = ()
+    module: Module, spread: bool = True, feedback: Collection[int] = ()
 ) -> tuple[Module, list[PlacedTensor], dict[Value, int]]:
     """The vec form of a module with layouts, the table of its tensors, and which position each value has in it.
 
     spread  whether copies of a result may share sums out
-    fed     numbers of inputs that may be results of another run, which hold anything beside their elements
+    feedback  numbers of inputs that may be results of another run, which hold anything in other slots
     """
     tensors: list[PlacedTensor] = []
     positions: dict[Value, int] = {}
     public: dict[Value, str] = {}
-    own = [v for number, v in enumerate(module.inputs) if number not in fed]
+    own = [v for number, v in enumerate(module.inputs) if number not in feedback]
     sent = {v: v.type.layout.pack_map(v.type.shape) for v in own if isinstance(v.type, TensorType)}
 
     def number_tensor(old: Value, new: Value, name: str, loc: Loc) -> None:

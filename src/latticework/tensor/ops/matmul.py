@@ -90,7 +90,7 @@ def _in_box(target: Target, x: Operand, nest: Loops, side: int) -> Value:
 MATMUL = tensor_op(
     "matmul",
     shape=shape,
-    meaning=np.matmul,
+    semantics=np.matmul,
     random_case=random_case,
     rows=row_rules.matrix_product,
     numpy={np.matmul: trace, np.dot: trace_dot},

@@ -51,7 +51,7 @@ def lower(target: Target, a: Operand, b: Operand) -> Value:
 MUL = tensor_op(
     "mul",
     shape=shape,
-    meaning=np.multiply,
+    semantics=np.multiply,
     random_case=random_case,
     rows=row_rules.elementwise,
     numpy={np.multiply: trace, np.square: trace_square},

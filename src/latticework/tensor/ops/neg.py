@@ -39,7 +39,7 @@ def lower(target: Target, a: Operand) -> Value:
 NEG = tensor_op(
     "neg",
     shape=shape,
-    meaning=np.negative,
+    semantics=np.negative,
     random_case=random_case,
     rows=row_rules.elementwise,
     numpy={np.negative: trace, np.positive: trace_positive},

@@ -113,7 +113,7 @@ def lower(
 PAD = tensor_op(
     "pad",
     shape=shape,
-    meaning=_pad,
+    semantics=_pad,
     attributes=dict.fromkeys(("before", "after", "starts", "stops", "steps", "squeezed", "new_axes"), tuple),
     random_case=random_case,
     rows=row_rules.movement,

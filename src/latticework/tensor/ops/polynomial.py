@@ -102,7 +102,7 @@ def _rows(use: row_rules.RowUse) -> row_rules.Rows | None:
 POLYNOMIAL = tensor_op(
     "polynomial",
     shape=shape,
-    meaning=lambda a, polynomial: polynomial(a),
+    semantics=lambda a, polynomial: polynomial(a),
     attributes={"polynomial": Approximant},
     random_case=random_case,
     rows=_rows,

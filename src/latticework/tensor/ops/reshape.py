@@ -83,7 +83,7 @@ def lower(target: Target, a: Operand, shape: Shape) -> Value:
 RESHAPE = tensor_op(
     "reshape",
     shape=shape,
-    meaning=_reshape,
+    semantics=_reshape,
     attributes={"shape": tuple},
     random_case=random_case,
     rows=row_rules.movement,

@@ -82,7 +82,7 @@ def lower(target: Target, a: Operand, shifts: Ints) -> Value:
 ROLL = tensor_op(
     "roll",
     shape=shape,
-    meaning=_roll,
+    semantics=_roll,
     attributes={"shifts": tuple},
     random_case=random_case,
     rows=row_rules.movement,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from latticework.errors import LayoutError
 from latticework.ir.core import Op
 from latticework.tensor.layout.alignment import align
-from latticework.tensor.layout.assign import Placement, Room
+from latticework.tensor.layout.assign import LayoutChoice, LayoutRules
 from latticework.tensor.layout.layout_candidates import in_order
 from latticework.tensor.layout.loops import Loops
 from latticework.tensor.layout.sum_layouts import summed_layouts
@@ -25,34 +25,34 @@ _ELEMENTWISE = ("tensor.add", "tensor.sub", "tensor.mul")
 _UNMOVED = ("tensor.neg", "tensor.transpose", "tensor.prod", "tensor.trivial")
 
 
-def row_major(op: Op, layouts: Layouts, room: Room) -> Iterable[Placement]:
+def row_major(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterable[LayoutChoice]:
     """The placement of an operation whose operands lie in these layouts (None: public)."""
-    result = room.row_major(shape_of(op.result))
+    result = rules.row_major(shape_of(op.result))
     if op.name == "tensor.matmul":
-        return [_product(op, layouts, room)]
+        return [_product(op, layouts, rules)]
     if op.name in _ELEMENTWISE:
-        return [_together(op, layouts, room)]
+        return [_together(op, layouts, rules)]
     if op.name == "tensor.sum":
         assert layouts[0] is not None
         rank = len(shape_of(op.operands[0]))
         found = summed_layouts(layouts[0], rank, op.attrs["axes"], op.attrs["keepdims"])
-        return [Placement((None,), found[-1] if found else result)]
+        return [LayoutChoice((None,), found[-1] if found else result)]
     if op.name in _UNMOVED:
-        return choices(op, layouts, room)
-    return _in_order(op, layouts, room)
+        return choices(op, layouts, rules)
+    return _in_order(op, layouts, rules)
 
 
-def _in_order(op: Op, layouts: Layouts, room: Room) -> Iterator[Placement]:
+def _in_order(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
     """Yield the placement that moves nothing; else row-major order."""
-    result = room.row_major(shape_of(op.result))
-    offered = list(choices(op, layouts, room))
+    result = rules.row_major(shape_of(op.result))
+    offered = list(choices(op, layouts, rules))
     still = [p for p in offered if len(offered) == 1 and all(wanted is None for wanted in p.operands)]
-    yield from still or [p for p in offered if p.result == result][:1] or [Placement((None,) * len(layouts), result)]
+    yield from still or [p for p in offered if p.result == result][:1] or [LayoutChoice((None,) * len(layouts), result)]
 
 
-def _product(op: Op, layouts: Layouts, room: Room) -> Placement:
+def _product(op: Op, layouts: Layouts, rules: LayoutRules) -> LayoutChoice:
     loops = Loops.matmul(*map(shape_of, op.operands))
-    box = in_order(loops.extents, room.slots)
+    box = in_order(loops.extents, rules.slots)
     if box.count * box.slots > MAX_PLACES:
         left, right = map(shape_of, op.operands)
         raise LayoutError(
@@ -64,7 +64,7 @@ def _product(op: Op, layouts: Layouts, room: Room) -> Placement:
     return first
 
 
-def _together(op: Op, layouts: Layouts, room: Room) -> Placement:
+def _together(op: Op, layouts: Layouts, rules: LayoutRules) -> LayoutChoice:
     """Return the operands' layout, if they share one and none has to be stretched; else row-major order."""
     out = shape_of(op.result)
     shapes = [shape_of(value) for value in op.operands]
@@ -72,6 +72,6 @@ def _together(op: Op, layouts: Layouts, room: Room) -> Placement:
     if len(lying) == 1:
         ((layout, shape),) = lying
         if layout is not None and shape == out:
-            return Placement((None,) * len(layouts), layout)
-    (found,) = align(Loops.elementwise(*shapes), layouts, [room.row_major(out)])
+            return LayoutChoice((None,) * len(layouts), layout)
+    (found,) = align(Loops.elementwise(*shapes), layouts, [rules.row_major(out)])
     return found

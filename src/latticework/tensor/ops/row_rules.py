@@ -37,13 +37,13 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class RowUse:
-    """One use of an operation: the shapes of its operands and what is known of them, its attributes and its meaning."""
+    """One use of an operation: the shapes of its operands and what is known of them, its attributes and its reference."""
 
     shapes: tuple[Shape, ...]
     operands: tuple[Rows, ...]
     result: Shape
     attrs: Mapping[str, Any]
-    meaning: Callable[[Sequence[npt.NDArray[np.float64]]], npt.NDArray[np.float64]]
+    reference: Callable[[Sequence[npt.NDArray[np.float64]]], npt.NDArray[np.float64]]
 
 
 RowRule = Callable[[RowUse], Rows | None]  # None: rows are mixed, or it cannot be said
@@ -126,13 +126,13 @@ def movement(use: RowUse) -> Rows | None:
         return None
     if rows.axis is None:
         places = tuple(1 if rows.is_same(axis, shape) else n for axis, n in enumerate(shape))
-        moved = use.meaning([np.broadcast_to(_number_places(places), shape)])
+        moved = use.reference([np.broadcast_to(_number_places(places), shape)])
         return Rows(None, frozenset(axis for axis in range(moved.ndim) if _is_constant(moved, axis)))
     row = np.arange(shape[rows.axis], dtype=np.float64)
     places = tuple(1 if axis == rows.axis else n for axis, n in enumerate(shape))
     along = row.reshape([-1 if axis == rows.axis else 1 for axis in range(len(shape))])
-    source = use.meaning([1.0 + np.broadcast_to(along, shape)])  # 0: a zero that was put there
-    place = use.meaning([np.broadcast_to(_number_places(places), shape)])
+    source = use.reference([1.0 + np.broadcast_to(along, shape)])  # 0: a zero that was put there
+    place = use.reference([np.broadcast_to(_number_places(places), shape)])
     for axis in sorted(range(source.ndim), key=lambda axis: axis != rows.axis):
         wanted = 1.0 + row.reshape([-1 if a == axis else 1 for a in range(source.ndim)])
         if source.shape[axis] == len(row) and _is_constant(place, axis) and ((source == wanted) | (source == 0)).all():

@@ -184,7 +184,7 @@ def _kept_axes(rank: int, squeezed: Ints, new_axes: Ints) -> dict[int, int]:
 SLICE = tensor_op(
     "slice",
     shape=shape,
-    meaning=slice_array,
+    semantics=slice_array,
     attributes=dict.fromkeys(("starts", "stops", "steps", "squeezed", "new_axes"), tuple),
     random_case=random_case,
     rows=row_rules.movement,

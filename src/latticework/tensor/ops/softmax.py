@@ -110,7 +110,7 @@ def random_case(rng: np.random.Generator, slots: int) -> Case:
 SOFTMAX = tensor_op(
     "softmax",
     shape=shape,
-    meaning=softmax,
+    semantics=softmax,
     attributes={"axis": int, "degree": object, "interval": object},
     random_case=random_case,
     rows=row_rules.along_one_axis,

@@ -34,7 +34,7 @@ def lower(target: Target, a: Operand, b: Operand) -> Value:
 SUB = tensor_op(
     "sub",
     shape=shape,
-    meaning=np.subtract,
+    semantics=np.subtract,
     random_case=random_case,
     rows=row_rules.elementwise,
     numpy={np.subtract: trace},

@@ -59,7 +59,7 @@ def lower(target: Target, a: Operand, axes: tuple[int, ...], keepdims: bool) -> 
 SUM = tensor_op(
     "sum",
     shape=shape,
-    meaning=_sum,
+    semantics=_sum,
     attributes={"axes": tuple, "keepdims": bool},
     random_case=random_case,
     rows=row_rules.reduction,

@@ -94,7 +94,7 @@ def lower(target: Target, a: Operand, kernel: Pair, stride: Pair, padding: Paddi
 SUM_POOL2D = tensor_op(
     "sum_pool2d",
     shape=shape,
-    meaning=sum_windows,
+    semantics=sum_windows,
     attributes={"kernel": tuple, "stride": tuple, "padding": tuple},
     random_case=random_case,
     rows=row_rules.windows,

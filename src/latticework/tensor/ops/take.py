@@ -153,7 +153,7 @@ def _kept_axes(rank: int, axes: Ints, at: int) -> dict[int, int]:
 TAKE = tensor_op(
     "take",
     shape=shape,
-    meaning=_take,
+    semantics=_take,
     attributes={"axes": tuple, "indices": tuple, "at": int},
     random_case=random_case,
     rows=row_rules.movement,

@@ -76,7 +76,7 @@ def lower(target: Target, a: Operand, axes: tuple[int, ...]) -> Value:
 TRANSPOSE = tensor_op(
     "transpose",
     shape=shape,
-    meaning=np.transpose,
+    semantics=np.transpose,
     attributes={"axes": tuple},
     random_case=random_case,
     rows=row_rules.movement,

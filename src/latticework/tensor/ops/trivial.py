@@ -7,7 +7,7 @@ import numpy as np
 from latticework.ir.core import Value
 from latticework.ir.dialects.vec_dialect import VecType
 from latticework.tensor.ops import row_rules
-from latticework.tensor.ops.base import Case, FloatArray, Shape, Tracer, tensor_op
+from latticework.tensor.ops.base import Case, FloatArray, OpTraits, Shape, Tracer, tensor_op
 from latticework.tensor.ops.cases import random_shape
 from latticework.tensor.ops.lowering import Operand, Target, pack_public
 
@@ -48,8 +48,8 @@ def in_secret_form(target: Target, public: Value) -> Value:
 TRIVIAL = tensor_op(
     "trivial",
     shape=shape,
-    meaning=_same,
-    secret=True,
+    semantics=_same,
+    traits=OpTraits(secret=True),
     random_case=random_case,
     rows=row_rules.elementwise,
     lower=lower,

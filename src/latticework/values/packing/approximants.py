@@ -113,7 +113,7 @@ class IntervalPolynomial(Series):
 
 
 @dataclass(frozen=True, slots=True)
-class KinkedPolynomial(Approximant):
+class PiecewiseLinearComposition(Approximant):
     """A piecewise linear function, each |y| in it as y times a composed polynomial s(y) that is close to the sign.
 
     It is constant + slope * (t - places[0]) + the sum of weights * |t - places|, where t is the argument mapped from
@@ -185,8 +185,8 @@ class KinkedPolynomial(Approximant):
 
     def function(self, t: FloatArray) -> FloatArray:
         """The piecewise linear function itself."""
-        kinks = sum(w * np.abs(t - p) for p, w in zip(self.places, self.weights, strict=True))
-        return np.asarray(self.constant + self.slope * (t - self.places[0]) + kinks)
+        bends = sum(w * np.abs(t - p) for p, w in zip(self.places, self.weights, strict=True))
+        return np.asarray(self.constant + self.slope * (t - self.places[0]) + bends)
 
     def bounds(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Lowest and highest value of that function in each of some intervals."""
@@ -194,11 +194,11 @@ class KinkedPolynomial(Approximant):
         ends += [self.function(np.clip(p, low, high)) for p in self.places]
         return np.minimum.reduce(ends), np.maximum.reduce(ends)
 
-    def over(self, interval: Interval) -> KinkedPolynomial:
+    def over(self, interval: Interval) -> PiecewiseLinearComposition:
         """The same of arguments that another interval is mapped from."""
         return replace(self, interval=interval, given=None)
 
-    def scale_by(self, factor: float) -> KinkedPolynomial:
+    def scale_by(self, factor: float) -> PiecewiseLinearComposition:
         """A number times the same."""
         weights = tuple(w * factor for w in self.weights)
         slope, constant, error = self.slope * factor, self.constant * factor, self.error * abs(factor)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from latticework.values.packing.approximants import SMEARED, Approximant, IntervalPolynomial, KinkedPolynomial
+from latticework.values.packing.approximants import SMEARED, Approximant, IntervalPolynomial, PiecewiseLinearComposition
 from latticework.values.packing.channel_polynomial import ChannelPolynomial, channel_vectors
 from latticework.values.packing.loop_nests.baby_giant import Split
 from latticework.values.packing.loop_nests.const_ref import ConstRef, is_everywhere, number_of_row, row_of, splat
@@ -17,7 +17,7 @@ from latticework.values.packing.loop_nests.diagonal_values import Sources
 from latticework.values.packing.loop_nests.diagonals import MOST_LISTED, at_most
 from latticework.values.packing.loop_nests.linear_map import Diagonal, LinearMap, MapPart, num_diagonals
 from latticework.values.packing.loop_nests.map_sums import MapSums
-from latticework.values.packing.loop_nests.map_terms import MapWay
+from latticework.values.packing.loop_nests.map_terms import MapStrategy
 from latticework.values.packing.loop_nests.nest import Access, LoopNest
 from latticework.values.packing.loop_nests.whole_vectors import whole_rotations
 
@@ -30,12 +30,12 @@ __all__ = [
     "ConstRef",
     "Diagonal",
     "IntervalPolynomial",
-    "KinkedPolynomial",
     "LinearMap",
     "LoopNest",
     "MapPart",
+    "MapStrategy",
     "MapSums",
-    "MapWay",
+    "PiecewiseLinearComposition",
     "Sources",
     "Split",
     "at_most",

@@ -13,7 +13,7 @@ from latticework.compiler.levels.placement.problem import OpPrices, Problem, Val
 from latticework.ir import Block, Op, Value
 from latticework.ir.core import walk_regions
 from latticework.ir.dialects.vec_dialect import VecType
-from latticework.values.packing.packed_constants import KinkedPolynomial
+from latticework.values.packing.packed_constants import PiecewiseLinearComposition
 
 IMPOSSIBLE = float("inf")
 
@@ -190,7 +190,7 @@ def _name_of(op: Op) -> str:
     match op.name:
         case "vec.polynomial":
             polynomial = op.attrs["polynomial"]
-            if isinstance(polynomial, KinkedPolynomial):
+            if isinstance(polynomial, PiecewiseLinearComposition):
                 return f"a comparison, which is composed of polynomials on {spent_by(op)} levels,"
             return f"a polynomial of degree {polynomial.degree}"
         case "loop.for":

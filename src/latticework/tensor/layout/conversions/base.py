@@ -23,7 +23,7 @@ class Recipe(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """A way to have a tensor of `shape`, that lies in `source`, in `target` (or with more than that: copies in gaps).
+    """Conversion of a tensor of `shape` from layout `source` to `target` (or to more than that: copies in gaps).
 
     Slots that the source does not use may hold anything, and so may those that the target does not use.
     """

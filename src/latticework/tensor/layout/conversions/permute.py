@@ -45,8 +45,10 @@ def permute(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, .
         found.append(Conversion(NEAREST, shape, source, target, (recipe,)))
     for form in forms_of(target)[:1]:
         free = free_copies(form)
-        ways = {tuple(free): "permute"} | ({(place,): f"permute-{place}" for place in free} if len(free) > 1 else {})
-        for places, name in ways.items():
+        candidates = {tuple(free): "permute"} | (
+            {(place,): f"permute-{place}" for place in free} if len(free) > 1 else {}
+        )
+        for places, name in candidates.items():
             if places:
                 recipe = Permute(make_move(shape, source, with_gaps(form, places)), copy_slots(form, places))
                 found.append(Conversion(name, shape, source, target, (recipe,)))

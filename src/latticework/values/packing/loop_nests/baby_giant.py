@@ -197,7 +197,7 @@ def places(linear_map: LinearMap) -> Places:
     return Places(linear_map.slots, conj, out, in_, sign_steps(steps, linear_map.slots))
 
 
-def plain_way(where: Places, split: Split, *, horner: bool = False, iterated: bool = False) -> Choice:
+def count_unpacked(where: Places, split: Split, *, horner: bool = False, iterated: bool = False) -> Choice:
     """The map by itself, without packing, by this split."""
     ((counts, order),) = _count_splits(where, [split], horner=horner, iterated=iterated)
     return Choice(split, counts, order=order, iterated=iterated)
@@ -212,7 +212,7 @@ def choose(
     horner: bool = False,
     iterated: Sequence[bool] = (False,),
 ) -> Choice:
-    """The cheapest way.
+    """Choose the cheapest strategy.
 
     packing   whether complex packing may be used: the map and what it is applied to are real
     mode      "cost" tries every width; "counts" powers of two alone, the square-root split; "rotations" has no giant
@@ -233,17 +233,17 @@ def options(
     horner: bool = False,
     iterated: Sequence[bool] = (False,),
 ) -> Iterator[Choice]:
-    """All ways that are tried; prices say how finely, where `mode` is "cost"."""
+    """Yield all strategies that are tried; prices say how finely, where `mode` is "cost"."""
     iterated = (False,) if where.conj.any() else iterated
-    ways: list[tuple[Packing, int]] = [("none", 0)]
+    packings: list[tuple[Packing, int]] = [("none", 0)]
     is_simple = distinct(_codes(where.slots, where.out, where.in_, where.steps)).size == where.steps.size
     if packing and is_simple and where.steps.size and not where.conj.any():
-        ways += [("outputs", 0)] if distinct(where.out).size > 1 else []
-        ways += [("inputs", 0)] if distinct(where.in_).size > 1 else []
-        ways += [("diagonals", apart) for apart in _distances(where)]
+        packings += [("outputs", 0)] if distinct(where.out).size > 1 else []
+        packings += [("inputs", 0)] if distinct(where.in_).size > 1 else []
+        packings += [("diagonals", apart) for apart in _distances(where)]
     splits = list(_splits(where, prices, mode))
-    linked = blocks(where) if ways[-1][0] == "diagonals" else []
-    for kind, apart in ways:
+    linked = blocks(where) if packings[-1][0] == "diagonals" else []
+    for kind, apart in packings:
         for folded, pairs, of in _pack(where, linked, splits, kind, apart):
             for steps in iterated:
                 counted = _count_splits(folded, of, kind, pairs, horner=horner, iterated=steps)

@@ -14,7 +14,7 @@ import numpy as np
 from latticework.values.packing.butterflies import Butterflies
 from latticework.values.packing.loop_nests.const_ref import ConstRef
 from latticework.values.packing.loop_nests.linear_map import LinearMap
-from latticework.values.packing.loop_nests.map_terms import SELF, Baby, MapWay, terms_of
+from latticework.values.packing.loop_nests.map_terms import SELF, Baby, MapStrategy, terms_of
 from latticework.values.packing.pack import IntArray
 
 
@@ -43,7 +43,7 @@ class MapSums:
     """sum over inputs u and babies b of diagonal[v, u, g + b] rotated by -g, times baby_b(x[u]); for each (g, v)."""
 
     map: LinearMap
-    way: MapWay
+    way: MapStrategy
 
     @cached_property
     def products(self) -> Products:

@@ -44,7 +44,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class MapWay:
+class MapStrategy:
     """Strategy of carrying a block map out; see `Choice`."""
 
     split: Split
@@ -56,7 +56,7 @@ class MapWay:
             raise ValueError(f"no map is packed by {self.packing!r} with babies of width {self.split.width}")
 
 
-def terms_of(linear_map: LinearMap, choice: Choice | MapWay) -> list[Term]:
+def terms_of(linear_map: LinearMap, choice: Choice | MapStrategy) -> list[Term]:
     """All products, those of the nearest giant steps first; outputs are numbered as packed."""
     if choice.packing == "none":
         found = [
@@ -86,7 +86,7 @@ def read_inputs(linear_map: LinearMap) -> list[int]:
 Values = dict[tuple[int, int, int], ConstRef]
 
 
-def _outputs(linear_map: LinearMap, choice: Choice | MapWay, values: Values) -> Values:
+def _outputs(linear_map: LinearMap, choice: Choice | MapStrategy, values: Values) -> Values:
     """y1 / 2 + i y2 / 2 of each two outputs; the last of an odd number by itself."""
     numbers = made_outputs(linear_map)
     place = {out: i for i, out in enumerate(numbers)}
@@ -100,7 +100,7 @@ def _outputs(linear_map: LinearMap, choice: Choice | MapWay, values: Values) -> 
     return found
 
 
-def _inputs(linear_map: LinearMap, choice: Choice | MapWay, values: Values) -> Values:
+def _inputs(linear_map: LinearMap, choice: Choice | MapStrategy, values: Values) -> Values:
     """(w1 - i w2) / 2 of each two inputs, which are numbered by the first of them."""
     numbers = read_inputs(linear_map)
     place = {in_: i for i, in_ in enumerate(numbers)}
@@ -113,7 +113,7 @@ def _inputs(linear_map: LinearMap, choice: Choice | MapWay, values: Values) -> V
     return found
 
 
-def _diagonals(linear_map: LinearMap, choice: Choice | MapWay, values: Values) -> Values:
+def _diagonals(linear_map: LinearMap, choice: Choice | MapStrategy, values: Values) -> Values:
     """(w_s - i w_(s + apart)) / 2 of each two diagonals."""
     slots = linear_map.slots
     found: Values = {}

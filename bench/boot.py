@@ -20,6 +20,7 @@ from bench.usage import rows as usage_rows
 from latticework.commands.machine.bootstrap_timing import CONSTANT_BYTES, EncryptedBootstrap
 from latticework.compiler.codegen.bootstrap_plans import (
     Precision,
+    bootstrap_plan,
     failure_probability_log2,
     precision,
     predict_precision,
@@ -69,10 +70,10 @@ def main(
     chain = bootstrap_chain(name)
     reached = target or chain.main.top - chain.floor
     start = usage()
+    plan = bootstrap_plan(chain, slots or chain.slots, reached, real=real, iterations=iterations)
     case = EncryptedBootstrap(
-        chain, reached, slots=slots or None, real=real, iterations=iterations, threads=threads,
-        constant_bytes=constant_bytes, backend=backend,
-    )  # fmt: skip
+        chain, plan, slots=slots or None, threads=threads, constant_bytes=constant_bytes, backend=backend
+    )
     setup = usage() - start
     vectors = kinds(case.slots, np.random.default_rng(0), real)
     found: dict[str, Precision] = {}

@@ -85,7 +85,7 @@ def rows_of_set(name: str, prices: str, run: int) -> Iterator[Row]:
     found, seconds = {}, {}
     for label, plan in plans.items():
         if run:
-            case = EncryptedBootstrap(chain, top(chain), threads=1, plan=plan)
+            case = EncryptedBootstrap(chain, plan, threads=1)
             sent = case.encrypt(x)
             found[label] = precision(case.decrypt(case.run(sent)), x).rms_bits
             seconds[label] = timed(lambda: case.run(sent), run)  # noqa: B023

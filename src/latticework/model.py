@@ -39,25 +39,25 @@ from latticework.runtime.server.server import Server
 from latticework.values.inputs.public_numbers import real_array
 
 
+@dataclass(frozen=True, slots=True)
+class AccuracyRequest:
+    """The arguments of `Model.accuracy`, with run-time integers `named` by the program's names."""
+
+    data: Any
+    labels: Any
+    named: dict[str, Any]
+    num_encrypted: Any
+    num_simulated: Any
+    seed: int
+    progress: bool
+    on_event: OnEvent | None
+    server: Server | None
+
+
 class Assessable(Protocol):
     """The part of a compilation that tells how accurate its program is."""
 
-    def report(
-        self,
-        plan: Plan,
-        costs: CostModel,
-        client: Client,
-        data: Any,
-        labels: Any,
-        *,
-        named: dict[str, Any],
-        num_encrypted: Any,
-        num_simulated: Any,
-        seed: int,
-        progress: bool,
-        on_event: OnEvent | None,
-        server: Server | None,
-    ) -> AccuracyReport:
+    def report(self, plan: Plan, costs: CostModel, client: Client, request: AccuracyRequest) -> AccuracyReport:
         """Measure accuracy as `Model.accuracy` does."""
 
 
@@ -258,10 +258,8 @@ class Model:
                 "give a Server of this model, and the Client whose keys it has"
             )
         costs = self._costs or CostModel.load()
-        return kept.report(
-            self.plan, costs, chosen, X, y, named=own_names(integers), num_encrypted=encrypted, num_simulated=simulated,
-            seed=seed, progress=progress, on_event=on_event, server=server,
-        )  # fmt: skip
+        request = AccuracyRequest(X, y, own_names(integers), encrypted, simulated, seed, progress, on_event, server)
+        return kept.report(self.plan, costs, chosen, request)
 
     def _open_integers(self, data: tuple[Any, ...]) -> set[str]:
         """Run-time integers that data by name do not hold."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from latticework.commands.benchmarks import suites
-from latticework.compiler.codegen.bootstrap_plans import precision, predict_precision
+from latticework.compiler.codegen.bootstrap_plans import bootstrap_plan, precision, predict_precision
 from latticework.plan.parameters import bootstrap_chain
 
 suites()  # puts the source tree on the path
@@ -15,7 +15,9 @@ from bench.boot import EncryptedBootstrap, kinds  # noqa: E402
 
 @functools.cache
 def case(name, target, real=False, slots=None, iterations=1):
-    return EncryptedBootstrap(bootstrap_chain(name), target, real=real, slots=slots, iterations=iterations, threads=1)
+    chain = bootstrap_chain(name)
+    plan = bootstrap_plan(chain, slots or chain.slots, target, real=real, iterations=iterations)
+    return EncryptedBootstrap(chain, plan, slots=slots, threads=1)
 
 
 def bits(bootstrap, x, real=False):

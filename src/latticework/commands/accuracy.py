@@ -21,8 +21,7 @@ from latticework.values.inputs.reading_budget import limits_of
 def accuracy(
     talk: CommandOutput,
     program: str,
-    data: Path,
-    labels: Path | None,
+    rows: Mapping[str, Any],
     measuring: Mapping[str, Any],
     report: Path | None,
     force: bool,
@@ -30,6 +29,7 @@ def accuracy(
     keywords: Mapping[str, Any],
 ) -> Outcome:
     """Measure how accurate a program is on data, with polynomials, noise and encryption; see the table of commands."""
+    data, labels = rows["data"], rows["labels"]
     if report is not None:
         report_ending(report, program)
         prepare(talk, report, force=force, inputs=list_files(program, keywords, data, labels))
@@ -38,10 +38,10 @@ def accuracy(
     if not isinstance(found, Program):
         raise TraceError(f"{program} is a circuit, whose functions are not approximated: it computes what is written")
     allowed = limits_of(loading["limits"] or [])
-    rows = read_values(data, allowed)
+    samples = read_values(data, allowed)
     model = compile_with(talk, found, keywords, allowed)
     with talk.step("look at the data"):
-        made = model.accuracy(rows, read_arrays(labels, allowed) if labels else None, **measuring)
+        made = model.accuracy(samples, read_arrays(labels, allowed) if labels else None, **measuring)
     facts = {"program": model.plan.client.name, "report": None if report is None else str(report)}
     told = {**facts, "accuracy": json_text.loads(made.json())} if talk.json else facts
     if report is not None:

@@ -112,8 +112,9 @@ def _file(name: str, help: str, **facts: Any) -> CommandOption:
     return CommandOption(name, help, Path, **facts)
 
 
-def _output(help: str, default: str | None) -> CommandOption:
-    return _file("output", help, default=None if default is None else Path(default), flags=("--output", "-o"))
+def _output(help: str, default: str | None, **facts: Any) -> CommandOption:
+    default_file = None if default is None else Path(default)
+    return _file("output", help, default=default_file, flags=("--output", "-o"), **facts)
 
 
 def list_compile_keywords(command: str) -> tuple[CommandOption, ...]:
@@ -154,6 +155,7 @@ EVERYWHERE = (
 )
 RUN_OUTPUT = "outputs.lwct"  # where nothing else is said
 FORCE = _flag("force", "Replace output files that exist; never a secret key.")
+FORCE_WRITING = replace(FORCE, group="writing")
 REPORT = _file("report", "Report to write: .html, .txt or .json.")
 PROGRAM = CommandOption(
     "program",
@@ -202,8 +204,11 @@ COMMANDS: dict[str, Command] = {
         "Say how accurate a program is on data, with polynomials, noise and encryption, and where it loses.",
         (
             PROGRAM,
-            _file("data", ".npy or .npz with the rows to look at, apart from those of calibrate.", is_required=True),
-            _file("labels", ".npy with a label for each row of the data.", python="labels"),
+            _file(
+                "data", ".npy or .npz with the rows to look at, apart from those of calibrate.", is_required=True,
+                group="rows",
+            ),
+            _file("labels", ".npy with a label for each row of the data.", python="labels", group="rows"),
             *list_compile_keywords("accuracy"),
             CommandOption(
                 "encrypted", "Rows that a client and a server compute.", int, 8, python="encrypted", group="measuring",
@@ -240,8 +245,8 @@ COMMANDS: dict[str, Command] = {
             _flag("keep", "Leave out rows in which something is outside its range.", group="outside"),
             _file("record", "Where to write which rows --clip changed, too; for whoever decrypts.", group="outside"),
             CLIENT_KEYS,
-            _output("File to write; - for standard output.", "inputs.lwct"),
-            FORCE,
+            _output("File to write; - for standard output.", "inputs.lwct", group="writing"),
+            FORCE_WRITING,
             *OPENING,
         ),
     ),
@@ -257,8 +262,8 @@ COMMANDS: dict[str, Command] = {
             _file(
                 "keys", "evaluation.lwkeys, or its folder without a secret key; else `keys`.", flags=("--keys", "-k"),
             ),
-            _output("File to write; - for standard output.", RUN_OUTPUT),
-            FORCE,
+            _output("File to write; - for standard output.", RUN_OUTPUT, group="writing"),
+            FORCE_WRITING,
             CommandOption(
                 "memory", "Budget for all that the server holds; keys that do not fit stay in their file.",
                 python="memory", group="serving",
@@ -279,7 +284,10 @@ COMMANDS: dict[str, Command] = {
                 "checkpoint", "File for what loops have computed; the same command goes on from it.",
                 python="checkpoint", group="saving",
             ),
-            _file("each", "Folder for outputs: every file is all inputs of a run, and its result gets its name there."),
+            _file(
+                "each", "Folder for outputs: every file is all inputs of a run, and its result gets its name there.",
+                group="writing",
+            ),
             CommandOption(
                 "every", "Turns of a loop from one checkpoint to the next.", int, 1, python="every", group="saving",
             ),
@@ -297,17 +305,19 @@ COMMANDS: dict[str, Command] = {
             _file("outputs", "Encrypted outputs; - for standard input.", is_argument=True),
             _file("record", "Which rows were clipped, where `encrypt --record` wrote it."),
             CLIENT_KEYS,
-            _output(".npy (or .npz for several outputs), - for standard output; else printed.", None),
+            _output(
+                ".npy (or .npz for several outputs), - for standard output; else printed.", None, group="writing",
+            ),
             CommandOption(
                 "allow_refusals",
                 "BFV: results of this key that may be refused before it decrypts no more; 4 if not given.", int,
-                python="allow_refusals",
+                python="allow_refusals", group="refusals",
             ),
             _file(
                 "ledger", "BFV: where refused results are counted; beside the secret key if not given.",
-                python="ledger",
+                python="ledger", group="refusals",
             ),
-            FORCE,
+            FORCE_WRITING,
             *OPENING,
         ),
     ),
@@ -333,12 +343,12 @@ COMMANDS: dict[str, Command] = {
             FORCE,
             CommandOption(
                 "budget", "Rotation keys in memory at most: how many, or 4GB with --key-size; all if left out.",
-                python="budget",
+                python="budget", group="keys",
             ),
-            CommandOption("key_size", "Of one rotation key, such as 130MB.", python="key_size"),
+            CommandOption("key_size", "Of one rotation key, such as 130MB.", python="key_size", group="keys"),
             CommandOption(
                 "ahead", "Uses of keys before its own at which a key is asked for; 0: only when it is needed.", int, 2,
-                python="ahead",
+                python="ahead", group="keys",
             ),
             CommandOption(
                 "ring_degree", "N, for bootstraps; what the text says if not given.", int, python="ring_degree",

@@ -26,22 +26,21 @@ def decrypt(
     outputs: Path,
     record: Path | None,
     keys: Path | None,
-    output: Path | None,
-    allow_refusals: int | None,
-    ledger: Path | None,
-    force: bool,
+    writing: Mapping[str, Any],
+    refusals: Mapping[str, Any],
     opening: Mapping[str, Any],
 ) -> Outcome:
     """Decrypt the outputs of a run, print or write them; see the table of commands."""
+    output: Path | None = writing["output"]
     if output is not None:
         check_form(output)
         read = [client, outputs, *key_files(keys), *([] if record is None else [record])]
-        prepare_stream(talk, output, force=force, inputs=read)
+        prepare_stream(talk, output, force=writing["force"], inputs=read)
     owner = Client.load(client, **opening)
-    load_secret_key(owner, keys, ledger)
+    load_secret_key(owner, keys, refusals["ledger"])
     if record is not None:
         owner.load_clipped(record)
-    allowed = {} if allow_refusals is None else {"allow_refusals": allow_refusals}
+    allowed = {key: value for key, value in refusals.items() if key == "allow_refusals" and value is not None}
     with talk.step("decrypt"):
         values = name_values(owner.decrypt(owner.load_encrypted(source(outputs)), **allowed))
     arrays = {key: value.as_array() for key, value in values.items()}

@@ -23,12 +23,12 @@ def encrypt(
     part: bool,
     outside: Mapping[str, Any],
     keys: Path | None,
-    output: Path,
-    force: bool,
+    writing: Mapping[str, Any],
     opening: Mapping[str, Any],
 ) -> Outcome:
     """Encrypt the inputs of one run and write them; see the table of commands."""
     clip, keep, record = outside["clip"], outside["keep"], outside["record"]
+    output, force = writing["output"], writing["force"]
     read = [client, *(Path(word.rpartition("=")[2]) for word in inputs), *key_files(keys)]
     prepare_stream(talk, output, force=force, inputs=read)
     if clip and keep:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from latticework.commands.command_files import prepare
 from latticework.commands.command_output import CommandOutput, Outcome
@@ -16,9 +18,7 @@ def keys(
     program: str,
     output: Path,
     force: bool,
-    budget: str | None,
-    key_size: str | None,
-    ahead: int,
+    keys: Mapping[str, Any],
     ring_degree: int | None,
     boot_levels: str | None,
 ) -> Outcome:
@@ -30,8 +30,8 @@ def keys(
     with talk.step("place the keys"):
         made = place_keys(
             file,
-            budget=None if budget is None else _count(budget, key_size),
-            ahead=ahead,
+            budget=None if keys["budget"] is None else _count_keys(keys["budget"], keys["key_size"]),
+            ahead=keys["ahead"],
             function=name or None,
             ring_degree=ring_degree,
             boot_levels=None if boot_levels is None else _levels(boot_levels),
@@ -42,15 +42,15 @@ def keys(
         "text": str(output), "program": made.program, "keys": made.keys, "budget": made.budget, "uses": counts.uses,
         "loads": counts.loads, "asked_ahead": counts.requests, "most_in_memory": counts.most,
     }  # fmt: skip
-    told = (
+    summary = (
         f"{made.program}: {counts.uses} uses of {made.keys} rotation keys, {counts.loads} loads with at most "
         f"{counts.most} in memory (budget {made.budget})"
     )
-    return Outcome(facts, (told, f"wrote {output}"))
+    return Outcome(facts, (summary, f"wrote {output}"))
 
 
-def _count(budget: str, key_size: str | None) -> int:
-    """Keys that a budget holds."""
+def _count_keys(budget: str, key_size: str | None) -> int:
+    """Return how many keys a budget holds."""
     if budget.strip().isdecimal() and key_size is None:
         return int(budget)
     if key_size is None:

@@ -29,14 +29,13 @@ def run(
     plan: Path,
     inputs: list[str],
     keys: Path | None,
-    output: Path,
-    force: bool,
-    each: Path | None,
+    writing: Mapping[str, Any],
     profile: Path | None,
     saving: Mapping[str, Any],
     serving: Mapping[str, Any],
 ) -> Outcome:
     """Evaluate a plan on encrypted inputs and write the outputs; see the table of commands."""
+    output, force, each = writing["output"], writing["force"], writing["each"]
     checkpoint = saving["checkpoint"]
     read = [plan, *(Path(word) for word in inputs), *key_files(keys)]
     if each is None:
@@ -114,8 +113,8 @@ def results_in(talk: CommandOutput, folder: Path, files: list[Path], *, force: b
     """
     nameless = [file for file in files if file == STANDARD or file.is_fifo()]
     if nameless or not files:
-        told = f"{nameless[0]} has no name" if nameless else "there are only integers"
-        raise UserError(f"--each gives every result the name of its file, and {told}: name files of encrypted inputs")
+        reason = f"{nameless[0]} has no name" if nameless else "there are only integers"
+        raise UserError(f"--each gives every result the name of its file, and {reason}: name files of encrypted inputs")
     results = [folder / file.name for file in files]
     prepare(talk, *results, force=force, inputs=inputs)
     return results

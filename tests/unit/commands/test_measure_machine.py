@@ -16,6 +16,7 @@ from latticework.commands.benchmarks import suites
 from latticework.commands.machine import MeasuredExtent, default_place, measure_machine, table_text, write_table
 from latticework.commands.machine.bootstrap_timing import EncryptedBootstrap, MeasuredBootstrap, kinds_of
 from latticework.commands.machine.measured_operations import MeasuredChain, Operations
+from latticework.compiler.codegen.bootstrap_plans import bootstrap_plan
 from latticework.plan.cost import UNITS, CostModel, parse_table
 from latticework.plan.instructions.table import RECORDS
 from latticework.plan.parameters import bootstrap_chain
@@ -191,7 +192,8 @@ def test_sets_to_measure_are_known_ones():
 
 def test_keys_of_a_measured_bootstrap_are_gone_with_it():
     """Those of A14 take 8 GB: two sets of them at a time are more than many machines have."""
-    case = EncryptedBootstrap(bootstrap_chain("T11"), 1, slots=16, real=True, threads=1)
+    chain = bootstrap_chain("T11")
+    case = EncryptedBootstrap(chain, bootstrap_plan(chain, 16, 1, real=True), slots=16, threads=1)
     held = weakref.ref(case)
     gc.disable()
     try:

@@ -61,19 +61,15 @@ class EncryptedBootstrap:
     def __init__(
         self,
         chain: ModulusChain,
-        target: int,
+        plan: Plan,
         *,
         slots: int | None = None,
-        real: bool = False,
-        iterations: int = 1,
         threads: int = 0,
         constant_bytes: int = CONSTANT_BYTES,
         backend: str = "auto",
-        plan: Plan | None = None,
     ) -> None:
-        """Make keys and an executor for the given plan, or for the usual one."""
-        self.chain, self.slots = chain, slots or chain.slots
-        self.plan = plan or bootstrap_plan(chain, self.slots, target, real=real, iterations=iterations)
+        """Make keys and an executor for a plan of `slots` slots; None: all that the chain has."""
+        self.chain, self.slots, self.plan = chain, slots or chain.slots, plan
         parameters = core_parameters(chain)
         self.context = _core.Context(parameters, backend, threads)
         generator = _core.KeyGenerator(self.context)
@@ -135,7 +131,8 @@ def bootstrap_row(kind: MeasuredBootstrap, model: CostModel, backend: str, threa
     model  of the other prices of the table
     """
     chain = bootstrap_chain(kind.name)
-    case = EncryptedBootstrap(chain, kind.target, slots=kind.slots, real=kind.real, threads=threads, backend=backend)
+    plan = bootstrap_plan(chain, kind.slots, kind.target, real=kind.real)
+    case = EncryptedBootstrap(chain, plan, slots=kind.slots, threads=threads, backend=backend)
     x = case.encrypt(np.linspace(-1, 1, kind.slots).astype(np.complex128))
     case.run(x)
     times = []

@@ -30,6 +30,7 @@ from latticework.errors import RangeError, UserError
 from latticework.errors.rounded_numbers import write_value
 from latticework.frontend.calibration.calibration_data import Sample, choose_evenly
 from latticework.ir import Module, Value, interpret
+from latticework.model import AccuracyRequest
 from latticework.plan.cost import CostModel
 from latticework.plan.schema.schema import Plan
 from latticework.progress import PATIENCE, ProgressBar
@@ -71,31 +72,15 @@ class Assessment:
         self.mirror = Mirror(placed, positions, stand_ins)
         self.calibrated = calibrated_columns(samples) if samples else {}
 
-    def report(
-        self,
-        plan: Plan,
-        costs: CostModel,
-        client: Client,
-        data: Any,
-        labels: Any,
-        *,
-        named: dict[str, Any],
-        num_encrypted: Any,
-        num_simulated: Any,
-        seed: int,
-        progress: bool,
-        on_event: OnEvent | None,
-        server: Server | None,
-    ) -> AccuracyReport:
+    def report(self, plan: Plan, costs: CostModel, client: Client, request: AccuracyRequest) -> AccuracyReport:
         """Run the assessment, as `Model.accuracy` documents."""
-        limits = _whole("encrypted", num_encrypted), _whole("simulated", num_simulated)
-        given = GivenRows(plan.client, data, named)
+        limits = _whole("encrypted", request.num_encrypted), _whole("simulated", request.num_simulated)
+        given = GivenRows(plan.client, request.data, request.named)
         refused = find_refused(given, client)
         with ProgressBar(after=PATIENCE) as bar:
-            run = _AssessmentRun(
-                self, plan, client, given, refused, costs, _listeners(bar if progress else None, on_event)
-            )
-            return run.report(labels, *limits, seed, server)
+            listener = _listeners(bar if request.progress else None, request.on_event)
+            run = _AssessmentRun(self, plan, client, given, refused, costs, listener)
+            return run.report(request.labels, *limits, request.seed, request.server)
 
 
 def _whole(name: str, value: Any) -> int:

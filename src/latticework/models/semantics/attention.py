@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.models.semantics.activations import softmax
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.masking import LEFT_OUT as LEFT_OUT
 from latticework.models.semantics.masking import with_addend, without
 from latticework.models.semantics.matrix_products import linear
@@ -82,78 +84,91 @@ def _broadcast(name: str, scores: Any, mask: Any) -> Any:
     return mask
 
 
-def multi_head_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    num_heads: int,
-    in_proj_weight: Any,
-    in_proj_bias: Any = None,
-    out_proj_weight: Any = None,
-    out_proj_bias: Any = None,
-    *,
-    attn_mask: Any = None,
-    key_padding_mask: Any = None,
-    is_causal: bool = False,
-    need_weights: bool = False,
-    average_attn_weights: bool = True,
-    batch_first: bool = True,
-) -> Any:
-    """torch.nn.MultiheadAttention of (batch, length, features), or without a batch.
+@dataclass(frozen=True)
+class Projections:
+    """Linear maps of queries, keys and values, and of the result.
 
-    in_proj_weight    (3 * features, features), of queries, keys and values; or a tuple of the three
+    in_proj_weight  (3 * features, features), of queries, keys and values; or a tuple of the three
+    """
+
+    in_proj_weight: Any
+    in_proj_bias: Any = None
+    out_proj_weight: Any = None
+    out_proj_bias: Any = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadOptions:
+    """Masks, and the form of operands and results.
+
     attn_mask         public, (L, S) or (batch * heads, L, S): true where a key does NOT count, or addends
     key_padding_mask  public, (batch, S), likewise
+    need_weights      return the shares too, (batch, L, S) or of each head
     batch_first       False: (length, batch, features)
-    returns           the result; with `need_weights` also the shares, (batch, L, S) or of each head
     """
+
+    attn_mask: Any = None
+    key_padding_mask: Any = None
+    is_causal: bool = False
+    need_weights: bool = False
+    average_attn_weights: bool = True
+    batch_first: bool = True
+
+
+@group_parameters
+def multi_head_attention(
+    query: Any, key: Any, value: Any, num_heads: int, weights: Projections, *, options: HeadOptions
+) -> Any:
+    """torch.nn.MultiheadAttention of (batch, length, features), or without a batch."""
+    in_weight, in_bias, batch_first = weights.in_proj_weight, weights.in_proj_bias, options.batch_first
     single = np.ndim(query) == 2
     heads = whole("multi_head_attention", "num_heads", num_heads, 1)
     given = [np.expand_dims(values(x), 0) if single else values(x) for x in (query, key, value)]
     if not single and not batch_first:
         given = [np.swapaxes(x, 0, 1) for x in given]
-    parted = isinstance(in_proj_weight, (tuple, list))
-    weights = list(in_proj_weight) if parted else np.split(values(in_proj_weight), 3)
-    biases: Any = [None] * 3 if in_proj_bias is None else np.split(values(in_proj_bias), 3)
-    width = np.shape(weights[0])[0]
+    maps = list(in_weight) if isinstance(in_weight, (tuple, list)) else np.split(values(in_weight), 3)
+    biases: Any = [None] * 3 if in_bias is None else np.split(values(in_bias), 3)
+    width = np.shape(maps[0])[0]
     if width % heads:
         raise ShapeError(f"multi_head_attention: {heads} heads do not divide {width} features")
     scale = math.sqrt(heads / width)
-    weights[0], biases[0] = weights[0] * scale, None if biases[0] is None else biases[0] * scale
-    q, k, v = (_heads(linear(x, w, b), heads) for x, w, b in zip(given, weights, biases, strict=True))
+    maps[0], biases[0] = maps[0] * scale, None if biases[0] is None else biases[0] * scale
+    q, k, v = (_split_heads(linear(x, w, b), heads) for x, w, b in zip(given, maps, biases, strict=True))
     scores = np.matmul(q, np.swapaxes(k, -1, -2))
-    shares = masked_softmax("multi_head_attention", scores, _mask(scores, attn_mask, key_padding_mask, is_causal))
+    shares = masked_softmax("multi_head_attention", scores, _join_masks(scores, options))
     joined = np.reshape(np.swapaxes(np.matmul(shares, v), 1, 2), (*np.shape(given[0])[:2], width))
-    result = joined if out_proj_weight is None else linear(joined, out_proj_weight, out_proj_bias)
+    result = (
+        joined if weights.out_proj_weight is None else linear(joined, weights.out_proj_weight, weights.out_proj_bias)
+    )
     if single:
         result, shares = np.squeeze(result, 0), np.squeeze(shares, 0)
     elif not batch_first:
         result = np.swapaxes(result, 0, 1)
-    if not need_weights:
+    if not options.need_weights:
         return result
-    return result, np.mean(shares, axis=-3) if average_attn_weights else shares
+    return result, np.mean(shares, axis=-3) if options.average_attn_weights else shares
 
 
-def _heads(x: Any, heads: int) -> Any:
-    """(batch, length, heads * each) as (batch, heads, length, each)."""
+def _split_heads(x: Any, heads: int) -> Any:
+    """Turn (batch, length, heads * each) into (batch, heads, length, each)."""
     batch, length, width = np.shape(x)
     return np.swapaxes(np.reshape(x, (batch, length, heads, width // heads)), 1, 2)
 
 
-def _mask(scores: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool) -> Any:
-    """Both masks as one of the scores (batch, heads, L, S): true where they count, or addends."""
+def _join_masks(scores: Any, options: HeadOptions) -> Any:
+    """Join both masks into one of the scores (batch, heads, L, S): true where they count, or addends."""
     batch, heads, rows, columns = np.shape(scores)
-    found = []
-    if attn_mask is not None:
-        mask = public("multi_head_attention", "attn_mask", attn_mask)
-        found.append(mask.reshape(batch, heads, rows, columns) if mask.ndim == 3 else mask)
-    elif is_causal:
-        found.append(~np.tri(rows, columns, dtype=bool))
-    if key_padding_mask is not None:
-        mask = public("multi_head_attention", "key_padding_mask", key_padding_mask)
-        found.append(mask.reshape(-1, 1, 1, columns))
-    if not found:
+    masks = []
+    if options.attn_mask is not None:
+        mask = public("multi_head_attention", "attn_mask", options.attn_mask)
+        masks.append(mask.reshape(batch, heads, rows, columns) if mask.ndim == 3 else mask)
+    elif options.is_causal:
+        masks.append(~np.tri(rows, columns, dtype=bool))
+    if options.key_padding_mask is not None:
+        mask = public("multi_head_attention", "key_padding_mask", options.key_padding_mask)
+        masks.append(mask.reshape(-1, 1, 1, columns))
+    if not masks:
         return None
-    if all(mask.dtype.kind == "b" for mask in found):
-        return ~np.logical_or.reduce(np.broadcast_arrays(*found))
-    return sum(np.where(mask, -np.inf, 0.0) if mask.dtype.kind == "b" else mask for mask in found)
+    if all(mask.dtype.kind == "b" for mask in masks):
+        return ~np.logical_or.reduce(np.broadcast_arrays(*masks))
+    return sum(np.where(mask, -np.inf, 0.0) if mask.dtype.kind == "b" else mask for mask in masks)

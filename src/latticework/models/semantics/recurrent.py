@@ -17,6 +17,7 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.frontend.programs.scanning import scan
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.matrix_products import linear
 from latticework.models.semantics.operand_checks import values, whole
 from latticework.models.semantics.unary import MEANINGS
@@ -32,37 +33,50 @@ class CellWeights:
     state_bias: Sequence[Any]
 
 
+@dataclass(frozen=True)
+class LayerStack:
+    """Layers one on the other, in one direction or in both."""
+
+    has_biases: bool = True
+    num_layers: int = 1
+    bidirectional: bool = False
+    batch_first: bool = False
+
+
 Step = Callable[[CellWeights, Sequence[Any], tuple[Any, ...]], tuple[Any, ...]]
 """From what the input adds to each gate, and the states (the one that is returned first), to the next states."""
 
 
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A kind of recurrent cell: what errors call it, its number of gates, and its step."""
+
+    name: str
+    gates: int
+    step: Step
+
+
+@group_parameters
 def lstm(
     x: Any,
     hx: tuple[Any, Any] | None,
     params: Sequence[Any],
     *,
-    has_biases: bool = True,
-    num_layers: int = 1,
-    bidirectional: bool = False,
-    batch_first: bool = False,
+    stack: LayerStack,
 ) -> tuple[Any, Any, Any]:
     """Long short-term memory; gates in, forget, cell, out. Also returns the last cell states; hx is (h, c)."""
     states = (None, None) if hx is None else hx
-    output, (h, c) = _layers(
-        x, states, params, 4, _lstm_step, "lstm", has_biases, num_layers, bidirectional, batch_first
-    )
+    output, (h, c) = _run_layers(x, states, params, Cell("lstm", 4, _lstm_step), stack)
     return output, h, c
 
 
+@group_parameters
 def gru(
     x: Any,
     hx: Any,
     params: Sequence[Any],
     *,
-    has_biases: bool = True,
-    num_layers: int = 1,
-    bidirectional: bool = False,
-    batch_first: bool = False,
+    stack: LayerStack,
     linear_before_reset: bool = True,
 ) -> tuple[Any, Any]:
     """Gated recurrent units; gates reset, update, new.
@@ -71,20 +85,18 @@ def gru(
                          state itself, as ONNX has it unless told
     """
     step = _gru_step if linear_before_reset else _gru_step_on_state
-    output, (h,) = _layers(x, (hx,), params, 3, step, "gru", has_biases, num_layers, bidirectional, batch_first)
+    output, (h,) = _run_layers(x, (hx,), params, Cell("gru", 3, step), stack)
     return output, h
 
 
+@group_parameters
 def rnn(
     x: Any,
     hx: Any,
     params: Sequence[Any],
     *,
     nonlinearity: str = "tanh",
-    has_biases: bool = True,
-    num_layers: int = 1,
-    bidirectional: bool = False,
-    batch_first: bool = False,
+    stack: LayerStack,
 ) -> tuple[Any, Any]:
     """The plain recurrent layer, by tanh or relu."""
     if nonlinearity not in ("tanh", "relu"):
@@ -94,7 +106,7 @@ def rnn(
     def step(w: CellWeights, given: Sequence[Any], states: tuple[Any, ...]) -> tuple[Any, ...]:
         return (function(given[0] + linear(states[0], w.of_state[0])),)
 
-    output, (h,) = _layers(x, (hx,), params, 1, step, "rnn", has_biases, num_layers, bidirectional, batch_first)
+    output, (h,) = _run_layers(x, (hx,), params, Cell("rnn", 1, step), stack)
     return output, h
 
 
@@ -120,21 +132,13 @@ def _gru_step_on_state(w: CellWeights, given: Sequence[Any], states: tuple[Any, 
     return (new + update * (h - new),)
 
 
-def _layers(
-    x: Any,
-    states: tuple[Any, ...],
-    params: Sequence[Any],
-    gates: int,
-    step: Step,
-    name: str,
-    has_biases: bool,
-    num_layers: int,
-    bidirectional: bool,
-    batch_first: bool,
+def _run_layers(
+    x: Any, states: tuple[Any, ...], params: Sequence[Any], cell: Cell, stack: LayerStack
 ) -> tuple[Any, tuple[Any, ...]]:
-    """All layers one on the other: the states of all steps of the last, and for every kind of state the last ones."""
-    single, directions = np.ndim(x) == 2, 2 if bidirectional else 1
-    cells = _cells(name, params, gates, has_biases, whole(name, "num_layers", num_layers, 1) * directions)
+    """Run all layers: the states of all steps of the last layer, and for every kind of state the last ones."""
+    single, directions = np.ndim(x) == 2, 2 if stack.bidirectional else 1
+    name, num_layers, batch_first = cell.name, stack.num_layers, stack.batch_first
+    cells = _split_weights(cell, params, stack.has_biases, whole(name, "num_layers", num_layers, 1) * directions)
     if np.ndim(x) not in (2, 3):
         raise ShapeError(f"{name}: x has shape {np.shape(x)}; it must be (length, batch, features), or without a batch")
     line = np.expand_dims(values(x), 1) if single else np.swapaxes(values(x), 0, 1) if batch_first else values(x)
@@ -144,7 +148,7 @@ def _layers(
         outputs = []
         for direction in range(directions):
             number = layer * directions + direction
-            output, end = _over_time(line, tuple(s[number] for s in first), cells[number], step, direction == 1)
+            output, end = _over_time(line, tuple(s[number] for s in first), cells[number], cell.step, direction == 1)
             outputs.append(output)
             last.append(end)
         line = outputs[0] if directions == 1 else np.concatenate(outputs, -1)
@@ -160,32 +164,32 @@ def _over_time(
     x = np.flip(x, 0) if backwards else x
     given = [linear(x, of, bias) for of, bias in zip(w.of_input, w.bias, strict=True)]
 
-    def turn(carry: tuple[Any, ...], part: list[Any]) -> tuple[Any, Any]:
+    def iterate(carry: tuple[Any, ...], part: list[Any]) -> tuple[Any, Any]:
         after = step(w, part, carry)
         return after, after[0]
 
-    end, output = scan(turn, states, given)
+    end, output = scan(iterate, states, given)
     return (np.flip(output, 0) if backwards else output), end
 
 
-def _cells(name: str, params: Sequence[Any], gates: int, has_biases: bool, count: int) -> list[CellWeights]:
-    each = 4 if has_biases else 2
+def _split_weights(cell: Cell, params: Sequence[Any], has_biases: bool, count: int) -> list[CellWeights]:
+    each, gates = 4 if has_biases else 2, cell.gates
     if len(params) != each * count:
         raise UnsupportedError(
-            f"{name}: {len(params)} arrays of weights for {count} layers and directions; there have to be {each} for "
-            "each: projections of the state (proj_size) are not supported"
+            f"{cell.name}: {len(params)} arrays of weights for {count} layers and directions; there have to be {each} "
+            "for each: projections of the state (proj_size) are not supported"
         )
-    found = []
+    weights = []
     for start in range(0, len(params), each):
         of_input, of_state, *biases = (np.split(values(p), gates) for p in params[start : start + each])
         bias: list[Any] = [None] * gates
         state_bias: list[Any] = [None] * gates
-        if name == "gru" and biases:
+        if cell.name == "gru" and biases:
             bias, state_bias = biases
         elif biases:  # nothing multiplies that of the state alone
             bias = [b + s for b, s in zip(*biases, strict=True)]
-        found.append(CellWeights(of_input, of_state, bias, state_bias))
-    return found
+        weights.append(CellWeights(of_input, of_state, bias, state_bias))
+    return weights
 
 
 def _initial(name: str, state: Any, count: int, batch: int, hidden: int) -> Any:

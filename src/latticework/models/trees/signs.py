@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from latticework.frontend.functions.comparing import apply_sign
 from latticework.frontend.recording.tracing import Traced
 from latticework.functions.approximation.real_functions import sign_from
 from latticework.models.model_graph import ModelNode
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.trees.leaves import Reals, Refuse, TreeSum
 from latticework.models.trees.tree_options import GIVE_SAMPLES, UNSEEN
 from latticework.values.inputs.reading_budget import current_budget, limit_remedy
@@ -19,7 +21,6 @@ LEAST_GAP = 2.0**-16  # of a threshold, on the way of a row, by the range of the
 CLEAR = 4.0  # for each tree: results are precise to a part of their largest, and doubts need two bits fewer than others
 KEPT = 0.9  # of the smallest distance of samples: others that come as close are as good
 MARGIN_OPTIONS = ("feature", "threshold", "side", "scale", "is_single")
-OPTIONS = (*MARGIN_OPTIONS, "weight", "bias", "gap", "clear", "spread")
 _ROWS = 64  # whose distances are in memory at once,
 _DISTANCES = 1 << 21  # or as many as make so many distances
 _COPIES = 8  # of the table of comparisons: its parts, and what is computed of them
@@ -90,7 +91,7 @@ def _check_room(comparisons: int, features: int, refuse: Refuse) -> None:
 
 def is_by_signs(node: ModelNode) -> bool:
     """Whether a node is a sum of trees, with the options that are made here."""
-    return node.options.keys() >= set(OPTIONS)
+    return node.options.keys() >= {field.name for field in fields(SignedTrees)}
 
 
 def _centre_leaves(trees: TreeSum) -> tuple[Reals, Reals, Reals]:
@@ -141,32 +142,50 @@ def margins(x: Reals, feature: Any, threshold: Any, side: Any, scale: Any, is_si
     return np.concatenate(own), np.concatenate(everywhere)
 
 
-def sum_of_trees(
-    x: Any, feature: Any, threshold: Any, side: Any, scale: Any, weight: Any, bias: Any, gap: float, is_single: bool,
-    clear: float, spread: Any,
-) -> tuple[Any, Any]:  # fmt: skip
-    """The values of leaves, weighted by whether a row comes there; and `clear`, less what is undecided.
+@dataclass(frozen=True, kw_only=True)
+class SignedTrees:
+    """Trees whose comparisons are signs.
 
-    A tree is decided where one leaf has indicator 1 and the others 0. What is undecided is the sum of i * (1 - i)
-    of all indicators i, (rows,); `doubts` says what it bounds.
-    feature, threshold, side, scale  (depth, leaves): what is compared on the way to each leaf; side 1: above, -1: not
+    feature, threshold, side, scale  (depth, leaves): what is compared on the path to each leaf; side 1: above, -1: not
                                      above, 0: nothing; differences times scale lie between -1 and 1
     weight, bias                     (outputs, leaves) and (outputs,), or (leaves,) and a number
+    gap                              the distance from a threshold from which on a sign is right
     spread                           the most that two leaves of one tree differ, for each output
     """
-    comes = _indicators(x, feature, threshold, side, scale, gap) if isinstance(x, Traced) else _exactly(
-        x, feature, threshold, side, is_single)  # fmt: skip
-    return comes @ weight.T + bias, np.sum(np.square(comes) - comes, axis=1) + clear
+
+    feature: Any
+    threshold: Any
+    side: Any
+    scale: Any
+    weight: Any
+    bias: Any
+    gap: float
+    is_single: bool
+    clear: float
+    spread: Any
 
 
-def _indicators(x: Any, feature: Any, threshold: Any, side: Any, scale: Any, gap: float) -> Any:
+@group_parameters
+def sum_of_trees(x: Any, *, trees: SignedTrees) -> tuple[Any, Any]:
+    """Sum the values of leaves, weighted by whether a row comes there; also return `clear` less what is undecided.
+
+    A tree is decided where one leaf has indicator 1 and the others 0. What is undecided is the sum of i * (1 - i)
+    of all indicators i, (rows,); `threshold_margin` says what it bounds.
+    """
+    comes = _indicators(x, trees) if isinstance(x, Traced) else _exactly(
+        x, trees.feature, trees.threshold, trees.side, trees.is_single)  # fmt: skip
+    return comes @ trees.weight.T + trees.bias, np.sum(np.square(comes) - comes, axis=1) + trees.clear
+
+
+def _indicators(x: Any, trees: SignedTrees) -> Any:
     """Indicators (rows, leaves): near 1 where a row comes to a leaf, near 0 elsewhere."""
+    feature, threshold, side, scale = trees.feature, trees.threshold, trees.side, trees.scale
     depth, leaves = side.shape
     numbers = np.arange(side.size)
     apart = np.zeros((x.shape[1], side.size))
     apart[feature.reshape(-1), numbers] = (side * scale).reshape(-1)
     offset = np.where(side == 0, 1.0, -threshold * side * scale).reshape(-1)
-    bits = 0.5 + 0.5 * apply_sign(x @ apart + offset, sign_from(float(gap), told=True))
+    bits = 0.5 + 0.5 * apply_sign(x @ apart + offset, sign_from(float(trees.gap), told=True))
     return np.prod(np.reshape(bits, (x.shape[0], depth, leaves)), axis=1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
@@ -12,31 +13,48 @@ from latticework.errors import ShapeError, UnsupportedError
 from latticework.models.converters import Converter
 from latticework.models.onnx.size_limits import check_size
 from latticework.models.semantics.attention import masked_softmax
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.operand_checks import is_secret, public, values
 from latticework.models.semantics.shaping import repeat_interleave
 
 
+@dataclass(frozen=True, kw_only=True)
+class AttentionOptions:
+    """The attributes of Attention, and which of its results are `wanted`."""
+
+    is_causal: int = 0
+    kv_num_heads: int | None = None
+    q_num_heads: int | None = None
+    qk_matmul_output_mode: int = 0
+    scale: float | None = None
+    softcap: float = 0.0
+    softmax_precision: int = 1
+    left_window_size: int = -1
+    right_window_size: int = -1
+    wanted: Sequence[bool] = ()
+
+
+@group_parameters
 def _attention(
-    q: Any, k: Any, v: Any, mask: Any = None, past_key: Any = None, past_value: Any = None, kept: Any = None, *,
-    is_causal: int = 0, kv_num_heads: int | None = None, q_num_heads: int | None = None, qk_matmul_output_mode: int = 0,
-    scale: float | None = None, softcap: float = 0.0, softmax_precision: int = 1, left_window_size: int = -1,
-    right_window_size: int = -1, wanted: Sequence[bool] = (),
+    q: Any, k: Any, v: Any, mask: Any = None, past_key: Any = None, past_value: Any = None, cache_lengths: Any = None,
+    *, options: AttentionOptions,
 ) -> Any:  # fmt: skip
-    """(batch, heads, length, each), or (batch, length, heads * each) with numbers of heads.
+    """Attend with q, k, v (batch, heads, length, each), or (batch, length, heads * each) with numbers of heads.
 
     returns  the result, and keys and values with those of the past
     """
-    if kept is not None or left_window_size >= 0 or right_window_size >= 0:
+    if cache_lengths is not None or options.left_window_size >= 0 or options.right_window_size >= 0:
         raise UnsupportedError(
             "Attention: windows and lengths of caches are not supported; give the mask that they stand for"
         )
-    if any(wanted[3:]):
+    if any(options.wanted[3:]):
         raise UnsupportedError(
             "Attention: its fourth result, the scores, is not supported; write it as MatMul and Softmax"
         )
     flat = np.ndim(q) == 3
     if flat:
-        q, k, v = (_heads(x, n) for x, n in ((q, q_num_heads), (k, kv_num_heads), (v, kv_num_heads)))
+        q = _split_heads(q, options.q_num_heads)
+        k, v = (_split_heads(x, options.kv_num_heads) for x in (k, v))
     past = 0 if past_key is None else np.shape(past_key)[2]
     if past_key is not None and past_value is not None:
         k, v = (np.concatenate([values(past), x], 2) for past, x in ((past_key, k), (past_value, v)))
@@ -48,26 +66,26 @@ def _attention(
         k, v = (repeat_interleave(x, heads // fewer, 1) for x in (k, v))
     rows, columns = np.shape(q)[2], np.shape(k)[2]
     check_size((*np.shape(q)[:2], rows, columns), secret=is_secret(q, k, v))
-    factor = sqrt(1 / sqrt(np.shape(q)[3]) if scale is None else scale)
+    factor = sqrt(1 / sqrt(np.shape(q)[3]) if options.scale is None else options.scale)
     scores = np.matmul(np.multiply(q, factor), np.swapaxes(np.multiply(k, factor), -1, -2))
-    if softcap:
-        scores = np.tanh(scores * (1 / softcap)) * softcap
-    shares = masked_softmax("Attention", scores, _mask(mask, rows, columns, past if is_causal else None))
-    found = np.matmul(shares, v)
+    if options.softcap:
+        scores = np.tanh(scores * (1 / options.softcap)) * options.softcap
+    shares = masked_softmax("Attention", scores, _join_masks(mask, rows, columns, past if options.is_causal else None))
+    result = np.matmul(shares, v)
     if flat:
-        found = np.reshape(np.swapaxes(found, 1, 2), (np.shape(found)[0], rows, -1))
-    return found, *present
+        result = np.reshape(np.swapaxes(result, 1, 2), (np.shape(result)[0], rows, -1))
+    return result, *present
 
 
-def _heads(x: Any, count: int | None) -> Any:
+def _split_heads(x: Any, count: int | None) -> Any:
     batch, length, width = np.shape(x)
     if not count or width % count:
         raise ShapeError(f"Attention: {count} heads of {width} numbers")
     return np.swapaxes(np.reshape(x, (batch, length, count, width // count)), 1, 2)
 
 
-def _mask(given: Any, rows: int, columns: int, past: int | None) -> Any:
-    """One mask of `given` and of causality (query i sees keys up to past + i): true where keys count, or addends."""
+def _join_masks(given: Any, rows: int, columns: int, past: int | None) -> Any:
+    """Join `given` and causality, where query i sees keys up to past + i: true where keys count, or addends."""
     causal = None if past is None else np.tri(rows, columns, past, dtype=bool)
     if given is None:
         return causal

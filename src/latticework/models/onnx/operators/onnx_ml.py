@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import comb
 from typing import Any
 
@@ -21,6 +22,7 @@ from latticework.models.onnx.refused_operators import (
 )
 from latticework.models.onnx.size_limits import check_size
 from latticework.models.semantics import activations, reductions
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.operand_checks import is_secret, public, select_elements, values
 from latticework.models.semantics.unary import MEANINGS
 from latticework.models.trees.signs import sum_of_trees
@@ -61,23 +63,67 @@ def _post(name: str, scores: Any, transform: str, known: Sequence[str] = tuple(_
     return _POSTS[transform](scores)
 
 
-def _classifier_scores(
-    name: str, scores: Any, transform: str, rule: ClassRule, *, raw: bool, wanted: Sequence[bool]
-) -> Any:
-    """The scores that a classifier returns, or with `raw` those that they and its class are made of."""
-    found = scores if raw else _post(name, scores, transform, rule.posts)
-    if wanted and wanted[0]:
+@dataclass(frozen=True, kw_only=True)
+class ClassifierOptions:
+    """The attributes that classifiers have in common.
+
+    wanted  which of the results are asked for: the class, the scores
+    raw     return the scores that a runtime makes its scores and the class of
+    """
+
+    coefficients: Floats
+    classlabels_ints: Sequence[int] = ()
+    classlabels_strings: Sequence[str] = ()
+    post_transform: str = "NONE"
+    wanted: Sequence[bool] = ()
+    raw: bool = False
+
+    @property
+    def labels(self) -> dict[str, Sequence[Any]]:
+        """The labels of the classes, by attribute."""
+        return {"classlabels_ints": self.classlabels_ints, "classlabels_strings": self.classlabels_strings}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearClassifierOptions(ClassifierOptions):
+    """The attributes of LinearClassifier."""
+
+    intercepts: Floats | None = None
+    multi_class: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelOptions:
+    """The attributes that say which kernel a support vector machine has, and its vectors."""
+
+    kernel_params: Floats = ()
+    kernel_type: str = "LINEAR"
+    support_vectors: Floats = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SvmClassifierOptions(ClassifierOptions):
+    """The attributes of SVMClassifier besides its kernel."""
+
+    rho: Floats
+    prob_a: Floats = ()
+    prob_b: Floats = ()
+    vectors_per_class: Sequence[int] = ()
+
+
+def _finish_scores(name: str, scores: Any, rule: ClassRule, options: ClassifierOptions) -> Any:
+    """Return the scores of a classifier, or with `raw` those that they and its class are made of."""
+    raw, transform = options.raw, options.post_transform
+    result = scores if raw else _post(name, scores, transform, rule.posts)
+    if options.wanted and options.wanted[0]:
         raise UnsupportedError(f"{name}: {_LABELS if rule.label else _NO_LABELS}")
-    return found + np.array(SPREAD_BY) if rule.spread and not raw and transform == "NONE" else found
+    return result + np.array(SPREAD_BY) if rule.spread and not raw and transform == "NONE" else result
 
 
-def _linear_classifier(
-    x: Any, *, coefficients: Floats, intercepts: Floats | None = None, classlabels_ints: Sequence[int] = (),
-    classlabels_strings: Sequence[str] = (), multi_class: int = 0, post_transform: str = "NONE",
-    wanted: Sequence[bool] = (), raw: bool = False,
-) -> tuple[Any, Any]:  # fmt: skip
-    x = _rows("LinearClassifier", x)
-    labels = {"classlabels_ints": classlabels_ints, "classlabels_strings": classlabels_strings}
+@group_parameters
+def _linear_classifier(x: Any, *, options: LinearClassifierOptions) -> tuple[Any, Any]:
+    x, labels = _rows("LinearClassifier", x), options.labels
+    coefficients, intercepts = options.coefficients, options.intercepts
     rule = class_rule("LinearClassifier", {**labels, "intercepts": intercepts})
     features, classes = np.shape(x)[1], class_count(labels)
     rows = len(intercepts or ()) or classes or len(coefficients) // features
@@ -91,7 +137,7 @@ def _linear_classifier(
         scores = scores + _matrix("LinearClassifier", intercepts, 1, rows)
     if rows == 1 and classes == 2:
         scores = np.concatenate([-scores, scores], 1)
-    return None, _classifier_scores("LinearClassifier", scores, post_transform, rule, raw=raw, wanted=wanted)
+    return None, _finish_scores("LinearClassifier", scores, rule, options)
 
 
 def _linear_regressor(
@@ -104,8 +150,10 @@ def _linear_regressor(
     return _post("LinearRegressor", found, post_transform)
 
 
-def _kernel(name: str, x: Any, vectors: Any, kind: str, parameters: Floats) -> Any:
-    """The kernel of every row of x and every support vector."""
+def _apply_kernel(name: str, x: Any, count: int, options: KernelOptions) -> Any:
+    """Return the kernel of every row of x and each of `count` support vectors."""
+    vectors = _matrix(name, options.support_vectors, count, np.shape(x)[1])
+    kind, parameters = options.kernel_type, options.kernel_params
     gamma, coef0, degree = (*parameters, 0.0, 0.0, 0.0)[:3] if parameters else (0.0, 0.0, 0.0)
     products = np.matmul(x, vectors.T)
     if kind == "LINEAR":
@@ -121,34 +169,26 @@ def _kernel(name: str, x: Any, vectors: Any, kind: str, parameters: Floats) -> A
     raise UnsupportedError(f"{name}: kernel_type={kind}; there are LINEAR, POLY, RBF and SIGMOID")
 
 
+@group_parameters
 def _svm_regressor(
-    x: Any, *, coefficients: Floats, rho: Floats, kernel_params: Floats = (), kernel_type: str = "LINEAR",
-    n_supports: int = 0, one_class: int = 0, post_transform: str = "NONE", support_vectors: Floats = (),
+    x: Any, *, coefficients: Floats, rho: Floats, n_supports: int = 0, one_class: int = 0,
+    post_transform: str = "NONE", kernel: KernelOptions,
 ) -> Any:  # fmt: skip
     if one_class:
         raise UnsupportedError(f"SVMRegressor: one_class is a sign; {REMEDIES['comparison'].for_models}")
     x = _rows("SVMRegressor", x)
-    features = np.shape(x)[1]
-    if n_supports:
-        vectors = _matrix("SVMRegressor", support_vectors, n_supports, features)
-        kernels = _kernel("SVMRegressor", x, vectors, kernel_type, kernel_params)
-    else:
-        kernels = x
-    weights = _matrix("SVMRegressor", coefficients, n_supports or features, 1)
+    kernels = _apply_kernel("SVMRegressor", x, n_supports, kernel) if n_supports else x
+    weights = _matrix("SVMRegressor", coefficients, n_supports or np.shape(x)[1], 1)
     return _post("SVMRegressor", np.matmul(kernels, weights) + float(rho[0]), post_transform)
 
 
-def _svm_classifier(
-    x: Any, *, coefficients: Floats, rho: Floats, classlabels_ints: Sequence[int] = (),
-    classlabels_strings: Sequence[str] = (), kernel_params: Floats = (), kernel_type: str = "LINEAR",
-    post_transform: str = "NONE", prob_a: Floats = (), prob_b: Floats = (), support_vectors: Floats = (),
-    vectors_per_class: Sequence[int] = (), wanted: Sequence[bool] = (), raw: bool = False,
-) -> tuple[Any, Any]:  # fmt: skip
-    x = _rows("SVMClassifier", x)
-    labels = {"classlabels_ints": classlabels_ints, "classlabels_strings": classlabels_strings}
+@group_parameters
+def _svm_classifier(x: Any, *, options: SvmClassifierOptions, kernel: KernelOptions) -> tuple[Any, Any]:
+    x, labels = _rows("SVMClassifier", x), options.labels
+    coefficients, rho, vectors_per_class = options.coefficients, options.rho, options.vectors_per_class
     rule = class_rule("SVMClassifier", {**labels, "vectors_per_class": vectors_per_class})
     features, classes = np.shape(x)[1], max(class_count(labels), 1)
-    if prob_a:
+    if options.prob_a:
         raise UnsupportedError(
             "SVMClassifier: probabilities iterate until they agree; leave them out with outputs=[...], naming the "
             "class, or train without"
@@ -157,24 +197,23 @@ def _svm_classifier(
     if not count:
         weights = _matrix("SVMClassifier", coefficients, classes, features)
         scores = np.matmul(x, weights.T) + float(rho[0])
-        return None, _classifier_scores("SVMClassifier", scores, post_transform, rule, raw=raw, wanted=wanted)
+        return None, _finish_scores("SVMClassifier", scores, rule, options)
     if len(vectors_per_class) != classes or min(vectors_per_class) < 0 or len(rho) < comb(classes, 2):
         raise ShapeError(
             f"SVMClassifier: vectors_per_class={list(vectors_per_class)} and {len(rho)} numbers in rho for {classes} "
             f"classes; there are to be {classes} and {comb(classes, 2)}: export it again"
         )
-    vectors = _matrix("SVMClassifier", support_vectors, count, features)
-    kernels = _kernel("SVMClassifier", x, vectors, kernel_type, kernel_params)
-    given, ends = _matrix("SVMClassifier", coefficients, classes - 1, count), np.cumsum(vectors_per_class)
+    kernels = _apply_kernel("SVMClassifier", x, count, kernel)
+    duals, ends = _matrix("SVMClassifier", coefficients, classes - 1, count), np.cumsum(vectors_per_class)
     pairs = [(i, j) for i in range(classes) for j in range(i + 1, classes)]
     weights = np.zeros((count, len(pairs)))
     for pair, (i, j) in enumerate(pairs):
         of_i, of_j = (np.s_[ends[k] - vectors_per_class[k] : ends[k]] for k in (i, j))
-        weights[of_i, pair], weights[of_j, pair] = given[j - 1, of_i], given[i, of_j]
+        weights[of_i, pair], weights[of_j, pair] = duals[j - 1, of_i], duals[i, of_j]
     scores = np.matmul(kernels, weights) + np.array(rho[: len(pairs)])
     if classes == 2:
         scores = np.concatenate([-scores, scores], 1)
-    return None, _classifier_scores("SVMClassifier", scores, post_transform, rule, raw=raw, wanted=wanted)
+    return None, _finish_scores("SVMClassifier", scores, rule, options)
 
 
 def _scaler(x: Any, *, offset: Floats = (), scale: Floats = ()) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -12,19 +13,28 @@ from latticework.errors import ShapeError, UnsupportedError
 from latticework.errors.remedies import REMEDIES
 from latticework.models.converters import Converter
 from latticework.models.semantics import activations, normalisation
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.operand_checks import axes_of, axis_of
 from latticework.models.semantics.unary import MEANINGS
 
 
-def _batch(
-    x: Any, scale: Any, bias: Any, mean: Any, var: Any, *, epsilon: float = 1e-5, momentum: float = 0.9,
-    spatial: int = 1, training_mode: int = 0,
-) -> Any:  # fmt: skip
-    if training_mode:
+@dataclass(frozen=True, kw_only=True)
+class BatchNormOptions:
+    """The attributes of BatchNormalization."""
+
+    epsilon: float = 1e-5
+    momentum: float = 0.9
+    spatial: int = 1
+    training_mode: int = 0
+
+
+@group_parameters
+def _batch(x: Any, scale: Any, bias: Any, mean: Any, var: Any, *, options: BatchNormOptions) -> Any:
+    if options.training_mode:
         raise UnsupportedError(f"BatchNormalization in training mode: {REMEDIES['batch statistics'].for_models}")
-    if not spatial:
+    if not options.spatial:
         raise UnsupportedError("BatchNormalization with spatial=0, by element; export the model with a newer version")
-    return normalisation.batch_norm(x, mean, var, scale, bias, epsilon)
+    return normalisation.batch_norm(x, mean, var, scale, bias, options.epsilon)
 
 
 def _old_batch(*operands: Any, is_test: int = 0, consumed_inputs: Sequence[int] = (), **options: Any) -> Any:

@@ -9,7 +9,7 @@ step. Public values, weights above all, are computed as the file says, rounded.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,10 @@ from latticework.ir.lines import standing_at
 from latticework.models.converters import Converter
 from latticework.models.model_graph import ModelNode, Ref
 from latticework.models.onnx.operators.onnx_sizes import bound_size, product
-from latticework.models.onnx.operators.onnx_windows import conv
+from latticework.models.onnx.operators.onnx_windows import ConvOptions, convolve
 from latticework.models.onnx.size_limits import check_size
 from latticework.models.semantics import elementwise_arithmetic
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.operand_checks import is_secret, public
 
 NOTE = (
@@ -38,6 +39,40 @@ OPERATORS = frozenset(
         "QLinearConv",
     ]
 )
+
+
+@dataclass(frozen=True)
+class QuantizedTensor:
+    """A tensor of whole numbers of few bits, which stand for (value - zero_point) * scale."""
+
+    value: Any
+    scale: Any
+    zero_point: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rounding:
+    """Facts about a node that rounds, which `mark_rounding` and `without_pairs` find.
+
+    real      it rounds what depends on an input;  restored  and back to what it was before
+    narrow    to 4 or to 2 bits;  fits  nothing is beyond the ends of the type
+    """
+
+    real: bool = False
+    restored: bool = False
+    narrow: bool = False
+    fits: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuantizeOptions(Rounding):
+    """The attributes of QuantizeLinear, and what is marked at its node."""
+
+    axis: int = 1
+    saturate: int = 1
+    block_size: int = 0
+    output_dtype: int = 0
+    precision: int = 0
 
 
 def _along(given: Any, x: Any, axis: int, block: int = 0) -> Any:
@@ -88,24 +123,20 @@ def _dequantize(
     return shifted * _along(_scale("DequantizeLinear", scale), x, axis, block_size)
 
 
-def _quantize(
-    x: Any, scale: Any, zero: Any = None, *, axis: int = 1, saturate: int = 1, block_size: int = 0,
-    output_dtype: int = 0, precision: int = 0, narrow: bool = False, real: bool = False,
-    restored: bool = False, fits: bool = False,
-) -> Any:  # fmt: skip
-    """Numbers as whole ones of few bits.
+@group_parameters
+def _quantize(x: Any, scale: Any, zero: Any = None, *, options: QuantizeOptions) -> Any:
+    return _round(x, scale, zero, options)
 
-    real      of what depends on an input
-    restored  and back to what it was before
-    narrow    to 4 or to 2 bits
-    fits      nothing is beyond the ends of the type
-    """
+
+def _round(x: Any, scale: Any, zero: Any, options: QuantizeOptions) -> Any:
+    """Round numbers to whole ones of few bits."""
+    axis, block_size, fits = options.axis, options.block_size, options.fits
     dtype = {0: None, 2: np.dtype(np.uint8), 3: np.dtype(np.int8), 4: np.dtype(np.uint16), 5: np.dtype(np.int16)}.get(
-        output_dtype, np.dtype(np.float64)
+        options.output_dtype, np.dtype(np.float64)
     )
     given = public("QuantizeLinear", "the zero point", zero) if zero is not None else None
     kind = given.dtype if given is not None else dtype or np.dtype(np.uint8)
-    if narrow or kind.kind not in "iu":
+    if options.narrow or kind.kind not in "iu":
         raise UnsupportedError(
             "QuantizeLinear: to numbers of 4 bits, or of floating point of 8; cut it out of the model"
         )
@@ -113,15 +144,15 @@ def _quantize(
     if given is not None:
         shift = _real(_along(given, x, axis, block_size))
     low, high = np.iinfo(kind).min, np.iinfo(kind).max
-    if not real:
-        found = np.clip(np.round(_real(x) / step) + shift, low, high)
-        return (found - shift) * step if restored else found.astype(kind)
+    if not options.real:
+        rounded = np.clip(np.round(_real(x) / step) + shift, low, high)
+        return (rounded - shift) * step if options.restored else rounded.astype(kind)
     if np.ndim(step) or np.ndim(shift):
         q = x * (1.0 / step)
         q = q if fits else elementwise_arithmetic.clamp(q, *(_one(end - shift) for end in (low, high)))
-        return q * step if restored else q + shift if np.any(shift) else q
+        return q * step if options.restored else q + shift if np.any(shift) else q
     x = x if fits else elementwise_arithmetic.clamp(x, (low - shift) * step, (high - shift) * step)
-    if restored:
+    if options.restored:
         return x
     q = x * (1.0 / step)
     return q + shift if np.any(shift) else q
@@ -159,18 +190,18 @@ def _matmul_integer(a: Any, b: Any, a_zero: Any = None, b_zero: Any = None) -> A
     return np.matmul(_less(a, a_zero), _less(b, b_zero, columns=True))
 
 
-def _conv_integer(x: Any, w: Any, x_zero: Any = None, w_zero: Any = None, **options: Any) -> Any:
+@group_parameters
+def _conv_integer(x: Any, w: Any, x_zero: Any = None, w_zero: Any = None, *, options: ConvOptions) -> Any:
     weights = _real(w) if w_zero is None else _real(w) - _real(_along(w_zero, w, 0))
-    return conv(_less(x, x_zero), weights, **options)
+    return convolve(_less(x, x_zero), weights, None, options)
 
 
 @bound_size(lambda a, a_scale, a_zero, b, *_, **_marks: product(a, b))
-def _q_matmul(
-    a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, scale: Any, zero: Any, **marks: bool
-) -> Any:
-    left = _less(a, a_zero) * _row_scale(a_scale)
-    right = _less(b, b_zero, columns=True) * _scale("QLinearMatMul", b_scale)
-    return _quantize(np.matmul(left, right), scale, zero, **marks)
+@group_parameters
+def _q_matmul(a: QuantizedTensor, b: QuantizedTensor, scale: Any, zero: Any, *, rounding: Rounding) -> Any:
+    left = _less(a.value, a.zero_point) * _row_scale(a.scale)
+    right = _less(b.value, b.zero_point, columns=True) * _scale("QLinearMatMul", b.scale)
+    return _round(np.matmul(left, right), scale, zero, QuantizeOptions(**vars(rounding)))
 
 
 def _row_scale(scale: Any) -> Any:
@@ -178,15 +209,16 @@ def _row_scale(scale: Any) -> Any:
     return found.reshape(-1, 1) if found.ndim == 1 and found.size > 1 else found
 
 
+@group_parameters
 def _q_conv(
-    x: Any, x_scale: Any, x_zero: Any, w: Any, w_scale: Any, w_zero: Any, scale: Any, zero: Any, b: Any = None,
-    **options: Any,
+    x: QuantizedTensor, w: QuantizedTensor, scale: Any, zero: Any, b: Any = None, *, options: ConvOptions,
+    rounding: Rounding,
 ) -> Any:  # fmt: skip
-    marks = {name: options.pop(name) for name in ("real", "narrow", "fits") if name in options}
-    weights = _dequantize(w, w_scale, w_zero, axis=0)
-    factor = _scale("QLinearConv", x_scale).reshape(())
-    bias = None if b is None else _real(b) * factor * _scale("QLinearConv", w_scale).reshape(-1)
-    return _quantize(conv(_less(x, x_zero), weights * factor, bias, **options), scale, zero, **marks)
+    weights = _dequantize(w.value, w.scale, w.zero_point, axis=0)
+    factor = _scale("QLinearConv", x.scale).reshape(())
+    bias = None if b is None else _real(b) * factor * _scale("QLinearConv", w.scale).reshape(-1)
+    result = convolve(_less(x.value, x.zero_point), weights * factor, bias, options)
+    return _round(result, scale, zero, QuantizeOptions(**vars(rounding)))
 
 
 _SCALES = {"QuantizeLinear": (1,), "DequantizeLinear": (1,), "QLinearMatMul": (1, 4, 6), "QLinearConv": (1, 4, 6)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.models.converters import Converter
 from latticework.models.semantics import recurrent
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.operand_checks import public, values, wholes
 
 _ORDER = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}  # of our gates: places of ONNX's
@@ -18,41 +20,79 @@ _USUAL = {"LSTM": ("sigmoid", "tanh", "tanh"), "GRU": ("sigmoid", "tanh"), "RNN"
 Layer = Callable[..., tuple[Any, ...]]
 
 
-def _layer(
-    name: str, layer: Layer, x: Any, w: Any, r: Any, b: Any, lengths: Any, states: Sequence[Any], *,
-    hidden_size: int | None, direction: str, layout: int, clip: float | None, **unknown: Any,
+@dataclass(frozen=True)
+class RecurrentWeights:
+    """Weights of the input (directions, gates * hidden, features) and the state, and biases of both or None."""
+
+    w: Any
+    r: Any
+    b: Any = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecurrentOptions:
+    """The attributes that LSTM, GRU and RNN have in common; those that are not supported stay None."""
+
+    hidden_size: int | None = None
+    activations: Sequence[str] = ()
+    direction: str = "forward"
+    layout: int = 0
+    clip: float | None = None
+    activation_alpha: Sequence[float] | None = None
+    activation_beta: Sequence[float] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LstmOptions(RecurrentOptions):
+    """The attributes of LSTM."""
+
+    input_forget: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class GruOptions(RecurrentOptions):
+    """The attributes of GRU."""
+
+    linear_before_reset: int = 0
+
+
+def _run_layer(
+    name: str, layer: Layer, x: Any, weights: RecurrentWeights, lengths: Any, states: Sequence[Any],
+    options: RecurrentOptions,
 ) -> tuple[Any, ...]:  # fmt: skip
     """The states of all steps (length, directions, batch, hidden), and the last ones (directions, batch, hidden)."""
+    w, direction, layout, hidden_size = weights.w, options.direction, options.layout, options.hidden_size
     directions = {"forward": 1, "reverse": 1, "bidirectional": 2}.get(direction)
     if directions is None or np.ndim(x) != 3 or np.ndim(w) != 3 or np.shape(w)[0] != directions:
         raise ShapeError(
             f"{name}: direction={direction!r}, x of shape {np.shape(x)} and weights {np.shape(w)} do not fit"
         )
-    if clip is not None or unknown:
-        raise UnsupportedError(f"{name}: {', '.join(['clip'] * (clip is not None) + list(unknown))} is not supported")
+    unknown = [each for each in ("clip", "activation_alpha", "activation_beta") if getattr(options, each) is not None]
+    if unknown:
+        raise UnsupportedError(f"{name}: {', '.join(unknown)} is not supported")
     x = np.swapaxes(values(x), 0, 1) if layout else values(x)
     if lengths is not None and set(wholes(name, "sequence_lens", lengths)) != {np.shape(x)[0]}:
         raise UnsupportedError(f"{name}: sequences that end before step {np.shape(x)[0]}; give each its own program")
-    given = [None if s is None else np.swapaxes(values(s), 0, 1) if layout else values(s) for s in states]
-    arrays = [_gates(name, array) for array in (w, r)]
-    if b is not None:
-        arrays += [_gates(name, half) for half in np.split(public(name, "the bias", b), 2, 1)]
+    initial = [None if s is None else np.swapaxes(values(s), 0, 1) if layout else values(s) for s in states]
+    arrays = [_reorder_gates(name, array) for array in (w, weights.r)]
+    if weights.b is not None:
+        arrays += [_reorder_gates(name, half) for half in np.split(public(name, "the bias", weights.b), 2, 1)]
     params = [array[i] for i in range(directions) for array in arrays]
-    turned = np.flip(x, 0) if direction == "reverse" else x
-    found, *last = layer(turned, given, params, has_biases=b is not None, bidirectional=directions == 2)
+    line = np.flip(x, 0) if direction == "reverse" else x
+    output, *last = layer(line, initial, params, has_biases=weights.b is not None, bidirectional=directions == 2)
     if direction == "reverse":
-        found = np.flip(found, 0)
-    length, batch, width = np.shape(found)
+        output = np.flip(output, 0)
+    length, batch, width = np.shape(output)
     if hidden_size not in (None, width // directions):
         raise ShapeError(f"{name}: hidden_size={hidden_size}, and the weights have {width // directions}")
-    steps = np.reshape(found, (length, batch, directions, width // directions))
+    steps = np.reshape(output, (length, batch, directions, width // directions))
     if layout:
         return np.transpose(steps, (1, 0, 2, 3)), *(np.swapaxes(state, 0, 1) for state in last)
     return np.transpose(steps, (0, 2, 1, 3)), *last
 
 
-def _gates(name: str, array: Any) -> Any:
-    """The gates along axis 1 in our order."""
+def _reorder_gates(name: str, array: Any) -> Any:
+    """Return the gates along axis 1 in the order of `semantics.recurrent`."""
     order = _ORDER[name]
     weights = public(name, "a weight", array)
     if weights.ndim < 2 or weights.shape[1] % len(order):
@@ -61,60 +101,53 @@ def _gates(name: str, array: Any) -> Any:
     return np.concatenate([parts[i] for i in order], 1)
 
 
-def _functions(name: str, given: Sequence[str], direction: str) -> tuple[str, ...]:
-    """The activations, of both directions the same."""
+def _read_activations(name: str, options: RecurrentOptions) -> tuple[str, ...]:
+    """Return the activations of one direction; UnsupportedError where the other has different ones."""
     usual = _USUAL[name]
-    found = tuple(each.lower() for each in given) or usual * (2 if direction == "bidirectional" else 1)
-    once = found[: len(usual)]
-    if found not in (once, once * 2) or (once != usual and not (name == "RNN" and once == ("relu",))):
+    named = tuple(each.lower() for each in options.activations)
+    activations = named or usual * (2 if options.direction == "bidirectional" else 1)
+    once = activations[: len(usual)]
+    if activations not in (once, once * 2) or (once != usual and not (name == "RNN" and once == ("relu",))):
         raise UnsupportedError(
-            f"{name}: activations={tuple(given)}; there are {usual}" + (" or relu" * (name == "RNN"))
+            f"{name}: activations={tuple(options.activations)}; there are {usual}" + (" or relu" * (name == "RNN"))
         )
     return once
 
 
+@group_parameters
 def _lstm(
-    x: Any, w: Any, r: Any, b: Any = None, lengths: Any = None, h: Any = None, c: Any = None, peepholes: Any = None, *,
-    hidden_size: int | None = None, activations: Sequence[str] = (), direction: str = "forward", layout: int = 0,
-    clip: float | None = None, input_forget: int = 0, **unknown: Any,
+    x: Any, weights: RecurrentWeights, lengths: Any = None, h: Any = None, c: Any = None, peepholes: Any = None, *,
+    options: LstmOptions,
 ) -> Any:  # fmt: skip
-    _functions("LSTM", activations, direction)
-    if input_forget or (peepholes is not None and np.any(public("LSTM", "the peepholes", peepholes))):
+    _read_activations("LSTM", options)
+    if options.input_forget or (peepholes is not None and np.any(public("LSTM", "the peepholes", peepholes))):
         raise UnsupportedError("LSTM: input_forget and peepholes are not supported; export it without")
 
-    def layer(turned: Any, states: Sequence[Any], params: Sequence[Any], **options: Any) -> tuple[Any, ...]:
-        return recurrent.lstm(turned, (states[0], states[1]), params, **options)
+    def layer(line: Any, states: Sequence[Any], params: Sequence[Any], **stack: bool) -> tuple[Any, ...]:
+        return recurrent.lstm(line, (states[0], states[1]), params, **stack)
 
-    return _layer("LSTM", layer, x, w, r, b, lengths, (h, c), hidden_size=hidden_size,
-                  direction=direction, layout=layout, clip=clip, **unknown)  # fmt: skip
-
-
-def _gru(
-    x: Any, w: Any, r: Any, b: Any = None, lengths: Any = None, h: Any = None, *, hidden_size: int | None = None,
-    activations: Sequence[str] = (), direction: str = "forward", layout: int = 0, clip: float | None = None,
-    linear_before_reset: int = 0, **unknown: Any,
-) -> Any:  # fmt: skip
-    _functions("GRU", activations, direction)
-
-    def layer(turned: Any, states: Sequence[Any], params: Sequence[Any], **options: Any) -> tuple[Any, ...]:
-        return recurrent.gru(turned, states[0], params, linear_before_reset=bool(linear_before_reset), **options)
-
-    return _layer("GRU", layer, x, w, r, b, lengths, (h,), hidden_size=hidden_size,
-                  direction=direction, layout=layout, clip=clip, **unknown)  # fmt: skip
+    return _run_layer("LSTM", layer, x, weights, lengths, (h, c), options)
 
 
-def _rnn(
-    x: Any, w: Any, r: Any, b: Any = None, lengths: Any = None, h: Any = None, *, hidden_size: int | None = None,
-    activations: Sequence[str] = (), direction: str = "forward", layout: int = 0, clip: float | None = None,
-    **unknown: Any,
-) -> Any:  # fmt: skip
-    (function,) = _functions("RNN", activations, direction)
+@group_parameters
+def _gru(x: Any, weights: RecurrentWeights, lengths: Any = None, h: Any = None, *, options: GruOptions) -> Any:
+    _read_activations("GRU", options)
+    before_reset = bool(options.linear_before_reset)
 
-    def layer(turned: Any, states: Sequence[Any], params: Sequence[Any], **options: Any) -> tuple[Any, ...]:
-        return recurrent.rnn(turned, states[0], params, nonlinearity=function, **options)
+    def layer(line: Any, states: Sequence[Any], params: Sequence[Any], **stack: bool) -> tuple[Any, ...]:
+        return recurrent.gru(line, states[0], params, linear_before_reset=before_reset, **stack)
 
-    return _layer("RNN", layer, x, w, r, b, lengths, (h,), hidden_size=hidden_size,
-                  direction=direction, layout=layout, clip=clip, **unknown)  # fmt: skip
+    return _run_layer("GRU", layer, x, weights, lengths, (h,), options)
+
+
+@group_parameters
+def _rnn(x: Any, weights: RecurrentWeights, lengths: Any = None, h: Any = None, *, options: RecurrentOptions) -> Any:
+    (function,) = _read_activations("RNN", options)
+
+    def layer(line: Any, states: Sequence[Any], params: Sequence[Any], **stack: bool) -> tuple[Any, ...]:
+        return recurrent.rnn(line, states[0], params, nonlinearity=function, **stack)
+
+    return _run_layer("RNN", layer, x, weights, lengths, (h,), options)
 
 
 _NOTE = "the usual activations; sequences of one length, weights public"

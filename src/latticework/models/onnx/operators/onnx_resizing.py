@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import floor
 from typing import Any
 
@@ -12,6 +13,7 @@ from latticework.errors import ShapeError, UnsupportedError
 from latticework.models.converters import Converter
 from latticework.models.onnx.size_limits import check_size
 from latticework.models.semantics import resizing
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.operand_checks import axis_of, is_secret, public
 
 
@@ -45,35 +47,44 @@ def _targets(
     return lengths, ratios
 
 
-def _resize(
-    x: Any, roi: Any = None, scales: Any = None, sizes: Any = None, *, antialias: int = 0,
-    axes: Sequence[int] | None = None, coordinate_transformation_mode: str = "half_pixel", cubic_coeff_a: float = -0.75,
-    exclude_outside: int = 0, extrapolation_value: float = 0.0, keep_aspect_ratio_policy: str = "stretch",
-    mode: str = "nearest", nearest_mode: str = "round_prefer_floor",
-) -> Any:  # fmt: skip
-    rank = np.ndim(x)
+@dataclass(frozen=True, kw_only=True)
+class ResizeOptions:
+    """The attributes of Resize."""
+
+    antialias: int = 0
+    axes: Sequence[int] | None = None
+    coordinate_transformation_mode: str = "half_pixel"
+    cubic_coeff_a: float = -0.75
+    exclude_outside: int = 0
+    extrapolation_value: float = 0.0
+    keep_aspect_ratio_policy: str = "stretch"
+    mode: str = "nearest"
+    nearest_mode: str = "round_prefer_floor"
+
+
+@group_parameters
+def _resize(x: Any, roi: Any = None, scales: Any = None, sizes: Any = None, *, options: ResizeOptions) -> Any:
+    rank, axes, coordinates = np.ndim(x), options.axes, options.coordinate_transformation_mode
     numbers = tuple(range(rank)) if axes is None else tuple(axis_of("Resize", axis, rank) for axis in axes)
     scales, sizes = (None if s is not None and np.size(s) == 0 else s for s in (scales, sizes))
-    lengths, ratios = _targets(x, numbers, scales, sizes, keep_aspect_ratio_policy)
-    if coordinate_transformation_mode == "align_corners" and any(
-        n * f != m for n, m, f in zip(np.shape(x), lengths, ratios, strict=True)
-    ):
+    lengths, ratios = _targets(x, numbers, scales, sizes, options.keep_aspect_ratio_policy)
+    if coordinates == "align_corners" and any(n * f != m for n, m, f in zip(np.shape(x), lengths, ratios, strict=True)):
         raise UnsupportedError(
             "Resize: align_corners with scales that leave parts of elements; runtimes differ: give sizes"
         )
-    if antialias and mode != "nearest" and min(ratios) < 1:
+    if options.antialias and options.mode != "nearest" and min(ratios) < 1:
         raise UnsupportedError("Resize: antialias=1 of what becomes smaller; export it without, or resize before")
     return resizing.resize(
-        x, lengths, mode, coordinate_transformation_mode, scales=ratios, nearest_mode=nearest_mode,
-        cubic_coeff_a=cubic_coeff_a, exclude_outside=bool(exclude_outside),
+        x, lengths, options.mode, coordinates, scales=ratios, nearest_mode=options.nearest_mode,
+        cubic_coeff_a=options.cubic_coeff_a, exclude_outside=bool(options.exclude_outside),
     )  # fmt: skip
 
 
 def _upsample(x: Any, given: Any = None, *, scales: Sequence[float] | None = None, mode: str = "nearest") -> Any:
     """Resize as until version 10: from positions i / scale, the nearest below."""
     lengths, ratios = _targets(x, range(np.ndim(x)), given if scales is None else np.array(scales), None)
-    way = "linear" if mode == "bilinear" else mode
-    return resizing.resize(x, lengths, way, "asymmetric", scales=ratios, nearest_mode="floor")
+    interpolation = "linear" if mode == "bilinear" else mode
+    return resizing.resize(x, lengths, interpolation, "asymmetric", scales=ratios, nearest_mode="floor")
 
 
 _NOTE = "no tf_crop_and_resize, no antialias"

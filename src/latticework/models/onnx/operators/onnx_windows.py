@@ -1,8 +1,9 @@
-"""Convolutions and pooling, with ONNX's ways to say how far borders go."""
+"""Convolutions and pooling, with the padding that ONNX's attributes name."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import ceil, prod
 from typing import Any
 
@@ -13,10 +14,54 @@ from latticework.models.average_pooling import PRICE
 from latticework.models.converters import Converter
 from latticework.models.onnx.size_limits import PRODUCTS_OF_CALL, PRODUCTS_OF_WORK, check_size, take_products
 from latticework.models.semantics import convolution, pooling, reductions
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.operand_checks import is_secret
 
 Ints = Sequence[int]
 Pairs = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowGeometry:
+    """The attributes that say where windows lie."""
+
+    strides: Ints | None = None
+    dilations: Ints | None = None
+    pads: Ints | None = None
+    auto_pad: str = "NOTSET"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvOptions(WindowGeometry):
+    """The attributes of Conv."""
+
+    group: int = 1
+    kernel_shape: Ints | None = None
+
+    def check_kernel(self, operator: str, w: Any) -> tuple[int, ...]:
+        """Return the extents of the kernel; ShapeError unless `kernel_shape` says the same."""
+        kernel: tuple[int, ...] = np.shape(w)[2:]
+        if self.kernel_shape is not None and tuple(self.kernel_shape) != kernel:
+            raise ShapeError(
+                f"{operator}: kernel_shape={tuple(self.kernel_shape)[:8]}, and the weights have shape {np.shape(w)}"
+            )
+        return kernel
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvTransposeOptions(ConvOptions):
+    """The attributes of ConvTranspose."""
+
+    output_padding: Ints | None = None
+    output_shape: Ints | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolOptions(WindowGeometry):
+    """The attributes that all pooling operators have."""
+
+    kernel_shape: Ints
+    ceil_mode: int = 0
 
 
 class Windows:
@@ -25,28 +70,17 @@ class Windows:
     raises  ShapeError where numbers do not fit the axes, or a window is larger than what it moves over
     """
 
-    def __init__(
-        self,
-        name: str,
-        x: Any,
-        kernel: Ints,
-        *,
-        strides: Ints | None = None,
-        dilations: Ints | None = None,
-        pads: Ints | None = None,
-        auto_pad: str = "NOTSET",
-        ceil_mode: int = 0,
-    ) -> None:
+    def __init__(self, name: str, x: Any, kernel: Ints, geometry: WindowGeometry, *, ceil_mode: int = 0) -> None:
         self.name, self.extents = name, np.shape(x)[2:]
         rank = len(self.extents)
         if rank not in (1, 2):
             raise UnsupportedError(f"{name}: {rank} spatial axes, of shape {np.shape(x)}; 1 and 2 are supported")
         self.kernel = self._each("kernel_shape", kernel, rank)
-        self.strides = self._each("strides", strides, rank)
-        self.dilations = self._each("dilations", dilations, rank)
+        self.strides = self._each("strides", geometry.strides, rank)
+        self.dilations = self._each("dilations", geometry.dilations, rank)
         self.ceil_mode = bool(ceil_mode)
         self.spans = tuple(d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilations, strict=True))
-        self.padding = self._padding(pads, auto_pad)
+        self.padding = self._padding(geometry.pads, geometry.auto_pad)
 
     def _each(self, what: str, given: Ints | None, rank: int) -> tuple[int, ...]:
         found = (1,) * rank if not given else tuple(given)
@@ -95,102 +129,85 @@ class Windows:
         return prod(self._places([n + b + a for n, (b, a) in zip(self.extents, self.padding, strict=True)]))
 
 
-def conv(
-    x: Any, w: Any, b: Any = None, *, auto_pad: str = "NOTSET", dilations: Ints | None = None, group: int = 1,
-    kernel_shape: Ints | None = None, pads: Ints | None = None, strides: Ints | None = None,
-) -> Any:  # fmt: skip
-    """Conv, whose names and meanings the options have."""
-    kernel = np.shape(w)[2:]
-    if kernel_shape is not None and tuple(kernel_shape) != kernel:
-        raise ShapeError(f"Conv: kernel_shape={tuple(kernel_shape)[:8]}, and the weights have shape {np.shape(w)}")
-    found = Windows("Conv", x, kernel, strides=strides, dilations=dilations, pads=pads, auto_pad=auto_pad)
-    found.check((*np.shape(x)[:1], max(np.shape(x)[1], np.shape(w)[0])), is_secret(x, w))
+def convolve(x: Any, w: Any, b: Any, options: ConvOptions) -> Any:
+    """Conv of x (batch, channels, ...) with weights w."""
+    windows = Windows("Conv", x, options.check_kernel("Conv", w), options)
+    windows.check((*np.shape(x)[:1], max(np.shape(x)[1], np.shape(w)[0])), is_secret(x, w))
     take_products(
-        np.shape(x)[0] * np.size(w) * found.steps, "Conv", PRODUCTS_OF_CALL if is_secret(x, w) else PRODUCTS_OF_WORK
+        np.shape(x)[0] * np.size(w) * windows.steps, "Conv", PRODUCTS_OF_CALL if is_secret(x, w) else PRODUCTS_OF_WORK
     )
-    return convolution.convolution(x, w, b, found.strides, found.padding, found.dilations, group)
+    return convolution.convolution(x, w, b, windows.strides, windows.padding, windows.dilations, options.group)
 
 
-def _conv_transpose(
-    x: Any, w: Any, b: Any = None, *, auto_pad: str = "NOTSET", dilations: Ints | None = None, group: int = 1,
-    kernel_shape: Ints | None = None, output_padding: Ints | None = None, output_shape: Ints | None = None,
-    pads: Ints | None = None, strides: Ints | None = None,
-) -> Any:  # fmt: skip
-    kernel = np.shape(w)[2:]
-    if kernel_shape is not None and tuple(kernel_shape) != kernel:
-        raise ShapeError(f"ConvTranspose: kernel_shape={tuple(kernel_shape)[:8]}, and the weights are {np.shape(w)}")
-    same = auto_pad in ("SAME_UPPER", "SAME_LOWER")
-    found = Windows(
-        "ConvTranspose", x, kernel, strides=strides, dilations=dilations, pads=None if same else pads,
-        auto_pad="NOTSET" if same else auto_pad,
-    )  # fmt: skip
+@group_parameters
+def _conv(x: Any, w: Any, b: Any = None, *, options: ConvOptions) -> Any:
+    return convolve(x, w, b, options)
+
+
+@group_parameters
+def _conv_transpose(x: Any, w: Any, b: Any = None, *, options: ConvTransposeOptions) -> Any:
+    kernel = options.check_kernel("ConvTranspose", w)
+    same = options.auto_pad in ("SAME_UPPER", "SAME_LOWER")
+    windows = Windows("ConvTranspose", x, kernel, replace(options, pads=None, auto_pad="NOTSET") if same else options)
     rank = len(kernel)
-    extra = tuple(output_padding) if output_padding else (0,) * rank
-    wanted = tuple(output_shape)[-rank:] if output_shape else ()
+    extra = tuple(options.output_padding) if options.output_padding else (0,) * rank
+    wanted = tuple(options.output_shape)[-rank:] if options.output_shape else ()
     if not wanted and same:
-        wanted = tuple(n * s for n, s in zip(found.extents, found.strides, strict=True))
+        wanted = tuple(n * s for n, s in zip(windows.extents, windows.strides, strict=True))
     if len(extra) != rank or min(extra) < 0 or (wanted and len(wanted) != rank):
         raise ShapeError(f"ConvTranspose: output_padding={extra[:8]}, output_shape={wanted[:8]} for {rank} axes")
     full = [s * (n - 1) + e + span for n, s, e, span in
-            zip(found.extents, found.strides, extra, found.spans, strict=True)]  # fmt: skip
-    padding = found.padding
+            zip(windows.extents, windows.strides, extra, windows.spans, strict=True)]  # fmt: skip
+    padding = windows.padding
     if wanted:
         totals = [f - n for f, n in zip(full, wanted, strict=True)]
         extra = tuple(e + max(-t, 0) for e, t in zip(extra, totals, strict=True))
         halves = [(max(t, 0) // 2, max(t, 0) - max(t, 0) // 2) for t in totals]
-        padding = tuple(h if auto_pad == "SAME_UPPER" else h[::-1] for h in halves)
-    check_size((*np.shape(x)[:1], np.shape(w)[1] * group, *full), secret=is_secret(x, w))
+        padding = tuple(h if options.auto_pad == "SAME_UPPER" else h[::-1] for h in halves)
+    check_size((*np.shape(x)[:1], np.shape(w)[1] * options.group, *full), secret=is_secret(x, w))
     take_products(
-        np.shape(x)[0] * np.size(w) * prod(found.extents),
+        np.shape(x)[0] * np.size(w) * prod(windows.extents),
         "ConvTranspose",
         PRODUCTS_OF_CALL if is_secret(x, w) else PRODUCTS_OF_WORK,
     )
     return convolution.conv_transpose(
-        x, w, b, stride=found.strides, padding=padding, output_padding=extra, groups=group, dilation=found.dilations
-    )
+        x, w, b, stride=windows.strides, padding=padding, output_padding=extra, groups=options.group,
+        dilation=windows.dilations,
+    )  # fmt: skip
 
 
-def _average_pool(
-    x: Any, *, kernel_shape: Ints, auto_pad: str = "NOTSET", ceil_mode: int = 0, count_include_pad: int = 0,
-    dilations: Ints | None = None, pads: Ints | None = None, strides: Ints | None = None,
-) -> Any:  # fmt: skip
-    found = _pool("AveragePool", x, kernel_shape, auto_pad, ceil_mode, dilations, pads, strides)
-    if any(d != 1 for d in found.dilations):
+@group_parameters
+def _average_pool(x: Any, *, count_include_pad: int = 0, options: PoolOptions) -> Any:
+    windows = _pool_windows("AveragePool", x, options)
+    if any(d != 1 for d in windows.dilations):
         raise UnsupportedError(
-            f"AveragePool: dilations={found.dilations}; write it as a convolution with equal weights"
+            f"AveragePool: dilations={windows.dilations}; write it as a convolution with equal weights"
         )
     return pooling.average_pool(
-        x, found.kernel, found.strides, found.padding, found.ceil_mode, count_include_pad=bool(count_include_pad)
-    )
+        x, windows.kernel, windows.strides, windows.padding, windows.ceil_mode,
+        count_include_pad=bool(count_include_pad),
+    )  # fmt: skip
 
 
-def _max_pool(
-    x: Any, *, kernel_shape: Ints, auto_pad: str = "NOTSET", ceil_mode: int = 0, dilations: Ints | None = None,
-    pads: Ints | None = None, storage_order: int = 0, strides: Ints | None = None,
-) -> Any:  # fmt: skip
-    found = _pool("MaxPool", x, kernel_shape, auto_pad, ceil_mode, dilations, pads, strides)
-    return pooling.max_pool(x, found.kernel, found.strides, found.padding, found.dilations, found.ceil_mode)
+@group_parameters
+def _max_pool(x: Any, *, storage_order: int = 0, options: PoolOptions) -> Any:
+    w = _pool_windows("MaxPool", x, options)
+    return pooling.max_pool(x, w.kernel, w.strides, w.padding, w.dilations, w.ceil_mode)
 
 
-def _lp_pool(
-    x: Any, *, kernel_shape: Ints, auto_pad: str = "NOTSET", ceil_mode: int = 0, dilations: Ints | None = None,
-    p: int = 2, pads: Ints | None = None, strides: Ints | None = None,
-) -> Any:  # fmt: skip
-    found = _pool("LpPool", x, kernel_shape, auto_pad, ceil_mode, dilations, pads, strides)
-    if any(d != 1 for d in found.dilations):
-        raise UnsupportedError(f"LpPool: dilations={found.dilations}; export the model without")
-    return pooling.lp_pool(x, p, found.kernel, found.strides, found.padding, found.ceil_mode)
+@group_parameters
+def _lp_pool(x: Any, *, p: int = 2, options: PoolOptions) -> Any:
+    windows = _pool_windows("LpPool", x, options)
+    if any(d != 1 for d in windows.dilations):
+        raise UnsupportedError(f"LpPool: dilations={windows.dilations}; export the model without")
+    return pooling.lp_pool(x, p, windows.kernel, windows.strides, windows.padding, windows.ceil_mode)
 
 
-def _pool(
-    name: str, x: Any, kernel: Ints, auto_pad: str, ceil_mode: int, dilations: Ints | None, pads: Ints | None,
-    strides: Ints | None,
-) -> Windows:  # fmt: skip
-    found = Windows(
-        name, x, kernel, strides=strides, dilations=dilations, pads=pads, auto_pad=auto_pad, ceil_mode=ceil_mode
-    )
-    found.check(np.shape(x)[:2], is_secret(x))
-    return found
+def _pool_windows(name: str, x: Any, options: PoolOptions) -> Windows:
+    """Return the windows of a pooling operator, checked."""
+    windows = Windows(name, x, options.kernel_shape, options, ceil_mode=options.ceil_mode)
+    windows.check(np.shape(x)[:2], is_secret(x))
+    return windows
 
 
 def _spatial(x: Any) -> tuple[int, ...]:
@@ -203,7 +220,7 @@ def _global_lp_pool(x: Any, *, p: int = 2) -> Any:
 
 _AXES = "1 or 2 spatial axes"
 CONVERTERS = (
-    Converter("Conv", conv, note=_AXES),
+    Converter("Conv", _conv, note=_AXES),
     Converter("ConvTranspose", _conv_transpose, note=_AXES),
     Converter("AveragePool", _average_pool, note=f"{_AXES}, no dilation"),
     Converter("MaxPool", _max_pool, note=f"{_AXES}; not its second result, the places; {PRICE}"),

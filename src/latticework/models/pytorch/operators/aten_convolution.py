@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from latticework.models.average_pooling import PRICE
 from latticework.models.pytorch.operators.table import each, pairs
 from latticework.models.semantics import convolution as meant
 from latticework.models.semantics import pooling
+from latticework.models.semantics.grouped_parameters import group_parameters
 
 _AXES = "along one axis or two"
 _VALUES = "the values; where they were is a comparison"
@@ -46,13 +48,27 @@ def _transpose(
     return meant.conv_transpose(x, weight, bias, stride, around, output_padding, groups, dilation)
 
 
-def _general(
-    x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, output_padding: Any,
-    groups: int, *implementation: bool,
-) -> Any:  # fmt: skip
-    if transposed:
-        return _transpose(x, weight, bias, stride, padding, output_padding, groups, dilation)
-    return _conv(x, weight, bias, stride, padding, dilation, groups)
+@dataclass(frozen=True)
+class ConvolutionArguments:
+    """The arguments of ATen's general convolution behind the bias; the last four choose an implementation."""
+
+    stride: Any
+    padding: Any
+    dilation: Any
+    transposed: bool
+    output_padding: Any
+    groups: int
+    benchmark: bool = False
+    deterministic: bool = False
+    cudnn_enabled: bool = False
+    allow_tf32: bool = False
+
+
+@group_parameters
+def _convolve(x: Any, weight: Any, bias: Any, c: ConvolutionArguments) -> Any:
+    if c.transposed:
+        return _transpose(x, weight, bias, c.stride, c.padding, c.output_padding, c.groups, c.dilation)
+    return _conv(x, weight, bias, c.stride, c.padding, c.dilation, c.groups)
 
 
 def _average(
@@ -101,7 +117,7 @@ def _window(kernel: Any, stride: Any, padding: Any, rank: int) -> tuple[list[int
 CONVERTERS = [
     *each("conv1d.default conv1d.padding conv2d.default conv2d.padding", _conv),
     *each("conv_transpose1d.default conv_transpose2d.input", _transpose),
-    *each("convolution.default _convolution.default", _general, _AXES),
+    *each("convolution.default _convolution.default", _convolve, _AXES),
     *each("avg_pool1d.default avg_pool2d.default", _average),
     *each("avg_pool3d.default", _average_of_channels, "along one of the three axes"),
     *each("max_pool1d.default max_pool2d.default", _largest, PRICE),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from latticework.models.pytorch.operators.table import each
 from latticework.models.semantics import normalisation as meant
+from latticework.models.semantics.grouped_parameters import group_parameters
 
 _EVALUATION = "in evaluation mode, with running statistics"
 
@@ -14,13 +16,23 @@ def _batch_norm(x: Any, weight: Any, bias: Any, mean: Any, var: Any, momentum: f
     return (meant.batch_norm(x, mean, var, weight, bias, eps),)
 
 
+@dataclass(frozen=True)
+class InstanceNormArguments:
+    """The arguments of ATen's instance_norm behind the running statistics."""
+
+    use_input_stats: bool
+    momentum: float
+    eps: float
+    cudnn_enabled: bool = True
+
+
+@group_parameters
 def _instance_norm(
-    x: Any, weight: Any, bias: Any, mean: Any, var: Any, use_input_stats: bool, momentum: float, eps: float,
-    cudnn_enabled: bool = True,
-) -> Any:  # fmt: skip
-    if use_input_stats:
-        return meant.instance_norm(x, weight, bias, eps)
-    return meant.batch_norm(x, mean, var, weight, bias, eps)
+    x: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, options: InstanceNormArguments
+) -> Any:
+    if options.use_input_stats:
+        return meant.instance_norm(x, weight, bias, options.eps)
+    return meant.batch_norm(x, running_mean, running_var, weight, bias, options.eps)
 
 
 def _layer_norm(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,23 +12,34 @@ from latticework.errors import UnsupportedError
 from latticework.errors.remedies import REMEDIES
 from latticework.models.pytorch.operators.table import each
 from latticework.models.semantics import recurrent as meant
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.unary import MEANINGS
 
 
-def _layers(meaning: Callable[..., Any], **chosen: Any) -> Callable[..., Any]:
-    """A layer as ATen calls it, all at once."""
+@dataclass(frozen=True)
+class StackArguments:
+    """The arguments of ATen's recurrent layers behind the weights, in their order."""
 
-    def layer(
-        x: Any, hx: Any, params: Any, has_biases: bool, num_layers: int, dropout: float, train: bool,
-        bidirectional: bool, batch_first: bool,
-    ) -> Any:  # fmt: skip
-        if train and dropout > 0:
+    has_biases: bool
+    num_layers: int
+    dropout: float
+    train: bool
+    bidirectional: bool
+    batch_first: bool
+
+
+def _convert_layers(meaning: Callable[..., Any], **chosen: Any) -> Callable[..., Any]:
+    """Return a function that runs all layers at once, with the arguments of ATen."""
+
+    @group_parameters
+    def run_layers(x: Any, hx: Any, params: Any, stack: StackArguments) -> Any:
+        if stack.train and stack.dropout > 0:
             raise UnsupportedError(f"dropout between layers: {REMEDIES['random'].for_models}")
-        given = tuple(hx) if isinstance(hx, list) else hx
-        options = {"has_biases": has_biases, "num_layers": num_layers, "bidirectional": bidirectional}
-        return meaning(x, given, params, **options, batch_first=batch_first, **chosen)
+        states = tuple(hx) if isinstance(hx, list) else hx
+        options = {name: value for name, value in vars(stack).items() if name not in ("dropout", "train")}
+        return meaning(x, states, params, **options, **chosen)
 
-    return layer
+    return run_layers
 
 
 def _lstm_cell(x: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> tuple[Any, Any]:
@@ -58,10 +70,10 @@ def _step(layer: Callable[..., Any], x: Any, states: Any, weights: tuple[Any, ..
 _LAYER = "without projections of the state (proj_size)"
 
 CONVERTERS = [
-    *each("lstm.input", _layers(meant.lstm), _LAYER),
-    *each("gru.input", _layers(meant.gru)),
-    *each("rnn_tanh.input", _layers(meant.rnn, nonlinearity="tanh")),
-    *each("rnn_relu.input", _layers(meant.rnn, nonlinearity="relu")),
+    *each("lstm.input", _convert_layers(meant.lstm), _LAYER),
+    *each("gru.input", _convert_layers(meant.gru)),
+    *each("rnn_tanh.input", _convert_layers(meant.rnn, nonlinearity="tanh")),
+    *each("rnn_relu.input", _convert_layers(meant.rnn, nonlinearity="relu")),
     *each("lstm_cell.default", _lstm_cell),
     *each("gru_cell.default", _gru_cell),
     *each("rnn_tanh_cell.default", _rnn_cell(np.tanh)),

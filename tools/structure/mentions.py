@@ -1,8 +1,9 @@
 """Files that name a kernel or a plan instruction: what it costs to add one.
 
-A file names it where its code has the name as a word, strings included and comments and docstrings not. Of an
-instruction the enumerator and the name in capital letters count too. Only names with an underscore are looked for:
-`add` and `for` stand everywhere. Files that call a kernel through the seam (cpp/rlwe, cpp/exec) do not count.
+A file names it where its code has the name as a word, strings included and comments and docstrings not. Only names with
+an underscore are looked for: `add` and `for` stand everywhere. Files that call a kernel through the seam (cpp/rlwe,
+cpp/exec) do not count. An instruction is its enumerator in C++, where its name is that of a kernel or of a function of
+evaluators, which is there without plans; in Python it is its name, also in capital letters.
 """
 
 import ast
@@ -63,12 +64,18 @@ def kernels(root: Path, words: dict[str, set[str]]) -> dict[str, list[str]]:
 def instructions(root: Path, words: dict[str, set[str]]) -> dict[str, list[str]]:
     """Plan instruction -> the files that name it."""
     table = (root / OPCODES).read_text() if (root / OPCODES).exists() else ""
-    spellings = {m["name"]: {m["name"], m["name"].upper(), m["enumerator"]} for m in OPCODE.finditer(table)}
     return {
-        name: [path for path, found in words.items() if forms & found]
-        for name, forms in spellings.items()
-        if "_" in name
+        m["name"]: [path for path, found in words.items() if _spellings(path, m["name"], m["enumerator"]) & found]
+        for m in OPCODE.finditer(table)
+        if "_" in m["name"]
     }
+
+
+def _spellings(path: str, name: str, enumerator: str) -> set[str]:
+    """Return the words that stand for an instruction in a file of this path; `_core.pyi` names functions alone."""
+    if path.endswith((*CPP, ".pyi")):
+        return {enumerator}
+    return {name, name.upper()}
 
 
 def widely_named(name: str, kind: str, files: dict[str, list[str]], target: int) -> Rule:

@@ -163,13 +163,26 @@ def test_each_offender_fails_by_name(plant, check, files, message):
         counted_in(6, "mul_add", "cpp/backend/cpu", "cpp") | counted_in(6, "mul_add", "cpp/rlwe", "cpp"),
         {f"cpp/backend/c{i}.cpp": "// mul_add\n/* mul_add */\n" for i in range(9)},
         package(**{f"ir__m{i}": '"""The mul_int of a plan."""  # mul_int\n' for i in range(9)}),
+        counted_in(9, "x.mul_int(2)", "cpp/rlwe", "cpp"),
         package(compiler__compile="def compile(a, b, c, d, e, f, g, h, i, j): ...\n"),
         package(
             compiler__compile="from latticework.ir.a import Base\n\nclass compile(Base): ...\n",
             ir__a="class Base:\n    def moved(self): ...\n",
         ),
     ],
-    ids=["verbs", "whether", "method", "facades", "base", "callers", "comments", "docstrings", "public", "inherited"],
+    ids=[
+        "verbs",
+        "whether",
+        "method",
+        "facades",
+        "base",
+        "callers",
+        "comments",
+        "docstrings",
+        "evaluators",
+        "public",
+        "inherited",
+    ],
 )
 def test_what_is_right_passes(plant, check, files):
     status, printed = check(plant({**CLEAN, **files}))

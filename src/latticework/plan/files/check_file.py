@@ -69,7 +69,7 @@ def check_client(spec: ClientSpec) -> None:
             raise FormatError(f"plan: a name stands twice in {', '.join(names)}")
     check_arguments(spec)
     _check_batch(spec)
-    _check_feeding(spec)
+    _check_feedback(spec)
     _check_owner(spec)
     _check_columns(spec)
     _check_constraints(spec)
@@ -87,14 +87,14 @@ def check_client(spec: ClientSpec) -> None:
         raise FormatError("plan: the key manifest has columns of different lengths")
 
 
-def _check_feeding(spec: ClientSpec) -> None:
+def _check_feedback(spec: ClientSpec) -> None:
     """FormatError unless what is said of runs after each other is about the inputs that take results."""
-    feeding, names = spec.feeding, [output.name for output in spec.outputs]
-    if feeding is None:
+    feedback, names = spec.feeding, [output.name for output in spec.outputs]
+    if feedback is None:
         return
-    fed = [names.index(i.fed) if i.fed in names else -1 for i in spec.secret_inputs if i.fed]
-    is_whole = list(feeding.sources) == fed and [len(row) for row in feeding.gains] == [len(fed)] * len(names)
-    if feeding.runs < 1 or not is_whole or not all(0.0 <= gain < inf for row in feeding.gains for gain in row):
+    numbers = [names.index(i.fed) if i.fed in names else -1 for i in spec.secret_inputs if i.fed]
+    is_whole = list(feedback.sources) == numbers and [len(row) for row in feedback.gains] == [len(numbers)] * len(names)
+    if feedback.runs < 1 or not is_whole or not all(0.0 <= gain < inf for row in feedback.gains for gain in row):
         raise FormatError("plan: what is said of errors in later runs is not about its inputs; the file was altered")
 
 

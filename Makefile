@@ -25,7 +25,7 @@ test: ## all tests but the slow ones
 
 test-slow: ## the slow tests
 	@tools/setup dev
-	@$(IN_VENV) python -m pytest -m slow
+	@$(IN_VENV) python -m pytest -m slow $(BOUND)
 
 witness: ## pin plans and ciphertexts anew, where a change means to change them
 	@tools/setup dev

@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+# Processes of the suite run side by side, and threads of NumPy and PyTorch that wait for work keep a core busy: fits of
+# many points took up to twenty times the processor time. NumPy reads this when it is imported, and so do child processes.
+for library in ("OPENBLAS", "OMP"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 HERE = Path(__file__).parent
 sys.path[1:1] = [str(HERE / "cases"), *sorted(str(room) for room in (HERE / "unit").iterdir() if room.is_dir())]
 

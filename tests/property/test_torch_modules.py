@@ -118,13 +118,13 @@ def check(module: nn.Module, seed: int, simulated: bool = False) -> None:
         )
 
 
-@settings(max_examples=15, **QUIET)
+@settings(max_examples=8, **QUIET)
 @given(module=images(), seed=st.integers(0, 999))
 def test_images(module: nn.Module, seed: int) -> None:
     check(module, seed)
 
 
-@settings(max_examples=15, **QUIET)
+@settings(max_examples=8, **QUIET)
 @given(module=vectors(), seed=st.integers(0, 999))
 def test_vectors(module: nn.Module, seed: int) -> None:
     check(module, seed)

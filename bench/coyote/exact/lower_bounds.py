@@ -30,7 +30,7 @@ class RotationCut(NamedTuple):
 
 
 def registers(circuit: ExactCircuit, packs: Sequence[Pack]) -> dict[int, Register]:
-    """Return the register of each node, without inputs of free groups without fixed lanes: they lie where they are read."""
+    """Return the register of each node. Inputs of free groups without fixed lanes have none: they lie where used."""
     found: dict[int, Register] = {node: ("pack", number) for number, (_, nodes) in enumerate(packs) for node in nodes}
     for node, code in enumerate(circuit.codes):
         group = circuit.groups[node]

@@ -1,0 +1,1 @@
+"""Processor time of twenty fixed cases over commits: `python -m bench.performance`."""

@@ -43,7 +43,7 @@ _QUANTILES = 257
 
 @dataclass(slots=True)
 class _Seen:
-    """What passed through one value."""
+    """The range and some elements of one value, over all runs."""
 
     lo: float = np.inf
     hi: float = -np.inf
@@ -77,7 +77,7 @@ class _Seen:
             self.extremes.add(sample * len(each) + row, float(low[row]), float(high[row]))
 
     def channels(self, rows: int | None, margin: float) -> ChannelSamples | None:
-        """Along the axis on which ranges differ most, if they do; `rows` is that of the rows of a batch."""
+        """Return ranges along the axis on which they differ most, or None; `rows`: the axis of a batch's rows."""
         if self.lowest is None or self.highest is None:
             return None
         axis = telling_axis(self.lowest, self.highest, len(self.elements), rows)
@@ -134,7 +134,7 @@ def input_ranges(module: Module, samples: Sequence[Sample]) -> dict[str, Interva
 def _run(
     module: Module, samples: Sequence[Sample], max_samples: int, rows: Mapping[Value, int]
 ) -> tuple[dict[Value, _Seen], int]:
-    """What passed through every value, and on how many samples."""
+    """Run the module on samples: what every value held, and the number of samples."""
     if not len(samples):
         raise RangeError("calibrate: there are no samples; give at least one set of inputs")
     seen: dict[Value, _Seen] = {}
@@ -164,7 +164,7 @@ def _run(
 
 
 def _not_finite(value: Value, sample: int) -> RangeError:
-    """What is wrong where an input, or what is computed of finite inputs, is no finite number."""
+    """Return the error for a value that is not finite: an input, or a result of finite inputs."""
     if isinstance(value.owner, Op):
         return RangeError(
             f"calibrate: a value leaves the range of floating-point numbers (2^1024) in sample {sample}; scale the "

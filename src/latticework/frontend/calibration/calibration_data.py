@@ -68,7 +68,7 @@ def samples_of(program: Program, module: Module, data: Any, batch: Batch | None 
 
 
 def rows_given(program: Program, module: Module, data: Any, batch: Batch | None) -> int:
-    """How many inputs of the program calibration data hold; of a program with a batch axis, how many rows of these."""
+    """Count the inputs of the program that calibration data hold, or with a batch axis their rows."""
     types = {n: v.type for n, v in zip(module.input_names, module.inputs, strict=True)}
     ranks = {name: kind.rank for name, kind in types.items() if isinstance(kind, TensorType)}
     counts, given = [1], _by_name(program, list(ranks), data)
@@ -82,7 +82,7 @@ def rows_given(program: Program, module: Module, data: Any, batch: Batch | None)
 
 
 def repeated_rows(program: Program, module: Module, data: Any, batch: Batch) -> int:
-    """How many rows there are, if they are fewer than a batch has and so were repeated; else 0."""
+    """Count the rows of data that are fewer than a batch has, and so were repeated; else 0."""
     types = {n: v.type for n, v in zip(module.input_names, module.inputs, strict=True)}
     ranks = {name: kind.rank for name, kind in types.items() if isinstance(kind, TensorType)}
     given = _by_name(program, list(ranks), data)
@@ -113,7 +113,7 @@ def with_fewer_turns(module: Module, samples: list[Sample], limits: Mapping[str,
 
 
 def _extreme_turns(module: Module, sample: Sample) -> dict[str, set[int]]:
-    """By run-time integer: after how many turns of loops that count to it what they carry is at an end of its range.
+    """Find the iterations after which a carried value is at an end of its range, by the loop's run-time integer.
 
     That is where some element is largest, smallest or nearest to 0.
     """
@@ -144,7 +144,7 @@ def _extreme_turns(module: Module, sample: Sample) -> dict[str, set[int]]:
 
 
 def affordable_samples(module: Module, sample: Mapping[str, Any], most: int) -> int:
-    """Of how many samples a module is run: `most`, or fewer where its loops make many turns."""
+    """Return the number of samples to run: `most`, or fewer where the module's loops have many iterations."""
     turns = Counter[Value]()
     interpret(module, sample, on_value=lambda value, _: turns.update((value,)))
     repeated = turns.total() - len(turns)
@@ -157,7 +157,7 @@ def choose_evenly(total: int, count: int) -> list[int]:
 
 
 class SampleSizes:
-    """How large every value is in runs of a module on samples, kept for who asks next about the same ones."""
+    """The magnitudes of all values in runs of a module on samples, cached for the same module and samples."""
 
     def __init__(self) -> None:
         self._asked: tuple[Module, Sequence[Sample]] | None = None
@@ -258,7 +258,7 @@ def trip_limit(module: Module, name: str) -> int | None:
 
 
 def _extents(module: Module, index: Value) -> list[int]:
-    """How long the axes are that a run-time integer subscripts by itself."""
+    """Return the lengths of the axes that a run-time integer subscripts by itself."""
     indexed = [op for op in module.walk() if op.spec in _INDEXED and op.operands[-1] is index]
     return [op.attrs["shape"][0] if op.spec is ROW.spec else shape_of(op.operands[0])[0] for op in indexed]
 

@@ -1,4 +1,4 @@
-"""What calibration sees of a softmax's operand and of its sums: ranges over all places, and around each one's mean.
+"""Ranges of a softmax's operand and sums in calibration: over all positions, and around the mean of each.
 
 Where scores depend on places more than on data, as those of attention to a neighbour do, each place has a narrow range
 of its own, and so has the sum of each row.
@@ -29,11 +29,11 @@ class Around:
 
     @property
     def range(self) -> Interval:
-        """Over all places."""
+        """The range over all positions."""
         return float(self.least.min()), float(self.greatest.max())
 
     def mean(self, count: int) -> Array:
-        """At each place, of so many samples."""
+        """Return the mean at each position, of `count` samples."""
         return np.asarray(self.total / count)
 
     def rest(self, count: int) -> Interval:

@@ -50,7 +50,7 @@ _TOLERANCE = 2.0**-14  # at which ways are compared
 
 @dataclass(frozen=True, slots=True)
 class SoftmaxWay:
-    """How a softmax is computed.
+    """A method of computing a softmax.
 
     squarings  k
     shift      what is subtracted from x / 2^k: c, so that sums are at most 1, or a number for every place
@@ -131,7 +131,7 @@ def centred_way(seen: SeenLogits, count: int, is_masked: bool, margin: float = M
 
 
 def _up_to_one(sums: Interval, margin: float) -> tuple[float, Interval]:
-    """What is subtracted from logarithms of sums, and the range of sums that are then at most 1."""
+    """Return the shift of logarithms that brings sums to at most 1, and the range of sums after it."""
     wide = margin * max(sums[1] - sums[0], 0.1)
     shift = sums[1] + wide
     return shift, (exp(max(sums[0] - wide - shift, -600.0)), 1.0)
@@ -180,7 +180,7 @@ def _mask_of(module: Module, op: Op) -> npt.NDArray[np.float64] | None:
 
 
 def _counts(module: Module, op: Op) -> tuple[int, int]:
-    """How many elements count along the axis: the least and the most."""
+    """Count the elements that a mask keeps along the axis: the least and the most."""
     shape, axis, kept = shape_of(op.operands[0]), op.attrs["axis"], _mask_of(module, op)
     if kept is None:
         return shape[axis], shape[axis]

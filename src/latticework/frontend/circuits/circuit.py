@@ -212,7 +212,7 @@ def trace_circuit(
 def _array(
     tracer: CircuitTracer, circuit: Circuit, parameter: Parameter, group: Value, elements: tuple[int, ...]
 ) -> Any:
-    """What the function gets to see of one input: a number, or an array of numbers."""
+    """Make the argument of the function for one input: a number, or an array of numbers."""
     own: Input = parameter.kind
     low, high = (0, 1) if own.bits else (own.low, own.high)
     shape = (*own.shape, own.bits) if own.bits else own.shape
@@ -283,7 +283,7 @@ def _results(circuit: Circuit, tracer: CircuitTracer, returned: Any) -> tuple[li
 
 
 def _unfit(name: str, value: Any) -> str:
-    """What a returned value is that cannot be an output, and what to return instead."""
+    """Describe a returned value that cannot be an output, and what to return instead."""
     if value is None:
         return f"None as {name}; return numbers computed from the inputs"
     return f"a {type(value).__name__} as {name}; return numbers, arrays and lists of them, or tuples and dictionaries"

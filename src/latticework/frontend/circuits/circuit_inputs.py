@@ -25,7 +25,7 @@ _NAMES = ("scalar", "vector", "matrix", "bits")
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What one parameter of a circuit is; made by `scalar`, `vector` and `matrix`.
+    """The kind of one parameter of a circuit; made by `scalar`, `vector` and `matrix`.
 
     shape      () of a number
     replicate  whether elements may stand in the ciphertext in several copies

@@ -171,7 +171,7 @@ def approximate(
 
 @dataclass(frozen=True, slots=True)
 class Approximated:
-    """What `lw.approximate` returns."""
+    """A function to be approximated, as `lw.approximate` returns it."""
 
     function: Function
     degree: int | None

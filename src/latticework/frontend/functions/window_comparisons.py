@@ -1,4 +1,4 @@
-"""Which operators of imported models compare the elements of windows."""
+"""Operators of imported models that compare the elements of windows."""
 
 from __future__ import annotations
 

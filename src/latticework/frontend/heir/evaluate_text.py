@@ -73,7 +73,7 @@ class HeirRun:
         self.active = 0  # number of the call that it is in
 
     def call(self, name: str, arguments: Sequence[Any]) -> list[Any]:
-        """What a function returns."""
+        """Call a function of the text and return its results."""
         function = self.text.functions[name]
         if len(arguments) != len(function.types) or len(function.body.arguments) != len(arguments):
             raise UserError(
@@ -176,7 +176,7 @@ class HeirRun:
         return carried
 
     def slots(self, value: Any) -> Any:
-        """Of a plaintext or ciphertext; a number as it is."""
+        """Return the slots of a plaintext or ciphertext; a number as it is."""
         return value.slots if isinstance(value, HeirVector) else value
 
     def encode(self, op: HeirOperation, numbers: Any) -> Any:

@@ -88,7 +88,7 @@ class Reader:
         return [HeirType.of(t) for t in inputs], [HeirType.of(t) for t in self.types()]
 
     def dictionary(self, closing: str = "}") -> dict[str, Any]:
-        """What stands in braces after the opening one."""
+        """Read what stands in braces after the opening one."""
         tokens, found = self.tokens, {}
         while not tokens.accept(closing):
             key = tokens.take().strip('"')

@@ -1,4 +1,4 @@
-"""What operations on numbers, and on tensors and memrefs of anything, compute.
+"""Semantics of operations on numbers, and on tensors and memrefs of anything.
 
 Floating point is float64 throughout, whatever width is written: HEIR's f32 is that of its input language, and results
 are those of real numbers. Integers have their width, and wrap around; index has 64 bits. Tensors and memrefs are
@@ -99,7 +99,7 @@ def is_known_predicate(op: HeirOperation) -> bool:
 
 
 def _cast(read: Callable[[Any, int], Any]) -> Handler:
-    """To another width, of what an integer is as signed or unsigned."""
+    """Return a handler that converts integers to another width, read as signed or unsigned."""
 
     def convert(op: HeirOperation, inputs: Sequence[Any], _environment: dict[str, Any]) -> list[Any]:
         _room_for_result(inputs, _WORDS_OF_INTEGER)

@@ -1,4 +1,4 @@
-"""Which slot holds which element, learnt from the client functions that HEIR writes.
+"""Packing of elements into slots, learnt from the client functions that HEIR writes.
 
 They only move numbers: run on an array whose elements are their own numbers, from 1, encryption shows where each
 lies, and decryption, run on numbered slots, which slot each element is read from. Other numbers then check that.
@@ -60,7 +60,7 @@ class ClientFunctions:
         return result
 
     def input_pack(self, function: HeirFunction) -> PackMap:
-        """Where elements of an argument lie."""
+        """Return the slots that hold the elements of an argument."""
         shape = argument_type(function).shape
 
         def pack(numbers: FloatArray) -> FloatArray:
@@ -74,7 +74,7 @@ class ClientFunctions:
         return self._pack(shape, len(moves), table)
 
     def output_pack(self, function: HeirFunction) -> PackMap:
-        """Which slots elements of a result are read from."""
+        """Return the slots that the elements of a result are read from."""
         kind = next(k for k in function.types if k.element == "!openfhe.ciphertext")
         count, shape = prod(kind.shape), function.returns[0].shape
         _room_for_table(count * self.width, kind.shape)
@@ -101,7 +101,7 @@ def _room_for_table(places: int, shape: tuple[int, ...]) -> None:
 
 
 def argument_type(function: HeirFunction) -> HeirType:
-    """Of what an encrypting function encrypts."""
+    """Return the type of what an encrypting function encrypts."""
     return next(kind for kind in function.types if kind.is_number)
 
 
@@ -126,7 +126,7 @@ def _argument(kind: HeirType, array: FloatArray | None) -> Any:
 def _moves(
     text: HeirText, function: HeirFunction, move: Callable[[FloatArray], FloatArray], size: int
 ) -> npt.NDArray[np.int64]:
-    """Which number, from 1, comes out at each place; 0: none.
+    """Find the number, from 1, that comes out at each position; 0: none.
 
     raises  LayoutError if numbers are not only moved
     """

@@ -143,7 +143,7 @@ class _TextParser:
     # generic form
 
     def operation(self, results: list[str], name: str, line: int) -> HeirOperation:
-        """After the name in quotes."""
+        """Read an operation behind its name in quotes."""
         tokens = self.tokens
         tokens.expect("(")
         attributes: dict[str, Any] = {}
@@ -200,7 +200,7 @@ class _TextParser:
     # pretty form
 
     def function(self, line: int) -> None:
-        """After `func.func`."""
+        """Read a function behind `func.func`."""
         tokens = self.tokens
         if tokens.text in ("private", "public", "nested"):
             tokens.take()
@@ -234,7 +234,7 @@ class _TextParser:
         self.add(HeirFunction(name, line, types, returns, attributes, given, body))
 
     def pretty(self, results: list[str], name: str, line: int) -> HeirOperation:
-        """After the name of an operation."""
+        """Read an operation in pretty form, behind its name."""
         made = HeirOperation(name, line, results, [], {}, [], [])
         if name == "scf.for":
             self.loop(made)

@@ -1,4 +1,4 @@
-"""How operations are written in pretty form: one line each, read by `parse.py`.
+"""Pretty forms of operations: one line each, read by `parse.py`.
 
 v     an operand                       V     any number of operands, with commas
 [I]   indices in brackets, operands    [S]   numbers or operands in brackets: offsets, sizes, strides in turn

@@ -1,4 +1,4 @@
-"""What carrying out a text takes, of the budget of reading: operations, turns of loops, calls, arrays that are held.
+"""Costs of evaluating a text, within the budget of reading: operations, loop iterations, calls, arrays in memory.
 
 Loops and calls whose numbers stand in the text are counted before anything is carried out (`least_work`), also where
 they are empty; all others while they are. A unit of work is about a microsecond.
@@ -35,7 +35,7 @@ _SMALL = 4096  # bytes of arrays that are not looked after: there is one for a n
 
 @contextmanager
 def carrying_out(text: HeirText, limits: ReadingLimits) -> Iterator[ReadingBudget]:
-    """Inside, a text is carried out on a budget of its own, once or as often as learning its packing takes."""
+    """Evaluate a text within a separate budget, once or as often as learning its packing takes."""
     with told_as_damage(text.name), reading(limits, text.size, WORK_OF_CHARACTER * text.size) as budget:
         yield budget
 
@@ -48,7 +48,7 @@ def take(units: int, where: str) -> None:
 
 
 def too_much(budget: ReadingBudget) -> str:
-    """What to say where a text takes more work than is allowed."""
+    """Return the message for a text that takes more work than is allowed."""
     return (
         f"more operations are carried out than the {budget.limits.work} units of work that are allowed here: "
         f"{limit_remedy('work')}"
@@ -124,7 +124,7 @@ class _LeastWork:
         return 0
 
     def turns(self, op: HeirOperation) -> int:
-        """Of a loop between numbers that stand in the text; 0 where they do not."""
+        """Return the trip count of a loop whose bounds stand in the text; 0 where they do not."""
         ends = [self.numbers.get(name) for name in op.operands[:3]]
         low, high, step = ends if len(ends) == 3 else (None,) * 3
         if low is None or high is None or step is None or step < 1:

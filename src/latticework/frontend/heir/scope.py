@@ -1,4 +1,4 @@
-"""Which names an operation may read: those that are made before it, in its region or around that, each made once.
+"""Scopes of names: an operation reads those that are defined before it, in its region or around that, each once.
 
 Evaluation keeps the values of a function in one table, so it would find a name that another turn or branch has left.
 """

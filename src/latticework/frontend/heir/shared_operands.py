@@ -1,4 +1,4 @@
-"""Which operands have a value that something else may read too.
+"""Operands whose value another operation may read too.
 
 Loops insert into tensors element by element. What is inserted into needs no copy if nobody reads it afterwards: its
 name has one use, in the region where it is made, or in a branch there. `evaluate_text.py` makes arrays that are read by

@@ -30,7 +30,7 @@ class VectorCode(SlotArithmetic):
         self.public: dict[bytes, Value] = {}
 
     def at(self, op: HeirOperation) -> None:
-        """What is built next comes from this line."""
+        """Give the operations that are built next the line of `op`."""
         self.builder.loc = Loc(self.file, op.line, self.lines[op.line - 1].strip()[:200])
 
     def add(self, a: Slots, b: Slots) -> Slots:
@@ -62,11 +62,11 @@ class VectorCode(SlotArithmetic):
         return self.builder.build("vec.mul", [self.value(a), self.value(b)])
 
     def negate(self, a: Slots) -> Slots:
-        """Of each slot."""
+        """Negate each slot."""
         return -a if isinstance(a, np.ndarray) else self.builder.build("vec.neg", [a])
 
     def rotate(self, a: Slots, steps: int) -> Slots:
-        """To the left, by the shorter way."""
+        """Rotate to the left, by the shorter direction."""
         steps %= self.width
         if steps == 0:
             return a
@@ -75,7 +75,7 @@ class VectorCode(SlotArithmetic):
         return self.builder.build("vec.rotate", [a], steps=steps - self.width if 2 * steps > self.width else steps)
 
     def polynomial(self, a: Slots, polynomial: IntervalPolynomial) -> Slots:
-        """Of each slot."""
+        """Apply a polynomial to each slot."""
         if isinstance(a, np.ndarray):
             return polynomial(a)
         return self.builder.build("vec.polynomial", [a], polynomial=polynomial)

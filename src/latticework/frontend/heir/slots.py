@@ -1,4 +1,4 @@
-"""What operations on ciphertexts compute, on slot vectors; the widths of all are one and the same.
+"""Semantics of operations on ciphertexts, on slot vectors that have all one width.
 
 Levels, scales, relinearisation and bootstraps change no slot, so what only manages them passes its operand on.
 """
@@ -44,7 +44,7 @@ class SlotArithmetic:
         return -a
 
     def rotate(self, a: Any, steps: int) -> Any:
-        """To the left, cyclically."""
+        """Rotate to the left, cyclically."""
         return np.roll(a, -steps)
 
     def polynomial(self, a: Any, polynomial: IntervalPolynomial) -> Any:

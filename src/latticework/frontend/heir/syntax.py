@@ -1,4 +1,4 @@
-"""What is read: types, operations, regions and functions, with names as in the text."""
+"""Syntax tree of a text: types, operations, regions and functions, with names as in the text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class HeirType:
 
     @classmethod
     def of(cls, text: str) -> HeirType:
-        """From text without spaces."""
+        """Read a type from text without spaces."""
         found = _SHAPED.fullmatch(text)
         if found is None:
             return cls("", (), text)
@@ -53,7 +53,7 @@ class HeirType:
 
 @cache
 def integer_bits(element: str) -> int:
-    """How wide integers of an element's type are.
+    """Return the width in bits of an integer element type.
 
     raises  ValueError for a type of something else, or of more bits than programs compute with
     """

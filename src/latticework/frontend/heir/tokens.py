@@ -49,27 +49,27 @@ class Tokens:
 
     @property
     def kind(self) -> str:
-        """Of the next token."""
+        """The kind of the next token."""
         return self.kinds[self.at]
 
     @property
     def text(self) -> str:
-        """Of the next token; "" at the end."""
+        """The text of the next token; "" at the end."""
         return self.texts[self.at]
 
     @property
     def line(self) -> int:
-        """Of the next token, from 1."""
+        """The line of the next token, from 1."""
         return bisect_right(self._lines, self._starts[self.at])
 
     @property
     def start(self) -> int:
-        """Of the next token, in characters."""
+        """The start of the next token, in characters."""
         return self._starts[self.at]
 
     @property
     def done(self) -> int:
-        """Where the last token that was taken ends, in characters."""
+        """The end of the last token that was taken, in characters."""
         return self._starts[self.at - 1] + len(self.texts[self.at - 1])
 
     def fail(self, wanted: str) -> NoReturn:

@@ -56,7 +56,7 @@ class Program:
     columns: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     def operator_at(self, _loc: Loc) -> str:
-        """What an imported model calls what is computed at a place; "" of what the user wrote."""
+        """Return an imported model's name of what is computed at a location; "" of what the user wrote."""
         return ""
 
     def __init__(self, function: Callable[..., Any], local_names: Mapping[str, Any] | None = None) -> None:
@@ -127,7 +127,7 @@ class Program:
         return None
 
     def _interpret(self, arguments: Mapping[str, Any]) -> Any:
-        """What the program computes, found by tracing it: for layers that take no arrays, but secrets."""
+        """Compute the program by tracing it: for layers that take no arrays, but secrets."""
         module = trace(self, {p.name: arguments[p.name] for p in self.weights if p.name in arguments}, {
             p.name: arguments[p.name] for p in self.inputs if isinstance(p.kind, Secret)
         })  # fmt: skip
@@ -335,7 +335,7 @@ def _outputs(program: Program, tracer: FunctionTracer, returned: Any) -> list[tu
 
 
 def _unfit(name: str, value: Any) -> str:
-    """What a returned value is that cannot be an output, and what to return instead."""
+    """Describe a returned value that cannot be an output, and what to return instead."""
     if value is None:
         return f"None as {name}; return arrays computed from the inputs"
     if isinstance(value, (tuple, list, Mapping)):

@@ -45,7 +45,7 @@ def batch_of(module: Module) -> Batch | None:
 
 
 def row_axes(module: Module, names: Sequence[str]) -> dict[Value, int]:
-    """Of every value that holds the rows of these inputs, along which of its axes they lie.
+    """Find the axis along which each value holds the rows of these inputs.
 
     Empty where the module does not keep the rows of these inputs apart.
     """
@@ -55,7 +55,7 @@ def row_axes(module: Module, names: Sequence[str]) -> dict[Value, int]:
 
 
 def _reason(module: Module, name: str, batch: Batch) -> str:
-    """Why an input does not hold rows although others do."""
+    """Return the reason why an input does not hold rows although others do."""
     walk = _RowWalk(module)
     return walk.reason if walk.outputs((name,)) is None else f"the rows are those of {' and '.join(batch.inputs)}"
 
@@ -81,7 +81,7 @@ def _candidates(module: Module) -> Iterator[tuple[str, ...]]:
 
 
 def call_in_batches(module: Module, inputs: Mapping[str, Any], call: Callable[[Mapping[str, Any]], Any]) -> Any | None:
-    """What a function on arrays gives for other numbers of rows than declared, computed batch by batch in NumPy.
+    """Call a function on arrays with another number of rows than declared, batch by batch in NumPy.
 
     module  the function, traced
     inputs  its arguments;  call  the function, of arguments of the declared shapes
@@ -148,7 +148,7 @@ class _RowWalk:
         return tuple(axes)
 
     def block(self, block: Block) -> list[Rows | None]:
-        """What is known of the values that a block ends with; None for run-time integers."""
+        """Return what is known of the values that a block ends with; None for run-time integers."""
         for op in block.ops:
             if op.spec.terminator:
                 return [self.known.get(value) for value in op.operands]
@@ -158,7 +158,7 @@ class _RowWalk:
         raise AssertionError("a block does not end in a terminator")
 
     def results(self, op: Op) -> Sequence[Rows | None]:
-        """What is known of an operation's results; raises _Mixed."""
+        """Return what is known of an operation's results; raises _Mixed."""
         if op.spec is CONSTANT.spec:
             return [public_array(self.module.sources[op.attrs["source"]])]
         if op.name in BY_NAME:
@@ -173,7 +173,7 @@ class _RowWalk:
         return [None] * len(op.results)
 
     def loop(self, op: Op) -> Sequence[Rows | None]:
-        """What a loop carries holds before and after any number of turns."""
+        """Return what is known of a loop's carried values before and after any number of iterations."""
         body = op.regions[0].block
         carried = [self.known.get(value) for value in op.operands[len(op.operands) - len(op.results) :]]
         for _ in range(MOST_TURNS):

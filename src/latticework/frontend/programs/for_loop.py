@@ -99,7 +99,7 @@ def _check_body(body: Callable[..., Any], carried: int) -> None:
 
 
 class Turn:
-    """What a loop carries, by its leaves, and how its structure is kept.
+    """The carried values of a loop by their leaves, and the structure around these.
 
     loop    for_loop or scan, for messages
     init    the parts of what is carried, which the body takes one by one;  names  of these in the body
@@ -115,7 +115,7 @@ class Turn:
         self.leaves = [leaf for _, leaf in found]
 
     def arguments(self, leaves: Sequence[Any]) -> list[Any]:
-        """What the body takes, of leaves in order."""
+        """Rebuild the body's arguments from leaves in order."""
         given = iter(leaves)
         return [rebuild(part, given) for part in self.init]
 

@@ -80,7 +80,7 @@ _TRACED: dict[str, Callable[..., Any]] = {
 
 
 def call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """What a function of PyTorch does when one of its arguments is traced; tensors among them are public numbers.
+    """Call a function of PyTorch of which an argument is traced; tensors among them are public numbers.
 
     raises  UnsupportedError for those that have no counterpart, or options that it has not
     """

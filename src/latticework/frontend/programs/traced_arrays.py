@@ -203,12 +203,12 @@ class TracedArray(Traced):
         return self.swapaxes(-1, -2)
 
     def transpose(self, *axes: Any) -> Any:
-        """As ndarray.transpose."""
+        """Permute the axes, as ndarray.transpose."""
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
         return self._tracer.call_numpy(np.transpose, (self, order), {})
 
     def reshape(self, *shape: Any) -> Any:
-        """As ndarray.reshape, in C order."""
+        """Reshape in C order, as ndarray.reshape."""
         return self._tracer.call_numpy(np.reshape, (self, shape[0] if len(shape) == 1 else shape), {})
 
     ravel = _method(np.ravel)
@@ -227,7 +227,7 @@ class TracedArray(Traced):
     repeat = _method(np.repeat)
 
     def flatten(self, *args: Any, **kwargs: Any) -> Any:
-        """As ndarray.flatten; of numbers of axes, as the method of PyTorch's tensors."""
+        """Flatten, as ndarray.flatten; of numbers of axes, as the method of PyTorch's tensors."""
         if any(isinstance(given, int) for given in (*args, *kwargs.values())):
             with user_line():
                 return torch_calls.call(torch_calls.flatten, (self, *args), kwargs)

@@ -1,4 +1,4 @@
-"""What a parameter of a program is: secret array, run-time integer, or public weight.
+"""Kinds of a program's parameters: secret array, run-time integer, public weight.
 
 To type checkers `lw.Secret` is `typing.Annotated`, and `lw.Index` is `int` (`latticework/__init__.py`): so that
 `lw.Secret[lw.Array, 1, 64]` is a legal type, an array with a shape as its metadata. At run time both are classes.
@@ -98,7 +98,7 @@ class Kinds:
 
 
 def describe(annotation: Any, of: Callable[[Any], Any]) -> Any:
-    """What an annotation says, or what stands in it beside a type: Annotated[type, annotation]."""
+    """Describe an annotation, or one that stands in it behind a type: Annotated[type, annotation]."""
     found = of(annotation)
     if found is None and get_origin(annotation) is Annotated:
         return next((kind for part in get_args(annotation)[1:] if (kind := of(part)) is not None), None)

@@ -50,7 +50,7 @@ _BRANCHING = {  # what asks for the truth of a number unseen, by what stands in 
 
 
 class IntegerOperations(Protocol):
-    """What a tracer asks for comparisons and operations on bits."""
+    """The comparisons and operations on bits that a tracer asks for."""
 
     def apply(self, symbol: str, a: Any, b: Any) -> Any:
         """a symbol b, of which one at least is encrypted."""
@@ -65,7 +65,7 @@ class IntegerOperations(Protocol):
         """~a."""
 
     def bit_count(self, a: Any) -> Any:
-        """How many digits of |a| are 1."""
+        """Count the binary digits of |a| that are 1."""
 
     def absolute(self, a: Any) -> Any:
         """|a|."""
@@ -324,7 +324,7 @@ class Number:
         return self._tracer.checked_operations().absolute(self)
 
     def bit_count(self) -> Any:
-        """How many binary digits of the number's magnitude are 1, as of Python's integers."""
+        """Count the binary digits of the number's magnitude that are 1, as of Python's integers."""
         return self._tracer.checked_operations().bit_count(self)
 
     def __hash__(self) -> NoReturn:

@@ -1,4 +1,4 @@
-"""What is known of the numbers of a circuit on integers while it is traced: their ranges, and how deep they are.
+"""Facts about the numbers of a circuit on integers while it is traced: their ranges, and how deep they are.
 
 Sums and products modulo t are right wherever the result itself fits, whatever happens on the way; so a range is that of
 the number which is meant, whichever residue stands for it.
@@ -19,7 +19,7 @@ ASSUMED: Interval = (-1, 1)  # of an input without a declared range, where a war
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Of one number.
+    """The range and depth of one number.
 
     accepted  between what it lies for all inputs that clients accept
     assumed   the same where inputs without a declared range are taken to be -1 to 1
@@ -32,7 +32,7 @@ class Fact:
 
 
 class Facts:
-    """Of all numbers of one run.
+    """The facts about all numbers of one run.
 
     most  the largest number that is accepted where no range is declared
     """

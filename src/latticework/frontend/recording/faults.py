@@ -1,4 +1,4 @@
-"""What goes wrong while a user's function runs on symbols, as errors of ours at the user's line.
+"""Errors of a user's function that runs on symbols, raised as errors of ours at the user's line.
 
 Python and NumPy call special methods of secrets, and some of them catch what these raise: NumPy answers a subscript
 whose `__index__` fails with an IndexError, `np.array_equal` with False. So refusals are noted when they are raised, and

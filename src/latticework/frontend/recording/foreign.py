@@ -120,7 +120,7 @@ def touches_secrets(frame: FrameType) -> bool:
 
 
 def _of_estimator(owner: Any, method: str) -> str:
-    """What to write instead of a method of a fitted estimator; "" for other things."""
+    """Return what to write instead of a method of a fitted estimator; "" for other things."""
     if owner is None:
         return ""
     if _holds(owner, "toarray"):
@@ -159,7 +159,7 @@ def _layer(called: Sequence[FrameType]) -> Any:
 
 
 def _owner(frame: FrameType) -> Any:
-    """What a method was called on; None for functions."""
+    """Return the object that a method was called on; None for functions."""
     code = frame.f_code
     first = code.co_varnames[0] if code.co_argcount else ""
     owner = frame.f_locals.get(first) if first == "self" else None

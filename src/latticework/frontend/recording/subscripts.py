@@ -112,7 +112,7 @@ def require_within(index: TracedIndex, tracer: FunctionTracer, extent: int) -> N
 
 
 def bounds_of(tracer: FunctionTracer, value: Value) -> Bounds:
-    """What is known of a run-time integer while a program is traced."""
+    """Return the bounds of a run-time integer that are known while a program is traced."""
     op = value.owner
     if isinstance(op, Block):
         trips = tracer.trips.get(value)

@@ -66,7 +66,7 @@ class FunctionTracer:
         self.faults = Faults(f"program {program}", remedy)
 
     def wrap(self, value: Value) -> Traced:
-        """What the user's function gets to see for a value."""
+        """Wrap a value for the user's function."""
         return self._wrap(self, value)
 
     def value_of(self, traced: Traced) -> Value:
@@ -123,7 +123,7 @@ class FunctionTracer:
             return self._wrap_results(trace(self, *args, **kwargs))
 
     def call_numpy(self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """What a NumPy function does when one of its arguments is traced."""
+        """Call a NumPy function of which an argument is traced."""
         with user_line():
             trace = NUMPY.get(function) or _of_another_package(function)
             if trace is None:
@@ -173,7 +173,7 @@ class FunctionTracer:
 
 @lru_cache(maxsize=256)
 def _of_another_package(function: Callable[..., Any]) -> Callable[..., Any] | None:
-    """What a ufunc of one number of another package, such as scipy.special.erf, traces to: it is approximated."""
+    """Return how a ufunc of one number from another package, such as scipy.special.erf, is traced: approximated."""
     name = function.__name__
     if (
         not isinstance(function, np.ufunc)

@@ -98,10 +98,10 @@ def known_remedy(name: str) -> str:
 
 
 def remedy(name: str) -> str:
-    """What to write instead of the NumPy function or method `name`."""
+    """Return what to write instead of the NumPy function or method `name`."""
     return known_remedy(name) or f"supported are {SUPPORTED}"
 
 
 def circuit_remedy(name: str) -> str:
-    """What to write in a circuit instead of the NumPy function `name`."""
+    """Return what to write in a circuit instead of the NumPy function `name`."""
     return _CONCEPTS[name].for_circuits if name in _CONCEPTS else REMEDIES["function"].circuit

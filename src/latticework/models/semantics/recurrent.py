@@ -17,7 +17,7 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.frontend.programs.scanning import scan
-from latticework.models.semantics.grouped_parameters import group_parameters
+from latticework.models.grouped_parameters import group_parameters
 from latticework.models.semantics.matrix_products import linear
 from latticework.models.semantics.operand_checks import values, whole
 from latticework.models.semantics.unary import MEANINGS

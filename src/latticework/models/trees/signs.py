@@ -11,8 +11,8 @@ import numpy as np
 from latticework.frontend.functions.comparing import apply_sign
 from latticework.frontend.recording.tracing import Traced
 from latticework.functions.approximation.real_functions import sign_from
+from latticework.models.grouped_parameters import group_parameters
 from latticework.models.model_graph import ModelNode
-from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.trees.leaves import Reals, Refuse, TreeSum
 from latticework.models.trees.tree_options import GIVE_SAMPLES, UNSEEN
 from latticework.values.inputs.reading_budget import current_budget, limit_remedy

@@ -64,7 +64,7 @@ class BinaryDigits:
 
 
 def digits_of(number: int) -> BinaryDigits:
-    """Of a public number."""
+    """Return the binary digits of a public number."""
     sign = int(number < 0)
     return BinaryDigits(tuple((number >> i) & 1 for i in range((~number if sign else number).bit_length())), sign)
 

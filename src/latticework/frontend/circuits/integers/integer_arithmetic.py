@@ -16,7 +16,7 @@ Price = tuple[float, float]
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """What a circuit on integers is computed with.
+    """The arithmetic modulo a prime that a circuit on integers is computed with.
 
     modulus  the prime t
     price    (products in a row, products) -> what is smaller where a program is cheaper; (inf, inf) where no ring has
@@ -90,7 +90,7 @@ def standing_for(number: Operand, low: float, high: float) -> Operand:
 
 
 def range_of(number: Operand) -> tuple[float, float]:
-    """Between what a number lies, for all inputs that clients accept."""
+    """Return the bounds of a number, for all inputs that clients accept."""
     if isinstance(number, int):
         return number, number
     return number._tracer.facts[number._tracer.value_of(number)].accepted

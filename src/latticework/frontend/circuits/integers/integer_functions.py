@@ -148,7 +148,7 @@ def _tracer_of(*values: Any) -> CircuitTracer | None:
 
 
 def _elementwise(function: Callable[..., Any], *operands: Any) -> Any:
-    """On numbers as they are, on arrays and lists element by element."""
+    """Apply a function to numbers, or to arrays and lists element by element."""
     if not any(isinstance(x, np.ndarray | list | tuple) for x in operands):
         return function(*operands)
     arrays = np.broadcast_arrays(*(np.asarray(x, dtype=object) for x in operands))

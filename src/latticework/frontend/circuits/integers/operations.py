@@ -69,7 +69,7 @@ class IntegerWay:
 
 
 class IntegerOperators:
-    """What the operators of a tracer's numbers do beyond + - *."""
+    """The operators of a tracer's numbers beyond + - *."""
 
     def __init__(self, tracer: CircuitTracer, arithmetic: Arithmetic) -> None:
         self._tracer = tracer
@@ -192,7 +192,7 @@ class IntegerOperators:
         return within(inverse(product([inverse(f) for f in found])), 0, 1)
 
     def _equality_price(self, ranges: list[tuple[float, float]], below: int) -> tuple[float, float]:
-        """Of as many equalities, by tables."""
+        """Return the price of one equality by table for each range, below `below` products."""
         degrees = [min(high - low, max(-low, high)) for low, high in ranges]
         if max(degrees) > MAX_DEGREE:
             return inf, inf
@@ -200,14 +200,14 @@ class IntegerOperators:
         return self._arithmetic.price(depth, sum(1 + products_of_degree(int(d)) for d in degrees))
 
     def _difference(self, a: Operand, b: Operand) -> tuple[float, float]:
-        """Between what a - b lies; nothing is computed."""
+        """Return the bounds of a - b; nothing is computed."""
         if a is b:
             return 0, 0
         (low, high), (least, most) = self._range(a), self._range(b)
         return low - most, high - least
 
     def _range(self, number: Operand) -> tuple[float, float]:
-        """Between what a number lies; of a word by its number of digits, without adding them up."""
+        """Return the bounds of a number; of a word by its number of digits, without adding them up."""
         if not isinstance(number, Word):
             return range_of(number)
         digits = number.digits
@@ -300,7 +300,7 @@ class IntegerOperators:
         return minus(-1, a)
 
     def bit_count(self, a: Number) -> Operand:
-        """How many digits of |a| are 1."""
+        """Count the binary digits of |a| that are 1."""
         found = known_digits(a)
         if found is not None and isinstance(found.sign, int) and not found.sign:
             return total(list(found.digits))
@@ -343,7 +343,7 @@ class IntegerOperators:
     # -- ways --------------------------------------------------------------------------------
 
     def _cheapest(self, ways: list[IntegerWay]) -> Operand | None:
-        """What the cheapest way gives, or None if no ring holds any."""
+        """Compute by the cheapest method; None if no ring holds any."""
         priced = [(self._arithmetic.price(way.depth, way.products), n) for n, way in enumerate(ways)]
         price, number = min(priced, default=((inf, inf), 0))
         return None if price[0] == inf else ways[number].make()

@@ -37,7 +37,7 @@ def interpolate(points: tuple[int, ...], values: tuple[int, ...], modulus: int) 
 
 
 def _inverses(numbers: Sequence[int], modulus: int) -> list[int]:
-    """Of each modulo the prime: equal ones once."""
+    """Invert each number modulo the prime, equal ones once."""
     found = {n: pow(n, -1, modulus) for n in set(numbers)}
     return [found[n] for n in numbers]
 

@@ -18,7 +18,7 @@ from latticework.frontend.heir.syntax import HeirFunction, HeirOperation, HeirTe
 
 @dataclass(frozen=True, slots=True)
 class KeyCounts:
-    """What a run does with its keys.
+    """Counts of what a run does with its keys.
 
     uses  of keys by rotations and inside bootstraps;  loads  of which `requests` were asked for ahead
     most  keys that are in memory or on the way at once

@@ -1,4 +1,4 @@
-"""Which keys stay in memory from one use to the next, and which are asked for ahead: whole keys, counted.
+"""Live ranges of keys: those that stay in memory from one use to the next, and those that are prefetched.
 
 Keeping a key between two uses takes one place in between and saves one load. To keep as often as possible where no
 place holds more than the capacity: go through the uses, and where there are too many let go of the key that is used
@@ -16,7 +16,7 @@ Life = tuple[int, int]  # a use, by number, and a key of it that stays until it 
 
 @dataclass(frozen=True, slots=True)
 class KeyLives:
-    """What is in memory when.
+    """The live ranges of all keys.
 
     kept      keys that stay after a use;  befores, nexts  by use, of each of its keys, the use before and after it
     requests  by use, keys that are asked for right after it; -1: before the first
@@ -39,12 +39,12 @@ class KeyLives:
 
     @property
     def loads(self) -> int:
-        """How many there are."""
+        """The number of loads."""
         return sum(map(len, self.uses)) - len(self.kept)
 
 
 def neighbours(uses: Sequence[tuple[int, ...]]) -> tuple[list[dict[int, int]], list[dict[int, int]]]:
-    """By use, of each of its keys, the use before and the use after it."""
+    """Find by use, for each of its keys, the use before and the use after it."""
     befores: list[dict[int, int]] = []
     nexts: list[dict[int, int]] = [{} for _ in uses]
     last: dict[int, int] = {}
@@ -62,7 +62,7 @@ def find_lives(
     barred: Set[Life] = frozenset(),
     more: Callable[[KeyLives], Set[Life]] = lambda _lives: frozenset(),
 ) -> KeyLives:
-    """As few loads as there can be with so many places, each use of which has all of its keys.
+    """Find live ranges with the fewest loads that `capacity` keys in memory allow, where each use has all of its keys.
 
     barred  lives that may not be;  more  says which others may not be, until it finds none
     """

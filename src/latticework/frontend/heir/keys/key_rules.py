@@ -1,4 +1,4 @@
-"""What happens at each operation that takes keys, by the counters of its loops."""
+"""Rules of loading and clearing at each operation that takes keys, by the counters of its loops."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class ByTurns(Generic[T]):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of a table with all counters from 0."""
+        """The shape of a table with all counters from 0."""
         return tuple(max(turns[i] for turns in self.values) + 1 for i in range(len(self.loops)))
 
 
 @dataclass(frozen=True, slots=True)
 class SiteRules:
-    """Of one operation.
+    """The rules of one operation.
 
     keys      of each that it takes the index, None where that depends on the counters
     loaded, cleared  of each, whether it is loaded before and cleared after;  requests  what is asked for after that
@@ -106,7 +106,7 @@ def mixed_lives(uses: Sequence[RotationUse]) -> Callable[[KeyLives], Set[Life]]:
 
 
 def rules_of(uses: Sequence[RotationUse], lives: KeyLives) -> list[SiteRules]:
-    """Of every operation that takes keys, in the order of the first use."""
+    """Return the rules of every operation that takes keys, in the order of the first use."""
     numbers: dict[int, list[int]] = defaultdict(list)
     for number, use in enumerate(uses):
         numbers[id(use.site.operation)].append(number)

@@ -131,7 +131,7 @@ def _lives(uses: Sequence[RotationUse], capacity: int) -> KeyLives:
 def _inner_indices(
     text: HeirText, boot: HeirOperation, ring_degree: int | None, levels: tuple[int, int] | None
 ) -> tuple[int, ...]:
-    """Of a bootstrap, by what the text says of its ring and of its set-up."""
+    """Return the key indices within a bootstrap, by what the text says of its ring and its set-up."""
     where = f"{text.name}:{boot.line}: {boot.name}"
     if ring_degree is None:
         stated: Any = next((op.attributes.get("ringDim") for op in _all(text, "openfhe.gen_params")), 0)

@@ -110,7 +110,7 @@ class KeyTracer(HeirRun):
             self.uses.append(RotationUse(self.sites[id(op)], tuple(self.turns), self.active, keys, self.ciphertexts))
 
     def call(self, name: str, arguments: Sequence[Any]) -> list[Any]:
-        """What a function returns, its keys noted."""
+        """Call a function, note its keys and return its results."""
         self.stack.append(name)
         self.entered[name] += 1
         returned = super().call(name, arguments)

@@ -44,7 +44,7 @@ def write_keys(source: str, main: HeirFunction, rules: Sequence[SiteRules], firs
 
 @dataclass
 class _KeyedFunction:
-    """What is added to one function.
+    """The text that is added to one function.
 
     prefix  of new names;  handles  of keys that are values
     head    lines at its beginning, after the constants
@@ -202,6 +202,6 @@ class _KeyedFunction:
 
 
 def _index_operand(site: KeySite) -> tuple[str, str]:
-    """Of a rotation, with its type."""
+    """Return the operand that is the index of a rotation, with its type."""
     operands = zip(site.operation.operands, site.operation.takes, strict=True)
     return next((name, kind.element) for name, kind in operands if kind.is_number)

@@ -13,6 +13,7 @@ from latticework.errors import ShapeError, UnsupportedError
 from latticework.errors.remedies import REMEDIES
 from latticework.models.client_rules.classes import SPREAD_BY, ClassRule, class_count, class_rule
 from latticework.models.converters import Converter
+from latticework.models.grouped_parameters import group_parameters
 from latticework.models.onnx.read_onnx import ML
 from latticework.models.onnx.refused_operators import (
     APPLY_AFTER,
@@ -22,7 +23,6 @@ from latticework.models.onnx.refused_operators import (
 )
 from latticework.models.onnx.size_limits import check_size
 from latticework.models.semantics import activations, reductions
-from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.operand_checks import is_secret, public, select_elements, values
 from latticework.models.semantics.unary import MEANINGS
 from latticework.models.trees.signs import sum_of_trees

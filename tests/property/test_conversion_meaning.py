@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conversion_cases import lowered
 
 from latticework.compiler.layout_choice import Counted, Seconds
 from latticework.compiler.layout_choice.prices import LoweringPrices
-from latticework.ir import Builder, Module, interpret, verify
+from latticework.ir import Module, interpret
 from latticework.ir.dialects import loop_dialect  # noqa: F401  (defines loop.yield)
-from latticework.ir.dialects.vec_dialect import VecType
 from latticework.plan.cost import CostModel
 from latticework.tensor.layout import Layout
 from latticework.tensor.layout.conversions import CONVERSIONS, direct, find_conversion
@@ -18,19 +18,6 @@ from latticework.values.packing.pack import GAP, REPEAT, PackDim
 parse = Layout.parse
 COSTS = {"rotom": lambda: Counted(), "seconds": lambda: Seconds(CostModel.load(), 1 << 14, 6)}
 SHAPES = [(4, 4), (3, 5), (8,), (4, 2, 3), (6,), (2, 8)]
-
-
-def lowered(conversion):
-    """The conversion as a module of vec operations."""
-    module = Module()
-    source = conversion.source
-    x = module.body.add_arg(VecType(source.count, source.slots, "real", True))
-    module.input_names.append("x")
-    builder = Builder(module.body)
-    builder.create("loop.yield", [conversion.lower(builder, x)])
-    module.outputs = ["y"]
-    verify(module)
-    return module
 
 
 def assert_converts(conversion):

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from op_cases import run
 
 from latticework.errors import IrError, LevelError, ScaleError, ShapeError
-from latticework.ir import Block, Builder, Module, interpret, parse_module, print_module, verify
-from latticework.ir.dialects import ckks_dialect, key_dialect, loop_dialect, rlwe_dialect
+from latticework.ir import Block, Builder
+from latticework.ir.dialects import ckks_dialect, key_dialect, rlwe_dialect
 from latticework.ir.dialects.key_dialect import KeyType
 from latticework.ir.dialects.rlwe_dialect import CipherType, DigitsType, Level, PlainType
 from latticework.values.packing.key_manifest import KeySpec, conjugation_element, galois_action, galois_element
@@ -28,20 +29,6 @@ RELIN = KeySpec("relin", 0, 0, 5)
 
 def galois(steps, level=5):
     return KeySpec("galois", galois_element(steps, N), 0, level)
-
-
-def run(types, build, inputs, sources=()):
-    block = Block()
-    arguments = [block.add_arg(t) for t in types]
-    module = Module(block, [f"x{k}" for k in range(len(types))], ["y"])
-    hashes = [module.add_source(source) for source in sources]
-    builder = Builder(block)
-    value = build(builder, *arguments, *hashes)
-    builder.create(loop_dialect.YIELD, [value])
-    verify(module)
-    text = print_module(module)
-    assert print_module(parse_module(text, sources=module.sources)) == text
-    return interpret(module, inputs)[0], value.type
 
 
 def vector(rng):

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from op_cases import run
 
 from latticework.errors import DtypeError, IrError, ShapeError
-from latticework.ir import Block, Builder, Module, interpret, parse_module, print_module, verify
-from latticework.ir.dialects import loop_dialect, scalar_dialect, vec_dialect
+from latticework.ir import Block, Builder
+from latticework.ir.dialects import scalar_dialect, vec_dialect
 from latticework.values.packing.pack import PackDim, PackMap
 from latticework.values.packing.packed_constants import (
     Access,
@@ -19,21 +20,6 @@ from latticework.values.packing.packed_constants import (
 SLOTS = 8
 REAL = vec_dialect.VecType(1, SLOTS, "real", True)
 COMPLEX = vec_dialect.VecType(1, SLOTS, "complex", True)
-
-
-def run(types, build, inputs, sources=()):
-    """Outputs and output types of a module of one op, which verifies and survives its text."""
-    block = Block()
-    arguments = [block.add_arg(t) for t in types]
-    module = Module(block, [f"x{k}" for k in range(len(types))], ["y"])
-    hashes = [module.add_source(source) for source in sources]
-    builder = Builder(block)
-    value = build(builder, *arguments, *hashes)
-    builder.create(loop_dialect.YIELD, [value])
-    verify(module)
-    text = print_module(module)
-    assert print_module(parse_module(text, sources=module.sources)) == text
-    return interpret(module, inputs)[0], value.type
 
 
 def vector(rng, kind=REAL):

@@ -20,7 +20,7 @@ from latticework.frontend.circuits.integers.binary_digits import BinaryDigits
 from latticework.frontend.circuits.integers.bit_vectors import Word
 from latticework.frontend.circuits.integers.integer_arithmetic import Arithmetic
 from latticework.frontend.circuits.integers.operations import IntegerOperators
-from latticework.frontend.programs.array_program import weights_of
+from latticework.frontend.programs.array_program import need_function, weights_of
 from latticework.frontend.recording.annotations import Parameter, parameters_of
 from latticework.frontend.recording.circuit_values import MAX_OPERATIONS, CircuitTracer, Number
 from latticework.frontend.recording.facts import Facts
@@ -122,13 +122,7 @@ def circuit(function: Callable[..., Any] | None = None) -> Circuit:
     given as weights= when the circuit is compiled.
     raises  TraceError unless decorating a function: it takes no options
     """
-    if not (inspect.isfunction(function) or inspect.ismethod(function)):
-        given = "no function" if function is None else repr(function)
-        raise TraceError(
-            f"lw.circuit got {given}; write @lw.circuit, without parentheses, above a function defined with def",
-            at=user_loc(),
-        )
-    return Circuit(function, sys._getframe(1).f_locals)
+    return Circuit(need_function("lw.circuit", function), sys._getframe(1).f_locals)
 
 
 @dataclass(frozen=True)

@@ -160,13 +160,18 @@ def program(function: Callable[..., Any] | None = None) -> Program:
     all others public weights.
     raises  TraceError unless decorating a function: it takes no options
     """
-    if not (inspect.isfunction(function) or inspect.ismethod(function)):
-        given = "no function" if function is None else repr(function)
-        raise TraceError(
-            f"lw.program got {given}; write @lw.program, without parentheses, above a function defined with def",
-            at=user_loc(),
-        )
-    return Program(function, sys._getframe(1).f_locals)
+    return Program(need_function("lw.program", function), sys._getframe(1).f_locals)
+
+
+def need_function(decorator: str, function: Callable[..., Any] | None) -> Callable[..., Any]:
+    """Return the function that a decorator is given; TraceError if it is none."""
+    if inspect.isfunction(function) or inspect.ismethod(function):
+        return function
+    argument = "no function" if function is None else repr(function)
+    raise TraceError(
+        f"{decorator} got {argument}; write @{decorator}, without parentheses, above a function defined with def",
+        at=user_loc(),
+    )
 
 
 def trace(program: Program, weights: Any = (), example: Any = None) -> Module:

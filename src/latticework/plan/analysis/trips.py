@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from latticework.plan.instructions.walk import Body, Domain, Site, Walk
+from latticework.plan.instructions.walk import Body, Site, Valueless, Walk
 from latticework.plan.schema.bootstraps import steps_of
 from latticework.plan.schema.schema import IndexInput, Plan
 
@@ -42,7 +42,7 @@ class TripCounts:
         return 1
 
 
-class Once(Domain):
+class Once(Valueless):
     """Looks at every block once, at both branches too, and knows how often it runs; values are not followed.
 
     times  that the block runs which is followed
@@ -57,10 +57,6 @@ class Once(Domain):
         """Look at all code that runs."""
         Walk(self.plan, self.plan.chain, self).run(0, self.trips.indices)
 
-    def step(self, site: Site, operands: list[Any]) -> Sequence[None]:
-        """Nothing is known of results."""
-        return [None] * len(site.instruction.results)
-
     def loop(self, site: Site, trip_count: int | None, carried: Sequence[Any], body: Body) -> Sequence[None]:
         """Follow the body once, as one that runs in every iteration of every run of the loop."""
         outside = self.times
@@ -68,14 +64,6 @@ class Once(Domain):
         body(None, [None] * len(carried))
         self.times = outside
         return [None] * len(carried)
-
-    def branch(
-        self, site: Site, _condition: int | None, then: Callable[[], list[Any]], otherwise: Callable[[], list[Any]]
-    ) -> Sequence[None]:
-        """Both."""
-        then()
-        otherwise()
-        return [None] * len(site.instruction.results)
 
 
 class _Count(Once):

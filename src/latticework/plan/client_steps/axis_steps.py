@@ -19,6 +19,20 @@ def check_dim(dim: int) -> None:
         raise ValueError(f"axis {dim} is not counted from the end")
 
 
+class AxisStep(OwnerStep):
+    """A step along one axis, `dim`, which is counted from the end."""
+
+    dim: int
+
+    def __post_init__(self) -> None:
+        check_dim(self.dim)
+
+    @property
+    def depth(self) -> int:
+        """Number of axes from `dim` to the last."""
+        return -self.dim
+
+
 @dataclass(frozen=True)
 class Reshape(OwnerStep):
     """The last axes, which have the shape `old`, as ones of the shape `new`; elements in C order."""
@@ -113,7 +127,7 @@ class Transpose(OwnerStep):
 
 
 @dataclass(frozen=True)
-class Columns(OwnerStep):
+class Columns(AxisStep):
     """Some elements of an axis, in this order.
 
     dim    the axis, counted from the end;  size  its length
@@ -127,15 +141,10 @@ class Columns(OwnerStep):
     NAME: ClassVar[str] = "columns"
 
     def __post_init__(self) -> None:
-        check_dim(self.dim)
+        super().__post_init__()
         check_shape((self.size, max(len(self.places), 1)))
         if not self.places or not all(0 <= place < self.size for place in self.places):
             raise ValueError(f"places outside an axis of {self.size}, or none")
-
-    @property
-    def depth(self) -> int:
-        """Number of axes from `dim` to the last."""
-        return -self.dim
 
     def result_shape(self, shape: Shape) -> Shape:
         """Return the shape with another length of the axis."""
@@ -186,7 +195,7 @@ _REDUCTIONS: dict[str, Callable[..., Any]] = {
 
 
 @dataclass(frozen=True)
-class Reduce(OwnerStep):
+class Reduce(AxisStep):
     """The sum, mean, min, max or logarithm of the sum of exponentials along an axis.
 
     dim  the axis, counted from the end;  keep  whether it stays, with one element
@@ -199,14 +208,9 @@ class Reduce(OwnerStep):
     NAME: ClassVar[str] = "reduce"
 
     def __post_init__(self) -> None:
-        check_dim(self.dim)
+        super().__post_init__()
         if self.kind not in _REDUCTIONS:
             raise ValueError(f"no reduction is called {self.kind!r}; there are {', '.join(_REDUCTIONS)}")
-
-    @property
-    def depth(self) -> int:
-        """Number of axes from `dim` to the last."""
-        return -self.dim
 
     def result_shape(self, shape: Shape) -> Shape:
         """Return the shape without the axis, or with one element there."""
@@ -232,7 +236,7 @@ class Reduce(OwnerStep):
 
 
 @dataclass(frozen=True)
-class Normalise(OwnerStep):
+class Normalise(AxisStep):
     """Divided by the norm along an axis; where that is 0, as it is.
 
     norm  "l1", "l2", "max", or "share": "l1", but equal shares where that is 0;  dim  the axis, counted from the end
@@ -244,14 +248,9 @@ class Normalise(OwnerStep):
     NAME: ClassVar[str] = "normalise"
 
     def __post_init__(self) -> None:
-        check_dim(self.dim)
+        super().__post_init__()
         if self.norm not in ("l1", "l2", "max", "share"):
             raise ValueError(f"norm {self.norm!r} is none of l1, l2, max and share")
-
-    @property
-    def depth(self) -> int:
-        """Number of axes from `dim` to the last."""
-        return -self.dim
 
     def result_shape(self, shape: Shape) -> Shape:
         """The same."""

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from latticework.plan.client_steps.axis_steps import check_dim
+from latticework.plan.client_steps.axis_steps import AxisStep
 from latticework.plan.client_steps.step import Array, Bounded, OwnerStep, Shape, last_axes
 from latticework.plan.client_steps.step_arrays import Labels
 
 
 @dataclass(frozen=True)
-class Softmax(OwnerStep):
+class Softmax(AxisStep):
     """exp(x) / sum(exp(x)) along an axis, or with `log` the logarithm of it."""
 
     dim: int = -1
@@ -21,14 +21,6 @@ class Softmax(OwnerStep):
 
     NAME: ClassVar[str] = "softmax"
     BEFORE: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        check_dim(self.dim)
-
-    @property
-    def depth(self) -> int:
-        """Number of axes from `dim` to the last."""
-        return -self.dim
 
     def result_shape(self, shape: Shape) -> Shape:
         """The same."""
@@ -59,7 +51,7 @@ def _log_softmax(own: Array, others: Array, dim: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Extreme(OwnerStep):
+class Extreme(AxisStep):
     """The place of the largest number along an axis, or of the smallest; the first of several.
 
     labels  what the places are called, where they are
@@ -74,14 +66,6 @@ class Extreme(OwnerStep):
     NAME: ClassVar[str] = "extreme"
     BEFORE: ClassVar[bool] = False
     DECIDES: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_dim(self.dim)
-
-    @property
-    def depth(self) -> int:
-        """Number of axes from `dim` to the last."""
-        return -self.dim
 
     def result_shape(self, shape: Shape) -> Shape:
         """Return the shape without the axis, or with one element there."""

@@ -94,7 +94,8 @@ class OwnerStep:
     OF_CATEGORIES: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
-        OwnerStep._KINDS[cls.NAME] = cls
+        if cls.NAME:  # else it is a base of several
+            OwnerStep._KINDS[cls.NAME] = cls
 
     @staticmethod
     def kinds() -> Mapping[str, type[OwnerStep]]:

@@ -89,6 +89,22 @@ class Domain:
         """An instruction is done, and so are the values that it read for the last time."""
 
 
+class Valueless(Domain):
+    """A domain that follows no values: it looks at both branches."""
+
+    def step(self, site: Site, operands: list[Any]) -> Sequence[None]:
+        """Nothing is known of results."""
+        return [None] * len(site.instruction.results)
+
+    def branch(
+        self, site: Site, _condition: int | None, then: Callable[[], list[Any]], otherwise: Callable[[], list[Any]]
+    ) -> Sequence[None]:
+        """Both."""
+        then()
+        otherwise()
+        return [None] * len(site.instruction.results)
+
+
 class Walk:
     """Follows code for a domain."""
 

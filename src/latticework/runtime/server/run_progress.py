@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 from latticework.plan.instructions.control import FOR
-from latticework.plan.instructions.walk import Body, Domain, Site, Walk, inner_blocks
+from latticework.plan.instructions.walk import Body, Site, Valueless, Walk, inner_blocks
 from latticework.plan.schema.bootstraps import bootstraps_of
 from latticework.plan.schema.schema import Plan
 
@@ -103,7 +103,7 @@ class RunProgress:
         return self._before[block][-1]
 
 
-class _Loops(Domain):
+class _Loops(Valueless):
     """Looks at every block for its loops.
 
     trips  by the number of a loop's block; those that are not one known number are not in it
@@ -112,10 +112,6 @@ class _Loops(Domain):
     def __init__(self) -> None:
         self.trips: dict[int, int] = {}
         self._seen: set[int] = set()
-
-    def step(self, site: Site, operands: list[Any]) -> Sequence[None]:
-        """Nothing is known of results."""
-        return [None] * len(site.instruction.results)
 
     def loop(self, site: Site, trips: int | None, carried: Sequence[Any], body: Body) -> Sequence[None]:
         """The body once, its counter not known."""
@@ -127,11 +123,3 @@ class _Loops(Domain):
         self._seen.add(block)
         body(None, [None] * len(carried))
         return [None] * len(carried)
-
-    def branch(
-        self, site: Site, _condition: int | None, then: Callable[[], list[Any]], otherwise: Callable[[], list[Any]]
-    ) -> Sequence[None]:
-        """Both."""
-        then()
-        otherwise()
-        return [None] * len(site.instruction.results)

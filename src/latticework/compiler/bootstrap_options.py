@@ -26,7 +26,7 @@ def with_remedy(error: UserError, options: CompileOptions, hindrance: str | None
 
     hindrance  why nothing can be bootstrapped, if so
     """
-    if options.bootstrap == NEVER:
+    if options.running.bootstrap == NEVER:
         hindrance = None if hindrance else f"bootstrap={AUTO!r} refreshes values on the way"
     kind = LevelError if isinstance(error, LevelError) else type(error)  # not the kinds that the compiler tells apart
     return kind(error.message if hindrance is None else f"{error.message}; {hindrance}", at=error.at)

@@ -260,7 +260,9 @@ class BootstrapSearch:
         """Ring degrees that are looked at, the smallest first."""
         if self.chosen is not None:
             return [1 << self.chosen.log2_degree]
-        return list(bootstrapping_rings()) if self.asked.ring_degree is None else [self.asked.ring_degree]
+        if self.asked.ring_degree is not None:
+            return [self.asked.ring_degree]
+        return [ring for ring in bootstrapping_rings() if self.lowering.fits_ring(ring)]
 
     def options(self, wanted_bits: float | None = None, like: Vectors | None = None) -> list[ChainOption]:
         """Sets whose bootstraps are so precise, with two iterations where one is not enough.

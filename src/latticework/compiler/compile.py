@@ -6,7 +6,6 @@ import inspect
 from dataclasses import replace
 from typing import Unpack
 
-from latticework.compiler.circuits.compile_circuit import compile_circuit
 from latticework.compiler.client_stages import stages_of
 from latticework.compiler.collecting import collect_seldom
 from latticework.compiler.options.compile_keywords import CompileKeywords
@@ -29,7 +28,7 @@ def compile(program: Program | Circuit, **options: Unpack[CompileKeywords]) -> M
     Options are keywords. Most programs need some of the first, and few need those of the second list.
     """
     given, columns = _take_columns(program, check_options(program, options))
-    model = compile_circuit(program, given) if isinstance(program, Circuit) else compile_program(program, given)
+    model = compile_program(program, given)
     model.plan = replace(model.plan, client=model.plan.client.with_columns(columns))
     return model
 

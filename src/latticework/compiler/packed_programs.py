@@ -33,6 +33,10 @@ class PackedLowering(Lowering):
         """Give the vectors as they were read."""
         return self.vectors
 
+    def fits_ring(self, ring_degree: int) -> bool:
+        """Whether vectors of a ring are long enough."""
+        return ring_degree >= 2 * self.vectors.slots
+
 
 def lower_packed(program: HeirProgram, options: CompileOptions) -> PackedLowering:
     """Lower a program that was read to vectors; without samples its inputs lie in [-1, 1]."""

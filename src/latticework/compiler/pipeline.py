@@ -21,14 +21,16 @@ from typing import Any
 from latticework.compiler.array_programs import lower_arrays
 from latticework.compiler.bootstrap_options import with_remedy
 from latticework.compiler.bootstrapping import BootstrapSearch
+from latticework.compiler.circuits.exact_circuits import lower_exact_circuit
+from latticework.compiler.circuits.real_circuits import lower_real_circuit
 from latticework.compiler.levels.depth import UnknownTripsError
 from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.options.option import Kind
+from latticework.compiler.options.option_checks import kind_of
 from latticework.compiler.packed_programs import lower_packed
 from latticework.compiler.program_lowering import Lowering
 from latticework.compiler.stage_results import Vectors
 from latticework.errors import LevelError, PrecisionError, UserError
-from latticework.frontend import Program
-from latticework.frontend.heir import HeirProgram
 from latticework.frontend.recording.tracing import user_line
 from latticework.model import Model
 from latticework.plan.parameters import TooDeepError
@@ -59,8 +61,7 @@ class Compilation:
 
 def lower_program(task: Task) -> Lowering:
     """Read a program with its front end."""
-    lower = next(lower for kind, lower in FRONT_ENDS if isinstance(task.program, kind))
-    return lower(task.program, task.options)
+    return FRONT_ENDS[kind_of(task.program, task.options.parameters.scheme)](task.program, task.options)
 
 
 def plan_without_bootstraps(lowering: Lowering) -> Compilation:
@@ -107,7 +108,8 @@ def plan_with_bootstraps(compilation: Compilation) -> Compilation:
     if vectors is None or plan is None:
         with _explaining(compilation.lowering):
             return compilation.with_plan(search.best())
-    if not search.is_allowed or not search.may_be_quicker(vectors, plan):
+    for_time = compilation.lowering.bootstraps_for_time and search.is_allowed
+    if not for_time or not search.may_be_quicker(vectors, plan):
         return compilation
     try:
         return compilation.with_plan(search.best())
@@ -130,10 +132,12 @@ def make_model(compilation: Compilation) -> Model:
     return Model(compilation.plan, reference, options.costs, allow_insecure=options.allows_insecure)
 
 
-FRONT_ENDS: tuple[tuple[type, Callable[[Any, CompileOptions], Lowering]], ...] = (
-    (HeirProgram, lower_packed),
-    (Program, lower_arrays),
-)
+FRONT_ENDS: dict[Kind, Callable[[Any, CompileOptions], Lowering]] = {
+    Kind.ARRAYS: lower_arrays,
+    Kind.CIRCUIT: lower_real_circuit,
+    Kind.EXACT: lower_exact_circuit,
+    Kind.HEIR: lower_packed,
+}
 
 STAGES: tuple[tuple[str, Callable[[Any], Any]], ...] = (  # each takes what the one before leaves
     ("front end", lower_program),

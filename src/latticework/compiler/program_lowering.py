@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from latticework.compiler.batch_rows import planned_for_rows
 from latticework.compiler.bootstrap_options import obstacle
@@ -26,6 +27,8 @@ class Lowering(ABC):
     traced   what runs beside a plan as its reference
     samples  of its inputs
     """
+
+    bootstraps_for_time: ClassVar[bool] = True  # also where it fits without them, if it is predicted to be quicker
 
     program: Program | Circuit
     traced: TracedProgram
@@ -61,6 +64,10 @@ class Lowering(ABC):
     def least_ring_degree(self) -> int | None:
         """Ring degree that one row of a batch takes in any case, where more is known than its levels."""
         return None
+
+    def fits_ring(self, ring_degree: int) -> bool:
+        """Whether the program can be laid out for a ring."""
+        return True
 
     def plan(self, vectors: Vectors) -> Plan:
         """Choose scale and parameters of vectors without bootstraps; errors are as those of `PrecisionSearch.best`."""

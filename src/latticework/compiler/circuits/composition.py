@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from latticework.compiler.levels import program_depth
+from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.stage_results import Vectors
 from latticework.errors import LayoutError, LevelError, ParameterMismatchError, UserError
 from latticework.frontend import Circuit
@@ -32,6 +33,10 @@ class SharedParameters:
         """Slots of the vectors, or 0 where that is free."""
         return next((source.slots for source in self.sources.values()), 0)
 
+    def is_alone(self, options: CompileOptions) -> bool:
+        """Whether no other circuit has a part in the ciphertexts of this one."""
+        return self.chain is None and not self.groups and not options.expert.spare_levels
+
     def noises(self, vectors: Vectors) -> dict[int, Any]:
         """The noise of inputs that are no fresh encryptions, by number."""
         names = enumerate(vectors.module.input_names)
@@ -47,11 +52,13 @@ class SharedParameters:
         names = vectors.module.input_names
         starts = tuple(self.sources[name].level - top if name in self.sources else 0 for name in names)
         depth = program_depth(vectors.module, starts)
-        if depth > top:
+        missing = depth - (top - self.chain.floor)
+        if missing > 0:
+            remedy = f"compile the circuit whose parameters it shares with spare_levels= larger by {missing}"
+            if self.chain.bootstrap is not None:
+                remedy = "parameters of a circuit that bootstraps have none to spare: leave like= out"
             raise LevelError(
-                f"circuit {circuit.name} needs {depth - top} levels more than are left; compile the circuit whose "
-                f"parameters it shares with spare_levels= larger by {depth - top}",
-                at=circuit.loc,
+                f"circuit {circuit.name} needs {missing} levels more than are left; {remedy}", at=circuit.loc
             )
         return replace(vectors, depth=depth, starts=starts)
 

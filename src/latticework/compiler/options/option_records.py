@@ -22,7 +22,6 @@ from latticework.compiler.options.option import (
     EXACT,
     WRITTEN,
     CommandForm,
-    Kind,
     Option,
     option,
 )
@@ -171,8 +170,8 @@ class Running:
     bootstrap: str = option(
         "auto",
         '"auto": values are refreshed on the way where a program spends more levels than a ring holds, or where that '
-        'is predicted to be quicker; "never"',
-        (Kind.ARRAYS, Kind.HEIR), _BOOTSTRAPS, choices=("auto", "never"), give="'auto' or 'never'",
+        'is predicted to be quicker, of circuits where they do not fit alone; "never"',
+        APPROXIMATE, _BOOTSTRAPS, choices=("auto", "never"), give="'auto' or 'never'",
         help="auto: where levels run out, or to be quicker; never.",
     )
     batch: int | str | None = option(
@@ -248,7 +247,7 @@ class Expert:
         None,
         'the bootstrapping set to compile for, whatever others would take, by name ("A14": see docs/bootstrapping.md) '
         "or one of your own. Those whose names begin with T are for tests, and take insecure=True",
-        (Kind.ARRAYS, Kind.HEIR), _BOOTSTRAPS, help="The bootstrapping set to compile for, by name.",
+        APPROXIMATE, _BOOTSTRAPS, help="The bootstrapping set to compile for, by name.",
     )
     plain_bits: int = option(
         20,

@@ -1,0 +1,108 @@
+"""The vectors of a circuit under either scheme: on lanes of the best width, or as arrays, whichever takes least."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from latticework.compiler.circuits.array_circuits import to_arrays
+from latticework.compiler.circuits.choose_vectors import Candidate, candidates, choose
+from latticework.compiler.circuits.circuit_batch import of_best_width
+from latticework.compiler.circuits.circuit_pipeline import LaneOptions, Scalars
+from latticework.compiler.circuits.composition import SharedParameters
+from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.stage_results import Vectors
+from latticework.errors import UserError
+from latticework.frontend import Circuit
+from latticework.frontend.calibration.calibration_data import Sample
+
+LARGE = {"fast": 5_000, "normal": 20_000}  # nodes of a circuit for whose lanes an effort has no time
+LEVEL = 1.0  # part by which everything becomes dearer for one more product in a row, masks included
+
+
+@dataclass(frozen=True)
+class CircuitVectors(ABC):
+    """A choice of vectors for a circuit.
+
+    samples  arrays of all groups by name
+    arrays   the circuit as operations on arrays, if it is regular
+    """
+
+    scalars: Scalars
+    samples: Sequence[Sample]
+    arrays: Vectors | None
+    shared: SharedParameters
+    options: CompileOptions
+
+    @abstractmethod
+    def predict(self, vectors: Vectors) -> Candidate:
+        """Predict what vectors take."""
+
+    @abstractmethod
+    def emit(self, width: int, lanes: LaneOptions) -> Vectors:
+        """Find lanes in vectors of a width, and emit code for them."""
+
+    @abstractmethod
+    def weights(self) -> tuple[float, ...]:
+        """Prices of vector operations, as `LaneOptions` has them, without that of a level."""
+
+    @abstractmethod
+    def widest(self) -> int:
+        """Width of a vector where nothing else is known."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the circuit is compiled as arrays without a look at lanes."""
+        nodes, expert = len(self.scalars.written.nodes), self.options.expert
+        return self.arrays is not None and (expert.algorithm == "tensors" or nodes > LARGE.get(expert.effort, nodes))
+
+    def choose(self) -> Candidate:
+        """Find vectors on lanes, and take them or the arrays."""
+        lanes = self.options.expert
+        wanted = LaneOptions(lanes.algorithm, lanes.effort, lanes.seed, (*self.weights(), LEVEL))
+        usual = self.shared.width or self._usual_width()
+        return of_best_width(self.scalars.graph, usual, self.options.rows, partial(self._choose_at, lanes=wanted))
+
+    def _choose_at(self, width: int, lanes: LaneOptions) -> Candidate:
+        """Choose among the vectors of a width, and the arrays."""
+        is_alone = self.shared.is_alone(self.options)
+        found = candidates(self.scalars, lanes, partial(self._price, width), is_alone=is_alone)
+        return choose(found, None if self.arrays is None else self.predict(self.arrays))
+
+    def _price(self, width: int, lanes: LaneOptions) -> Candidate:
+        return self.predict(self.emit(width, lanes))
+
+    def _usual_width(self) -> int:
+        """Width that the ring has room for, if one is given."""
+        like, ring_degree = self.options.expert.like, self.options.ring_degree
+        if like is not None:
+            return min(self.widest(), like.plan.chain.slots)
+        return ring_degree // 2 if ring_degree else self.widest()
+
+
+def find_arrays(
+    circuit: Circuit,
+    scalars: Scalars,
+    samples: Sequence[Sample],
+    shared: SharedParameters,
+    options: CompileOptions,
+    *,
+    exact: bool = False,
+) -> Vectors | None:
+    """Lay a circuit out as operations on arrays, if that may be and if it is regular.
+
+    exact   whether numbers are integers modulo t
+    raises  UserError if it has to be
+    """
+    if not shared.is_alone(options) or options.expert.algorithm not in ("search", "tensors"):
+        return None
+    found = to_arrays(scalars, samples, options, exact=exact)
+    if found is None and options.expert.algorithm == "tensors":
+        raise UserError(
+            f'compile: algorithm="tensors", but circuit {circuit.name} is no regular arithmetic on arrays, or its '
+            'inputs have lanes= or share ciphertexts; leave algorithm="search", or write it as an lw.program',
+            at=circuit.loc,
+        )
+    return found

@@ -1,0 +1,142 @@
+"""The front end of circuits on integers modulo t, which are exact: vectors are chosen by whole plans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from latticework.compiler.circuits.choose_vectors import Candidate
+from latticework.compiler.circuits.circuit_batch import check_rows
+from latticework.compiler.circuits.circuit_inputs_seen import circuit_samples
+from latticework.compiler.circuits.circuit_pipeline import WIDTH, LaneOptions, Scalars, to_lanes, to_scalars
+from latticework.compiler.circuits.circuit_vectors import CircuitVectors, find_arrays
+from latticework.compiler.circuits.composition import shared_parameters
+from latticework.compiler.circuits.plaintext_modulus import exact_arithmetic, exact_weights
+from latticework.compiler.circuits.too_many_products import check_products, too_many_products
+from latticework.compiler.circuits.wrapping_results import mark_wrapping
+from latticework.compiler.exact_plans import to_bfv_plan
+from latticework.compiler.lanes.lane_graph import MUL
+from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.program_lowering import Lowering
+from latticework.compiler.stage_results import TracedProgram, Vectors
+from latticework.errors import LevelError, UserError
+from latticework.frontend import Circuit
+from latticework.frontend.circuits.integers.integer_arithmetic import Arithmetic
+from latticework.plan.analysis.estimate import estimate
+from latticework.plan.parameters.select_bfv import TooNoisyError
+from latticework.plan.schema.schema import Plan
+
+SHALLOW_WIDTH = 2048  # of circuits that may fit a ring of degree 4096
+WEIGHTS = (1.0, 2.6, 0.06, 0.05, 0.05, 0.05)  # of vector operations on BFV ciphertexts, in rotations, if no chain fits
+
+
+@dataclass(frozen=True)
+class ExactVectors(CircuitVectors):
+    """A choice of vectors for a circuit on integers, by plans, or by which of them a ring has room for.
+
+    refused  why plans were none
+    """
+
+    name: str
+    refused: list[LevelError] = field(default_factory=list)
+
+    def plan(self, vectors: Vectors) -> Plan:
+        """Plan vectors for the parameters that are shared, or the smallest that hold their noise."""
+        shared = self.shared
+        return to_bfv_plan(self.name, vectors, self.options, chain=shared.chain, noises=shared.noises(vectors))
+
+    def predict(self, vectors: Vectors) -> Candidate:
+        """Predict seconds of a plan and of sending."""
+        try:
+            plan = self.plan(vectors)
+        except LevelError as error:
+            self.refused.append(error)
+            return Candidate(vectors)
+        cost = estimate(plan, self.options.costs)
+        sending = 8 * (cost.bytes.inputs_fresh + cost.bytes.outputs) / self.options.bits_a_second
+        return Candidate(vectors, cost.warm_seconds, sending, plan)
+
+    def emit(self, width: int, lanes: LaneOptions) -> Vectors:
+        """Find lanes for integers, which have no samples."""
+        dirty, on_event = self.shared.groups, self.options.on_event
+        return to_lanes(self.scalars, width, lanes, exact=True, dirty=dirty, on_event=on_event)
+
+    def weights(self) -> tuple[float, ...]:
+        """Prices on a chain that holds the products in a row."""
+        return exact_weights(self.scalars.graph.depth(), self.options, self.shared.chain) or WEIGHTS
+
+    def widest(self) -> int:
+        """Lanes of a small ring for shallow circuits: a product with a small public number is next to none."""
+        is_small = len(self.scalars.graph.nodes) <= SHALLOW_WIDTH
+        return SHALLOW_WIDTH if is_small and self.scalars.graph.depth((MUL,)) <= 1 else WIDTH
+
+
+@dataclass
+class ExactCircuitLowering(Lowering):
+    """A circuit on integers modulo t: never approximate, so it has no bootstraps.
+
+    best  the vectors that were chosen, with their plan, once they are
+    """
+
+    scalars: Scalars
+    arithmetic: Arithmetic
+    choice: ExactVectors
+    best: Candidate | None = None
+
+    def to_vectors(self) -> Vectors:
+        """Choose vectors by their plans.
+
+        raises  LevelError where no ring has room for the noise of any
+        """
+        arrays = self.choice.arrays
+        if arrays is not None and self.choice.is_settled:
+            self.best = Candidate(arrays, plan=self.choice.plan(arrays))
+        else:
+            self.best = self.choice.choose()
+        if self.best.plan is None:
+            raise self.choice.refused[0]
+        return self.best.vectors
+
+    def plan(self, vectors: Vectors) -> Plan:
+        """Plan vectors, or give the plan by which they were chosen."""
+        if self.best is not None and self.best.plan is not None and vectors is self.best.vectors:
+            return self.best.plan
+        return self.choice.plan(vectors)
+
+    @property
+    def least_ring_degree(self) -> int | None:
+        """Ring degree of one row."""
+        return None if self.best is None or self.best.plan is None else self.best.plan.chain.ring_degree
+
+    @property
+    def bootstrap_obstacle(self) -> str | None:
+        """Reason why nothing can be bootstrapped."""
+        return "integers are exact, and bootstraps are approximate"
+
+    def explain(self, error: UserError) -> UserError:
+        """Name the lines with most of the products in a row."""
+        if not isinstance(error, TooNoisyError):
+            return error
+        assert isinstance(self.program, Circuit)
+        return too_many_products(self.program, self.scalars.graph, self.arithmetic, error)
+
+    def finish(self, plan: Plan) -> Plan:
+        """Warn of results that may wrap around, unless that is meant."""
+        assert isinstance(self.program, Circuit)
+        return plan if self.options.expert.wraps else mark_wrapping(self.program, self.scalars, plan)
+
+
+def lower_exact_circuit(circuit: Circuit, options: CompileOptions) -> ExactCircuitLowering:
+    """Trace a circuit on integers modulo t."""
+    shared = shared_parameters(circuit, options.expert.like, "bfv")
+    check_rows(circuit, shared, options)
+    arithmetic = exact_arithmetic(options, shared.chain)
+    scalars = to_scalars(circuit, options.data.weights, exact=True, arithmetic=arithmetic)
+    if scalars.traced.is_modular:
+        options = options.override(plain_modulus=arithmetic.modulus)
+    if shared.chain is None:
+        check_products(circuit, scalars, arithmetic, options)
+    samples = circuit_samples(circuit, scalars, None)
+    arrays = find_arrays(circuit, scalars, samples, shared, options, exact=True)
+    traced = TracedProgram(scalars.traced.module, [], [], [])
+    choice = ExactVectors(scalars, samples, arrays, shared, options, circuit.name)
+    return ExactCircuitLowering(circuit, traced, samples, options, scalars, arithmetic, choice)

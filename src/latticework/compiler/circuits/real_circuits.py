@@ -1,0 +1,146 @@
+"""The front end of circuits on real numbers: traced, on vectors, with samples of its inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from latticework.compiler.circuits.array_circuits import argument_samples, is_of_arrays
+from latticework.compiler.circuits.choose_vectors import Candidate
+from latticework.compiler.circuits.circuit_batch import check_rows
+from latticework.compiler.circuits.circuit_inputs_seen import circuit_samples, with_ranges
+from latticework.compiler.circuits.circuit_pipeline import WIDTH, LaneOptions, Scalars, to_lanes, to_scalars
+from latticework.compiler.circuits.circuit_vectors import CircuitVectors, find_arrays
+from latticework.compiler.circuits.composition import SharedParameters, shared_parameters
+from latticework.compiler.layout_choice import (
+    VectorCosts,
+    code_seconds,
+    least_ring_degree,
+    sending_seconds,
+    vector_costs,
+)
+from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.program_lowering import Lowering
+from latticework.compiler.stage_results import TracedProgram, Vectors
+from latticework.errors import UserError
+from latticework.frontend import Circuit
+from latticework.plan.schema.schema import Plan
+
+MAX_NAMED = 8  # inputs in a message
+SPARE_BITS = 4  # of precision, where other circuits go on with the results
+
+
+@dataclass(frozen=True)
+class RealVectors(CircuitVectors):
+    """A choice of vectors for a circuit on real numbers, by predicted seconds of its vector code."""
+
+    def predict(self, vectors: Vectors) -> Candidate:
+        """Predict seconds of vector code and of sending."""
+        costs = self._prices(vectors.depth)
+        run = code_seconds(vectors.module, costs, self.options.techniques)
+        return Candidate(vectors, run, sending_seconds(vectors.module, costs))
+
+    def emit(self, width: int, lanes: LaneOptions) -> Vectors:
+        """Find lanes, and the sizes of outputs on the samples."""
+        dirty, on_event = self.shared.groups, self.options.on_event
+        return to_lanes(self.scalars, width, lanes, samples=self.samples, dirty=dirty, on_event=on_event)
+
+    def weights(self) -> tuple[float, ...]:
+        """Prices in the ring that holds the circuit's levels."""
+        own = self._prices(self.scalars.graph.depth())
+        addition = own.addition(0)
+        return own.rotations(1, 0), own.product(0), own.plain_product(0), addition, addition, addition
+
+    def widest(self) -> int:
+        """Lanes that are more than enough."""
+        return WIDTH
+
+    def _prices(self, depth: int) -> VectorCosts:
+        options = self.options
+        degree = options.ring_degree or least_ring_degree(depth)
+        return vector_costs(options.costs, degree, depth, options.bits_a_second, options.techniques)
+
+
+@dataclass
+class RealCircuitLowering(Lowering):
+    """A circuit on real numbers, whose vectors are as they are on every ring.
+
+    wanted_bits  of precision of its results; `options` has more where other circuits go on with them
+    """
+
+    bootstraps_for_time = False  # what fits keeps its parameters, so that other circuits go on with its results
+
+    scalars: Scalars
+    shared: SharedParameters
+    vectors: Vectors
+    wanted_bits: float
+
+    def to_vectors(self) -> Vectors:
+        """Give the vectors that were chosen."""
+        return self.vectors
+
+    def to_vectors_of(self, ring_degree: int, residual: int) -> Vectors:
+        """Give the same vectors for bootstraps to be placed.
+
+        raises  UserError where nothing can be bootstrapped
+        """
+        if self.bootstrap_obstacle is not None:
+            raise UserError(
+                f"compile: circuit {self.program.name} is not bootstrapped: {self.bootstrap_obstacle}",
+                at=self.program.loc,
+            )
+        return super().to_vectors_of(ring_degree, residual)
+
+    def fits_ring(self, ring_degree: int) -> bool:
+        """Whether vectors of a ring are long enough."""
+        return ring_degree >= 2 * self.vectors.slots
+
+    @property
+    def bootstrap_obstacle(self) -> str | None:
+        """Reason why nothing can be bootstrapped, with what would help; None if it can.
+
+        Bootstraps take values of known size, and what other circuits go on with has levels of a chain without any.
+        """
+        if not self.shared.is_alone(self.options):
+            return (
+                "what shares parameters or ciphertexts with other circuits (like=, lanes=, spare_levels=) has no "
+                "bootstraps: leave that out"
+            )
+        names = [a.name for a in self.scalars.traced.arguments if a.low is None]
+        if names and self.options.samples is None:
+            listed = ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" * (len(names) > MAX_NAMED))
+            return f"bootstraps take values of known size: declare low= and high= of {listed}, or give calibrate=data"
+        return super().bootstrap_obstacle
+
+    def plan(self, vectors: Vectors) -> Plan:
+        """Plan on the parameters that are shared, or on the smallest that do; others want the scale of the level."""
+        search = self.search(vectors)
+        if self.shared.chain is not None:
+            return search.on(self.shared.chain)
+        return search.best(enlarging=not self.options.expert.spare_levels)
+
+    def finish(self, plan: Plan) -> Plan:
+        """Say which precision was asked for."""
+        return replace(plan, client=replace(plan.client, precision_bits=self.wanted_bits))
+
+
+def lower_real_circuit(circuit: Circuit, options: CompileOptions) -> RealCircuitLowering:
+    """Trace a circuit on real numbers, and choose its vectors."""
+    shared = shared_parameters(circuit, options.expert.like, "ckks")
+    check_rows(circuit, shared, options)
+    scalars = to_scalars(circuit, options.data.weights, exact=False)
+    given = circuit_samples(circuit, scalars, options.samples)
+    chosen = options.chosen_set
+    laid_out = options if chosen is None else options.override(ring_degree=1 << chosen.log2_degree)
+    arrays = find_arrays(circuit, scalars, given, shared, laid_out)
+    choice = RealVectors(scalars, given, arrays, shared, laid_out)
+    vectors = arrays if arrays is not None and choice.is_settled else choice.choose().vectors
+    samples = argument_samples(scalars, given) if is_of_arrays(vectors) else given
+    samples = [{name: s[name] for name in vectors.placed.input_names} for s in samples]
+    vectors = with_ranges(vectors, scalars, given)
+    if shared.chain is not None:
+        vectors = shared.with_starts(vectors, circuit)
+    nothing = [0.0] * len(vectors.placed.outputs)
+    traced = TracedProgram(vectors.placed, [], nothing, nothing)
+    bits = options.precision_bits + (SPARE_BITS if options.expert.spare_levels else 0)
+    planned = options.override(precision_bits=bits)
+    return RealCircuitLowering(circuit, traced, samples, planned, scalars, shared, vectors, options.precision_bits)

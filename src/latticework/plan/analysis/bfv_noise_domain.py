@@ -147,7 +147,7 @@ class _Noise(Domain):
         return level
 
     def noise(self, value: AbstractNoise, kind: Any) -> Noise:
-        """All of a value's sources together."""
+        """Return the noise of all of a value's sources together."""
         sources = [(self.sources[number], factor) for (number, _), factor in value.terms.items()]
         length = max((len(noise.variances) for noise, _ in sources), default=1)
         variances = tuple(
@@ -165,7 +165,7 @@ class _Noise(Domain):
         return self.noise_of_terms(self.add_terms(a.terms if terms is None else terms, more), phase)
 
     def add_terms(self, a: Terms, b: Terms) -> Terms:
-        """The terms of a sum."""
+        """Return the terms of a sum."""
         if len(a) < len(b):
             a, b = b, a
         total = dict(a)
@@ -186,7 +186,7 @@ class _Noise(Domain):
     # -- what rules of errors ask for --------------------------------------------------------
 
     def zero(self) -> AbstractNoise:
-        """An empty sum."""
+        """Return an empty sum."""
         return self.noise_of_terms({})
 
     def encode_constant(self, constant: ConstRef, _scale: float) -> tuple[None, ...]:
@@ -198,11 +198,11 @@ class _Noise(Domain):
         return self.add_source(self.model.add_plain(no_noise(self.level(use.stated))))
 
     def plus(self, a: AbstractNoise, b: AbstractNoise) -> AbstractNoise:
-        """A sum."""
+        """Add two values."""
         return self.noise_of_terms(self.add_terms(a.terms, b.terms))
 
     def add(self, _use: Use, a: AbstractNoise, b: AbstractNoise) -> AbstractNoise:
-        """A sum; all scales are 1."""
+        """Add two ciphertexts; all scales are 1."""
         return self.plus(a, b)
 
     def add_integer(self, use: Use, a: AbstractNoise) -> AbstractNoise:
@@ -214,13 +214,13 @@ class _Noise(Domain):
         return self.add_integer(use, a)
 
     def mul_integer(self, use: Use, a: AbstractNoise) -> AbstractNoise:
-        """A value times a number."""
+        """Multiply a value by the instruction's number."""
         factor = abs(use.immediate[0])
         terms = {source: before + log2(factor) for source, before in a.terms.items()} if factor else {}
         return self.noise_of_terms(terms, a.phase)
 
     def reread(self, _use: Use, a: AbstractNoise) -> AbstractNoise:
-        """All scales are 1."""
+        """Return the value as it is: all scales are 1."""
         return a
 
     def mul_plain(self, use: Use, a: AbstractNoise, _plain: None) -> AbstractNoise:
@@ -245,7 +245,7 @@ class _Noise(Domain):
         return self.noise_of_terms({(number, 0): max(more, noise.worst - self.sources[number].worst, 0.0)})
 
     def mul_relinearize(self, use: Use, a: AbstractNoise, b: AbstractNoise) -> AbstractNoise:
-        """A product with the noise of a key switch."""
+        """Multiply, with the noise of a key switch."""
         return self.mul(use, a, b, relinearized=True)
 
     def key_switch(self, use: Use, a: AbstractNoise, key: KeySpec) -> AbstractNoise:
@@ -270,5 +270,5 @@ class _Noise(Domain):
 
 
 def no_noise(level: int) -> Noise:
-    """No noise."""
+    """Return no noise, at a level."""
     return Noise(level, (-inf,), -inf)

@@ -40,7 +40,7 @@ class Magnitude:
 
     @staticmethod
     def of(values: npt.ArrayLike) -> Magnitude:
-        """The magnitude of an example."""
+        """Return the magnitude of an example."""
         sizes = np.abs(np.asarray(values))
         return Magnitude(float(np.max(sizes, initial=0.0)), float(np.sqrt(np.mean(sizes**2))) if sizes.size else 0.0)
 
@@ -140,11 +140,11 @@ class _Bounds(Domain):
     # -- what rules of errors ask for --------------------------------------------------------
 
     def zero(self) -> Bound:
-        """An empty sum."""
+        """Return an empty sum."""
         return Bound(0.0, 0.0)
 
     def encode_constant(self, constant: ConstRef, scale: float) -> Bounds:
-        """A public array as the encoder rounds it."""
+        """Bound a public array as the encoder rounds it."""
         bounds = self.constants.get((constant, scale))
         if bounds is None:
             known = [Magnitude.of(v) for v in as_vectors(constant.evaluate(self.sources))]
@@ -153,7 +153,7 @@ class _Bounds(Domain):
         return bounds
 
     def trivial(self, _use: Use, plain: Bound) -> Bound:
-        """The plaintext's."""
+        """Return the bound of the plaintext."""
         return plain
 
     def add(self, use: Use, a: Bound, b: Bound) -> Bound:
@@ -168,7 +168,7 @@ class _Bounds(Domain):
         return self.model.add(a, Bound(size, size, rounding, rounding))
 
     def mul(self, _use: Use, a: Bound, b: Bound) -> Bound:
-        """A product."""
+        """Multiply two bounds."""
         return self.model.mul(a, b)
 
     mul_plain = mul_relinearize = mul
@@ -178,7 +178,7 @@ class _Bounds(Domain):
         return a.times(use.immediate[0] * (use.operands[0].scale / use.stated.scale))
 
     def reread(self, use: Use, a: Bound) -> Bound:
-        """The same integers at the result's scale."""
+        """Read the same integers at the result's scale."""
         return a.times(use.operands[0].scale / use.stated.scale)
 
     def key_product(self, use: Use, a: Bound, key: KeySpec) -> Bound:
@@ -191,7 +191,7 @@ class _Bounds(Domain):
         return a.turned(steps, kind.slots, conjugated=conjugated)
 
     def key_switch(self, use: Use, a: Bound, key: KeySpec) -> Bound:
-        """A key product, and the division after it."""
+        """Bound a key product, and the division after it."""
         return self.model.mod_down(self.key_product(use, a, key), use.stated.slots, use.stated.scale)
 
     def mod_down(self, use: Use, a: Bound) -> Bound:

@@ -52,7 +52,7 @@ class Bound:
         return replace(self, average=hypot(self.average, average), worst=self.worst + worst)
 
     def times(self, factor: float) -> Bound:
-        """The value and its error, scaled."""
+        """Return the bound of the value and its error, scaled."""
         f = abs(factor)
         return replace(self, peak=self.peak * f, rms=self.rms * f, average=self.average * f, worst=self.worst * f)
 
@@ -73,7 +73,7 @@ class ErrorModel:
         self._encryptions = 0
 
     def fresh(self, peak: float, rms: float, slots: int, scale: float, *, public_key: bool = False) -> Bound:
-        """An encryption of values of this magnitude."""
+        """Bound an encryption of values of this magnitude."""
         average = step_noise.public_encryption(self.chain) if public_key else step_noise.symmetric_encryption()
         worst = worst_noise.public_encryption(self.chain) if public_key else worst_noise.symmetric_encryption()
         self._encryptions += 1
@@ -81,11 +81,11 @@ class ErrorModel:
         return _noisy(exact, average, worst, slots, scale)
 
     def encode(self, peak: float, rms: float, slots: int, scale: float) -> Bound:
-        """A public vector as the encoder rounds it."""
+        """Bound a public vector as the encoder rounds it."""
         return _noisy(Bound(peak, rms), step_noise.encoding(), worst_noise.encoding(), slots, scale)
 
     def add(self, a: Bound, b: Bound) -> Bound:
-        """A sum or a difference."""
+        """Bound a sum or a difference."""
         related = _add_related(a, b)
         return Bound(
             a.peak + b.peak,
@@ -107,7 +107,7 @@ class ErrorModel:
         )
 
     def key_product(self, a: Bound, slots: int, scale: float, level: int, track: int = 0) -> Bound:
-        """The noise of a key, over QP."""
+        """Add the noise of a key, over QP."""
         average = step_noise.key_product(self.chain, level, track)
         return _noisy(a, average, worst_noise.key_product(self.chain, level, track), slots, scale)
 

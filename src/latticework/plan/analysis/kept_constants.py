@@ -105,7 +105,7 @@ class _Encodings(Once):
         self.known: dict[tuple[Any, ...], Encoding] = {}
 
     def visit(self, site: Site) -> None:
-        """One instruction, as often as it runs."""
+        """Note the encodings of an instruction, as often as it runs."""
         for part in site.record.parts(site.use):
             if part.once:
                 name = site.use.immediate, site.use.stated

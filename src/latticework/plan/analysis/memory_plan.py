@@ -369,7 +369,7 @@ class MemoryPlanner:
         )  # fmt: skip
 
     def smallest(self) -> int:
-        """The smallest budget."""
+        """Return the smallest budget."""
         least = 0 if self.least is None else self.least.bytes
         return self.values(0) + self.tables + least
 

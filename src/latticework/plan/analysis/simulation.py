@@ -69,7 +69,7 @@ class Simulation(Domain):
         return self.walk.run(0, arguments)
 
     def step(self, site: Site, operands: list[Any]) -> Sequence[Item]:
-        """The meaning of one instruction."""
+        """Compute the results of one instruction."""
         outcome = site.record.meaning(self, site.use, *operands)
         return outcome if type(outcome) is list else [outcome]
 
@@ -117,13 +117,13 @@ class Simulation(Domain):
             self.on_value(register, as_value(value))
 
     def decode(self, tensor: Slots) -> Slots:
-        """An output as it is given to the caller."""
+        """Return an output as the caller gets it."""
         return tensor
 
     # -- what meanings ask for ---------------------------------------------------------------
 
     def product(self, a: Slots, b: Slots) -> Slots:
-        """The product of two arrays, slot by slot."""
+        """Multiply two arrays, slot by slot."""
         return a * b
 
     def dot(self, a: Slots, b: Slots, groups: int) -> Slots:
@@ -136,7 +136,7 @@ class Simulation(Domain):
         return multiple
 
     def integer(self, number: int, scale: float) -> Any:
-        """A public integer as what it adds to a slot."""
+        """Return a public integer as what it adds to a slot."""
         return number / scale
 
     def encode_constant(self, constant: ConstRef, scale: float) -> Slots:
@@ -181,7 +181,7 @@ class Simulation(Domain):
         return model.mod_down_by_slot(self.chain.ring_degree, degree, self.secret_shares(slots))
 
     def secret_shares(self, slots: int) -> Slots:
-        """Those of the secret of this run."""
+        """Return the shares of the secret of this run."""
         if slots not in self.shares:
             assert self.noise is not None
             self.shares[slots] = model.secret_shares(self.chain.ring_degree, slots, self.noise)

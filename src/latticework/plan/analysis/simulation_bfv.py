@@ -48,7 +48,7 @@ class BfvSimulation(Simulation):
         return super().run([centre(a, self.modulus) if isinstance(a, np.ndarray) else a for a in arguments])
 
     def step(self, site: Site, operands: list[Any]) -> Sequence[Item]:
-        """The meaning of one instruction, reduced."""
+        """Compute the results of one instruction, reduced."""
         return [centre(np.asarray(value), self.modulus) for value in super().step(site, operands)]
 
     def hold(self, register: int, value: Item) -> None:
@@ -71,13 +71,13 @@ class BfvSimulation(Simulation):
         return mul_mod(a, b, self.modulus)
 
     def dot(self, a: Slots, b: Slots, groups: int) -> Slots:
-        """Sums of reduced products."""
+        """Return sums of reduced products."""
         return sum_vectors(self.product(a, b), groups)
 
     def multiple(self, a: Slots, factor: int, ratio: float) -> Slots:
-        """A value times an integer; all scales are 1."""
+        """Multiply a value by an integer; all scales are 1."""
         return self.product(a, np.array(factor % self.modulus))
 
     def integer(self, number: int, scale: float) -> int:
-        """A public integer, reduced."""
+        """Return a public integer, reduced."""
         return number % self.modulus

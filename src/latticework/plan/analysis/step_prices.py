@@ -23,7 +23,7 @@ ENCODE = "encode"  # what steps are called that only the first run has
 class Step:
     """One instruction of the code in the order it first runs, with all its runs together.
 
-    op       its name; encodings that it makes have a step of their own before it
+    op       its name; encodings that it makes have another step before it
     level    of its result; None where it has none
     seconds  predicted for all runs; an encoding is counted once, for it is cached
     location  of the instruction, or of the call that it is run by
@@ -89,7 +89,7 @@ class StepPrices(Once):
     def branch(
         self, site: Site, _condition: int | None, then: Callable[[], list[Any]], otherwise: Callable[[], list[Any]]
     ) -> Sequence[None]:
-        """Both are followed, and the slower is kept."""
+        """Follow both branches, and keep the slower one."""
         before, taken = self.steps, []
         for follow in (then, otherwise):
             self.steps = []

@@ -77,7 +77,7 @@ class _Count(Once):
         return [None] * len(site.instruction.results) if site.instruction.immediate[0] in self.steps else follow()
 
     def visit(self, site: Site) -> None:
-        """One more, as often as it runs."""
+        """Count an instruction as often as it runs."""
         self.total += self.times
 
 

@@ -60,19 +60,19 @@ class Reshape(OwnerStep):
         return (*shape[: len(shape) - self.depth], *self.new)
 
     def decided(self, shape: Shape, choices: int) -> int:
-        """Moves."""
+        """Pass decisions on, as elements only move."""
         return choices
 
     def apply(self, x: Array) -> Array:
-        """Labels too."""
+        """Reshape numbers or labels."""
         return np.asarray(x).reshape(self.result_shape(np.shape(x)))
 
     def bounded(self, x: Bounded) -> Bounded:
-        """Moves."""
+        """Reshape a value and its bounds."""
         return x.moved(self.apply)
 
     def preimage(self, low: Array, high: Array) -> Span | None:
-        """Moves back."""
+        """Move the ends of the span back."""
         back = Reshape(self.new, self.old)
         return back.apply(low), back.apply(high)
 
@@ -104,20 +104,20 @@ class Transpose(OwnerStep):
         return (*shape[: len(shape) - self.depth], *(axes[i] for i in self.order))
 
     def decided(self, shape: Shape, choices: int) -> int:
-        """Moves."""
+        """Pass decisions on, as elements only move."""
         return choices
 
     def apply(self, x: Array) -> Array:
-        """Labels too."""
+        """Transpose numbers or labels."""
         before = np.ndim(x) - self.depth
         return np.transpose(x, (*range(before), *(before + i for i in self.order)))
 
     def bounded(self, x: Bounded) -> Bounded:
-        """Moves."""
+        """Transpose a value and its bounds."""
         return x.moved(self.apply)
 
     def preimage(self, low: Array, high: Array) -> Span | None:
-        """Moves back."""
+        """Move the ends of the span back."""
         back = Transpose(tuple(self.order.index(i) for i in range(self.depth)))
         return back.apply(low), back.apply(high)
 
@@ -154,23 +154,23 @@ class Columns(AxisStep):
         return (*shape[:at], len(self.places), *shape[at + 1 :])
 
     def decided(self, shape: Shape, choices: int) -> int:
-        """Moves."""
+        """Pass decisions on, as elements only move."""
         return choices
 
     def columns_of(self, columns: tuple[int, ...]) -> tuple[int, ...] | None:
-        """Those that are left, of the last axis."""
+        """Return the columns of the last axis that are taken."""
         return tuple(columns[place] for place in self.places) if self.dim == -1 else None
 
     def apply(self, x: Array) -> Array:
-        """Labels too."""
+        """Take columns of numbers or labels."""
         return np.take(x, list(self.places), axis=self.dim)
 
     def bounded(self, x: Bounded) -> Bounded:
-        """Moves."""
+        """Take columns of a value and its bounds."""
         return x.moved(self.apply)
 
     def preimage(self, low: Array, high: Array) -> Span | None:
-        """Anything in columns that are left out."""
+        """Move the ends of the span back; columns that are left out may hold anything."""
         at = np.ndim(low) + self.dim
         shape = (*np.shape(low)[:at], self.size, *np.shape(low)[at + 1 :])
         least, most = np.moveaxis(np.full(shape, -np.inf), at, 0), np.moveaxis(np.full(shape, np.inf), at, 0)
@@ -253,7 +253,7 @@ class Normalise(AxisStep):
             raise ValueError(f"norm {self.norm!r} is none of l1, l2, max and share")
 
     def result_shape(self, shape: Shape) -> Shape:
-        """The same."""
+        """Return the shape of the argument."""
         last_axes(shape, self.depth)
         return shape
 

@@ -71,7 +71,7 @@ class Linear(OwnerStep):
         return f"product with a matrix of {' x '.join(map(str, self.weight.shape))}"
 
     def weights(self) -> str:
-        """All of it."""
+        """Describe all of the step, which is weights."""
         return f"a matrix of {' x '.join(map(str, self.weight.shape))} numbers"
 
 
@@ -88,7 +88,7 @@ class Winner(OwnerStep):
         return 1
 
     def result_shape(self, shape: Shape) -> Shape:
-        """The same."""
+        """Return the shape of the argument."""
         last_axes(shape, 1)
         return shape
 
@@ -139,7 +139,7 @@ class Votes(OwnerStep):
         return 1
 
     def result_shape(self, shape: Shape) -> Shape:
-        """A number for each class."""
+        """Return the shape with a number for each class."""
         if last_axes(shape, 1) != (comb(self.classes, 2),):
             raise ValueError(f"an array of shape {shape} for comparisons of {self.classes} classes")
         return (*shape[:-1], self.classes)
@@ -205,11 +205,11 @@ class Branches(OwnerStep):
         return len(branch_shape) + self.dim == axis or any(chain_reaches(shape, steps, axis) for steps in self.branches)
 
     def result_shape(self, shape: Shape) -> Shape:
-        """Those of the branches, joined."""
+        """Return the shapes of the branches, joined."""
         return concatenated_shape([chain_shape(shape, steps) for steps in self.branches], self.dim)
 
     def bounded(self, x: Bounded) -> Bounded:
-        """Each by itself."""
+        """Bound each branch by itself."""
         results = []
         for steps in self.branches:
             bounds = x
@@ -226,5 +226,5 @@ class Branches(OwnerStep):
         return f"side by side: {'; '.join(branches)}{more}"
 
     def weights(self) -> str:
-        """Those of all branches."""
+        """Describe the weights of all branches."""
         return ", ".join(dict.fromkeys(w for steps in self.branches for step in steps if (w := step.weights())))

@@ -39,7 +39,7 @@ class Affine(OwnerStep):
         return shape
 
     def columns_of(self, columns: tuple[int, ...]) -> tuple[int, ...]:
-        """The same."""
+        """Return the same columns."""
         return columns
 
     def apply(self, x: Array) -> Array:
@@ -94,7 +94,7 @@ class Elementary(OwnerStep):
         return BY_NAME[self.function]
 
     def columns_of(self, columns: tuple[int, ...]) -> tuple[int, ...]:
-        """The same."""
+        """Return the same columns."""
         return columns
 
     def apply(self, x: Array) -> Array:
@@ -137,7 +137,7 @@ class Elementary(OwnerStep):
         return (first, last) if record.monotone > 0 else (last, first)
 
     def words(self) -> str:
-        """Its name."""
+        """Describe the step by its function's name."""
         return self.function
 
 
@@ -170,7 +170,7 @@ class Clip(OwnerStep):
         return np.clip(x, self.low.array, self.high.array)
 
     def columns_of(self, columns: tuple[int, ...]) -> tuple[int, ...]:
-        """The same."""
+        """Return the same columns."""
         return columns
 
     def apply(self, x: Array) -> Array:
@@ -182,7 +182,7 @@ class Clip(OwnerStep):
         return x.each(self._clip)
 
     def preimage(self, low: Array, high: Array) -> Span | None:
-        """Anything where the limits are accepted."""
+        """Return a span without ends where the limits are accepted."""
         least, most = np.broadcast_arrays(low, self.low.array)[0], np.broadcast_arrays(high, self.high.array)[0]
         return np.where(self.low.array >= low, -_INF, least), np.where(self.high.array <= high, _INF, most)
 
@@ -192,5 +192,5 @@ class Clip(OwnerStep):
         return "clip" + (f" each of {count} columns" if count > 1 else "")
 
     def weights(self) -> str:
-        """Its limits."""
+        """Describe the limits."""
         return f"limits of {self.low.array.size} columns" if self.low.array.size > 1 else ""

@@ -40,7 +40,7 @@ class CodeOf(OwnerStep):
         return f"number of the category, of {len(self.categories)}"
 
     def weights(self) -> str:
-        """The categories."""
+        """Describe the categories."""
         return f"categories ({self.categories.words()})"
 
 
@@ -59,7 +59,7 @@ class OneHot(OwnerStep):
     OF_CATEGORIES: ClassVar[bool] = True
 
     def result_shape(self, shape: Shape) -> Shape:
-        """One more axis."""
+        """Return the shape with one more axis."""
         return (*shape, len(self.categories))
 
     def apply(self, x: Array) -> Array:
@@ -72,7 +72,7 @@ class OneHot(OwnerStep):
         return f"one-hot of {len(self.categories)} categories"
 
     def weights(self) -> str:
-        """The categories."""
+        """Describe the categories."""
         return f"categories ({self.categories.words()})"
 
 
@@ -90,7 +90,7 @@ class TableRows(OwnerStep):
             raise ValueError("a table without rows")
 
     def result_shape(self, shape: Shape) -> Shape:
-        """The axes of a row follow."""
+        """Return the shape followed by the axes of a row."""
         return (*shape, *self.table.shape[1:])
 
     def apply(self, x: Array) -> Array:
@@ -105,7 +105,7 @@ class TableRows(OwnerStep):
         return f"row of a table of {' x '.join(map(str, self.table.shape))} numbers"
 
     def weights(self) -> str:
-        """All of the table."""
+        """Describe the table."""
         return f"a table of {' x '.join(map(str, self.table.shape))} numbers"
 
 

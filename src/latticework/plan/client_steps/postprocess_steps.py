@@ -23,7 +23,7 @@ class Softmax(AxisStep):
     BEFORE: ClassVar[bool] = False
 
     def result_shape(self, shape: Shape) -> Shape:
-        """The same."""
+        """Return the shape of the argument."""
         last_axes(shape, self.depth)
         return shape
 
@@ -76,7 +76,7 @@ class Extreme(AxisStep):
         return (*shape[:at], *((1,) if self.keep else ()), *shape[at + 1 :])
 
     def decided(self, shape: Shape, choices: int) -> int:
-        """One along the axis."""
+        """Return the length of the axis: a decision is one place along it."""
         super().decided(shape, choices)
         return last_axes(shape, self.depth)[0] if self.labels is None else -1
 
@@ -100,7 +100,7 @@ class Extreme(AxisStep):
         return which if self.labels is None else f"label of the {which.partition(' of the ')[2]}"
 
     def weights(self) -> str:
-        """The labels."""
+        """Describe the labels."""
         return "" if self.labels is None else f"names of classes ({self.labels.words()})"
 
 
@@ -124,7 +124,7 @@ class Threshold(OwnerStep):
             raise ValueError(f"{len(self.labels)} labels on two sides of a threshold")
 
     def decided(self, shape: Shape, choices: int) -> int:
-        """One of two."""
+        """Return that decisions are between two choices."""
         super().decided(shape, choices)
         return 2 if self.labels is None else -1
 
@@ -144,7 +144,7 @@ class Threshold(OwnerStep):
         return f"which side of {self.at:g}"
 
     def weights(self) -> str:
-        """The threshold is one, and the labels."""
+        """Describe the threshold, and the labels."""
         labels = "" if self.labels is None else f", names of classes ({self.labels.words()})"
         return f"a threshold{labels}"
 
@@ -176,7 +176,7 @@ class Largest(OwnerStep):
         return (*shape[:-1], self.count)
 
     def decided(self, shape: Shape, choices: int) -> int:
-        """Each is one along the axis."""
+        """Return the length of the axis: each decision is one place along it."""
         super().decided(shape, choices)
         return last_axes(shape, 1)[0] if self.labels is None else -1
 
@@ -197,7 +197,7 @@ class Largest(OwnerStep):
         return f"places of the {self.count} largest, in order"
 
     def weights(self) -> str:
-        """The labels."""
+        """Describe the labels."""
         return "" if self.labels is None else f"names of classes ({self.labels.words()})"
 
 
@@ -234,7 +234,7 @@ class NamesOf(OwnerStep):
         return f"name, of {len(self.labels)}"
 
     def weights(self) -> str:
-        """The names."""
+        """Describe the names."""
         return f"names of classes ({self.labels.words()})"
 
 
@@ -255,13 +255,13 @@ class ByName(OwnerStep):
         return 1
 
     def result_shape(self, shape: Shape) -> Shape:
-        """The same, of numbers; a name each."""
+        """Return the shape of the argument, of numbers with a name each."""
         if last_axes(shape, 1) != (len(self.names),):
             raise ValueError(f"{len(self.names)} names of an array of shape {shape}")
         return shape
 
     def bounded(self, x: Bounded) -> Bounded:
-        """The same numbers."""
+        """Return the same numbers, with their names."""
         names: tuple[Any, ...] = tuple(self.names.array.tolist())
         return Bounded(x.value, *x.span, names=names)
 
@@ -270,5 +270,5 @@ class ByName(OwnerStep):
         return f"a dictionary of {len(self.names)}"
 
     def weights(self) -> str:
-        """The names."""
+        """Describe the names."""
         return f"names of classes ({self.names.words()})"

@@ -95,7 +95,7 @@ class Finished:
     doubt: Doubt | None = field(default=None, metadata={"unstored_default": True})
 
     def reads(self) -> tuple[str, ...]:
-        """The outputs that it is made of."""
+        """Return the names of the outputs that it is made of."""
         return (self.output,) if self.doubt is None else (self.output, self.doubt.output)
 
 

@@ -99,7 +99,7 @@ class OwnerStep:
 
     @staticmethod
     def kinds() -> Mapping[str, type[OwnerStep]]:
-        """All of them, by name."""
+        """Return all kinds of steps, by name."""
         for module in (
             "axis_steps",
             "combine_steps",
@@ -143,7 +143,7 @@ class OwnerStep:
         raise NotImplementedError(self.NAME)
 
     def bounded(self, x: Bounded) -> Bounded:
-        """Its meaning with bounds."""
+        """Apply the step to a value with bounds."""
         raise NotImplementedError(self.NAME)
 
     def preimage(self, low: Array, high: Array) -> Span | None:

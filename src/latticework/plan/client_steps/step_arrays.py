@@ -128,6 +128,6 @@ class Labels:
         return np.where(known[at] == keys, at, -1).astype(np.int64)
 
     def words(self) -> str:
-        """A few of them."""
+        """Return a few of them, in words."""
         shown = [str(label) for label in self.array[:4].tolist()]
         return ", ".join(shown) + (f", ... {len(self)} in all" if len(self) > len(shown) else "")

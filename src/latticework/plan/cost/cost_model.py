@@ -43,7 +43,7 @@ class CostModel:
         return self if threads == self.table.threads or parallel is None else CostModel(parallel, self.key_price)
 
     def with_key_price(self, seconds_per_gb: float) -> CostModel:
-        """The same prices, and this one of keys."""
+        """Return the same prices, with another one of keys."""
         return CostModel(self.table, seconds_per_gb)
 
     @property

@@ -128,7 +128,7 @@ def _times(number: Any, most: int) -> range:
 
 
 def _check_number(number: Any) -> int:
-    """The number of a register, a type or a kind."""
+    """Return the number of a register, a type or a kind, checked to be one."""
     if type(number) is not int or not 0 <= number < MAX_NUMBER:
         raise FormatError(f"plan code: {number!r} is no such number; the file was altered")
     return number

@@ -32,7 +32,7 @@ def encode_code(plan: Executable) -> bytes:
 
 
 def code_data(plan: Executable) -> dict[str, Any]:
-    """The same as plain data."""
+    """Return code as plain data."""
     opcodes = _core.opcodes()
     return {
         "types": [_kind_data(k) for k in plan.kinds],

@@ -75,7 +75,7 @@ def from_data(kind: Any, data: Any, path: str) -> Any:
 
 
 def _member(kinds: Mapping[str, type], data: Any, path: str) -> Any:
-    """One of a family, by the name that comes first."""
+    """Read one of a family, by the name that comes first."""
     name = data[0] if isinstance(data, list) and data else None
     if not isinstance(name, str) or name not in kinds:
         raise _mismatch(path, f"one of {', '.join(sorted(kinds))}", name if isinstance(name, str) else data)

@@ -77,7 +77,7 @@ def interface_id(spec: ClientSpec) -> bytes:
 
 
 def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
-    """The server file. Bytes if there is no path."""
+    """Write the server file; return its bytes if there is no path."""
     debug = {
         "locations": to_data(plan.locations),
         "tensors": to_data(plan.tensors),

@@ -92,7 +92,7 @@ MAX_TRIPS = 1 << 31
 
 FOR = control_record(
     "for",
-    "run a block so many times, each turn with what the one before yielded",
+    "run a block a number of times, each iteration with what the one before yielded",
     _loop,
     lambda walk, site, trips, *carried: walk.loop(site, trips, carried),
 )

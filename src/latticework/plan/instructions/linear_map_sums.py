@@ -184,7 +184,7 @@ def _shape_of_map(use: Use) -> Shape:
 
 
 def _map_parts(use: Use) -> Sequence[Part]:
-    """Every product has its plaintext; each input is decomposed and has sums of its own."""
+    """Every product has its plaintext; each input is decomposed by itself and has separate sums."""
     sums, shape = use.constants[use.immediate[0]], _shape_of_map(use)
     assert isinstance(sums, MapSums)
     products = sums.products

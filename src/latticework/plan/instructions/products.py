@@ -62,7 +62,7 @@ def _each_product(operation: str, use: Use) -> Sequence[Part]:
 
 
 def _tensor(shape: Shape) -> Work:
-    """Four products of rows."""
+    """Return the work of four products of rows."""
     return {"pointwise": 4 * shape.rows}
 
 
@@ -74,12 +74,12 @@ def _exact_tensor(shape: Shape, *, is_square: bool) -> Work:
 
 
 def _divide_by(shape: Shape, by: int) -> Work:
-    """One polynomial divided by some limbs, over Q."""
+    """Return the work of dividing one polynomial by some limbs, over Q."""
     return add_work(lift(by, shape.q_limbs), {"ntt": shape.q_limbs, "pointwise": shape.q_limbs})
 
 
 def _product_of_bfv(shape: Shape, *, is_square: bool) -> Work:
-    """All three polynomials are divided by B."""
+    """Return the work of a product, all three polynomials of which are divided by B."""
     return add_work(_exact_tensor(shape, is_square=is_square), *[_divide_by(shape, shape.b_limbs)] * 3)
 
 

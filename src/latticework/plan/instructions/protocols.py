@@ -42,7 +42,7 @@ class Machine(Protocol):
     """A simulation, as the meanings of instructions see it: products modulo t where there is one, and noise."""
 
     def product(self, a: Slots, b: Slots) -> Slots:
-        """Slot by slot."""
+        """Multiply slot by slot."""
 
     def dot(self, a: Slots, b: Slots, groups: int) -> Slots:
         """Return sums of products of neighbours, in `groups` groups."""
@@ -79,46 +79,46 @@ class Errors(Protocol):
     """
 
     def zero(self) -> Any:
-        """An empty sum."""
+        """Return an empty sum."""
 
     def encode_constant(self, constant: ConstRef, scale: float) -> tuple[Any, ...]:
-        """A public array as plaintexts."""
+        """Encode a public array as plaintexts."""
 
     def trivial(self, use: Any, plain: Any) -> Any:
-        """A plaintext as a ciphertext."""
+        """Read a plaintext as a ciphertext."""
 
     def plus(self, a: Any, b: Any) -> Any:
-        """A sum, of values at one scale."""
+        """Add values at one scale."""
 
     def add(self, use: Any, a: Any, b: Any) -> Any:
         """A sum or difference of ciphertexts, the second one read at the scale of the first."""
 
     def add_plain(self, use: Any, a: Any, plain: Any) -> Any:
-        """A sum or difference with a plaintext."""
+        """Add or subtract a plaintext."""
 
     def add_integer(self, use: Any, a: Any) -> Any:
         """A sum with the integer that is the first immediate."""
 
     def mul(self, use: Any, a: Any, b: Any) -> Any:
-        """A product of ciphertexts."""
+        """Multiply ciphertexts."""
 
     def mul_relinearize(self, use: Any, a: Any, b: Any) -> Any:
-        """The same, relinearised."""
+        """Multiply ciphertexts, and relinearise."""
 
     def mul_plain(self, use: Any, a: Any, plain: Any) -> Any:
-        """A product with a plaintext."""
+        """Multiply with a plaintext."""
 
     def mul_integer(self, use: Any, a: Any) -> Any:
         """A product with the integer that is the first immediate, read at the result's scale."""
 
     def reread(self, use: Any, a: Any) -> Any:
-        """The same integers at the result's scale."""
+        """Read the same integers at the result's scale."""
 
     def key_product(self, use: Any, a: Any, key: KeySpec) -> Any:
-        """A product with a key, over QP."""
+        """Multiply with a key, over QP."""
 
     def key_switch(self, use: Any, a: Any, key: KeySpec) -> Any:
         """The same, divided by P, and perhaps by primes of levels."""
 
     def mod_down(self, use: Any, a: Any) -> Any:
-        """A division by P, or by primes of levels."""
+        """Divide by P, or by primes of levels."""

@@ -68,7 +68,7 @@ Kind = CipherKind | DigitsKind | PlainKind | KeyKind | IndexKind
 
 
 def level_text(track: int, level: int) -> str:
-    """A place on the modulus chain, for messages."""
+    """Return a place on the modulus chain, in words for messages."""
     return f"level {level}" if track == 0 else f"level {level} of track {track}"
 
 

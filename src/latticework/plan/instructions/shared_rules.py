@@ -22,7 +22,7 @@ Buffers = tuple[Any, ...]  # one item for each ciphertext of an array
 
 
 def one_part(operation: str, shape: Callable[[Use], Shape]) -> Callable[[Use], Sequence[Part]]:
-    """One operation for each ciphertext that is made."""
+    """Return a rule for one operation on each ciphertext that is made."""
 
     def parts(use: Use) -> Sequence[Part]:
         return (Part(operation, shape(use), vectors_made(use)),)

@@ -34,7 +34,7 @@ class OpcodeSignature(NamedTuple):
 
     @property
     def adds(self) -> bool:
-        """Whether a plaintext among its operands is added: BFV has a form of its own for that."""
+        """Whether a plaintext among its operands is added: BFV has another form for that."""
         return "a" in self.operands
 
     @property

@@ -55,7 +55,7 @@ def require_slots(a: CipherKind, b: CipherKind | PlainKind) -> None:
 
 
 def product_of(a: CipherKind, b: CipherKind) -> CipherKind:
-    """The product of two ciphertexts."""
+    """Return the type of a product of two ciphertexts."""
     if (a.track, a.level) != (b.track, b.level) or a.basis != Q or b.basis != Q:
         raise LevelError(f"needs one level over Q, got {place_text(a)} and {place_text(b)}")
     require_slots(a, b)

@@ -47,7 +47,7 @@ class Uses:
         self.kinds: list[Any] = [kinds[number] for number in code.registers]
 
     def of(self, instruction: Instruction, blocks: Sequence[int] = ()) -> Use:
-        """An instruction with these inner blocks."""
+        """Return the use of an instruction with these inner blocks."""
         code, kinds = self.code, self.kinds
         return Use(
             tuple([kinds[o.register] for o in instruction.operands]),

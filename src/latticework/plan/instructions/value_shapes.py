@@ -128,7 +128,7 @@ def shape_of_move(use: Use, **changes: Any) -> Shape:
 
 
 def shape_of_product(use: Use) -> Shape:
-    """The shape of a product."""
+    """Return the sizes of a product."""
     return shape_of(use, b_limbs=b_limbs(chain_of(use), use.operands[0]))
 
 

@@ -69,7 +69,7 @@ class Domain:
     def branch(
         self, _site: Site, condition: int | None, then: Callable[[], list[Any]], otherwise: Callable[[], list[Any]]
     ) -> Sequence[Any]:
-        """One of two branches."""
+        """Follow one of two branches."""
         return then() if condition else otherwise()
 
     def call(self, _site: Site, _operands: Sequence[Any], follow: Callable[[], list[Any]]) -> Sequence[Any]:
@@ -77,13 +77,13 @@ class Domain:
         return follow()
 
     def hold(self, register: int, value: Any) -> None:
-        """A register gets a value."""
+        """Note that a register gets a value."""
 
     def drop(self, register: int) -> None:
-        """A register was read for the last time."""
+        """Note that a register was read for the last time."""
 
     def visit(self, site: Site) -> None:
-        """An instruction comes next."""
+        """Note that an instruction comes next."""
 
     def leave(self, site: Site) -> None:
         """An instruction is done, and so are the values that it read for the last time."""
@@ -158,7 +158,7 @@ class Walk:
                 self.domain.drop(operand.register)
 
     def loop(self, site: Site, trip_count: int | None, carried: Sequence[Any]) -> list[Any]:
-        """The meaning of a counted loop."""
+        """Follow a counted loop, as the domain does."""
         block = site.instruction.immediate[0]
 
         def body(iteration: int | None, values: Sequence[Any]) -> list[Any]:
@@ -167,7 +167,7 @@ class Walk:
         return list(self.domain.loop(site, trip_count, carried, body))
 
     def branch(self, site: Site, condition: int | None, operands: Sequence[Any]) -> list[Any]:
-        """The meaning of a branch; what one of both uses up, the other one has too."""
+        """Follow a branch, as the domain does; what one of both uses up, the other one has too."""
         before = dict(self.registers)
 
         def follow(block: int) -> list[Any]:
@@ -178,7 +178,7 @@ class Walk:
         return list(self.domain.branch(site, condition, then, otherwise))
 
     def call(self, site: Site, operands: Sequence[Any]) -> list[Any]:
-        """The meaning of a call."""
+        """Follow a call, as the domain does."""
         outside = self._line
         if outside is None:
             self._line = site.instruction.location

@@ -78,7 +78,7 @@ NO_WORK: Works = {}
 
 
 def add_work(*parts: Work) -> Work:
-    """The sum of several counts."""
+    """Add several counts up."""
     total: dict[str, float] = defaultdict(float)
     for part in parts:
         for unit, count in part.items():
@@ -87,7 +87,7 @@ def add_work(*parts: Work) -> Work:
 
 
 def pointwise(shape: Shape) -> Work:
-    """One kernel on every row of the operand."""
+    """Return the work of one kernel on every row of the operand."""
     return {"pointwise": shape.polys * shape.rows}
 
 
@@ -117,7 +117,7 @@ def multiply_by_key(shape: Shape) -> Work:
 
 
 def divide(shape: Shape) -> Work:
-    """All polynomials divided by the limbs that go."""
+    """Return the work of dividing all polynomials by the limbs that go."""
     dropped = shape.rows - shape.kept
     if dropped == 0:
         return {}

@@ -222,7 +222,7 @@ class _Order(Domain):
         return inside, yielded
 
     def step(self, site: Site, operands: list[Any]) -> Sequence[None]:
-        """One instruction."""
+        """Note an instruction."""
         place = site.block, site.place
         if place not in self._steps:
             passes = passes_of(site, self.chain, self.plan, self.at_once)
@@ -235,7 +235,7 @@ class _Order(Domain):
         return [None] * len(site.instruction.results)
 
     def loop(self, site: Site, trip_count: int | None, carried: Sequence[Any], body: Body) -> Sequence[None]:
-        """A loop, whatever it carries."""
+        """Note a loop, whatever it carries."""
         nothing = [None] * len(carried)
         inside, _ = self._inside(lambda: body(None, nothing))
         self._add(Loop(self.trips.of(site, trip_count), inside))
@@ -244,7 +244,7 @@ class _Order(Domain):
     def branch(
         self, site: Site, condition: int | None, then: Callable[[], list[Any]], otherwise: Callable[[], list[Any]]
     ) -> Sequence[Any]:
-        """The branch that is taken, or both."""
+        """Follow the branch that is taken, or both."""
         if condition is not None:
             return then() if condition else otherwise()
         (first, _), (second, _) = self._inside(then), self._inside(otherwise)

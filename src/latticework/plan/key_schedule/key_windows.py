@@ -113,7 +113,7 @@ def rows_of_limb(one: Pass) -> int:
 
 
 def cut(one: Pass, capacity_rows: int) -> Iterator[Pass]:
-    """The windows of a pass."""
+    """Yield the windows of a pass."""
     limbs = one[0].limbs
     assert all(part.limbs == limbs for part in one)
     number = -(-len(limbs) // limbs_at_once(one, capacity_rows))
@@ -321,7 +321,7 @@ def _classify(windows: Iterable[Window], chain: ModulusChain) -> tuple[int, ...]
 
 
 def _numbers(parts: Pass, chain: ModulusChain) -> IntArray:
-    """Every row as one number."""
+    """Return every row as one number."""
     limbs, digits = len(chain.primes) + len(chain.special), len(chain.digits)
     each = [
         ((part.key * digits + np.array(part.digits))[:, None] * limbs + np.array(part.limbs)[None, :]).ravel()

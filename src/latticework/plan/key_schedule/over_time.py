@@ -63,7 +63,7 @@ class Trace:
         self.loops: tuple[LoopStretches, ...] = ()
 
     def add(self, visit: Visit, stretches: Iterable[Stretch]) -> None:
-        """Those of the next window."""
+        """Add the stretches of the next window."""
         for number, stretch in enumerate(stretches, OF_A_WINDOW * visit.stretch):
             if number == len(self.stretches):
                 self.stretches.append(Stretch(stretch.site, stretch.line, stretch.call, 0.0))

@@ -126,7 +126,7 @@ class _Slots:
         self.reader_free = 0.0
 
     def run(self, row_seconds: float, readers: int, trace: Trace | None) -> Residency:
-        """Window by window."""
+        """Follow the run window by window."""
         total, seconds, weighted = RowTraffic(), 0.0, 0.0
         by_line: dict[int, RowTraffic] = defaultdict(RowTraffic)
         by_place: dict[tuple[int, int], RowTraffic] = defaultdict(RowTraffic)
@@ -253,7 +253,7 @@ class _Slots:
                 self.spent -= going
 
     def release(self, number: int) -> None:
-        """A window is done with."""
+        """Release the rows of a window that is done with."""
         for label, due in zip(self.classes(number), self.nexts[number], strict=True):
             self.pins[label] -= 1
             if not self.pins[label]:

@@ -40,7 +40,7 @@ class ReadPrices(Protocol):
     row_seconds: float
 
     def seconds(self, site: Site) -> float:
-        """An instruction, once its keys are there."""
+        """Return the seconds of an instruction, once its keys are there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,15 +217,15 @@ class ChainShape:
         return log2(self.chain.special[0])
 
     def log2_q(self, level: int) -> float:
-        """The modulus of a level."""
+        """Return log2 of the modulus of a level."""
         return add_up(log2(p) for p in self.chain.primes[: level + 1])
 
     def log2_extension(self, level: int) -> float:
-        """The basis B of a level."""
+        """Return log2 of the basis B of a level."""
         return add_up(log2(p) for p in extension_primes(self.chain, level))
 
     def digit_bits(self, level: int) -> tuple[float, ...]:
-        """The digits of a key switch at a level."""
+        """Return the bits of the digits of a key switch at a level."""
         digits = ([self.chain.primes[i] for i in digit if i <= level] for digit in self.chain.digits)
         return tuple(add_up(log2(p) for p in digit) for digit in digits if digit)
 

@@ -67,13 +67,13 @@ class NoiseShape(Protocol):
         """The first special prime."""
 
     def log2_q(self, level: int) -> float:
-        """The modulus of a level."""
+        """Return log2 of the modulus of a level."""
 
     def log2_extension(self, level: int) -> float:
-        """The basis B of a level."""
+        """Return log2 of the basis B of a level."""
 
     def digit_bits(self, level: int) -> tuple[float, ...]:
-        """The digits of a key switch at a level."""
+        """Return the bits of the digits of a key switch at a level."""
 
 
 @dataclass(frozen=True)
@@ -157,11 +157,11 @@ class ShapeNoiseModel:
     # -- what operations do ------------------------------------------------------------------
 
     def add(self, x: Noise, y: Noise) -> Noise:
-        """A sum or difference of independent ciphertexts."""
+        """Return the noise of a sum or difference of independent ciphertexts."""
         return Noise(x.level, _sum(x.variances, y.variances), log_sum(x.worst, y.worst))
 
     def add_plain(self, x: Noise) -> Noise:
-        """A public vector added."""
+        """Return the noise after a public vector is added."""
         return Noise(x.level, _sum(x.variances, (ROUNDING,)), log_sum(x.worst, -1.0))
 
     def mul_int(self, x: Noise, factor: int) -> Noise:
@@ -185,7 +185,7 @@ class ShapeNoiseModel:
         return self._round(small, 1)
 
     def mul(self, x: Noise, y: Noise, *, relinearized: bool = True) -> Noise:
-        """A product of independent ciphertexts."""
+        """Return the noise of a product of independent ciphertexts."""
         return self._product(x, y, 0, relinearized)
 
     def square(self, x: Noise, *, relinearized: bool = True) -> Noise:
@@ -216,7 +216,7 @@ class ShapeNoiseModel:
         return self._switch(product) if relinearized else product
 
     def _round(self, x: Noise, degree: int) -> Noise:
-        """Every polynomial of a ciphertext rounded."""
+        """Return the noise after every polynomial of a ciphertext is rounded."""
         n = self.parameters.ring_degree
         bound = log2(sum(n**i for i in range(degree + 1)) / 2)
         return Noise(x.level, _sum(x.variances, (ROUNDING,) * (degree + 1)), log_sum(x.worst, bound))

@@ -76,7 +76,7 @@ class Template:
 
 @cache
 def templates(ring_degree: int, precision_bits: float) -> tuple[Template, ...]:
-    """The circuits that are precise enough in a ring."""
+    """Return the circuits that are precise enough in a ring."""
     result = []
     for stored, log2_degree, by_scale in PRECISION:
         for scale, bits in by_scale.items():

@@ -111,7 +111,7 @@ class ModulusChain:
         return add_up(log2(p) for p in self.primes + self.special)
 
     def limb_primes(self, limbs: tuple[int, ...]) -> tuple[int, ...]:
-        """The primes behind limb numbers."""
+        """Return the primes with these limb numbers."""
         every = self.primes + self.special
         return tuple(every[i] for i in limbs)
 

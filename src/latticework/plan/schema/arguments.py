@@ -82,14 +82,14 @@ class OutputLanes:
     noise: Any = None
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """The slots, in the result's shape."""
+        """Return the slots, in the result's shape."""
         return np.array(self.lanes, dtype=dtype or np.int64).reshape(self.shape)
 
     def __len__(self) -> int:
         return len(self.lanes)
 
     def tolist(self) -> Any:
-        """The slots, nested as the result is."""
+        """Return the slots, nested as the result is."""
         return np.asarray(self).tolist()
 
 

@@ -53,7 +53,7 @@ def left_by(conditions: Iterable[Condition], *, is_told: bool) -> tuple[Conditio
 
 
 def merge_conditions(several: Iterable[Sequence[Condition]]) -> tuple[Condition, ...]:
-    """All of some lists, each once."""
+    """Return all conditions of some lists, each once."""
     return tuple(dict.fromkeys(each for conditions in several for each in conditions))
 
 

@@ -372,7 +372,7 @@ class Plan:
         )
 
     def kind(self, register: int) -> Kind:
-        """The type of a register."""
+        """Return the type of a register."""
         return self.kinds[self.registers[register]]
 
     def shares(self, location: int) -> tuple[tuple[int, float], ...]:

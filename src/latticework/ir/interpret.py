@@ -87,8 +87,8 @@ def _step_together(op: Op, each: Sequence[_Interpreter]) -> None:
             one.step(op)
         return
     results = op.spec.together(op, [one.values(op.operands) for one in each], each[0])
-    for one, found in zip(each, results, strict=True):
-        one.bind(op.results, found)
+    for one, arrays in zip(each, results, strict=True):
+        one.bind(op.results, arrays)
 
 
 def _arguments(module: Module, inputs: Mapping[str, Any] | Sequence[Any]) -> list[Array]:
@@ -102,9 +102,9 @@ def _arguments(module: Module, inputs: Mapping[str, Any] | Sequence[Any]) -> lis
     if len(inputs) != len(names):
         raise ShapeError(f"interpret: {len(names)} inputs ({', '.join(names)}) are needed, got {len(inputs)}")
     arrays = []
-    for name, value, given in zip(names, module.inputs, inputs, strict=True):
+    for name, value, argument in zip(names, module.inputs, inputs, strict=True):
         try:
-            arrays.append(value.type.accept(given))
+            arrays.append(value.type.accept(argument))
         except UserError as error:
             raise type(error)(f"input {name}: {error.message}") from None
     return arrays
@@ -155,9 +155,9 @@ class _Interpreter:
             del self._arrays[value]
 
     def _results(self, op: Op) -> Sequence[Array]:
-        found = None if self._known is None else self._known(op)
-        if found is not None:
-            return found
+        result = None if self._known is None else self._known(op)
+        if result is not None:
+            return result
         if op.spec.semantics is None:
             raise IrError(f"interpret: {op.name} has no semantics on arrays", at=op.loc)
         operands = [self._arrays[value] for value in op.operands]

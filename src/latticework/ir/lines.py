@@ -158,8 +158,8 @@ def loop_around(loc: Loc) -> Loc | None:
         for node in ast.walk(tree)
         if isinstance(node, ast.For | ast.While) and node.body[0].lineno <= loc.line <= (node.body[-1].end_lineno or 0)
     ]
-    found = max(around, key=lambda node: node.lineno, default=None)
-    return None if found is None else _loc(loc.file, found.lineno)
+    innermost = max(around, key=lambda node: node.lineno, default=None)
+    return None if innermost is None else _loc(loc.file, innermost.lineno)
 
 
 def _loc(file: str, line: int, columns: tuple[int, int | None] | None = None) -> Loc:

@@ -41,9 +41,9 @@ class Loc:
     ) -> Loc:
         """The one Loc of these fields."""
         key = (file, line, text, via, span, parts)
-        found = cls._interned.get(key)
-        if found is not None:
-            return found
+        result = cls._interned.get(key)
+        if result is not None:
+            return result
         new = object.__new__(cls)
         for field, value in zip(("file", "line", "text", "via", "span", "parts"), key, strict=True):
             object.__setattr__(new, field, value)

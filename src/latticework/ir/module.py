@@ -45,14 +45,14 @@ class Module:
 
     def add_source(self, array: Any) -> str:
         """Keep a read-only copy of an array under its content hash, and return the hash."""
-        kept = np.array(array, order="C")
-        if kept.dtype.hasobject:
-            raise DtypeError(f"an array of dtype {kept.dtype} cannot be a constant; give it as numbers")
-        kept = kept.astype(kept.dtype.newbyteorder("<"), copy=False)
-        digest = source_hash(kept)
+        stored = np.array(array, order="C")
+        if stored.dtype.hasobject:
+            raise DtypeError(f"an array of dtype {stored.dtype} cannot be a constant; give it as numbers")
+        stored = stored.astype(stored.dtype.newbyteorder("<"), copy=False)
+        digest = source_hash(stored)
         if digest not in self.sources:
-            kept.flags.writeable = False
-            self.sources[digest] = kept
+            stored.flags.writeable = False
+            self.sources[digest] = stored
             self.absent.pop(digest, None)
         return digest
 

@@ -41,7 +41,7 @@ class _Parser(Scanner):
         self._values: dict[str, Value] = {}
         self._aliases: dict[str, Any] = {}
 
-    def module(self, given: Mapping[str, Array]) -> Module:
+    def module(self, arrays: Mapping[str, Array]) -> Module:
         """The whole text."""
         self.aliases()
         self.expect('"module"() ({')
@@ -55,12 +55,12 @@ class _Parser(Scanner):
         for token in (",", "sources", "="):
             self.expect(token)
         for digest, dtype, shape in self._list(self._source):
-            if digest not in given:
+            if digest not in arrays:
                 module.absent[digest] = (dtype, shape)
-            elif (given[digest].dtype.str, given[digest].shape) != (dtype, shape):
+            elif (arrays[digest].dtype.str, arrays[digest].shape) != (dtype, shape):
                 self.error(f"source {digest} must be {dtype} of shape {shape}")
             else:
-                module.sources[digest] = given[digest]
+                module.sources[digest] = arrays[digest]
         self.expect("}")
         self.expect(": () -> ()")
         self.take("")
@@ -169,10 +169,10 @@ class _Parser(Scanner):
     def _alias(self, kind: builtins.type[Item]) -> Item:
         """Read an alias and return what it stands for."""
         name = self.match(_ALIAS, "an alias").group()
-        found = self._aliases.get(name)
-        if not isinstance(found, kind):
+        result = self._aliases.get(name)
+        if not isinstance(result, kind):
             self.error(f"{name} is not a defined {'attribute' if kind is object else kind.__name__.lower()}")
-        return found
+        return result
 
     def block(self) -> Block:
         """A block up to and including its closing brace."""

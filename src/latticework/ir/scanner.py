@@ -38,8 +38,8 @@ class Scanner:
 
     def fail(self, expected: str) -> NoReturn:
         """Raise the error that something else was expected here."""
-        found = self.text[self.position : self.position + 20].split("\n")[0] or "the end of the line"
-        self.error(f"expected {expected}, found {found!r}")
+        actual = self.text[self.position : self.position + 20].split("\n")[0] or "the end of the line"
+        self.error(f"expected {expected}, found {actual!r}")
 
     def error(self, message: str) -> NoReturn:
         """Raise an error about this place."""
@@ -61,11 +61,11 @@ class Scanner:
     def match(self, pattern: re.Pattern[str], expected: str) -> re.Match[str]:
         """Skip white space and what matches `pattern`, which must come."""
         self._skip_space()
-        found = pattern.match(self.text, self.position)
-        if found is None:
+        result = pattern.match(self.text, self.position)
+        if result is None:
             self.fail(expected)
-        self.position = found.end()
-        return found
+        self.position = result.end()
+        return result
 
     def name(self) -> str:
         """An identifier, which may have dots."""
@@ -94,17 +94,17 @@ class Scanner:
             return self.instance()
         if first == "!":
             return self.type()
-        if found := _FLOAT.match(self.text, self.position):
-            self.position = found.end()
-            return self._number(float.fromhex, found.group())
-        if found := _INT.match(self.text, self.position):
-            self.position = found.end()
-            return self._number(int, found.group())
-        found = _NAME.match(self.text, self.position)
-        if found is None or found.group() not in _WORDS:
+        if match := _FLOAT.match(self.text, self.position):
+            self.position = match.end()
+            return self._number(float.fromhex, match.group())
+        if match := _INT.match(self.text, self.position):
+            self.position = match.end()
+            return self._number(int, match.group())
+        match = _NAME.match(self.text, self.position)
+        if match is None or match.group() not in _WORDS:
             self.fail("an attribute")
-        self.position = found.end()
-        return _WORDS[found.group()]
+        self.position = match.end()
+        return _WORDS[match.group()]
 
     def type(self) -> Type:
         """A type."""
@@ -117,10 +117,10 @@ class Scanner:
             return known
         self.expect("!")
         cls = type_class(self._known_name(type_class))
-        made: Type = self._make(cls, self._fields())
+        result: Type = self._make(cls, self._fields())
         if whole is not None:
-            self._known_types[whole.group()] = made
-        return made
+            self._known_types[whole.group()] = result
+        return result
 
     def dictionary(self, end: str) -> dict[str, Any]:
         """``name = attribute, ...`` up to and including `end`."""
@@ -182,6 +182,6 @@ class Scanner:
 
     def _skip_space(self) -> None:
         if self.text[self.position : self.position + 1].isspace():
-            found = _SPACE.match(self.text, self.position)
-            assert found is not None
-            self.position = found.end()
+            match = _SPACE.match(self.text, self.position)
+            assert match is not None
+            self.position = match.end()

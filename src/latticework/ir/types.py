@@ -55,19 +55,19 @@ class Type(metaclass=TypeClass):
         """The one object of these fields."""
         if kwargs or len(args) != len(cls.fields):
             args = cls._bind(args, kwargs)
-        found: Self | None = cls._interned.get(args)
-        return cls._intern(args) if found is None else found
+        known: Self | None = cls._interned.get(args)
+        return cls._intern(args) if known is None else known
 
     @classmethod
     def _bind(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        given = dict(zip(cls.fields, args, strict=False))
-        unknown = [key for key in kwargs if key not in cls.fields or key in given]
-        missing = [key for key in cls.fields if key not in given and key not in kwargs and key not in cls._defaults]
+        by_field = dict(zip(cls.fields, args, strict=False))
+        unknown = [key for key in kwargs if key not in cls.fields or key in by_field]
+        missing = [key for key in cls.fields if key not in by_field and key not in kwargs and key not in cls._defaults]
         if len(args) > len(cls.fields) or unknown or missing:
             raise TypeError(
                 f"{cls.__name__}: takes {', '.join(cls.fields)}; unknown or twice {unknown}, missing {missing}"
             )
-        values = {**cls._defaults, **given, **kwargs}
+        values = {**cls._defaults, **by_field, **kwargs}
         return tuple(values[key] for key in cls.fields)
 
     @classmethod
@@ -79,8 +79,8 @@ class Type(metaclass=TypeClass):
         for key, value in zip(cls.fields, args, strict=True):
             object.__setattr__(new, key, value)
         new.check()
-        kept: Self = cls._interned.setdefault(args, new)
-        return kept
+        result: Self = cls._interned.setdefault(args, new)
+        return result
 
     def check(self) -> None:
         """Raise a UserError if the fields contradict each other; called once for each distinct type."""

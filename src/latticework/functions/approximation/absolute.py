@@ -92,8 +92,8 @@ def outside(sign: CompositeSign, points: int = MEASURED) -> float:
 def load_compositions() -> dict[int, tuple[AbsoluteComposition, ...]]:
     """Return compositions by levels, those worth their products, the fewest first (by tools/find_absolute_ways.py)."""
     text = files(__package__).joinpath("absolute_ways.json").read_text(encoding="utf-8")
-    found: dict[int, list[AbsoluteComposition]] = {}
+    by_levels: dict[int, list[AbsoluteComposition]] = {}
     for degrees, log2_gap, bits in json.loads(text)["ways"]:
         composition = AbsoluteComposition(tuple(degrees), log2_gap, bits)
-        found.setdefault(composition.levels, []).append(composition)
-    return {levels: tuple(some) for levels, some in found.items()}
+        by_levels.setdefault(composition.levels, []).append(composition)
+    return {levels: tuple(some) for levels, some in by_levels.items()}

@@ -44,9 +44,9 @@ def first_points(interval: Interval, more: FloatArray) -> FloatArray:
 
 def largest_seen(distance: Distance, points: FloatArray) -> float:
     """The largest distance, looked for more closely where points tell another than their neighbours do."""
-    found = distance(points)
-    largest, looked = float(np.max(found)), len(points)
-    left, right = (points[:-1], found[:-1]), (points[1:], found[1:])
+    distances = distance(points)
+    largest, looked = float(np.max(distances)), len(points)
+    left, right = (points[:-1], distances[:-1]), (points[1:], distances[1:])
     for _ in range(HALVINGS):
         middle = (left[0] + right[0]) / 2
         seen = distance(middle)
@@ -69,9 +69,9 @@ def bounded_distance(
     _check_slope(function, lipschitz, points)
     distance = distance_of(polynomial, function)
     steepest = lipschitz + max_slope(polynomial)
-    found = distance(points)
-    largest, looked, rest = float(np.max(found)), len(points), 0.0
-    left, right = (points[:-1], found[:-1]), (points[1:], found[1:])
+    distances = distance(points)
+    largest, looked, rest = float(np.max(distances)), len(points), 0.0
+    left, right = (points[:-1], distances[:-1]), (points[1:], distances[1:])
     while len(left[0]):
         bounds = (left[1] + right[1] + steepest * (right[0] - left[0])) / 2
         split = bounds > NEAR * largest
@@ -90,7 +90,7 @@ def bounded_distance(
 
 def _halves(left: Ends, middle: Ends, right: Ends, split: Flags) -> tuple[Ends, Ends]:
     """Both halves of some parts, as (points, distances) of their ends."""
-    a, m, b = ((points[split], found[split]) for points, found in (left, middle, right))
+    a, m, b = ((points[split], distances[split]) for points, distances in (left, middle, right))
     return (
         (np.concatenate([a[0], m[0]]), np.concatenate([a[1], m[1]])),
         (np.concatenate([m[0], b[0]]), np.concatenate([m[1], b[1]])),

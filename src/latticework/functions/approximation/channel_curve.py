@@ -81,8 +81,10 @@ class ChannelCurve:
             interval = self.shared.interval
             table = self._fit(degree)
             parts = tuple((float(a), float(b)) for a, b in to_unit(np.array(self.ranges), interval))
-            made = ChannelPolynomial(tuple(tuple(row) for row in table.tolist()), parts, self.channels.axis, interval)
-            self._polynomials[degree] = made, BETWEEN * self._distance(table)
+            polynomial = ChannelPolynomial(
+                tuple(tuple(row) for row in table.tolist()), parts, self.channels.axis, interval
+            )
+            self._polynomials[degree] = polynomial, BETWEEN * self._distance(table)
         return self._polynomials[degree]
 
     def _fit(self, degree: int) -> FloatArray:
@@ -110,8 +112,8 @@ class ChannelCurve:
         if len(self.shared.breakpoints):
             breakpoints = np.clip(self.shared.breakpoints, ranges[:, :1], ranges[:, 1:])
             x = np.concatenate([x, breakpoints], axis=1)
-        found = series_at(to_unit(x, self.shared.interval), table.T, axis=-2)
-        return float(np.max(np.abs(found - self.shared._beyond(x))))
+        values = series_at(to_unit(x, self.shared.interval), table.T, axis=-2)
+        return float(np.max(np.abs(values - self.shared._beyond(x))))
 
 
 def _inside(t: FloatArray, ranges: FloatArray) -> FloatArray:

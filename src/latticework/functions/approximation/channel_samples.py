@@ -48,12 +48,12 @@ def telling_axis(low: FloatArray, high: FloatArray, samples: int, rows: int | No
     whole = float(high.max() - low.min())
     if samples < LEAST_SAMPLES or not whole > 0.0:
         return None
-    found = []
+    candidates = []
     for axis, extent in enumerate(low.shape):
         if 1 < extent <= MOST_CHANNELS and axis != rows:
             others = tuple(other for other in range(low.ndim) if other != axis)
-            found.append((float(np.mean(high.max(others) - low.min(others))) / whole, axis - low.ndim))
-    narrowest = min(found, default=(1.0, 0))
+            candidates.append((float(np.mean(high.max(others) - low.min(others))) / whole, axis - low.ndim))
+    narrowest = min(candidates, default=(1.0, 0))
     return narrowest[1] if narrowest[0] <= NARROW else None
 
 

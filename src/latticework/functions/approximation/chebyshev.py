@@ -100,13 +100,13 @@ def max_error(polynomial: IntervalPolynomial, function: RealFunction, beyond: fl
     def distance(t: FloatArray) -> FloatArray:
         x = on_interval(t, polynomial.interval)
         with np.errstate(all="ignore"):  # outside of its domain a function may have no value: then nothing is off
-            found = np.abs(polynomial(x) - function(x))
-        return np.where((np.abs(t) <= 1.0) | np.isfinite(found), found, 0.0)
+            error = np.abs(polynomial(x) - function(x))
+        return np.where((np.abs(t) <= 1.0) | np.isfinite(error), error, 0.0)
 
-    found = distance(grid)
-    largest = float(np.max(found))
-    inner = np.flatnonzero((found[1:-1] >= found[:-2]) & (found[1:-1] >= found[2:])) + 1
-    peaks = inner[np.argsort(-found[inner])[:_PEAKS]]
+    error = distance(grid)
+    largest = float(np.max(error))
+    inner = np.flatnonzero((error[1:-1] >= error[:-2]) & (error[1:-1] >= error[2:])) + 1
+    peaks = inner[np.argsort(-error[inner])[:_PEAKS]]
     low, high = grid[peaks - 1], grid[peaks + 1]
     for _ in range(_ZOOMS if len(peaks) else 0):
         points = low + (high - low) * np.linspace(0.0, 1.0, _ZOOM_POINTS)[:, None]
@@ -124,10 +124,10 @@ def max_slope(polynomial: IntervalPolynomial) -> float:
     Source: at m + 1 Chebyshev points a polynomial of degree d takes cos(d pi / 2m) of its largest value (Ehlich and
     Zeller 1964).
     """
-    given = to_chebyshev(polynomial)
-    degree = max(given.degree, 1)
+    value = to_chebyshev(polynomial)
+    degree = max(value.degree, 1)
     points = 4 * degree
-    slopes = series.chebval(np.cos(np.linspace(0.0, np.pi, points + 1)), series.chebder(np.asarray(given.coefficients)))
+    slopes = series.chebval(np.cos(np.linspace(0.0, np.pi, points + 1)), series.chebder(np.asarray(value.coefficients)))
     half = (polynomial.interval[1] - polynomial.interval[0]) / 2
     return _HAIR * float(np.max(np.abs(slopes))) / float(np.cos(degree * np.pi / (2 * points))) / half
 
@@ -135,10 +135,10 @@ def max_slope(polynomial: IntervalPolynomial) -> float:
 def to_chebyshev(polynomial: IntervalPolynomial, interval: Interval | None = None) -> IntervalPolynomial:
     """The same polynomial in the Chebyshev basis of `interval` (its own if not given)."""
     lo, hi = check_interval(polynomial.interval if interval is None else interval)
-    given: PowerSeries | Chebyshev = PowerSeries(polynomial.coefficients)
+    value: PowerSeries | Chebyshev = PowerSeries(polynomial.coefficients)
     if polynomial.basis == "chebyshev":
-        given = Chebyshev(polynomial.coefficients, domain=polynomial.interval)
-    converted = given.convert(domain=(lo, hi), kind=Chebyshev, window=(-1, 1))
+        value = Chebyshev(polynomial.coefficients, domain=polynomial.interval)
+    converted = value.convert(domain=(lo, hi), kind=Chebyshev, window=(-1, 1))
     return _polynomial(np.asarray(converted.coef, dtype=np.float64), (lo, hi))
 
 
@@ -164,5 +164,5 @@ def to_unit(x: FloatArray, interval: Interval) -> FloatArray:
 
 def _polynomial(coefficients: FloatArray, interval: Interval) -> IntervalPolynomial:
     largest = float(np.max(np.abs(coefficients)))
-    kept = np.where(np.abs(coefficients) > _NEGLIGIBLE * largest, coefficients, 0.0)
-    return IntervalPolynomial(tuple(float(c) for c in kept), interval, "chebyshev")
+    significant = np.where(np.abs(coefficients) > _NEGLIGIBLE * largest, coefficients, 0.0)
+    return IntervalPolynomial(tuple(float(c) for c in significant), interval, "chebyshev")

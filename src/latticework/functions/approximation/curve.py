@@ -38,7 +38,7 @@ class Curve:
         self,
         function: RealFunction,
         interval: Interval,
-        given: Callable[[int], IntervalPolynomial] | None = None,
+        value: Callable[[int], IntervalPolynomial] | None = None,
         *,
         smooth: bool = True,
         breakpoints: Sequence[float] = (),
@@ -47,14 +47,14 @@ class Curve:
         self.data = None if data is None else np.asarray(data, dtype=np.float64)
         self.breakpoints = np.asarray(breakpoints, dtype=np.float64)
         self.function, self.interval, self.smooth = function, interval, smooth
-        self._made = given or (lambda degree: minimax(function, interval, degree))
+        self._made = value or (lambda degree: minimax(function, interval, degree))
         self._polynomials: dict[int, tuple[IntervalPolynomial, float]] = {}
 
     def rough(self) -> Curve:
         """The same, with errors of high degrees told from those of lower ones whatever the function: to speak of."""
-        made = Curve(self.function, self.interval, self._made, smooth=False)
-        made._polynomials = self._polynomials
-        return made
+        result = Curve(self.function, self.interval, self._made, smooth=False)
+        result._polynomials = self._polynomials
+        return result
 
     def polynomial(self, degree: int) -> IntervalPolynomial:
         """The polynomial of a degree; its `error` is the largest on the interval and a hair beyond."""
@@ -69,11 +69,11 @@ class Curve:
 
         raises  RangeError where the function is steeper
         """
-        made, error = self._at(degree)
+        polynomial, error = self._at(degree)
         more = np.empty(0) if self.data is None else self.data
         beyond = BEYOND * (self.interval[1] - self.interval[0]) / 2
         points = first_points(self.interval, more)
-        return max(error, bounded_distance(made, self.function, lipschitz, points, beyond))
+        return max(error, bounded_distance(polynomial, self.function, lipschitz, points, beyond))
 
     def estimate(self, degree: int) -> float:
         """Estimate the error of a degree, without its polynomial where that takes long and lower degrees tell it."""
@@ -89,15 +89,17 @@ class Curve:
 
     def _at(self, degree: int) -> tuple[IntervalPolynomial, float]:
         if degree not in self._polynomials:
-            made = self._made(degree)
-            largest = max_error(made, self._beyond, BEYOND)
+            polynomial = self._made(degree)
+            largest = max_error(polynomial, self._beyond, BEYOND)
             if len(self.breakpoints):
-                largest = max(largest, float(np.max(np.abs(made(self.breakpoints) - self._beyond(self.breakpoints)))))
+                largest = max(
+                    largest, float(np.max(np.abs(polynomial(self.breakpoints) - self._beyond(self.breakpoints))))
+                )
             error = BETWEEN * largest
             if self.data is not None:
                 points = first_points(self.interval, self.data)
-                error = max(error, largest_seen(distance_of(made, self.function), points))
-            self._polynomials[degree] = made, error
+                error = max(error, largest_seen(distance_of(polynomial, self.function), points))
+            self._polynomials[degree] = polynomial, error
         return self._polynomials[degree]
 
     def _beyond(self, x: FloatArray) -> FloatArray:

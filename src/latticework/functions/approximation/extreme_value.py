@@ -56,11 +56,11 @@ class Tails:
         if self.runs < LEAST_RUNS:
             return None
         each = share / (2 * len(self.highest[0]))
-        found = []
+        bounds = []
         for farthest in (-np.array(self.lowest), np.array(self.highest)):
             scale = farthest[1:].mean(axis=0) - farthest[0]
-            found.append(farthest[0] + scale * np.log(max(1.0, len(farthest) / self.runs / each)))
-        return -found[0], found[1]
+            bounds.append(farthest[0] + scale * np.log(max(1.0, len(farthest) / self.runs / each)))
+        return -bounds[0], bounds[1]
 
     def _beyond(self, farthest: FloatArray, ends: FloatArray) -> FloatArray:
         """Return by place the probability of a run beyond its end."""
@@ -89,8 +89,8 @@ class TailsSeen:
 
     def along(self, axis: int | None) -> Tails:
         """Return the tails by place along an axis, counted from the end, or of all elements together."""
-        kept = min(MOST, max(FEWEST, self.runs // SHARE), self.runs)
-        lowest, highest = np.moveaxis(np.sort(np.stack(self._ends[axis]), axis=0)[-kept:], 1, 0)
+        count = min(MOST, max(FEWEST, self.runs // SHARE), self.runs)
+        lowest, highest = np.moveaxis(np.sort(np.stack(self._ends[axis]), axis=0)[-count:], 1, 0)
         low, high = (tuple(map(tuple, ends.tolist())) for ends in (-lowest, highest))
         return Tails(self.runs, low, high)
 

@@ -108,12 +108,12 @@ class ExtremesSeen:
 
     def add(self, run: int, low: float, high: float) -> None:
         """Note the extremes of a run; more than once where it has the argument several times."""
-        for kept, far in zip(self._ends, (-low, high), strict=True):
-            kept[run] = max(kept.get(run, -inf), far)
-            if len(kept) > 2:
-                del kept[min(kept, key=lambda known: (kept[known], -known))]
+        for candidates, far in zip(self._ends, (-low, high), strict=True):
+            candidates[run] = max(candidates.get(run, -inf), far)
+            if len(candidates) > 2:
+                del candidates[min(candidates, key=lambda known: (candidates[known], -known))]
 
     def of(self, runs: int) -> RunExtremes:
         """Return the extremes, seen among `runs` runs."""
-        low, high = (sorted(((far, run) for run, far in kept.items()), reverse=True) for kept in self._ends)
+        low, high = (sorted(((far, run) for run, far in extremes.items()), reverse=True) for extremes in self._ends)
         return RunExtremes(runs, tuple((-far, run) for far, run in low), tuple(high))

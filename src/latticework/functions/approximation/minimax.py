@@ -40,9 +40,9 @@ def minimax(function: RealFunction, interval: Interval, degree: int) -> Interval
     lo, hi = check_interval(interval)
     plain = interpolate(function, (lo, hi), degree)
     series = interpolate(function, (lo, hi), max(2 * degree + 1, 63))
-    kept = _parity(series)
+    parity = _parity(series)
     # Of an odd function the best polynomials of degrees 2k - 1 and 2k are one, which alternates in 2k + 2 points.
-    tried = degree + 1 if kept is not None and degree % 2 == kept else degree
+    tried = degree + 1 if parity is not None and degree % 2 == parity else degree
 
     def on_unit(t: FloatArray) -> FloatArray:
         return function(on_interval(t, (lo, hi)))
@@ -53,11 +53,11 @@ def minimax(function: RealFunction, interval: Interval, degree: int) -> Interval
     if values is None:
         return plain
     coefficients = from_values(values)[: degree + 1]
-    if kept is not None:
-        coefficients[3 - kept :: 2] = 0.0
-        coefficients[1 - kept] *= series.coefficients[1 - kept] != 0.0
-    found = IntervalPolynomial(tuple(float(c) for c in coefficients), (lo, hi))
-    return min((found, plain), key=lambda p: max_error(p, function))
+    if parity is not None:
+        coefficients[3 - parity :: 2] = 0.0
+        coefficients[1 - parity] *= series.coefficients[1 - parity] != 0.0
+    closest = IntervalPolynomial(tuple(float(c) for c in coefficients), (lo, hi))
+    return min((closest, plain), key=lambda p: max_error(p, function))
 
 
 def _parity(series: IntervalPolynomial) -> int | None:
@@ -104,13 +104,13 @@ class _Exchange:
         logs = np.sum(np.log(np.abs(apart)), axis=1)
         signs = (-1.0) ** np.arange(len(self.points))
         self.weights = signs * np.exp(np.mean(logs) - logs)
-        given = self.function(self.points)
-        height = float(self.weights @ given) / float(self.weights @ signs)
-        return abs(height), given - signs * height
+        value = self.function(self.points)
+        height = float(self.weights @ value) / float(self.weights @ signs)
+        return abs(height), value - signs * height
 
     def interpolate(self, values: FloatArray, at: FloatArray) -> FloatArray:
         """The polynomial with these values at the points, by the second barycentric formula."""
-        found = np.empty_like(at)
+        result = np.empty_like(at)
         for start in range(0, len(at), ROWS):
             apart = at[start : start + ROWS, None] - self.points[None, :]
             row, column = np.nonzero(apart == 0.0)
@@ -118,8 +118,8 @@ class _Exchange:
             shares = self.weights / apart
             part = (shares @ values) / np.sum(shares, axis=1)
             part[row] = values[column]
-            found[start : start + ROWS] = part
-        return found
+            result[start : start + ROWS] = part
+        return result
 
     def exchange_points(self, at: FloatArray, distance: FloatArray) -> bool:
         """Move the points to the largest distances of alternating sign; False if there are too few."""

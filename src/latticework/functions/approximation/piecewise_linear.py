@@ -24,20 +24,20 @@ class PiecewiseLinear:
 
     def __call__(self, x: npt.ArrayLike) -> FloatArray:
         """Elementwise."""
-        given = np.asarray(x, dtype=np.float64)
-        bent = sum(w * np.abs(given - p) for p, w in zip(self.places, self.weights, strict=True))
-        return np.asarray(self.constant + self.slope * given + bent)
+        points = np.asarray(x, dtype=np.float64)
+        bent = sum(w * np.abs(points - p) for p, w in zip(self.places, self.weights, strict=True))
+        return np.asarray(self.constant + self.slope * points + bent)
 
     def inside(self, interval: Interval) -> PiecewiseLinear:
         """The same function on an interval, by the breakpoints inside of it alone."""
         low, high = interval
-        kept = [(p, w) for p, w in zip(self.places, self.weights, strict=True) if low < p < high and w]
+        inner = [(p, w) for p, w in zip(self.places, self.weights, strict=True) if low < p < high and w]
         slope, constant = self.slope, self.constant
         for p, w in zip(self.places, self.weights, strict=True):
             if not low < p < high:
                 side = 1.0 if p <= low else -1.0
                 slope, constant = slope + side * w, constant - side * w * p
-        return PiecewiseLinear(tuple(p for p, _ in kept), tuple(w for _, w in kept), slope, constant)
+        return PiecewiseLinear(tuple(p for p, _ in inner), tuple(w for _, w in inner), slope, constant)
 
 
 def relu_from(place: float = 0.0, below: float = 0.0, above: float = 1.0, constant: float = 0.0) -> PiecewiseLinear:

@@ -65,10 +65,10 @@ class PiecewiseLinearCurve:
 
     def compose(self, composition: AbsoluteComposition) -> PiecewiseLinearComposition:
         """The function with this composition for every breakpoint."""
-        found, pieces, half = composed_absolute(composition), self.pieces, self.half
+        absolute, pieces, half = composed_absolute(composition), self.pieces, self.half
         centre = pieces.places[0]
         return PiecewiseLinearComposition(
-            found.stages,
+            absolute.stages,
             tuple((place - centre) / half for place in pieces.places),
             tuple(weight * half for weight in pieces.weights),
             pieces.slope * half,

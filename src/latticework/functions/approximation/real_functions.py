@@ -149,16 +149,16 @@ def sign_from(gap: float, *, told: bool = False) -> Function:
     return Function("sign", np.sign, smooth=False, gap=gap, told=told)
 
 
-def function_of(given: Function | str) -> Function:
+def function_of(function: Function | str) -> Function:
     """A function, or the one of that name.
 
     raises  UnsupportedError if there is none
     """
-    if isinstance(given, Function):
-        return given
-    if given not in FUNCTIONS:
-        raise UnsupportedError(f"apply: no function is called {given!r}; there are {', '.join(FUNCTIONS)}")
-    return FUNCTIONS[given]
+    if isinstance(function, Function):
+        return function
+    if function not in FUNCTIONS:
+        raise UnsupportedError(f"apply: no function is called {function!r}; there are {', '.join(FUNCTIONS)}")
+    return FUNCTIONS[function]
 
 
 def elementwise(function: Callable[..., object]) -> RealFunction:

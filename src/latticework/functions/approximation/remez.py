@@ -180,12 +180,12 @@ class _Problem:
             x = np.concatenate([grid, near, points])
             order = np.argsort(x, kind="stable")
             more = np.concatenate([near, points])
-            found = np.concatenate([coarse, self._distance(more, coefficients)])[order]
-            largest = float(np.max(np.abs(found)))
+            distances = np.concatenate([coarse, self._distance(more, coefficients)])[order]
+            largest = float(np.max(np.abs(distances)))
             idle = 0 if largest < best[1] else idle + 1
             if largest < best[1]:
                 best = coefficients, largest, max(best[2], height), points
-            places = alternating(found, count)
+            places = alternating(distances, count)
             if largest <= NEAR * height or largest <= small or places is None or idle > MOST_IDLE:
                 break
             points = x[order][places]

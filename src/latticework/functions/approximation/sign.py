@@ -73,10 +73,10 @@ class CompositeSign:
 
     def __call__(self, x: npt.ArrayLike) -> FloatArray:
         """Evaluate elementwise."""
-        found = np.asarray(x, dtype=np.float64)
+        result = np.asarray(x, dtype=np.float64)
         for stage in self.stages:
-            found = stage(found)
-        return found
+            result = stage(result)
+        return result
 
 
 def composite_sign(gap: float, largest: float, error: float) -> CompositeSign:
@@ -90,9 +90,9 @@ def composite_sign(gap: float, largest: float, error: float) -> CompositeSign:
     for states in states_of(gap / largest).values():
         for state in states:
             if state.odds >= aim - TOLD:
-                made = compose_stages(state.degrees, gap, largest)
-                if made.error <= error:
-                    return made
+                result = compose_stages(state.degrees, gap, largest)
+                if result.error <= error:
+                    return result
     raise RangeError(
         f"sign: to be within {error:.2g} of the sign from gap={gap:g} on, of numbers up to {largest:g}, takes more "
         f"than {MOST_DEPTH} levels; give a larger gap, or ask for fewer bits"
@@ -145,14 +145,14 @@ def _odds(ratio: float) -> float:
 
 def _best(known: dict[int, list[State]], depth: int) -> list[State]:
     """States of this depth of which none has both fewer products and better odds, fewest products first."""
-    found = [
+    states = [
         State(state.products + PRODUCTS[degree], _odds_after(state.odds, degree), (*state.degrees, degree))
         for degree in _STAGES
         for state in known.get(depth - degree.bit_length(), [])
         if state.odds < EXACT
     ]
     best: list[State] = []
-    for state in sorted(found, key=lambda state: (state.products, -state.odds)):
+    for state in sorted(states, key=lambda state: (state.products, -state.odds)):
         if not best or state.odds > best[-1].odds:
             best.append(state)
     return best
@@ -176,8 +176,8 @@ def _whole_odds_after(odds: int, degree: int) -> float:
 def _stage(ratio: float, degree: int) -> tuple[IntervalPolynomial, float]:
     """The odd polynomial closest to 1 on [ratio, 1], a little beyond on both sides, and its error."""
     ends = ratio * (1.0 - SLACK), 1.0 + MARGIN
-    found = remez(np.ones_like, [ends], degree, parity=1)
-    return found.polynomial, max(found.error, ROUNDING)
+    solution = remez(np.ones_like, [ends], degree, parity=1)
+    return solution.polynomial, max(solution.error, ROUNDING)
 
 
 def compose_stages(degrees: tuple[int, ...], gap: float, largest: float) -> CompositeSign:
@@ -185,13 +185,13 @@ def compose_stages(degrees: tuple[int, ...], gap: float, largest: float) -> Comp
     stages: list[IntervalPolynomial] = []
     ratio, error = gap / largest, 0.0
     for number, degree in enumerate(degrees):
-        made, error = _stage(ratio, degree)
+        stage, error = _stage(ratio, degree)
         top = 1.0 if number == len(degrees) - 1 else 1.0 + error
         half = (largest if number == 0 else 1.0) * (1.0 + MARGIN)
-        coefficients = tuple(c / top for c in made.coefficients)
+        coefficients = tuple(c / top for c in stage.coefficients)
         apart = part_of_half(gap, largest) if number == 0 else 1.0
         stages.append(IntervalPolynomial(coefficients, (-half, half), gap=apart))
         ratio = (1.0 - error) / (1.0 + error)
-    found = CompositeSign(tuple(stages), gap, error)
-    measured = float(np.max(np.abs(found(np.geomspace(gap, largest, MEASURED)) - 1.0)))
-    return replace(found, error=BETWEEN * max(error, measured))
+    composed = CompositeSign(tuple(stages), gap, error)
+    measured = float(np.max(np.abs(composed(np.geomspace(gap, largest, MEASURED)) - 1.0)))
+    return replace(composed, error=BETWEEN * max(error, measured))

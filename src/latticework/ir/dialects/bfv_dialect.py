@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from latticework.errors import IrError
 from latticework.ir import Array, Attrs, Context, Op, Region, Type, Value, attribute, define
 from latticework.ir.dialects.constant_attributes import ConstRef, LinearMap, mapped_count
-from latticework.ir.dialects.primitives import Said, define_primitive, name_instruction
+from latticework.ir.dialects.primitives import OpFacts, define_primitive, name_instruction
 from latticework.ir.dialects.rlwe_dialect import groups_of
 from latticework.ir.dialects.rlwe_types import AddendType, CipherType, Level, take
 
@@ -33,7 +33,7 @@ ENCODE = define(
 )
 
 
-name_instruction("bfv.encode", lambda _name, attrs, _types: Said(constant=attrs["value"]))
+name_instruction("bfv.encode", lambda _name, attrs, _types: OpFacts(constant=attrs["value"]))
 ADD_PLAIN = define_primitive("bfv.add_plain")
 SUB_PLAIN = define_primitive("bfv.sub_plain")
 TRIVIAL = define_primitive("bfv.trivial")

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from latticework.errors import IrError
 from latticework.ir import Attrs, Region, Type, Value, attribute, define
 from latticework.ir.dialects.constant_attributes import Approximant, LinearMap, mapped_count
-from latticework.ir.dialects.primitives import Said, Stated, define_primitive
+from latticework.ir.dialects.primitives import OpFacts, Stated, define_primitive
 from latticework.ir.dialects.rlwe_dialect import groups_of, scale_of
 from latticework.ir.dialects.rlwe_types import CipherType, Level, check_level, take
 
 
-def _type_with_scale(name: str, attrs: Attrs, _types: Sequence[Type]) -> Said:
-    return Said(stated=Stated(scale=scale_of(name, attrs)))
+def _type_with_scale(name: str, attrs: Attrs, _types: Sequence[Type]) -> OpFacts:
+    return OpFacts(stated=Stated(scale=scale_of(name, attrs)))
 
 
 MUL = define_primitive("ckks.mul", _type_with_scale)
@@ -59,7 +59,7 @@ POLYNOMIAL = define(
 )
 
 
-def _type_mod_raise(name: str, attrs: Attrs, types: Sequence[Type]) -> Said:
+def _type_mod_raise(name: str, attrs: Attrs, types: Sequence[Type]) -> OpFacts:
     """Attributes: level (of any track), factor, modulus (q0), slots (N/2: the integer polynomial fills the ring)."""
     a = types[0]
     assert isinstance(a, CipherType)
@@ -68,7 +68,7 @@ def _type_mod_raise(name: str, attrs: Attrs, types: Sequence[Type]) -> Said:
     if slots < a.slots:
         raise IrError(f"{name}: {slots} slots do not hold the operand's {a.slots}")
     stated = Stated.at(level, scale_of(name, attrs))
-    return Said((factor,), stated, ring_degree=2 * slots, modulus=modulus, seed=attrs.get("seed", 0))
+    return OpFacts((factor,), stated, ring_degree=2 * slots, modulus=modulus, seed=attrs.get("seed", 0))
 
 
 MOD_RAISE = define_primitive("ckks.mod_raise", _type_mod_raise)

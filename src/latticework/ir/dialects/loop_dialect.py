@@ -13,7 +13,7 @@ from typing import Any
 from latticework.errors import IrError, RangeError
 from latticework.ir import INDEX, Array, Attrs, Context, Op, Region, Type, Value, attribute, define
 from latticework.ir.core import RegionRule
-from latticework.ir.dialects.primitives import Said, name_instruction
+from latticework.ir.dialects.primitives import OpFacts, name_instruction
 
 
 def _no_results(_operands: Sequence[Value], _attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
@@ -161,10 +161,10 @@ INDEX_DIV = define(
 )
 
 name_instruction("loop.yield")
-name_instruction("loop.index_constant", lambda _name, attrs, _types: Said((attrs["value"],)), opcode="iconst")
+name_instruction("loop.index_constant", lambda _name, attrs, _types: OpFacts((attrs["value"],)), opcode="iconst")
 name_instruction("loop.index_add", opcode="iadd")
 name_instruction("loop.index_sub", opcode="isub")
 name_instruction("loop.index_mul", opcode="imul")
 name_instruction("loop.index_min", opcode="imin")
 name_instruction("loop.index_less", opcode="ilt")
-name_instruction("loop.index_div", lambda _name, attrs, _types: Said((attrs["by"],)), opcode="idiv")
+name_instruction("loop.index_div", lambda _name, attrs, _types: OpFacts((attrs["by"],)), opcode="idiv")

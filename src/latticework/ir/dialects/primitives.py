@@ -48,7 +48,7 @@ class Stated(NamedTuple):
         return Stated(level.track, level.index, scale, slots)
 
 
-class Said(NamedTuple):
+class OpFacts(NamedTuple):
     """Facts that the attributes of an op state of its instruction.
 
     num_results  of the instruction
@@ -67,8 +67,8 @@ class Said(NamedTuple):
     constants: tuple[ConstRef, ...] = ()
 
 
-Read = Callable[[str, Attrs, Sequence[Type]], Said]
-NOTHING = Said()
+Read = Callable[[str, Attrs, Sequence[Type]], OpFacts]
+NOTHING = OpFacts()
 
 
 @dataclass(slots=True, eq=False)
@@ -156,12 +156,14 @@ class Primitive:
         added = AddendType if self.scheme == "bfv" else PlainType
         return tuple(added if letter == "a" else _CLASSES[letter] for letter in self.record.signature.operands)
 
-    def use(self, types: Sequence[Type], said: Said, results: Sequence[Any]) -> Use:
+    def use(self, types: Sequence[Type], facts: OpFacts, results: Sequence[Any]) -> Use:
         """The op as its record sees it."""
         scheme = next((s for t in types if (s := scheme_of(t))), self.scheme or "ckks")
-        chain = AnyChain(scheme, said.ring_degree, said.modulus)
+        chain = AnyChain(scheme, facts.ring_degree, facts.modulus)
         kinds = tuple([kind_of(t) for t in types])
-        return Use(kinds, tuple(results), said.immediate, chain, (), () if said.constant is None else (said.constant,))
+        return Use(
+            kinds, tuple(results), facts.immediate, chain, (), () if facts.constant is None else (facts.constant,)
+        )
 
 
 PRIMITIVES: dict[str, Primitive] = {}
@@ -201,19 +203,19 @@ def define_primitive(
         types = tuple([value.type for value in values])
         wanted = classes(types) if callable(classes) else classes
         require_classes(name, types, wanted if demand is None else wanted[: max(1, len(types))])
-        said = read(name, attrs, types)
+        facts = read(name, attrs, types)
         types = with_key(types, attrs)
-        return list((_inferred_anew if has_constants else _inferred)(primitive, types, said))
+        return list((_inferred_anew if has_constants else _inferred)(primitive, types, facts))
 
     def semantics(op: Op, inputs: list[Array], context: Context) -> list[Array]:
         types = tuple([value.type for value in op.operands])
-        said = read(name, op.attrs, types)
+        facts = read(name, op.attrs, types)
         types = with_key(types, op.attrs)
         inputs = inputs + [np.empty(0)] * (len(types) - len(inputs))
-        use = primitive.use(types, said, [kind_of(value.type) for value in op.results])
+        use = primitive.use(types, facts, [kind_of(value.type) for value in op.results])
         values = [_to_record_operand(t, x) for t, x in zip(types, inputs, strict=True)]
-        made = primitive.record.meaning(_Exact(context, said.seed), use, *values)
-        return [as_value(array) for array in (made if isinstance(made, list) else [made])]
+        results = primitive.record.meaning(_Exact(context, facts.seed), use, *values)
+        return [as_value(array) for array in (results if isinstance(results, list) else [results])]
 
     return define(name, infer=infer, semantics=semantics)
 
@@ -240,17 +242,17 @@ def require_classes(name: str, types: Sequence[Type], classes: Classes) -> None:
         raise IrError(f"{name}: takes {need}; got ({', '.join(map(str, types))})")
 
 
-def _inferred_anew(primitive: Primitive, types: tuple[Type, ...], said: Said) -> tuple[Type, ...]:
+def _inferred_anew(primitive: Primitive, types: tuple[Type, ...], facts: OpFacts) -> tuple[Type, ...]:
     schemes = {scheme for t in types if (scheme := scheme_of(t))}
     if len(schemes) > 1 or (primitive.scheme and schemes - {primitive.scheme}):
         need = f"needs {primitive.scheme} ciphertexts" if primitive.scheme else "needs ciphertexts of one scheme"
         raise IrError(f"{primitive.name}: {need}, got {', '.join(map(str, types))}")
-    use = primitive.use(types, said, (said.stated,) * said.num_results)
+    use = primitive.use(types, facts, (facts.stated,) * facts.num_results)
     kinds = result_kinds(primitive.record, use, primitive.name)
-    if said.constant is not None:
+    if facts.constant is not None:
         try:
-            ((kind, _),) = primitive.record.signature.constants(said.immediate)
-            check_constant_use(kind, use, said.constant)
+            ((kind, _),) = primitive.record.signature.constants(facts.immediate)
+            check_constant_use(kind, use, facts.constant)
         except UserError as error:
             raise type(error)(f"{primitive.name}: the map {error.message}") from None
     return tuple([type_of(kind, use.chain.scheme) for kind in kinds])

@@ -16,7 +16,7 @@ from latticework.errors import IrError, LevelError, ShapeError
 from latticework.ir import INDEX, Array, Attrs, Context, Op, Region, Type, Value, attribute, define
 from latticework.ir.dialects.constant_attributes import ConstRef, MapSums
 from latticework.ir.dialects.key_dialect import KeyType
-from latticework.ir.dialects.primitives import Classes, Said, Stated, define_primitive, name_instruction
+from latticework.ir.dialects.primitives import Classes, OpFacts, Stated, define_primitive, name_instruction
 from latticework.ir.dialects.rlwe_types import CipherType, DigitsType, Level, PlainType, check_level, take
 from latticework.plan.instructions.moves import find_part
 from latticework.values.packing.key_manifest import KeySpec, conjugation_element, galois_action, galois_element
@@ -33,13 +33,13 @@ def scale_of(name: str, attrs: Attrs) -> float | None:
     return None if attrs.get("scale") is None else attribute(name, attrs, "scale", float)
 
 
-def _type_with_scale(name: str, attrs: Attrs, _types: Types) -> Said:
-    return Said(stated=Stated(scale=scale_of(name, attrs)))
+def _type_with_scale(name: str, attrs: Attrs, _types: Types) -> OpFacts:
+    return OpFacts(stated=Stated(scale=scale_of(name, attrs)))
 
 
-def groups_of(name: str, attrs: Attrs, _types: Types) -> Said:
+def groups_of(name: str, attrs: Attrs, _types: Types) -> OpFacts:
     """Attribute groups: neighbours of an array are added up in so many."""
-    return Said((attribute(name, attrs, "groups", int),), Stated(scale=scale_of(name, attrs)))
+    return OpFacts((attribute(name, attrs, "groups", int),), Stated(scale=scale_of(name, attrs)))
 
 
 ADD = define_primitive("rlwe.add", _type_with_scale)
@@ -71,7 +71,7 @@ def _encode(op: Op, _inputs: list[Array], context: Context) -> list[Array]:
 
 
 ENCODE = define("rlwe.encode", infer=_infer_encode, semantics=_encode)
-name_instruction("rlwe.encode", lambda _name, attrs, _types: Said(constant=attrs["value"]))
+name_instruction("rlwe.encode", lambda _name, attrs, _types: OpFacts(constant=attrs["value"]))
 
 
 def _infer_encode_at(operands: Sequence[Value], attrs: Attrs, _regions: Regions) -> list[Type]:
@@ -89,45 +89,47 @@ def _encode_at(op: Op, inputs: list[Array], context: Context) -> list[Array]:
     return [op.result.type.accept(row.evaluate(context.sources))]
 
 
-def _rows(_name: str, attrs: Attrs, _types: Types) -> Said:
-    return Said(constants=tuple(row_of(attrs["value"], number) for number in range(attrs["rows"])))
+def _rows(_name: str, attrs: Attrs, _types: Types) -> OpFacts:
+    return OpFacts(constants=tuple(row_of(attrs["value"], number) for number in range(attrs["rows"])))
 
 
 ENCODE_AT = define("rlwe.encode_at", infer=_infer_encode_at, semantics=_encode_at)
 name_instruction("rlwe.encode_at", _rows)
-name_instruction("key.demand", lambda _name, attrs, _types: Said(key=attrs["spec"]), opcode="key")
+name_instruction("key.demand", lambda _name, attrs, _types: OpFacts(key=attrs["spec"]), opcode="key")
 
 MUL_PLAIN = define_primitive("rlwe.mul_plain", _type_with_scale)
 # rlwe.sum of rlwe.mul_plain, of which no product is alive by itself.
 DOT_PLAIN = define_primitive("rlwe.dot_plain", groups_of, opcode="dot", operands=(CipherType, PlainType))
 
 
-def _factor(name: str, attrs: Attrs, _types: Types) -> Said:
-    return Said((attribute(name, attrs, "factor", int),), Stated(scale=attribute(name, attrs, "scale", float)))
+def _factor(name: str, attrs: Attrs, _types: Types) -> OpFacts:
+    return OpFacts((attribute(name, attrs, "factor", int),), Stated(scale=attribute(name, attrs, "scale", float)))
 
 
 MUL_INT = define_primitive("rlwe.mul_int", _factor)
-ADD_INT = define_primitive("rlwe.add_int", lambda name, attrs, _types: Said((attribute(name, attrs, "addend", int),)))
+ADD_INT = define_primitive(
+    "rlwe.add_int", lambda name, attrs, _types: OpFacts((attribute(name, attrs, "addend", int),))
+)
 
 
-def _type_relabel(name: str, attrs: Attrs, types: Types) -> Said:
+def _type_relabel(name: str, attrs: Attrs, types: Types) -> OpFacts:
     """Attributes: scale, slots, and level: a place with the same limbs on another track."""
     a = types[0]
     assert isinstance(a, CipherType)
     slots = a.slots if attrs.get("slots") is None else attribute(name, attrs, "slots", int)
     level = a.level if attrs.get("level") is None else attribute(name, attrs, "level", Level)
-    return Said(stated=Stated.at(level, attribute(name, attrs, "scale", float), slots))
+    return OpFacts(stated=Stated.at(level, attribute(name, attrs, "scale", float), slots))
 
 
 RELABEL = define_primitive("rlwe.relabel", _type_relabel)
 TRIVIAL = define_primitive("rlwe.trivial")
 
 
-def _type_at_level(name: str, attrs: Attrs, _types: Types) -> Said:
-    return Said(stated=Stated.at(attribute(name, attrs, "level", Level), scale_of(name, attrs)))
+def _type_at_level(name: str, attrs: Attrs, _types: Types) -> OpFacts:
+    return OpFacts(stated=Stated.at(attribute(name, attrs, "level", Level), scale_of(name, attrs)))
 
 
-def _type_rescale(name: str, attrs: Attrs, types: Types) -> Said:
+def _type_rescale(name: str, attrs: Attrs, types: Types) -> OpFacts:
     attribute(name, attrs, "scale", float)
     return _type_at_level(name, attrs, types)
 
@@ -155,17 +157,17 @@ def _place(types: Types) -> tuple[int, int]:
     return level.track, level.index
 
 
-def _turning(name: str, types: Types, steps: int, *, conjugates: bool) -> Said:
+def _turning(name: str, types: Types, steps: int, *, conjugates: bool) -> OpFacts:
     """Raise unless the key of a rotation, if it has one already, does this."""
     a = types[0]
     assert isinstance(a, CipherType)
     elements = [t.spec.galois_element for t in types if isinstance(t, KeyType) and t.spec.kind == "galois"]
     if any(galois_action(element, a.slots) != (steps % a.slots, conjugates) for element in elements):
         raise IrError(f"{name}: the key of galois element {elements[0]} does something else")
-    return Said(stated=Stated.at(a.level))
+    return OpFacts(stated=Stated.at(a.level))
 
 
-def _type_rotate(name: str, attrs: Attrs, types: Types) -> Said:
+def _type_rotate(name: str, attrs: Attrs, types: Types) -> OpFacts:
     return _turning(name, types, attribute(name, attrs, "steps", int), conjugates=False)
 
 
@@ -178,15 +180,15 @@ def _conjugation(_attrs: Attrs, types: Types) -> KeySpec:
     return KeySpec("galois", conjugation_element(2 * getattr(types[0], "slots", 1)), *_place(types))
 
 
-def _type_relinearize(name: str, attrs: Attrs, types: Types) -> Said:
+def _type_relinearize(name: str, attrs: Attrs, types: Types) -> OpFacts:
     """Attributes level and scale, both or neither: where its division by P ends if it takes levels with it."""
     a = types[0]
     assert isinstance(a, CipherType)
     if attrs.get("level") is None and attrs.get("scale") is None:
-        return Said(stated=Stated.at(a.level, a.scale))
+        return OpFacts(stated=Stated.at(a.level, a.scale))
     level = attribute(name, attrs, "level", Level)
     check_level(name, a.level, level, strict=True)
-    return Said(stated=Stated.at(level, attribute(name, attrs, "scale", float)))
+    return OpFacts(stated=Stated.at(level, attribute(name, attrs, "scale", float)))
 
 
 ROTATE = define_primitive("rlwe.rotate", _type_rotate, demand=_rotation)
@@ -202,25 +204,25 @@ RELINEARIZE = define_primitive(
 EXTEND = define_primitive("rlwe.extend")
 
 
-def _monomial(name: str, attrs: Attrs, types: Types) -> Said:
+def _monomial(name: str, attrs: Attrs, types: Types) -> OpFacts:
     (a,) = types
     assert isinstance(a, CipherType)
     degree, exponent = attribute(name, attrs, "ring_degree", int), attribute(name, attrs, "exponent", int)
     if degree < 2 * a.slots or degree & (degree - 1):
         raise IrError(f"{name}: X^{exponent} in a ring of degree {degree}, of {a.slots} slots; exponents are below 2N")
-    return Said((exponent,), ring_degree=degree)
+    return OpFacts((exponent,), ring_degree=degree)
 
 
 MUL_MONOMIAL = define_primitive("rlwe.mul_monomial", _monomial)
 TO_SPARSE = define_primitive("rlwe.to_sparse")
 
 
-def _terms(name: str, attrs: Attrs, types: Types) -> Said:
+def _terms(name: str, attrs: Attrs, types: Types) -> OpFacts:
     """Attributes: terms: (baby, giant) of each plaintext; giants: how many sums there are."""
     terms, giants = attribute(name, attrs, "terms", tuple), attribute(name, attrs, "giants", int)
     pairs = (number for term in terms for number in term)
     stated = Stated(scale=scale_of(name, attrs))
-    return Said((len(types) - 1 - len(terms), giants, *pairs), stated, max(giants, 0))
+    return OpFacts((len(types) - 1 - len(terms), giants, *pairs), stated, max(giants, 0))
 
 
 def _digits_keys_plains(types: Types) -> Classes:
@@ -231,7 +233,7 @@ def _digits_keys_plains(types: Types) -> Classes:
 DIAG_SUMS = define_primitive("rlwe.diag_sums", _terms, operands=_digits_keys_plains)
 
 
-def _map(name: str, attrs: Attrs, _types: Types) -> Said:
+def _map(name: str, attrs: Attrs, _types: Types) -> OpFacts:
     """The inner sums of a block map, all inputs in one array: one ciphertext for each of `products.groups`.
 
     Attributes: sums, and scale: of the result. The keys are those of `products.babies`. Without any, nothing has to be
@@ -239,25 +241,25 @@ def _map(name: str, attrs: Attrs, _types: Types) -> Said:
     """
     sums = attribute(name, attrs, "sums", MapSums)
     stated = Stated(scale=attribute(name, attrs, "scale", float), count=len(sums.products.groups))
-    return Said((0,), stated, constant=sums)
+    return OpFacts((0,), stated, constant=sums)
 
 
 MAP_SUMS = define_primitive("rlwe.map_sums", _map, operands=lambda types: (CipherType, *[KeyType] * (len(types) - 1)))
 
 
-def _numbers(name: str, attrs: Attrs, _types: Types) -> Said:
+def _numbers(name: str, attrs: Attrs, _types: Types) -> OpFacts:
     numbers = attribute(name, attrs, "vectors", tuple)
     if any(type(number) is not int for number in numbers):
         raise ShapeError(f"{name}: vectors {numbers} are no numbers")
-    return Said(numbers)
+    return OpFacts(numbers)
 
 
 TAKE = define_primitive("rlwe.take", _numbers)
 
 
-def _part(name: str, attrs: Attrs, _types: Types) -> Said:
+def _part(name: str, attrs: Attrs, _types: Types) -> OpFacts:
     """Attribute count: vectors in a part."""
-    return Said(stated=Stated(count=attribute(name, attrs, "count", int)))
+    return OpFacts(stated=Stated(count=attribute(name, attrs, "count", int)))
 
 
 TAKE_AT = define_primitive("rlwe.take_at", _part)

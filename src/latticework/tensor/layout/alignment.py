@@ -112,11 +112,11 @@ def _facing_vectors(a: CanonicalForm, b: CanonicalForm) -> Iterator[Facing]:
         left = [j for j in rolling[1] if j not in taken]
         others = [[*(i for i in alone[0] if a.dims[i].extent == b.dims[j].extent), None] for j in left]
         for back in product(*others):
-            given = [i for i in back if i is not None]
-            if len(set(taken)) < len(taken) or len(set(given)) < len(given):
+            matched = [i for i in back if i is not None]
+            if len(set(taken)) < len(taken) or len(set(matched)) < len(matched):
                 continue
             pairs: Facing = [*same, *zip(rolling[0], partners, strict=True), *zip(back, left, strict=True)]
-            pairs += [(i, None) for i in alone[0] if i not in given]
+            pairs += [(i, None) for i in alone[0] if i not in matched]
             yield pairs + [(None, j) for j in alone[1] if j not in taken]
 
 

@@ -132,8 +132,8 @@ def assign_layouts(module: Module, decisions: LayoutDecisions, feedback: Mapping
         for head, start in zip(heads, starts[len(starts) - count :], strict=True):
             mapping[head] = body.add_arg(start.type, head.origin)
         rebuild_block(block, body, visit, mapping)
-        made = builder.create(op.spec, starts, op.attrs, [Region(body)])
-        mapping.update(zip(op.results, made.results, strict=True))
+        new_loop = builder.create(op.spec, starts, op.attrs, [Region(body)])
+        mapping.update(zip(op.results, new_loop.results, strict=True))
 
     def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
         if op.name == "loop.for" and any(arg in decisions.heads for arg in op.regions[0].block.args):

@@ -112,14 +112,14 @@ def canonical(dims: tuple[PackDim, ...], vector_dims: tuple[PackDim, ...], rolls
 
 def _effective(dims: tuple[PackDim, ...], rolls: tuple[Roll, ...]) -> tuple[Roll, ...]:
     """Drop rolls that plainly do nothing: by a gap, of one step, of a repetition that rolls nothing afterwards."""
-    kept: list[Roll] = []
+    effective: list[Roll] = []
     read: set[int] = set()
     for i, j in reversed(rolls):
         idle = dims[j].axis == GAP or 1 in (dims[i].extent, dims[j].extent)
         if not idle and (dims[i].axis >= 0 or i in read):
-            kept.append((i, j))
+            effective.append((i, j))
             read.add(j)
-    return tuple(reversed(kept))
+    return tuple(reversed(effective))
 
 
 @lru_cache(maxsize=4096)
@@ -147,11 +147,11 @@ def _find_rotations(dims: tuple[PackDim, ...], rolls: tuple[Roll, ...]) -> Rotat
                 return None
             rows[i][by] = (rows[i].get(by, 0) + count) % extent
     walking = [dim.axis >= 0 for dim in dims]
-    found = tuple(
+    rotations = tuple(
         tuple(sorted((by, count) for by, count in row.items() if count)) if walks else ()
         for row, walks in zip(rows, walking, strict=True)
     )
-    return found if rotation_order(found) is not None else None
+    return rotations if rotation_order(rotations) is not None else None
 
 
 def rotation_order(rotations: Rotations) -> list[int] | None:
@@ -220,14 +220,14 @@ def vector_slots(dims: tuple[PackDim, ...]) -> int:
 
 def _find_forms(form: CanonicalForm) -> list[CanonicalForm]:
     """All forms that differ in which of a dimension and a repetition that it is rolled by is called the repetition."""
-    found = [form]
-    for known in found:
+    result = [form]
+    for known in result:
         for place, row in enumerate(known.rotations):
             for by, count in row:
                 other = _exchange(known, place, by) if count == 1 else None
-                if other is not None and other not in found and len(found) < MOST_FORMS:
-                    found.append(other)
-    return found
+                if other is not None and other not in result and len(result) < MOST_FORMS:
+                    result.append(other)
+    return result
 
 
 def _exchange(form: CanonicalForm, place: int, by: int) -> CanonicalForm | None:
@@ -258,10 +258,10 @@ def _as_written(
     dims: tuple[PackDim, ...], vectors: int, rolls: tuple[Roll, ...]
 ) -> tuple[CanonicalForm, tuple[Roll, ...]]:
     """Rolls that are no rotations, independent ones in order; dimensions that have a part in them stay as they are."""
-    kept, ordered = list(rolls), []
-    while kept:
-        free = min(r for n, r in enumerate(kept) if all(r[0] != k[1] and r[1] != k[0] for k in kept[:n]))
-        kept.remove(free)
+    remaining, ordered = list(rolls), []
+    while remaining:
+        free = min(r for n, r in enumerate(remaining) if all(r[0] != k[1] and r[1] != k[0] for k in remaining[:n]))
+        remaining.remove(free)
         ordered.append(free)
     # Marked as rotated by themselves, dimensions are neither joined nor split.
     used = {place for roll in ordered for place in roll}

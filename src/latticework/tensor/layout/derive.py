@@ -44,12 +44,12 @@ def fill(layout: Layout) -> Layout:
 
 def without_dims(layout: Layout, gone: Sequence[int]) -> Layout:
     """Return the layout without the dims at the places `gone`; rolls of or by them go too."""
-    kept = [i for i in range(len(layout.all_dims)) if i not in gone]
-    place = {old: new for new, old in enumerate(kept)}
+    remaining = [i for i in range(len(layout.all_dims)) if i not in gone]
+    place = {old: new for new, old in enumerate(remaining)}
     first = len(layout.vector_dims)
     rolls = tuple((place[i], place[j]) for i, j in layout.rolls if i in place and j in place)
-    dims = tuple(layout.all_dims[i] for i in kept if i >= first)
-    return Layout(dims, tuple(layout.all_dims[i] for i in kept if i < first), rolls)
+    dims = tuple(layout.all_dims[i] for i in remaining if i >= first)
+    return Layout(dims, tuple(layout.all_dims[i] for i in remaining if i < first), rolls)
 
 
 def with_axis(layout: Layout, axis: int, extent: int) -> Layout:
@@ -82,14 +82,14 @@ def exchange(layout: Layout, renamed: Mapping[int, int], new: Sequence[tuple[int
     """Axes renamed, those not named making way for new ones (axis, extent), which take their places if they can."""
     freed = [i for i, d in enumerate(layout.all_dims) if d.axis >= 0 and d.axis not in renamed]
     rolled = {place for roll in layout.rolls for place in roll}
-    found = layout
+    exchanged = layout
     if rolled & set(freed):
-        found = Layout(layout.dims, layout.vector_dims, tuple(r for r in layout.rolls if not set(r) & set(freed)))
-    found = _relabel(found, renamed)
+        exchanged = Layout(layout.dims, layout.vector_dims, tuple(r for r in layout.rolls if not set(r) & set(freed)))
+    exchanged = _relabel(exchanged, renamed)
     for axis, extent in new:
         if extent > 1:
-            found = with_axis(found, axis, extent)
-    return sort_vectors(without_copies(found))
+            exchanged = with_axis(exchanged, axis, extent)
+    return sort_vectors(without_copies(exchanged))
 
 
 def _relabel(layout: Layout, renamed: Mapping[int, int]) -> Layout:
@@ -113,8 +113,10 @@ def sum_away(layout: Layout, axes: Sequence[int], slots_become: int = GAP) -> La
         return None
     rolls: tuple[Roll, ...] = tuple(r for r in layout.rolls if not set(r) & over)
     first = len(layout.vector_dims)
-    kept = [i for i in range(len(layout.all_dims)) if not (i in over and i < first)]
-    place = {old: new for new, old in enumerate(kept)}
+    remaining = [i for i in range(len(layout.all_dims)) if not (i in over and i < first)]
+    place = {old: new for new, old in enumerate(remaining)}
     dims = [PackDim(slots_become, d.extent) if i in over else d for i, d in enumerate(layout.all_dims)]
-    vectors = tuple(dims[i] for i in kept if i < first)
-    return Layout(tuple(dims[i] for i in kept if i >= first), vectors, tuple((place[i], place[j]) for i, j in rolls))
+    vectors = tuple(dims[i] for i in remaining if i < first)
+    return Layout(
+        tuple(dims[i] for i in remaining if i >= first), vectors, tuple((place[i], place[j]) for i, j in rolls)
+    )

@@ -80,15 +80,15 @@ class Layout(HashedOnce):
     @staticmethod
     def parse(text: str) -> Layout:
         """The layout of a text such as `Roll(1,0)[R:4];[0:4][1:8:2]`; LayoutError if it is not one."""
-        found = _LAYOUT.fullmatch(text.strip())
-        if found is None:
+        match = _LAYOUT.fullmatch(text.strip())
+        if match is None:
             raise LayoutError(
                 f"{text!r} is not a layout; write dims as [axis:extent], [axis:extent:stride], [R:extent] or "
                 "[G:extent], those of the vectors before a semicolon, and rolls as Roll(i,j) in front"
             )
-        dims, vectors = (_dims(text, found[part] or "") for part in ("slots", "vectors"))
+        dims, vectors = (_dims(text, match[part] or "") for part in ("slots", "vectors"))
         _refuse_twice(text, (*vectors, *dims))
-        return Layout(dims, vectors, tuple((int(i), int(j)) for i, j in _ROLL.findall(found["rolls"])))
+        return Layout(dims, vectors, tuple((int(i), int(j)) for i, j in _ROLL.findall(match["rolls"])))
 
     def __str__(self) -> str:
         rolls = "".join(f"Roll({i},{j})" for i, j in self.rolls)

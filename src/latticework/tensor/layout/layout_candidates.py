@@ -87,21 +87,21 @@ def seeds(shape: Shape, slots: int, fill: int = REPEAT) -> tuple[Layout, ...]:
     """
     axes = [axis for axis, extent in enumerate(shape) if extent > 1]
     size = prod(pad_shape(shape))
-    found = [in_order(shape, slots)]
+    layouts = [in_order(shape, slots)]
     orders = list(islice(permutations(axes), MOST_ORDERS))
     if size <= slots:
         for order in orders:
             dims = [PackDim(axis, pad_shape(shape)[axis]) for axis in order]
             for place in range(len(dims) + 1):
-                found.append(Layout((*dims[:place], PackDim(fill, slots // size), *dims[place:])))
+                layouts.append(Layout((*dims[:place], PackDim(fill, slots // size), *dims[place:])))
     else:
         ones = [axis for axis in range(len(shape)) if axis not in axes]
-        found += [in_order(shape, slots, (*ones, *order)) for order in orders]
+        layouts += [in_order(shape, slots, (*ones, *order)) for order in orders]
         if len(axes) == 2:
-            found += tilings(shape, slots)
+            layouts += tilings(shape, slots)
     if fill != REPEAT and size < slots:
-        del found[0]
-    return tuple(dict.fromkeys(found))
+        del layouts[0]
+    return tuple(dict.fromkeys(layouts))
 
 
 def tilings(shape: Shape, slots: int) -> tuple[Layout, ...]:
@@ -111,15 +111,15 @@ def tilings(shape: Shape, slots: int) -> tuple[Layout, ...]:
     """
     axes = [axis for axis, extent in enumerate(shape) if extent > 1]
     extents = pad_shape(shape)
-    found: list[Layout] = []
+    layouts: list[Layout] = []
     for sides in sorted(product(*(_powers(extents[axis]) for axis in axes)), key=max):
         if prod(sides) != slots:
             continue
         outer = tuple(PackDim(axis, -(-shape[axis] // side), side) for axis, side in zip(axes, sides, strict=True))
         inner = [PackDim(axis, side) for axis, side in zip(axes, sides, strict=True)]
         for order in permutations(inner):
-            found.append(sort_vectors(Layout(order, outer)))
-    return tuple(dict.fromkeys(found))
+            layouts.append(sort_vectors(Layout(order, outer)))
+    return tuple(dict.fromkeys(layouts))
 
 
 def _powers(extent: int) -> list[int]:
@@ -174,13 +174,13 @@ def _moves_into_slots(layout: Layout, free: Sequence[int]) -> Iterator[Layout]:
         left = layout.all_dims[slot - 1] if slot > first else None
         right = layout.all_dims[slot + 1] if slot + 1 < len(layout.all_dims) else None
         if left is not None and left.axis == dim.axis and left.stride == dim.stride * dim.extent:
-            kept, added = PackDim(dim.axis, dim.extent // extent, dim.stride), (slow, rest)
+            outer, added = PackDim(dim.axis, dim.extent // extent, dim.stride), (slow, rest)
         elif right is not None and right.axis == dim.axis and dim.stride == right.stride * right.extent:
-            kept, added = PackDim(dim.axis, dim.extent // extent, dim.stride * extent), (rest, fast)
+            outer, added = PackDim(dim.axis, dim.extent // extent, dim.stride * extent), (rest, fast)
         else:
             continue
         dims = list(layout.all_dims)
         dims[slot : slot + 1] = added
-        dims[vector] = kept
+        dims[vector] = outer
         rolls = tuple((i + (i > slot), j + (j > slot)) for i, j in layout.rolls)
         yield Layout(tuple(dims[first:]), tuple(dims[:first]), rolls)

@@ -59,7 +59,7 @@ def find_rotation(source: Layout, target: Layout) -> DimRotation | None:
     """The rotation with the fewest rotated vectors that makes the target of the source; None if there is none."""
     if source.slots != target.slots:
         return None
-    found = [
+    candidates = [
         rotation
         for a, b in product(forms_of(source), forms_of(target))
         for cut in [cut_dims_alike(a, b)]
@@ -68,7 +68,7 @@ def find_rotation(source: Layout, target: Layout) -> DimRotation | None:
         for rotation in [_find_between(*cut, alike, target.slots)]
         if rotation is not None
     ]
-    return min(found, key=_preference, default=None)
+    return min(candidates, key=_preference, default=None)
 
 
 def forms_of(layout: Layout) -> tuple[CanonicalForm, ...]:
@@ -186,8 +186,8 @@ def _find_taken(a: CanonicalForm, b: CanonicalForm, alike: str | None) -> tuple[
     for number, key in enumerate(zip(vector_parts(a, keep), rotations[0], strict=True)):
         numbers.setdefault(key, number)
     wanted = zip(vector_parts(b, keep), rotations[1], strict=True)
-    found = tuple(0 if part is None else numbers.get((part, rotation), -1) for part, rotation in wanted)
-    return None if -1 in found else found
+    taken = tuple(0 if part is None else numbers.get((part, rotation), -1) for part, rotation in wanted)
+    return None if -1 in taken else taken
 
 
 def _vector_rotations(form: CanonicalForm) -> list[tuple[int, ...]]:

@@ -170,8 +170,8 @@ class LayoutSearch:
             if isinstance(what, Op):
                 chosen[what] = how  # type: ignore[assignment]
             else:
-                kept = inputs if what.owner is module.body else heads  # type: ignore[attr-defined]
-                kept[what] = how  # type: ignore[index, assignment]
+                layouts = inputs if what.owner is module.body else heads  # type: ignore[attr-defined]
+                layouts[what] = how  # type: ignore[index, assignment]
         for value in module.inputs:
             if isinstance(value.type, TensorType) and value not in inputs:
                 inputs[value] = self.rules.input_layout(value.type.shape)  # nothing reads it
@@ -246,14 +246,14 @@ class LayoutSearch:
             live = _SearchState(layouts, spent, state.seconds, state.deepest, state.sent, state.trail)
             key = tuple(sorted((self._numbers[v], str(lay)) for v, lay in layouts.items()))
             groups.setdefault(key, []).append(live)
-        kept = []
+        survivors = []
         for group in sorted(groups, key=str):
             best: list[_SearchState] = []
             for state in sorted(groups[group], key=lambda s: (s.seconds, s.deepest, s.sent)):
                 if all(self._cheaper_somewhere(state, other) for other in best):
                     best.append(state)
-            kept += best
-        return sorted(kept, key=self._rank)[: self.tuning.beam]
+            survivors += best
+        return sorted(survivors, key=self._rank)[: self.tuning.beam]
 
     @staticmethod
     def _cheaper_somewhere(state: _SearchState, other: _SearchState) -> bool:
@@ -307,8 +307,8 @@ class LayoutSearch:
 
     def _open(self, shape: Shape) -> Sequence[Layout]:
         """Return layouts to try for an input that has none yet: fewer of large ones, whose prices take long."""
-        found = self.pool(shape)
-        return found[: self.tuning.open_layouts if found[0].count == 1 else self.tuning.open_large]
+        pool = self.pool(shape)
+        return pool[: self.tuning.open_layouts if pool[0].count == 1 else self.tuning.open_large]
 
     def _with(
         self,
@@ -346,8 +346,8 @@ class LayoutSearch:
                 may = self.rules.may_send
                 if wanted.count <= layout.count and may(wanted):
                     return [wanted]
-                found = [layout, *(near for stop in stations(wanted) for near in (stop, fold(stop)) if may(near))]
-                near = [station for station in dict.fromkeys(found) if station.count <= layout.count]
+                candidates = [layout, *(near for stop in stations(wanted) for near in (stop, fold(stop)) if may(near))]
+                near = [station for station in dict.fromkeys(candidates) if station.count <= layout.count]
                 few = min(near, key=lambda station: self._seconds(value, station, wanted))
                 most = self.tuning.most_sent * layout.count
                 often = wanted.fits and (wanted.count <= most or op.name == "tensor.rows") and may(wanted)

@@ -23,7 +23,7 @@ def summed_layout(layout: Layout, rank: int, axes: Sequence[int], keepdims: bool
 
 def summed_layouts(layout: Layout, rank: int, axes: Sequence[int], keepdims: bool) -> list[Layout]:
     """Return layouts of the sum that move nothing else: at every index of the summed slot dims, or at the first."""
-    return list(dict.fromkeys(found for found in _forms(layout, rank, axes, keepdims) if found is not None))
+    return list(dict.fromkeys(form for form in _forms(layout, rank, axes, keepdims) if form is not None))
 
 
 def free_sums(layout: Layout, shape: Shape, axes: Sequence[int], keepdims: bool, cleared: bool = False) -> list[Layout]:
@@ -35,8 +35,8 @@ def free_sums(layout: Layout, shape: Shape, axes: Sequence[int], keepdims: bool,
     full = full_shape(layout, shape, axes)
     if first is None or (full != shape and not cleared) or not _fills(layout, full, axes):
         return []
-    found = [everywhere] if everywhere is not None and _nothing_outside(layout, axes) else []
-    return list(dict.fromkeys([*found, first]))
+    candidates = [everywhere] if everywhere is not None and _nothing_outside(layout, axes) else []
+    return list(dict.fromkeys([*candidates, first]))
 
 
 def full_shape(layout: Layout, shape: Shape, axes: Sequence[int]) -> Shape:

@@ -195,10 +195,10 @@ def normal_axes(name: str, axes: Any, rank: int) -> tuple[int, ...]:
     """Distinct axes counted from the front, in the given order; None means all."""
     if axes is None:
         return tuple(range(rank))
-    found = tuple(normal_axis(name, axis, rank) for axis in (axes if isinstance(axes, (tuple, list)) else (axes,)))
-    if len(set(found)) != len(found):
+    result = tuple(normal_axis(name, axis, rank) for axis in (axes if isinstance(axes, (tuple, list)) else (axes,)))
+    if len(set(result)) != len(result):
         raise ShapeError(f"{name}: an axis is repeated in {tuple(axes)}; name every axis once")
-    return found
+    return result
 
 
 def shape_of(value: Value) -> Shape:

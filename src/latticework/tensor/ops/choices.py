@@ -41,11 +41,11 @@ def linear_map(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutC
     before = next(shape_of(v) for v, layout in zip(op.operands, layouts, strict=True) if layout is not None)
     after = shape_of(op.result)
     for start in dict.fromkeys((lying, fill(lying))):
-        found = (
+        derived = (
             [] if len(before) != len(after) else [similar(start, before, after), stride_layout(start, before, after)]
         )
         wanted = tuple(None if layout is None or start == layout else start for layout in layouts)
-        for result in _distinct([*found, *_forms(after, rules)], after):
+        for result in _distinct([*derived, *_forms(after, rules)], after):
             yield LayoutChoice(wanted, result)
 
 
@@ -83,10 +83,10 @@ def matmul(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoic
     out = shape_of(op.result)
     if None not in layouts:
         is_large = prod(pad_shape(loops.extents)) > LARGE_BOX * rules.slots
-        found = list(align(loops, layouts, _boxes(loops, layouts, out, rules, is_large)))
-        if is_large and not any(placement.fits for placement in found):
-            found = list(align(loops, layouts, _fresh_boxes(loops, _forms(out, rules), out, rules, is_large)))
-        yield from found
+        boxed = list(align(loops, layouts, _boxes(loops, layouts, out, rules, is_large)))
+        if is_large and not any(placement.fits for placement in boxed):
+            boxed = list(align(loops, layouts, _fresh_boxes(loops, _forms(out, rules), out, rules, is_large)))
+        yield from boxed
         return
     (side,) = (side for side in (0, 1) if layouts[side] is not None)
     lying = layouts[side]
@@ -103,8 +103,8 @@ def matmul(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoic
 
 def _exchange(loops: Loops, side: int, lying: Layout, out: Shape) -> Layout:
     """Return the layout of a result if an operand's axes stay and others take the place of the summed one."""
-    kept = loops.kept_axes(side)
-    return exchange(lying, kept, [(axis, out[axis]) for axis in range(len(out)) if axis not in kept.values()])
+    staying = loops.kept_axes(side)
+    return exchange(lying, staying, [(axis, out[axis]) for axis in range(len(out)) if axis not in staying.values()])
 
 
 def _boxes(loops: Loops, layouts: Layouts, out: Shape, rules: LayoutRules, is_large: bool) -> Iterator[Layout]:
@@ -135,15 +135,15 @@ def total(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice
 
 def products(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
     """Yield the operation's one placement: the multiplied axes in front of one vector."""
-    found = move_multiplied_first(op, layouts, rules)
-    lying = found.operands[0]
+    choice = move_multiplied_first(op, layouts, rules)
+    lying = choice.operands[0]
     if lying is not None and lying.count > 1:
         raise UnsupportedError(
             f"prod: an array of shape {shape_of(op.operands[0])} takes {lying.count} vectors of {rules.slots} slots; "
             "products over axes stay within one: multiply slices of it instead",
             at=op.loc,
         )
-    yield found
+    yield choice
 
 
 def rename(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
@@ -156,9 +156,9 @@ def relabel(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoi
     """A reshape moves nothing where every dim lies within one new axis; else anywhere by one linear map."""
     assert layouts[0] is not None
     old, new = shape_of(op.operands[0]), shape_of(op.result)
-    found = reshape_layout(layouts[0], old, new)
-    if found is not None:
-        yield LayoutChoice((None,), found)
+    reshaped = reshape_layout(layouts[0], old, new)
+    if reshaped is not None:
+        yield LayoutChoice((None,), reshaped)
         return
     for result in _distinct(_forms(new, rules), new):
         yield LayoutChoice((None,), result)
@@ -179,13 +179,13 @@ def reshape_layout(layout: Layout, old: Shape, new: Shape) -> Layout | None:
         return None
     first = len(layout.vector_dims)
     number = [sum(len(parts) for parts in places[:i]) for i in range(len(places))]
-    found = Layout(
+    reshaped = Layout(
         tuple(part for parts in places[first:] for part in parts),
         tuple(part for parts in places[:first] for part in parts),
         tuple((number[i], number[j]) for i, j in layout.rolls),
     )
-    before, after = layout.pack_map(old).element_of_slot(), found.pack_map(new).element_of_slot()
-    return found if before.shape == after.shape and bool((before == after).all()) else None
+    before, after = layout.pack_map(old).element_of_slot(), reshaped.pack_map(new).element_of_slot()
+    return reshaped if before.shape == after.shape and bool((before == after).all()) else None
 
 
 def _within(dim: PackDim, old: Shape, new: Shape) -> list[PackDim] | None:
@@ -212,8 +212,8 @@ def _within(dim: PackDim, old: Shape, new: Shape) -> list[PackDim] | None:
 
 def similar(layout: Layout, before: Shape, after: Shape) -> Layout:
     """Axes of the same padded length where they are; others put where the old ones were, as far as there is rules."""
-    kept = {axis: axis for axis in range(len(after)) if pad_shape(before)[axis] == pad_shape(after)[axis]}
-    return exchange(layout, kept, [(axis, n) for axis, n in enumerate(after) if axis not in kept])
+    staying = {axis: axis for axis in range(len(after)) if pad_shape(before)[axis] == pad_shape(after)[axis]}
+    return exchange(layout, staying, [(axis, n) for axis, n in enumerate(after) if axis not in staying])
 
 
 def stride_layout(layout: Layout, before: Shape, after: Shape) -> Layout | None:

@@ -150,10 +150,10 @@ def lower(
 
     def along(**weights: int) -> tuple[int, ...]:
         named = {"group": group, "outs": outs, "row": row, "column": column, "ins": ins, "i": i, "j": j}
-        found = [0] * loops
+        values = [0] * loops
         for name, value in weights.items():
-            found[named[name]] = value
-        return tuple(found)
+            values[named[name]] = value
+        return tuple(values)
 
     batch = tuple(tuple(int(loop == axis) for loop in range(loops)) for axis in range(lead))
     channel = along(group=out, outs=1)

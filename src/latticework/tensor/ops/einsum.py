@@ -56,9 +56,9 @@ def tensordot(tracer: Tracer, a: object, b: object, axes: Any = 2) -> Value:
     for i, j in pairs:
         others[j] = ("a", i)
     labels = [("a", i) for i in range(m)]
-    kept = [x for x in labels + others if x not in [("a", i) for i in first]]
-    value, found = _pair(tracer, left, tuple(labels), right, tuple(others), set(kept))
-    return transpose.trace(tracer, value, tuple(found.index(x) for x in kept))
+    remaining = [x for x in labels + others if x not in [("a", i) for i in first]]
+    value, order = _pair(tracer, left, tuple(labels), right, tuple(others), set(remaining))
+    return transpose.trace(tracer, value, tuple(order.index(x) for x in remaining))
 
 
 def inner(tracer: Tracer, a: object, b: object) -> Value:
@@ -124,8 +124,8 @@ def kron(tracer: Tracer, a: object, b: object) -> Value:
     return reshape.trace(tracer, mul.trace(tracer, wide, high), tuple(i * j for i, j in zip(m, n, strict=True)))
 
 
-def _axes(given: Any) -> tuple[int, ...]:
-    return tuple(given) if isinstance(given, (tuple, list)) else (int(given),)
+def _axes(argument: Any) -> tuple[int, ...]:
+    return tuple(argument) if isinstance(argument, (tuple, list)) else (int(argument),)
 
 
 def _parse(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[Labels], Labels]:
@@ -136,7 +136,7 @@ def _parse(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[Labels], Labe
     if len(inputs) != len(shapes):
         raise ShapeError(f"einsum: {subscripts!r} names {len(inputs)} arrays, {len(shapes)} are given")
     extents: dict[Any, int] = {}
-    found = []
+    operands = []
     for term, shape in zip(inputs, shapes, strict=True):
         labels = _labels(subscripts, term, len(shape) - len(term.replace("...", "")))
         if len(labels) != len(shape):
@@ -147,8 +147,8 @@ def _parse(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[Labels], Labe
                     f"einsum: {subscripts!r} with shapes {', '.join(map(str, shapes))}: axis {label!r} is "
                     f"{extents[label]} long in one place and {extent} in another"
                 )
-        found.append(labels)
-    every = [label for labels in found for label in labels]
+        operands.append(labels)
+    every = [label for labels in operands for label in labels]
     dots = sorted({label for label in every if isinstance(label, int)}, reverse=True)
     if arrow:
         out = _labels(subscripts, result, len(dots))
@@ -156,7 +156,7 @@ def _parse(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[Labels], Labe
         out = (*dots, *sorted(x for x in set(every) if isinstance(x, str) and every.count(x) == 1))
     if len(set(out)) != len(out) or not set(out) <= set(every):
         raise ShapeError(f"einsum: the result {result!r} of {subscripts!r} must name axes of the arrays, each once")
-    return found, out
+    return operands, out
 
 
 def _labels(subscripts: str, term: str, dots: int) -> Labels:

@@ -83,9 +83,9 @@ def _put_shape(a: Shape, part: Shape) -> Shape:
 
 
 def _put(a: FloatArray, part: FloatArray, i: Any) -> FloatArray:
-    made = np.array(a)
-    made[_number(i, len(a))] = part
-    return made
+    result = np.array(a)
+    result[_number(i, len(a))] = part
+    return result
 
 
 def _put_case(rng: np.random.Generator, slots: int) -> Case:

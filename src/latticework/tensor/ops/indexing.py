@@ -84,10 +84,10 @@ def delete(tracer: Tracer, arr: object, obj: Any, axis: Any = None) -> Value:
     if not isinstance(obj, slice):
         _public(tracer, "delete", obj)
     try:
-        kept = np.delete(np.arange(shape_of(value)[along]), obj)
+        remaining = np.delete(np.arange(shape_of(value)[along]), obj)
     except IndexError as error:
         raise ShapeError(f"delete: {error}, of shape {shape_of(value)}") from None
-    return take(tracer, value, kept, along)
+    return take(tracer, value, remaining, along)
 
 
 def repeat(tracer: Tracer, a: object, repeats: Any, axis: Any = None) -> Value:
@@ -135,16 +135,16 @@ def _complete(shape: Shape, items: list[Any]) -> list[Any]:
         raise ShapeError("index: more than one ellipsis (...); keep one")
     if not any(a is Ellipsis for a in arrays):
         arrays.append(Ellipsis)
-    found: list[Any] = []
+    result: list[Any] = []
     axis = 0
     for item in arrays:
         if item is Ellipsis:
-            found += [slice(None)] * (len(shape) - used)
+            result += [slice(None)] * (len(shape) - used)
             axis += len(shape) - used
         elif item is None:
-            found.append(None)
+            result.append(None)
         elif isinstance(item, slice):
-            found.append(item)
+            result.append(item)
             axis += 1
         elif _is_mask(item):
             if item.shape != shape[axis : axis + item.ndim]:
@@ -152,12 +152,12 @@ def _complete(shape: Shape, items: list[Any]) -> list[Any]:
                     f"index: a mask of shape {item.shape} meets axes {axis} to {axis + item.ndim - 1} of {shape}; "
                     "they must be equally long"
                 )
-            found += list(np.nonzero(item))
+            result += list(np.nonzero(item))
             axis += item.ndim
         else:
-            found.append(np.asarray(item if isinstance(item, np.ndarray) else slicing.element(item, axis, shape)))
+            result.append(np.asarray(item if isinstance(item, np.ndarray) else slicing.element(item, axis, shape)))
             axis += 1
-    return found
+    return result
 
 
 def _single(item: Any) -> Any:
@@ -201,8 +201,8 @@ def _is_grid(chosen: list[IntArray]) -> bool:
     )
 
 
-def _public(tracer: Tracer, name: str, given: Any) -> npt.NDArray[np.float64]:
-    array = tracer.plain(given)
+def _public(tracer: Tracer, name: str, argument: Any) -> npt.NDArray[np.float64]:
+    array = tracer.plain(argument)
     if array is None:
         raise UnsupportedError(
             f"{name}: what is chosen must be known when the program is compiled, but it is secret; choose by public "
@@ -211,9 +211,9 @@ def _public(tracer: Tracer, name: str, given: Any) -> npt.NDArray[np.float64]:
     return array
 
 
-def _numbers(tracer: Tracer, name: str, given: Any) -> IntArray:
+def _numbers(tracer: Tracer, name: str, argument: Any) -> IntArray:
     """Public whole numbers."""
-    array = _public(tracer, name, given)
-    if (array != np.floor(array)).any() or np.asarray(given).dtype.kind == "f":
-        raise UnsupportedError(f"{name}: {given!r} must be whole numbers")
+    array = _public(tracer, name, argument)
+    if (array != np.floor(array)).any() or np.asarray(argument).dtype.kind == "f":
+        raise UnsupportedError(f"{name}: {argument!r} must be whole numbers")
     return array.astype(np.int64)

@@ -60,26 +60,26 @@ def trace(tracer: Tracer, array: object, pad_width: Any, mode: Any = "constant",
     return add.trace(tracer, inside, frame)
 
 
-def _widths(shape: Shape, given: Any) -> tuple[Ints, Ints]:
+def _widths(shape: Shape, argument: Any) -> tuple[Ints, Ints]:
     """Zeros before and after every axis, of any form that np.pad takes."""
     try:
-        if isinstance(given, dict):
+        if isinstance(argument, dict):
             normal = [(0, 0)] * len(shape)
-            for axis, width in given.items():
+            for axis, width in argument.items():
                 normal[axis] = width if isinstance(width, tuple) else (width, width)
-            given = normal
-        array = np.asarray(given)
+            argument = normal
+        array = np.asarray(argument)
         widths = np.broadcast_to(array, (len(shape), 2))
     except (ValueError, IndexError, TypeError):
-        raise _bad_widths(shape, given) from None
+        raise _bad_widths(shape, argument) from None
     if array.dtype.kind not in "iu" or (widths < 0).any():
-        raise _bad_widths(shape, given)
+        raise _bad_widths(shape, argument)
     return tuple(int(w) for w in widths[:, 0]), tuple(int(w) for w in widths[:, 1])
 
 
-def _bad_widths(shape: Shape, given: Any) -> ShapeError:
+def _bad_widths(shape: Shape, argument: Any) -> ShapeError:
     return ShapeError(
-        f"pad: pad_width={given!r} does not fit shape {shape}; give one number >= 0, (before, after), or such a pair "
+        f"pad: pad_width={argument!r} does not fit shape {shape}; give one number >= 0, (before, after), or such a pair "
         "for every axis"
     )
 

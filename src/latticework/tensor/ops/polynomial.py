@@ -91,12 +91,12 @@ def _holds_one_inside(target: Target, a: Operand, interval: tuple[float, float])
 
 def _rows(use: row_rules.RowUse) -> row_rules.Rows | None:
     """Elementwise; but channels are no rows, for each has a polynomial of its own."""
-    found, polynomial = row_rules.elementwise(use), use.attrs["polynomial"]
-    if found is not None and isinstance(polynomial, ChannelPolynomial):
-        if found.axis == len(use.result) + polynomial.axis:
+    result, polynomial = row_rules.elementwise(use), use.attrs["polynomial"]
+    if result is not None and isinstance(polynomial, ChannelPolynomial):
+        if result.axis == len(use.result) + polynomial.axis:
             return None
-        return row_rules.Rows(found.axis, found.same - {len(use.result) + polynomial.axis})
-    return found
+        return row_rules.Rows(result.axis, result.same - {len(use.result) + polynomial.axis})
+    return result
 
 
 POLYNOMIAL = tensor_op(

@@ -42,10 +42,10 @@ def _add_vectors(target: Target, vectors: Value, layout: Layout, axes: Sequence[
     strides = [prod(extents[i + 1 :]) for i in range(len(extents))]
 
     def places(dims: Sequence[int]) -> list[int]:
-        found = [0]
+        result = [0]
         for i in dims:
-            found = [base + index * strides[i] for base in found for index in range(extents[i])]
-        return found
+            result = [base + index * strides[i] for base in result for index in range(extents[i])]
+        return result
 
     order = [group + member for group in places(rest) for member in places(over)]
     grouped = target.emit.take(vectors, order)

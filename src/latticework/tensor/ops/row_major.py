@@ -35,8 +35,8 @@ def row_major(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterable[LayoutCh
     if op.name == "tensor.sum":
         assert layouts[0] is not None
         rank = len(shape_of(op.operands[0]))
-        found = summed_layouts(layouts[0], rank, op.attrs["axes"], op.attrs["keepdims"])
-        return [LayoutChoice((None,), found[-1] if found else result)]
+        layouts_of_sum = summed_layouts(layouts[0], rank, op.attrs["axes"], op.attrs["keepdims"])
+        return [LayoutChoice((None,), layouts_of_sum[-1] if layouts_of_sum else result)]
     if op.name in _UNMOVED:
         return choices(op, layouts, rules)
     return _in_order(op, layouts, rules)
@@ -73,5 +73,5 @@ def _together(op: Op, layouts: Layouts, rules: LayoutRules) -> LayoutChoice:
         ((layout, shape),) = lying
         if layout is not None and shape == out:
             return LayoutChoice((None,) * len(layouts), layout)
-    (found,) = align(Loops.elementwise(*shapes), layouts, [rules.row_major(out)])
-    return found
+    (result,) = align(Loops.elementwise(*shapes), layouts, [rules.row_major(out)])
+    return result

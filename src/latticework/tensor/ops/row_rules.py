@@ -69,7 +69,7 @@ def matrix_product(use: RowUse) -> Rows | None:
 
 def _by_loops(use: RowUse, loops: Sequence[tuple[int, ...]]) -> Rows | None:
     """Derive rows by loops: loops[n][i] walks axis i of operand n; a loop is an axis of the result, or is summed."""
-    found = {of[rows.axis] for rows, of in zip(use.operands, loops, strict=True) if rows.axis is not None}
+    row_loops = {of[rows.axis] for rows, of in zip(use.operands, loops, strict=True) if rows.axis is not None}
 
     def repeats(loop: int) -> bool:
         """Whether nothing but rows changes along a loop."""
@@ -80,10 +80,10 @@ def _by_loops(use: RowUse, loops: Sequence[tuple[int, ...]]) -> Rows | None:
             if of[axis] == loop
         )
 
-    if not found:
+    if not row_loops:
         return Rows(None, frozenset(axis for axis in range(len(use.result)) if repeats(axis)))
-    loop = found.pop()
-    if found or loop >= len(use.result) or not repeats(loop):
+    loop = row_loops.pop()
+    if row_loops or loop >= len(use.result) or not repeats(loop):
         return None
     extents = {shape[rows.axis] for rows, shape in zip(use.operands, use.shapes, strict=True) if rows.axis is not None}
     return Rows(loop) if extents == {use.result[loop]} else None  # one row may be broadcast to several
@@ -93,10 +93,12 @@ def reduction(use: RowUse) -> Rows | None:
     """Sums and products over `axes`."""
     ((shape,), (rows,)) = use.shapes, use.operands
     gone = {axis % len(shape) for axis in use.attrs["axes"]}
-    kept = {axis: axis - (0 if use.attrs["keepdims"] else sum(g < axis for g in gone)) for axis in range(len(shape))}
+    result_axis = {
+        axis: axis - (0 if use.attrs["keepdims"] else sum(g < axis for g in gone)) for axis in range(len(shape))
+    }
     if rows.axis is None:
-        return Rows(None, frozenset(kept[axis] for axis in rows.same if axis not in gone))
-    return None if rows.axis in gone else Rows(kept[rows.axis])
+        return Rows(None, frozenset(result_axis[axis] for axis in rows.same if axis not in gone))
+    return None if rows.axis in gone else Rows(result_axis[rows.axis])
 
 
 def along_one_axis(use: RowUse) -> Rows | None:

@@ -58,9 +58,11 @@ def trace_back(value: Value, attrs: dict[str, Ints]) -> tuple[Value, dict[str, I
 
 def _compose(a: Shape, first: dict[str, Ints], second: dict[str, Ints]) -> dict[str, Ints]:
     """The slice that takes `second` of the slice `first` of an array of shape a."""
-    kept = _kept_axes(len(a), first["squeezed"], first["new_axes"])
+    source_axis = _kept_axes(len(a), first["squeezed"], first["new_axes"])
     ranges = [range(*bounds) for bounds in zip(first["starts"], first["stops"], first["steps"], strict=True)]
-    middle = [kept.get(axis) for axis in range(len(kept) + len(first["new_axes"]))]  # operand's axis, None: a new one
+    middle = [
+        source_axis.get(axis) for axis in range(len(source_axis) + len(first["new_axes"]))
+    ]  # operand's axis, None: a new one
     for axis, bounds in zip(middle, zip(second["starts"], second["stops"], second["steps"], strict=True), strict=True):
         if axis is not None:
             taken, along = range(*bounds), ranges[axis]
@@ -169,8 +171,8 @@ def lower(target: Target, a: Operand, starts: Ints, stops: Ints, steps: Ints, sq
 
 def read(a: Shape, rank: int, starts: Ints, steps: Ints, squeezed: Ints, new_axes: Ints) -> Access:
     """Return the access of loops over the `rank` axes of a slice to its array of shape a."""
-    kept = {old: new for new, old in _kept_axes(len(a), squeezed, new_axes).items()}
-    rows = tuple(tuple(steps[axis] * int(kept.get(axis) == j) for j in range(rank)) for axis in range(len(a)))
+    axis_of = {old: new for new, old in _kept_axes(len(a), squeezed, new_axes).items()}
+    rows = tuple(tuple(steps[axis] * int(axis_of.get(axis) == j) for j in range(rank)) for axis in range(len(a)))
     return Access(a, rows, starts)
 
 

@@ -55,8 +55,8 @@ def trace(
     if degree is not None:
         check_degree(FUNCTIONS["exp"], degree)
     bounds = None if interval is None else checked_range(FUNCTIONS["exp"], interval)
-    kept = [] if where is None else [tracer.lift(_mask(tracer, where, shape_of(value), along))]
-    return tracer.emit(SOFTMAX, value, *kept, axis=along, degree=degree, interval=bounds)
+    masks = [] if where is None else [tracer.lift(_mask(tracer, where, shape_of(value), along))]
+    return tracer.emit(SOFTMAX, value, *masks, axis=along, degree=degree, interval=bounds)
 
 
 def _mask(tracer: Tracer, where: object, of: Shape, axis: int) -> FloatArray:

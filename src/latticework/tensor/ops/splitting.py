@@ -29,8 +29,8 @@ def array_split(tracer: Tracer, ary: object, indices_or_sections: Any, axis: int
     """np.array_split(ary, indices_or_sections, axis)."""
     value = tracer.lift(ary)
     along = normal_axis("array_split", axis, len(shape_of(value)))
-    given = np.asarray(indices_or_sections)
-    if given.dtype.kind not in "iu":
+    argument = np.asarray(indices_or_sections)
+    if argument.dtype.kind not in "iu":
         raise UnsupportedError(f"array_split: {indices_or_sections!r} must be whole numbers")
     parts = np.array_split(np.arange(shape_of(value)[along]), indices_or_sections)
     if any(not part.size for part in parts):

@@ -118,7 +118,7 @@ def lower(target: Target, a: Operand, axes: Ints, indices: tuple[Ints, ...], at:
 
 def _block(target: Target, a: Operand, axes: Ints, at: int, block: RegularBlock) -> Value:
     """out[..., place(u, t), ...] = in[..., number(u, t), ...]: loops over the other axes, runs u, and t in a run."""
-    kept = _kept_axes(len(a.shape), axes, at)
+    result_axis = _kept_axes(len(a.shape), axes, at)
     loops = len(target.shape) + 1
     rest = [n for axis, n in enumerate(target.shape) if axis != at]
     loop_of = {axis: loop for loop, axis in enumerate(axis for axis in range(len(target.shape)) if axis != at)}
@@ -135,7 +135,7 @@ def _block(target: Target, a: Operand, axes: Ints, at: int, block: RegularBlock)
             into.append(row(None, block.by_run[along], block.by_step[along]))
             starts.append(block.start[along])
         else:
-            into.append(row(loop_of[kept[axis]]))
+            into.append(row(loop_of[result_axis[axis]]))
             starts.append(0)
     out_start = tuple(block.place if axis == at else 0 for axis in range(len(target.shape)))
     return linear(

@@ -15,39 +15,41 @@ Pair = tuple[int, int]
 Padding = tuple[Pair, Pair]  # (before, after) along rows, and along columns
 
 
-def pair(name: str, what: str, given: Any, least: int) -> Pair:
+def pair(name: str, what: str, argument: Any, least: int) -> Pair:
     """One whole number for both axes, or two; ShapeError if it is less than `least` or no number."""
     try:
-        values = tuple(operator.index(n) for n in (given if isinstance(given, (tuple, list)) else (given, given)))
+        values = tuple(
+            operator.index(n) for n in (argument if isinstance(argument, (tuple, list)) else (argument, argument))
+        )
     except TypeError:
         values = ()
     if len(values) != 2 or min(values) < least:
-        raise ShapeError(f"{name}: {what}={given!r} must be a whole number >= {least}, or two: (rows, columns)")
+        raise ShapeError(f"{name}: {what}={argument!r} must be a whole number >= {least}, or two: (rows, columns)")
     return values[0], values[1]
 
 
-def padding_of(name: str, given: Any, kernel: Pair, stride: Pair, dilation: Pair) -> Padding:
+def padding_of(name: str, argument: Any, kernel: Pair, stride: Pair, dilation: Pair) -> Padding:
     """Zeros around the image: a number, (rows, columns), "valid" (none) or "same" (the result is as large).
 
     In place of a number of rows or columns: (before, after).
     """
-    if isinstance(given, str):
-        if given == "valid":
+    if isinstance(argument, str):
+        if argument == "valid":
             return (0, 0), (0, 0)
-        if given != "same":
-            raise ShapeError(f"{name}: padding={given!r} is neither a number nor 'same' or 'valid'")
+        if argument != "same":
+            raise ShapeError(f"{name}: padding={argument!r} is neither a number nor 'same' or 'valid'")
         if stride != (1, 1):
             raise ShapeError(f"{name}: padding='same' goes with stride=1, not {stride}; give the padding as a number")
         total = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
         return (total[0] // 2, total[0] - total[0] // 2), (total[1] // 2, total[1] - total[1] // 2)
-    pairs = isinstance(given, (tuple, list)) and len(given) == 2 and not all(isinstance(n, int) for n in given)
-    rows, columns = given if pairs else pair(name, "padding", given, 0)
+    pairs = isinstance(argument, (tuple, list)) and len(argument) == 2 and not all(isinstance(n, int) for n in argument)
+    rows, columns = argument if pairs else pair(name, "padding", argument, 0)
     return pair(name, "padding", rows, 0), pair(name, "padding", columns, 0)
 
 
 def num_windows(name: str, a: Shape, kernel: Pair, stride: Pair, padding: Padding, dilation: Pair = (1, 1)) -> Pair:
     """Windows along the last two axes of an array: floor((n + padding - dilation * (kernel - 1) - 1) / stride) + 1."""
-    found = []
+    counts = []
     for n, k, s, (before, after), d in zip(a[-2:], kernel, stride, padding, dilation, strict=True):
         reach = d * (k - 1) + 1
         if n + before + after < reach:
@@ -55,8 +57,8 @@ def num_windows(name: str, a: Shape, kernel: Pair, stride: Pair, padding: Paddin
                 f"{name}: a window of {reach} does not fit the last axes of shape {a}, which with padding are "
                 f"{n + before + after} long; use a smaller kernel, or padding"
             )
-        found.append((n + before + after - reach) // s + 1)
-    return found[0], found[1]
+        counts.append((n + before + after - reach) // s + 1)
+    return counts[0], counts[1]
 
 
 def windows(a: FloatArray, kernel: Pair, stride: Pair, padding: Padding, dilation: Pair = (1, 1)) -> FloatArray:
@@ -73,6 +75,6 @@ def _pad(a: FloatArray, padding: Padding) -> FloatArray:
         return a
     (above, below), (before, after) = padding
     rows, columns = a.shape[-2:]
-    found = np.zeros((*a.shape[:-2], above + rows + below, before + columns + after), a.dtype)
-    found[..., above : above + rows, before : before + columns] = a
-    return found
+    result = np.zeros((*a.shape[:-2], above + rows + below, before + columns + after), a.dtype)
+    result[..., above : above + rows, before : before + columns] = a
+    return result

@@ -47,13 +47,13 @@ def check_archive(data: bytes | IO[bytes], name: str, limits: ReadingLimits, siz
 def _check_entry(archive: ZipFile, entry: ZipInfo, name: str) -> None:
     if entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED) or entry.flag_bits & 1:
         raise FormatError(f"{name}: {entry.filename} is encrypted, or compressed by a method that is not read")
-    declared, found = entry.file_size, 0
+    declared, unpacked = entry.file_size, 0
     longer = copy(entry)
     longer.file_size = declared + 1  # else what is there beyond is not told
     with archive.open(longer) as file:
         while piece := file.read(_AT_ONCE):
-            found += len(piece)
-            if found > declared:
+            unpacked += len(piece)
+            if unpacked > declared:
                 break
-    if found != declared:
+    if unpacked != declared:
         raise FormatError(f"{name}: {entry.filename} does not unpack to the {declared} bytes declared; it is damaged")

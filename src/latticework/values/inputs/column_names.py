@@ -21,56 +21,56 @@ _UNNAMED = (str, bytes, int, float, complex, np.generic, dict)  # that have no c
 _ARRAYS = (np.ndarray, list, tuple, *_UNNAMED)
 
 
-def names_of(given: Any, said: str) -> Names:
+def names_of(data: Any, label: str) -> Names:
     """Return the column names of a frame, or of the first of a list of frames or named rows; () if there are none.
 
-    said    what it is called in messages
+    label   what it is called in messages
     raises  ColumnsError for columns that are numbered from 0 in another order, which are neither named nor in order
     """
-    if isinstance(given, list | tuple) and not _tuple_fields(given):
-        found = (names_of(part, said) if _frame_labels(part) is not None else _row_names(part) for part in given)
-        return next((names for names in found if names), ())
-    labels = _frame_labels(given)
+    if isinstance(data, list | tuple) and not _tuple_fields(data):
+        candidates = (names_of(part, label) if _frame_labels(part) is not None else _row_names(part) for part in data)
+        return next((names for names in candidates if names), ())
+    labels = _frame_labels(data)
     if labels is None or _is_numbered(labels):
         return ()
-    _refuse_shuffled(labels, said)
+    _refuse_shuffled(labels, label)
     return tuple(map(str, labels))
 
 
-def in_order(given: Any, names: Names, said: str) -> Any:
+def in_order(data: Any, names: Names, label: str) -> Any:
     """A value whose last axis has named columns, with them in this order; what has no names is taken by position.
 
     names   of all columns; (): they are not known, and what has names is taken by position too
     raises  ColumnsError for missing, unknown and repeated names
     """
-    if isinstance(given, list | tuple) and not _tuple_fields(given):
-        if any(_is_named(part) for part in given):
-            return [in_order(part, names, said) for part in given]
-        return given
-    labels = _frame_labels(given)
+    if isinstance(data, list | tuple) and not _tuple_fields(data):
+        if any(_is_named(part) for part in data):
+            return [in_order(part, names, label) for part in data]
+        return data
+    labels = _frame_labels(data)
     is_frame = labels is not None
     if labels is None and names:
-        labels = _row_labels(given)
+        labels = _row_labels(data)
     if labels is None:
-        return given
-    if names and field_names(given) is not None:
-        given = _of_records(given)
+        return data
+    if names and field_names(data) is not None:
+        data = _of_records(data)
     texts = tuple(map(str, labels))
     if not names:
-        _refuse_shuffled(labels, said)
-        return given
+        _refuse_shuffled(labels, label)
+        return data
     if texts == names:
-        return given
+        return data
     if set(texts) == set(names) and len(set(names)) == len(names) == len(texts):
         place = {text: number for number, text in enumerate(texts)}
-        return _take_columns(given, [place[name] for name in names], is_frame)
+        return _take_columns(data, [place[name] for name in names], is_frame)
     if _is_numbered(labels):
-        return given
-    raise ColumnsError(f"{said} {_told_difference(texts, names)}")
+        return data
+    raise ColumnsError(f"{label} {_told_difference(texts, names)}")
 
 
 def take_columns(
-    known: Mapping[str, Names], order: Sequence[str], data: Any, said: str, *, is_one_run: bool = False
+    known: Mapping[str, Names], order: Sequence[str], data: Any, label: str, *, is_one_run: bool = False
 ) -> tuple[Any, dict[str, Names]]:
     """Data for the inputs of a program with their columns in order, and the names of all columns by input.
 
@@ -79,73 +79,73 @@ def take_columns(
     is_one_run  the data are of one run, so that a named row alone has the names of columns, too
     raises  ColumnsError for frames with other columns than those known
     """
-    found = dict(known)
+    columns = dict(known)
 
     def take(name: str, value: Any) -> Any:
-        where = f"{said}: {name}"
-        if name in order and not found.get(name):
-            found[name] = names_of(value, where) or (_row_names(value) if is_one_run else ())
-        return in_order(value, found.get(name, ()), where)
+        where = f"{label}: {name}"
+        if name in order and not columns.get(name):
+            columns[name] = names_of(value, where) or (_row_names(value) if is_one_run else ())
+        return in_order(value, columns.get(name, ()), where)
 
     if data is None:
-        made: Any = None
+        result: Any = None
     elif isinstance(data, Mapping):
-        made = {name: take(name, value) for name, value in data.items()}
+        result = {name: take(name, value) for name, value in data.items()}
     elif isinstance(data, tuple):
         pairs = zip(order, data, strict=False)
-        made = tuple(take(name, value) for name, value in pairs) + data[len(order) :]
+        result = tuple(take(name, value) for name, value in pairs) + data[len(order) :]
     else:
-        made = take(order[0], data) if order else data
-    return made, {name: names for name, names in found.items() if names}
+        result = take(order[0], data) if order else data
+    return result, {name: names for name, names in columns.items() if names}
 
 
-def field_names(given: Any) -> Names | None:
+def field_names(data: Any) -> Names | None:
     """The fields of an array of records; None of any other value."""
-    names = getattr(getattr(given, "dtype", None), "names", None)
-    return names if isinstance(names, tuple) and isinstance(given, np.ndarray | np.void) else None
+    names = getattr(getattr(data, "dtype", None), "names", None)
+    return names if isinstance(names, tuple) and isinstance(data, np.ndarray | np.void) else None
 
 
-def _tuple_fields(given: Any) -> Names:
+def _tuple_fields(data: Any) -> Names:
     """The fields of a named tuple; () of any other value."""
-    fields = getattr(given, "_fields", ())
-    return fields if isinstance(given, tuple) and isinstance(fields, tuple) else ()
+    fields = getattr(data, "_fields", ())
+    return fields if isinstance(data, tuple) and isinstance(fields, tuple) else ()
 
 
-def _is_named(given: Any) -> bool:
-    if isinstance(given, _UNNAMED) and not isinstance(given, np.void):
+def _is_named(data: Any) -> bool:
+    if isinstance(data, _UNNAMED) and not isinstance(data, np.void):
         return False
-    if isinstance(given, list | tuple) and not _tuple_fields(given):
-        return any(map(_is_named, given))
-    return _frame_labels(given) is not None or _row_labels(given) is not None
+    if isinstance(data, list | tuple) and not _tuple_fields(data):
+        return any(map(_is_named, data))
+    return _frame_labels(data) is not None or _row_labels(data) is not None
 
 
-def _frame_labels(given: Any) -> list[Any] | None:
+def _frame_labels(data: Any) -> list[Any] | None:
     """Return the labels of a frame's columns; None if it is no frame."""
-    fields = field_names(given)
+    fields = field_names(data)
     if fields is not None:
         return list(fields)
-    if isinstance(given, _ARRAYS):
+    if isinstance(data, _ARRAYS):
         return None
     for name in ("column_names", "columns"):  # of tables of Arrow, whose columns are arrays, and of other frames
-        labels = getattr(given, name, None)
+        labels = getattr(data, name, None)
         if labels is not None and not callable(labels) and hasattr(labels, "__iter__"):
             return list(labels)
     return None
 
 
-def _row_labels(given: Any) -> list[Any] | None:
+def _row_labels(data: Any) -> list[Any] | None:
     """Return the labels of a row: a series' index or a named tuple's fields; None if it is neither."""
-    if fields := _tuple_fields(given):
+    if fields := _tuple_fields(data):
         return list(fields)
-    if isinstance(given, _ARRAYS) or not hasattr(given, "iloc"):
+    if isinstance(data, _ARRAYS) or not hasattr(data, "iloc"):
         return None
-    index = getattr(given, "index", None)
+    index = getattr(data, "index", None)
     return None if index is None or callable(index) or not hasattr(index, "__iter__") else list(index)
 
 
-def _row_names(given: Any) -> Names:
+def _row_names(data: Any) -> Names:
     """Return the names of a named row's elements, if all are texts: else they may number rows."""
-    labels = _row_labels(given) or []
+    labels = _row_labels(data) or []
     return tuple(labels) if all(isinstance(label, str) for label in labels) else ()
 
 
@@ -157,32 +157,32 @@ def _is_numbered(labels: Sequence[Any]) -> bool:
     return _whole(labels) and list(labels) == list(range(len(labels)))
 
 
-def _refuse_shuffled(labels: Sequence[Any], said: str) -> None:
+def _refuse_shuffled(labels: Sequence[Any], label: str) -> None:
     """ColumnsError for the numbers from 0 in another order: they could be places, and they could be names."""
     if _whole(labels) and not _is_numbered(labels) and sorted(labels) == list(range(len(labels))):
         raise ColumnsError(
-            f"{said} has columns that are numbered {_list_names(tuple(map(str, labels)))}: neither names nor in order; "
+            f"{label} has columns that are numbered {_list_names(tuple(map(str, labels)))}: neither names nor in order; "
             "give frame.to_numpy() to take them as they stand, or name them"
         )
 
 
-def _take_columns(given: Any, places: list[int], is_frame: bool) -> Any:
+def _take_columns(data: Any, places: list[int], is_frame: bool) -> Any:
     """The columns at these places, as a value of the same kind where that has a way to take them."""
-    if hasattr(given, "iloc"):
-        return given.iloc[:, places] if is_frame else given.iloc[places]
-    if callable(getattr(given, "select", None)):  # by number of tables of Arrow, by name of polars
-        labels = _frame_labels(given)
+    if hasattr(data, "iloc"):
+        return data.iloc[:, places] if is_frame else data.iloc[places]
+    if callable(getattr(data, "select", None)):  # by number of tables of Arrow, by name of polars
+        labels = _frame_labels(data)
         assert labels is not None
-        return given.select([labels[place] for place in places])
-    return np.asarray(given)[..., places]
+        return data.select([labels[place] for place in places])
+    return np.asarray(data)[..., places]
 
 
-def _of_records(given: Any) -> np.ndarray[Any, Any]:
+def _of_records(data: Any) -> np.ndarray[Any, Any]:
     """An array with named fields as one whose last axis they are: of numbers, or of objects where there are texts."""
-    fields = [np.asarray(given[name]) for name in given.dtype.names]
-    if any(field.dtype.kind not in "biufUSO" or field.shape != given.shape for field in fields):
-        told = ", ".join(f"{name} ({given.dtype[name]})" for name in given.dtype.names)
-        raise DtypeError(f"an array of records has fields that are no columns of numbers or texts: {told}")
+    fields = [np.asarray(data[name]) for name in data.dtype.names]
+    if any(field.dtype.kind not in "biufUSO" or field.shape != data.shape for field in fields):
+        message = ", ".join(f"{name} ({data.dtype[name]})" for name in data.dtype.names)
+        raise DtypeError(f"an array of records has fields that are no columns of numbers or texts: {message}")
     is_numeric = all(field.dtype.kind in "biuf" for field in fields)
     return np.stack(fields if is_numeric else [field.astype(object) for field in fields], axis=-1)
 
@@ -193,11 +193,11 @@ def _told_difference(texts: Names, names: Names) -> str:
     missing = tuple(name for name in names if name not in texts)
     unknown = tuple(dict.fromkeys(name for name in texts if name not in names))
     parts = ((missing, "missing"), (unknown, "unknown"), (twice, "given twice"))
-    told = "; ".join(f"{word}: {_list_names(found)}" for found, word in parts if found)
-    if not told:  # names that stand for several columns, in another order
-        told = f"{_list_names(texts)}, of which some have the same name"
+    message = "; ".join(f"{word}: {_list_names(listed)}" for listed, word in parts if listed)
+    if not message:  # names that stand for several columns, in another order
+        message = f"{_list_names(texts)}, of which some have the same name"
     return (
-        f"has other columns than the program takes, which are {_list_names(names)}; {told}; select these columns by "
+        f"has other columns than the program takes, which are {_list_names(names)}; {message}; select these columns by "
         "name, or give an array, whose columns are taken by position"
     )
 

@@ -151,8 +151,8 @@ def told_as_damage(name: str) -> Iterator[None]:
     except UserError:
         raise
     except _FAULTS as error:
-        told = f"{type(error).__name__}: {error}".rstrip(": ")
-        raise FormatError(f"{name} is damaged, or too large: {told}") from error
+        message = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise FormatError(f"{name} is damaged, or too large: {message}") from error
 
 
 def limit_remedy(limit: str) -> str:
@@ -196,21 +196,21 @@ class ReadBytes:
     folder: Path | None
 
 
-def read_bytes(given: Any, who: str, what: str, limits: ReadingLimits, unnamed: str) -> ReadBytes:
+def read_bytes(source: Any, who: str, what: str, limits: ReadingLimits, unnamed: str) -> ReadBytes:
     """A file by its path, its bytes, or an object that reads bytes; no more than the limit is ever read.
 
     who, what  the function, and what it wants, for messages;  unnamed  what to call what has no name
     raises     FormatError for what is larger, or no regular file; UserError for what cannot be read
     """
-    if isinstance(given, bytes | bytearray | memoryview):
-        _check_size(len(bytes(given)), unnamed, limits)
-        return ReadBytes(bytes(given), unnamed, None)
-    if callable(getattr(given, "read", None)):
-        return _from_object(given, who, limits, unnamed)
+    if isinstance(source, bytes | bytearray | memoryview):
+        _check_size(len(bytes(source)), unnamed, limits)
+        return ReadBytes(bytes(source), unnamed, None)
+    if callable(getattr(source, "read", None)):
+        return _from_object(source, who, limits, unnamed)
     try:
-        path = Path(given)
+        path = Path(source)
     except TypeError:
-        raise UserError(f"{who}: {type(given).__name__} is no {what}; give a path, bytes or an open file") from None
+        raise UserError(f"{who}: {type(source).__name__} is no {what}; give a path, bytes or an open file") from None
     try:
         with open_regular(path) as file:
             _check_size(os.fstat(file.fileno()).st_size, path.name, limits)
@@ -236,11 +236,11 @@ def open_regular(path: Path) -> Any:
     return os.fdopen(descriptor, "rb")
 
 
-def _from_object(given: Any, who: str, limits: ReadingLimits, unnamed: str) -> ReadBytes:
-    name = getattr(given, "name", None)
+def _from_object(source: Any, who: str, limits: ReadingLimits, unnamed: str) -> ReadBytes:
+    name = getattr(source, "name", None)
     called = Path(name).name if isinstance(name, str) and name else unnamed
     try:
-        data = given.read(limits.file_bytes + 1)
+        data = source.read(limits.file_bytes + 1)
     except (OSError, ValueError) as error:
         raise UserError(f"{who}: {called} cannot be read: {error}") from None
     if isinstance(data, str):
@@ -262,10 +262,10 @@ def limits_of(words: list[str]) -> ReadingLimits:
     raises  UserError for others
     """
     names = [each.name for each in fields(ReadingLimits)]
-    found: dict[str, int] = {}
+    values: dict[str, int] = {}
     for word in words:
         name, _, text = word.partition("=")
         if name not in names or not text.isdecimal() or len(text) > 18:
             raise UserError(f"--limit {word}: give NAME=NUMBER; names are {', '.join(names)}")
-        found[name] = int(text)
-    return ReadingLimits(**found)
+        values[name] = int(text)
+    return ReadingLimits(**values)

@@ -161,11 +161,11 @@ class PiecewiseLinearComposition(Approximant):
     def steepest(self) -> float:
         """The largest slope of the function, by t."""
         slope = self.slope - add_up(self.weights)
-        found = [abs(slope)]
+        candidates = [abs(slope)]
         for _, weight in sorted(zip(self.places, self.weights, strict=True)):
             slope += 2.0 * weight
-            found.append(abs(slope))
-        return max(found)
+            candidates.append(abs(slope))
+        return max(candidates)
 
     def __call__(self, x: npt.ArrayLike) -> FloatArray:
         """Evaluate elementwise."""

@@ -66,18 +66,18 @@ class ChannelPolynomial(Series, HashedOnce):
         if self.pack is None:
             return values.reshape(*values.shape, *(1,) * (-self.axis - 1))
         channels = channels_of_slots(self.pack, self.axis)
-        found = np.where(channels == NOWHERE, 0.0, values[..., channels])
-        return found[..., 0, :] if self.pack.count == 1 else found
+        slots = np.where(channels == NOWHERE, 0.0, values[..., channels])
+        return slots[..., 0, :] if self.pack.count == 1 else slots
 
     def ends(self) -> tuple[FloatArray, FloatArray]:
         """Lowest and highest arguments at which the error holds, as they meet arguments."""
         low, high = self.interval
         units = np.array(self.parts).T
-        found = self.spread((low + high) / 2 + (high - low) / 2 * units)
+        bounds = self.spread((low + high) / 2 + (high - low) / 2 * units)
         if self.pack is not None:  # nothing is said where no element lies
-            free = channels_of_slots(self.pack, self.axis).reshape(found.shape[1:]) == NOWHERE
-            found = np.where(free, np.array([low, high]).reshape(2, *(1,) * free.ndim), found)
-        return found[0], found[1]
+            free = channels_of_slots(self.pack, self.axis).reshape(bounds.shape[1:]) == NOWHERE
+            bounds = np.where(free, np.array([low, high]).reshape(2, *(1,) * free.ndim), bounds)
+        return bounds[0], bounds[1]
 
     def scale_by(self, factor: float) -> ChannelPolynomial:
         """A number times the same."""
@@ -94,9 +94,9 @@ def channels_of_slots(pack: PackMap, axis: int) -> IntArray:
     """(count, slots): the place along an axis, from the end, of each slot's element; NOWHERE where there is none."""
     elements = pack.element_of_slot().reshape(pack.count, pack.slots)
     behind = prod(pack.shape[len(pack.shape) + axis + 1 :])
-    found = np.where(elements < 0, NOWHERE, elements // behind % pack.shape[axis])
-    found.flags.writeable = False
-    return found
+    result = np.where(elements < 0, NOWHERE, elements // behind % pack.shape[axis])
+    result.flags.writeable = False
+    return result
 
 
 def channel_vectors(pack: PackMap, axis: int, source: str) -> ConstRef:

@@ -15,6 +15,6 @@ class HashedOnce:
         try:
             return self._hash
         except AttributeError:
-            found = hash(tuple(getattr(self, field.name) for field in fields(self)))  # type: ignore[arg-type]
-            object.__setattr__(self, "_hash", found)
-            return found
+            result = hash(tuple(getattr(self, field.name) for field in fields(self)))  # type: ignore[arg-type]
+            object.__setattr__(self, "_hash", result)
+            return result

@@ -131,11 +131,11 @@ def unpack_rows(pack: PackMap, shape: tuple[int, ...], vectors: Array, items: in
 
     Vectors without an axis of groups that are to hold more are those of every group.
     """
-    found = pack.unpack(vectors)
+    result = pack.unpack(vectors)
     if pack.shape == shape:
-        return found
+        return result
     if items is None:
-        first: FloatArray = found[0]
+        first: FloatArray = result[0]
         return first
-    tensors: FloatArray = found.reshape(-1, *shape)
+    tensors: FloatArray = result.reshape(-1, *shape)
     return tensors[np.arange(items) % len(tensors)] if len(tensors) < items else tensors[:items]

@@ -65,19 +65,19 @@ def candidates(
     rolls   also those that roll
     """
     left_out = [*([] if spread else [NEAREST]), *([] if rolls else ["roll", "rot-roll", "bsgs-roll"])]
-    found = tuple(c for c in direct(shape, source, target) if c.name not in left_out)
-    whole = tuple(c for c in found if c.name in ("take", "rot-roll"))
-    return whole or found or direct(shape, source, target)
+    allowed = tuple(c for c in direct(shape, source, target) if c.name not in left_out)
+    whole = tuple(c for c in allowed if c.name in ("take", "rot-roll"))
+    return whole or allowed or direct(shape, source, target)
 
 
 def find_conversion(name: str, shape: Shape, source: Layout, target: Layout) -> Conversion:
     """The direct conversion of that name; LayoutError if there is none."""
-    found = {c.name: c for c in direct(shape, source, target)}
-    if name not in found:
+    by_name = {c.name: c for c in direct(shape, source, target)}
+    if name not in by_name:
         raise LayoutError(
-            f"there is no conversion {name!r} of shape {shape} from {source} to {target}; there are {', '.join(found)}"
+            f"there is no conversion {name!r} of shape {shape} from {source} to {target}; there are {', '.join(by_name)}"
         )
-    return found[name]
+    return by_name[name]
 
 
 @lru_cache(maxsize=1 << 14)
@@ -87,14 +87,14 @@ def stations(target: Layout) -> tuple[Layout, ...]:
     Its first vectors, each of which holds all elements: without the vector dims that only rotate others, in every
     form of the target. Where there are none, the same without rolls.
     """
-    found = []
+    layouts = []
     for form in forms_of(target):
         read = form.read
         gone = [place for place in range(form.vectors) if form.dims[place].axis == REPEAT and place in read]
         for place in reversed(gone):
             form = form.with_dims(place, 1, (), ())
         if gone:
-            found.append(distinct_vectors(layout_of(form)).layout)
-    if not found and target.rolls:
-        found = [Layout(target.dims, target.vector_dims)]
-    return tuple(dict.fromkeys(found))
+            layouts.append(distinct_vectors(layout_of(form)).layout)
+    if not layouts and target.rolls:
+        layouts = [Layout(target.dims, target.vector_dims)]
+    return tuple(dict.fromkeys(layouts))

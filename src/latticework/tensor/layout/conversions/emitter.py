@@ -38,8 +38,8 @@ class VectorEmitter:
             by_steps.setdefault(steps, []).append(vector)
         arrays = {vectors: self.take(x, vectors) for vectors in dict.fromkeys(map(tuple, by_steps.values()))}
         joined = self.concat([self.rotate(arrays[tuple(vectors)], steps) for steps, vectors in by_steps.items()])
-        made = [(vector, steps) for steps, vectors in by_steps.items() for vector in vectors]
-        places = {rotation: place for place, rotation in enumerate(made)}
+        order = [(vector, steps) for steps, vectors in by_steps.items() for vector in vectors]
+        places = {rotation: place for place, rotation in enumerate(order)}
         return self.take(joined, [places[rotation] for rotation in rotations])
 
     def apply_mask(self, x: Value, mask: LoopNest) -> Value:

@@ -37,12 +37,12 @@ class Permute:
 
 def permute(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, ...]:
     """The conversions that copy along all dimensions that can be, along each by itself, and from the nearest."""
-    found: list[Conversion] = []
+    conversions: list[Conversion] = []
     copies = target.outer_copies
     if copies & (copies - 1) == 0 and prod(d.extent for d in target.dims) == target.slots and copies > 1:
         nearest = replace(make_move(shape, source, target), spread=copies)
         recipe = Permute(nearest, Copied(((target.slots // copies, copies),)))
-        found.append(Conversion(NEAREST, shape, source, target, (recipe,)))
+        conversions.append(Conversion(NEAREST, shape, source, target, (recipe,)))
     for form in forms_of(target)[:1]:
         free = free_copies(form)
         candidates = {tuple(free): "permute"} | (
@@ -51,5 +51,5 @@ def permute(shape: Shape, source: Layout, target: Layout) -> tuple[Conversion, .
         for places, name in candidates.items():
             if places:
                 recipe = Permute(make_move(shape, source, with_gaps(form, places)), copy_slots(form, places))
-                found.append(Conversion(name, shape, source, target, (recipe,)))
-    return tuple(found)
+                conversions.append(Conversion(name, shape, source, target, (recipe,)))
+    return tuple(conversions)

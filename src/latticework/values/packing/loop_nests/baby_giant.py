@@ -220,8 +220,8 @@ def choose(
     horner    whether giant steps may be taken one on top of the other
     iterated  how baby steps may be made, see `Choice`; those of conjugates are not iterated
     """
-    found = options(where, prices, packing=packing, mode=mode, horner=horner, iterated=iterated)
-    return min(found, key=lambda choice: choice.price(prices))
+    candidates = options(where, prices, packing=packing, mode=mode, horner=horner, iterated=iterated)
+    return min(candidates, key=lambda choice: choice.price(prices))
 
 
 def options(
@@ -258,10 +258,10 @@ def required_keys(where: Places, choice: Choice) -> set[tuple[bool, int]]:
     inputs = _find_line_steps(where.slots, folded.in_ * 2 + folded.conj, folded.steps)
     outputs = _find_line_steps(where.slots, folded.out, folded.steps)
     babies, rotations = _keys(inputs, outputs, [split], where.slots, choice.order, choice.iterated)
-    found = {(code >= where.slots, code % where.slots) for code in [*babies[0].tolist(), *rotations[0].tolist()]}
-    found |= {(False, choice.apart % where.slots)}
-    found |= {(True, 0)} if choice.packing != "none" else set()
-    return found - {(False, 0)}
+    keys = {(code >= where.slots, code % where.slots) for code in [*babies[0].tolist(), *rotations[0].tolist()]}
+    keys |= {(False, choice.apart % where.slots)}
+    keys |= {(True, 0)} if choice.packing != "none" else set()
+    return keys - {(False, 0)}
 
 
 class DiagonalBlock(NamedTuple):
@@ -275,12 +275,12 @@ def blocks(where: Places) -> list[DiagonalBlock]:
     """The pairs of vectors that a map links, put together where they have the same diagonals."""
     number = where.out * (int(where.in_.max(initial=0)) + 1) + where.in_
     order = np.lexsort((where.steps % where.slots, number))
-    found: dict[bytes, tuple[IntArray, list[tuple[int, int]]]] = {}
+    by_steps: dict[bytes, tuple[IntArray, list[tuple[int, int]]]] = {}
     for part in np.split(order, np.flatnonzero(np.diff(number[order])) + 1):
         steps = distinct(where.steps[part] % where.slots)
-        pairs = found.setdefault(steps.tobytes(), (steps, []))[1]
+        pairs = by_steps.setdefault(steps.tobytes(), (steps, []))[1]
         pairs.append((int(where.out[part[0]]), int(where.in_[part[0]])))
-    return [DiagonalBlock(np.array(pairs, dtype=np.int64), steps) for steps, pairs in found.values()]
+    return [DiagonalBlock(np.array(pairs, dtype=np.int64), steps) for steps, pairs in by_steps.values()]
 
 
 def pair(of: list[DiagonalBlock], slots: int, split: Split, apart: int) -> IntArray:
@@ -308,10 +308,10 @@ def _is_behind(steps: IntArray, split: Split, slots: int) -> BoolArray:
 def _half_circle(steps: IntArray, split: Split, apart: int, slots: int) -> IntArray:
     """Pairs (s, s + slots/2) by the one whose giant step lies in [0, slots/2)."""
     first = np.where(_is_behind(steps, split, slots), steps - apart, steps) % slots
-    found, place = np.unique(first, return_inverse=True)
-    members = np.zeros(found.size, dtype=np.int64)
+    firsts, place = np.unique(first, return_inverse=True)
+    members = np.zeros(firsts.size, dtype=np.int64)
     np.add.at(members, place.reshape(-1), np.where(first == steps, 1, 2))
-    return np.column_stack([sign_steps(found, slots), members])
+    return np.column_stack([sign_steps(firsts, slots), members])
 
 
 def _along(steps: IntArray, apart: int, slots: int) -> IntArray:
@@ -358,24 +358,24 @@ def _count_splits(
     orders = ORDERS if horner else ORDERS[:1]
     widths, centred = np.array([(split.width, split.centred) for split in splits], dtype=np.int64).T.copy()
     conj, out, in_, steps = map(np.ascontiguousarray, where[1:])
-    (products, made, read), rows = _core.maps.key_switches(
+    (products, outputs, read), rows = _core.maps.key_switches(
         where.slots, conj, out, in_, steps, widths, centred, np.arange(len(orders), dtype=np.int64), iterated
     )
     ahead = read if packing == "diagonals" else 0
-    conjugations = {"none": 0, "outputs": pairs, "inputs": made, "diagonals": made}[packing]
+    conjugations = {"none": 0, "outputs": pairs, "inputs": outputs, "diagonals": outputs}[packing]
     joined = pairs if packing == "inputs" else ahead
-    additions = products - made + joined + conjugations * (2 if packing == "outputs" else 1)
-    found = []
+    additions = products - outputs + joined + conjugations * (2 if packing == "outputs" else 1)
+    result = []
     for hoists, babies, giants, *keys in rows:
         order = keys.index(min(keys))
         whole = ahead + babies * iterated
-        mod_downs = giants * bool(order or (babies and not iterated)) + made + whole + conjugations
+        mod_downs = giants * bool(order or (babies and not iterated)) + outputs + whole + conjugations
         counts = Counts(
             hoists * (not iterated), babies * (not iterated), giants, whole, conjugations, products, additions,
-            mod_downs, made, keys[order] + bool(ahead) + bool(conjugations),
+            mod_downs, outputs, keys[order] + bool(ahead) + bool(conjugations),
         )  # fmt: skip
-        found.append((counts, ORDERS[order]))
-    return found
+        result.append((counts, ORDERS[order]))
+    return result
 
 
 def _keys(

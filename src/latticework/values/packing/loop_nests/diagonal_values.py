@@ -82,9 +82,9 @@ def _of_parts(
     """A diagonal whose weights, or whose factor, are complex."""
     if weights is None or weights.dtype.kind != "c":
         return form.diagonal(*place, weights, also, rotated, 1.0)
-    found: SlotArray = form.diagonal(*place, np.ascontiguousarray(weights.real), also, rotated, 1.0).astype(complex)
-    found.imag = form.diagonal(*place, np.ascontiguousarray(weights.imag), also, rotated, 1.0)
-    return found
+    result: SlotArray = form.diagonal(*place, np.ascontiguousarray(weights.real), also, rotated, 1.0).astype(complex)
+    result.imag = form.diagonal(*place, np.ascontiguousarray(weights.imag), also, rotated, 1.0)
+    return result
 
 
 def _walk_diagonal(nest: LoopNest, out: int, in_: int, steps: int, sources: Sources) -> SlotArray:
@@ -138,8 +138,8 @@ def _terms(nest: LoopNest, out: int, in_: int, steps: int) -> Iterator[tuple[Int
         place = read
         for number, equation in equations:
             index = to.index[equation.axis][out][here] if number == 0 else of.index[equation.axis][in_][place]
-            found, solved = decode(equation, nest.domain, index, at)
-            at.update(found)
+            solution, solved = decode(equation, nest.domain, index, at)
+            at.update(solution)
             if not solved.all():
                 at = {j: c[solved] for j, c in at.items()}
                 here, place = here[solved], place[solved]

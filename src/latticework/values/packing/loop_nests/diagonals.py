@@ -68,9 +68,9 @@ class Structure:
 def structure(nest: LoopNest) -> Structure:
     """The diagonals that are not structurally zero."""
     moves = None if prod(nest.domain) <= WALKED else _moves_of(nest)
-    found = (_walk(nest), np.zeros(1, dtype=np.int64)) if moves is None else _sum_moves(nest, moves)
-    pair, steps = np.divmod(found[0], nest.slots)
-    vectors = found[1] // nest.slots
+    codes = (_walk(nest), np.zeros(1, dtype=np.int64)) if moves is None else _sum_moves(nest, moves)
+    pair, steps = np.divmod(codes[0], nest.slots)
+    vectors = codes[1] // nest.slots
     result = Structure(
         np.stack([pair // nest.count_in, pair % nest.count_in, steps], axis=1),
         np.stack([vectors // nest.count_in, vectors % nest.count_in], axis=1),
@@ -83,11 +83,11 @@ def structure(nest: LoopNest) -> Structure:
 @lru_cache(maxsize=128)
 def find_diagonals(nest: LoopNest) -> IntArray:
     """The diagonals that are not structurally zero: rows (out, in, steps), ascending; shape (diagonals, 3)."""
-    found = structure(nest)
-    if len(found.vectors) == 1 and not found.vectors.any():
-        return found.moves
-    rows = np.repeat(found.moves, len(found.vectors), axis=0)
-    rows[:, :2] += np.tile(found.vectors, (len(found.moves), 1))
+    structured = structure(nest)
+    if len(structured.vectors) == 1 and not structured.vectors.any():
+        return structured.moves
+    rows = np.repeat(structured.moves, len(structured.vectors), axis=0)
+    rows[:, :2] += np.tile(structured.vectors, (len(structured.moves), 1))
     rows = rows[np.lexsort(rows.T[::-1])]
     rows.setflags(write=False)
     return rows
@@ -325,8 +325,8 @@ def at_most(nest: LoopNest) -> AtMost:
     """Bound the number of a loop nest's diagonals, without finding them: in a fraction of the time."""
     moves = None if prod(nest.domain) <= WALKED else _moves_of(nest)
     if moves is None or moves.chosen is not None:
-        found = structure(nest)
-        return AtMost(distinct(found.moves[:, 2]).size, found.size)
+        structured = structure(nest)
+        return AtMost(distinct(structured.moves[:, 2]).size, structured.size)
     slots = nest.slots
     steps: IntArray = np.zeros(1, dtype=np.int64)
     pairs = product_of_sizes = 1
@@ -368,10 +368,10 @@ def _sum_moves(nest: LoopNest, moved: _Moves) -> tuple[IntArray, IntArray]:
     return _settle(nest, total, _rows(nest, chosen), nearest_copy), vectors
 
 
-def _distinct_codes(found: Iterable[IntArray]) -> IntArray:
+def _distinct_codes(parts: Iterable[IntArray]) -> IntArray:
     """The different codes of several arrays, ascending."""
     seen = _SeenCodes()
-    for codes in found:
+    for codes in parts:
         seen.add(codes)
     return seen.all()
 
@@ -479,8 +479,8 @@ def _moves_apart(nest: LoopNest, part: _Part, shared: list[int]) -> IntArray:
 
 def _rows(nest: LoopNest, part: _Part) -> IntArray:
     """Different moves of a part, a column for each copy of the input; shape (moves, copies)."""
-    found = [np.unique(rows, axis=0) for rows in _walked_rows(nest, part)]
-    return np.unique(np.concatenate(found), axis=0) if len(found) > 1 else found[0]
+    distinct_rows = [np.unique(rows, axis=0) for rows in _walked_rows(nest, part)]
+    return np.unique(np.concatenate(distinct_rows), axis=0) if len(distinct_rows) > 1 else distinct_rows[0]
 
 
 def _walked_rows(nest: LoopNest, part: _Part) -> Iterator[IntArray]:

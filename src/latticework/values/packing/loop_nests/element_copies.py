@@ -41,9 +41,9 @@ def copies(pack: PackMap) -> Copies:
 def nearest(pack: PackMap, element: IntArray, slot: IntArray) -> tuple[IntArray, IntArray]:
     """(vector, steps) of the copy of each element that the smallest left rotation brings to a slot."""
     table = copies(pack)
-    found = np.searchsorted(table.key, element * pack.slots + slot)
-    found = np.where(found < table.first[element + 1], found, table.first[element])  # past the last one: around
-    return table.vector[found], (table.key[found] - slot) % pack.slots
+    place = np.searchsorted(table.key, element * pack.slots + slot)
+    place = np.where(place < table.first[element + 1], place, table.first[element])  # past the last one: around
+    return table.vector[place], (table.key[place] - slot) % pack.slots
 
 
 @lru_cache(maxsize=64)

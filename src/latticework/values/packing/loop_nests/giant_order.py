@@ -37,14 +37,14 @@ def order_giant_steps(giants: Iterable[int], slots: int, order: Order) -> list[G
     if order == "own":
         return [GiantRotation(giant, 0, giant) for giant in giants if giant]
     places = {(giant % slots if order == "around" else giant): giant for giant in giants if giant}
-    found = []
+    result = []
     for side in (sorted(p for p in places if p > 0), sorted((p for p in places if p < 0), reverse=True)):
         before = [0, *side][: len(side)]
-        found += [
+        result += [
             GiantRotation(places[place], places.get(under, 0), signed_steps(place - under, slots))
             for place, under in zip(side, before, strict=True)
         ][::-1]
-    return found
+    return result
 
 
 def rotation_keys(line: IntArray, giants: IntArray, slots: int, order: Order) -> IntArray:
@@ -61,5 +61,5 @@ def rotation_keys(line: IntArray, giants: IntArray, slots: int, order: Order) ->
     code = np.sort(np.concatenate([line * 4 * slots + signed, ahead], axis=1), axis=1) + slots
     distance = np.where(np.diff(code // (4 * slots), axis=1) == 0, np.diff(code, axis=1), 0)
     is_behind = code[:, 1:] % (4 * slots) <= slots
-    found: IntArray = np.where(is_behind, -distance, distance) % slots
-    return found
+    result: IntArray = np.where(is_behind, -distance, distance) % slots
+    return result

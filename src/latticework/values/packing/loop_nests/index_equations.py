@@ -104,8 +104,8 @@ class Side:
         self.valid: BoolArray = element >= 0
         known = solution(access, domain)
         for equation in known.order:
-            found, ok = decode(equation, domain, index[equation.axis], self.counters)
-            self.counters.update(found)
+            solved, ok = decode(equation, domain, index[equation.axis], self.counters)
+            self.counters.update(solved)
             self.valid &= ok
         self.index = {e.axis: index[e.axis] for e in known.left}
 

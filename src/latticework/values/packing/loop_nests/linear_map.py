@@ -143,8 +143,8 @@ class LinearMap(HashedOnce):
 
 @lru_cache(maxsize=256)
 def _diagonals(linear_map: LinearMap) -> tuple[Diagonal, ...]:
-    found = (d for part in linear_map.all_parts for d in _of_part(part))
-    return (*found, *linear_map.explicit)
+    gathered = (d for part in linear_map.all_parts for d in _of_part(part))
+    return (*gathered, *linear_map.explicit)
 
 
 def _of_part(part: MapPart) -> Iterator[Diagonal]:

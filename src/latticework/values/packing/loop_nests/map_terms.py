@@ -59,18 +59,18 @@ class MapStrategy:
 def terms_of(linear_map: LinearMap, choice: Choice | MapStrategy) -> list[Term]:
     """All products, those of the nearest giant steps first; outputs are numbered as packed."""
     if choice.packing == "none":
-        found = [
+        terms = [
             _term(d.out, d.in_, d.steps, d.conj, d.values, choice.split, linear_map.slots) for d in linear_map.diagonals
         ]
     else:
         values = {(d.out, d.in_, d.steps % linear_map.slots): d.values for d in linear_map.diagonals}
-        found = [
+        terms = [
             _term(out, in_, steps, False, both, choice.split, linear_map.slots)
             for (out, in_, steps), both in _PACKED[choice.packing](linear_map, choice, values).items()
         ]
     slots = linear_map.slots
-    found.sort(key=lambda t: (signed_steps(t.giant + t.baby.steps, slots), t.baby.conj))
-    return sorted(found, key=lambda t: (abs(t.giant), t.giant, t.out))
+    terms.sort(key=lambda t: (signed_steps(t.giant + t.baby.steps, slots), t.baby.conj))
+    return sorted(terms, key=lambda t: (abs(t.giant), t.giant, t.out))
 
 
 def made_outputs(linear_map: LinearMap) -> list[int]:
@@ -90,39 +90,39 @@ def _outputs(linear_map: LinearMap, choice: Choice | MapStrategy, values: Values
     """y1 / 2 + i y2 / 2 of each two outputs; the last of an odd number by itself."""
     numbers = made_outputs(linear_map)
     place = {out: i for i, out in enumerate(numbers)}
-    found: Values = {}
+    result: Values = {}
     for (out, in_, steps), constant in values.items():
         i = place[out]
         is_single = i == len(numbers) - 1 and i % 2 == 0
         part = constant if is_single else constant.times(0.5j if i % 2 else 0.5)
         key = (i // 2, in_, steps)
-        found[key] = part if key not in found else replace(found[key], plus=part)
-    return found
+        result[key] = part if key not in result else replace(result[key], plus=part)
+    return result
 
 
 def _inputs(linear_map: LinearMap, choice: Choice | MapStrategy, values: Values) -> Values:
     """(w1 - i w2) / 2 of each two inputs, which are numbered by the first of them."""
     numbers = read_inputs(linear_map)
     place = {in_: i for i, in_ in enumerate(numbers)}
-    found: Values = {}
+    result: Values = {}
     for (out, in_, steps), constant in values.items():
         i = place[in_]
         part = constant.times(-0.5j if i % 2 else 0.5)
         key = (out, numbers[i - i % 2], steps)
-        found[key] = part if key not in found else replace(found[key], plus=part)
-    return found
+        result[key] = part if key not in result else replace(result[key], plus=part)
+    return result
 
 
 def _diagonals(linear_map: LinearMap, choice: Choice | MapStrategy, values: Values) -> Values:
     """(w_s - i w_(s + apart)) / 2 of each two diagonals."""
     slots = linear_map.slots
-    found: Values = {}
+    result: Values = {}
     for out, in_, steps, members in pair(blocks(places(linear_map)), slots, choice.split, choice.apart).tolist():
         second = values[out, in_, (steps + choice.apart) % slots].times(-0.5j) if members & 2 else None
         first = values[out, in_, steps % slots].times(0.5) if members & 1 else second
         assert first is not None
-        found[out, in_, steps] = replace(first, plus=second) if members == 3 else first
-    return found
+        result[out, in_, steps] = replace(first, plus=second) if members == 3 else first
+    return result
 
 
 def _term(out: int, in_: int, steps: int, conj: bool, values: ConstRef, split: Split, slots: int) -> Term:

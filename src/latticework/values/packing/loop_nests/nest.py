@@ -97,8 +97,8 @@ def distinct(values: IntArray) -> IntArray:
     ordered = np.sort(values, axis=None)
     is_new = np.ones(ordered.size, dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
-    found: IntArray = ordered[is_new]
-    return found
+    result: IntArray = ordered[is_new]
+    return result
 
 
 def walk(domain: tuple[int, ...], chunk: int = CHUNK) -> Iterator[IntArray]:

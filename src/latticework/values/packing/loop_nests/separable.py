@@ -102,9 +102,9 @@ def separable(nest: LoopNest) -> _core.maps.SeparableNest | None:
 
 
 def _one_side(shapes: Sequence[tuple[int, ...]], number: int, values: IntArray) -> _Affine:
-    found = _Affine(shapes)
-    found.parts[number] = values
-    return found
+    result = _Affine(shapes)
+    result.parts[number] = values
+    return result
 
 
 def _rest(
@@ -126,6 +126,6 @@ def _difference(nest: LoopNest, to: Side, of: Side) -> _Affine:
         for code, side in zip(codes, (to, of), strict=True):
             code *= nest.domain[j]
             code += side.counters[j]
-    found = _Affine((to.valid.shape, of.valid.shape))
-    found.parts = [np.where(to.valid, 4 * codes[0], 1), np.where(of.valid, -4 * codes[1], 2)]
-    return found
+    result = _Affine((to.valid.shape, of.valid.shape))
+    result.parts = [np.where(to.valid, 4 * codes[0], 1), np.where(of.valid, -4 * codes[1], 2)]
+    return result

@@ -33,14 +33,16 @@ def whole_rotations(nest: LoopNest) -> tuple[tuple[int, int], ...] | None:
             return None
     if at_most(nest).diagonals > MOST_LISTED or num_diagonals(nest) > MOST_DIAGONALS * nest.count_out:
         return None
-    found = find_diagonals(nest)
-    if keeps and np.array_equal(found[:, 0], np.arange(nest.count_out)):
-        return tuple((in_, steps) for _, in_, steps in found.tolist())  # one diagonal brings all that a vector holds
+    diagonals = find_diagonals(nest)
+    if keeps and np.array_equal(diagonals[:, 0], np.arange(nest.count_out)):
+        return tuple(
+            (in_, steps) for _, in_, steps in diagonals.tolist()
+        )  # one diagonal brings all that a vector holds
     if nest.count_out * nest.slots > MOST_PLACES:
         return None
     rotations = []
     for v in range(nest.count_out):
-        wanted = _find_wanted(nest, v, found[found[:, 0] == v], keeps)
+        wanted = _find_wanted(nest, v, diagonals[diagonals[:, 0] == v], keeps)
         rotation = None if wanted is None else _find_rotation(nest, v, wanted)
         if rotation is None:
             return None

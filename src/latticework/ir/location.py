@@ -55,8 +55,8 @@ class Loc:
         return _UNKNOWN
 
     @classmethod
-    def fused(cls, weighted: Iterable[tuple[Loc, float]], at: Loc) -> Loc:
-        """The location of one operation that does the work of several, by what each would take alone.
+    def fuse(cls, weighted: Iterable[tuple[Loc, float]], at: Loc) -> Loc:
+        """Fuse the locations of one operation that does the work of several, by what each would take alone.
 
         weighted  places and weights, of any unit; without any weight all count alike
         at        what messages name

@@ -194,14 +194,14 @@ def test_shares_are_stored_and_checked():
 
 
 def test_fused_places():
-    assert dict(Loc.fused([(A, 1.0), (B, 3.0)], C).parts) == {A: 0.25, B: 0.75}
-    assert str(Loc.fused([(A, 1.0), (B, 3.0)], C)) == "m.py:3"
-    assert Loc.fused([(A, 2.0), (A, 1.0)], C) is A
-    assert Loc.fused([], C) is C and Loc.fused([(Loc.unknown(), 1.0)], C) is C
-    assert Loc.fused([(A, 1.0), (Loc.unknown(), 9.0)], C) is A
-    assert dict(Loc.fused([(A, 0.0), (B, 0.0)], C).parts) == {A: 0.5, B: 0.5}
-    inner = Loc.fused([(A, 1.0), (B, 1.0)], C)
-    assert dict(Loc.fused([(inner, 2.0), (C, 2.0)], C).parts) == {A: 0.25, B: 0.25, C: 0.5}
+    assert dict(Loc.fuse([(A, 1.0), (B, 3.0)], C).parts) == {A: 0.25, B: 0.75}
+    assert str(Loc.fuse([(A, 1.0), (B, 3.0)], C)) == "m.py:3"
+    assert Loc.fuse([(A, 2.0), (A, 1.0)], C) is A
+    assert Loc.fuse([], C) is C and Loc.fuse([(Loc.unknown(), 1.0)], C) is C
+    assert Loc.fuse([(A, 1.0), (Loc.unknown(), 9.0)], C) is A
+    assert dict(Loc.fuse([(A, 0.0), (B, 0.0)], C).parts) == {A: 0.5, B: 0.5}
+    inner = Loc.fuse([(A, 1.0), (B, 1.0)], C)
+    assert dict(Loc.fuse([(inner, 2.0), (C, 2.0)], C).parts) == {A: 0.25, B: 0.25, C: 0.5}
     assert A.shares == ((A, 1.0),)
 
 
@@ -211,7 +211,7 @@ def test_columns_and_shares_survive_being_printed():
     x = module.body.add_arg(kind)
     module.input_names.append("x")
     spanned = Loc("m.py", 4, "y = x + x", None, (4, 9))
-    for loc in (spanned, Loc("m.py", 4, span=(1, 2)), Loc.fused([(spanned, 1.0), (A, 2.0)], B)):
+    for loc in (spanned, Loc("m.py", 4, span=(1, 2)), Loc.fuse([(spanned, 1.0), (A, 2.0)], B)):
         Builder(module.body).create(scalar_dialect.ADD, [x, x], loc=loc)
     Builder(module.body).create(loop_dialect.YIELD)
     text = print_module(module)

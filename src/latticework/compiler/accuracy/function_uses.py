@@ -233,7 +233,7 @@ def _use(op: Op) -> FunctionUse:
     if op.attrs["interval"] is None:
         raise RangeError(
             f"{function.name}: the range of its argument is not known; pass calibrate=data to compile, "
-            f"or give it here: {function.written()}",
+            f"or give it here: {function.example_call()}",
             at=op.loc,
         )
     return FunctionUse(op, function, op.attrs["interval"], op.attrs["degree"])

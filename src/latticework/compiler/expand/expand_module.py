@@ -124,7 +124,7 @@ def expand(
             case "rlwe.rotate" if sum(turned[op.operands[0]].values()) > 1:
                 place = (operands[0], builder.block)
                 if place not in shared:
-                    builder.loc = Loc.fused(turned[op.operands[0]].items(), op.loc)
+                    builder.loc = Loc.fuse(turned[op.operands[0]].items(), op.loc)
                     shared[place] = p.hoist(operands[0])
                     builder.loc = op.loc
                 product = p.key_product(shared[place], op.attrs["steps"], cipher(operands[0]).level)

@@ -232,4 +232,4 @@ class _CircuitEmitter:
 
     def _fuse_lines(self, nodes: list[int]) -> Loc:
         """The lines of nodes that one instruction computes, a lane each."""
-        return Loc.fused([(self.graph.lines[node], 1.0) for node in nodes], self.graph.lines[nodes[0]])
+        return Loc.fuse([(self.graph.lines[node], 1.0) for node in nodes], self.graph.lines[nodes[0]])

@@ -137,7 +137,7 @@ class _Lift:
             line = self.graph.lines[number]
             found[line] = found.get(line, 0.0) + 1.0
             waiting += [node.left, node.right] if node.code in BINARY else [node.left]
-        return Loc.fused(found.items() or dict.fromkeys(ends, 1.0).items(), ends[0] if ends else Loc.unknown())
+        return Loc.fuse(found.items() or dict.fromkeys(ends, 1.0).items(), ends[0] if ends else Loc.unknown())
 
     def _nests_of(self, result: Result, starts: Numbers, kinds: list[int]) -> list[Nest] | None:
         """The nests of a result, of which all elements are public numbers or none is."""

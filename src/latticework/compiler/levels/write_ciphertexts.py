@@ -225,7 +225,7 @@ def products_of(value: Value) -> Loc | None:
         else:
             found[op.loc] = found.get(op.loc, 0.0) + 1.0
     at = value.owner.loc if isinstance(value.owner, Op) else None
-    return at and Loc.fused(found.items(), at)
+    return at and Loc.fuse(found.items(), at)
 
 
 def _array(value: Value) -> ConstRef:

@@ -29,7 +29,7 @@ def run(module: Module, _cost: object = None) -> Module:
             return True
         if op.results and op.results[0] in lines:
             every = dict.fromkeys([op.loc, *lines[op.results[0]]], 1.0)
-            builder.copy(op, mapping).loc = Loc.fused(every.items(), op.loc)
+            builder.copy(op, mapping).loc = Loc.fuse(every.items(), op.loc)
             return True
         return False
 

@@ -212,7 +212,7 @@ def _lines(ops: Sequence[Op], cost: Cost, spent: Mapping[Value, int]) -> Loc:
     """The lines of operations that become one, by the price of each alone; the last one is what messages name."""
     levels = [max(spent[v] for v in op.operands if v.is_secret) for op in ops]
     prices = [cost.operation(op, level) for op, level in zip(ops, levels, strict=True)]
-    return Loc.fused([(op.loc, price) for op, price in zip(ops, prices, strict=True)], ops[0].loc)
+    return Loc.fuse([(op.loc, price) for op, price in zip(ops, prices, strict=True)], ops[0].loc)
 
 
 def _lesser(a: _State | None, b: _State) -> _State:

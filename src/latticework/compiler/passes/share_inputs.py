@@ -32,7 +32,7 @@ def run(module: Module, _cost: object = None) -> Module:
         group, number = place[op]
         if number == 0:
             joined = stack([other.attrs["map"] for other in group])
-            builder.loc = Loc.fused([(other.loc, price(other.attrs["map"])) for other in group], op.loc)
+            builder.loc = Loc.fuse([(other.loc, price(other.attrs["map"])) for other in group], op.loc)
             made[id(group)] = builder.build(op.spec, [mapping[op.operands[0]]], map=joined)
         builder.loc = op.loc
         first = sum(other.attrs["map"].count_out for other in group[:number])

@@ -38,7 +38,7 @@ def run(module: Module, _cost: object = None) -> Module:
         if price(joined) >= add_up(prices):
             return False
         alone = [(term.loc, each) for term, each in zip(filter(None, terms), prices, strict=True)]
-        builder.loc = Loc.fused(alone, op.loc)
+        builder.loc = Loc.fuse(alone, op.loc)
         array = operands[0] if len(operands) == 1 else builder.build("vec.concat", operands)
         mapping[op.result] = builder.build("vec.linear_transform", [array], map=joined)
         return True

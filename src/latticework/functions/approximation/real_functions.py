@@ -57,8 +57,8 @@ class Function:
         """Return the text of the attribute in the IR."""
         return json.dumps(self.name)
 
-    def written(self) -> str:
-        """A call by which users give the function a range."""
+    def example_call(self) -> str:
+        """Return a call by which users give the function a range."""
         if self.gap:
             return f"lw.{self.name}(x, gap={self.gap:g}, range=(-8, 8))"
         known = BY_NAME.get(self.name)

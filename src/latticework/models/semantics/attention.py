@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
-from latticework.models.grouped_parameters import group_parameters
 from latticework.models.semantics.activations import softmax
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.masking import LEFT_OUT as LEFT_OUT
 from latticework.models.semantics.masking import with_addend, without
 from latticework.models.semantics.matrix_products import linear

@@ -17,7 +17,7 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.frontend.programs.scanning import scan
-from latticework.models.grouped_parameters import group_parameters
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.matrix_products import linear
 from latticework.models.semantics.operand_checks import values, whole
 from latticework.models.semantics.unary import MEANINGS
@@ -48,7 +48,7 @@ Step = Callable[[CellWeights, Sequence[Any], tuple[Any, ...]], tuple[Any, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class RecurrentCell:
     """A kind of recurrent cell: what errors call it, its number of gates, and its step."""
 
     name: str
@@ -66,7 +66,7 @@ def lstm(
 ) -> tuple[Any, Any, Any]:
     """Long short-term memory; gates in, forget, cell, out. Also returns the last cell states; hx is (h, c)."""
     states = (None, None) if hx is None else hx
-    output, (h, c) = _run_layers(x, states, params, Cell("lstm", 4, _lstm_step), stack)
+    output, (h, c) = _run_layers(x, states, params, RecurrentCell("lstm", 4, _lstm_step), stack)
     return output, h, c
 
 
@@ -85,7 +85,7 @@ def gru(
                          state itself, as ONNX has it unless told
     """
     step = _gru_step if linear_before_reset else _gru_step_on_state
-    output, (h,) = _run_layers(x, (hx,), params, Cell("gru", 3, step), stack)
+    output, (h,) = _run_layers(x, (hx,), params, RecurrentCell("gru", 3, step), stack)
     return output, h
 
 
@@ -106,7 +106,7 @@ def rnn(
     def step(w: CellWeights, given: Sequence[Any], states: tuple[Any, ...]) -> tuple[Any, ...]:
         return (function(given[0] + linear(states[0], w.of_state[0])),)
 
-    output, (h,) = _run_layers(x, (hx,), params, Cell("rnn", 1, step), stack)
+    output, (h,) = _run_layers(x, (hx,), params, RecurrentCell("rnn", 1, step), stack)
     return output, h
 
 
@@ -133,7 +133,7 @@ def _gru_step_on_state(w: CellWeights, given: Sequence[Any], states: tuple[Any, 
 
 
 def _run_layers(
-    x: Any, states: tuple[Any, ...], params: Sequence[Any], cell: Cell, stack: LayerStack
+    x: Any, states: tuple[Any, ...], params: Sequence[Any], cell: RecurrentCell, stack: LayerStack
 ) -> tuple[Any, tuple[Any, ...]]:
     """Run all layers: the states of all steps of the last layer, and for every kind of state the last ones."""
     single, directions = np.ndim(x) == 2, 2 if stack.bidirectional else 1
@@ -172,7 +172,7 @@ def _over_time(
     return (np.flip(output, 0) if backwards else output), end
 
 
-def _split_weights(cell: Cell, params: Sequence[Any], has_biases: bool, count: int) -> list[CellWeights]:
+def _split_weights(cell: RecurrentCell, params: Sequence[Any], has_biases: bool, count: int) -> list[CellWeights]:
     each, gates = 4 if has_biases else 2, cell.gates
     if len(params) != each * count:
         raise UnsupportedError(

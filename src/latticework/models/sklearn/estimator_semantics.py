@@ -12,6 +12,7 @@ from latticework.frontend.functions.array_functions import reciprocal, rsqrt, so
 from latticework.frontend.recording.tracing import Traced
 from latticework.functions.table import RECORDS
 from latticework.models.converters import Converter, Converters
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.unary import MEANINGS
 from latticework.models.trees.signs import sum_of_trees
 
@@ -116,7 +117,7 @@ CONVERTERS = Converters(
         Converter("kernel", kernel),
         Converter("monomials", monomials),
         Converter("normalize", normalize),
-        Converter("trees", sum_of_trees),
+        Converter("trees", group_parameters(sum_of_trees)),
         Converter("square", np.square),
         *(
             Converter(name, MEANINGS[record.name])

@@ -11,7 +11,6 @@ import numpy as np
 from latticework.frontend.functions.comparing import apply_sign
 from latticework.frontend.recording.tracing import Traced
 from latticework.functions.approximation.real_functions import sign_from
-from latticework.models.grouped_parameters import group_parameters
 from latticework.models.model_graph import ModelNode
 from latticework.models.trees.leaves import Reals, Refuse, TreeSum
 from latticework.models.trees.tree_options import GIVE_SAMPLES, UNSEEN
@@ -165,7 +164,6 @@ class SignedTrees:
     spread: Any
 
 
-@group_parameters
 def sum_of_trees(x: Any, *, trees: SignedTrees) -> tuple[Any, Any]:
     """Sum the values of leaves, weighted by whether a row comes there; also return `clear` less what is undecided.
 

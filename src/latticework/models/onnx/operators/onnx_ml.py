@@ -13,7 +13,6 @@ from latticework.errors import ShapeError, UnsupportedError
 from latticework.errors.remedies import REMEDIES
 from latticework.models.client_rules.classes import SPREAD_BY, ClassRule, class_count, class_rule
 from latticework.models.converters import Converter
-from latticework.models.grouped_parameters import group_parameters
 from latticework.models.onnx.read_onnx import ML
 from latticework.models.onnx.refused_operators import (
     APPLY_AFTER,
@@ -23,9 +22,10 @@ from latticework.models.onnx.refused_operators import (
 )
 from latticework.models.onnx.size_limits import check_size
 from latticework.models.semantics import activations, reductions
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.operand_checks import is_secret, public, select_elements, values
 from latticework.models.semantics.unary import MEANINGS
-from latticework.models.trees.signs import sum_of_trees
+from latticework.models.trees.signs import SignedTrees, sum_of_trees
 
 Floats = Sequence[float]
 _LABELS = f"the class is a step, which no polynomial follows: {LEAVE_CLASS_OUT}"
@@ -293,7 +293,7 @@ def _trees(x: Any, *, gap: float = 0.0, **options: Any) -> tuple[Any, Any]:
     """A sum of trees, with what is undecided; as the file has it there is no gap."""
     if not gap:
         raise UnsupportedError("trees within branches and loops of a file are not supported")
-    return sum_of_trees(_rows("trees", x), gap=gap, **options)
+    return sum_of_trees(_rows("trees", x), trees=SignedTrees(gap=gap, **options))
 
 
 _BY_WAY = 'with trees="sign" or "exact"; post_transform NONE, LOGISTIC or SOFTMAX'

@@ -12,8 +12,8 @@ import numpy as np
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.errors.remedies import REMEDIES
 from latticework.models.converters import Converter
-from latticework.models.grouped_parameters import group_parameters
 from latticework.models.semantics import activations, normalisation
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.operand_checks import axes_of, axis_of
 from latticework.models.semantics.unary import MEANINGS
 

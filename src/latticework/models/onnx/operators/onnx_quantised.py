@@ -17,12 +17,12 @@ import numpy as np
 from latticework.errors import RangeError, ShapeError, UnsupportedError
 from latticework.ir.lines import standing_at
 from latticework.models.converters import Converter
-from latticework.models.grouped_parameters import group_parameters
 from latticework.models.model_graph import ModelNode, Ref
 from latticework.models.onnx.operators.onnx_sizes import bound_size, product
 from latticework.models.onnx.operators.onnx_windows import ConvOptions, convolve
 from latticework.models.onnx.size_limits import check_size
 from latticework.models.semantics import elementwise_arithmetic
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.operand_checks import is_secret, public
 
 NOTE = (

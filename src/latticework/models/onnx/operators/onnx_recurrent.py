@@ -10,8 +10,8 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.models.converters import Converter
-from latticework.models.grouped_parameters import group_parameters
 from latticework.models.semantics import recurrent
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.operand_checks import public, values, wholes
 
 _ORDER = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}  # of our gates: places of ONNX's

@@ -11,9 +11,9 @@ import numpy as np
 
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.models.converters import Converter
-from latticework.models.grouped_parameters import group_parameters
 from latticework.models.onnx.size_limits import check_size
 from latticework.models.semantics import resizing
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.operand_checks import axis_of, is_secret, public
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from latticework.errors import ShapeError, UnsupportedError
 from latticework.models.average_pooling import PRICE
 from latticework.models.converters import Converter
-from latticework.models.grouped_parameters import group_parameters
 from latticework.models.onnx.size_limits import PRODUCTS_OF_CALL, PRODUCTS_OF_WORK, check_size, take_products
 from latticework.models.semantics import convolution, pooling, reductions
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.operand_checks import is_secret
 
 Ints = Sequence[int]

@@ -10,10 +10,10 @@ import numpy as np
 from latticework.errors import UnsupportedError
 from latticework.errors.remedies import REMEDIES
 from latticework.models.average_pooling import PRICE
-from latticework.models.grouped_parameters import group_parameters
 from latticework.models.pytorch.operators.table import each, pairs
 from latticework.models.semantics import convolution as meant
 from latticework.models.semantics import pooling
+from latticework.models.semantics.grouped_parameters import group_parameters
 
 _AXES = "along one axis or two"
 _VALUES = "the values; where they were is a comparison"

@@ -10,9 +10,9 @@ import numpy as np
 
 from latticework.errors import UnsupportedError
 from latticework.errors.remedies import REMEDIES
-from latticework.models.grouped_parameters import group_parameters
 from latticework.models.pytorch.operators.table import each
 from latticework.models.semantics import recurrent as meant
+from latticework.models.semantics.grouped_parameters import group_parameters
 from latticework.models.semantics.unary import MEANINGS
 
 

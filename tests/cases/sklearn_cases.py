@@ -1,4 +1,4 @@
-"""Fitted estimators of scikit-learn on its own data, for tests of the door."""
+"""Fitted estimators of scikit-learn on its own data, for tests of the importer."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Moved(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FunctionRecord:
-    """A function of one number, without parameters: its names at all doors, and what is known of its values.
+    """A function of one number, without parameters: its names in all importers, and what is known of its values.
 
     name       in plans, reports and client files
     meaning    its value in NumPy, an array of float64 of the argument's shape

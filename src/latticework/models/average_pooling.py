@@ -32,7 +32,7 @@ def check_pools(who: str, pools: Any, at: Loc | None = None) -> bool:
 def with_average_pools(graph: ModelGraph, average_of: AverageOf) -> tuple[ModelGraph, tuple[str, ...]]:
     """A graph with the mean in the place of the largest element of every pool, and the note that says so.
 
-    average_of  of the door whose graph it is
+    average_of  the operator of an average, of the importer whose graph it is
     raises      UserError for a pool whose means are no operator
     """
     changed: list[ModelNode] = []

@@ -44,7 +44,7 @@ class Converter:
 
 
 class Converters:
-    """The operators of a door.
+    """The operators of an importer.
 
     remedies  operators that are refused on purpose, and what to do instead
     """

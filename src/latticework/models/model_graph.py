@@ -22,7 +22,7 @@ class Ref:
 class ModelNode:
     """One use of an operator.
 
-    operator  as the door calls it: "Conv", "ai.onnx.ml.Scaler", "aten.conv2d.default"
+    operator  as the importer calls it: "Conv", "ai.onnx.ml.Scaler", "aten.conv2d.default"
     args      in order: a Ref, a public value, None for one left out, or a tuple or list of these; a ModelGraph is the
               body of a loop, which the meaning calls as a function of its inputs that returns a list of its outputs
     options   by name, public or of Refs; a ModelGraph among them is for the meaning to carry out, or not

@@ -1,4 +1,4 @@
-"""Functions of one number: what their records say is so, and each is taken, or refused by name, at every door."""
+"""Functions of one number: what their records say is so, and each is taken, or refused by name, in every importer."""
 
 import math
 

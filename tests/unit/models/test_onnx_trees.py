@@ -331,6 +331,6 @@ def test_what_comes_before_exact_trees_is_cut_off() -> None:
 
 
 @pytest.mark.parametrize("options", [{"trees": "both"}, {"gap": 2.0}, {"digits": 0}, {"mark": 1}, {"mark": False}])
-def test_options_are_checked_as_at_the_other_door(options) -> None:
+def test_options_are_checked_as_of_the_other_importer(options) -> None:
     with pytest.raises(UserError, match="from_onnx: "):
         lw.from_onnx(drawn.regressor(TREES, np.eye(2)[:, :1], 1), **options)

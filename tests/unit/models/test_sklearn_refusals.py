@@ -1,4 +1,4 @@
-"""What the door of scikit-learn refuses: where, why and what to do instead, all at once."""
+"""What the importer of scikit-learn refuses: where, why and what to do instead, all at once."""
 
 from contextlib import nullcontext
 from typing import Any

@@ -1,4 +1,4 @@
-"""Steps that operators of several doors become."""
+"""Owner's steps for operators that several importers have."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class OwnerRule:
 
 @dataclass(frozen=True)
 class OwnerRules:
-    """Those of a door, by operator.
+    """The rules of an importer, by operator.
 
     split  of nodes that are computed partly encrypted: other nodes in their place
     """

@@ -100,7 +100,7 @@ def by_signs(
 
     raises  UnsupportedError that names all trees that cannot be computed, and why
     """
-    given = None if samples is None else rows_of(graph.inputs, samples, choice.door)
+    given = None if samples is None else rows_of(graph.inputs, samples, choice.importer)
     reading = TreeNodes(graph, converters, kinds, given)
     nodes, notes, refusals = list[ModelNode](), list[str](), list[Refusal]()
     constants = dict(graph.constants)

@@ -57,7 +57,7 @@ def _circuit(
     graph: ModelGraph, node: ModelNode, rules: OwnerRules, converters: Converters, kinds: Mapping[str, int],
     samples: Any, choice: TreeChoice,
 ) -> TreeCircuit:  # fmt: skip
-    rows = None if samples is None else rows_of(graph.inputs, samples, choice.door)
+    rows = None if samples is None else rows_of(graph.inputs, samples, choice.importer)
     reading = TreeNodes(graph, converters, kinds, rows)
     said = reading.refuser(node)
     if rows is None:
@@ -79,7 +79,7 @@ def _circuit(
     whole = replace(graph, nodes=tuple(nodes), constants=constants)
     results = _results(whole, parts[0], len(read.trees.constant), rules, PublicValues(whole, converters))
     circuit = TreeCircuit(identifier(graph.name), read.trees, grid, results, graph.loc)
-    warn_of_grid(circuit, given, choice.door)
+    warn_of_grid(circuit, given, choice.importer)
     return circuit
 
 

@@ -1,4 +1,4 @@
-"""All estimators that the door knows, and those that it refuses with a reason of its own."""
+"""Tables of the estimators that the importer knows, and of those that it refuses with a reason for each."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Marked:
 
 
 def with_doubts(
-    door: str,
+    importer: str,
     nodes: Sequence[ModelNode],
     results: Sequence[Ref],
     carry: Carry,
@@ -103,7 +103,7 @@ def with_doubts(
     off = {result.name: np.asarray(parts[result.name]) for result in results if result.name in parts}
     if not all(np.isfinite(weight).all() for weight in off.values()):
         raise UnsupportedError(
-            f"{door}: steps after the trees make errors of undecided comparisons larger by a factor that is not "
+            f"{importer}: steps after the trees make errors of undecided comparisons larger by a factor that is not "
             "known, so that results could not be marked; import the trees alone, or give mark=False: then NOTHING "
             "marks rows that come closer than the gap to a threshold on their paths"
         )

@@ -164,13 +164,13 @@ class TreeCircuit(Circuit):
         return sums[0] if len(sums) == 1 else sums
 
 
-def warn_of_grid(circuit: TreeCircuit, samples: Reals, door: str) -> None:
+def warn_of_grid(circuit: TreeCircuit, samples: Reals, importer: str) -> None:
     """Say it where a grid gives more than one in two hundred samples other results than the trees."""
     asked = samples[:: -(-len(samples) // TOLD)]
     alike = circuit.decides_alike(asked)
     if alike.mean() < LEAST_ALIKE:
         warn(
-            f"{door}: on {circuit.grid.digits} digits {np.count_nonzero(~alike)} of {len(asked)} samples get other "
+            f"{importer}: on {circuit.grid.digits} digits {np.count_nonzero(~alike)} of {len(asked)} samples get other "
             f"results than from the trees themselves: what is within a step of a threshold may be on its other side; "
             f"give more digits=",
             ApproximationWarning,

@@ -18,16 +18,16 @@ GIVE_SAMPLES = "give samples=, rows like those of training"
 
 @dataclass(frozen=True)
 class TreeChoice:
-    """The options of a door that are of trees.
+    """The options of an importer that are about trees.
 
-    door    the function that is given them, for messages
-    trees   "sign": composite signs, approximately; "exact": a circuit on digits of features; None: not said
-    gap     of signs, as a part of the range of a feature; as far as all samples keep from thresholds if not given
-    mark    of signs, whether results of rows that come closer are marked
-    digits  binary ones of each feature, of exact trees
+    importer  the function that is given them, for messages
+    trees     "sign": composite signs, approximately; "exact": a circuit on digits of features; None: not said
+    gap       of signs, as a part of the range of a feature; as far as all samples keep from thresholds if not given
+    mark      of signs, whether results of rows that come closer are marked
+    digits    binary ones of each feature, of exact trees
     """
 
-    door: str
+    importer: str
     trees: Any = None
     gap: Any = None
     mark: Any = True
@@ -35,10 +35,10 @@ class TreeChoice:
 
     def __post_init__(self) -> None:
         if self.trees not in (None, "sign", "exact"):
-            raise UserError(f'{self.door}: trees={self.trees!r}; give "sign" or "exact"')
+            raise UserError(f'{self.importer}: trees={self.trees!r}; give "sign" or "exact"')
         if self.gap is not None and not (isinstance(self.gap, int | float) and 0 < self.gap < 1):
-            raise UserError(f"{self.door}: gap={self.gap!r}; give a part of the range of features, such as 2**-10")
+            raise UserError(f"{self.importer}: gap={self.gap!r}; give a part of the range of features, such as 2**-10")
         if not isinstance(self.digits, int) or isinstance(self.digits, bool) or not 1 <= self.digits <= MAX_DIGITS:
-            raise UserError(f"{self.door}: digits={self.digits!r}; give 1 to {MAX_DIGITS}")
+            raise UserError(f"{self.importer}: digits={self.digits!r}; give 1 to {MAX_DIGITS}")
         if not isinstance(self.mark, bool) or (not self.mark and self.trees != "sign"):
-            raise UserError(f'{self.door}: mark={self.mark!r}; give True, or of trees="sign" False')
+            raise UserError(f'{self.importer}: mark={self.mark!r}; give True, or of trees="sign" False')

@@ -115,7 +115,7 @@ class _FormWalk:
         self._known: dict[Value, float | None] = {}
 
     def factor(self, value: Value) -> float | None:
-        """Return the factor of the sums of elements that a value is, up to a number added; None if it is no such sum."""
+        """Return the factor of the sums of elements that a value is, up to an added number; None if it is none."""
         if value not in self._known:
             self._known[value] = self._find(value)
         return self._known[value]
@@ -158,7 +158,7 @@ def _is_mean(value: Value, number: float) -> bool:
 
 
 def _matrix(module: Module, argument: Value, source: Value) -> tuple[Array, float, bool] | None:
-    """Write an argument as an affine map of an input: factors (elements, size), a constant, and whether each row's alike."""
+    """Write an argument as an affine map of an input: factors (elements, size), a constant, and if all rows agree."""
     shape = shape_of(source)
     batch = batch_of(module)
     name = module.input_names[module.inputs.index(source)]

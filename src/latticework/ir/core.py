@@ -98,7 +98,7 @@ class OpSpec:
     semantics     in NumPy: arrays of the operands to arrays of the results
     terminator    ends a block; its operands are what the block yields
     regions       those that the op has
-    together      the semantics for several runs at once, where that is quicker: a list of results for a list of operands
+    together      the semantics for several runs at once, where that is quicker: lists of results for lists of operands
     """
 
     name: str

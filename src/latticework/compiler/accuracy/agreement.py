@@ -282,7 +282,7 @@ class _Search:
             way.append(list(classes))
 
     def _best_step(self, place: int, levels: int) -> tuple[float, int]:
-        """Find the number of further levels that reduces the sum of squares most for its cost: that ratio, and the number."""
+        """Find the number of further levels that reduces the sum of squares most for its cost: ratio and number."""
         now = self._move(place, levels)
         if now <= NEAR:
             return 0.0, 0

@@ -77,7 +77,7 @@ class Effects:
         self.rooms = np.array([self._room(use, [run[outputs + n] for run in exact]) for n, use in enumerate(uses)])
 
     def _telling(self, pool: Sequence[Sample], most: int, affordable: int) -> list[int]:
-        """Choose for every function the samples whose outputs change most when it is moved, half of all; the others any.
+        """Choose for every function the samples whose outputs change most when it is moved, half of all; others any.
 
         Where that is more than are affordable, those of them that change most over all functions and outputs.
         """

@@ -1,4 +1,4 @@
-"""Goals of the choice of degrees, on rows held back from calibration: equal decisions, or results within a tolerance."""
+"""Goals of the choice of degrees, on rows held back from calibration: equal decisions or results within a tolerance."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def judge_of(labels: Labels, results: FloatArray) -> tuple[Judge, Places]:
 
 
 def judge_without_labels(results: FloatArray) -> Judge:
-    """Choose how results are judged without labels: several numbers a row are classes, one from 0 to 1 a probability."""
+    """Choose how results are judged without labels: several numbers a row are classes, one in [0, 1] a probability."""
     classes = results.shape[-1] if results.ndim > 1 else 1
     if classes > 1:
         return Judge(ACCURACY, classes)

@@ -227,7 +227,7 @@ def with_pools(error: UserError, stand_ins: Sequence[StandIn], operator_at: Oper
 def divergence(
     uses: Sequence[FunctionUse], degrees: Sequence[int], errors: FloatArray, parts: FloatArray
 ) -> PrecisionError:
-    """Return the error for degrees given by the user with which values leave the intervals of later functions and diverge.
+    """Return the error for the user's degrees with which values leave the intervals of later functions and diverge.
 
     parts  (outputs and arguments, uses): the part of what either may be off by that a unit of a function's error takes
     """

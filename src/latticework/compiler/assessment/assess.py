@@ -210,7 +210,7 @@ class _AssessmentRun:
         )  # fmt: skip
 
     def effects(self, approximated: Compared | None) -> tuple[list[float], int]:
-        """Measure the effect of each polynomial on results, in some runs and in the one that is off most; and their number."""
+        """Measure the effect of each polynomial on results, in some runs and the one most off; count these runs."""
         if approximated is None or approximated.worst is None:
             return [0.0] * len(self.mirror.functions), 0
         runs = [approximated.runs[i].run for i in choose_evenly(len(approximated.runs), EFFECT_RUNS)]

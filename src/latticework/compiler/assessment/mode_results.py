@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 
 
 def allowed_errors(plan: Plan) -> npt.NDArray[np.float64]:
-    """Return the error that the precision asked for allows every output; infinity for outputs that are next to nothing."""
+    """Return the error that the precision allows every output; infinity for outputs that are next to nothing."""
     magnitudes = np.array([o.magnitude for o in plan.client.outputs])
     allowed = 2.0**-plan.client.precision_bits * magnitudes
     return np.where(magnitudes > VANISHING * np.max(magnitudes), allowed, np.inf)

@@ -118,8 +118,8 @@ def _may_read(code: Code, ends: Ends, width: int) -> list[set[int]]:
 
 
 def _follow(instructions: Code, width: int, may_read: Sequence[set[int]]) -> tuple[list[str], list[Held], list[Taken]]:
-    """Follow instructions forwards: return the operation of each, the scalar value in each lane that may be read, as far
-    as it is known, and the lanes that an addition takes over from either operand.
+    """Follow instructions forwards: return the operation of each, the scalar value in each lane that may be read, as
+    far as it is known, and the lanes that an addition takes over from either operand.
 
     Values that the circuit has no node for get numbers below -1.
     """

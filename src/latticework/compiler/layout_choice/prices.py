@@ -207,7 +207,7 @@ class LoweringPrices:
         return known[spent]
 
     def _public(self, value: Value) -> complex | str | None:
-        """Return what a price depends on of a public array, besides its shape: the number that it is everywhere, if any.
+        """Return what a price depends on of a public array, besides its shape: the number it is everywhere, if any.
 
         So layers of the same shape are priced once.
         """

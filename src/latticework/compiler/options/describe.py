@@ -1,4 +1,4 @@
-"""Descriptions of `lw.compile` made of the records of options: signature, documentation, and stubs for type checkers."""
+"""Descriptions of `lw.compile` made of the records of options: signature, documentation, stubs for type checkers."""
 
 from __future__ import annotations
 

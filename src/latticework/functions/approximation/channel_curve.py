@@ -104,7 +104,7 @@ class ChannelCurve:
         return np.asarray(np.linalg.solve(r, np.einsum("cpd,cp->cd", q, wanted)[..., None])[..., 0])
 
     def _distance(self, table: FloatArray) -> float:
-        """The largest from the function, at many points of each range, at its breakpoints and a hair beyond its ends."""
+        """The largest from the function, at many points of each range, its breakpoints and a hair beyond its ends."""
         count = max(1025, LOOKED_AT * table.shape[1] + 1)
         even = -(1.0 + BEYOND) * np.cos(np.linspace(0.0, np.pi, count))
         ranges = np.array(self.ranges)

@@ -1,7 +1,7 @@
 """Ops that become one plan instruction each: types and semantics are those of the instruction's record.
 
 What an op says in attributes, an instruction says in immediates and in the type of its result. `define_primitive` is
-told how to read the one as the other, and that is all there is to such an op: its type rule, its semantics and how it is
+told how to read the one as the other, and this is all there is to an op: its type rule, its semantics and how it is
 emitted follow.
 """
 

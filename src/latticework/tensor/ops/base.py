@@ -121,7 +121,7 @@ def tensor_op(
     """Define tensor.`name`.
 
     shape       (operand shapes..., **attrs) -> shape of the result; raises ShapeError without a location
-    semantics   (operand arrays..., **attrs) -> result; if it reads a source: (source array, operand arrays...) -> result
+    semantics   (operand arrays..., **attrs) -> result; with a source: (source array, operand arrays...) -> result
     attributes  their names and classes
     rows        which axis of the result holds rows (`tensor/ops/row_rules.py`)
     traits      what sets it apart from most operations

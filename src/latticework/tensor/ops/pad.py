@@ -79,7 +79,7 @@ def _widths(shape: Shape, argument: Any) -> tuple[Ints, Ints]:
 
 def _bad_widths(shape: Shape, argument: Any) -> ShapeError:
     return ShapeError(
-        f"pad: pad_width={argument!r} does not fit shape {shape}; give one number >= 0, (before, after), or such a pair "
+        f"pad: pad_width={argument!r} does not fit shape {shape}; give one number >= 0, (before, after), or such a pair"
         "for every axis"
     )
 

@@ -37,7 +37,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class RowUse:
-    """One use of an operation: the shapes of its operands and what is known of them, its attributes and its reference."""
+    """One use of an operation: its operands' shapes and what is known of them, its attributes and its reference."""
 
     shapes: tuple[Shape, ...]
     operands: tuple[Rows, ...]

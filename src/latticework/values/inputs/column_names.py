@@ -161,8 +161,8 @@ def _refuse_shuffled(labels: Sequence[Any], label: str) -> None:
     """ColumnsError for the numbers from 0 in another order: they could be places, and they could be names."""
     if _whole(labels) and not _is_numbered(labels) and sorted(labels) == list(range(len(labels))):
         raise ColumnsError(
-            f"{label} has columns that are numbered {_list_names(tuple(map(str, labels)))}: neither names nor in order; "
-            "give frame.to_numpy() to take them as they stand, or name them"
+            f"{label} has columns that are numbered {_list_names(tuple(map(str, labels)))}: neither names nor in order"
+            "; give frame.to_numpy() to take them as they stand, or name them"
         )
 
 

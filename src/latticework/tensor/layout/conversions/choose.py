@@ -75,7 +75,8 @@ def find_conversion(name: str, shape: Shape, source: Layout, target: Layout) -> 
     by_name = {c.name: c for c in direct(shape, source, target)}
     if name not in by_name:
         raise LayoutError(
-            f"there is no conversion {name!r} of shape {shape} from {source} to {target}; there are {', '.join(by_name)}"
+            f"there is no conversion {name!r} of shape {shape} from {source} to {target}; there are "
+            f"{', '.join(by_name)}"
         )
     return by_name[name]
 

@@ -259,17 +259,15 @@ def test_bad_input(said, kind, message):
         lw.compile(steps(2), calibrate=DATA, **said)
 
 
-def test_bfv_and_circuits_have_no_bootstraps():
+def test_circuits_on_integers_have_no_bootstraps():
     @lw.circuit
     def product(a, b):
         return a * b
 
-    with pytest.raises(
-        UserError, match=r"bootstrap_set= is for programs on arrays and .*under BFV: it has no bootstraps"
-    ):
-        lw.compile(product, scheme="bfv", bootstrap_set="A14")
-    with pytest.raises(UserError, match=r"bootstrap= is for programs on arrays and .*under CKKS: it has no bootstraps"):
-        lw.compile(product, bootstrap="never")
+    for name, value in (("bootstrap_set", "A14"), ("bootstrap", "never")):
+        told = rf"{name}= is for programs on arrays and .*CKKS .*under BFV: it has no bootstraps"
+        with pytest.raises(UserError, match=told):
+            lw.compile(product, scheme="bfv", **{name: value})
 
 
 def test_a_straight_line_that_no_ring_holds_without_bootstraps():

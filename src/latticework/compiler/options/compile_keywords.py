@@ -59,8 +59,8 @@ class CompileKeywords(TypedDict, total=False):
     insecure: bool
     """Allow a ring_degree that is too small for security_bits; every report says so. Default: False."""
     bootstrap: str
-    """"auto": values are refreshed on the way where a program spends more levels than a ring holds, or where that
-    is predicted to be quicker, of circuits where they do not fit alone; "never". Default: 'auto'."""
+    """"auto": values are refreshed on the way where a program spends more levels than a ring holds, or, if it is
+    no circuit, where that is predicted to be quicker; "never". Default: 'auto'."""
     batch: int | str | None
     """Rows that one run computes side by side in the slots: a number (rounded up to a power of two), or "fill"
     for as many as fit. A row is one whole input of the program as declared; where the program has an axis of rows

@@ -169,8 +169,8 @@ class Running:
 
     bootstrap: str = option(
         "auto",
-        '"auto": values are refreshed on the way where a program spends more levels than a ring holds, or where that '
-        'is predicted to be quicker, of circuits where they do not fit alone; "never"',
+        '"auto": values are refreshed on the way where a program spends more levels than a ring holds, or, if it '
+        'is no circuit, where that is predicted to be quicker; "never"',
         APPROXIMATE, _BOOTSTRAPS, choices=("auto", "never"), give="'auto' or 'never'",
         help="auto: where levels run out, or to be quicker; never.",
     )

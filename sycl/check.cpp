@@ -123,8 +123,8 @@ template <class A>
 bool check_all(sycl::queue& queue, Bundle& bundle, std::uint64_t near) {
   const std::uint32_t degree = 1 << Radix8::kLogTile;
   const HostTables tables(A::kArithmetic, degree, primes_near(near, 2 * degree, 3));
-  const bool ntt = check<WholeRows<A>>(queue, bundle, name_of_transform<A>(),
-                                       [&](Image& image) { return forward_ntt<A>(tables, image); });
+  const bool ntt = check<WholeLimbs<A>>(queue, bundle, name_of_transform<A>(),
+                                        [&](Image& image) { return forward_ntt<A>(tables, image); });
   const bool product = check<KeyProduct<A>>(queue, bundle, name_of_product<A>(),
                                             [&](Image& image) { return key_product<A>(tables, image); });
   return ntt && product;

@@ -29,13 +29,13 @@ inline LimbNumbers all_limbs(const HostTables& tables) noexcept {
   return limbs;
 }
 
-/// Transforms of rows of one full tile.
+/// Transforms of limbs of one full tile.
 template <class A>
-using WholeRows = ForwardNtt<A, Radix8, FullTile<Radix8>>;
+using WholeLimbs = ForwardNtt<A, Radix8, FullTile<Radix8>>;
 
 /// Of two polys.
 template <class A>
-Work<WholeRows<A>> forward_ntt(const HostTables& tables, Image& image) {
+Work<WholeLimbs<A>> forward_ntt(const HostTables& tables, Image& image) {
   constexpr std::uint32_t kLogTile = Radix8::kLogTile;
   const std::uint32_t limbs = static_cast<std::uint32_t>(tables.moduli().size()), polys = 2;
   const std::size_t stride = tables.degree(), poly_stride = limbs * stride;
@@ -43,7 +43,7 @@ Work<WholeRows<A>> forward_ntt(const HostTables& tables, Image& image) {
   const Source x = {image.put_residues<A>(tables, polys), stride, poly_stride};
   const Target out = {image.put_zeros(polys * poly_stride), stride, poly_stride};
   const NttArgs args = {{at, 0, kLogTile, kLogTile, kLogTile}, out, x, all_limbs(tables)};
-  const Grid grid = {{1, limbs, polys}, WholeRows<A>::kThreads};
+  const Grid grid = {{1, limbs, polys}, WholeLimbs<A>::kThreads};
   return {{{args, grid, ntt_shared_words(kLogTile)}}, {out.base, polys * poly_stride}};
 }
 
@@ -68,7 +68,7 @@ Work<KeyProduct<A>> key_product(const HostTables& tables, Image& image) {
   args.where.num_special = special;
   args.results[0] = {{out, stride, poly_stride}, 1};
   args.results[1] = {{out + 2 * poly_stride, stride, poly_stride}, 5};
-  for (std::uint32_t i = 0; i < digits * limbs; ++i) args.rows[i] = x + i * stride;
+  for (std::uint32_t i = 0; i < digits * limbs; ++i) args.digits[i] = x + i * stride;
   for (std::uint32_t i = 0; i < keys * digits * limbs; ++i) args.keys[i] = {b + i * stride, a + i * stride};
   for (std::uint16_t j = 0; j < limbs; ++j) args.where.limb[j] = j;
   for (std::uint32_t j = special; j < limbs; ++j) {
@@ -76,7 +76,7 @@ Work<KeyProduct<A>> key_product(const HostTables& tables, Image& image) {
     prime.value = tables.moduli()[j].value();
     args.where.special_product[j] = A::to_word(A::from_canonical(tables.moduli()[0].value() % prime.value, prime));
   }
-  const Grid grid = {{tables.degree() / 2 / kRowThreads, keys, limbs}, kRowThreads};
+  const Grid grid = {{tables.degree() / 2 / kLimbThreads, keys, limbs}, kLimbThreads};
   return {{{args, grid, 1}}, {out, keys * 2 * poly_stride}};
 }
 

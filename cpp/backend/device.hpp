@@ -107,11 +107,11 @@ class Buffer {
   std::unique_ptr<Uses> uses_;
 };
 
-/// Rows on their way between the host and a device: `bytes` of each, so far apart.
-struct RowCopy {
+/// Limbs on their way between the host and a device: `bytes` of each, so far apart.
+struct StridedCopy {
   void* to;
   const void* from;
-  std::size_t bytes, rows, to_step, from_step;
+  std::size_t bytes, limbs, to_step, from_step;
 };
 
 /// All that one run calls on a queue, noted once and then called again as a whole, as often as wanted. Everything is
@@ -172,8 +172,8 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual Queue& queue(int number) = 0;
   /// Copies from the host, whose memory has been read when the call returns, and to the host, whose memory has been
   /// written.
-  virtual void upload(Queue& queue, const RowCopy& copy) = 0;
-  virtual void download(Queue& queue, const RowCopy& copy) = 0;
+  virtual void upload(Queue& queue, const StridedCopy& copy) = 0;
+  virtual void download(Queue& queue, const StridedCopy& copy) = 0;
   /// The host waits until all that was called on the queue is done. Throws as `check` does.
   virtual void synchronise(Queue& queue) = 0;
   /// Throws the error of a queue on which something failed, lw::Error(kOutOfMemory) or kDevice; does not wait.
@@ -260,13 +260,13 @@ class Reserve {
   std::atomic<std::size_t> bytes_ = 0;
 };
 
-/// What residues are at rest, and where: kernels of a backend take rows of its form, whichever ring made them.
-struct RowForm {
+/// What residues are at rest, and where: kernels of a backend take limbs of its form, whichever ring made them.
+struct ResidueForm {
   std::string_view words, device;  // of texts that stay
   std::uint64_t memory = 0;        // number of the memory that they are in: a device that failed starts with another
 
   bool is_on_host() const noexcept { return device == "host"; }
-  friend bool operator==(const RowForm&, const RowForm&) = default;
+  friend bool operator==(const ResidueForm&, const ResidueForm&) = default;
 };
 
 /// How a device with memory of its own is to be used; for the host it means nothing.
@@ -286,9 +286,9 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view name() const noexcept = 0;
-  virtual RowForm form() const noexcept = 0;
-  /// Words between rows.
-  virtual std::size_t row_stride() const noexcept = 0;
+  virtual ResidueForm form() const noexcept = 0;
+  /// Words between limbs.
+  virtual std::size_t limb_stride() const noexcept = 0;
   virtual const Kernels& kernels() const noexcept = 0;
   virtual Device& device() noexcept = 0;
   /// Threads that share a batch loop, the calling one included.

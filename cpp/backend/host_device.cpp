@@ -21,8 +21,8 @@ Buffer HostDevice::allocate(std::size_t bytes) {
   return Buffer(data, bytes, shared_from_this());
 }
 
-void HostDevice::copy_rows(const RowCopy& copy) noexcept {
-  for (std::size_t i = 0; i < copy.rows; ++i) {
+void HostDevice::copy_strided(const StridedCopy& copy) noexcept {
+  for (std::size_t i = 0; i < copy.limbs; ++i) {
     std::memcpy(static_cast<std::byte*>(copy.to) + i * copy.to_step,
                 static_cast<const std::byte*>(copy.from) + i * copy.from_step, copy.bytes);
   }

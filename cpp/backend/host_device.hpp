@@ -9,14 +9,14 @@
 
 namespace lw {
 
-/// Words between rows of so many: a cache line more, as rows of power-of-two length would share cache sets.
-constexpr std::size_t host_row_stride(std::size_t degree) noexcept { return degree + 8; }
+/// Words between limbs of so many: a cache line more, as limbs of power-of-two length would share cache sets.
+constexpr std::size_t host_limb_stride(std::size_t degree) noexcept { return degree + 8; }
 
 class HostDevice : public Device {
  public:
   Buffer allocate(std::size_t bytes) override;
-  void upload(Queue&, const RowCopy& copy) override { copy_rows(copy); }
-  void download(Queue&, const RowCopy& copy) override { copy_rows(copy); }
+  void upload(Queue&, const StridedCopy& copy) override { copy_strided(copy); }
+  void download(Queue&, const StridedCopy& copy) override { copy_strided(copy); }
   void synchronise(Queue&) override {}
   void check(Queue&) override {}
   bool has_failed() const noexcept override { return false; }
@@ -34,7 +34,7 @@ class HostDevice : public Device {
   std::size_t idle_since(std::uint64_t moment) noexcept override { return memory_.idle_since(moment); }
 
  private:
-  static void copy_rows(const RowCopy& copy) noexcept;
+  static void copy_strided(const StridedCopy& copy) noexcept;
   void order_read(Buffer::Uses&) noexcept override {}
   void order_write(Buffer::Uses&) noexcept override {}
   void release(void* data, std::size_t bytes, const Buffer::Uses* uses) noexcept override;

@@ -1,14 +1,14 @@
 // The limb-level seam: every arithmetic step of the core is one of these functions, and a backend is a table of them.
 // This is what they work on; they themselves are in kernels.def.
 //
-// Contract common to all entries: batched over polys x limbs. Rows and scratch are memory of the device, read and
+// Contract common to all entries: batched over polys x limbs. Limbs and scratch are memory of the device, read and
 // written in the order of the queue, maybe after the call has returned. All else is memory of the host: what is
-// there to be read (spans, limb lists, tables, packed rows, coefficients) has been read when the call returns, and
-// may be a temporary; what is written there (exported rows, slots, a verdict) is there when it returns. Threads may
+// there to be read (spans, limb lists, tables, packed limbs, coefficients) has been read when the call returns, and
+// may be a temporary; what is written there (exported limbs, slots, a verdict) is there when it returns. Threads may
 // call at the same time, on one queue too, as long as none writes what another reads or writes. Entries never throw:
 // a queue that failed keeps its error for Device::check. They do not branch on the scheme. Residues are canonical (in
 // [0, q)) in the `ref` encoding, and any representative with |x| < q in others. Except where a comment says so, `out`
-// may alias an input row for row. Results are functions of residue classes, except `lift`, which takes centred
+// may alias an input, limb by limb. Results are functions of residue classes, except `lift`, which takes centred
 // representatives.
 #pragma once
 
@@ -22,29 +22,30 @@ namespace lw {
 
 using Word = std::uint64_t;  // one residue at rest, in the backend's encoding
 
-/// Rows of residues: row (p, j) holds N words of poly p modulo limb number limbs[j].
-struct Rows {
+/// Limbs, each one residue polynomial: limb (p, j) holds N words of poly p modulo prime number limbs[j].
+struct LimbView {
   Word* base;
   std::size_t stride;                    // words between consecutive limbs
   std::size_t poly_stride;               // words between consecutive polys
-  std::span<const std::uint16_t> limbs;  // limb numbers, in row order
+  std::span<const std::uint16_t> limbs;  // limb numbers, in the order of the limbs
   std::uint32_t polys;
 
-  Word* row(std::size_t poly, std::size_t j) const noexcept { return base + poly * poly_stride + j * stride; }
+  Word* limb(std::size_t poly, std::size_t j) const noexcept { return base + poly * poly_stride + j * stride; }
 };
 
-struct ConstRows {
+struct ConstLimbView {
   const Word* base;
   std::size_t stride;
   std::size_t poly_stride;
   std::span<const std::uint16_t> limbs;
   std::uint32_t polys;
 
-  ConstRows(const Word* b, std::size_t s, std::size_t ps, std::span<const std::uint16_t> l, std::uint32_t p) noexcept
+  ConstLimbView(const Word* b, std::size_t s, std::size_t ps, std::span<const std::uint16_t> l,
+                std::uint32_t p) noexcept
       : base(b), stride(s), poly_stride(ps), limbs(l), polys(p) {}
-  ConstRows(const Rows& r) noexcept  // NOLINT: every Rows is a legal source
+  ConstLimbView(const LimbView& r) noexcept  // NOLINT: every LimbView is a legal source
       : base(r.base), stride(r.stride), poly_stride(r.poly_stride), limbs(r.limbs), polys(r.polys) {}
-  const Word* row(std::size_t poly, std::size_t j) const noexcept { return base + poly * poly_stride + j * stride; }
+  const Word* limb(std::size_t poly, std::size_t j) const noexcept { return base + poly * poly_stride + j * stride; }
 };
 
 /// Constants of one base conversion from limb set D to limb set T (canonical integers). Schemes fold factors into
@@ -64,13 +65,13 @@ struct LiftTable {
 /// A number that no other table has.
 std::uint64_t new_table_number() noexcept;
 
-/// Canonical residues as stored: row (p, j) is N coefficients of widths[j] bits each, little endian, bit-packed.
-struct PackedRows {
+/// Canonical residues as stored: limb (p, j) is N coefficients of widths[j] bits each, little endian, bit-packed.
+struct PackedLimbs {
   const std::byte* base;
-  std::span<const std::size_t> offsets;  // byte offset of each row, [poly][limb]
+  std::span<const std::size_t> offsets;  // byte offset of each limb, [poly][limb]
   std::span<const std::uint8_t> widths;  // bits a coefficient, one per limb: 1..64 (64 = plain words)
 };
-struct PackedRowsOut {
+struct PackedLimbsOut {
   std::byte* base;
   std::span<const std::size_t> offsets;
   std::span<const std::uint8_t> widths;
@@ -79,7 +80,7 @@ struct PackedRowsOut {
 /// Signed integers of magnitude < 2^62 in memory of the device: the coefficients at the multiples of N / count, where
 /// the others are zero. Narrow ones have 32 bits each, two to a word, the first of them in its low half. Of mirrored
 /// ones, on the host alone, the first half is there: number count - i is minus number i, and number count / 2 zero.
-struct IntegerRow {
+struct IntegerView {
   const Word* words;
   std::size_t count;  // a power of two up to N
   bool is_narrow, is_mirrored = false;
@@ -93,12 +94,12 @@ struct UniformStream {
   std::uint32_t digit;                     // which digit (key) or component
 };
 
-/// One digit of a polynomial to be switched: the same rows in both forms, one poly each. to_rest lifts it to the target
-/// limbs outside it, in their order there. A digit whose ntt rows are those of every target limb has no rest:
+/// One digit of a polynomial to be switched: the same limbs in both forms, one poly each. to_rest lifts it to the
+/// target limbs outside it, in their order there. A digit whose ntt limbs are those of every target limb has no rest:
 /// to_rest is null and `coefficients` is not read.
-struct DigitRows {
-  ConstRows coefficients;
-  ConstRows ntt;
+struct DigitLimbs {
+  ConstLimbView coefficients;
+  ConstLimbView ntt;
   const LiftTable* to_rest;
 };
 
@@ -107,8 +108,8 @@ struct LimbWindow {
   std::size_t first, count;  // places in SwitchSource::limbs
 };
 
-/// Rows of a key for a window of target limbs, wherever they are: of digit d at the window's limb i, [d * count + i].
-struct KeyRows {
+/// Limbs of a key for a window of target limbs, wherever they are: of digit d at the window's limb i, [d * count + i].
+struct KeyLimbs {
   std::span<const Word* const> b, a;
   std::uint64_t galois_element;  // 1: no automorphism
 };
@@ -117,15 +118,15 @@ struct KeyRows {
 struct SwitchSource {
   std::span<const std::uint16_t> limbs;  // target: P limbs, then Q limbs ascending
   std::size_t num_special;               // how many of them are P limbs
-  std::span<const DigitRows> digits;
-  const ConstRows* rest;                  // the polys not switched, over the Q limbs of `limbs`; may be null
+  std::span<const DigitLimbs> digits;
+  const ConstLimbView* rest;              // the polys not switched, over the Q limbs of `limbs`; may be null
   std::span<const Word> special_product;  // P mod each Q limb of `limbs`
 };
 
 /// One product of a linear transform: giant `giant` has plain * baby `baby` in its sum.
 struct DiagonalTerm {
   std::uint32_t baby, giant;
-  ConstRows plain;  // one poly over the target limbs
+  ConstLimbView plain;  // one poly over the target limbs
 };
 
 class Queue;  // the ring's tables and threads, see device.hpp

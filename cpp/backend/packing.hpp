@@ -27,12 +27,12 @@ inline void unpack_group(Word* out, const std::byte* from, unsigned width) noexc
   }
 }
 
-/// Number i of a row in memory of the host.
-inline std::int64_t integer_at(const IntegerRow& row, std::size_t i) noexcept {
-  const std::size_t half = row.count / 2;
-  if (row.is_mirrored && i >= half) return i == half ? 0 : -integer_at(row, row.count - i);
-  if (!row.is_narrow) return static_cast<std::int64_t>(row.words[i]);
-  return static_cast<std::int32_t>(static_cast<std::uint32_t>(row.words[i / 2] >> 32 * (i % 2)));
+/// Integer number i of a view in memory of the host.
+inline std::int64_t integer_at(const IntegerView& in, std::size_t i) noexcept {
+  const std::size_t half = in.count / 2;
+  if (in.is_mirrored && i >= half) return i == half ? 0 : -integer_at(in, in.count - i);
+  if (!in.is_narrow) return static_cast<std::int64_t>(in.words[i]);
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(in.words[i / 2] >> 32 * (i % 2)));
 }
 
 /// Words below 2^width to packed coefficients; count is a multiple of 8.

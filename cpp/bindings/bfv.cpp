@@ -24,7 +24,7 @@ using PyEvaluator = Owned<std::shared_ptr<const bfv::Evaluator>>;  // holds a lo
 using Residues = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig>;
 
 void check_message(const PyMessage& message, const Context& context, const char* op) {
-  check_context(message.value.parameters, *message.value.rows, context.host(), std::string(op) + ": the message");
+  check_context(message.value.parameters, *message.value.residues, context.host(), std::string(op) + ": the message");
 }
 
 PyPlaintext to_plaintext(const PyEncoder& self, const PyMessage& message, LevelPair level, bool is_factor) {

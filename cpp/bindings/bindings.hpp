@@ -8,7 +8,7 @@ namespace lw {
 void bind_errors(nanobind::module_& m);
 void bind_io(nanobind::module_& m);       // hash, cbor, container
 void bind_kernels(nanobind::module_& m);  // Ring with its kernels on NumPy arrays: what the conformance suite drives
-void bind_kernel_loops(nanobind::module_& m);     // kernels on resident rows, to be timed
+void bind_kernel_loops(nanobind::module_& m);     // kernels on resident limbs, to be timed
 void bind_rlwe(nanobind::module_& m);             // parameters, keys, encryptor, decryptor, encoder, evaluator
 void bind_exec(nanobind::module_& m);             // plan decoder, executor
 void bind_lanes(nanobind::module_& m);            // schedules, lanes and data movement of scalar circuits

@@ -249,8 +249,8 @@ nb::dict traffic_of(const PyMappedKeys& self) {
   counts["prefetched"] = traffic.prefetched;
   counts["stalls"] = traffic.stalls;
   counts["stall_s"] = static_cast<double>(traffic.stall_ns) * 1e-9;
-  counts["held_rows"] = traffic.held_rows;
-  counts["row_bytes"] = traffic.row_bytes;
+  counts["held_rows"] = traffic.held_limbs;
+  counts["row_bytes"] = traffic.limb_bytes;
   counts["budget_bytes"] = self.value->budget_bytes();
   counts["touched_bytes"] = traffic.touched_bytes;
   return counts;

@@ -18,9 +18,9 @@ using namespace nb::literals;
 using KeyArrays = std::tuple<ResidueArray, ResidueArray, LimbList, std::vector<std::uint32_t>, std::uint64_t>;
 using TermArrays = std::tuple<std::uint32_t, std::uint32_t, ResidueArray>;
 
-ConstRows cut(const PolyRows& rows, std::size_t first, std::span<const std::uint16_t> limbs) {
-  const ConstRows all = rows.rows();
-  return {all.row(0, first), all.stride, all.poly_stride, limbs, 1};
+ConstLimbView cut(const RnsPolys& polys, std::size_t first, std::span<const std::uint16_t> limbs) {
+  const ConstLimbView all = polys.view();
+  return {all.limb(0, first), all.stride, all.poly_stride, limbs, 1};
 }
 
 /// A polynomial over Q limbs, cut into digits for a key switch to P and Q limbs.
@@ -35,10 +35,10 @@ class SwitchArrays {
     require(joined == q, ErrorKind::kShape, "digits must list the Q limbs once, in order");
     limbs_.insert(limbs_.end(), q.begin(), q.end());
     check_limbs(ring, limbs_);
-    ring.kernels().intt(ring.queue(), coefficients_.rows(), coefficients_.rows());
+    ring.kernels().intt(ring.queue(), coefficients_.view(), coefficients_.view());
     special_product_ = ring.product_mod(p, q);
-    if (rest) rest_rows_ = load(ring, *rest, q);
-    if (rest) rest_view_.emplace(std::as_const(rest_rows_).rows());
+    if (rest) rest_limbs_ = load(ring, *rest, q);
+    if (rest) rest_view_.emplace(std::as_const(rest_limbs_).view());
     cut_digits();
     if (extended) extend_digits();
   }
@@ -62,11 +62,11 @@ class SwitchArrays {
     }
   }
   void extend_digits() {
-    for (DigitRows& digit : digits_) {
-      PolyRows& all = extended_.emplace_back(ring_, limbs_, 1);
-      ring_.kernels().lift(ring_.queue(), all.rows(), digit.coefficients, ring_.lift_table(digit.ntt.limbs, limbs_));
-      ring_.kernels().ntt(ring_.queue(), all.rows(), all.rows());
-      const ConstRows view = std::as_const(all).rows();
+    for (DigitLimbs& digit : digits_) {
+      RnsPolys& all = extended_.emplace_back(ring_, limbs_, 1);
+      ring_.kernels().lift(ring_.queue(), all.view(), digit.coefficients, ring_.lift_table(digit.ntt.limbs, limbs_));
+      ring_.kernels().ntt(ring_.queue(), all.view(), all.view());
+      const ConstLimbView view = std::as_const(all).view();
       digit = {view, view, nullptr};
     }
   }
@@ -74,11 +74,11 @@ class SwitchArrays {
   const Ring& ring_;
   std::vector<LimbList> digit_limbs_;
   LimbList limbs_;
-  PolyRows ntt_, coefficients_, rest_rows_;
-  std::optional<ConstRows> rest_view_;
+  RnsPolys ntt_, coefficients_, rest_limbs_;
+  std::optional<ConstLimbView> rest_view_;
   std::vector<Word> special_product_;
-  std::vector<DigitRows> digits_;
-  std::vector<PolyRows> extended_;
+  std::vector<DigitLimbs> digits_;
+  std::vector<RnsPolys> extended_;
 };
 
 /// Keys that may hold more limbs and digits than are wanted, in another order.
@@ -91,7 +91,7 @@ class Keys {
       for (const std::uint16_t limb : wanted) {
         const auto place = std::find(limbs.begin(), limbs.end(), limb);
         require(place != limbs.end(), ErrorKind::kShape, "a key lacks a target limb");
-        key.rows.push_back(static_cast<std::size_t>(place - limbs.begin()));
+        key.places.push_back(static_cast<std::size_t>(place - limbs.begin()));
       }
       key.b = load(ring, b, limbs);
       key.a = load(ring, a, limbs);
@@ -100,8 +100,8 @@ class Keys {
     }
   }
 
-  /// The rows of a window, until the next call.
-  std::span<const KeyRows> view(LimbWindow window) {
+  /// The limbs of a window, until the next call.
+  std::span<const KeyLimbs> view(LimbWindow window) {
     views_.clear();
     for (Key& key : keys_) {
       key.pointers = {pointers(key, key.b, window), pointers(key, key.a, window)};
@@ -112,23 +112,24 @@ class Keys {
 
  private:
   struct Key {
-    PolyRows b, a;
-    std::vector<std::size_t> rows;
+    RnsPolys b, a;
+    std::vector<std::size_t> places;
     std::vector<std::uint32_t> polys;
     std::uint64_t galois_element;
     std::array<std::vector<const Word*>, 2> pointers;
   };
 
-  static std::vector<const Word*> pointers(const Key& key, const PolyRows& half, LimbWindow window) {
+  static std::vector<const Word*> pointers(const Key& key, const RnsPolys& half, LimbWindow window) {
     std::vector<const Word*> found;
     for (const std::uint32_t poly : key.polys) {
-      for (std::size_t i = 0; i < window.count; ++i) found.push_back(half.rows().row(poly, key.rows[window.first + i]));
+      for (std::size_t i = 0; i < window.count; ++i)
+        found.push_back(half.view().limb(poly, key.places[window.first + i]));
     }
     return found;
   }
 
   std::vector<Key> keys_;
-  std::vector<KeyRows> views_;
+  std::vector<KeyLimbs> views_;
 };
 
 /// body(window) for windows of at most `size` limbs; 0: of all.
@@ -143,19 +144,19 @@ class ResultPairs {
  public:
   ResultPairs(const Ring& ring, const LimbList& limbs, std::size_t count) : ring_(ring) {
     for (std::size_t i = 0; i < count; ++i) owners_.emplace_back(ring, limbs, 2);
-    for (PolyRows& owner : owners_) views_.push_back(owner.rows());
+    for (RnsPolys& owner : owners_) views_.push_back(owner.view());
   }
-  std::span<const Rows> view() const noexcept { return views_; }
+  std::span<const LimbView> view() const noexcept { return views_; }
   std::vector<Result> arrays() const {
     std::vector<Result> results;
-    for (const PolyRows& owner : owners_) results.push_back(store(ring_, owner));
+    for (const RnsPolys& owner : owners_) results.push_back(store(ring_, owner));
     return results;
   }
 
  private:
   const Ring& ring_;
-  std::vector<PolyRows> owners_;
-  std::vector<Rows> views_;
+  std::vector<RnsPolys> owners_;
+  std::vector<LimbView> views_;
 };
 
 std::vector<Result> run_key_switch(const Ring& ring, const ResidueArray& x, const std::optional<ResidueArray>& rest,
@@ -178,7 +179,7 @@ std::vector<Result> run_diag_sums(const Ring& ring, const ResidueArray& self, co
                                   const LimbList& p, const LimbList& q, const std::vector<KeyArrays>& keys,
                                   const std::vector<TermArrays>& terms, std::size_t num_giants, bool extended,
                                   std::size_t window) {
-  const PolyRows both = load(ring, self, q);
+  const RnsPolys both = load(ring, self, q);
   require(both.polys() == 2, ErrorKind::kShape, "diag_sums: self needs two polys");
   const Result halves = store(ring, both);
   const ResidueArray c0(halves.data(), {1, q.size(), ring.degree()}),
@@ -186,20 +187,20 @@ std::vector<Result> run_diag_sums(const Ring& ring, const ResidueArray& self, co
   const SwitchArrays source(ring, c1, c0, digits, p, q, extended);
   Keys held(ring, keys, source.limbs(), digits.size());
   const ResultPairs out(ring, source.limbs(), num_giants);
-  std::vector<PolyRows> plains;
+  std::vector<RnsPolys> plains;
   for (const auto& [baby, giant, plain] : terms) {
     require(baby <= keys.size() && giant < num_giants, ErrorKind::kValue, "diag_sums: there is no such baby or giant");
     plains.push_back(load(ring, plain, source.limbs()));
   }
   std::vector<DiagonalTerm> views;
   for (std::size_t t = 0; t < terms.size(); ++t) {
-    views.push_back({std::get<0>(terms[t]), std::get<1>(terms[t]), std::as_const(plains[t]).rows()});
+    views.push_back({std::get<0>(terms[t]), std::get<1>(terms[t]), std::as_const(plains[t]).view()});
   }
   Scratch scratch(ring, ring.kernels().diag_sums_scratch(ring.queue(), source.view(), keys.size(), num_giants));
   {
     const nb::gil_scoped_release release;
     for_each_window(source.limbs().size(), window, [&](LimbWindow limbs) {
-      ring.kernels().diag_sums(ring.queue(), out.view(), source.view(), limbs, both.rows(), held.view(limbs), views,
+      ring.kernels().diag_sums(ring.queue(), out.view(), source.view(), limbs, both.view(), held.view(limbs), views,
                                scratch.words());
     });
   }
@@ -208,15 +209,15 @@ std::vector<Result> run_diag_sums(const Ring& ring, const ResidueArray& self, co
 
 Result run_mod_down(const Ring& ring, const ResidueArray& x, const ResidueArray& removed,
                     const std::vector<Word>& inverse, const LimbList& from, const LimbList& to) {
-  PolyRows value = load(ring, x, to);
-  const PolyRows rest = load(ring, removed, from);
+  RnsPolys value = load(ring, x, to);
+  const RnsPolys rest = load(ring, removed, from);
   require(rest.polys() == value.polys() && inverse.size() == to.size(), ErrorKind::kShape,
           "mod_down: operands have different polys, or the inverse not one number a limb");
   const LiftTable& table = ring.lift_table(from, to);
   Scratch scratch(ring, ring.kernels().mod_down_scratch(ring.queue(), value.polys(), table));
   {
     const nb::gil_scoped_release release;
-    ring.kernels().mod_down(ring.queue(), value.rows(), std::as_const(value).rows(), rest.rows(), table, inverse,
+    ring.kernels().mod_down(ring.queue(), value.view(), std::as_const(value).view(), rest.view(), table, inverse,
                             scratch.words());
   }
   return store(ring, value);

@@ -1,4 +1,4 @@
-// One kernel again and again on rows that stay on the device: what calibration and the micro-benchmarks time.
+// One kernel again and again on limbs that stay on the device: what calibration and the micro-benchmarks time.
 // Nothing is moved in or out between the runs, and results are thrown away; the conformance suite checks values.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -29,9 +29,9 @@ constexpr std::array<std::uint8_t, 32> kSeed = {};
 struct Operands {
   const Ring& ring;
   LimbList limbs, to;
-  std::vector<PolyRows> left, right;
-  PolyRows out;
-  std::vector<ConstRows> a, b;
+  std::vector<RnsPolys> left, right;
+  RnsPolys out;
+  std::vector<ConstLimbView> a, b;
   std::vector<Word> scalars;
   std::vector<std::int64_t> integers;
   std::vector<std::complex<double>> slots, slots_out;
@@ -40,13 +40,13 @@ struct Operands {
   std::vector<std::byte> packed;
 
   Operands(const Ring& r, LimbList from, LimbList target, std::uint32_t terms);
-  PolyRows random(const LimbList& over, std::uint64_t object) const;
+  RnsPolys random(const LimbList& over, std::uint64_t object) const;
 };
 
-PolyRows Operands::random(const LimbList& over, std::uint64_t object) const {
-  PolyRows rows(ring, over, 1);
-  ring.kernels().expand_uniform(ring.queue(), rows.rows(), {kSeed, 0, object, 0});
-  return rows;
+RnsPolys Operands::random(const LimbList& over, std::uint64_t object) const {
+  RnsPolys residues(ring, over, 1);
+  ring.kernels().expand_uniform(ring.queue(), residues.view(), {kSeed, 0, object, 0});
+  return residues;
 }
 
 Operands::Operands(const Ring& r, LimbList from, LimbList target, std::uint32_t terms)
@@ -56,8 +56,8 @@ Operands::Operands(const Ring& r, LimbList from, LimbList target, std::uint32_t 
     right.push_back(random(limbs, 2 * i + 1));
   }
   for (std::uint32_t i = 0; i < terms; ++i) {
-    a.push_back(std::as_const(left[i]).rows());
-    b.push_back(std::as_const(right[i]).rows());
+    a.push_back(std::as_const(left[i]).view());
+    b.push_back(std::as_const(right[i]).view());
   }
   out = random(to.empty() ? limbs : to, 2 * terms);
   integers.resize(ring.degree());
@@ -81,31 +81,31 @@ using Step = void (*)(const Kernels&, Queue&, Operands&);
 struct Loops {
   using K = const Kernels&;
 
-  static void ntt(K k, Queue& q, Operands& o) { k.ntt(q, o.out.rows(), o.out.rows()); }
-  static void intt(K k, Queue& q, Operands& o) { k.intt(q, o.out.rows(), o.out.rows()); }
+  static void ntt(K k, Queue& q, Operands& o) { k.ntt(q, o.out.view(), o.out.view()); }
+  static void intt(K k, Queue& q, Operands& o) { k.intt(q, o.out.view(), o.out.view()); }
 #define LW_POINTWISE(name, parameters, arguments)                     \
   static void name(K k, Queue& q, Operands& o) {                      \
-    const Rows out = o.out.rows();                                    \
-    const ConstRows a = o.a[0];                                       \
-    [[maybe_unused]] const ConstRows b = o.b[0];                      \
+    const LimbView out = o.out.view();                                \
+    const ConstLimbView a = o.a[0];                                   \
+    [[maybe_unused]] const ConstLimbView b = o.b[0];                  \
     [[maybe_unused]] const std::span<const Word> scalars = o.scalars; \
     k.name arguments;                                                 \
   }
 #include "backend/kernels.def"
-  static void dot(K k, Queue& q, Operands& o) { k.dot(q, o.out.rows(), o.a, o.b); }
-  static void automorphism(K k, Queue& q, Operands& o) { k.automorphism(q, o.out.rows(), o.a[0], 5); }
-  static void lift(K k, Queue& q, Operands& o) { k.lift(q, o.out.rows(), o.a[0], o.ring.lift_table(o.limbs, o.to)); }
-  static void import_signed(K k, Queue& q, Operands& o) { k.import_signed(q, o.out.rows(), o.integers); }
+  static void dot(K k, Queue& q, Operands& o) { k.dot(q, o.out.view(), o.a, o.b); }
+  static void automorphism(K k, Queue& q, Operands& o) { k.automorphism(q, o.out.view(), o.a[0], 5); }
+  static void lift(K k, Queue& q, Operands& o) { k.lift(q, o.out.view(), o.a[0], o.ring.lift_table(o.limbs, o.to)); }
+  static void import_signed(K k, Queue& q, Operands& o) { k.import_signed(q, o.out.view(), o.integers); }
   static void import_residues(K k, Queue& q, Operands& o) {
-    static_cast<void>(k.import_residues(q, o.out.rows(), {o.packed.data(), o.offsets, o.widths}));
+    static_cast<void>(k.import_residues(q, o.out.view(), {o.packed.data(), o.offsets, o.widths}));
   }
   static void export_residues(K k, Queue& q, Operands& o) {
     k.export_residues(q, {o.packed.data(), o.offsets, o.widths}, o.a[0]);
   }
-  static void expand_uniform(K k, Queue& q, Operands& o) { k.expand_uniform(q, o.out.rows(), {kSeed, 0, 1, 0}); }
+  static void expand_uniform(K k, Queue& q, Operands& o) { k.expand_uniform(q, o.out.view(), {kSeed, 0, 1, 0}); }
   static void import_seeded(K k, Queue& q, Operands& o) {
     static_cast<void>(
-        k.import_seeded(q, o.out.rows(), o.left[0].rows(), {o.packed.data(), o.offsets, o.widths}, {kSeed, 0, 1, 0}));
+        k.import_seeded(q, o.out.view(), o.left[0].view(), {o.packed.data(), o.offsets, o.widths}, {kSeed, 0, 1, 0}));
   }
   static void embed(K k, Queue& q, Operands& o) {
     o.slots_out = o.slots;  // in place, and not the identity: values must not grow or vanish

@@ -44,10 +44,10 @@ void check_scalars(const Ring& ring, const LimbList& limbs, const std::vector<Wo
   }
 }
 
-std::uint32_t joint_polys(std::initializer_list<const PolyRows*> operands) {
+std::uint32_t joint_polys(std::initializer_list<const RnsPolys*> operands) {
   std::uint32_t polys = 1;
-  for (const PolyRows* operand : operands) polys = std::max(polys, operand->polys());
-  for (const PolyRows* operand : operands) {
+  for (const RnsPolys* operand : operands) polys = std::max(polys, operand->polys());
+  for (const RnsPolys* operand : operands) {
     require(operand->polys() == polys || operand->polys() == 1, ErrorKind::kShape,
             std::to_string(operand->polys()) + " polys do not combine with " + std::to_string(polys) +
                 "; operands have equally many, or one");
@@ -58,79 +58,80 @@ std::uint32_t joint_polys(std::initializer_list<const PolyRows*> operands) {
 /// Of one operand. in_place: the result is written over it.
 template <auto kKernel>
 Result unary(const Ring& ring, const ResidueArray& a, const LimbList& limbs, bool in_place) {
-  PolyRows x = load(ring, a, limbs);
+  RnsPolys x = load(ring, a, limbs);
   if (!in_place) {
     return compute(ring, limbs, x.polys(),
-                   [&](Queue& queue, Rows out) { (ring.kernels().*kKernel)(queue, out, x.rows()); });
+                   [&](Queue& queue, LimbView out) { (ring.kernels().*kKernel)(queue, out, x.view()); });
   }
   {
     const nb::gil_scoped_release release;
-    (ring.kernels().*kKernel)(ring.queue(), x.rows(), x.rows());
+    (ring.kernels().*kKernel)(ring.queue(), x.view(), x.view());
   }
   return store(ring, x);
 }
 
 Result zero(const Ring& ring, const LimbList& limbs, std::uint32_t polys) {
-  return compute(ring, limbs, polys, [&](Queue& queue, Rows out) { ring.kernels().zero(queue, out); });
+  return compute(ring, limbs, polys, [&](Queue& queue, LimbView out) { ring.kernels().zero(queue, out); });
 }
 
 Result monomial(const Ring& ring, std::uint64_t exponent, const LimbList& limbs) {
   require(exponent < 2 * std::uint64_t{ring.degree()}, ErrorKind::kValue,
           "monomial: exponent " + std::to_string(exponent) + " is not below 2N = " + std::to_string(2 * ring.degree()));
-  return compute(ring, limbs, 1, [&](Queue& queue, Rows out) { ring.kernels().monomial(queue, out, exponent); });
+  return compute(ring, limbs, 1, [&](Queue& queue, LimbView out) { ring.kernels().monomial(queue, out, exponent); });
 }
 
 template <auto kKernel>
 Result binary(const Ring& ring, const ResidueArray& a, const ResidueArray& b, const LimbList& limbs) {
-  const PolyRows x = load(ring, a, limbs), y = load(ring, b, limbs);
+  const RnsPolys x = load(ring, a, limbs), y = load(ring, b, limbs);
   return compute(ring, limbs, joint_polys({&x, &y}),
-                 [&](Queue& queue, Rows out) { (ring.kernels().*kKernel)(queue, out, x.rows(), y.rows()); });
+                 [&](Queue& queue, LimbView out) { (ring.kernels().*kKernel)(queue, out, x.view(), y.view()); });
 }
 
 template <auto kKernel>
 Result with_scalars(const Ring& ring, const ResidueArray& a, const std::vector<Word>& scalars, const LimbList& limbs) {
-  const PolyRows x = load(ring, a, limbs);
+  const RnsPolys x = load(ring, a, limbs);
   check_scalars(ring, limbs, scalars);
   return compute(ring, limbs, x.polys(),
-                 [&](Queue& queue, Rows out) { (ring.kernels().*kKernel)(queue, out, x.rows(), scalars); });
+                 [&](Queue& queue, LimbView out) { (ring.kernels().*kKernel)(queue, out, x.view(), scalars); });
 }
 
 template <auto kKernel>
 Result accumulate(const Ring& ring, const ResidueArray& sum, const ResidueArray& a, const ResidueArray& b,
                   const LimbList& limbs) {
-  PolyRows out = load(ring, sum, limbs);
-  const PolyRows x = load(ring, a, limbs), y = load(ring, b, limbs);
+  RnsPolys out = load(ring, sum, limbs);
+  const RnsPolys x = load(ring, a, limbs), y = load(ring, b, limbs);
   require(joint_polys({&out, &x, &y}) == out.polys(), ErrorKind::kShape, "the sum has fewer polys than a * b");
   {
     const nb::gil_scoped_release release;
-    (ring.kernels().*kKernel)(ring.queue(), out.rows(), x.rows(), y.rows());
+    (ring.kernels().*kKernel)(ring.queue(), out.view(), x.view(), y.view());
   }
   return store(ring, out);
 }
 
 Result tensor(const Ring& ring, const ResidueArray& a, const ResidueArray& b, const LimbList& limbs) {
-  const PolyRows x = load(ring, a, limbs), y = load(ring, b, limbs);
+  const RnsPolys x = load(ring, a, limbs), y = load(ring, b, limbs);
   require(x.polys() == 2 && y.polys() == 2, ErrorKind::kShape, "tensor: operands have two polys each");
-  return compute(ring, limbs, 3, [&](Queue& queue, Rows out) {
-    ring.kernels().tensor(queue, out, std::as_const(x).rows(), std::as_const(y).rows());
+  return compute(ring, limbs, 3, [&](Queue& queue, LimbView out) {
+    ring.kernels().tensor(queue, out, std::as_const(x).view(), std::as_const(y).view());
   });
 }
 
 template <auto kKernel>
 Result both_with_scalars(const Ring& ring, const ResidueArray& a, const ResidueArray& b,
                          const std::vector<Word>& scalars, const LimbList& limbs) {
-  const PolyRows x = load(ring, a, limbs), y = load(ring, b, limbs);
+  const RnsPolys x = load(ring, a, limbs), y = load(ring, b, limbs);
   check_scalars(ring, limbs, scalars);
-  return compute(ring, limbs, joint_polys({&x, &y}),
-                 [&](Queue& queue, Rows out) { (ring.kernels().*kKernel)(queue, out, x.rows(), y.rows(), scalars); });
+  return compute(ring, limbs, joint_polys({&x, &y}), [&](Queue& queue, LimbView out) {
+    (ring.kernels().*kKernel)(queue, out, x.view(), y.view(), scalars);
+  });
 }
 
 Result run_dot(const Ring& ring, const std::vector<ResidueArray>& a, const std::vector<ResidueArray>& b,
                const LimbList& limbs) {
   require(a.size() == b.size() && !a.empty(), ErrorKind::kShape,
           "dot: " + std::to_string(a.size()) + " factors against " + std::to_string(b.size()));
-  std::vector<PolyRows> owners;
-  std::vector<ConstRows> left, right;
+  std::vector<RnsPolys> owners;
+  std::vector<ConstLimbView> left, right;
   std::uint32_t polys = 1;
   for (std::size_t i = 0; i < a.size(); ++i) {
     for (const ResidueArray* array : {&a[i], &b[i]}) {
@@ -139,24 +140,25 @@ Result run_dot(const Ring& ring, const std::vector<ResidueArray>& a, const std::
     }
   }
   for (std::size_t i = 0; i < owners.size(); ++i) {
-    const PolyRows& owner = owners[i];
+    const RnsPolys& owner = owners[i];
     require(owner.polys() == polys || owner.polys() == 1, ErrorKind::kShape,
             "dot: factors have " + std::to_string(owner.polys()) + " and " + std::to_string(polys) + " polys");
-    (i % 2 == 0 ? left : right).push_back(owner.rows());
+    (i % 2 == 0 ? left : right).push_back(owner.view());
   }
-  return compute(ring, limbs, polys, [&](Queue& queue, Rows out) { ring.kernels().dot(queue, out, left, right); });
+  return compute(ring, limbs, polys, [&](Queue& queue, LimbView out) { ring.kernels().dot(queue, out, left, right); });
 }
 
 Result automorphism(const Ring& ring, const ResidueArray& a, std::uint64_t galois_element, const LimbList& limbs) {
   require(galois_element % 2 == 1 && galois_element < 2 * ring.degree(), ErrorKind::kValue,
           "galois_element " + std::to_string(galois_element) + " is not odd and below 2N");
-  const PolyRows x = load(ring, a, limbs);
-  return compute(ring, limbs, x.polys(),
-                 [&](Queue& queue, Rows out) { ring.kernels().automorphism(queue, out, x.rows(), galois_element); });
+  const RnsPolys x = load(ring, a, limbs);
+  return compute(ring, limbs, x.polys(), [&](Queue& queue, LimbView out) {
+    ring.kernels().automorphism(queue, out, x.view(), galois_element);
+  });
 }
 
 Result run_lift(const Ring& ring, const ResidueArray& a, const LimbList& from, const LimbList& to) {
-  const PolyRows x = load(ring, a, from);
+  const RnsPolys x = load(ring, a, from);
   check_limbs(ring, to);
   for (const std::uint16_t limb : from) {
     require(std::count(from.begin(), from.end(), limb) == 1, ErrorKind::kValue,
@@ -164,7 +166,7 @@ Result run_lift(const Ring& ring, const ResidueArray& a, const LimbList& from, c
   }
   const LiftTable& table = ring.lift_table(from, to);
   return compute(ring, to, x.polys(),
-                 [&](Queue& queue, Rows out) { ring.kernels().lift(queue, out, x.rows(), table); });
+                 [&](Queue& queue, LimbView out) { ring.kernels().lift(queue, out, x.view(), table); });
 }
 
 Result import_signed(const Ring& ring, const Coefficients& coefficients, const LimbList& limbs) {
@@ -174,7 +176,7 @@ Result import_signed(const Ring& ring, const Coefficients& coefficients, const L
           std::to_string(values.size()) + " coefficients for a ring of degree " + std::to_string(ring.degree()));
   require(std::all_of(values.begin(), values.end(), [](std::int64_t x) { return -kLimit < x && x < kLimit; }),
           ErrorKind::kRange, "a coefficient is not below 2^62 in magnitude");
-  return compute(ring, limbs, 1, [&](Queue& queue, Rows out) { ring.kernels().import_signed(queue, out, values); });
+  return compute(ring, limbs, 1, [&](Queue& queue, LimbView out) { ring.kernels().import_signed(queue, out, values); });
 }
 
 /// Of integers on the device; in 32 bits each where all are small enough, and by half of them where they are mirrored.
@@ -186,7 +188,7 @@ Result of_integers(const Ring& ring, const Coefficients& coefficients, const Lim
               "; give a power of two of them up to that");
   const Integers integers(ring, values);
   return compute(ring, limbs, 1,
-                 [&](Queue& queue, Rows out) { (ring.kernels().*kKernel)(queue, out, integers.row()); });
+                 [&](Queue& queue, LimbView out) { (ring.kernels().*kKernel)(queue, out, integers.view()); });
 }
 
 Result import_residues(const Ring& ring, const nb::bytes& data, const std::vector<std::uint8_t>& widths,
@@ -196,7 +198,7 @@ Result import_residues(const Ring& ring, const nb::bytes& data, const std::vecto
 
 nb::bytes export_residues(const Ring& ring, const ResidueArray& a, const std::vector<std::uint8_t>& widths,
                           const LimbList& limbs) {
-  const PolyRows x = load(ring, a, limbs);
+  const RnsPolys x = load(ring, a, limbs);
   require(widths.size() == limbs.size(), ErrorKind::kShape,
           std::to_string(widths.size()) + " widths for " + std::to_string(limbs.size()) + " limbs; give one each");
   std::string bytes(packed_offsets(ring, widths, x.polys()).back(), '\0');
@@ -224,7 +226,7 @@ Result expand_uniform(const Ring& ring, const nb::bytes& seed, std::uint32_t dom
                       std::uint32_t digit, const LimbList& limbs) {
   const StreamName name(seed, domain, object, digit);
   return compute(ring, limbs, 1,
-                 [&](Queue& queue, Rows out) { ring.kernels().expand_uniform(queue, out, name.stream()); });
+                 [&](Queue& queue, LimbView out) { ring.kernels().expand_uniform(queue, out, name.stream()); });
 }
 
 Result import_seeded(const Ring& ring, const nb::bytes& data, const std::vector<std::uint8_t>& widths,
@@ -233,15 +235,15 @@ Result import_seeded(const Ring& ring, const nb::bytes& data, const std::vector<
   check_limbs(ring, limbs);
   const StreamName name(seed, domain, object, digit);
   const std::vector<std::size_t> offsets = checked_offsets(ring, data.size(), widths, limbs, 1);
-  PolyRows rows(ring, limbs, 2);
+  RnsPolys residues(ring, limbs, 2);
   bool all_reduced = false;
   {
     const nb::gil_scoped_release release;
-    all_reduced = ring.import_seeded(rows.rows(0, 1, 0, limbs.size()), rows.rows(1, 1, 0, limbs.size()),
+    all_reduced = ring.import_seeded(residues.view(0, 1, 0, limbs.size()), residues.view(1, 1, 0, limbs.size()),
                                      {static_cast<const std::byte*>(data.data()), offsets, widths}, name.stream());
   }
   require_reduced(all_reduced);
-  return store(ring, rows);
+  return store(ring, residues);
 }
 
 template <auto kKernel>

@@ -29,14 +29,14 @@ class TermByTerm {
   TermByTerm(const Context& context, const LimbList& limbs, bool is_fused)
       : context_(context), limbs_(limbs), is_fused_(is_fused) {}
 
-  PolyRows zero() const {
-    PolyRows rows(ring(), limbs_, 3);
-    ring().kernels().zero(ring().queue(), rows.rows());
-    return rows;
+  RnsPolys zero() const {
+    RnsPolys polys(ring(), limbs_, 3);
+    ring().kernels().zero(ring().queue(), polys.view());
+    return polys;
   }
 
   /// The tensor product of two pairs: four products of polynomials.
-  void add_product(PolyRows& sum, const PolyRows& a, const PolyRows& b) const {
+  void add_product(RnsPolys& sum, const RnsPolys& a, const RnsPolys& b) const {
     for (std::uint32_t i = 0; i < 2; ++i) {
       for (std::uint32_t j = 0; j < 2; ++j) add(of(sum, i + j), of(a, i), of(b, j));
     }
@@ -44,16 +44,16 @@ class TermByTerm {
 
  private:
   const Ring& ring() const noexcept { return context_.ring(); }
-  Rows of(PolyRows& x, std::uint32_t poly) const noexcept { return x.rows(poly, 1, 0, limbs_.size()); }
-  ConstRows of(const PolyRows& x, std::uint32_t poly) const noexcept { return x.rows(poly, 1, 0, limbs_.size()); }
+  LimbView of(RnsPolys& x, std::uint32_t poly) const noexcept { return x.view(poly, 1, 0, limbs_.size()); }
+  ConstLimbView of(const RnsPolys& x, std::uint32_t poly) const noexcept { return x.view(poly, 1, 0, limbs_.size()); }
 
-  void add(const Rows& sum, const ConstRows& a, const ConstRows& b) const {
+  void add(const LimbView& sum, const ConstLimbView& a, const ConstLimbView& b) const {
     const Kernels& kernels = ring().kernels();
     Queue& queue = ring().queue();
     if (is_fused_) return kernels.mul_add(queue, sum, a, b);
-    PolyRows product(ring(), limbs_, 1);
-    kernels.mul(queue, product.rows(), a, b);
-    kernels.add(queue, sum, sum, std::as_const(product).rows());
+    RnsPolys product(ring(), limbs_, 1);
+    kernels.mul(queue, product.view(), a, b);
+    kernels.add(queue, sum, sum, std::as_const(product).view());
   }
 
   const Context& context_;
@@ -78,13 +78,14 @@ std::vector<PyCiphertext> matrix_product(std::shared_ptr<const Context> context,
   std::vector<PyCiphertext> result;
   for (std::uint32_t i = 0; i < m; ++i) {
     for (std::uint32_t j = 0; j < n; ++j) {
-      PolyRows sum = terms.zero();
+      RnsPolys sum = terms.zero();
       for (std::uint32_t t = 0; t < k; ++t) {
-        const auto a = context->here(left[i * k + t].value.rows), b = context->here(right[t * n + j].value.rows);
+        const auto a = context->here(left[i * k + t].value.residues),
+                   b = context->here(right[t * n + j].value.residues);
         terms.add_product(sum, *a, *b);
       }
       Ciphertext& element = result.emplace_back(PyCiphertext{context, left[i * k].value}).value;
-      element.rows = std::make_shared<const PolyRows>(std::move(sum));
+      element.residues = std::make_shared<const RnsPolys>(std::move(sum));
       element.scale *= right[j].value.scale;
       element.seed.reset();
     }

@@ -12,7 +12,7 @@ void check_limbs(const Ring& ring, const LimbList& limbs) {
   }
 }
 
-// Rows that lie one after the other, coefficients of widths[j] bits.
+// Limbs that lie one after the other, coefficients of widths[j] bits.
 std::vector<std::size_t> packed_offsets(const Ring& ring, const std::vector<std::uint8_t>& widths, std::size_t polys) {
   std::vector<std::size_t> offsets = {0};
   for (std::size_t poly = 0; poly < polys; ++poly) {
@@ -40,26 +40,26 @@ void require_reduced(bool all_reduced) {
   require(all_reduced, ErrorKind::kValue, "a residue is not below the prime of its limb; reduce the input first");
 }
 
-PolyRows import_packed(const Ring& ring, const void* data, std::size_t bytes, const std::vector<std::uint8_t>& widths,
+RnsPolys import_packed(const Ring& ring, const void* data, std::size_t bytes, const std::vector<std::uint8_t>& widths,
                        const LimbList& limbs, std::uint32_t polys) {
   const std::vector<std::size_t> offsets = checked_offsets(ring, bytes, widths, limbs, polys);
-  PolyRows rows(ring, limbs, polys);
+  RnsPolys residues(ring, limbs, polys);
   bool all_reduced = false;
   {
     const nb::gil_scoped_release release;
-    all_reduced = ring.import_residues(rows.rows(), {static_cast<const std::byte*>(data), offsets, widths});
+    all_reduced = ring.import_residues(residues.view(), {static_cast<const std::byte*>(data), offsets, widths});
   }
   require_reduced(all_reduced);
-  return rows;
+  return residues;
 }
 
-void export_packed(const Ring& ring, void* data, const std::vector<std::uint8_t>& widths, const PolyRows& rows) {
-  const std::vector<std::size_t> offsets = packed_offsets(ring, widths, rows.polys());
+void export_packed(const Ring& ring, void* data, const std::vector<std::uint8_t>& widths, const RnsPolys& residues) {
+  const std::vector<std::size_t> offsets = packed_offsets(ring, widths, residues.polys());
   const nb::gil_scoped_release release;
-  ring.export_residues({static_cast<std::byte*>(data), offsets, widths}, rows.rows());
+  ring.export_residues({static_cast<std::byte*>(data), offsets, widths}, residues.view());
 }
 
-PolyRows load(const Ring& ring, const ResidueArray& array, const LimbList& limbs) {
+RnsPolys load(const Ring& ring, const ResidueArray& array, const LimbList& limbs) {
   require(array.shape(1) == limbs.size() && array.shape(2) == ring.degree(), ErrorKind::kShape,
           "an array has shape (" + std::to_string(array.shape(0)) + ", " + std::to_string(array.shape(1)) + ", " +
               std::to_string(array.shape(2)) + "); (polys, " + std::to_string(limbs.size()) + ", " +
@@ -68,12 +68,12 @@ PolyRows load(const Ring& ring, const ResidueArray& array, const LimbList& limbs
                        static_cast<std::uint32_t>(array.shape(0)));
 }
 
-Result store(const Ring& ring, const PolyRows& rows) {
-  const std::size_t limbs = rows.limbs().size();
-  auto data = std::make_unique_for_overwrite<Word[]>(rows.polys() * limbs * ring.degree());
-  export_packed(ring, data.get(), std::vector<std::uint8_t>(limbs, 64), rows);
+Result store(const Ring& ring, const RnsPolys& residues) {
+  const std::size_t limbs = residues.limbs().size();
+  auto data = std::make_unique_for_overwrite<Word[]>(residues.polys() * limbs * ring.degree());
+  export_packed(ring, data.get(), std::vector<std::uint8_t>(limbs, 64), residues);
   Word* words = data.get();
-  return Result(words, {rows.polys(), limbs, ring.degree()}, own(data));
+  return Result(words, {residues.polys(), limbs, ring.degree()}, own(data));
 }
 
 }  // namespace lw

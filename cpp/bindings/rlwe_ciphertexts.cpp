@@ -50,12 +50,12 @@ std::string describe_value(const char* name, Level level, double scale, std::uin
 /// A value of one context in the memory of another with the same parameters.
 template <class T>
 Owned<T> move_value(const Owned<T>& x, const SharedContext& to, bool keeps_copy) {
-  check_context(x.value.parameters, *x.value.rows, *x.context, "move: the value");
+  check_context(x.value.parameters, *x.value.residues, *x.context, "move: the value");
   check_parameters(x.value.parameters, to->parameters(), "move: the value");
   const OperationScope scope(OperationKind::kCall, "move");
   return {to, unlocked([&] {
             T value = x.value;
-            value.rows = moved(*x.context, std::move(value.rows), *to, keeps_copy);
+            value.residues = moved(*x.context, std::move(value.residues), *to, keeps_copy);
             return value;
           })};
 }
@@ -64,7 +64,7 @@ Owned<T> move_value(const Owned<T>& x, const SharedContext& to, bool keeps_copy)
 const Context& one_memory(const std::vector<PyCiphertext>& ciphertexts) {
   const Context& first = *ciphertexts[0].context;
   const bool is_one = std::ranges::all_of(
-      ciphertexts, [&](const PyCiphertext& x) { return x.value.rows->form() == first.ring().backend().form(); });
+      ciphertexts, [&](const PyCiphertext& x) { return x.value.residues->form() == first.ring().backend().form(); });
   return is_one ? first : first.host();
 }
 
@@ -80,7 +80,7 @@ nb::object write_ciphertexts(nb::handle path, const std::vector<PyCiphertext>& c
     const Context& context = one_memory(ciphertexts);
     for (std::size_t i = 0; i < names.size(); ++i) {
       NamedCiphertext& item = file.ciphertexts.emplace_back(NamedCiphertext{names[i], ciphertexts[i].value});
-      item.value.rows = moved(*ciphertexts[i].context, std::move(item.value.rows), context);
+      item.value.residues = moved(*ciphertexts[i].context, std::move(item.value.residues), context);
     }
     return save_ciphertexts(to, file, context);
   });

@@ -54,22 +54,22 @@ PyEvaluationKeys read_key(const PyKeyFile& self, std::size_t i, const std::optio
           })};
 }
 
-/// Rows of a key file read as a reader of mapped keys reads them, again and again into the same memory: what the
+/// Limbs of a key file read as a reader of mapped keys reads them, again and again into the same memory: what the
 /// benchmark of reading times.
-class KeyRowLoop {
+class KeyLimbLoop {
  public:
-  KeyRowLoop(std::shared_ptr<PyKeyFile> file, std::size_t slots) : file_(std::move(file)) {
+  KeyLimbLoop(std::shared_ptr<PyKeyFile> file, std::size_t slots) : file_(std::move(file)) {
     require(slots > 0, ErrorKind::kValue, "rows are read into at least one slot");
     for (std::size_t i = 0; i < slots; ++i) slots_.emplace_back(file_->context->ring(), LimbList{0}, 2);
   }
-  KeyRowLoop(const KeyRowLoop&) = delete;
+  KeyLimbLoop(const KeyLimbLoop&) = delete;
 
   void take(std::shared_ptr<PyKeyFile> file) {
     require(file->context == file_->context, ErrorKind::kValue, "another file has to be of the same context");
     file_ = std::move(file);
   }
 
-  /// Every row of key i; the bytes that they take in memory.
+  /// Every limb of key i; the bytes that they take in memory.
   std::size_t run(std::size_t i) {
     const KeyShape shape = shape_of(i);
     const nb::gil_scoped_release release;
@@ -82,14 +82,14 @@ class KeyRowLoop {
     return shape.digits.size() * shape.limbs.size() * 2 * file_->context->degree() * sizeof(Word);
   }
 
-  /// One row, as residues: of b and of a.
-  Result row(std::size_t i, std::uint32_t digit, std::uint16_t limb) {
+  /// One limb, as residues: of b and of a.
+  Result limb(std::size_t i, std::uint32_t digit, std::uint16_t limb) {
     const KeyShape shape = shape_of(i);
     const std::vector<std::uint32_t> digits = shape.digit_numbers();
     require(std::find(digits.begin(), digits.end(), digit) != digits.end() &&
                 std::find(shape.limbs.begin(), shape.limbs.end(), limb) != shape.limbs.end(),
             ErrorKind::kValue, "key " + std::to_string(i) + " has no such row");
-    PolyRows out(file_->context->ring(), {limb}, 2);
+    RnsPolys out(file_->context->ring(), {limb}, 2);
     read(out, i, digit, limb);
     return store(file_->context->ring(), out);
   }
@@ -99,14 +99,14 @@ class KeyRowLoop {
     check_index(file_->file, i);
     return file_->file.shape_at(i, file_->file.spec(i).level);
   }
-  void read(PolyRows& slot, std::size_t i, std::uint32_t digit, std::uint16_t limb) {
-    Rows to = slot.rows();
+  void read(RnsPolys& slot, std::size_t i, std::uint32_t digit, std::uint16_t limb) {
+    LimbView to = slot.view();
     to.limbs = {&limb, 1};
-    file_->file.read_row(i, digit, limb, to, buffer_);
+    file_->file.read_limb(i, digit, limb, to, buffer_);
   }
 
   std::shared_ptr<PyKeyFile> file_;
-  std::vector<PolyRows> slots_;
+  std::vector<RnsPolys> slots_;
   std::size_t next_ = 0;
   std::vector<std::uint8_t> buffer_;
 };
@@ -184,12 +184,12 @@ void bind_lazy_files(nb::module_& m) {
       .def_prop_ro(
           "touched_bytes", [](const PyKeyFile& self) { return self.file.touched_bytes(); },
           "Bytes of the file looked at so far, again each time.");
-  nb::class_<KeyRowLoop>(m, "KeyRowLoop", "Rows of a key file, read one by one past its mapping, to be timed.")
+  nb::class_<KeyLimbLoop>(m, "KeyRowLoop", "Rows of a key file, read one by one past its mapping, to be timed.")
       .def(nb::init<std::shared_ptr<PyKeyFile>, std::size_t>(), "file"_a, "slots"_a,
            "slots: rows of memory that are read into in turn.")
-      .def("take", &KeyRowLoop::take, "file"_a, "Goes on with another file, of the same context.")
-      .def("run", &KeyRowLoop::run, "i"_a, "Reads every row of key i; returns the bytes that they take in memory.")
-      .def("row", &KeyRowLoop::row, "i"_a, "digit"_a, "limb"_a, "Canonical residues (2, 1, N): of b and of a.");
+      .def("take", &KeyLimbLoop::take, "file"_a, "Goes on with another file, of the same context.")
+      .def("run", &KeyLimbLoop::run, "i"_a, "Reads every row of key i; returns the bytes that they take in memory.")
+      .def("row", &KeyLimbLoop::limb, "i"_a, "digit"_a, "limb"_a, "Canonical residues (2, 1, N): of b and of a.");
   bind_reader<CiphertextReader, Ciphertext>(m, "CiphertextReader",
                                             "Ciphertexts that stay in their file until they are read.");
   bind_reader<PlaintextReader, Plaintext>(m, "PlaintextReader",

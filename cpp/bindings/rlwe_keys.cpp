@@ -133,8 +133,8 @@ PyEvaluationKeys move_keys(const PyEvaluationKeys& keys, const std::shared_ptr<c
       check_context(keys.value->parameters(), *key->b, *keys.context, "move: a key");
       auto copy = std::make_shared<EvaluationKey>(*key);
       if (key->b->form() != to->ring().backend().form()) {
-        copy->b = std::make_shared<const PolyRows>(copy_of(keys.context->ring(), *key->b, to->ring()));
-        copy->a = std::make_shared<const PolyRows>(expand_key(to->ring(), key->a->limbs(), key->digits, key->seed));
+        copy->b = std::make_shared<const RnsPolys>(copy_of(keys.context->ring(), *key->b, to->ring()));
+        copy->a = std::make_shared<const RnsPolys>(expand_key(to->ring(), key->a->limbs(), key->digits, key->seed));
       }
       there->add(std::move(copy));
     }

@@ -1,4 +1,4 @@
-// Many transforms at a time on rows that stay on the device, from one queue or several: what `bench xehe` times.
+// Many transforms at a time on limbs that stay on the device, from one queue or several: what `bench xehe` times.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/vector.h>
 
@@ -30,10 +30,10 @@ class TransformLoop {
       require(limb < ring.num_limbs(), ErrorKind::kValue, "limb number " + std::to_string(limb) + " does not exist");
     }
     for (std::uint32_t i = 0; i < queues; ++i) {
-      PolyRows& x = shares_.emplace_back(ring, limbs, polys / queues);
-      ring.kernels().zero(ring.queue(), x.rows());
+      RnsPolys& x = shares_.emplace_back(ring, limbs, polys / queues);
+      ring.kernels().zero(ring.queue(), x.view());
       for (std::uint32_t poly = 0; poly < x.polys(); ++poly) {
-        ring.kernels().expand_uniform(ring.queue(), x.rows(poly, 1, 0, limbs.size()), {kSeed, 0, poly, 0});
+        ring.kernels().expand_uniform(ring.queue(), x.view(poly, 1, 0, limbs.size()), {kSeed, 0, poly, 0});
       }
     }
     ring.device().synchronise(ring.queue());
@@ -53,14 +53,14 @@ class TransformLoop {
     if (i == shares_.size()) return;
     const QueueScope scope;
     const auto transform = is_inverse ? ring_.kernels().intt : ring_.kernels().ntt;
-    const Rows rows = shares_[i].rows();
-    for (std::uint64_t time = 0; time < times; ++time) transform(ring_.queue(), rows, rows);
+    const LimbView residues = shares_[i].view();
+    for (std::uint64_t time = 0; time < times; ++time) transform(ring_.queue(), residues, residues);
     run_from(i + 1, times, is_inverse);
     ring_.device().synchronise(ring_.queue());
   }
 
   const Ring& ring_;
-  std::vector<PolyRows> shares_;
+  std::vector<RnsPolys> shares_;
 };
 
 }  // namespace

@@ -96,7 +96,7 @@ void Executor::check_inputs(const std::vector<Input>& inputs, const std::string&
                                          std::to_string(type.count));
     }
     for (const Ciphertext& x : *array) {
-      check_context(x.parameters, *x.rows, *context_, name);
+      check_context(x.parameters, *x.residues, *context_, name);
       check_key_set(x.key_set, keys_->id(), name);
       check_cipher(x, type, name);
     }
@@ -141,7 +141,7 @@ void Executor::check_state(const RunState& state) const {
       }
       ++found;
       for (const Ciphertext& x : held->second) {
-        check_context(x.parameters, *x.rows, *context_, name);
+        check_context(x.parameters, *x.residues, *context_, name);
         check_key_set(x.key_set, keys_->id(), name);
         check_cipher(x, type, name);
       }

@@ -22,7 +22,7 @@ class Interpreter {
   std::vector<Ciphertexts> run(std::vector<Input> inputs, std::optional<RunState> from);
 
  private:
-  /// What a register holds; arrays of handles, so that a copy copies no rows. Nothing of a key, which is a name: the
+  /// What a register holds; arrays of handles, so that a copy copies no limbs. Nothing of a key, which is a name: the
   /// instruction that reads it asks for it.
   using RegisterValue =
       std::variant<std::monostate, std::int64_t, Ciphertexts, std::vector<Plaintext>, std::vector<Digits>>;
@@ -57,7 +57,7 @@ class Interpreter {
   /// Reports instructions whose calls are done, in their order; all after waiting for them, if `wait`.
   void report_past(bool wait);
 
-  /// An operand, which leaves its register if nothing reads it after this: its rows may then become the result's.
+  /// An operand, which leaves its register if nothing reads it after this: its limbs may then become the result's.
   template <class T = Ciphertext>
   std::vector<T> spend(const Instruction& instruction, std::size_t operand = 0);
   /// function(ciphertext, i) for each of the first operand, which is given up one by one where it is spent, and of as

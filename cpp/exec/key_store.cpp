@@ -19,7 +19,7 @@ std::uint64_t ns_since(std::chrono::steady_clock::time_point start) noexcept {
 
 std::size_t num_slots(const Context& context, const EvaluationKeyFile& file, const KeyReading& reading) noexcept {
   const std::size_t buffers = KeyStore::buffer_bytes(file, reading);
-  return (reading.budget_bytes - std::min(reading.budget_bytes, buffers)) / KeyStore::row_bytes(context);
+  return (reading.budget_bytes - std::min(reading.budget_bytes, buffers)) / KeyStore::limb_bytes(context);
 }
 
 }  // namespace
@@ -31,44 +31,44 @@ KeyStore::KeyStore(std::shared_ptr<const Context> context, std::shared_ptr<const
       reading_(reading),
       on_read_(std::move(on_read)),
       on_wait_(std::move(on_wait)),
-      rows_(num_slots(*context_, *file_, reading)) {}
+      key_slots_(num_slots(*context_, *file_, reading)) {}
 
-std::size_t KeyStore::row_bytes(const Context& context) noexcept { return 2 * context.ring().stride() * sizeof(Word); }
+std::size_t KeyStore::limb_bytes(const Context& context) noexcept { return 2 * context.ring().stride() * sizeof(Word); }
 
 std::size_t KeyStore::buffer_bytes(const EvaluationKeyFile& file, const KeyReading& reading) noexcept {
-  return (reading.readers + 1) * file.most_row_bytes();
+  return (reading.readers + 1) * file.most_limb_bytes();
 }
 
 std::vector<const KeyView*> KeyStore::views(const std::vector<std::size_t>& keys, Level level) {
   const std::lock_guard lock(mutex_);
   std::vector<const KeyView*> views;
-  for (const std::size_t key : keys) views.push_back(&rows_.view(key, level, file_->shape_at(key, level)));
+  for (const std::size_t key : keys) views.push_back(&key_slots_.view(key, level, file_->shape_at(key, level)));
   return views;
 }
 
-void KeyStore::announce(const std::vector<const KeyView*>& keys, RowWindows& windows) {
+void KeyStore::announce(const std::vector<const KeyView*>& keys, KeyLimbWindows& windows) {
   const std::lock_guard lock(mutex_);
-  rows_.announce(keys, reading_.most_limbs, windows);
+  key_slots_.announce(keys, reading_.most_limbs, windows);
 }
 
-void KeyStore::advance(RowWindows& windows) {
+void KeyStore::advance(KeyLimbWindows& windows) {
   const std::lock_guard lock(mutex_);
   claim_next(windows);
 }
 
 /// Runs share the slots fairly: where one has to wait, others use up what they have before they get more. Who waits has
 /// nothing, who has something goes on, so that no run waits for ever.
-bool KeyStore::may_claim(const RowWindows& windows, std::size_t place) const {
+bool KeyStore::may_claim(const KeyLimbWindows& windows, std::size_t place) const {
   return waiting_.empty() || (place == 0 && waiting_.front() == &windows);
 }
 
 /// The window in use and the next one get their slots as soon as they can; further ones only where that costs nothing.
-void KeyStore::claim_next(RowWindows& windows) {
+void KeyStore::claim_next(KeyLimbWindows& windows) {
   constexpr std::size_t kNear = 2;
   const std::size_t before = wanted_.size();
   for (std::size_t i = 0; i < windows.size(); ++i) {
     if (windows[i].is_claimed) continue;
-    if (!may_claim(windows, i) || !rows_.claim(windows[i], i < kNear, wanted_)) break;
+    if (!may_claim(windows, i) || !key_slots_.claim(windows[i], i < kNear, wanted_)) break;
   }
   if (wanted_.size() == before) return;
   start_readers();
@@ -80,11 +80,11 @@ void KeyStore::start_readers() {
   has_started_ = true;
   try {
     for (unsigned i = 0; i < reading_.readers; ++i) readers_.emplace_back([this] { work(); });
-  } catch (const std::system_error&) {  // the system refuses a thread: rows are read when they are needed
+  } catch (const std::system_error&) {  // the system refuses a thread: limbs are read when they are needed
   }
 }
 
-void KeyStore::wait(RowWindows& windows, const Tick& tick) {
+void KeyStore::wait(KeyLimbWindows& windows, const Tick& tick) {
   std::unique_lock lock(mutex_);
   if (windows.front().is_claimed && is_ready(windows.front())) return;
   ++stalls_;
@@ -92,7 +92,7 @@ void KeyStore::wait(RowWindows& windows, const Tick& tick) {
   Stall stall{now, now, tick};
   try {
     wait_for_slots(lock, windows, stall);
-    wait_for_rows(lock, windows, stall);
+    wait_for_limbs(lock, windows, stall);
   } catch (...) {
     if (!lock.owns_lock()) lock.lock();
     stall_ns_ += ns_since(stall.start);
@@ -112,7 +112,7 @@ void KeyStore::look_up(std::unique_lock<std::mutex>& lock, Stall& stall) {
 }
 
 /// The deadline is for moments in which nothing moves: other runs may take as long as they want.
-void KeyStore::wait_for_slots(std::unique_lock<std::mutex>& lock, RowWindows& windows, Stall& stall) {
+void KeyStore::wait_for_slots(std::unique_lock<std::mutex>& lock, KeyLimbWindows& windows, Stall& stall) {
   if (windows.front().is_claimed) return;
   waiting_.push_back(&windows);  // until it has them, or the run ends
   std::uint64_t num_retired = num_retired_;
@@ -135,12 +135,12 @@ void KeyStore::wait_for_slots(std::unique_lock<std::mutex>& lock, RowWindows& wi
   wake_.notify_all();
 }
 
-void KeyStore::wait_for_rows(std::unique_lock<std::mutex>& lock, const RowWindows& windows, Stall& stall) {
+void KeyStore::wait_for_limbs(std::unique_lock<std::mutex>& lock, const KeyLimbWindows& windows, Stall& stall) {
   const auto deadline = std::chrono::steady_clock::now() + reading_.deadline;
   std::vector<std::uint8_t> buffer;
   while (!is_ready(windows.front())) {
-    if (KeyRow* row = wanted_row(windows.front())) {
-      read(lock, *row, false, buffer);
+    if (KeyLimb* key_limb = wanted_limb(windows.front())) {
+      read(lock, *key_limb, false, buffer);
     } else {
       wake_.wait_for(lock, kTickEvery);
       if (std::chrono::steady_clock::now() > deadline) {
@@ -152,66 +152,67 @@ void KeyStore::wait_for_rows(std::unique_lock<std::mutex>& lock, const RowWindow
   }
 }
 
-void KeyStore::retire_first(RowWindows& windows) {
+void KeyStore::retire_first(KeyLimbWindows& windows) {
   const std::lock_guard lock(mutex_);
-  rows_.retire(windows.front());
+  key_slots_.retire(windows.front());
   windows.pop_front();
   ++num_retired_;
   claim_next(windows);
   wake_.notify_all();  // other runs may have room now
 }
 
-void KeyStore::retire_all(RowWindows& windows) noexcept {
+void KeyStore::retire_all(KeyLimbWindows& windows) noexcept {
   const std::lock_guard lock(mutex_);
-  for (const RowWindow& window : windows) rows_.retire(window);
+  for (const KeyLimbWindow& window : windows) key_slots_.retire(window);
   windows.clear();
   ++num_retired_;
   std::erase(waiting_, &windows);
-  std::erase_if(wanted_, [](const KeyRow* row) { return row->state != KeyRow::State::kWanted; });
+  std::erase_if(wanted_, [](const KeyLimb* key_limb) { return key_limb->state != KeyLimb::State::kWanted; });
   wake_.notify_all();
 }
 
-KeyRow* KeyStore::wanted_row(const RowWindow& window) const {
-  KeyRow* found = nullptr;
-  window.for_each([&](KeyRow& row) {
-    if (found == nullptr && row.state == KeyRow::State::kWanted) found = &row;
+KeyLimb* KeyStore::wanted_limb(const KeyLimbWindow& window) const {
+  KeyLimb* found = nullptr;
+  window.for_each([&](KeyLimb& key_limb) {
+    if (found == nullptr && key_limb.state == KeyLimb::State::kWanted) found = &key_limb;
   });
   return found;
 }
 
-bool KeyStore::is_ready(const RowWindow& window) {
+bool KeyStore::is_ready(const KeyLimbWindow& window) {
   bool ready = true;
-  window.for_each([&](const KeyRow& row) { ready = ready && row.state == KeyRow::State::kReady; });
+  window.for_each([&](const KeyLimb& key_limb) { ready = ready && key_limb.state == KeyLimb::State::kReady; });
   return ready;
 }
 
 /// Slots are made when they are first used, and stay. Asking for one to write makes the running queue wait for those
 /// that have read what was there before.
-Rows KeyStore::slot_of(KeyRow& row) {
-  while (slots_.size() <= row.slot) slots_.emplace_back(context_->ring(), LimbList{0}, 2);
-  row.place = &slots_[row.slot];
-  Rows rows = slots_[row.slot].rows();
-  rows.limbs = {&row.limb, 1};
-  return rows;
+LimbView KeyStore::slot_of(KeyLimb& key_limb) {
+  while (slots_.size() <= key_limb.slot) slots_.emplace_back(context_->ring(), LimbList{0}, 2);
+  key_limb.place = &slots_[key_limb.slot];
+  LimbView view = slots_[key_limb.slot].view();
+  view.limbs = {&key_limb.limb, 1};
+  return view;
 }
 
-void KeyStore::read(std::unique_lock<std::mutex>& lock, KeyRow& row, bool is_ahead, std::vector<std::uint8_t>& buffer) {
-  const Rows to = slot_of(row);
-  row.state = KeyRow::State::kReading;
-  ++row.claims;  // it stays where it is
+void KeyStore::read(std::unique_lock<std::mutex>& lock, KeyLimb& key_limb, bool is_ahead,
+                    std::vector<std::uint8_t>& buffer) {
+  const LimbView to = slot_of(key_limb);
+  key_limb.state = KeyLimb::State::kReading;
+  ++key_limb.claims;  // it stays where it is
   lock.unlock();
   std::exception_ptr failure;
   try {
     const OperationScope scope(OperationKind::kCall, "read keys");
-    if (on_read_) on_read_(row.key, is_ahead);
-    file_->read_row(row.key, row.digit, row.limb, to, buffer);
+    if (on_read_) on_read_(key_limb.key, is_ahead);
+    file_->read_limb(key_limb.key, key_limb.digit, key_limb.limb, to, buffer);
   } catch (...) {
     failure = std::current_exception();
   }
   lock.lock();
-  --row.claims;
-  row.state = failure ? KeyRow::State::kWanted : KeyRow::State::kReady;
-  if (failure && row.claims == 0) rows_.drop(row);
+  --key_limb.claims;
+  key_limb.state = failure ? KeyLimb::State::kWanted : KeyLimb::State::kReady;
+  if (failure && key_limb.claims == 0) key_slots_.drop(key_limb);
   if (!failure) {
     ++loads_;
     if (is_ahead) ++prefetched_;
@@ -227,13 +228,13 @@ void KeyStore::work() noexcept {
   for (;;) {
     wake_.wait(lock, [this] { return closed_ || !wanted_.empty(); });
     if (closed_) return;
-    KeyRow* row = wanted_.front();
+    KeyLimb* key_limb = wanted_.front();
     wanted_.pop_front();
-    if (row->state != KeyRow::State::kWanted) continue;
+    if (key_limb->state != KeyLimb::State::kWanted) continue;
     try {
-      read(lock, *row, true, buffer);
+      read(lock, *key_limb, true, buffer);
       continue;
-    } catch (...) {   // who needs the row reads it again, and meets the error
+    } catch (...) {   // who needs the limb reads it again, and meets the error
       lock.unlock();  // an error of Python waits for its interpreter when it goes
     }
     lock.lock();
@@ -252,13 +253,13 @@ void KeyStore::close() noexcept {
 
 KeyTraffic KeyStore::traffic() const {
   const std::lock_guard lock(mutex_);
-  const std::size_t row = row_bytes(*context_), buffers = loads_ > 0 ? buffer_bytes(*file_, reading_) : 0;
-  return {rows_.num_used() * row + buffers,
-          rows_.most_used() * row + buffers,
-          rows_.num_held(),
-          row,
+  const std::size_t each = limb_bytes(*context_), buffers = loads_ > 0 ? buffer_bytes(*file_, reading_) : 0;
+  return {key_slots_.num_used() * each + buffers,
+          key_slots_.most_used() * each + buffers,
+          key_slots_.num_held(),
+          each,
           loads_,
-          rows_.num_hits(),
+          key_slots_.num_hits(),
           prefetched_,
           stalls_,
           stall_ns_,

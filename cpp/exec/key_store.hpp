@@ -1,4 +1,4 @@
-// The rows of keys that one process has in memory, and the threads that read them.
+// The limbs of keys that one process has in memory, and the threads that read them.
 #pragma once
 
 #include <unistd.h>
@@ -10,13 +10,13 @@
 #include <thread>
 #include <vector>
 
+#include "exec/key_slots.hpp"
 #include "exec/mapped_keys.hpp"
-#include "exec/row_slots.hpp"
 
 namespace lw {
 
 /// The windows that a run will go through, as far as they have been announced. The first is in use, or the next to be.
-using RowWindows = std::deque<RowWindow>;
+using KeyLimbWindows = std::deque<KeyLimbWindow>;
 
 class KeyStore {
  public:
@@ -24,7 +24,7 @@ class KeyStore {
            KeyReadObserver on_read, KeyWaitObserver on_wait);
   KeyStore(const KeyStore&) = delete;
 
-  static std::size_t row_bytes(const Context& context) noexcept;
+  static std::size_t limb_bytes(const Context& context) noexcept;
   /// What is being read goes through buffers, one for each reader and one for who reads for itself.
   static std::size_t buffer_bytes(const EvaluationKeyFile& file, const KeyReading& reading) noexcept;
   bool is_ours() const noexcept { return process_ == getpid(); }
@@ -32,16 +32,16 @@ class KeyStore {
   /// Views of keys of the file at a level.
   std::vector<const KeyView*> views(const std::vector<std::size_t>& keys, Level level);
   /// Adds the windows of a way through the limbs of some keys.
-  void announce(const std::vector<const KeyView*>& keys, RowWindows& windows);
+  void announce(const std::vector<const KeyView*>& keys, KeyLimbWindows& windows);
   /// Lets readers go on to the windows of a run that there is room for.
-  void advance(RowWindows& windows);
-  /// Waits until the rows of the first window are there. Throws what reading throws, lw::Error(kIo) after the deadline,
-  /// and what tick does.
-  void wait(RowWindows& windows, const Tick& tick);
+  void advance(KeyLimbWindows& windows);
+  /// Waits until the limbs of the first window are there. Throws what reading throws, lw::Error(kIo) after the
+  /// deadline, and what tick does.
+  void wait(KeyLimbWindows& windows, const Tick& tick);
   /// The first window has been used; readers go on.
-  void retire_first(RowWindows& windows);
+  void retire_first(KeyLimbWindows& windows);
   /// All windows of a run that ends early, or that has none left.
-  void retire_all(RowWindows& windows) noexcept;
+  void retire_all(KeyLimbWindows& windows) noexcept;
 
   /// Ends the threads.
   void close() noexcept;
@@ -54,20 +54,20 @@ class KeyStore {
     const Tick& tick;
   };
 
-  void claim_next(RowWindows& windows);
+  void claim_next(KeyLimbWindows& windows);
   /// Whether a window of a run may get slots, by its place among those of the run.
-  bool may_claim(const RowWindows& windows, std::size_t place) const;
-  void wait_for_slots(std::unique_lock<std::mutex>& lock, RowWindows& windows, Stall& stall);
-  void wait_for_rows(std::unique_lock<std::mutex>& lock, const RowWindows& windows, Stall& stall);
+  bool may_claim(const KeyLimbWindows& windows, std::size_t place) const;
+  void wait_for_slots(std::unique_lock<std::mutex>& lock, KeyLimbWindows& windows, Stall& stall);
+  void wait_for_limbs(std::unique_lock<std::mutex>& lock, const KeyLimbWindows& windows, Stall& stall);
   /// In a wait, with the lock open: tells of it, and whoever runs may cancel.
   void look_up(std::unique_lock<std::mutex>& lock, Stall& stall);
   void start_readers();
   void work() noexcept;
-  /// Reads a row that is wanted while the lock is open. Throws what reading throws, the row being wanted again.
-  void read(std::unique_lock<std::mutex>& lock, KeyRow& row, bool is_ahead, std::vector<std::uint8_t>& buffer);
-  KeyRow* wanted_row(const RowWindow& window) const;
-  static bool is_ready(const RowWindow& window);
-  Rows slot_of(KeyRow& row);
+  /// Reads a limb that is wanted while the lock is open. Throws what reading throws, the limb being wanted again.
+  void read(std::unique_lock<std::mutex>& lock, KeyLimb& key_limb, bool is_ahead, std::vector<std::uint8_t>& buffer);
+  KeyLimb* wanted_limb(const KeyLimbWindow& window) const;
+  static bool is_ready(const KeyLimbWindow& window);
+  LimbView slot_of(KeyLimb& key_limb);
 
   const pid_t process_ = getpid();
   const std::shared_ptr<const Context> context_;
@@ -77,10 +77,10 @@ class KeyStore {
   const KeyWaitObserver on_wait_;
   mutable std::mutex mutex_;  // guards everything below; not the contents of slots that are being read or in use
   std::condition_variable wake_;
-  RowSlots rows_;
-  std::deque<PolyRows> slots_;
-  std::deque<KeyRow*> wanted_;             // by readers, in order; some may be there by now
-  std::deque<const RowWindows*> waiting_;  // runs that have no window, in the order in which they get their first
+  KeySlots key_slots_;
+  std::deque<RnsPolys> slots_;
+  std::deque<KeyLimb*> wanted_;                // by readers, in order; some may be there by now
+  std::deque<const KeyLimbWindows*> waiting_;  // runs that have no window, in the order in which they get their first
   std::uint64_t num_retired_ = 0;
   std::uint64_t loads_ = 0, prefetched_ = 0, stalls_ = 0, stall_ns_ = 0;
   bool closed_ = false, has_started_ = false;

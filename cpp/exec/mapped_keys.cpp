@@ -11,7 +11,7 @@
 namespace lw {
 namespace {
 
-constexpr std::size_t kAheadRows = std::size_t{1} << 17;  // that are announced: what comes after them is not foretold
+constexpr std::size_t kAheadLimbs = std::size_t{1} << 17;  // that are announced: what comes after them is not foretold
 
 std::size_t find_key(const EvaluationKeyFile& file, const KeySpec& spec, std::uint32_t ring_degree) {
   if (const auto key = file.find(spec)) return *key;
@@ -23,7 +23,7 @@ std::size_t find_key(const EvaluationKeyFile& file, const KeySpec& spec, std::ui
 struct Announced {
   std::shared_ptr<KeyStore> store;
   Tick tick;
-  RowWindows windows;
+  KeyLimbWindows windows;
   bool is_in_use = false;  // the first window
 
   /// Lets go of the window in use.
@@ -57,9 +57,9 @@ class MappedPass final : public KeyPass {
       std::vector<const Word*>&b = pointers_.emplace_back(), &a = pointers_.emplace_back();
       for (std::size_t d = 0; d < keys_[k]->digits.size(); ++d) {
         for (std::size_t i = limbs.first; i < next_; ++i) {
-          const ConstRows halves = keys_[k]->row(d, i).place->rows();
-          b.push_back(halves.row(0, 0));
-          a.push_back(halves.row(1, 0));
+          const ConstLimbView halves = keys_[k]->limb(d, i).place->view();
+          b.push_back(halves.limb(0, 0));
+          a.push_back(halves.limb(1, 0));
         }
       }
       views_.push_back({b, a, elements_[k]});
@@ -68,7 +68,7 @@ class MappedPass final : public KeyPass {
   }
 
   void share() const override {
-    run_.windows.front().for_each([](const KeyRow& row) { row.place->rows(); });
+    run_.windows.front().for_each([](const KeyLimb& key_limb) { key_limb.place->view(); });
   }
 
  private:
@@ -77,7 +77,7 @@ class MappedPass final : public KeyPass {
   const std::vector<std::uint64_t> elements_;
   std::size_t next_ = 0;
   std::vector<std::vector<const Word*>> pointers_;
-  std::vector<KeyRows> views_;
+  std::vector<KeyLimbs> views_;
 };
 
 /// The keys of the use that a run has come to.
@@ -90,7 +90,7 @@ class MappedUse final : public SwitchKeys {
   std::size_t size() const noexcept override { return keys_.size(); }
   const KeySpec& spec(std::size_t k) const override { return file_.spec(keys_[k]); }
   const KeySetId& id() const override { return file_.id(); }
-  void check(const Context&, const std::string&) const override {}  // rows are made for the context of the run
+  void check(const Context&, const std::string&) const override {}  // limbs are made for the context of the run
   bool covers(std::size_t k, std::span<const std::uint16_t> q_limbs) const override {
     return !find_runs(views_[k]->limbs, q_limbs).empty();
   }
@@ -136,7 +136,7 @@ class MappedRun final : public KeyRun {
     run_.store->advance(run_.windows);
     if (ahead_.empty()) next_use(*uses_);  // throws
     current_.emplace(run_, *file_, std::move(ahead_.front().keys), std::move(ahead_.front().views));
-    num_rows_ -= ahead_.front().num_rows;
+    num_limbs_ -= ahead_.front().num_limbs;
     ahead_.pop_front();
     return *current_;
   }
@@ -145,25 +145,25 @@ class MappedRun final : public KeyRun {
   struct Ahead {
     std::vector<std::size_t> keys;
     std::vector<const KeyView*> views;
-    std::size_t num_rows;
+    std::size_t num_limbs;
   };
 
   void announce() {
-    while (num_rows_ < kAheadRows) {
+    while (num_limbs_ < kAheadLimbs) {
       const std::optional<KeyUse> use = uses_->next();
       if (!use) return;
       Ahead& ahead = ahead_.emplace_back();
       for (const KeySpec& spec : use->keys) ahead.keys.push_back(find_key(*file_, spec, context_->degree()));
       ahead.views = run_.store->views(ahead.keys, use->level);
-      ahead.num_rows = 1;
+      ahead.num_limbs = 1;
       for (const std::vector<std::size_t>& pass : use->passes) {
         if (pass.empty()) continue;
         std::vector<const KeyView*> views;
         for (const std::size_t k : pass) views.push_back(ahead.views[k]);
-        ahead.num_rows += views.size() * views[0]->rows.size();
+        ahead.num_limbs += views.size() * views[0]->parts.size();
         run_.store->announce(views, run_.windows);
       }
-      num_rows_ += ahead.num_rows;
+      num_limbs_ += ahead.num_limbs;
     }
   }
 
@@ -172,7 +172,7 @@ class MappedRun final : public KeyRun {
   std::unique_ptr<KeyUses> uses_;
   Announced run_;
   std::deque<Ahead> ahead_;
-  std::size_t num_rows_ = 0;  // of these
+  std::size_t num_limbs_ = 0;  // of these
   std::optional<MappedUse> current_;
 };
 
@@ -211,14 +211,14 @@ const std::shared_ptr<KeyStore>& MappedKeys::store() const {
 std::size_t MappedKeys::least_bytes(const KeyUse& use) const {
   std::size_t most = 0;
   for (const std::vector<std::size_t>& pass : use.passes) {
-    std::size_t rows = 0;
+    std::size_t limbs = 0;
     for (const std::size_t k : pass) {
       const std::size_t key = find_key(*file_, use.keys[k], context_->degree());
-      rows += file_->shape_at(key, use.level).digits.size();
+      limbs += file_->shape_at(key, use.level).digits.size();
     }
-    most = std::max(most, rows);
+    most = std::max(most, limbs);
   }
-  return most * KeyStore::row_bytes(*context_) + KeyStore::buffer_bytes(*file_, reading_);
+  return most * KeyStore::limb_bytes(*context_) + KeyStore::buffer_bytes(*file_, reading_);
 }
 
 std::unique_ptr<KeyRun> MappedKeys::start(std::unique_ptr<KeyUses> uses, Tick tick) {

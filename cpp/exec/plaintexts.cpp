@@ -230,22 +230,22 @@ void PlaintextProvider::drop_oldest() {
 
 std::vector<Plaintext> PlaintextProvider::HeldConstant::all() const {
   std::vector<Plaintext> found = plaintexts;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    found[i].rows = rows[i].lock();
-    if (found[i].rows == nullptr) return {};
+  for (std::size_t i = 0; i < residues.size(); ++i) {
+    found[i].residues = residues[i].lock();
+    if (found[i].residues == nullptr) return {};
   }
   return found;
 }
 
 void PlaintextProvider::note_held(const Name& name, const std::vector<Plaintext>& lifted) {
   if (held_.size() >= most_held_) {
-    std::erase_if(held_, [](const auto& entry) { return entry.second.rows[0].expired(); });
+    std::erase_if(held_, [](const auto& entry) { return entry.second.residues[0].expired(); });
     most_held_ = 2 * held_.size() + 64;
   }
   HeldConstant& held = held_[name] = {lifted, {}};
   for (Plaintext& plaintext : held.plaintexts) {
-    held.rows.emplace_back(plaintext.rows);
-    plaintext.rows.reset();
+    held.residues.emplace_back(plaintext.residues);
+    plaintext.residues.reset();
   }
 }
 

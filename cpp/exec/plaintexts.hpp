@@ -93,10 +93,10 @@ class PlaintextProvider {
     bool is_kept;
   };
 
-  /// Plaintexts without their rows, and those as long as somebody has them.
+  /// Plaintexts without their limbs, and those as long as somebody has them.
   struct HeldConstant {
     std::vector<Plaintext> plaintexts;
-    std::vector<std::weak_ptr<const PolyRows>> rows;
+    std::vector<std::weak_ptr<const RnsPolys>> residues;
     std::vector<Plaintext> all() const;  // none unless all are there
   };
 

@@ -23,7 +23,7 @@ bool PlanConstants::hold(const PlaintextProvider::Kept& kept) {
     if (known_.insert(vector.get()).second) recorded_->coefficients.push_back(vector);
   }
   for (const Plaintext& plaintext : kept.whole) {
-    if (!known_.insert(plaintext.rows.get()).second) continue;
+    if (!known_.insert(plaintext.residues.get()).second) continue;
     whole_bytes_ += plaintext.num_bytes();
     recorded_->whole.push_back(plaintext);
   }

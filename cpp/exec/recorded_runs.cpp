@@ -22,7 +22,7 @@ void each(const std::vector<Input>& inputs, const Function& function) {
 bool passes_inputs(const RecordedRuns::Run& run) {
   for (const Ciphertexts& array : run.outputs) {
     for (const Ciphertext& x : array) {
-      const auto is_it = [&](const auto& rows) { return rows == x.rows; };
+      const auto is_it = [&](const auto& residues) { return residues == x.residues; };
       if (x.seed || std::any_of(run.inputs.begin(), run.inputs.end(), is_it)) return true;
     }
   }
@@ -60,12 +60,13 @@ std::optional<std::vector<Ciphertexts>> RecordedRuns::run(const std::vector<Inpu
     is_fit = record(*run, inputs, execute);
   } else {
     auto home = run->inputs.begin();
-    each(inputs, [&](const Ciphertext& x) { ring.kernels().copy(ring.queue(), (*home++)->rows(), x.rows->rows()); });
+    each(inputs,
+         [&](const Ciphertext& x) { ring.kernels().copy(ring.queue(), (*home++)->view(), x.residues->view()); });
     run->recording->replay(tick);
   }
   std::vector<Ciphertexts> outputs = run->outputs;
   for (Ciphertexts& array : outputs) {
-    for (Ciphertext& x : array) x.rows = copy(*x.rows);
+    for (Ciphertext& x : array) x.residues = copy(*x.residues);
   }
   ring.device().synchronise(ring.queue());
   if (is_fit) {
@@ -127,8 +128,8 @@ bool RecordedRuns::record(Run& run, const std::vector<Input>& inputs, const Exec
     Ciphertexts* const array = std::get_if<Ciphertexts>(&input);
     if (array == nullptr) continue;
     for (Ciphertext& x : *array) {
-      run.inputs.push_back(copy(*x.rows));
-      x.rows = run.inputs.back();
+      run.inputs.push_back(copy(*x.residues));
+      x.residues = run.inputs.back();
     }
   }
   run.recording->begin();
@@ -136,10 +137,10 @@ bool RecordedRuns::record(Run& run, const std::vector<Input>& inputs, const Exec
   return run.recording->end() && !passes_inputs(run);
 }
 
-std::shared_ptr<PolyRows> RecordedRuns::copy(const PolyRows& rows) const {
+std::shared_ptr<RnsPolys> RecordedRuns::copy(const RnsPolys& residues) const {
   const Ring& ring = context_->ring();
-  auto made = std::make_shared<PolyRows>(ring, rows.limbs(), rows.polys());
-  ring.kernels().copy(ring.queue(), made->rows(), rows.rows());
+  auto made = std::make_shared<RnsPolys>(ring, residues.limbs(), residues.polys());
+  ring.kernels().copy(ring.queue(), made->view(), residues.view());
   return made;
 }
 

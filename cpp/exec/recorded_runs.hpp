@@ -29,7 +29,7 @@ class RecordedRuns final : public Spare {
     Integers integers;
     std::unique_ptr<Recording> recording;
     RecordedConstants constants;
-    std::vector<std::shared_ptr<PolyRows>> inputs;  // where each ciphertext of the inputs is to be
+    std::vector<std::shared_ptr<RnsPolys>> inputs;  // where each ciphertext of the inputs is to be
     std::vector<Ciphertexts> outputs;
   };
   /// Calls a run on the running queue, and notes the constants that it reads.
@@ -54,7 +54,7 @@ class RecordedRuns final : public Spare {
   void put_back(std::unique_ptr<Run> run);
   /// Runs it for the first time. Whether it can be replayed.
   bool record(Run& run, const std::vector<Input>& inputs, const Execute& execute) const;
-  std::shared_ptr<PolyRows> copy(const PolyRows& rows) const;
+  std::shared_ptr<RnsPolys> copy(const RnsPolys& residues) const;
 
   const std::shared_ptr<const Context> context_;
   const std::size_t most_bytes_, most_;

@@ -36,7 +36,7 @@ void NumberedUses::forget_before(std::size_t number) {
   for (; first_ < number && !told_.empty(); ++first_) told_.pop_front();
 }
 
-/// A way through the limbs, and the window that members are at. Rows go with the last of them that ends it.
+/// A way through the limbs, and the window that members are at. Limbs go with the last of them that ends it.
 class SharedKeys::Pass {
  public:
   Pass(SharedKeys& shared, std::size_t use, std::span<const std::size_t> which, std::span<const std::uint32_t> digits,

@@ -1,4 +1,4 @@
-// The keys of one run, read for all members of a batch: each window of rows is computed with by every member before
+// The keys of one run, read for all members of a batch: each window of limbs is computed with by every member before
 // the next one comes.
 #pragma once
 

@@ -9,7 +9,7 @@
 
 namespace lw {
 
-/// Public coefficients, a row at most: all N, or those at the multiples of N / size; of 32 bits each if all are small
+/// Public coefficients, a limb at most: all N, or those at the multiples of N / size; of 32 bits each if all are small
 /// enough, and on the host half of them if they are mirrored, as those of real slots are. Never changed, so that
 /// several queues may read them.
 class Integers {
@@ -22,7 +22,7 @@ class Integers {
   /// What they take of its memory: no device gives less than kLeastBytes.
   std::size_t num_bytes() const noexcept { return bytes_of(buffer_.bytes()); }
   /// For calls on the running queue.
-  IntegerRow row() const noexcept { return {buffer_.to_read(), count_, is_narrow_, is_mirrored_}; }
+  IntegerView view() const noexcept { return {buffer_.to_read(), count_, is_narrow_, is_mirrored_}; }
 
   /// What so many bytes take.
   static std::size_t bytes_of(std::size_t bytes) noexcept { return bytes < kLeastBytes ? kLeastBytes : bytes; }

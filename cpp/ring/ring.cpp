@@ -110,24 +110,25 @@ std::vector<Word> Ring::inverse_product_mod(std::span<const std::uint16_t> of,
   return result;
 }
 
-void Ring::export_residues(const PackedRowsOut& canonical, ConstRows in) const {
+void Ring::export_residues(const PackedLimbsOut& canonical, ConstLimbView in) const {
   kernels().export_residues(queue(), canonical, in);
   device().check(queue());
 }
 
-bool Ring::import_residues(Rows out, const PackedRows& canonical) const {
+bool Ring::import_residues(LimbView out, const PackedLimbs& canonical) const {
   const bool all_reduced = kernels().import_residues(queue(), out, canonical);
   device().check(queue());
   return all_reduced;
 }
 
-bool Ring::import_seeded(Rows stored, Rows expanded, const PackedRows& canonical, const UniformStream& stream) const {
+bool Ring::import_seeded(LimbView stored, LimbView expanded, const PackedLimbs& canonical,
+                         const UniformStream& stream) const {
   const bool all_reduced = kernels().import_seeded(queue(), stored, expanded, canonical, stream);
   device().check(queue());
   return all_reduced;
 }
 
-PolyRows::PolyRows(const Ring& ring, LimbList limbs, std::uint32_t polys)
+RnsPolys::RnsPolys(const Ring& ring, LimbList limbs, std::uint32_t polys)
     : buffer_(std::make_shared<Buffer>(ring.device().allocate(polys * limbs.size() * ring.stride() * sizeof(Word)))),
       limbs_(std::make_unique<LimbList>(std::move(limbs))),
       polys_(polys),
@@ -135,8 +136,8 @@ PolyRows::PolyRows(const Ring& ring, LimbList limbs, std::uint32_t polys)
       poly_stride_(limbs_->size() * stride_),
       form_(ring.backend().form()) {}
 
-PolyRows PolyRows::prefix(std::size_t count) const {
-  PolyRows view;
+RnsPolys RnsPolys::prefix(std::size_t count) const {
+  RnsPolys view;
   view.buffer_ = buffer_;
   view.limbs_ = std::make_unique<LimbList>(limbs_->begin(), limbs_->begin() + static_cast<std::ptrdiff_t>(count));
   view.polys_ = polys_;
@@ -146,14 +147,14 @@ PolyRows PolyRows::prefix(std::size_t count) const {
   return view;
 }
 
-std::shared_ptr<const PolyRows> PolyRows::copy_in(const RowForm& form) const {
+std::shared_ptr<const RnsPolys> RnsPolys::copy_in(const ResidueForm& form) const {
   const BriefLock lock;
   const auto found = std::ranges::find_if(copies_, [&](const auto& copy) { return copy->form() == form; });
   return found == copies_.end() ? nullptr : *found;
 }
 
-void PolyRows::keep(std::shared_ptr<const PolyRows> copy) const {
-  std::vector<std::shared_ptr<const PolyRows>> lost;  // they go without the lock
+void RnsPolys::keep(std::shared_ptr<const RnsPolys> copy) const {
+  std::vector<std::shared_ptr<const RnsPolys>> lost;  // they go without the lock
   const BriefLock lock;
   const auto whole = std::stable_partition(copies_.begin(), copies_.end(), [](const auto& c) { return !c->is_lost(); });
   lost.assign(std::move_iterator(whole), std::move_iterator(copies_.end()));
@@ -161,13 +162,14 @@ void PolyRows::keep(std::shared_ptr<const PolyRows> copy) const {
   copies_.push_back(std::move(copy));
 }
 
-Rows PolyRows::rows(std::uint32_t poly, std::uint32_t polys, std::size_t first, std::size_t count) noexcept {
+LimbView RnsPolys::view(std::uint32_t poly, std::uint32_t polys, std::size_t first, std::size_t count) noexcept {
   if (!copies_.empty()) copies_.clear();
   return {buffer_->to_write() + poly * poly_stride_ + first * stride_, stride_, poly_stride_,
           std::span(*limbs_).subspan(first, count), polys};
 }
 
-ConstRows PolyRows::rows(std::uint32_t poly, std::uint32_t polys, std::size_t first, std::size_t count) const noexcept {
+ConstLimbView RnsPolys::view(std::uint32_t poly, std::uint32_t polys, std::size_t first,
+                             std::size_t count) const noexcept {
   return {std::as_const(*buffer_).to_read() + poly * poly_stride_ + first * stride_, stride_, poly_stride_,
           std::span(*limbs_).subspan(first, count), polys};
 }
@@ -175,14 +177,14 @@ ConstRows PolyRows::rows(std::uint32_t poly, std::uint32_t polys, std::size_t fi
 namespace {
 
 /// Of words that mean the same in both memories, one of which is the host's.
-PolyRows copy_words(const Ring& from, const PolyRows& rows, const Ring& to) {
-  PolyRows copy(to, rows.limbs(), rows.polys());
+RnsPolys copy_words(const Ring& from, const RnsPolys& residues, const Ring& to) {
+  RnsPolys copy(to, residues.limbs(), residues.polys());
   const std::size_t to_step = to.stride() * sizeof(Word), from_step = from.stride() * sizeof(Word);
-  const std::size_t limbs = rows.limbs().size(), bytes = from.degree() * sizeof(Word);
-  for (std::uint32_t poly = 0; poly < rows.polys(); ++poly) {
-    const RowCopy part = {
-        copy.rows(poly, 1, 0, limbs).base, rows.rows(poly, 1, 0, limbs).base, bytes, limbs, to_step, from_step};
-    if (rows.form().is_on_host()) {
+  const std::size_t limbs = residues.limbs().size(), bytes = from.degree() * sizeof(Word);
+  for (std::uint32_t poly = 0; poly < residues.polys(); ++poly) {
+    const StridedCopy part = {
+        copy.view(poly, 1, 0, limbs).base, residues.view(poly, 1, 0, limbs).base, bytes, limbs, to_step, from_step};
+    if (residues.form().is_on_host()) {
       to.device().upload(to.queue(), part);
     } else {
       from.device().download(from.queue(), part);
@@ -192,27 +194,28 @@ PolyRows copy_words(const Ring& from, const PolyRows& rows, const Ring& to) {
 }
 
 /// Of any.
-PolyRows copy_canonical(const Ring& from, const PolyRows& rows, const Ring& to) {
-  const std::size_t limbs = rows.limbs().size();
+RnsPolys copy_canonical(const Ring& from, const RnsPolys& residues, const Ring& to) {
+  const std::size_t limbs = residues.limbs().size();
   std::vector<Word> words(limbs * from.degree());  // of one poly
   std::vector<std::size_t> offsets(limbs);
   for (std::size_t j = 0; j < limbs; ++j) offsets[j] = j * from.degree() * sizeof(Word);
   const std::vector<std::uint8_t> widths(limbs, 64);
   std::byte* const bytes = reinterpret_cast<std::byte*>(words.data());
-  PolyRows copy(to, rows.limbs(), rows.polys());
-  for (std::uint32_t poly = 0; poly < rows.polys(); ++poly) {
-    from.export_residues({bytes, offsets, widths}, rows.rows(poly, 1, 0, limbs));
-    static_cast<void>(to.import_residues(copy.rows(poly, 1, 0, limbs), {bytes, offsets, widths}));
+  RnsPolys copy(to, residues.limbs(), residues.polys());
+  for (std::uint32_t poly = 0; poly < residues.polys(); ++poly) {
+    from.export_residues({bytes, offsets, widths}, residues.view(poly, 1, 0, limbs));
+    static_cast<void>(to.import_residues(copy.view(poly, 1, 0, limbs), {bytes, offsets, widths}));
   }
   return copy;
 }
 
 }  // namespace
 
-PolyRows copy_of(const Ring& from, const PolyRows& rows, const Ring& to) {
-  const RowForm held = rows.form(), wanted = to.backend().form();
+RnsPolys copy_of(const Ring& from, const RnsPolys& residues, const Ring& to) {
+  const ResidueForm held = residues.form(), wanted = to.backend().form();
   const bool is_one_on_host = held.is_on_host() || wanted.is_on_host();
-  return held.words == wanted.words && is_one_on_host ? copy_words(from, rows, to) : copy_canonical(from, rows, to);
+  return held.words == wanted.words && is_one_on_host ? copy_words(from, residues, to)
+                                                      : copy_canonical(from, residues, to);
 }
 
 }  // namespace lw

@@ -28,8 +28,8 @@ class Ring {
   std::uint32_t degree() const noexcept { return degree_; }
   std::size_t num_limbs() const noexcept { return moduli_.size(); }
   const Modulus& modulus(std::size_t limb) const noexcept { return moduli_[limb]; }
-  /// Words between rows.
-  std::size_t stride() const noexcept { return backend_->row_stride(); }
+  /// Words between limbs.
+  std::size_t stride() const noexcept { return backend_->limb_stride(); }
 
   const Kernels& kernels() const noexcept { return backend_->kernels(); }
   Device& device() const noexcept { return backend_->device(); }
@@ -39,9 +39,9 @@ class Ring {
 
   /// The kernels of the same name on the running queue. They throw where anything on it failed, so that nothing is
   /// taken for a result that is none.
-  void export_residues(const PackedRowsOut& canonical, ConstRows in) const;
-  [[nodiscard]] bool import_residues(Rows out, const PackedRows& canonical) const;
-  [[nodiscard]] bool import_seeded(Rows stored, Rows expanded, const PackedRows& canonical,
+  void export_residues(const PackedLimbsOut& canonical, ConstLimbView in) const;
+  [[nodiscard]] bool import_residues(LimbView out, const PackedLimbs& canonical) const;
+  [[nodiscard]] bool import_seeded(LimbView stored, LimbView expanded, const PackedLimbs& canonical,
                                    const UniformStream& stream) const;
 
   /// Constants of the lift from limb set `from` (made ascending) to `to`; built once, cached, thread safe.
@@ -60,25 +60,26 @@ class Ring {
   mutable std::map<std::pair<LimbList, LimbList>, std::unique_ptr<LiftTable>> lifts_;
 };
 
-/// Rows [poly][limb][N] on a ring's device. Uninitialised when made. Move only; prefixes share the memory.
-class PolyRows {
+/// RNS polynomials, words [poly][limb][N] on a ring's device. Uninitialised when made. Move only; prefixes share the
+/// memory.
+class RnsPolys {
  public:
-  PolyRows() = default;
-  PolyRows(const Ring& ring, LimbList limbs, std::uint32_t polys);
+  RnsPolys() = default;
+  RnsPolys(const Ring& ring, LimbList limbs, std::uint32_t polys);
 
   /// The first `count` limbs of every poly: a view that keeps all of the memory.
-  PolyRows prefix(std::size_t count) const;
-  /// Whether no other PolyRows shares the memory.
+  RnsPolys prefix(std::size_t count) const;
+  /// Whether no other RnsPolys shares the memory.
   bool is_sole_owner() const noexcept { return buffer_.use_count() == 1; }
 
   const LimbList& limbs() const noexcept { return *limbs_; }
   std::uint32_t polys() const noexcept { return polys_; }
-  /// Of these rows, whatever memory they are in.
+  /// What these limbs take, whatever memory they are in.
   std::size_t bytes() const noexcept {
     return buffer_ == nullptr ? 0 : polys_ * limbs_->size() * stride_ * sizeof(Word);
   }
   bool empty() const noexcept { return polys_ == 0; }
-  const RowForm& form() const noexcept { return form_; }
+  const ResidueForm& form() const noexcept { return form_; }
 
   /// Whether the device that they are on failed, and what `Device::check` throws then.
   bool is_lost() const noexcept { return buffer_ != nullptr && buffer_->is_lost(); }
@@ -88,26 +89,26 @@ class PolyRows {
 
   /// The same residues in another form, if `keep` was given them; gone once these are written. What is lost is not kept
   /// on.
-  std::shared_ptr<const PolyRows> copy_in(const RowForm& form) const;
-  void keep(std::shared_ptr<const PolyRows> copy) const;
+  std::shared_ptr<const RnsPolys> copy_in(const ResidueForm& form) const;
+  void keep(std::shared_ptr<const RnsPolys> copy) const;
 
-  Rows rows() noexcept { return rows(0, polys_, 0, limbs_->size()); }
-  ConstRows rows() const noexcept { return rows(0, polys_, 0, limbs_->size()); }
-  /// Polys [poly, poly + polys) x limb rows [first, first + count).
-  Rows rows(std::uint32_t poly, std::uint32_t polys, std::size_t first, std::size_t count) noexcept;
-  ConstRows rows(std::uint32_t poly, std::uint32_t polys, std::size_t first, std::size_t count) const noexcept;
+  LimbView view() noexcept { return view(0, polys_, 0, limbs_->size()); }
+  ConstLimbView view() const noexcept { return view(0, polys_, 0, limbs_->size()); }
+  /// Polys [poly, poly + polys) x limbs [first, first + count).
+  LimbView view(std::uint32_t poly, std::uint32_t polys, std::size_t first, std::size_t count) noexcept;
+  ConstLimbView view(std::uint32_t poly, std::uint32_t polys, std::size_t first, std::size_t count) const noexcept;
 
  private:
   std::shared_ptr<Buffer> buffer_;
   std::unique_ptr<LimbList> limbs_;  // on the heap, so that views survive a move of the owner
   std::uint32_t polys_ = 0;
   std::size_t stride_ = 0, poly_stride_ = 0;
-  RowForm form_;
-  mutable std::vector<std::shared_ptr<const PolyRows>> copies_;  // what `keep` was given
+  ResidueForm form_;
+  mutable std::vector<std::shared_ptr<const RnsPolys>> copies_;  // what `keep` was given
 };
 
-/// The residues of rows of one ring as rows of another one, with the same primes, whatever device either is on.
-PolyRows copy_of(const Ring& from, const PolyRows& rows, const Ring& to);
+/// Copies polynomials of one ring to another one with the same primes, whatever device either is on.
+RnsPolys copy_of(const Ring& from, const RnsPolys& residues, const Ring& to);
 
 /// Device memory for the scratch of a kernel.
 class Scratch {

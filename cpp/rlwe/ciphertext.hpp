@@ -1,5 +1,5 @@
 // Values under encryption. All are immutable handles: copying one copies no
-// rows, and the rows live as long as the last handle.
+// limbs, and the limbs live as long as the last handle.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ enum class SecretKind : std::uint8_t { kMain = 0, kSparse = 1 };
 
 /// degree + 1 polynomials in NTT form; c_i goes with the i-th power of the secret.
 struct Ciphertext {
-  std::shared_ptr<const PolyRows> rows;
+  std::shared_ptr<const RnsPolys> residues;
   Level level;
   Basis basis = Basis::kQ;
   double scale = 1.0;
@@ -35,27 +35,27 @@ struct Ciphertext {
   std::optional<SeedRef> seed;  // of c1, for a fresh symmetric encryption
   SecretKind secret = SecretKind::kMain;
 
-  std::uint32_t degree() const noexcept { return rows->polys() - 1; }
-  std::size_t num_bytes() const noexcept { return rows->bytes(); }
+  std::uint32_t degree() const noexcept { return residues->polys() - 1; }
+  std::size_t num_bytes() const noexcept { return residues->bytes(); }
 };
 
 /// One polynomial in NTT form.
 struct Plaintext {
-  std::shared_ptr<const PolyRows> rows;
+  std::shared_ptr<const RnsPolys> residues;
   Level level;
   Basis basis = Basis::kQ;
   double scale = 1.0;
   std::uint32_t slots = 1;
   Fingerprint parameters{};
 
-  std::size_t num_bytes() const noexcept { return rows->bytes(); }
+  std::size_t num_bytes() const noexcept { return residues->bytes(); }
 };
 
 /// A ciphertext over Q whose last polynomial is also held as digits extended to QP:
 /// [digit][P limbs, then Q limbs ascending], NTT form. What rotations of one value share.
 struct Digits {
   Ciphertext source;
-  std::shared_ptr<const PolyRows> extended;  // null: extended where they are used
+  std::shared_ptr<const RnsPolys> extended;  // null: extended where they are used
 };
 
 }  // namespace lw

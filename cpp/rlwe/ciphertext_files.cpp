@@ -60,7 +60,7 @@ cbor::Value group_value(std::span<const NamedCiphertext> group) {
   return map;
 }
 
-/// Everything but the rows and the seed; `degree` apart, because a ciphertext has it from its rows.
+/// Everything but the limbs and the seed; `degree` apart, because a ciphertext has it from its limbs.
 Ciphertext read_description(cbor::Field field, const Context& context, std::uint32_t& degree) {
   Ciphertext x;
   x.parameters = context.parameters().fingerprint();
@@ -124,7 +124,7 @@ std::vector<std::uint8_t> save_ciphertexts(const std::optional<std::string>& pat
   const Parameters& parameters = context.parameters();
   KeySetId key_set{};
   for (const auto& [name, x] : file.ciphertexts) {
-    check_context(x.parameters, *x.rows, context, "save: ciphertext " + name);
+    check_context(x.parameters, *x.residues, context, "save: ciphertext " + name);
     check_key_set(x.key_set, key_set, "save: ciphertext " + name);
     if (x.key_set != KeySetId{}) key_set = x.key_set;
     if (x.basis != Basis::kQ)
@@ -138,13 +138,14 @@ std::vector<std::uint8_t> save_ciphertexts(const std::optional<std::string>& pat
   for (const std::size_t count : division.counts) {
     const Ciphertext& x = file.ciphertexts[first].value;
     const std::uint32_t polys = static_cast<std::uint32_t>(count) * stored_polys(x, x.degree());
-    sections.push_back(PackedLayout(parameters, x.rows->limbs(), polys).section(kRows));
+    sections.push_back(PackedLayout(parameters, x.residues->limbs(), polys).section(kRows));
     first += count;
   }
   Writer writer = make_writer(path, FileKind::kCiphertexts, parameters, division.header, sections, division.version);
   for (const auto& [name, x] : file.ciphertexts) {
-    const PackedLayout layout(parameters, x.rows->limbs(), stored_polys(x, x.degree()));
-    layout.write(writer, context.ring(), x.rows->rows(0, stored_polys(x, x.degree()), 0, x.rows->limbs().size()));
+    const PackedLayout layout(parameters, x.residues->limbs(), stored_polys(x, x.degree()));
+    layout.write(writer, context.ring(),
+                 x.residues->view(0, stored_polys(x, x.degree()), 0, x.residues->limbs().size()));
   }
   return writer.commit();
 }
@@ -214,16 +215,16 @@ Ciphertext CiphertextReader::read(std::size_t i, Level to) const {
   const PackedLayout layout(parameters, parameters.basis(value.level), count * each);
   std::vector<std::uint32_t> polys(each);
   std::iota(polys.begin(), polys.end(), place * each);
-  PolyRows rows = layout.read(ring, reader_, section, polys, limbs, what);
+  RnsPolys residues = layout.read(ring, reader_, section, polys, limbs, what);
   if (value.seed) {
-    PolyRows both(ring, limbs, 2);
-    copy_limbs(ring, both, 0, rows, 0);
-    expand_uniform(ring, both.rows(1, 1, 0, limbs.size()), StreamDomain::kSeededCiphertext, *value.seed);
-    rows = std::move(both);
+    RnsPolys both(ring, limbs, 2);
+    copy_limbs(ring, both, 0, residues, 0);
+    expand_uniform(ring, both.view(1, 1, 0, limbs.size()), StreamDomain::kSeededCiphertext, *value.seed);
+    residues = std::move(both);
   }
   Ciphertext x = value;
   x.level = to;
-  x.rows = std::make_shared<const PolyRows>(std::move(rows));
+  x.residues = std::make_shared<const RnsPolys>(std::move(residues));
   return x;
 }
 

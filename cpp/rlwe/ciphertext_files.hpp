@@ -1,7 +1,7 @@
 // Ciphertexts as files or messages: a fresh symmetric one is a seed and its c0.
 //
 // A file of few has a description and a section for each. Where that does not fit a small head, neighbours that are
-// alike are a group: one description with a list of names and the seeds one after another, and one section of rows,
+// alike are a group: one description with a list of names and the seeds one after another, and one section of limbs,
 // [ciphertext][poly][limb].
 #pragma once
 
@@ -41,7 +41,7 @@ class CiphertextReader {
   const cbor::Map& extras() const { return reader_.header()["extras"].as_map(); }
 
   Ciphertext read(std::size_t i) const { return read(i, level(i)); }
-  /// As read at its own level and dropped to a lower one of the same track, without touching other rows; a seeded one
+  /// As read at its own level and dropped to a lower one of the same track, without touching other limbs; a seeded one
   /// stays seeded. Throws lw::Error(kLevel) for any other level.
   Ciphertext read(std::size_t i, Level to) const;
   std::uint64_t touched_bytes() const noexcept { return reader_.touched_bytes(); }
@@ -49,7 +49,7 @@ class CiphertextReader {
  private:
   struct StoredCiphertext {
     std::string name;
-    Ciphertext value;  // without rows
+    Ciphertext value;  // without limbs
     std::uint32_t degree;
     std::size_t section;
     std::uint32_t place, count;  // which of the section's ciphertexts it is, and of how many

@@ -26,20 +26,20 @@ Context::Context(std::shared_ptr<const Parameters> parameters, std::string_view 
   if (!ring_.backend().form().is_on_host()) host_ = std::make_shared<const Context>(parameters_, "auto", threads);
 }
 
-std::shared_ptr<const PolyRows> Context::here(std::shared_ptr<const PolyRows> x) const {
+std::shared_ptr<const RnsPolys> Context::here(std::shared_ptr<const RnsPolys> x) const {
   return host_ == nullptr || x->form() != host_->ring().backend().form() ? x : moved(*host_, std::move(x), *this);
 }
 
-std::shared_ptr<const PolyRows> Context::on_host(std::shared_ptr<const PolyRows> x) const {
+std::shared_ptr<const RnsPolys> Context::on_host(std::shared_ptr<const RnsPolys> x) const {
   return host_ == nullptr || x->form() != ring_.backend().form() ? x : moved(*this, std::move(x), *host_);
 }
 
-std::shared_ptr<const PolyRows> moved(const Context& from, std::shared_ptr<const PolyRows> x, const Context& to,
+std::shared_ptr<const RnsPolys> moved(const Context& from, std::shared_ptr<const RnsPolys> x, const Context& to,
                                       bool keeps_copy) {
-  const RowForm wanted = to.ring().backend().form();
+  const ResidueForm wanted = to.ring().backend().form();
   if (x->form() == wanted) return x;
-  if (std::shared_ptr<const PolyRows> known = x->copy_in(wanted)) return known;
-  auto made = std::make_shared<const PolyRows>(copy_of(from.ring(), *x, to.ring()));
+  if (std::shared_ptr<const RnsPolys> known = x->copy_in(wanted)) return known;
+  auto made = std::make_shared<const RnsPolys>(copy_of(from.ring(), *x, to.ring()));
   if (keeps_copy) x->keep(made);
   return made;
 }

@@ -12,8 +12,8 @@ namespace lw {
 
 enum class Basis : std::uint8_t { kQ = 0, kQP = 1 };
 
-/// A stretch of rows that two limb lists share: rows [first_in, first_in + count) of the one
-/// are rows [first_out, first_out + count) of the other.
+/// A stretch of limbs that two limb lists share: limbs [first_in, first_in + count) of the one
+/// are limbs [first_out, first_out + count) of the other.
 struct LimbRun {
   std::size_t first_in, first_out, count;
 };
@@ -41,10 +41,11 @@ class Context {
   const std::shared_ptr<const Context>& twin() const noexcept { return host_; }
 
   /// The same residues in the memory of this context, or of its twin: x itself if it is there, else a copy.
-  std::shared_ptr<const PolyRows> here(std::shared_ptr<const PolyRows> x) const;
-  std::shared_ptr<const PolyRows> on_host(std::shared_ptr<const PolyRows> x) const;
+  std::shared_ptr<const RnsPolys> here(std::shared_ptr<const RnsPolys> x) const;
+  std::shared_ptr<const RnsPolys> on_host(std::shared_ptr<const RnsPolys> x) const;
 
-  /// Rows of a value: Q limbs ascending, over QP after the P limbs. Throws lw::Error(kLevel) if there is no such level.
+  /// Limbs of a value: Q limbs ascending, over QP after the P limbs. Throws lw::Error(kLevel) if there is no such
+  /// level.
   LimbList limbs(Level level, Basis basis) const;
 
  private:
@@ -53,9 +54,9 @@ class Context {
   std::shared_ptr<const Context> host_;  // none on the host
 };
 
-/// Rows of one context as rows of another one with the same parameters. Rows keep their copies, unless they are not
+/// Limbs of one context as limbs of another one with the same parameters. Limbs keep their copies, unless they are not
 /// to: both stay true.
-std::shared_ptr<const PolyRows> moved(const Context& from, std::shared_ptr<const PolyRows> x, const Context& to,
+std::shared_ptr<const RnsPolys> moved(const Context& from, std::shared_ptr<const RnsPolys> x, const Context& to,
                                       bool keeps_copy = true);
 
 }  // namespace lw

@@ -71,27 +71,27 @@ class MixedRadix {
 
 }  // namespace
 
-SecretRows phase(const Context& context, const SecretKey& key, const Ciphertext& x, const LimbList& limbs) {
+SecretPolys phase(const Context& context, const SecretKey& key, const Ciphertext& x, const LimbList& limbs) {
   const Ring& ring = context.host().ring();
-  const std::shared_ptr<const PolyRows> rows = context.on_host(x.rows);
-  const SecretRows secret = key.ntt(ring, limbs);
-  SecretRows message(ring, limbs, 1), term(ring, limbs, 1);
-  copy_limbs(ring, *message, 0, *rows, x.degree());
+  const std::shared_ptr<const RnsPolys> residues = context.on_host(x.residues);
+  const SecretPolys secret = key.ntt(ring, limbs);
+  SecretPolys message(ring, limbs, 1), term(ring, limbs, 1);
+  copy_limbs(ring, *message, 0, *residues, x.degree());
   for (std::uint32_t i = x.degree(); i-- > 0;) {  // Horner in the secret
-    ring.kernels().mul(ring.queue(), message->rows(), message->rows(), secret->rows());
-    copy_limbs(ring, *term, 0, *rows, i);
-    ring.kernels().add(ring.queue(), message->rows(), message->rows(), term->rows());
+    ring.kernels().mul(ring.queue(), message->view(), message->view(), secret->view());
+    copy_limbs(ring, *term, 0, *residues, i);
+    ring.kernels().add(ring.queue(), message->view(), message->view(), term->view());
   }
-  ring.kernels().intt(ring.queue(), message->rows(), message->rows());
+  ring.kernels().intt(ring.queue(), message->view(), message->view());
   return message;
 }
 
-SecretBuffer<std::uint64_t> plain_residues(const Ring& ring, const PolyRows& x) {
+SecretBuffer<std::uint64_t> plain_residues(const Ring& ring, const RnsPolys& x) {
   SecretBuffer<std::uint64_t> out(x.limbs().size() * ring.degree());
   std::vector<std::size_t> offsets;
   for (std::size_t j = 0; j < x.limbs().size(); ++j) offsets.push_back(j * ring.degree() * sizeof(std::uint64_t));
   const std::vector<std::uint8_t> widths(x.limbs().size(), 64);
-  ring.export_residues({reinterpret_cast<std::byte*>(out.data()), offsets, widths}, x.rows());
+  ring.export_residues({reinterpret_cast<std::byte*>(out.data()), offsets, widths}, x.view());
   return out;
 }
 
@@ -101,7 +101,7 @@ Decryptor::Decryptor(const Context& context, std::shared_ptr<const SecretKey> ke
 }
 
 SecretBuffer<double> Decryptor::decrypt(const Ciphertext& x) const {
-  check_context(x.parameters, *x.rows, home_, "decrypt: the ciphertext");
+  check_context(x.parameters, *x.residues, home_, "decrypt: the ciphertext");
   if (context_.parameters().is_bfv()) {
     throw Error(ErrorKind::kParameterMismatch,
                 "decrypt: this is a BFV ciphertext, whose message only the decryptor of "
@@ -114,7 +114,7 @@ SecretBuffer<double> Decryptor::decrypt(const Ciphertext& x) const {
   }
   const Ring& ring = context_.ring();
   const LimbList limbs = message_limbs(context_.parameters(), context_.limbs(x.level, Basis::kQ), x.scale);
-  const SecretRows message = phase(home_, *key_, x, limbs);
+  const SecretPolys message = phase(home_, *key_, x, limbs);
   SecretBuffer<std::uint64_t> words = plain_residues(ring, *message);
   const MixedRadix radix(ring, limbs);
   SecretBuffer<double> coefficients(ring.degree());

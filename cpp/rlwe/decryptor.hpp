@@ -9,9 +9,9 @@ namespace lw {
 
 /// c(s) over `limbs` (all of them limbs of x), in coefficient form: message and noise. x, of the context or of its
 /// twin, has degree at most 2; the result is on the host.
-SecretRows phase(const Context& context, const SecretKey& key, const Ciphertext& x, const LimbList& limbs);
+SecretPolys phase(const Context& context, const SecretKey& key, const Ciphertext& x, const LimbList& limbs);
 /// Coefficients of one polynomial as plain 64-bit residues, [limb][coefficient].
-SecretBuffer<std::uint64_t> plain_residues(const Ring& ring, const PolyRows& x);
+SecretBuffer<std::uint64_t> plain_residues(const Ring& ring, const RnsPolys& x);
 
 class Decryptor {
  public:

@@ -15,15 +15,15 @@ double divided_scale(const Parameters& parameters, double scale, std::span<const
   return scale;
 }
 
-Ciphertext with_rows(const Ciphertext& x, std::shared_ptr<const PolyRows> rows) {
+Ciphertext with_residues(const Ciphertext& x, std::shared_ptr<const RnsPolys> residues) {
   Ciphertext out = x;
-  out.rows = std::move(rows);
+  out.residues = std::move(residues);
   out.seed.reset();
   return out;
 }
 
-Ciphertext with_rows(const Ciphertext& x, PolyRows rows) {
-  return with_rows(x, std::make_shared<PolyRows>(std::move(rows)));
+Ciphertext with_residues(const Ciphertext& x, RnsPolys residues) {
+  return with_residues(x, std::make_shared<RnsPolys>(std::move(residues)));
 }
 
 KeySetId joint_key_set(const Ciphertext& a, const Ciphertext& b) noexcept {
@@ -31,7 +31,7 @@ KeySetId joint_key_set(const Ciphertext& a, const Ciphertext& b) noexcept {
 }
 
 void Evaluator::require_own(const Ciphertext& x, const char* op) const {
-  check_context(x.parameters, *x.rows, context_, std::string(op) + ": the ciphertext");
+  check_context(x.parameters, *x.residues, context_, std::string(op) + ": the ciphertext");
   if (x.secret == SecretKind::kMain) return;
   fail(ErrorKind::kShape, op, "the ciphertext is under the sparse secret; mod_raise it first");
 }
@@ -45,13 +45,13 @@ void Evaluator::require_alike(const Ciphertext& a, const Ciphertext& b, const ch
 
 void Evaluator::require_plain(const Ciphertext& x, const Plaintext& p, const char* op) const {
   require_own(x, op);
-  check_context(p.parameters, *p.rows, context_, std::string(op) + ": the plaintext");
+  check_context(p.parameters, *p.residues, context_, std::string(op) + ": the plaintext");
   require_same_place(x.level, x.basis, p.level, p.basis, op);
 }
 
-std::shared_ptr<PolyRows> Evaluator::rows_like(const Ciphertext& x) const {
-  if (x.rows.use_count() == 1 && x.rows->is_sole_owner()) return std::const_pointer_cast<PolyRows>(x.rows);
-  return std::make_shared<PolyRows>(context_.ring(), x.rows->limbs(), x.rows->polys());
+std::shared_ptr<RnsPolys> Evaluator::residues_like(const Ciphertext& x) const {
+  if (x.residues.use_count() == 1 && x.residues->is_sole_owner()) return std::const_pointer_cast<RnsPolys>(x.residues);
+  return std::make_shared<RnsPolys>(context_.ring(), x.residues->limbs(), x.residues->polys());
 }
 
 Ciphertext Evaluator::combine(Ciphertext a, const Ciphertext& b, bool is_sub) const {
@@ -60,22 +60,22 @@ Ciphertext Evaluator::combine(Ciphertext a, const Ciphertext& b, bool is_sub) co
   require_scale(b.scale, a.scale, op);
   const Ring& ring = context_.ring();
   const Kernels& kernels = ring.kernels();
-  const std::size_t limbs = a.rows->limbs().size();
+  const std::size_t limbs = a.residues->limbs().size();
   const std::uint32_t common = std::min(a.degree(), b.degree()) + 1;
   const Ciphertext& longer = a.degree() >= b.degree() ? a : b;
-  const std::shared_ptr<PolyRows> out =
-      &longer == &a ? rows_like(a) : std::make_shared<PolyRows>(ring, a.rows->limbs(), longer.degree() + 1);
-  (is_sub ? kernels.sub : kernels.add)(ring.queue(), out->rows(0, common, 0, limbs),
-                                       std::as_const(*a.rows).rows(0, common, 0, limbs),
-                                       b.rows->rows(0, common, 0, limbs));
+  const std::shared_ptr<RnsPolys> out =
+      &longer == &a ? residues_like(a) : std::make_shared<RnsPolys>(ring, a.residues->limbs(), longer.degree() + 1);
+  (is_sub ? kernels.sub : kernels.add)(ring.queue(), out->view(0, common, 0, limbs),
+                                       std::as_const(*a.residues).view(0, common, 0, limbs),
+                                       b.residues->view(0, common, 0, limbs));
   for (std::uint32_t p = common; p <= longer.degree(); ++p) {
     if (is_sub && &longer == &b) {
-      kernels.neg(ring.queue(), out->rows(p, 1, 0, limbs), b.rows->rows(p, 1, 0, limbs));
-    } else if (out != longer.rows) {
-      copy_limbs(ring, *out, p, *longer.rows, p);
+      kernels.neg(ring.queue(), out->view(p, 1, 0, limbs), b.residues->view(p, 1, 0, limbs));
+    } else if (out != longer.residues) {
+      copy_limbs(ring, *out, p, *longer.residues, p);
     }
   }
-  Ciphertext result = with_rows(a, out);
+  Ciphertext result = with_residues(a, out);
   result.key_set = joint_key_set(a, b);
   result.slots = std::max(a.slots, b.slots);
   return result;
@@ -87,9 +87,9 @@ Ciphertext Evaluator::sub(Ciphertext a, const Ciphertext& b) const { return comb
 
 Ciphertext Evaluator::neg(Ciphertext x) const {
   require_own(x, "neg");
-  const std::shared_ptr<PolyRows> out = rows_like(x);
-  context_.ring().kernels().neg(context_.ring().queue(), out->rows(), x.rows->rows());
-  return with_rows(x, out);
+  const std::shared_ptr<RnsPolys> out = residues_like(x);
+  context_.ring().kernels().neg(context_.ring().queue(), out->view(), x.residues->view());
+  return with_residues(x, out);
 }
 
 Ciphertext Evaluator::combine_plain(Ciphertext x, const Plaintext& p, bool is_sub) const {
@@ -97,12 +97,12 @@ Ciphertext Evaluator::combine_plain(Ciphertext x, const Plaintext& p, bool is_su
   require_plain(x, p, op);
   require_scale(p.scale, x.scale, op);
   const Ring& ring = context_.ring();
-  const std::size_t limbs = x.rows->limbs().size();
-  const std::shared_ptr<PolyRows> out = rows_like(x);
-  (is_sub ? ring.kernels().sub : ring.kernels().add)(ring.queue(), out->rows(0, 1, 0, limbs),
-                                                     x.rows->rows(0, 1, 0, limbs), p.rows->rows());
-  for (std::uint32_t i = 1; i <= x.degree() && out != x.rows; ++i) copy_limbs(ring, *out, i, *x.rows, i);
-  Ciphertext result = with_rows(x, out);
+  const std::size_t limbs = x.residues->limbs().size();
+  const std::shared_ptr<RnsPolys> out = residues_like(x);
+  (is_sub ? ring.kernels().sub : ring.kernels().add)(ring.queue(), out->view(0, 1, 0, limbs),
+                                                     x.residues->view(0, 1, 0, limbs), p.residues->view());
+  for (std::uint32_t i = 1; i <= x.degree() && out != x.residues; ++i) copy_limbs(ring, *out, i, *x.residues, i);
+  Ciphertext result = with_residues(x, out);
   result.slots = std::max(x.slots, p.slots);
   return result;
 }
@@ -115,9 +115,9 @@ Ciphertext Evaluator::sub_plain(Ciphertext x, const Plaintext& p) const { return
 
 Ciphertext Evaluator::mul_plain(Ciphertext x, const Plaintext& p) const {
   require_plain(x, p, "mul_plain");
-  const std::shared_ptr<PolyRows> out = rows_like(x);
-  context_.ring().kernels().mul(context_.ring().queue(), out->rows(), x.rows->rows(), p.rows->rows());
-  Ciphertext result = with_rows(x, out);
+  const std::shared_ptr<RnsPolys> out = residues_like(x);
+  context_.ring().kernels().mul(context_.ring().queue(), out->view(), x.residues->view(), p.residues->view());
+  Ciphertext result = with_residues(x, out);
   result.scale = x.scale * p.scale;
   result.slots = std::max(x.slots, p.slots);
   return result;
@@ -128,21 +128,21 @@ Ciphertext Evaluator::dot_plain(std::span<const Ciphertext* const> x, std::span<
   if (x.empty() || x.size() != p.size()) fail(ErrorKind::kValue, op, "needs pairs of a ciphertext and a plaintext");
   const double scale = x[0]->scale * p[0]->scale;
   Ciphertext result = *x[0];
-  std::vector<ConstRows> left, right;
+  std::vector<ConstLimbView> left, right;
   for (std::size_t k = 0; k < x.size(); ++k) {
     require_alike(*x[0], *x[k], op);
     require_plain(*x[k], *p[k], op);
     require_degree(x[k]->degree(), x[0]->degree(), x[0]->degree(), op);
     require_scale(x[k]->scale * p[k]->scale, scale, op);
-    left.push_back(x[k]->rows->rows());
-    right.push_back(p[k]->rows->rows());
+    left.push_back(x[k]->residues->view());
+    right.push_back(p[k]->residues->view());
     result.key_set = joint_key_set(result, *x[k]);
     result.slots = std::max({result.slots, x[k]->slots, p[k]->slots});
   }
   const Ring& ring = context_.ring();
-  PolyRows out(ring, x[0]->rows->limbs(), x[0]->rows->polys());
-  ring.kernels().dot(ring.queue(), out.rows(), left, right);
-  result = with_rows(result, std::move(out));
+  RnsPolys out(ring, x[0]->residues->limbs(), x[0]->residues->polys());
+  ring.kernels().dot(ring.queue(), out.view(), left, right);
+  result = with_residues(result, std::move(out));
   result.scale = scale;
   return result;
 }
@@ -150,9 +150,9 @@ Ciphertext Evaluator::dot_plain(std::span<const Ciphertext* const> x, std::span<
 Ciphertext Evaluator::mul_int(Ciphertext x, std::int64_t factor, double scale) const {
   require_own(x, "mul_int");
   const Ring& ring = context_.ring();
-  const std::shared_ptr<PolyRows> out = rows_like(x);
-  ring.kernels().mul_scalar(ring.queue(), out->rows(), x.rows->rows(), ring.residues(factor, x.rows->limbs()));
-  Ciphertext result = with_rows(x, out);
+  const std::shared_ptr<RnsPolys> out = residues_like(x);
+  ring.kernels().mul_scalar(ring.queue(), out->view(), x.residues->view(), ring.residues(factor, x.residues->limbs()));
+  Ciphertext result = with_residues(x, out);
   result.scale = scale;
   return result;
 }
@@ -161,12 +161,12 @@ Ciphertext Evaluator::add_int(Ciphertext x, std::int64_t addend) const {
   require_own(x, "add_int");
   require_basis(x, Basis::kQ, "add_int");
   const Ring& ring = context_.ring();
-  const std::size_t limbs = x.rows->limbs().size();
-  const std::shared_ptr<PolyRows> out = rows_like(x);
-  ring.kernels().add_scalar(ring.queue(), out->rows(0, 1, 0, limbs), x.rows->rows(0, 1, 0, limbs),
-                            ring.residues(addend, x.rows->limbs()));
-  for (std::uint32_t i = 1; i <= x.degree() && out != x.rows; ++i) copy_limbs(ring, *out, i, *x.rows, i);
-  return with_rows(x, out);
+  const std::size_t limbs = x.residues->limbs().size();
+  const std::shared_ptr<RnsPolys> out = residues_like(x);
+  ring.kernels().add_scalar(ring.queue(), out->view(0, 1, 0, limbs), x.residues->view(0, 1, 0, limbs),
+                            ring.residues(addend, x.residues->limbs()));
+  for (std::uint32_t i = 1; i <= x.degree() && out != x.residues; ++i) copy_limbs(ring, *out, i, *x.residues, i);
+  return with_residues(x, out);
 }
 
 Ciphertext Evaluator::mul_monomial(Ciphertext x, std::uint64_t exponent) const {
@@ -177,19 +177,19 @@ Ciphertext Evaluator::mul_monomial(Ciphertext x, std::uint64_t exponent) const {
     fail(ErrorKind::kValue, "mul_monomial",
          "exponent " + std::to_string(exponent) + " is not below 2N = " + std::to_string(2 * n));
   }
-  PolyRows monomial(ring, x.rows->limbs(), 1);
-  ring.kernels().monomial(ring.queue(), monomial.rows(), exponent);
-  ring.kernels().ntt(ring.queue(), monomial.rows(), monomial.rows());
-  const std::shared_ptr<PolyRows> out = rows_like(x);
-  ring.kernels().mul(ring.queue(), out->rows(), x.rows->rows(), std::as_const(monomial).rows());
-  return with_rows(x, out);
+  RnsPolys monomial(ring, x.residues->limbs(), 1);
+  ring.kernels().monomial(ring.queue(), monomial.view(), exponent);
+  ring.kernels().ntt(ring.queue(), monomial.view(), monomial.view());
+  const std::shared_ptr<RnsPolys> out = residues_like(x);
+  ring.kernels().mul(ring.queue(), out->view(), x.residues->view(), std::as_const(monomial).view());
+  return with_residues(x, out);
 }
 
 Ciphertext Evaluator::drop_level(const Ciphertext& x, Level to) const {
   require_own(x, "drop_level");
   require_downward(x.level, to, context_.parameters(), "drop_level");
   // Limb numbers ascend along a track, after the P limbs if there are any: a lower level is a prefix.
-  Ciphertext result = with_rows(x, x.rows->prefix(context_.limbs(to, x.basis).size()));
+  Ciphertext result = with_residues(x, x.residues->prefix(context_.limbs(to, x.basis).size()));
   result.level = to;
   return result;
 }
@@ -200,7 +200,7 @@ Ciphertext Evaluator::mod_down(const Ciphertext& x, Level to, double scale) cons
   require_scale(divided_scale(context_.parameters(), x.scale, context_.parameters().dropped(x.level, to)), scale,
                 "mod_down");
   if (x.basis == Basis::kQ && x.level == to) return relabel(x, to, scale, x.slots);
-  Ciphertext result = with_rows(x, lw::mod_down(context_.ring(), *x.rows, context_.parameters().basis(to)));
+  Ciphertext result = with_residues(x, lw::mod_down(context_.ring(), *x.residues, context_.parameters().basis(to)));
   result.level = to;
   result.basis = Basis::kQ;
   result.scale = scale;
@@ -217,17 +217,17 @@ Ciphertext Evaluator::rescale(const Ciphertext& x) const {
 }
 
 Ciphertext Evaluator::trivial(const Plaintext& p) const {
-  check_context(p.parameters, *p.rows, context_, "trivial: the plaintext");
+  check_context(p.parameters, *p.residues, context_, "trivial: the plaintext");
   const Ring& ring = context_.ring();
-  PolyRows out(ring, p.rows->limbs(), 2);
-  copy_limbs(ring, out, 0, *p.rows, 0);
-  ring.kernels().zero(ring.queue(), out.rows(1, 1, 0, p.rows->limbs().size()));
-  return {std::make_shared<const PolyRows>(std::move(out)), p.level, p.basis, p.scale, p.slots, {}, p.parameters, {}};
+  RnsPolys out(ring, p.residues->limbs(), 2);
+  copy_limbs(ring, out, 0, *p.residues, 0);
+  ring.kernels().zero(ring.queue(), out.view(1, 1, 0, p.residues->limbs().size()));
+  return {std::make_shared<const RnsPolys>(std::move(out)), p.level, p.basis, p.scale, p.slots, {}, p.parameters, {}};
 }
 
 Ciphertext Evaluator::relabel(const Ciphertext& x, Level level, double scale, std::uint32_t slots) const {
   require_own(x, "relabel");
-  if (context_.limbs(level, x.basis) != x.rows->limbs()) {
+  if (context_.limbs(level, x.basis) != x.residues->limbs()) {
     fail(ErrorKind::kLevel, "relabel", to_string(level) + " has other limbs than " + to_string(x.level));
   }
   Ciphertext result = x;

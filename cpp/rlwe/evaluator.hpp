@@ -20,7 +20,7 @@ bool scales_match(double a, double b) noexcept;
 /// scale / product of some limbs' primes.
 double divided_scale(const Parameters& parameters, double scale, std::span<const std::uint16_t> limbs) noexcept;
 
-/// Operands that are taken by value may lend their rows to the result: give one up (std::move) where it is used last.
+/// Operands that are taken by value may lend their limbs to the result: give one up (std::move) where it is used last.
 class Evaluator {
  public:
   /// tick is called between the kernels of a key switch; it may throw to cancel.
@@ -45,7 +45,7 @@ class Evaluator {
   /// Times X^exponent, exponent in [0, 2N); X^(N/2) multiplies all slots by i.
   Ciphertext mul_monomial(Ciphertext x, std::uint64_t exponent) const;
 
-  /// A view of the rows of x.
+  /// A view of the limbs of x.
   Ciphertext drop_level(const Ciphertext& x, Level to) const;
   /// Divides by P if x is over QP, and by the limbs between its level and `to`, at once. The result is over Q;
   /// `scale` is stated and must agree with the computed one.
@@ -57,7 +57,7 @@ class Evaluator {
 
   /// Degree 1 with c1 = 0.
   Ciphertext trivial(const Plaintext& p) const;
-  /// Same rows under another name: a level with the same limbs, another scale or slot count.
+  /// Same limbs under another name: a level with the same limbs, another scale or slot count.
   Ciphertext relabel(const Ciphertext& x, Level level, double scale, std::uint32_t slots) const;
 
   /// x over Q of degree 1 or 2: its last polynomial as extended digits. Digits that are not stored are extended by
@@ -102,17 +102,17 @@ class Evaluator {
   Ciphertext combine(Ciphertext a, const Ciphertext& b, bool is_sub) const;
   Ciphertext combine_plain(Ciphertext x, const Plaintext& p, bool is_sub) const;
   void require_plain(const Ciphertext& x, const Plaintext& p, const char* op) const;
-  /// Rows for a result shaped like x: x's own where nothing else holds them, else new ones.
-  std::shared_ptr<PolyRows> rows_like(const Ciphertext& x) const;
+  /// Limbs for a result shaped like x: x's own where nothing else holds them, else new ones.
+  std::shared_ptr<RnsPolys> residues_like(const Ciphertext& x) const;
   Ciphertext switched(const Ciphertext& x, const SwitchKeys& key, std::optional<Level> to) const;
 
   const Context& context_;
   Tick tick_;
 };
 
-/// x with other rows, no longer fresh.
-Ciphertext with_rows(const Ciphertext& x, PolyRows rows);
-Ciphertext with_rows(const Ciphertext& x, std::shared_ptr<const PolyRows> rows);
+/// x with other limbs, no longer fresh.
+Ciphertext with_residues(const Ciphertext& x, RnsPolys residues);
+Ciphertext with_residues(const Ciphertext& x, std::shared_ptr<const RnsPolys> residues);
 /// The key set of a result of both operands: the one that is not anonymous.
 KeySetId joint_key_set(const Ciphertext& a, const Ciphertext& b) noexcept;
 

@@ -7,8 +7,8 @@
 namespace lw {
 namespace {
 
-Ciphertext over_qp(const Ciphertext& x, PolyRows rows, const KeySetId& id) {
-  Ciphertext result = with_rows(x, std::move(rows));
+Ciphertext over_qp(const Ciphertext& x, RnsPolys residues, const KeySetId& id) {
+  Ciphertext result = with_residues(x, std::move(residues));
   result.basis = Basis::kQP;
   result.key_set = id;
   return result;
@@ -48,11 +48,11 @@ Ciphertext Evaluator::extend(const Ciphertext& x) const {
   require_own(x, "extend");
   require_basis(x, Basis::kQ, "extend");
   const Ring& ring = context_.ring();
-  const LimbList& q = x.rows->limbs();
+  const LimbList& q = x.residues->limbs();
   const LimbList special = context_.parameters().all_p();
-  PolyRows out(ring, context_.limbs(x.level, Basis::kQP), x.rows->polys());
-  ring.kernels().zero(ring.queue(), out.rows(0, out.polys(), 0, special.size()));
-  ring.kernels().mul_scalar(ring.queue(), out.rows(0, out.polys(), special.size(), q.size()), x.rows->rows(),
+  RnsPolys out(ring, context_.limbs(x.level, Basis::kQP), x.residues->polys());
+  ring.kernels().zero(ring.queue(), out.view(0, out.polys(), 0, special.size()));
+  ring.kernels().mul_scalar(ring.queue(), out.view(0, out.polys(), special.size(), q.size()), x.residues->view(),
                             ring.product_mod(special, q));
   return over_qp(x, std::move(out), x.key_set);
 }
@@ -61,7 +61,7 @@ Digits Evaluator::hoist(const Ciphertext& x, bool store) const {
   require_own(x, "hoist");
   require_basis(x, Basis::kQ, "hoist");
   require_degree(x.degree(), 1, 2, "hoist");
-  return {x, store ? std::make_shared<const PolyRows>(extend_digits(context_, x, tick_)) : nullptr};
+  return {x, store ? std::make_shared<const RnsPolys>(extend_digits(context_, x, tick_)) : nullptr};
 }
 
 Ciphertext Evaluator::key_product(const Digits& digits, const SwitchKeys& key) const {
@@ -109,7 +109,7 @@ std::vector<Ciphertext> Evaluator::rotate_many(const Ciphertext& x, const Switch
   if (keys.size() == 0) return results;
   const SwitchOperand operand(context_, x);
   call(tick_);
-  for (PolyRows& product : key_switch(context_, operand, keys, tick_)) {
+  for (RnsPolys& product : key_switch(context_, operand, keys, tick_)) {
     call(tick_);
     results.push_back(mod_down(over_qp(x, std::move(product), keys.id()), x.level, x.scale));
   }
@@ -131,7 +131,7 @@ std::vector<Ciphertext> Evaluator::diag_sums(const Digits& digits, const SwitchK
   std::vector<DiagonalTerm> terms;
   for (const Diagonal& diagonal : diagonals) {
     const Plaintext& plain = *diagonal.plain;
-    check_context(plain.parameters, *plain.rows, context_, "diag_sums: the plaintext");
+    check_context(plain.parameters, *plain.residues, context_, "diag_sums: the plaintext");
     require_same_place(x.level, Basis::kQP, plain.level, plain.basis, op);
     require_scale(plain.scale, scale, op);
     if (diagonal.baby > which.size() || diagonal.giant >= num_giants) {
@@ -140,13 +140,14 @@ std::vector<Ciphertext> Evaluator::diag_sums(const Digits& digits, const SwitchK
           "there is no term of baby " + std::to_string(diagonal.baby) + " and giant " + std::to_string(diagonal.giant));
     }
     slots = std::max(slots, plain.slots);
-    terms.push_back({diagonal.baby, diagonal.giant, plain.rows->rows()});
+    terms.push_back({diagonal.baby, diagonal.giant, plain.residues->view()});
   }
   const SwitchOperand operand = operand_of(context_, digits);
   call(tick_);
   std::vector<Ciphertext> results;
-  for (PolyRows& rows : lw::diag_sums(context_, operand, x.rows->rows(), keys, which, terms, num_giants, tick_)) {
-    Ciphertext sum = over_qp(x, std::move(rows), which.empty() ? x.key_set : keys.id());
+  for (RnsPolys& residues :
+       lw::diag_sums(context_, operand, x.residues->view(), keys, which, terms, num_giants, tick_)) {
+    Ciphertext sum = over_qp(x, std::move(residues), which.empty() ? x.key_set : keys.id());
     sum.scale = x.scale * scale;
     sum.slots = slots;
     results.push_back(std::move(sum));
@@ -167,8 +168,8 @@ Ciphertext Evaluator::to_sparse(const Ciphertext& x, const SwitchKeys& key) cons
   }
   require_key(x, key, KeyKind::kToSparse, x.level, op);
   const SwitchOperand operand(context_, x, special_limbs(KeyKind::kToSparse, context_.parameters()));
-  const PolyRows product = std::move(key_switch(context_, operand, key, tick_)[0]);
-  Ciphertext result = with_rows(x, lw::mod_down(context_.ring(), product, x.rows->limbs()));
+  const RnsPolys product = std::move(key_switch(context_, operand, key, tick_)[0]);
+  Ciphertext result = with_residues(x, lw::mod_down(context_.ring(), product, x.residues->limbs()));
   result.key_set = key.id();
   result.secret = SecretKind::kSparse;
   return result;
@@ -176,7 +177,7 @@ Ciphertext Evaluator::to_sparse(const Ciphertext& x, const SwitchKeys& key) cons
 
 Ciphertext Evaluator::mod_raise(const Ciphertext& x, const SwitchKeys& key, Level level, std::int64_t factor) const {
   const char* op = "mod_raise";
-  check_context(x.parameters, *x.rows, context_, "mod_raise: the ciphertext");
+  check_context(x.parameters, *x.residues, context_, "mod_raise: the ciphertext");
   if (x.secret != SecretKind::kSparse) fail(ErrorKind::kShape, op, "needs a ciphertext under the sparse secret");
   if (factor < 1) fail(ErrorKind::kValue, op, "factor " + std::to_string(factor) + " is not positive");
   context_.parameters().require_level(level);
@@ -185,14 +186,14 @@ Ciphertext Evaluator::mod_raise(const Ciphertext& x, const SwitchKeys& key, Leve
   const Kernels& kernels = ring.kernels();
   const LimbList limbs = context_.limbs(level, Basis::kQP);
   const std::size_t num_p = context_.parameters().num_p(), num_q = limbs.size() - num_p;
-  const PolyRows coefficients = decompose(ring, x.rows->rows());
-  PolyRows raised(ring, limbs, 2);
-  kernels.lift(ring.queue(), raised.rows(), coefficients.rows(), ring.lift_table(x.rows->limbs(), limbs));
-  kernels.mul_scalar(ring.queue(), raised.rows(), std::as_const(raised).rows(), ring.residues(factor, limbs));
-  kernels.ntt(ring.queue(), raised.rows(), raised.rows());
+  const RnsPolys coefficients = decompose(ring, x.residues->view());
+  RnsPolys raised(ring, limbs, 2);
+  kernels.lift(ring.queue(), raised.view(), coefficients.view(), ring.lift_table(x.residues->limbs(), limbs));
+  kernels.mul_scalar(ring.queue(), raised.view(), std::as_const(raised).view(), ring.residues(factor, limbs));
+  kernels.ntt(ring.queue(), raised.view(), raised.view());
   call(tick_);
-  const PolyRows& view = raised;
-  const SwitchOperand operand(context_, limbs, view.rows(1, 1, 0, limbs.size()), view.rows(0, 1, num_p, num_q));
+  const RnsPolys& view = raised;
+  const SwitchOperand operand(context_, limbs, view.view(1, 1, 0, limbs.size()), view.view(0, 1, num_p, num_q));
   Ciphertext result = over_qp(x, std::move(key_switch(context_, operand, key, tick_)[0]), key.id());
   result.level = level;
   result.secret = SecretKind::kMain;

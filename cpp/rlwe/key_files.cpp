@@ -107,7 +107,7 @@ std::vector<std::uint8_t> save_public_key(const std::optional<std::string>& path
   const bool has_special = key.b->limbs().size() > context.parameters().all_q().size();
   const Writer::Declared section = layout.section(has_special ? kRowsWithSpecial : kRows);
   Writer writer = make_writer(path, FileKind::kPublicKey, context.parameters(), header, {&section, 1});
-  layout.write(writer, context.host().ring(), key.b->rows());
+  layout.write(writer, context.host().ring(), key.b->view());
   return writer.commit();
 }
 
@@ -124,10 +124,10 @@ PublicKey load_public_key(const Source& source, const Context& context) {
                 nullptr,
                 nullptr};
   const PackedLayout layout(context.parameters(), limbs, 1);
-  key.b = std::make_shared<const PolyRows>(layout.read_all(ring, reader, 0, {reader.name()}));
-  PolyRows a(ring, limbs, 1);
-  expand_uniform(ring, a.rows(), StreamDomain::kPublicKey, key.seed);
-  key.a = std::make_shared<const PolyRows>(std::move(a));
+  key.b = std::make_shared<const RnsPolys>(layout.read_all(ring, reader, 0, {reader.name()}));
+  RnsPolys a(ring, limbs, 1);
+  expand_uniform(ring, a.view(), StreamDomain::kPublicKey, key.seed);
+  key.a = std::make_shared<const RnsPolys>(std::move(a));
   return key;
 }
 
@@ -161,7 +161,7 @@ std::vector<std::uint8_t> save_evaluation_keys(const std::optional<std::string>&
   const cbor::Map header = evaluation_header(keys.id(), specs, seeds);
   Writer writer = make_writer(path, FileKind::kEvaluationKeys, context.parameters(), header, sections);
   for (std::size_t i = 0; i < layouts.size(); ++i) {
-    layouts[i].write(writer, context.ring(), keys.keys()[i]->b->rows());
+    layouts[i].write(writer, context.ring(), keys.keys()[i]->b->view());
   }
   return writer.commit();
 }
@@ -186,7 +186,7 @@ EvaluationKeyFile::EvaluationKeyFile(const Source& source, const Context& contex
     const ReadSpec key = read_spec(specs[i], context.parameters());
     KeyShape shape = key_shape(key.spec, context.parameters());
     PackedLayout layout(context.parameters(), shape.limbs, static_cast<std::uint32_t>(shape.digits.size()));
-    // Made once: to find the steps of a rotation takes longer than to read a row.
+    // Made once: to find the steps of a rotation takes longer than to read a limb.
     StoredName name = {reader_.name() + ": " + describe(key.spec, context.degree()), "digit", shape.digit_numbers()};
     keys_.push_back({key.spec, key.seed, std::move(shape), std::move(layout), std::move(name)});
   }
@@ -212,22 +212,22 @@ KeyShape EvaluationKeyFile::shape_at(std::size_t i, Level level) const {
                                      to_string(spec(i).level) + " and does not cover " + to_string(level));
 }
 
-std::uint64_t EvaluationKeyFile::most_row_bytes() const noexcept {
+std::uint64_t EvaluationKeyFile::most_limb_bytes() const noexcept {
   std::uint64_t most = 0;
-  for (const StoredKey& key : keys_) most = std::max(most, key.layout.most_row_bytes());
+  for (const StoredKey& key : keys_) most = std::max(most, key.layout.most_limb_bytes());
   return most;
 }
 
-void EvaluationKeyFile::read_row(std::size_t i, std::uint32_t digit, std::uint16_t limb, Rows out,
-                                 std::vector<std::uint8_t>& buffer) const {
+void EvaluationKeyFile::read_limb(std::size_t i, std::uint32_t digit, std::uint16_t limb, LimbView out,
+                                  std::vector<std::uint8_t>& buffer) const {
   const StoredKey& key = keys_.at(i);
   const auto is_it = [digit](const DigitPart& part) { return part.number == digit; };
   const auto poly = std::find_if(key.shape.digits.begin(), key.shape.digits.end(), is_it) - key.shape.digits.begin();
   const auto place = std::find(key.shape.limbs.begin(), key.shape.limbs.end(), limb) - key.shape.limbs.begin();
-  const Rows b = {out.row(0, 0), out.stride, out.poly_stride, out.limbs, 1};
-  const Rows a = {out.row(1, 0), out.stride, out.poly_stride, out.limbs, 1};
-  key.layout.read_row(context_.ring(), reader_, i, static_cast<std::uint32_t>(poly), static_cast<std::size_t>(place), b,
-                      a, uniform_stream(StreamDomain::kEvaluationKey, key.seed, digit), buffer, key.name);
+  const LimbView b = {out.limb(0, 0), out.stride, out.poly_stride, out.limbs, 1};
+  const LimbView a = {out.limb(1, 0), out.stride, out.poly_stride, out.limbs, 1};
+  key.layout.read_limb(context_.ring(), reader_, i, static_cast<std::uint32_t>(poly), static_cast<std::size_t>(place),
+                       b, a, uniform_stream(StreamDomain::kEvaluationKey, key.seed, digit), buffer, key.name);
 }
 
 EvaluationKey EvaluationKeyFile::read(std::size_t i, Level level) const {
@@ -241,8 +241,8 @@ EvaluationKey EvaluationKeyFile::read(std::size_t i, Level level) const {
     if (std::any_of(key.digits.begin(), key.digits.end(), is_it)) polys.push_back(d);
   }
   key.b =
-      std::make_shared<const PolyRows>(stored.layout.read(context_.ring(), reader_, i, polys, part.limbs, stored.name));
-  key.a = std::make_shared<const PolyRows>(expand_key(context_.ring(), part.limbs, key.digits, key.seed));
+      std::make_shared<const RnsPolys>(stored.layout.read(context_.ring(), reader_, i, polys, part.limbs, stored.name));
+  key.a = std::make_shared<const RnsPolys>(expand_key(context_.ring(), part.limbs, key.digits, key.seed));
   return key;
 }
 

@@ -19,11 +19,11 @@ PublicKey load_public_key(const Source& source, const Context& context);
 
 /// The head of a file of evaluation keys, but for the sections: of key i its spec and its seed.
 cbor::Map evaluation_header(const KeySetId& id, std::span<const KeySpec> specs, std::span<const SeedRef> seeds);
-/// The rows of the key of a spec as they are stored, and the section that they fill.
+/// The limbs of the key of a spec as they are stored, and the section that they fill.
 PackedLayout evaluation_layout(const KeySpec& spec, const Parameters& parameters);
 Writer::Declared evaluation_section(const PackedLayout& layout);
 
-/// One section of rows per key: b, [digit][P limbs, then Q limbs ascending].
+/// One section per key: b, [digit][P limbs, then Q limbs ascending].
 std::vector<std::uint8_t> save_evaluation_keys(const std::optional<std::string>& path, const EvaluationKeys& keys,
                                                const Context& context);
 EvaluationKeys load_evaluation_keys(const Source& source, const Context& context, const Tick& tick = {});
@@ -42,17 +42,17 @@ class EvaluationKeyFile {
   /// Which key serves a spec; nothing if none does.
   std::optional<std::size_t> find(const KeySpec& spec) const;
 
-  /// Key i cut to the limbs of a level (on any track) that it covers: b from its rows, a from its seed. Throws
-  /// lw::Error(kLevel) if it does not cover the level, kFormat naming file, key, digit and limb if a row was altered.
+  /// Key i cut to the limbs of a level (on any track) that it covers: b from its limbs, a from its seed. Throws
+  /// lw::Error(kLevel) if it does not cover the level, kFormat naming file, key, digit and limb if it was altered.
   EvaluationKey read(std::size_t i, Level level) const;
   /// Digits and limbs of key i that a level needs. Throws lw::Error(kLevel) if it does not cover the level.
   KeyShape shape_at(std::size_t i, Level level) const;
-  /// One row of key i, by the numbers of its digit and limb: b, and then a, to two rows of that limb. Reads the file
+  /// One limb of key i, by the numbers of its digit and limb: b, and then a, each to memory of its own. Reads the file
   /// past its mapping. buffer: for what is stored. Errors as of read(), and IoError.
-  void read_row(std::size_t i, std::uint32_t digit, std::uint16_t limb, Rows out,
-                std::vector<std::uint8_t>& buffer) const;
-  /// Bytes of the longest row as stored.
-  std::uint64_t most_row_bytes() const noexcept;
+  void read_limb(std::size_t i, std::uint32_t digit, std::uint16_t limb, LimbView out,
+                 std::vector<std::uint8_t>& buffer) const;
+  /// Bytes of the longest limb as stored.
+  std::uint64_t most_limb_bytes() const noexcept;
   /// Bytes of key i in the file.
   std::uint64_t stored_bytes(std::size_t i) const { return reader_.section_info(i).bytes; }
   /// Bytes of the file that were looked at so far.

@@ -16,35 +16,36 @@ std::uint64_t inverse_galois(std::uint64_t g, std::uint32_t ring_degree) noexcep
 }
 
 /// The secret that a key switches to, over the key's limbs.
-SecretRows target_secret(const Context& context, const SecretKey& secret, const SecretKey& sparse, const KeySpec& spec,
-                         const LimbList& limbs) {
-  SecretRows s = (spec.kind == KeyKind::kToSparse ? sparse : secret).ntt(context.ring(), limbs);
+SecretPolys target_secret(const Context& context, const SecretKey& secret, const SecretKey& sparse, const KeySpec& spec,
+                          const LimbList& limbs) {
+  SecretPolys s = (spec.kind == KeyKind::kToSparse ? sparse : secret).ntt(context.ring(), limbs);
   if (spec.kind != KeyKind::kGalois) return s;
-  SecretRows turned(context.ring(), limbs, 1);
-  context.ring().kernels().automorphism(context.ring().queue(), turned->rows(), s->rows(),
+  SecretPolys turned(context.ring(), limbs, 1);
+  context.ring().kernels().automorphism(context.ring().queue(), turned->view(), s->view(),
                                         inverse_galois(spec.galois_element, context.degree()));
   return turned;
 }
 
 /// P times the secret that a key switches from, over Q limbs.
-SecretRows scaled_payload(const Context& context, const SecretKey& secret, const SecretKey& sparse, const KeySpec& spec,
-                          const LimbList& q) {
+SecretPolys scaled_payload(const Context& context, const SecretKey& secret, const SecretKey& sparse,
+                           const KeySpec& spec, const LimbList& q) {
   const Ring& ring = context.ring();
-  SecretRows payload = (spec.kind == KeyKind::kToDense ? sparse : secret).ntt(ring, q);
-  if (spec.kind == KeyKind::kRelin) ring.kernels().mul(ring.queue(), payload->rows(), payload->rows(), payload->rows());
-  ring.kernels().mul_scalar(ring.queue(), payload->rows(), payload->rows(),
+  SecretPolys payload = (spec.kind == KeyKind::kToDense ? sparse : secret).ntt(ring, q);
+  if (spec.kind == KeyKind::kRelin) ring.kernels().mul(ring.queue(), payload->view(), payload->view(), payload->view());
+  ring.kernels().mul_scalar(ring.queue(), payload->view(), payload->view(),
                             ring.product_mod(special_limbs(spec.kind, context.parameters()), q));
   return payload;
 }
 
 /// out = e - a * s with a fresh error e. Both parts are wiped where one of them fails; `out` holds only their
 /// difference.
-void mask(const Ring& ring, Rows out, ConstRows a, ConstRows s, const PrivateSeed& seed, std::uint32_t digit) {
+void mask(const Ring& ring, LimbView out, ConstLimbView a, ConstLimbView s, const PrivateSeed& seed,
+          std::uint32_t digit) {
   const LimbList limbs(out.limbs.begin(), out.limbs.end());
-  const SecretRows error = to_ntt(ring, sample_error(ring.degree(), seed, digit).span(), limbs);
-  SecretRows product(ring, limbs, 1);
-  ring.kernels().mul(ring.queue(), product->rows(), a, s);
-  ring.kernels().sub(ring.queue(), out, error->rows(), product->rows());
+  const SecretPolys error = to_ntt(ring, sample_error(ring.degree(), seed, digit).span(), limbs);
+  SecretPolys product(ring, limbs, 1);
+  ring.kernels().mul(ring.queue(), product->view(), a, s);
+  ring.kernels().sub(ring.queue(), out, error->view(), product->view());
 }
 
 }  // namespace
@@ -67,11 +68,11 @@ PublicKey KeyGenerator::public_key(const SecretKey& secret) const {
   check_security(parameters, limbs, "public key");
   const Ring& ring = context_.ring();
   PublicKey key{secret.id(), parameters.fingerprint(), {os_entropy(), 0}, nullptr, nullptr};
-  PolyRows a(ring, limbs, 1), b(ring, limbs, 1);
-  expand_uniform(ring, a.rows(), StreamDomain::kPublicKey, key.seed);
-  mask(ring, b.rows(), a.rows(), secret.ntt(ring, limbs)->rows(), PrivateSeed(), 0);
-  key.a = std::make_shared<const PolyRows>(std::move(a));
-  key.b = std::make_shared<const PolyRows>(std::move(b));
+  RnsPolys a(ring, limbs, 1), b(ring, limbs, 1);
+  expand_uniform(ring, a.view(), StreamDomain::kPublicKey, key.seed);
+  mask(ring, b.view(), a.view(), secret.ntt(ring, limbs)->view(), PrivateSeed(), 0);
+  key.a = std::make_shared<const RnsPolys>(std::move(a));
+  key.b = std::make_shared<const RnsPolys>(std::move(b));
   return key;
 }
 
@@ -89,21 +90,21 @@ EvaluationKey KeyGenerator::evaluation_key(const SecretKey& secret, const Secret
   const KeyShape shape = key_shape(spec, parameters);
   const LimbList q = parameters.basis(spec.level), &limbs = shape.limbs;
   EvaluationKey key{spec, secret.id(), seed, shape.digit_numbers(), nullptr, nullptr};
-  key.a = std::make_shared<const PolyRows>(expand_key(ring, limbs, key.digits, seed));
+  key.a = std::make_shared<const RnsPolys>(expand_key(ring, limbs, key.digits, seed));
 
-  const SecretRows target = target_secret(context_, secret, sparse, spec, limbs);
-  const SecretRows payload = scaled_payload(context_, secret, sparse, spec, q);
+  const SecretPolys target = target_secret(context_, secret, sparse, spec, limbs);
+  const SecretPolys payload = scaled_payload(context_, secret, sparse, spec, q);
   const PrivateSeed error_seed;
-  PolyRows b(ring, limbs, static_cast<std::uint32_t>(shape.digits.size()));
+  RnsPolys b(ring, limbs, static_cast<std::uint32_t>(shape.digits.size()));
   for (std::uint32_t d = 0; d < shape.digits.size(); ++d) {
-    const Rows row = b.rows(d, 1, 0, limbs.size());
-    mask(ring, row, key.a->rows(d, 1, 0, limbs.size()), target->rows(), error_seed, key.digits[d]);
+    const LimbView limb = b.view(d, 1, 0, limbs.size());
+    mask(ring, limb, key.a->view(d, 1, 0, limbs.size()), target->view(), error_seed, key.digits[d]);
     const std::size_t first = find_runs(q, shape.digits[d].limbs).front().first_in,
                       count = shape.digits[d].limbs.size();
-    const Rows gadget = b.rows(d, 1, limbs.size() - q.size() + first, count);
-    ring.kernels().add(ring.queue(), gadget, gadget, std::as_const(*payload).rows(0, 1, first, count));
+    const LimbView gadget = b.view(d, 1, limbs.size() - q.size() + first, count);
+    ring.kernels().add(ring.queue(), gadget, gadget, std::as_const(*payload).view(0, 1, first, count));
   }
-  key.b = std::make_shared<const PolyRows>(std::move(b));
+  key.b = std::make_shared<const RnsPolys>(std::move(b));
   return key;
 }
 

@@ -19,18 +19,18 @@ LimbList joined(LimbList first, std::span<const std::uint16_t> second) {
   return first;
 }
 
-/// One poly's rows [first, ...) under a limb list of their own.
-ConstRows stretch(const ConstRows& rows, std::size_t first, std::span<const std::uint16_t> limbs) {
-  return {rows.row(0, first), rows.stride, rows.poly_stride, limbs, 1};
+/// One poly's limbs [first, ...) under a limb list of their own.
+ConstLimbView stretch(const ConstLimbView& residues, std::size_t first, std::span<const std::uint16_t> limbs) {
+  return {residues.limb(0, first), residues.stride, residues.poly_stride, limbs, 1};
 }
 
-/// Lifts one digit into rows [first, first + count) of its extended poly and transforms them.
-void lift_digit(const Ring& ring, PolyRows& out, std::uint32_t d, std::size_t first, std::size_t count,
-                ConstRows digit) {
+/// Lifts one digit into limbs [first, first + count) of its extended poly and transforms them.
+void lift_digit(const Ring& ring, RnsPolys& out, std::uint32_t d, std::size_t first, std::size_t count,
+                ConstLimbView digit) {
   if (count == 0) return;
-  const Rows rows = out.rows(d, 1, first, count);
-  ring.kernels().lift(ring.queue(), rows, digit, ring.lift_table(digit.limbs, rows.limbs));
-  ring.kernels().ntt(ring.queue(), rows, rows);
+  const LimbView residues = out.view(d, 1, first, count);
+  ring.kernels().lift(ring.queue(), residues, digit, ring.lift_table(digit.limbs, residues.limbs));
+  ring.kernels().ntt(ring.queue(), residues, residues);
 }
 
 /// body(window) for all windows of a pass.
@@ -49,32 +49,32 @@ class Pairs {
  public:
   Pairs(const Ring& ring, const LimbList& limbs, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) owners_.emplace_back(ring, limbs, 2);
-    for (PolyRows& owner : owners_) views_.push_back(owner.rows());
+    for (RnsPolys& owner : owners_) views_.push_back(owner.view());
   }
-  std::span<const Rows> views() const noexcept { return views_; }
-  std::vector<PolyRows> take() noexcept { return std::move(owners_); }
+  std::span<const LimbView> views() const noexcept { return views_; }
+  std::vector<RnsPolys> take() noexcept { return std::move(owners_); }
 
  private:
-  std::vector<PolyRows> owners_;
-  std::vector<Rows> views_;
+  std::vector<RnsPolys> owners_;
+  std::vector<LimbView> views_;
 };
 
 }  // namespace
 
-void copy_limbs(const Ring& ring, PolyRows& to, std::uint32_t to_poly, const PolyRows& from, std::uint32_t from_poly) {
+void copy_limbs(const Ring& ring, RnsPolys& to, std::uint32_t to_poly, const RnsPolys& from, std::uint32_t from_poly) {
   for (const LimbRun& run : find_runs(from.limbs(), to.limbs())) {
-    ring.kernels().copy(ring.queue(), to.rows(to_poly, 1, run.first_out, run.count),
-                        from.rows(from_poly, 1, run.first_in, run.count));
+    ring.kernels().copy(ring.queue(), to.view(to_poly, 1, run.first_out, run.count),
+                        from.view(from_poly, 1, run.first_in, run.count));
   }
 }
 
-PolyRows decompose(const Ring& ring, ConstRows x) {
-  PolyRows coefficients(ring, LimbList(x.limbs.begin(), x.limbs.end()), x.polys);
-  ring.kernels().intt(ring.queue(), coefficients.rows(), x);
+RnsPolys decompose(const Ring& ring, ConstLimbView x) {
+  RnsPolys coefficients(ring, LimbList(x.limbs.begin(), x.limbs.end()), x.polys);
+  ring.kernels().intt(ring.queue(), coefficients.view(), x);
   return coefficients;
 }
 
-SwitchOperand::SwitchOperand(const Context& context, ConstRows ntt, PolyRows coefficients, ConstRows rest,
+SwitchOperand::SwitchOperand(const Context& context, ConstLimbView ntt, RnsPolys coefficients, ConstLimbView rest,
                              const LimbList& special)
     : limbs_(joined(special, ntt.limbs)),
       num_special_(special.size()),
@@ -85,8 +85,8 @@ SwitchOperand::SwitchOperand(const Context& context, ConstRows ntt, PolyRows coe
   cut(context, ntt);
 }
 
-void SwitchOperand::cut(const Context& context, ConstRows ntt) {
-  const ConstRows coefficients = std::as_const(coefficients_).rows();
+void SwitchOperand::cut(const Context& context, ConstLimbView ntt) {
+  const ConstLimbView coefficients = std::as_const(coefficients_).view();
   std::size_t first = 0;  // of the digit among the Q limbs: digits are stretches of them
   for (const DigitPart& part : parts_) {
     const LiftTable& table = context.ring().lift_table(part.limbs, without(limbs_, part.limbs));
@@ -99,17 +99,17 @@ void SwitchOperand::cut(const Context& context, ConstRows ntt) {
 SwitchOperand::SwitchOperand(const Context& context, const Digits& digits)
     : limbs_(digits.extended->limbs()),
       num_special_(context.parameters().num_p()),
-      parts_(digit_parts(context.parameters(), digits.source.rows->limbs())),
-      rest_(digits.source.rows->rows(0, digits.source.degree(), 0, digits.source.rows->limbs().size())),
-      special_product_(context.ring().product_mod(context.parameters().all_p(), digits.source.rows->limbs())) {
+      parts_(digit_parts(context.parameters(), digits.source.residues->limbs())),
+      rest_(digits.source.residues->view(0, digits.source.degree(), 0, digits.source.residues->limbs().size())),
+      special_product_(context.ring().product_mod(context.parameters().all_p(), digits.source.residues->limbs())) {
   for (std::uint32_t d = 0; d < parts_.size(); ++d) {
-    const ConstRows rows = digits.extended->rows(d, 1, 0, limbs_.size());
-    digits_.push_back({rows, rows, nullptr});
+    const ConstLimbView residues = digits.extended->view(d, 1, 0, limbs_.size());
+    digits_.push_back({residues, residues, nullptr});
     numbers_.push_back(parts_[d].number);
   }
 }
 
-SwitchOperand::SwitchOperand(const Context& context, const LimbList& limbs, ConstRows extended, ConstRows rest)
+SwitchOperand::SwitchOperand(const Context& context, const LimbList& limbs, ConstLimbView extended, ConstLimbView rest)
     : limbs_(limbs),
       num_special_(context.parameters().num_p()),
       numbers_{0},
@@ -121,20 +121,21 @@ SwitchSource SwitchOperand::source() const noexcept {
   return {limbs_, num_special_, digits_, rest_ ? &*rest_ : nullptr, special_product_};
 }
 
-PolyRows extend_digits(const Context& context, const Ciphertext& x, const Tick& tick) {
+RnsPolys extend_digits(const Context& context, const Ciphertext& x, const Tick& tick) {
   const Ring& ring = context.ring();
-  const LimbList& q = x.rows->limbs();
+  const LimbList& q = x.residues->limbs();
   const LimbList limbs = joined(context.parameters().all_p(), q);
   const std::size_t num_p = context.parameters().num_p();
   const std::vector<DigitPart> parts = digit_parts(context.parameters(), q);
-  const PolyRows coefficients = decompose(ring, x.rows->rows(x.degree(), 1, 0, q.size()));
-  PolyRows out(ring, limbs, static_cast<std::uint32_t>(parts.size()));
+  const RnsPolys coefficients = decompose(ring, x.residues->view(x.degree(), 1, 0, q.size()));
+  RnsPolys out(ring, limbs, static_cast<std::uint32_t>(parts.size()));
   std::size_t first = 0;  // of the digit among the Q limbs
   for (std::uint32_t d = 0; d < parts.size(); ++d) {
     const std::size_t count = parts[d].limbs.size(), end = num_p + first + count;
-    const ConstRows digit = stretch(coefficients.rows(), first, parts[d].limbs);
+    const ConstLimbView digit = stretch(coefficients.view(), first, parts[d].limbs);
     lift_digit(ring, out, d, 0, num_p + first, digit);
-    ring.kernels().copy(ring.queue(), out.rows(d, 1, num_p + first, count), x.rows->rows(x.degree(), 1, first, count));
+    ring.kernels().copy(ring.queue(), out.view(d, 1, num_p + first, count),
+                        x.residues->view(x.degree(), 1, first, count));
     lift_digit(ring, out, d, end, limbs.size() - end, digit);
     first += count;
     call(tick);
@@ -142,7 +143,7 @@ PolyRows extend_digits(const Context& context, const Ciphertext& x, const Tick& 
   return out;
 }
 
-std::vector<PolyRows> key_switch(const Context& context, const SwitchOperand& operand, const SwitchKeys& keys,
+std::vector<RnsPolys> key_switch(const Context& context, const SwitchOperand& operand, const SwitchKeys& keys,
                                  const Tick& tick) {
   const Ring& ring = context.ring();
   Pairs out(ring, operand.limbs(), keys.size());
@@ -155,7 +156,7 @@ std::vector<PolyRows> key_switch(const Context& context, const SwitchOperand& op
   return out.take();
 }
 
-std::vector<PolyRows> diag_sums(const Context& context, const SwitchOperand& operand, ConstRows self,
+std::vector<RnsPolys> diag_sums(const Context& context, const SwitchOperand& operand, ConstLimbView self,
                                 const SwitchKeys& keys, std::span<const std::size_t> which,
                                 std::span<const DiagonalTerm> terms, std::size_t num_giants, const Tick& tick) {
   const Ring& ring = context.ring();
@@ -170,21 +171,21 @@ std::vector<PolyRows> diag_sums(const Context& context, const SwitchOperand& ope
   return out.take();
 }
 
-PolyRows mod_down(const Ring& ring, const PolyRows& x, const LimbList& to) {
+RnsPolys mod_down(const Ring& ring, const RnsPolys& x, const LimbList& to) {
   LimbList from = without(x.limbs(), to);
   std::sort(from.begin(), from.end());
-  PolyRows removed(ring, from, x.polys()), out(ring, to, x.polys());
+  RnsPolys removed(ring, from, x.polys()), out(ring, to, x.polys());
   for (const LimbRun& run : find_runs(x.limbs(), from)) {
-    ring.kernels().intt(ring.queue(), removed.rows(0, x.polys(), run.first_out, run.count),
-                        x.rows(0, x.polys(), run.first_in, run.count));
+    ring.kernels().intt(ring.queue(), removed.view(0, x.polys(), run.first_out, run.count),
+                        x.view(0, x.polys(), run.first_in, run.count));
   }
   const std::vector<Word> inverse = ring.inverse_product_mod(from, to);
   for (const LimbRun& run : find_runs(x.limbs(), to)) {  // one, but where `to` skips limbs of x
-    const Rows part = out.rows(0, x.polys(), run.first_out, run.count);
+    const LimbView part = out.view(0, x.polys(), run.first_out, run.count);
     const LiftTable& table = ring.lift_table(from, part.limbs);
     Scratch scratch(ring, ring.kernels().mod_down_scratch(ring.queue(), x.polys(), table));
-    ring.kernels().mod_down(ring.queue(), part, x.rows(0, x.polys(), run.first_in, run.count),
-                            std::as_const(removed).rows(), table, std::span(inverse).subspan(run.first_out, run.count),
+    ring.kernels().mod_down(ring.queue(), part, x.view(0, x.polys(), run.first_in, run.count),
+                            std::as_const(removed).view(), table, std::span(inverse).subspan(run.first_out, run.count),
                             scratch.words());
   }
   return out;

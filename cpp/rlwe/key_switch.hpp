@@ -9,24 +9,25 @@
 namespace lw {
 
 /// The same polynomials in coefficient form: what digits are cut from.
-PolyRows decompose(const Ring& ring, ConstRows x);
+RnsPolys decompose(const Ring& ring, ConstLimbView x);
 
 /// The last polynomial of a ciphertext, cut into digits: owner of all that a SwitchSource points at.
 class SwitchOperand {
  public:
   /// x over Q; the kernel extends its digits limb by limb and stores none. `special`: the P limbs of the key.
   SwitchOperand(const Context& context, const Ciphertext& x, const LimbList& special)
-      : SwitchOperand(context, x.rows->rows(x.degree(), 1, 0, x.rows->limbs().size()),
-                      decompose(context.ring(), x.rows->rows(x.degree(), 1, 0, x.rows->limbs().size())),
-                      x.rows->rows(0, x.degree(), 0, x.rows->limbs().size()), special) {}
+      : SwitchOperand(context, x.residues->view(x.degree(), 1, 0, x.residues->limbs().size()),
+                      decompose(context.ring(), x.residues->view(x.degree(), 1, 0, x.residues->limbs().size())),
+                      x.residues->view(0, x.degree(), 0, x.residues->limbs().size()), special) {}
   SwitchOperand(const Context& context, const Ciphertext& x)
       : SwitchOperand(context, x, context.parameters().all_p()) {}
   /// A polynomial in both forms and the polys that are not switched, over the same Q limbs.
-  SwitchOperand(const Context& context, ConstRows ntt, PolyRows coefficients, ConstRows rest, const LimbList& special);
+  SwitchOperand(const Context& context, ConstLimbView ntt, RnsPolys coefficients, ConstLimbView rest,
+                const LimbList& special);
   /// Digits that were extended before.
   SwitchOperand(const Context& context, const Digits& digits);
   /// One digit, `extended` on all target limbs (P, then Q), and the poly that is not switched, over Q.
-  SwitchOperand(const Context& context, const LimbList& limbs, ConstRows extended, ConstRows rest);
+  SwitchOperand(const Context& context, const LimbList& limbs, ConstLimbView extended, ConstLimbView rest);
   SwitchOperand(const SwitchOperand&) = delete;
 
   SwitchSource source() const noexcept;
@@ -36,36 +37,36 @@ class SwitchOperand {
   const std::vector<std::uint32_t>& digit_numbers() const noexcept { return numbers_; }
 
  private:
-  void cut(const Context& context, ConstRows ntt);
+  void cut(const Context& context, ConstLimbView ntt);
 
   LimbList limbs_;
   std::size_t num_special_;
   std::vector<DigitPart> parts_;
   std::vector<std::uint32_t> numbers_;
-  PolyRows coefficients_;
-  std::vector<DigitRows> digits_;
-  std::optional<ConstRows> rest_;
+  RnsPolys coefficients_;
+  std::vector<DigitLimbs> digits_;
+  std::optional<ConstLimbView> rest_;
   std::vector<Word> special_product_;
 };
 
 /// Digits of x's last polynomial on all target limbs, stored: [digit][P limbs, then Q limbs ascending], NTT form.
-PolyRows extend_digits(const Context& context, const Ciphertext& x, const Tick& tick);
+RnsPolys extend_digits(const Context& context, const Ciphertext& x, const Tick& tick);
 
 /// For every key two polys over the operand's limbs. The keys hold these limbs and digits. tick: called between windows
 /// of keys.
-std::vector<PolyRows> key_switch(const Context& context, const SwitchOperand& operand, const SwitchKeys& keys,
+std::vector<RnsPolys> key_switch(const Context& context, const SwitchOperand& operand, const SwitchKeys& keys,
                                  const Tick& tick = {});
 
 /// The inner sums of a linear transform, two polys each. `self`: both polys of what was decomposed, over Q. `which`:
 /// the keys that turn babies 1, 2, ...
-std::vector<PolyRows> diag_sums(const Context& context, const SwitchOperand& operand, ConstRows self,
+std::vector<RnsPolys> diag_sums(const Context& context, const SwitchOperand& operand, ConstLimbView self,
                                 const SwitchKeys& keys, std::span<const std::size_t> which,
                                 std::span<const DiagonalTerm> terms, std::size_t num_giants, const Tick& tick = {});
 
 /// (x - lift_D x) / D, rounded to nearest: D = limbs of x that are not in `to`, removed at once by one centred lift.
-PolyRows mod_down(const Ring& ring, const PolyRows& x, const LimbList& to);
+RnsPolys mod_down(const Ring& ring, const RnsPolys& x, const LimbList& to);
 
-/// Copies whole rows between values of one ring; the limbs of `to` must all be in `from`.
-void copy_limbs(const Ring& ring, PolyRows& to, std::uint32_t to_poly, const PolyRows& from, std::uint32_t from_poly);
+/// Copies whole limbs between values of one ring; the limbs of `to` must all be in `from`.
+void copy_limbs(const Ring& ring, RnsPolys& to, std::uint32_t to_poly, const RnsPolys& from, std::uint32_t from_poly);
 
 }  // namespace lw

@@ -70,7 +70,7 @@ LimbList public_key_limbs(const Parameters& parameters) {
   return limbs;
 }
 
-SecretRows SecretKey::ntt(const Ring& ring, const LimbList& limbs) const {
+SecretPolys SecretKey::ntt(const Ring& ring, const LimbList& limbs) const {
   SecretBuffer<std::int64_t> wide(coefficients_.size());
   std::copy(coefficients_.begin(), coefficients_.end(), wide.begin());
   return to_ntt(ring, wide.span(), limbs);
@@ -145,12 +145,15 @@ void check_parameters(const Fingerprint& found, const Parameters& expected, cons
                   ": use keys and data of these parameters (of a compiled program: its own plan, keys and data)");
 }
 
-void check_context(const Fingerprint& found, const PolyRows& rows, const Context& expected, const std::string& what) {
+void check_context(const Fingerprint& found, const RnsPolys& residues, const Context& expected,
+                   const std::string& what) {
   check_parameters(found, expected.parameters(), what);
-  const RowForm held = rows.form(), wanted = expected.ring().backend().form();
+  const ResidueForm held = residues.form(), wanted = expected.ring().backend().form();
   if (held == wanted) return;
-  rows.check();
-  const auto text = [](const RowForm& form) { return std::string(form.words).append(" on the ").append(form.device); };
+  residues.check();
+  const auto text = [](const ResidueForm& form) {
+    return std::string(form.words).append(" on the ").append(form.device);
+  };
   const bool is_same_place = held.words == wanted.words && held.device == wanted.device;
   throw Error(ErrorKind::kParameterMismatch,
               what + " is held as " + text(held) + (is_same_place ? " before it failed, or with other options" : "") +

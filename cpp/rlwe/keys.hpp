@@ -49,7 +49,7 @@ class SecretKey {
   std::span<const std::int8_t> coefficients() const noexcept { return coefficients_.span(); }
   const KeySetId& id() const noexcept { return id_; }
   const Fingerprint& parameters() const noexcept { return parameters_; }
-  SecretRows ntt(const Ring& ring, const LimbList& limbs) const;
+  SecretPolys ntt(const Ring& ring, const LimbList& limbs) const;
 
  private:
   SecretBuffer<std::int8_t> coefficients_;
@@ -62,7 +62,7 @@ struct PublicKey {
   KeySetId id{};
   Fingerprint parameters{};
   SeedRef seed;  // of a
-  std::shared_ptr<const PolyRows> b, a;
+  std::shared_ptr<const RnsPolys> b, a;
 };
 
 /// The first special limb, by which encryptions are divided to leave no more noise than that rounds, and all Q limbs.
@@ -76,7 +76,7 @@ struct DigitPart {
 /// Digits that meet `q_limbs` (ascending), cut to them.
 std::vector<DigitPart> digit_parts(const Parameters& parameters, std::span<const std::uint16_t> q_limbs);
 
-/// The rows of a key: [digit][limbs], P limbs first. The limbs of a digit are those that carry its payload.
+/// The limbs of a key: [digit][limbs], P limbs first. The limbs of a digit are those that carry its payload.
 struct KeyShape {
   LimbList limbs;
   std::vector<DigitPart> digits;
@@ -89,14 +89,14 @@ KeyShape key_shape(const KeySpec& spec, const Parameters& parameters);
 
 /// Switches s^2 (relin) to s, s to sigma_g^-1(s) (galois), s to the sparse secret, or that to s. Digit d:
 /// b_d = -a_d*t + e_d + P*payload on the limbs of digit d, where t is the secret switched to. A key from the sparse
-/// secret has one digit of all limbs: what it multiplies is small as an integer. Rows are [digit][P limbs, then Q limbs
-/// ascending].
+/// secret has one digit of all limbs: what it multiplies is small as an integer. Limbs are [digit][P limbs, then Q
+/// limbs ascending].
 struct EvaluationKey {
   KeySpec spec;
   KeySetId id{};
   SeedRef seed;                       // of the a halves
   std::vector<std::uint32_t> digits;  // digit number of each poly
-  std::shared_ptr<const PolyRows> b, a;
+  std::shared_ptr<const RnsPolys> b, a;
 
   std::size_t num_bytes() const noexcept { return b->bytes() + a->bytes(); }
 };
@@ -122,8 +122,9 @@ class EvaluationKeys {
 
 /// Throws lw::Error(kParameterMismatch), naming both, unless a thing belongs to these parameters.
 void check_parameters(const Fingerprint& found, const Parameters& expected, const std::string& what);
-/// The same for a value with rows, which must also be in the form of the context's backend.
-void check_context(const Fingerprint& found, const PolyRows& rows, const Context& expected, const std::string& what);
+/// The same for a value with limbs, which must also be in the form of the context's backend.
+void check_context(const Fingerprint& found, const RnsPolys& residues, const Context& expected,
+                   const std::string& what);
 /// The same for key sets; an all-zero id fits every set.
 void check_key_set(const KeySetId& found, const KeySetId& expected, const std::string& what);
 

@@ -26,16 +26,16 @@ Writer::Declared PackedLayout::section(std::uint16_t kind) const {
   return declared;
 }
 
-void PackedLayout::write(Writer& writer, const Ring& ring, ConstRows rows) const {
+void PackedLayout::write(Writer& writer, const Ring& ring, ConstLimbView rows) const {
   std::vector<std::uint8_t> stored(poly_bytes_);
   for (std::uint32_t poly = 0; poly < polys_; ++poly) {
-    const ConstRows one(rows.row(poly, 0), rows.stride, rows.poly_stride, rows.limbs, 1);
+    const ConstLimbView one(rows.limb(poly, 0), rows.stride, rows.poly_stride, rows.limbs, 1);
     ring.export_residues({reinterpret_cast<std::byte*>(stored.data()), offsets_, widths_}, one);
     writer.write(stored);
   }
 }
 
-PolyRows PackedLayout::read(const Ring& ring, const Reader& reader, std::size_t section,
+RnsPolys PackedLayout::read(const Ring& ring, const Reader& reader, std::size_t section,
                             std::span<const std::uint32_t> polys, const LimbList& limbs, const StoredName& name) const {
   std::vector<std::size_t> rows, offsets;
   std::vector<std::uint8_t> widths;
@@ -50,20 +50,20 @@ PolyRows PackedLayout::read(const Ring& ring, const Reader& reader, std::size_t 
 
   const std::span<const std::uint8_t> stored = verified(reader, section, rows, name);
   const std::byte* base = reinterpret_cast<const std::byte*>(stored.data());
-  PolyRows out(ring, limbs, static_cast<std::uint32_t>(polys.size()));
-  if (ring.import_residues(out.rows(), {base, offsets, widths})) return out;
+  RnsPolys out(ring, limbs, static_cast<std::uint32_t>(polys.size()));
+  if (ring.import_residues(out.view(), {base, offsets, widths})) return out;
   for (std::size_t i = 0; i < rows.size(); ++i) {  // which one was it?
     const std::size_t j = i % limbs.size();
-    const Rows row = out.rows(static_cast<std::uint32_t>(i / limbs.size()), 1, j, 1);
+    const LimbView row = out.view(static_cast<std::uint32_t>(i / limbs.size()), 1, j, 1);
     if (ring.import_residues(row, {base, {&offsets[i], 1}, {&widths[j], 1}})) continue;
     fail_residue(rows[i], name);
   }
   return out;
 }
 
-void PackedLayout::read_row(const Ring& ring, const Reader& reader, std::size_t section, std::uint32_t poly,
-                            std::size_t limb, Rows stored, Rows expanded, const UniformStream& stream,
-                            std::vector<std::uint8_t>& buffer, const StoredName& name) const {
+void PackedLayout::read_limb(const Ring& ring, const Reader& reader, std::size_t section, std::uint32_t poly,
+                             std::size_t limb, LimbView stored, LimbView expanded, const UniformStream& stream,
+                             std::vector<std::uint8_t>& buffer, const StoredName& name) const {
   const std::size_t row = poly * limbs_.size() + limb, start = 0;
   check_section(reader, section, {&row, 1}, name.what);
   buffer.resize(row_bytes_[limb]);
@@ -79,11 +79,11 @@ void PackedLayout::read_row(const Ring& ring, const Reader& reader, std::size_t 
     }
     if (!is_intact) fail_row(row, name);
   }
-  const PackedRows packed = {reinterpret_cast<const std::byte*>(buffer.data()), {&start, 1}, {&widths_[limb], 1}};
+  const PackedLimbs packed = {reinterpret_cast<const std::byte*>(buffer.data()), {&start, 1}, {&widths_[limb], 1}};
   if (!ring.import_seeded(stored, expanded, packed, stream)) fail_residue(row, name);
 }
 
-PolyRows PackedLayout::read_all(const Ring& ring, const Reader& reader, std::size_t section,
+RnsPolys PackedLayout::read_all(const Ring& ring, const Reader& reader, std::size_t section,
                                 const StoredName& name) const {
   std::vector<std::uint32_t> polys(polys_);
   std::iota(polys.begin(), polys.end(), 0u);

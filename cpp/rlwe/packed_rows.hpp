@@ -29,23 +29,23 @@ class PackedLayout {
   /// The section that write() fills.
   Writer::Declared section(std::uint16_t kind) const;
   /// Appends all rows, holding one poly at a time.
-  void write(Writer& writer, const Ring& ring, ConstRows rows) const;
+  void write(Writer& writer, const Ring& ring, ConstLimbView rows) const;
 
   /// Reads `limbs` of some polys (places in this layout, both), and touches no other rows: the work is that of these.
   /// A section that was written without rows (version 1.0) is verified as a whole. Throws lw::Error(kFormat), naming
   /// the file, the poly and the limb, if the sizes are not these (before allocating anything), a row is not what was
   /// written, or a residue is not below its prime.
-  PolyRows read(const Ring& ring, const Reader& reader, std::size_t section, std::span<const std::uint32_t> polys,
+  RnsPolys read(const Ring& ring, const Reader& reader, std::size_t section, std::span<const std::uint32_t> polys,
                 const LimbList& limbs, const StoredName& name) const;
   /// One row into memory that is there, and the row of a stream beside it: poly and limb are places in this layout,
   /// `buffer` is for what is stored. Reads the file itself and uses what it verified. Throws as read() does, and
   /// IoError naming the row.
-  void read_row(const Ring& ring, const Reader& reader, std::size_t section, std::uint32_t poly, std::size_t limb,
-                Rows stored, Rows expanded, const UniformStream& stream, std::vector<std::uint8_t>& buffer,
-                const StoredName& name) const;
+  void read_limb(const Ring& ring, const Reader& reader, std::size_t section, std::uint32_t poly, std::size_t limb,
+                 LimbView stored, LimbView expanded, const UniformStream& stream, std::vector<std::uint8_t>& buffer,
+                 const StoredName& name) const;
   /// Bytes of the longest row.
-  std::uint64_t most_row_bytes() const noexcept { return *std::max_element(row_bytes_.begin(), row_bytes_.end()); }
-  PolyRows read_all(const Ring& ring, const Reader& reader, std::size_t section, const StoredName& name) const;
+  std::uint64_t most_limb_bytes() const noexcept { return *std::max_element(row_bytes_.begin(), row_bytes_.end()); }
+  RnsPolys read_all(const Ring& ring, const Reader& reader, std::size_t section, const StoredName& name) const;
 
  private:
   std::size_t num_rows() const noexcept { return polys_ * limbs_.size(); }

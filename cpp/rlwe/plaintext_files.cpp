@@ -19,18 +19,18 @@ std::uint64_t integer_bytes(std::uint32_t ring_degree, std::uint32_t bits) {
   return (std::uint64_t{ring_degree} * bits / 8 + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-/// Canonical residues of one row.
-std::vector<Word> residues(const Ring& ring, const PolyRows& x, std::size_t j) {
+/// Canonical residues of one limb.
+std::vector<Word> residues(const Ring& ring, const RnsPolys& x, std::size_t j) {
   std::vector<Word> words(ring.degree());
   constexpr std::size_t kOffset = 0;
   constexpr std::uint8_t kWidth = 64;
-  ring.export_residues({reinterpret_cast<std::byte*>(words.data()), {&kOffset, 1}, {&kWidth, 1}}, x.rows(0, 1, j, 1));
+  ring.export_residues({reinterpret_cast<std::byte*>(words.data()), {&kOffset, 1}, {&kWidth, 1}}, x.view(0, 1, j, 1));
   return words;
 }
 
-/// The integers below 2^61 whose residues the rows are, if there are such: found from two limbs, compared on all.
-std::vector<std::int64_t> small_integers(const Ring& ring, ConstRows ntt) {
-  const PolyRows x = decompose(ring, ntt);
+/// The integers below 2^61 whose residues the limbs are, if there are such: found from two limbs, compared on all.
+std::vector<std::int64_t> small_integers(const Ring& ring, ConstLimbView ntt) {
+  const RnsPolys x = decompose(ring, ntt);
   const Modulus& first = ring.modulus(x.limbs()[0]);
   std::vector<std::int64_t> found;
   for (const Word word : residues(ring, x, 0)) found.push_back(first.centred(word));
@@ -46,8 +46,8 @@ std::vector<std::int64_t> small_integers(const Ring& ring, ConstRows ntt) {
       found[i] = static_cast<std::int64_t>(value);
     }
   }
-  PolyRows again(ring, x.limbs(), 1);
-  ring.kernels().import_signed(ring.queue(), again.rows(), found);
+  RnsPolys again(ring, x.limbs(), 1);
+  ring.kernels().import_signed(ring.queue(), again.view(), found);
   for (std::size_t j = 0; j < x.limbs().size(); ++j) {
     if (residues(ring, again, j) != residues(ring, x, j)) return {};
   }
@@ -93,7 +93,7 @@ std::vector<std::int64_t> unpack(std::span<const std::uint8_t> stored, std::size
 /// How one plaintext is stored.
 struct Stored {
   PackedLayout layout;
-  std::vector<std::int64_t> integers;  // empty: as rows
+  std::vector<std::int64_t> integers;  // empty: as limbs
   std::uint32_t bits = 0;
 
   Writer::Declared section() const {
@@ -104,8 +104,8 @@ struct Stored {
 };
 
 Stored choose(const Plaintext& x, const Context& context) {
-  Stored stored{PackedLayout(context.parameters(), x.rows->limbs(), 1), {}, 0};
-  std::vector<std::int64_t> integers = small_integers(context.ring(), std::as_const(*x.rows).rows());
+  Stored stored{PackedLayout(context.parameters(), x.residues->limbs(), 1), {}, 0};
+  std::vector<std::int64_t> integers = small_integers(context.ring(), std::as_const(*x.residues).view());
   const std::uint32_t bits = bits_of(integers);
   if (integers.empty() || integer_bytes(context.degree(), bits) >= stored.layout.bytes()) return stored;
   stored.integers = std::move(integers);
@@ -122,7 +122,7 @@ std::vector<std::uint8_t> save_plaintexts(const std::optional<std::string>& path
   std::vector<Stored> stored;
   std::vector<Writer::Declared> sections;
   for (const auto& [name, x] : plaintexts) {
-    check_context(x.parameters, *x.rows, context, "save: plaintext " + name);
+    check_context(x.parameters, *x.residues, context, "save: plaintext " + name);
     stored.push_back(choose(x, context));
     sections.push_back(stored.back().section());
     items.push_back(cbor::Map{{"name", name},
@@ -137,7 +137,7 @@ std::vector<std::uint8_t> save_plaintexts(const std::optional<std::string>& path
   Writer writer = make_writer(path, FileKind::kPlaintexts, context.parameters(), header, sections);
   for (std::size_t i = 0; i < stored.size(); ++i) {
     if (stored[i].bits == 0) {
-      stored[i].layout.write(writer, context.ring(), std::as_const(*plaintexts[i].value.rows).rows());
+      stored[i].layout.write(writer, context.ring(), std::as_const(*plaintexts[i].value.residues).view());
     } else {
       writer.write(pack(stored[i].integers, stored[i].bits));
     }
@@ -172,7 +172,7 @@ PlaintextReader::PlaintextReader(const Source& source, const Context& context)
   if (reader_.num_sections() != items.size()) check_sections(reader_, kRows, items.size());
 }
 
-PolyRows PlaintextReader::from_integers(std::size_t i, const LimbList& limbs, const std::string& what) const {
+RnsPolys PlaintextReader::from_integers(std::size_t i, const LimbList& limbs, const std::string& what) const {
   const std::uint64_t expected = integer_bytes(context_.degree(), items_[i].bits);
   const bool is_row = reader_.num_rows(i) == 1 && reader_.unverified_row(i, 0).size() == expected;
   if (!is_row) {
@@ -185,11 +185,11 @@ PolyRows PlaintextReader::from_integers(std::size_t i, const LimbList& limbs, co
                 what + ": its integers do not match their hash; the file was altered or is damaged, copy it again");
   }
   const Ring& ring = context_.ring();
-  PolyRows rows(ring, limbs, 1);
-  ring.kernels().import_signed(ring.queue(), rows.rows(),
+  RnsPolys residues(ring, limbs, 1);
+  ring.kernels().import_signed(ring.queue(), residues.view(),
                                unpack(reader_.unverified_row(i, 0), context_.degree(), items_[i].bits));
-  ring.kernels().ntt(ring.queue(), rows.rows(), rows.rows());
-  return rows;
+  ring.kernels().ntt(ring.queue(), residues.view(), residues.view());
+  return residues;
 }
 
 Plaintext PlaintextReader::read(std::size_t i, Level to) const {
@@ -200,12 +200,12 @@ Plaintext PlaintextReader::read(std::size_t i, Level to) const {
   Plaintext x = item.value;
   x.level = to;
   if (item.bits != 0) {
-    x.rows = std::make_shared<const PolyRows>(from_integers(i, limbs, what));
+    x.residues = std::make_shared<const RnsPolys>(from_integers(i, limbs, what));
     return x;
   }
   const PackedLayout layout(context_.parameters(), context_.limbs(item.value.level, x.basis), 1);
   const std::uint32_t poly = 0;
-  x.rows = std::make_shared<const PolyRows>(layout.read(context_.ring(), reader_, i, {&poly, 1}, limbs, {what}));
+  x.residues = std::make_shared<const RnsPolys>(layout.read(context_.ring(), reader_, i, {&poly, 1}, limbs, {what}));
   return x;
 }
 

@@ -1,4 +1,4 @@
-// Encoded plaintexts as files: their rows, or where that is smaller the integers that these are residues of.
+// Encoded plaintexts as files: their limbs, or where that is smaller the integers that these are residues of.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct NamedPlaintext {
   Plaintext value;
 };
 
-/// One section of rows a plaintext. `extras` is whatever else the caller wants in the header. Returns the bytes if
+/// One section of limbs a plaintext. `extras` is whatever else the caller wants in the header. Returns the bytes if
 /// there is no path, else nothing.
 std::vector<std::uint8_t> save_plaintexts(const std::optional<std::string>& path,
                                           std::span<const NamedPlaintext> plaintexts, const cbor::Map& extras,
@@ -28,12 +28,12 @@ class PlaintextReader {
   std::size_t size() const noexcept { return items_.size(); }
   const std::string& name(std::size_t i) const { return items_.at(i).name; }
   Level level(std::size_t i) const { return items_.at(i).value.level; }
-  /// Bits of an integer, or 0 if plaintext i is stored as rows.
+  /// Bits of an integer, or 0 if plaintext i is stored as limbs.
   std::uint32_t coefficient_bits(std::size_t i) const { return items_.at(i).bits; }
   const cbor::Map& extras() const { return reader_.header()["extras"].as_map(); }
 
   Plaintext read(std::size_t i) const { return read(i, level(i)); }
-  /// The same message, scale and basis at a lower level of the same track; of rows, no others are touched. Throws
+  /// The same message, scale and basis at a lower level of the same track; of limbs, no others are touched. Throws
   /// lw::Error(kLevel) for any other level.
   Plaintext read(std::size_t i, Level to) const;
   std::uint64_t touched_bytes() const noexcept { return reader_.touched_bytes(); }
@@ -41,10 +41,10 @@ class PlaintextReader {
  private:
   struct StoredPlaintext {
     std::string name;
-    Plaintext value;  // without rows
+    Plaintext value;  // without limbs
     std::uint32_t bits;
   };
-  PolyRows from_integers(std::size_t i, const LimbList& limbs, const std::string& what) const;
+  RnsPolys from_integers(std::size_t i, const LimbList& limbs, const std::string& what) const;
 
   const Context& context_;
   Reader reader_;

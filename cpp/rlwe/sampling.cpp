@@ -77,15 +77,15 @@ SecretBuffer<std::int64_t> sample_error(std::size_t size, const PrivateSeed& see
   return out;
 }
 
-SecretRows::~SecretRows() {
-  if (rows_.bytes() == 0) return;  // moved from
-  ring_->kernels().zero(ring_->queue(), rows_.rows());
+SecretPolys::~SecretPolys() {
+  if (residues_.bytes() == 0) return;  // moved from
+  ring_->kernels().zero(ring_->queue(), residues_.view());
 }
 
-SecretRows to_ntt(const Ring& ring, std::span<const std::int64_t> coefficients, const LimbList& limbs) {
-  SecretRows out(ring, limbs, 1);
-  ring.kernels().import_signed(ring.queue(), out->rows(), coefficients);
-  ring.kernels().ntt(ring.queue(), out->rows(), out->rows());
+SecretPolys to_ntt(const Ring& ring, std::span<const std::int64_t> coefficients, const LimbList& limbs) {
+  SecretPolys out(ring, limbs, 1);
+  ring.kernels().import_signed(ring.queue(), out->view(), coefficients);
+  ring.kernels().ntt(ring.queue(), out->view(), out->view());
   return out;
 }
 

@@ -33,26 +33,26 @@ SecretBuffer<std::int64_t> sample_sparse(std::size_t size, std::size_t weight, c
 /// Centred binomial with 21 pairs (sigma = sqrt(10.5) = 3.24); `digit` tells apart errors of one seed.
 SecretBuffer<std::int64_t> sample_error(std::size_t size, const PrivateSeed& seed, std::uint32_t digit);
 
-/// Rows that hold a secret: overwritten with zeros before their memory is given back. Move only.
-class SecretRows {
+/// Limbs that hold a secret: overwritten with zeros before their memory is given back. Move only.
+class SecretPolys {
  public:
-  SecretRows(const Ring& ring, LimbList limbs, std::uint32_t polys)
-      : ring_(&ring), rows_(ring, std::move(limbs), polys) {}
-  SecretRows(SecretRows&&) = default;
-  SecretRows& operator=(SecretRows&&) = delete;
-  ~SecretRows();
+  SecretPolys(const Ring& ring, LimbList limbs, std::uint32_t polys)
+      : ring_(&ring), residues_(ring, std::move(limbs), polys) {}
+  SecretPolys(SecretPolys&&) = default;
+  SecretPolys& operator=(SecretPolys&&) = delete;
+  ~SecretPolys();
 
-  PolyRows& operator*() noexcept { return rows_; }
-  const PolyRows& operator*() const noexcept { return rows_; }
-  PolyRows* operator->() noexcept { return &rows_; }
-  const PolyRows* operator->() const noexcept { return &rows_; }
+  RnsPolys& operator*() noexcept { return residues_; }
+  const RnsPolys& operator*() const noexcept { return residues_; }
+  RnsPolys* operator->() noexcept { return &residues_; }
+  const RnsPolys* operator->() const noexcept { return &residues_; }
 
  private:
   const Ring* ring_;
-  PolyRows rows_;
+  RnsPolys residues_;
 };
 
 /// A polynomial with small signed coefficients, in NTT form over `limbs`.
-SecretRows to_ntt(const Ring& ring, std::span<const std::int64_t> coefficients, const LimbList& limbs);
+SecretPolys to_ntt(const Ring& ring, std::span<const std::int64_t> coefficients, const LimbList& limbs);
 
 }  // namespace lw

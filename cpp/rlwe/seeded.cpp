@@ -6,15 +6,15 @@ UniformStream uniform_stream(StreamDomain domain, const SeedRef& seed, std::uint
   return {seed.seed, static_cast<std::uint32_t>(domain), seed.object, digit};
 }
 
-void expand_uniform(const Ring& ring, Rows out, StreamDomain domain, const SeedRef& seed, std::uint32_t digit) {
+void expand_uniform(const Ring& ring, LimbView out, StreamDomain domain, const SeedRef& seed, std::uint32_t digit) {
   ring.kernels().expand_uniform(ring.queue(), out, uniform_stream(domain, seed, digit));
 }
 
-PolyRows expand_key(const Ring& ring, const LimbList& limbs, std::span<const std::uint32_t> digits,
+RnsPolys expand_key(const Ring& ring, const LimbList& limbs, std::span<const std::uint32_t> digits,
                     const SeedRef& seed) {
-  PolyRows a(ring, limbs, static_cast<std::uint32_t>(digits.size()));
+  RnsPolys a(ring, limbs, static_cast<std::uint32_t>(digits.size()));
   for (std::uint32_t d = 0; d < digits.size(); ++d) {
-    expand_uniform(ring, a.rows(d, 1, 0, limbs.size()), StreamDomain::kEvaluationKey, seed, digits[d]);
+    expand_uniform(ring, a.view(d, 1, 0, limbs.size()), StreamDomain::kEvaluationKey, seed, digits[d]);
   }
   return a;
 }

@@ -11,11 +11,11 @@ namespace lw {
 /// The name of a uniform polynomial; the seed must outlive it.
 UniformStream uniform_stream(StreamDomain domain, const SeedRef& seed, std::uint32_t digit = 0) noexcept;
 
-/// Fills one poly's rows with the uniform polynomial of (seed, domain, digit).
-void expand_uniform(const Ring& ring, Rows out, StreamDomain domain, const SeedRef& seed, std::uint32_t digit = 0);
+/// Fills one poly's limbs with the uniform polynomial of (seed, domain, digit).
+void expand_uniform(const Ring& ring, LimbView out, StreamDomain domain, const SeedRef& seed, std::uint32_t digit = 0);
 
 /// The a halves of an evaluation key, one poly per digit number.
-PolyRows expand_key(const Ring& ring, const LimbList& limbs, std::span<const std::uint32_t> digits,
+RnsPolys expand_key(const Ring& ring, const LimbList& limbs, std::span<const std::uint32_t> digits,
                     const SeedRef& seed);
 
 }  // namespace lw

@@ -18,7 +18,8 @@ class WholePass final : public KeyPass {
       : count_(limbs.size()) {
     pointers_.reserve(2 * keys.size());
     for (const EvaluationKey* key : keys) {
-      const std::span<const Word* const> b = rows(*key, *key->b, digits, limbs), a = rows(*key, *key->a, digits, limbs);
+      const std::span<const Word* const> b = limbs_of(*key, *key->b, digits, limbs),
+                                         a = limbs_of(*key, *key->a, digits, limbs);
       views_.push_back({b, a, key->spec.kind == KeyKind::kGalois ? key->spec.galois_element : 1});
     }
   }
@@ -26,20 +27,20 @@ class WholePass final : public KeyPass {
   KeyWindow next() override { return {{0, count_}, views_}; }
 
  private:
-  std::span<const Word* const> rows(const EvaluationKey& key, const PolyRows& half,
-                                    std::span<const std::uint32_t> digits, const LimbList& limbs) {
+  std::span<const Word* const> limbs_of(const EvaluationKey& key, const RnsPolys& half,
+                                        std::span<const std::uint32_t> digits, const LimbList& limbs) {
     std::vector<const Word*>& found = pointers_.emplace_back();
-    const ConstRows held = half.rows();
+    const ConstLimbView held = half.view();
     for (const std::uint32_t digit : digits) {
       for (const std::uint16_t limb : limbs)
-        found.push_back(held.row(place(key.digits, digit), place(half.limbs(), limb)));
+        found.push_back(held.limb(place(key.digits, digit), place(half.limbs(), limb)));
     }
     return found;
   }
 
   std::size_t count_;
   std::vector<std::vector<const Word*>> pointers_;
-  std::vector<KeyRows> views_;
+  std::vector<KeyLimbs> views_;
 };
 
 }  // namespace

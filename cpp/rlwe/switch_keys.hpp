@@ -9,17 +9,17 @@
 
 namespace lw {
 
-/// Rows of all keys of a pass for the next target limbs.
+/// Limbs of all keys of a pass for the next target limbs.
 struct KeyWindow {
   LimbWindow limbs;
-  std::span<const KeyRows> keys;
+  std::span<const KeyLimbs> keys;
 };
 
 /// One way through the target limbs of a key switch.
 class KeyPass {
  public:
   virtual ~KeyPass() = default;
-  /// The limbs that follow those of the last call, whose rows may go with it. The first call is for limb 0.
+  /// The limbs that follow those of the last call, whose limbs may go with it. The first call is for limb 0.
   virtual KeyWindow next() = 0;
   /// The running queue reads the window of the last call too, which another queue asked for.
   virtual void share() const {}
@@ -32,7 +32,7 @@ class SwitchKeys {
   virtual std::size_t size() const noexcept = 0;
   virtual const KeySpec& spec(std::size_t k) const = 0;
   virtual const KeySetId& id() const = 0;
-  /// Throws lw::Error(kParameterMismatch) unless its rows are in the form of the context's backend.
+  /// Throws lw::Error(kParameterMismatch) unless its limbs are in the form of the context's backend.
   virtual void check(const Context& context, const std::string& op) const = 0;
   /// Whether key k holds these limbs.
   virtual bool covers(std::size_t k, std::span<const std::uint16_t> q_limbs) const = 0;

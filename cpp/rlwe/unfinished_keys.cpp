@@ -179,7 +179,7 @@ bool UnfinishedKeys::keep(std::size_t i) {
 }
 
 void UnfinishedKeys::write(std::size_t i, const EvaluationKey& key) {
-  layouts_.at(i).write(*writer_, context_.host().ring(), key.b->rows());
+  layouts_.at(i).write(*writer_, context_.host().ring(), key.b->view());
   const Section& section = writer_->section(i);
   notes_[i] = {key.seed, section.sum, section.hash};
   file_->write_at(writer_->total_bytes() + kNoteBytes * i, stored(i, notes_[i]));

@@ -25,8 +25,8 @@ struct InstructionSet {
   std::string_view name;  // of the backend that uses it alone
   std::string_view needs;
   bool is_here;
-  const RowKernels* rows;
-  const RowKernels* short_rows;  // for degrees below least_degree
+  const LimbKernels* limbs;
+  const LimbKernels* short_limbs;  // for degrees below least_degree
   std::uint32_t least_degree;
 };
 
@@ -40,8 +40,8 @@ std::span<const InstructionSet> instruction_sets() noexcept {
     const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
     return std::array{
-        InstructionSet{"cpu-avx512", "AVX-512 (F, DQ, BW, VL)", avx512, &kAvx512Rows, &kAvx2Rows, kAvx512Degree},
-        InstructionSet{"cpu-avx2", "AVX2 and FMA", avx2, &kAvx2Rows, &kAvx2Rows, 0},
+        InstructionSet{"cpu-avx512", "AVX-512 (F, DQ, BW, VL)", avx512, &kAvx512Limbs, &kAvx2Limbs, kAvx512Degree},
+        InstructionSet{"cpu-avx2", "AVX2 and FMA", avx2, &kAvx2Limbs, &kAvx2Limbs, 0},
     };
   }();
   return kSets;
@@ -64,11 +64,11 @@ class CpuDevice final : public HostDevice {
   CpuDevice(std::string_view name, const InstructionSet& set, std::uint32_t ring_degree,
             const std::vector<std::uint64_t>& primes, unsigned threads)
       : name_(name),
-        queue_(ring_degree, primes, threads, ring_degree < set.least_degree ? *set.short_rows : *set.rows) {}
+        queue_(ring_degree, primes, threads, ring_degree < set.least_degree ? *set.short_limbs : *set.limbs) {}
 
   std::string_view name() const noexcept override { return name_; }
   unsigned threads() const noexcept { return queue_.pool.threads(); }
-  std::size_t row_stride() const noexcept { return host_row_stride(queue_.degree); }
+  std::size_t limb_stride() const noexcept { return host_limb_stride(queue_.degree); }
 
   Queue& queue(int) override { return queue_; }
 
@@ -82,8 +82,8 @@ class CpuBackend final : public Backend {
   explicit CpuBackend(std::shared_ptr<CpuDevice> device) noexcept : device_(std::move(device)) {}
 
   std::string_view name() const noexcept override { return device_->name(); }
-  RowForm form() const noexcept override { return {"balanced float64", "host"}; }
-  std::size_t row_stride() const noexcept override { return device_->row_stride(); }
+  ResidueForm form() const noexcept override { return {"balanced float64", "host"}; }
+  std::size_t limb_stride() const noexcept override { return device_->limb_stride(); }
   const Kernels& kernels() const noexcept override { return profiled<kKernels>(); }
   Device& device() noexcept override { return *device_; }
   unsigned threads() const noexcept override { return device_->threads(); }

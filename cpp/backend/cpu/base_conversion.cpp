@@ -11,19 +11,19 @@ double centred_double(const CpuQueue& queue, std::uint16_t limb, Word residue) n
 
 }  // namespace
 
-void split_rows(const CpuQueue& queue, const Parts& parts, const ConstRows& in, std::size_t poly, std::size_t start,
-                std::size_t size, const LiftTable& table) noexcept {
+void split_limbs(const CpuQueue& queue, const Parts& parts, const ConstLimbView& in, std::size_t poly,
+                 std::size_t start, std::size_t size, const LiftTable& table) noexcept {
   SplitTerm terms[kMaxFrom];
-  Word* rows[kMaxFrom];
+  Word* to[kMaxFrom];
   const std::size_t count = table.from.size();
   for (std::size_t j = 0; j < count; ++j) {
     const std::uint16_t limb = table.from[j];
     const auto place = std::find(in.limbs.begin(), in.limbs.end(), limb) - in.limbs.begin();
-    terms[j] = {in.row(poly, static_cast<std::size_t>(place)) + start, &queue.ntt[limb].prime,
+    terms[j] = {in.limb(poly, static_cast<std::size_t>(place)) + start, &queue.ntt[limb].prime,
                 centred_double(queue, limb, table.inverse[j]), table.reciprocal[j]};
-    rows[j] = parts.row(j);
+    to[j] = parts.limb(j);
   }
-  queue.row.split(rows, parts.row(count), terms, count, size);
+  queue.limb.split(to, parts.limb(count), terms, count, size);
 }
 
 Joiner::Joiner(const CpuQueue& queue, const LiftTable& table, std::size_t target) noexcept
@@ -48,24 +48,24 @@ Joiner::Joiner(const CpuQueue& queue, const LiftTable& table, std::size_t target
 
 void Joiner::join(const CpuQueue& queue, Word* out, const Parts& parts, std::size_t start,
                   std::size_t size) const noexcept {
-  const Word* rows[kMaxFrom + 1];
-  for (std::size_t j = 0; j < count_; ++j) rows[j] = parts.row(j) + start;
-  queue.row.join(out, rows, weights_.data(), count_, separate_ ? parts.row(count_) + start : nullptr, quotient_weight_,
-                 accumulator_, size, target_.prime);
+  const Word* from[kMaxFrom + 1];
+  for (std::size_t j = 0; j < count_; ++j) from[j] = parts.limb(j) + start;
+  queue.limb.join(out, from, weights_.data(), count_, separate_ ? parts.limb(count_) + start : nullptr,
+                  quotient_weight_, accumulator_, size, target_.prime);
 }
 
-std::size_t join_tile(std::size_t part_rows, std::size_t degree) noexcept {
+std::size_t join_tile(std::size_t part_limbs, std::size_t degree) noexcept {
   std::size_t size = std::min<std::size_t>(2048, degree);
-  while (size > kLeastTile && size * part_rows > kJoinWords) size /= 2;
+  while (size > kLeastTile && size * part_limbs > kJoinWords) size /= 2;
   return size;
 }
 
-void JoinGroup::run(const CpuQueue& queue, const Parts& parts, std::size_t part_rows) const noexcept {
-  const std::size_t tile = count_ == 1 ? queue.degree : join_tile(part_rows, queue.degree);
+void JoinGroup::run(const CpuQueue& queue, const Parts& parts, std::size_t part_limbs) const noexcept {
+  const std::size_t tile = count_ == 1 ? queue.degree : join_tile(part_limbs, queue.degree);
   for (std::size_t start = 0; start < queue.degree; start += tile) {
-    for (std::size_t i = 0; i < count_; ++i) joiners_[i]->join(queue, rows_[i] + start, parts, start, tile);
+    for (std::size_t i = 0; i < count_; ++i) joiners_[i]->join(queue, outs_[i] + start, parts, start, tile);
   }
-  for (std::size_t i = 0; i < count_; ++i) queue.row.ntt(rows_[i], rows_[i], queue.ntt[limbs_[i]]);
+  for (std::size_t i = 0; i < count_; ++i) queue.limb.ntt(outs_[i], outs_[i], queue.ntt[limbs_[i]]);
 }
 
 }  // namespace lw::cpu

@@ -15,25 +15,25 @@ namespace lw::cpu {
 
 constexpr std::size_t kMaxFrom = 240;  // limbs of a ring
 
-/// The parts of one poly: row j belongs to table.from[j]; u follows them, unless there is only one part.
+/// The parts of one poly: limb j belongs to table.from[j]; u follows them, unless there is only one part.
 struct Parts {
   Word* base;
   std::size_t stride;
 
-  Word* row(std::size_t j) const noexcept { return base + j * stride; }
+  Word* limb(std::size_t j) const noexcept { return base + j * stride; }
 };
 
 inline bool has_quotient(const LiftTable& table) noexcept { return table.from.size() > 1; }
-inline std::size_t num_part_rows(const LiftTable& table) noexcept { return table.from.size() + has_quotient(table); }
+inline std::size_t num_part_limbs(const LiftTable& table) noexcept { return table.from.size() + has_quotient(table); }
 
 /// Words [start, start + size) of a poly of `in` into words [0, size) of the parts.
-void split_rows(const CpuQueue& queue, const Parts& parts, const ConstRows& in, std::size_t poly, std::size_t start,
-                std::size_t size, const LiftTable& table) noexcept;
+void split_limbs(const CpuQueue& queue, const Parts& parts, const ConstLimbView& in, std::size_t poly,
+                 std::size_t start, std::size_t size, const LiftTable& table) noexcept;
 
-/// Words of a row that are joined for one target before the next, such that so many rows of parts stay in the nearest
+/// Words of a limb that are joined for one target before the next, such that the parts stay in the nearest
 /// caches.
-std::size_t join_tile(std::size_t part_rows, std::size_t degree) noexcept;
-constexpr std::size_t kJoinWords = 6144;  // of all rows of a tile together
+std::size_t join_tile(std::size_t part_limbs, std::size_t degree) noexcept;
+constexpr std::size_t kJoinWords = 6144;  // of all limbs of a tile together
 constexpr std::size_t kLeastTile = 32;
 
 /// What one target limb of a table needs: made once, used for any number of tiles.
@@ -65,20 +65,20 @@ class JoinGroup {
     return std::clamp<std::size_t>(count / (2 * queue.pool.threads()), 1, kMost);
   }
 
-  /// Target limb table.to[target], whose row goes to `out`.
+  /// Target limb table.to[target], whose words go to `out`.
   void add(const CpuQueue& queue, const LiftTable& table, std::size_t target, Word* out) noexcept {
     joiners_[count_].emplace(queue, table, target);
-    rows_[count_] = out;
+    outs_[count_] = out;
     limbs_[count_++] = table.to[target];
   }
   bool empty() const noexcept { return count_ == 0; }
-  /// Joins all of the rows, and transforms them.
-  void run(const CpuQueue& queue, const Parts& parts, std::size_t part_rows) const noexcept;
+  /// Joins all of the limbs, and transforms them.
+  void run(const CpuQueue& queue, const Parts& parts, std::size_t part_limbs) const noexcept;
 
  private:
   std::size_t count_ = 0;
   std::array<std::optional<Joiner>, kMost> joiners_;
-  std::array<Word*, kMost> rows_;
+  std::array<Word*, kMost> outs_;
   std::array<std::uint16_t, kMost> limbs_;
 };
 

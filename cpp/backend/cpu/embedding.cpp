@@ -27,13 +27,13 @@ void embed(Queue& q, std::span<Complex> values) noexcept {
   if (values.size() == 1) return;
   const CpuQueue& queue = cpu_queue(q);
   reverse_order(values);
-  queue.row.embed(parts(values), values.size(), reinterpret_cast<const double*>(queue.roots.data()));
+  queue.limb.embed(parts(values), values.size(), reinterpret_cast<const double*>(queue.roots.data()));
 }
 
 void unembed(Queue& q, std::span<Complex> values) noexcept {
   if (values.size() == 1) return;
   const CpuQueue& queue = cpu_queue(q);
-  queue.row.unembed(parts(values), values.size(), reinterpret_cast<const double*>(queue.roots.data()));
+  queue.limb.unembed(parts(values), values.size(), reinterpret_cast<const double*>(queue.roots.data()));
   reverse_order(values);
 }
 

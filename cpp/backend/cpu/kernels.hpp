@@ -1,4 +1,4 @@
-// The kernels of `cpu`; contracts in backend/kernels.def. They batch and share out the rows of row_kernels.hpp.
+// The kernels of `cpu`; contracts in backend/kernels.def. They batch and share out the limbs of limb_kernels.hpp.
 #pragma once
 
 #include "backend/kernels.hpp"

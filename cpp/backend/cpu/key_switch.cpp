@@ -17,7 +17,7 @@ constexpr std::size_t kSumTile = 2048;
 constexpr std::size_t kTileWords = 32768;  // of all babies of a tile together: they stay in the second cache
 constexpr std::size_t kMaxDigits = kMaxFrom;
 
-std::size_t row_stride(const CpuQueue& queue) noexcept { return host_row_stride(queue.degree); }
+std::size_t limb_stride(const CpuQueue& queue) noexcept { return host_limb_stride(queue.degree); }
 std::size_t tile_of(const CpuQueue& queue) noexcept { return std::min<std::size_t>(kSumTile, queue.degree); }
 
 /// body(slot, first, size) for groups of consecutive limbs of a window that each take about `cycles`. Slots run at the
@@ -34,59 +34,60 @@ void for_each_group(CpuQueue& queue, LimbWindow window, std::size_t cycles, cons
   });
 }
 
-std::size_t part_rows(const SwitchSource& source) noexcept {
-  std::size_t rows = 0;
-  for (const DigitRows& digit : source.digits) rows += digit.to_rest == nullptr ? 0 : num_part_rows(*digit.to_rest);
-  return rows;
+std::size_t part_limbs(const SwitchSource& source) noexcept {
+  std::size_t limbs = 0;
+  for (const DigitLimbs& digit : source.digits) limbs += digit.to_rest == nullptr ? 0 : num_part_limbs(*digit.to_rest);
+  return limbs;
 }
 
 /// The digits of a source, and what a target limb makes of them.
 class SourceDigits {
  public:
-  /// Splits all digits: part_rows(source) rows of scratch. Where an earlier window did, they are there.
+  /// Splits all digits: part_limbs(source) limbs of scratch. Where an earlier window did, they are there.
   SourceDigits(CpuQueue& queue, const SwitchSource& source, LimbWindow window, Word* scratch) noexcept
       : queue_(queue), source_(source), parts_(scratch) {
     if (window.first > 0) return;
     const std::size_t tile = tile_of(queue), tiles = queue.degree / tile;
     queue.pool.parallel_for(source.digits.size() * tiles,
-                            tile * 4 * part_rows(source) / std::max<std::size_t>(source.digits.size(), 1),
+                            tile * 4 * part_limbs(source) / std::max<std::size_t>(source.digits.size(), 1),
                             [&](std::size_t task) {
-                              const DigitRows& digit = source.digits[task / tiles];
+                              const DigitLimbs& digit = source.digits[task / tiles];
                               if (digit.to_rest == nullptr) return;
                               const std::size_t start = task % tiles * tile;
                               Parts parts = parts_of(task / tiles);
                               parts.base += start;
-                              split_rows(queue, parts, digit.coefficients, 0, start, tile, *digit.to_rest);
+                              split_limbs(queue, parts, digit.coefficients, 0, start, tile, *digit.to_rest);
                             });
   }
 
   /// Where target limb j of digit d is in NTT form, if it is one of the digit's own limbs; else a null pointer.
-  const Word* own_row(std::size_t d, std::size_t j) const noexcept {
-    const ConstRows& ntt = source_.digits[d].ntt;
+  const Word* own_limb(std::size_t d, std::size_t j) const noexcept {
+    const ConstLimbView& ntt = source_.digits[d].ntt;
     const auto own = std::find(ntt.limbs.begin(), ntt.limbs.end(), source_.limbs[j]);
-    return own == ntt.limbs.end() ? nullptr : ntt.row(0, static_cast<std::size_t>(own - ntt.limbs.begin()));
+    return own == ntt.limbs.end() ? nullptr : ntt.limb(0, static_cast<std::size_t>(own - ntt.limbs.begin()));
   }
 
-  /// rows[i][d]: digit d modulo target limb first + i in NTT form, made in `rooms` unless there is such a row already.
-  void extend(const Word* (*rows)[kMaxDigits], std::size_t first, std::size_t size, Word* rooms) const noexcept {
+  /// limbs[i][d]: digit d modulo target limb first + i in NTT form, made in `rooms` unless there is such a limb
+  /// already.
+  void extend(const Word* (*limbs)[kMaxDigits], std::size_t first, std::size_t size, Word* rooms) const noexcept {
     for (std::size_t d = 0; d < source_.digits.size(); ++d) {
       JoinGroup group;
-      for (std::size_t i = 0; i < size; ++i, rooms += row_stride(queue_)) {
-        rows[i][d] = own_row(d, first + i);
-        if (rows[i][d] != nullptr) continue;
+      for (std::size_t i = 0; i < size; ++i, rooms += limb_stride(queue_)) {
+        limbs[i][d] = own_limb(d, first + i);
+        if (limbs[i][d] != nullptr) continue;
         const LiftTable& table = *source_.digits[d].to_rest;
         const auto target = std::find(table.to.begin(), table.to.end(), source_.limbs[first + i]) - table.to.begin();
         group.add(queue_, table, static_cast<std::size_t>(target), rooms);
-        rows[i][d] = rooms;
+        limbs[i][d] = rooms;
       }
-      if (!group.empty()) group.run(queue_, parts_of(d), num_part_rows(*source_.digits[d].to_rest));
+      if (!group.empty()) group.run(queue_, parts_of(d), num_part_limbs(*source_.digits[d].to_rest));
     }
   }
 
  private:
   Parts parts_of(std::size_t d) const noexcept {
-    const std::size_t before = part_rows({{}, 0, source_.digits.first(d), nullptr, {}});
-    return {parts_ + before * row_stride(queue_), row_stride(queue_)};
+    const std::size_t before = part_limbs({{}, 0, source_.digits.first(d), nullptr, {}});
+    return {parts_ + before * limb_stride(queue_), limb_stride(queue_)};
   }
 
   const CpuQueue& queue_;
@@ -95,16 +96,16 @@ class SourceDigits {
 };
 
 /// P * rest at target limb j: the start of a key's two sums.
-PairStart scaled_rest(const CpuQueue& queue, const SwitchSource& source, const ConstRows* rest,
+PairStart scaled_rest(const CpuQueue& queue, const SwitchSource& source, const ConstLimbView* rest,
                       std::size_t j) noexcept {
   if (rest == nullptr || j < source.num_special) return {{nullptr, nullptr}, 1};
   const std::size_t at = j - source.num_special;
   const double scalar = static_cast<double>(queue.moduli[source.limbs[j]].centred(source.special_product[at]));
-  return {{rest->polys > 0 ? rest->row(0, at) : nullptr, rest->polys > 1 ? rest->row(1, at) : nullptr}, scalar};
+  return {{rest->polys > 0 ? rest->limb(0, at) : nullptr, rest->polys > 1 ? rest->limb(1, at) : nullptr}, scalar};
 }
 
-/// digits (rows of all of them at limb j) times one key, plus what the sums begin with, turned into its place.
-void apply_key(const CpuQueue& queue, Word* const out[2], std::span<const Word* const> digits, const KeyRows& key,
+/// digits (limbs of all of them at limb j) times one key, plus what the sums begin with, turned into its place.
+void apply_key(const CpuQueue& queue, Word* const out[2], std::span<const Word* const> digits, const KeyLimbs& key,
                const PairStart& begin, const SwitchSource& source, LimbWindow window, std::size_t j) noexcept {
   const Prime& prime = queue.ntt[source.limbs[j]].prime;
   PairTerm terms[kMaxDigits];
@@ -114,25 +115,25 @@ void apply_key(const CpuQueue& queue, Word* const out[2], std::span<const Word* 
   }
   const Accumulator accumulator = product_accumulator(digits.size(), prime.q);
   if (key.galois_element == 1) {
-    queue.row.pair_dot(out, terms, digits.size(), begin, nullptr, accumulator, queue.degree, prime);
+    queue.limb.pair_dot(out, terms, digits.size(), begin, nullptr, accumulator, queue.degree, prime);
   } else {
     const Turned turned = turned_by(queue, key.galois_element);
-    queue.row.pair_dot(out, terms, digits.size(), begin, &turned, accumulator, queue.degree, prime);
+    queue.limb.pair_dot(out, terms, digits.size(), begin, &turned, accumulator, queue.degree, prime);
   }
 }
 
-/// Rows that a slot needs for extended digits.
+/// Limbs that a slot needs for extended digits.
 std::size_t digit_rooms(const CpuQueue& queue, const SwitchSource& source) noexcept {
   return source.digits.size() * JoinGroup::size(queue, source.limbs.size());
 }
 
 std::size_t ntt_cycles(const CpuQueue& queue) noexcept { return queue.degree * queue.log_degree / 2; }
 
-/// Sums of plaintexts times babies at one target limb. Babies are rows of scratch, both halves of one after the other.
+/// Sums of plaintexts times babies at one target limb. Babies are limbs of scratch, both halves of one after the other.
 class GiantSums {
  public:
-  GiantSums(const CpuQueue& queue, std::span<const Rows> out, std::span<const DiagonalTerm> terms, const Word* babies,
-            bool has_self, std::size_t j, Word* is_begun) noexcept
+  GiantSums(const CpuQueue& queue, std::span<const LimbView> out, std::span<const DiagonalTerm> terms,
+            const Word* babies, bool has_self, std::size_t j, Word* is_begun) noexcept
       : queue_(queue), out_(out), terms_(terms), babies_(babies), has_self_(has_self), j_(j), is_begun_(is_begun) {}
 
   /// All giants, words [start, start + size).
@@ -141,7 +142,7 @@ class GiantSums {
     for (std::size_t first = 0; first < terms_.size();) first = run(first, start, size);
     for (std::size_t g = 0; g < out_.size(); ++g) {
       if (is_begun_[g] != 0) continue;
-      for (std::size_t half = 0; half < 2; ++half) std::fill_n(out_[g].row(half, j_) + start, size, to_word(0));
+      for (std::size_t half = 0; half < 2; ++half) std::fill_n(out_[g].limb(half, j_) + start, size, to_word(0));
     }
   }
 
@@ -155,22 +156,22 @@ class GiantSums {
     for (; t < terms_.size() && terms_[t].giant == giant && count < kAtOnce; ++t) {
       const DiagonalTerm& term = terms_[t];
       if (term.baby == 0 && !has_self_) continue;
-      const std::size_t stride = row_stride(queue_);
+      const std::size_t stride = limb_stride(queue_);
       const Word* baby = babies_ + 2 * term.baby * stride + start;
-      terms[count++] = {term.plain.row(0, j_) + start, {baby, baby + stride}};
+      terms[count++] = {term.plain.limb(0, j_) + start, {baby, baby + stride}};
     }
     if (count == 0) return t;
-    const Rows& sum = out_[giant];
-    Word* const to[2] = {sum.row(0, j_) + start, sum.row(1, j_) + start};
+    const LimbView& sum = out_[giant];
+    Word* const to[2] = {sum.limb(0, j_) + start, sum.limb(1, j_) + start};
     const PairStart begin = {{is_begun_[giant] != 0 ? to[0] : nullptr, is_begun_[giant] != 0 ? to[1] : nullptr}, 1};
     is_begun_[giant] = 1;
     const Prime& prime = queue_.ntt[sum.limbs[j_]].prime;
-    queue_.row.pair_dot(to, terms, count, begin, nullptr, product_accumulator(count, prime.q), size, prime);
+    queue_.limb.pair_dot(to, terms, count, begin, nullptr, product_accumulator(count, prime.q), size, prime);
     return t;
   }
 
   const CpuQueue& queue_;
-  std::span<const Rows> out_;
+  std::span<const LimbView> out_;
   std::span<const DiagonalTerm> terms_;
   const Word* babies_;
   bool has_self_;  // baby 0 is zero modulo special limbs
@@ -182,24 +183,24 @@ class GiantSums {
 
 std::size_t key_switch_scratch(Queue& q, const SwitchSource& source, std::size_t) noexcept {
   const CpuQueue& queue = cpu_queue(q);
-  return (part_rows(source) + queue.pool.threads() * digit_rooms(queue, source)) * row_stride(queue);
+  return (part_limbs(source) + queue.pool.threads() * digit_rooms(queue, source)) * limb_stride(queue);
 }
 
-void key_switch(Queue& q, std::span<const Rows> out, const SwitchSource& source, LimbWindow window,
-                std::span<const KeyRows> keys, std::span<Word> scratch) noexcept {
+void key_switch(Queue& q, std::span<const LimbView> out, const SwitchSource& source, LimbWindow window,
+                std::span<const KeyLimbs> keys, std::span<Word> scratch) noexcept {
   CpuQueue& queue = cpu_queue(q);
   const SourceDigits digits(queue, source, window, scratch.data());
-  const std::size_t count = source.digits.size(), stride = row_stride(queue);
-  Word* rooms = scratch.data() + part_rows(source) * stride;
+  const std::size_t count = source.digits.size(), stride = limb_stride(queue);
+  Word* rooms = scratch.data() + part_limbs(source) * stride;
   const std::size_t cycles = count * (ntt_cycles(queue) + keys.size() * queue.degree);
   for_each_group(queue, window, cycles, [&](std::size_t slot, std::size_t first, std::size_t size) {
-    const Word* rows[JoinGroup::kMost][kMaxDigits];
-    digits.extend(rows, first, size, rooms + slot * digit_rooms(queue, source) * stride);
+    const Word* limbs[JoinGroup::kMost][kMaxDigits];
+    digits.extend(limbs, first, size, rooms + slot * digit_rooms(queue, source) * stride);
     for (std::size_t j = first; j < first + size; ++j) {
       const PairStart begin = scaled_rest(queue, source, source.rest, j);
       for (std::size_t k = 0; k < keys.size(); ++k) {
-        Word* const to[2] = {out[k].row(0, j), out[k].row(1, j)};
-        apply_key(queue, to, {rows[j - first], count}, keys[k], begin, source, window, j);
+        Word* const to[2] = {out[k].limb(0, j), out[k].limb(1, j)};
+        apply_key(queue, to, {limbs[j - first], count}, keys[k], begin, source, window, j);
       }
     }
   });
@@ -208,35 +209,36 @@ void key_switch(Queue& q, std::span<const Rows> out, const SwitchSource& source,
 std::size_t diag_sums_scratch(Queue& q, const SwitchSource& source, std::size_t num_keys,
                               std::size_t num_giants) noexcept {
   const CpuQueue& queue = cpu_queue(q);
-  const std::size_t a_slot = (digit_rooms(queue, source) + 2 * (num_keys + 1)) * row_stride(queue) + num_giants;
-  return part_rows(source) * row_stride(queue) + queue.pool.threads() * a_slot;
+  const std::size_t a_slot = (digit_rooms(queue, source) + 2 * (num_keys + 1)) * limb_stride(queue) + num_giants;
+  return part_limbs(source) * limb_stride(queue) + queue.pool.threads() * a_slot;
 }
 
-void diag_sums(Queue& q, std::span<const Rows> out, const SwitchSource& source, LimbWindow window, ConstRows self,
-               std::span<const KeyRows> keys, std::span<const DiagonalTerm> terms, std::span<Word> scratch) noexcept {
+void diag_sums(Queue& q, std::span<const LimbView> out, const SwitchSource& source, LimbWindow window,
+               ConstLimbView self, std::span<const KeyLimbs> keys, std::span<const DiagonalTerm> terms,
+               std::span<Word> scratch) noexcept {
   CpuQueue& queue = cpu_queue(q);
   const SourceDigits digits(queue, source, window, scratch.data());
-  const std::size_t count = source.digits.size(), stride = row_stride(queue), babies = keys.size() + 1;
+  const std::size_t count = source.digits.size(), stride = limb_stride(queue), babies = keys.size() + 1;
   const std::size_t digit_words = digit_rooms(queue, source) * stride;
   const std::size_t a_slot = digit_words + 2 * babies * stride + out.size();
-  Word* slots = scratch.data() + part_rows(source) * stride;
+  Word* slots = scratch.data() + part_limbs(source) * stride;
   const std::size_t cycles = count * (ntt_cycles(queue) + keys.size() * queue.degree) + terms.size() * queue.degree;
   for_each_group(queue, window, cycles, [&](std::size_t slot, std::size_t first, std::size_t size) {
     Word* const room = slots + slot * a_slot;
     Word* const values = room + digit_words;
-    const Word* rows[JoinGroup::kMost][kMaxDigits];
-    digits.extend(rows, first, size, room);
+    const Word* limbs[JoinGroup::kMost][kMaxDigits];
+    digits.extend(limbs, first, size, room);
     for (std::size_t j = first; j < first + size; ++j) {
       const bool has_self = j >= source.num_special;
       const Prime& prime = queue.ntt[source.limbs[j]].prime;
       for (std::size_t half = 0; has_self && half < 2; ++half) {
         const PairStart scaled = scaled_rest(queue, source, &self, j);
-        queue.row.mul_scalar(values + half * stride, scaled.rows[half], scaled.scalar, queue.degree, prime);
+        queue.limb.mul_scalar(values + half * stride, scaled.limbs[half], scaled.scalar, queue.degree, prime);
       }
       const PairStart begin = scaled_rest(queue, source, source.rest, j);
       for (std::size_t k = 0; k < keys.size(); ++k) {
         Word* const to[2] = {values + 2 * (k + 1) * stride, values + (2 * (k + 1) + 1) * stride};
-        apply_key(queue, to, {rows[j - first], count}, keys[k], begin, source, window, j);
+        apply_key(queue, to, {limbs[j - first], count}, keys[k], begin, source, window, j);
       }
       const GiantSums sums(queue, out, terms, values, has_self, j, values + 2 * babies * stride);
       const std::size_t tile =
@@ -249,35 +251,37 @@ void diag_sums(Queue& q, std::span<const Rows> out, const SwitchSource& source, 
 std::size_t mod_down_scratch(Queue& q, std::uint32_t polys, const LiftTable& table) noexcept {
   const CpuQueue& queue = cpu_queue(q);
   const std::size_t at_once = JoinGroup::size(queue, table.to.size());
-  return (polys * num_part_rows(table) + queue.pool.threads() * at_once) * row_stride(queue);
+  return (polys * num_part_limbs(table) + queue.pool.threads() * at_once) * limb_stride(queue);
 }
 
-void mod_down(Queue& q, Rows out, ConstRows x, ConstRows removed, const LiftTable& table, std::span<const Word> inverse,
-              std::span<Word> scratch) noexcept {
+void mod_down(Queue& q, LimbView out, ConstLimbView x, ConstLimbView removed, const LiftTable& table,
+              std::span<const Word> inverse, std::span<Word> scratch) noexcept {
   CpuQueue& queue = cpu_queue(q);
-  const std::size_t stride = row_stride(queue), rows = num_part_rows(table), targets = table.to.size();
+  const std::size_t stride = limb_stride(queue), limbs = num_part_limbs(table), targets = table.to.size();
   const std::size_t tile = tile_of(queue), tiles = queue.degree / tile;
-  const auto parts_of = [&](std::size_t poly) noexcept { return Parts{scratch.data() + poly * rows * stride, stride}; };
-  queue.pool.parallel_for(out.polys * tiles, tile * 4 * rows, [&](std::size_t task) {
+  const auto parts_of = [&](std::size_t poly) noexcept {
+    return Parts{scratch.data() + poly * limbs * stride, stride};
+  };
+  queue.pool.parallel_for(out.polys * tiles, tile * 4 * limbs, [&](std::size_t task) {
     const std::size_t poly = task / tiles, start = task % tiles * tile;
     Parts parts = parts_of(poly);
     parts.base += start;
-    split_rows(queue, parts, removed, poly, start, tile, table);
+    split_limbs(queue, parts, removed, poly, start, tile, table);
   });
-  Word* rooms = scratch.data() + out.polys * rows * stride;
+  Word* rooms = scratch.data() + out.polys * limbs * stride;
   const std::size_t at_once = JoinGroup::size(queue, targets);
-  const std::size_t cycles = out.polys * (ntt_cycles(queue) + queue.degree * (rows / 2 + 2));
+  const std::size_t cycles = out.polys * (ntt_cycles(queue) + queue.degree * (limbs / 2 + 2));
   for_each_group(queue, {0, targets}, cycles, [&](std::size_t slot, std::size_t first, std::size_t size) {
     Word* const lifted = rooms + slot * at_once * stride;
     for (std::size_t poly = 0; poly < out.polys; ++poly) {
       JoinGroup group;
       for (std::size_t i = 0; i < size; ++i) group.add(queue, table, first + i, lifted + i * stride);
-      group.run(queue, parts_of(poly), rows);
+      group.run(queue, parts_of(poly), limbs);
       for (std::size_t i = 0; i < size; ++i) {
         const std::size_t j = first + i;
         const double scalar = static_cast<double>(queue.moduli[table.to[j]].centred(inverse[j]));
-        queue.row.sub_scale(out.row(poly, j), x.row(x.polys == 1 ? 0 : poly, j), lifted + i * stride, scalar,
-                            queue.degree, queue.ntt[table.to[j]].prime);
+        queue.limb.sub_scale(out.limb(poly, j), x.limb(x.polys == 1 ? 0 : poly, j), lifted + i * stride, scalar,
+                             queue.degree, queue.ntt[table.to[j]].prime);
       }
     }
   });

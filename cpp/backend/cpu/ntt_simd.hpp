@@ -24,8 +24,8 @@ constexpr typename V::Order kBackwards = [] {
   return order;
 }();
 
-/// A transform of one row: the constants of its prime, and what of the ranges holds for it. A Tail does the last stages
-/// of kTailWords positions each: those within as many adjacent ones as V has words.
+/// A transform of one limb: the constants of its prime, and what of the ranges holds for it. A Tail does the last
+/// stages of kTailWords positions each: those within as many adjacent ones as V has words.
 template <class V, template <NttRanges> class Tail, NttRanges kRanges>
 class Transform {
  public:
@@ -180,7 +180,7 @@ class Transform {
     tail_.forward(x, size, k);
   }
 
-  // The same backwards; w[k] is the mirrored twiddle of its last stage. Not for the block that is the whole row.
+  // The same backwards; w[k] is the mirrored twiddle of its last stage. Not for the block that is the whole limb.
   void inverse_block(Word* out, const Word* x, std::size_t size, std::size_t k, NttPasses passes) const noexcept {
     if (size > kCachedWords && passes.eights > 0) {
       const std::size_t part = size / 8;

@@ -39,7 +39,7 @@ class Avx2Tail {
     V::store_columns(x + (count - 1) * kTailWords, 4, v);
   }
 
-  /// The same backwards; w[k] is the mirrored twiddle of the block. Transposing rows in reverse order reverses the
+  /// The same backwards; w[k] is the mirrored twiddle of the block. Transposing limbs in reverse order reverses the
   /// words, as the factors of the mirrored tail need it.
   void inverse(Word* out, const Word* x, std::size_t size, std::size_t k) const noexcept {
     const std::size_t count = size / kTailWords;

@@ -8,154 +8,156 @@ namespace lw::cpu {
 namespace {
 
 // An operand of one poly serves every poly of the result.
-inline const Word* operand_row(const ConstRows& a, std::size_t poly, std::size_t j) noexcept {
-  return a.row(a.polys == 1 ? 0 : poly, j);
+inline const Word* operand_limb(const ConstLimbView& a, std::size_t poly, std::size_t j) noexcept {
+  return a.limb(a.polys == 1 ? 0 : poly, j);
 }
 
-// body(out row, poly, j, prime) for every row; a word takes about a cycle, as these are bound by memory.
+// body(out limb, poly, j, prime) for every limb; a word takes about a cycle, as these are bound by memory.
 template <class Body>
-void for_each(Queue& q, const Rows& out, const Body& body) noexcept {
+void for_each(Queue& q, const LimbView& out, const Body& body) noexcept {
   CpuQueue& queue = cpu_queue(q);
-  queue.for_rows(out, queue.degree, [&](std::size_t poly, std::size_t j) {
-    body(queue, out.row(poly, j), poly, j, queue.ntt[out.limbs[j]].prime);
+  queue.for_limbs(out, queue.degree, [&](std::size_t poly, std::size_t j) {
+    body(queue, out.limb(poly, j), poly, j, queue.ntt[out.limbs[j]].prime);
   });
 }
 
-/// What a row kernel gets of an operand: a row, or a centred scalar.
-const Word* operand_of(const CpuQueue&, std::uint16_t, const ConstRows& a, std::size_t poly, std::size_t j) noexcept {
-  return operand_row(a, poly, j);
+/// What a limb kernel gets of an operand: a limb, or a centred scalar.
+const Word* operand_of(const CpuQueue&, std::uint16_t, const ConstLimbView& a, std::size_t poly,
+                       std::size_t j) noexcept {
+  return operand_limb(a, poly, j);
 }
 double operand_of(const CpuQueue& queue, std::uint16_t limb, std::span<const Word> scalars, std::size_t,
                   std::size_t j) noexcept {
   return static_cast<double>(queue.moduli[limb].centred(scalars[j]));
 }
 
-/// A row kernel on every row.
-template <auto kRow, class... Operands>
-void by_rows(Queue& q, const Rows& out, const Operands&... operands) noexcept {
+/// A limb kernel on every limb.
+template <auto kLimb, class... Operands>
+void by_limbs(Queue& q, const LimbView& out, const Operands&... operands) noexcept {
   for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime& p) {
-    (queue.row.*kRow)(to, operand_of(queue, out.limbs[j], operands, poly, j)..., queue.degree, p);
+    (queue.limb.*kLimb)(to, operand_of(queue, out.limbs[j], operands, poly, j)..., queue.degree, p);
   });
 }
 
-/// The integers that a row holds, each at its place, and zeros between them: all N of them, or N / 2 of mirrored ones.
-void spread(Word* to, const IntegerRow& row, std::size_t degree) noexcept {
-  const std::size_t gap = degree / row.count, held = row.is_mirrored ? row.count / 2 : row.count;
-  if (gap == 1 && row.is_narrow && held > 1) {
+/// The integers that a limb holds, each at its place, and zeros between them: all N of them, or N / 2 of mirrored ones.
+void spread(Word* to, const IntegerView& in, std::size_t degree) noexcept {
+  const std::size_t gap = degree / in.count, held = in.is_mirrored ? in.count / 2 : in.count;
+  if (gap == 1 && in.is_narrow && held > 1) {
     for (std::size_t i = 0; i < held / 2; ++i) {
-      const auto both = static_cast<std::int64_t>(row.words[i]);
+      const auto both = static_cast<std::int64_t>(in.words[i]);
       to[2 * i] = static_cast<Word>(std::int64_t{static_cast<std::int32_t>(both)});
       to[2 * i + 1] = static_cast<Word>(both >> 32);
     }
     return;
   }
   std::fill_n(to, held * gap, Word{0});
-  for (std::size_t i = 0; i < held; ++i) to[i * gap] = static_cast<Word>(integer_at(row, i));
+  for (std::size_t i = 0; i < held; ++i) to[i * gap] = static_cast<Word>(integer_at(in, i));
 }
 
 /// Residues of those integers, to as many words.
-void import_spread(const CpuQueue& queue, Word* to, const IntegerRow& row, const Prime& p) noexcept {
-  const bool is_spread = row.count == queue.degree && !row.is_narrow;
-  if (!is_spread) spread(to, row, queue.degree);  // in place
-  const auto* const from = reinterpret_cast<const std::int64_t*>(is_spread ? row.words : to);
-  queue.row.import_signed(to, from, row.is_mirrored ? queue.degree / 2 : queue.degree, p);
+void import_spread(const CpuQueue& queue, Word* to, const IntegerView& in, const Prime& p) noexcept {
+  const bool is_spread = in.count == queue.degree && !in.is_narrow;
+  if (!is_spread) spread(to, in, queue.degree);  // in place
+  const auto* const from = reinterpret_cast<const std::int64_t*>(is_spread ? in.words : to);
+  queue.limb.import_signed(to, from, in.is_mirrored ? queue.degree / 2 : queue.degree, p);
 }
 
 }  // namespace
 
-void copy(Queue& q, Rows out, ConstRows x) noexcept {
+void copy(Queue& q, LimbView out, ConstLimbView x) noexcept {
   for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime&) {
-    const Word* from = operand_row(x, poly, j);
+    const Word* from = operand_limb(x, poly, j);
     if (to != from) std::copy_n(from, queue.degree, to);
   });
 }
 
-void zero(Queue& q, Rows out) noexcept {
+void zero(Queue& q, LimbView out) noexcept {
   for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t, std::size_t, const Prime&) {
     std::fill_n(to, queue.degree, balanced_word(0, 1));
   });
 }
 
-void monomial(Queue& q, Rows out, std::uint64_t exponent) noexcept {
+void monomial(Queue& q, LimbView out, std::uint64_t exponent) noexcept {
   zero(q, out);
   const CpuQueue& queue = cpu_queue(q);
   for (std::uint32_t poly = 0; poly < out.polys; ++poly) {
     for (std::size_t j = 0; j < out.limbs.size(); ++j) {
       const Word prime = queue.moduli[out.limbs[j]].value();
-      out.row(poly, j)[exponent % queue.degree] = balanced_word(exponent < queue.degree ? 1 : prime - 1, prime);
+      out.limb(poly, j)[exponent % queue.degree] = balanced_word(exponent < queue.degree ? 1 : prime - 1, prime);
     }
   }
 }
 
 #define LW_POINTWISE(name, parameters, arguments) \
-  void name parameters noexcept { by_rows<&RowKernels::name> arguments; }
+  void name parameters noexcept { by_limbs<&LimbKernels::name> arguments; }
 #include "backend/kernels.def"
 
-/// All of a limb together, so that its rows come from memory once.
-void tensor(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
+/// All polys of a limb together, so that they come from memory once.
+void tensor(Queue& q, LimbView out, ConstLimbView a, ConstLimbView b) noexcept {
   CpuQueue& queue = cpu_queue(q);
   const bool is_square = a.base == b.base;
   const std::size_t n = queue.degree;
-  queue.for_rows(Rows{out.base, out.stride, out.poly_stride, out.limbs, 1}, 4 * n, [&](std::size_t, std::size_t j) {
-    const Prime& p = queue.ntt[out.limbs[j]].prime;
-    Word* const middle = out.row(1, j);
-    queue.row.mul(out.row(0, j), a.row(0, j), b.row(0, j), n, p);
-    queue.row.mul(middle, a.row(0, j), b.row(1, j), n, p);
-    if (is_square) {
-      queue.row.add(middle, middle, middle, n, p);
-    } else {
-      queue.row.mul_add(middle, a.row(1, j), b.row(0, j), n, p);
-    }
-    queue.row.mul(out.row(2, j), a.row(1, j), b.row(1, j), n, p);
-  });
+  queue.for_limbs(LimbView{out.base, out.stride, out.poly_stride, out.limbs, 1}, 4 * n,
+                  [&](std::size_t, std::size_t j) {
+                    const Prime& p = queue.ntt[out.limbs[j]].prime;
+                    Word* const middle = out.limb(1, j);
+                    queue.limb.mul(out.limb(0, j), a.limb(0, j), b.limb(0, j), n, p);
+                    queue.limb.mul(middle, a.limb(0, j), b.limb(1, j), n, p);
+                    if (is_square) {
+                      queue.limb.add(middle, middle, middle, n, p);
+                    } else {
+                      queue.limb.mul_add(middle, a.limb(1, j), b.limb(0, j), n, p);
+                    }
+                    queue.limb.mul(out.limb(2, j), a.limb(1, j), b.limb(1, j), n, p);
+                  });
 }
 
-void automorphism(Queue& q, Rows out, ConstRows a, std::uint64_t galois_element) noexcept {
+void automorphism(Queue& q, LimbView out, ConstLimbView a, std::uint64_t galois_element) noexcept {
   for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t poly, std::size_t j, const Prime&) {
-    queue.row.automorphism(to, operand_row(a, poly, j), queue.block_reversal.data(), queue.degree,
-                           static_cast<std::uint32_t>(galois_element));
+    queue.limb.automorphism(to, operand_limb(a, poly, j), queue.block_reversal.data(), queue.degree,
+                            static_cast<std::uint32_t>(galois_element));
   });
 }
 
-void import_signed(Queue& q, Rows out, std::span<const std::int64_t> coefficients) noexcept {
+void import_signed(Queue& q, LimbView out, std::span<const std::int64_t> coefficients) noexcept {
   for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t, std::size_t, const Prime& p) {
-    queue.row.import_signed(to, coefficients.data(), queue.degree, p);
+    queue.limb.import_signed(to, coefficients.data(), queue.degree, p);
   });
 }
 
 namespace {
 
 /// Residues of all coefficients.
-void import_whole(const CpuQueue& queue, Word* to, const IntegerRow& in, const Prime& p) noexcept {
+void import_whole(const CpuQueue& queue, Word* to, const IntegerView& in, const Prime& p) noexcept {
   if (!in.is_mirrored) return import_spread(queue, to, in, p);
   const std::size_t half = queue.degree / 2;
   spread(to, in, queue.degree);
   to[half] = 0;
   for (std::size_t i = 1; i < half; ++i) to[half + i] = Word{0} - to[half - i];
-  queue.row.import_signed(to, reinterpret_cast<const std::int64_t*>(to), queue.degree, p);
+  queue.limb.import_signed(to, reinterpret_cast<const std::int64_t*>(to), queue.degree, p);
 }
 
 }  // namespace
 
-void import_integers(Queue& q, Rows out, const IntegerRow& in) noexcept {
+void import_integers(Queue& q, LimbView out, const IntegerView& in) noexcept {
   for_each(q, out, [&](CpuQueue& queue, Word* to, std::size_t, std::size_t, const Prime& p) {
     import_whole(queue, to, in, p);
   });
 }
 
-/// Row by row, so that a transform finds what was made for it in the caches.
-void ntt_integers(Queue& q, Rows out, const IntegerRow& in) noexcept {
+/// Limb by limb, so that a transform finds what was made for it in the caches.
+void ntt_integers(Queue& q, LimbView out, const IntegerView& in) noexcept {
   CpuQueue& queue = cpu_queue(q);
   const bool by_half = in.is_mirrored && queue.degree >= kMirroredDegree;
-  queue.for_rows(out, queue.degree * queue.log_degree / (by_half ? 4 : 2), [&](std::size_t poly, std::size_t j) {
+  queue.for_limbs(out, queue.degree * queue.log_degree / (by_half ? 4 : 2), [&](std::size_t poly, std::size_t j) {
     const NttTable& table = queue.ntt[out.limbs[j]];
-    Word* const to = out.row(poly, j);
+    Word* const to = out.limb(poly, j);
     if (by_half) {
       import_spread(queue, to + queue.degree / 2, in, table.prime);
-      queue.row.ntt_mirrored(to, to + queue.degree / 2, table);
+      queue.limb.ntt_mirrored(to, to + queue.degree / 2, table);
     } else {
       import_whole(queue, to, in, table.prime);
-      queue.row.ntt(to, to, table);
+      queue.limb.ntt(to, to, table);
     }
   });
 }

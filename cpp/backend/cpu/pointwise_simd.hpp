@@ -1,4 +1,4 @@
-// Row by row: sums, differences and products, named as in backend/kernels.def. Two vectors at a time.
+// Limb by limb: sums, differences and products, named as in backend/kernels.def. Two vectors at a time.
 #pragma once
 
 #include <cstddef>

@@ -6,10 +6,10 @@
 namespace lw::cpu {
 
 CpuQueue::CpuQueue(std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes, unsigned threads,
-                   const RowKernels& row_kernels)
+                   const LimbKernels& limb_kernels)
     : degree(ring_degree),
       log_degree(log2_exact(ring_degree)),
-      row(row_kernels),
+      limb(limb_kernels),
       moduli(primes.begin(), primes.end()),
       block_reversal(ring_degree / 4),
       roots(embedding_roots(ring_degree / 2)),

@@ -1,4 +1,4 @@
-// Rows of integers to rows at rest, and back.
+// Limbs of integers to limbs at rest, and back.
 #pragma once
 
 #include <cstddef>

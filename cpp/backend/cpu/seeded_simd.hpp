@@ -1,12 +1,12 @@
-// Uniform rows from their keystream, with packed rows beside them.
+// Uniform limbs from their keystream, with packed limbs beside them.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
+#include "backend/cpu/limb_kernels.hpp"
 #include "backend/cpu/residues_simd.hpp"
-#include "backend/cpu/row_kernels.hpp"
 #include "math/chacha20_simd.hpp"
 
 namespace lw::cpu {
@@ -46,7 +46,8 @@ struct NearWrites {
   static void finish() noexcept {}
 };
 
-/// Past them, for rows that another thread reads later: they take no room there, and no line is read to be overwritten.
+/// Past them, for limbs that another thread reads later: they take no room there, and no line is read to be
+/// overwritten.
 template <class V>
 struct FarWrites {
   static void prefetch(Word*) noexcept {}
@@ -62,7 +63,7 @@ void draw_step(Word* words, std::size_t first, ChaChaState state, Word* next) no
   state[12] += static_cast<std::uint32_t>(first / kBlockWords);
   for (std::size_t i = 0; i < kExpandStep; i += kWords, state[12] += kBlocks) {
     chacha20_blocks<typename V::Stream>(state.data(), reinterpret_cast<std::uint8_t*>(words + i), [&](int round) {
-      constexpr std::size_t kEach = kWords / 8;  // words a row and round: eight rounds of ten
+      constexpr std::size_t kEach = kWords / 8;  // words a limb and round: eight rounds of ten
       if (round >= 8) return;
       for (std::size_t j = 0; j < kEach; j += kLineWords) Writes::prefetch(next + i + round * kEach + j);
     });
@@ -92,7 +93,7 @@ std::size_t expand_steps(Word* out, std::size_t first, std::size_t n, const ChaC
 
 template <class V>
 std::size_t expand(Word* out, std::size_t first, std::size_t n, const ChaChaState& state, Word largest, const Prime& p,
-                   PackedRow* packed) noexcept {
+                   PackedLimb* packed) noexcept {
   if (packed == nullptr || packed->count <= first) {
     return expand_steps<V, NearWrites<V>>(out, first, n, state, largest, p, [](std::size_t) {});
   }

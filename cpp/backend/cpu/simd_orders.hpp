@@ -42,7 +42,7 @@ class WordOrders {
 template <class V>
 constexpr WordOrders<V> kWordOrders;
 
-/// Blocks of as many words as V has, and where they lie: block i of a row is number reversal(i) of its exponents.
+/// Blocks of as many words as V has, and where they lie: block i of a limb is number reversal(i) of its exponents.
 template <class V>
 class Blocks {
  public:

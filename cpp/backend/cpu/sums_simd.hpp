@@ -6,14 +6,14 @@
 #include <type_traits>
 
 #include "backend/accumulator.hpp"
+#include "backend/cpu/limb_sums.hpp"
 #include "backend/cpu/prime_simd.hpp"
 #include "backend/cpu/simd_orders.hpp"
-#include "backend/cpu/sum_rows.hpp"
 
 namespace lw::cpu {
 namespace {
 
-// Words: how far ahead rows are asked for. Many streams at once, and page ends, are too much for the prefetcher of the
+// Words: how far ahead limbs are asked for. Many streams at once, and page ends, are too much for the prefetcher of the
 // processor.
 constexpr std::size_t kAhead = 128;
 
@@ -23,7 +23,7 @@ inline void in_widths(std::size_t n, const Body& body) noexcept {
   constexpr std::size_t kWide = V::kSums * V::kWords;
   std::size_t i = 0;
   for (; i + kWide <= n; i += kWide) body(std::integral_constant<std::size_t, V::kSums>(), i);
-  if constexpr (V::kSums > 4) {  // rows are whole in fours of vectors
+  if constexpr (V::kSums > 4) {  // limbs are whole in fours of vectors
     if (i < n) body(std::integral_constant<std::size_t, 4>(), i);
   }
 }
@@ -110,7 +110,7 @@ void pair_sums(Word* const out[2], const PairTerm* terms, std::size_t count, con
     F64 sum[2 * kEach];
 #pragma GCC unroll 8
     for (std::size_t w = 0; w < 2 * kEach; ++w) {
-      const Word* from = begin.rows[w / kEach];
+      const Word* from = begin.limbs[w / kEach];
       sum[w] = from == nullptr ? V::set(0) : V::load(from + i + w % kEach * kWords);
       if (from != nullptr && begin.scalar != 1) sum[w] = prime.product(sum[w], scalar, scalar_over_q);
     }

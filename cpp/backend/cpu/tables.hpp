@@ -16,7 +16,7 @@ struct NttTable {
 
   Prime prime;
   std::size_t degree;
-  unsigned range;              // which row of the tables of NttRanges holds for this prime
+  unsigned range;              // which limb of the tables of NttRanges holds for this prime
   std::vector<double> heads;   // w[0 .. N/4)
   std::vector<double> tails;   // per group of 16 positions: 4 of w[N/4 ..), the even and the odd of 8 of w[N/2 ..)
   double inverse_degree;       // 1/N

@@ -28,7 +28,7 @@ struct Avx2 {
   /// Past the caches, to a word at a whole vector from the start of a line; seen by others after `finish`.
   static void stream(Word* p, F64 x) noexcept { _mm256_stream_pd(reinterpret_cast<double*>(p), x); }
   static void finish_streams() noexcept { _mm_sfence(); }
-  /// Asks for the cache line of a word; one past the end of a row does no harm.
+  /// Asks for the cache line of a word; one past the end of a limb does no harm.
   [[gnu::always_inline]] static void prefetch_to_write(Word* p) noexcept { asm volatile("prefetchw %0" : : "m"(*p)); }
   [[gnu::always_inline]] static void prefetch(const Word* p) noexcept {
     _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
@@ -63,8 +63,8 @@ struct Avx2 {
     return _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(a), halves));
   }
 
-  // Four rows of four words, `step` words apart, as columns: word i of v[j] is word j of row i. Halves go straight
-  // between vectors and memory, which is half the shuffles of loading rows and transposing them.
+  // Four limbs of four words, `step` words apart, as columns: word i of v[j] is word j of limb i. Halves go straight
+  // between vectors and memory, which is half the shuffles of loading limbs and transposing them.
   static void load_columns(F64 (&v)[4], const Word* p, std::ptrdiff_t step) noexcept {
     const F64 even_left = halves(p, p + 2 * step), odd_left = halves(p + step, p + 3 * step);
     const F64 even_right = halves(p + 2, p + 2 * step + 2), odd_right = halves(p + step + 2, p + 3 * step + 2);

@@ -14,15 +14,15 @@ namespace {
 
 class GpuBackend final : public Backend {
  public:
-  GpuBackend(std::string_view name, std::shared_ptr<GpuDevice> device, Arithmetic arithmetic, std::size_t row_stride)
-      : name_(name), device_(std::move(device)), arithmetic_(arithmetic), row_stride_(row_stride) {}
+  GpuBackend(std::string_view name, std::shared_ptr<GpuDevice> device, Arithmetic arithmetic, std::size_t limb_stride)
+      : name_(name), device_(std::move(device)), arithmetic_(arithmetic), limb_stride_(limb_stride) {}
 
   std::string_view name() const noexcept override { return name_; }
-  RowForm form() const noexcept override {
+  ResidueForm form() const noexcept override {
     return {arithmetic_ == Arithmetic::kFp64 ? "balanced float64" : "canonical integers", device_->name(),
             device_->card().number()};
   }
-  std::size_t row_stride() const noexcept override { return row_stride_; }
+  std::size_t limb_stride() const noexcept override { return limb_stride_; }
   const Kernels& kernels() const noexcept override { return entries_of(arithmetic_); }
   Device& device() noexcept override { return *device_; }
   unsigned threads() const noexcept override { return 1; }
@@ -31,7 +31,7 @@ class GpuBackend final : public Backend {
   const std::string_view name_;
   const std::shared_ptr<GpuDevice> device_;
   const Arithmetic arithmetic_;
-  const std::size_t row_stride_;
+  const std::size_t limb_stride_;
 };
 
 /// "sim:0" and its like, which stay.

@@ -1,4 +1,4 @@
-// How many limbs go through several kernels together: as many as have their rows between these kernels in the cache of
+// How many limbs go through several kernels together: as many as have their limbs between these kernels in the cache of
 // the device, while keys, operands and results stream past.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace lw::gpu {
 
-/// Of the cache, the rows between kernels may get all. On an H100 that is faster than half of it: what streams through
+/// Of the cache, the limbs between kernels may get all. On an H100 that is faster than half of it: what streams through
 /// drives some of them out, but fewer and larger launches leave fewer multiprocessors idle at their ends.
 inline constexpr std::size_t kCacheShare = 1;
 
@@ -18,10 +18,10 @@ inline std::size_t num_processors(const GpuQueue& queue) noexcept {
   return std::max<std::size_t>(1, queue.card().info().multiprocessors);
 }
 
-/// At most `limbs`, with so many rows between kernels for each, which get the share-th part of the cache.
-inline std::size_t limbs_at_once(const GpuQueue& queue, std::size_t rows_of_limb, std::size_t share,
+/// At most `limbs`, with so many limbs between kernels for each, which get the share-th part of the cache.
+inline std::size_t limbs_at_once(const GpuQueue& queue, std::size_t limbs_of_one, std::size_t share,
                                  std::size_t limbs) noexcept {
-  const std::size_t bytes = std::max<std::size_t>(1, rows_of_limb * degree_of(queue) * sizeof(Word));
+  const std::size_t bytes = std::max<std::size_t>(1, limbs_of_one * degree_of(queue) * sizeof(Word));
   return std::clamp<std::size_t>(queue.cache_bytes() / share / bytes, 1, std::max<std::size_t>(1, limbs));
 }
 

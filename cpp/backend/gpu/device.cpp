@@ -111,18 +111,18 @@ Queue& GpuDevice::queue(int number) {
   return *made.load();
 }
 
-void GpuDevice::upload(Queue& q, const RowCopy& copy) {
-  for (std::size_t i = 0; i < copy.rows; ++i) {
-    Staging staging(gpu_queue(q));  // of one row at a time, so that its block can be used again
+void GpuDevice::upload(Queue& q, const StridedCopy& copy) {
+  for (std::size_t i = 0; i < copy.limbs; ++i) {
+    Staging staging(gpu_queue(q));  // of one limb at a time, so that its block can be used again
     staging.upload_to(static_cast<std::byte*>(copy.to) + i * copy.to_step,
                       static_cast<const std::byte*>(copy.from) + i * copy.from_step, copy.bytes);
   }
   card_->check();
 }
 
-void GpuDevice::download(Queue& q, const RowCopy& copy) {
+void GpuDevice::download(Queue& q, const StridedCopy& copy) {
   GpuQueue& queue = gpu_queue(q);
-  for (std::size_t i = 0; i < copy.rows; ++i) {
+  for (std::size_t i = 0; i < copy.limbs; ++i) {
     queue.download_later(static_cast<std::byte*>(copy.to) + i * copy.to_step,
                          static_cast<const std::byte*>(copy.from) + i * copy.from_step, copy.bytes);
   }

@@ -31,8 +31,8 @@ class GpuDevice final : public Device {
   const Card& card() const noexcept { return *card_; }
   Buffer allocate(std::size_t bytes) override;
   Queue& queue(int number) override;
-  void upload(Queue& queue, const RowCopy& copy) override;
-  void download(Queue& queue, const RowCopy& copy) override;
+  void upload(Queue& queue, const StridedCopy& copy) override;
+  void download(Queue& queue, const StridedCopy& copy) override;
   void synchronise(Queue& queue) override;
   void check(Queue& queue) override;
   bool has_failed() const noexcept override { return card_->has_failed(); }

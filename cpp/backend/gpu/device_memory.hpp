@@ -50,7 +50,7 @@ class Arena {
 };
 
 /// Sizes are rounded up to classes of an eighth of their power of two at most, so a piece serves all that is about as
-/// large: the rows of a ring are few sizes. What is held keeps to the limit of the card's options, and where these say
+/// large: the limbs of a ring are few sizes. What is held keeps to the limit of the card's options, and where these say
 /// so nothing unused is kept. Safe to share between threads.
 class DeviceMemory {
  public:

@@ -16,7 +16,7 @@ void unembed(Queue& q, std::span<std::complex<double>> values) noexcept {
 
 template <class A>
 constexpr lw::Kernels kEntries = {
-#define LW_ROW(result, name, parameters) .name = RowEntries<A>::name,
+#define LW_LIMB(result, name, parameters) .name = LimbEntries<A>::name,
 #define LW_TRANSFORM(result, name, parameters) .name = TransformEntries<A>::name,
 #define LW_LIFT(result, name, parameters) .name = LiftEntries<A>::name,
 #define LW_SWITCH(result, name, parameters) .name = SwitchEntries<A>::name,

@@ -10,8 +10,8 @@ namespace lw::gpu {
 const lw::Kernels& entries_of(Arithmetic arithmetic) noexcept;
 
 template <class A>
-struct RowEntries {
-#define LW_ROW(result, name, parameters) static result name parameters noexcept;
+struct LimbEntries {
+#define LW_LIMB(result, name, parameters) static result name parameters noexcept;
 #include "backend/kernels.def"
 };
 
@@ -21,16 +21,17 @@ struct TransformEntries {
 #include "backend/kernels.def"
   /// Forward transforms in their place in two steps, which go through memory once each: the first stages, if all are
   /// too many for one, and the others.
-  static void ntt_begin(Queue& q, Rows x) noexcept;
-  static void ntt_end(Queue& q, Rows x) noexcept;
+  static void ntt_begin(Queue& q, LimbView x) noexcept;
+  static void ntt_end(Queue& q, LimbView x) noexcept;
   /// The second step, with (a - result) * scalar for each limb; x is scratch afterwards.
-  static void ntt_end_sub_scale(Queue& q, Rows out, ConstRows a, Rows x, std::span<const Word> scalars) noexcept;
+  static void ntt_end_sub_scale(Queue& q, LimbView out, ConstLimbView a, LimbView x,
+                                std::span<const Word> scalars) noexcept;
 };
 
 /// Some targets of a base conversion that follow each other.
 struct LiftPart {
   const LiftTable* table;
-  ConstRows in;
+  ConstLimbView in;
   std::size_t first, count;
 };
 
@@ -38,12 +39,12 @@ template <class A>
 struct LiftEntries {
 #define LW_LIFT(result, name, parameters) static result name parameters noexcept;
 #include "backend/kernels.def"
-  /// Parts, whose rows follow each other in `out`, and what of their transforms can be done at once. Where there are
+  /// Parts, whose limbs follow each other in `out`, and what of their transforms can be done at once. Where there are
   /// several, they have one poly. Returns whether ntt_end is left to be done.
-  static bool lift_ntt_begin(Queue& q, Rows out, std::span<const LiftPart> parts) noexcept;
-  /// (a - transform of the lift) * scalar for each limb of out; scratch: as many rows.
-  static void lift_ntt_sub_scale(Queue& q, Rows out, ConstRows a, const LiftPart& part, std::span<const Word> scalars,
-                                 Word* scratch) noexcept;
+  static bool lift_ntt_begin(Queue& q, LimbView out, std::span<const LiftPart> parts) noexcept;
+  /// (a - transform of the lift) * scalar for each limb of out; scratch: as many limbs.
+  static void lift_ntt_sub_scale(Queue& q, LimbView out, ConstLimbView a, const LiftPart& part,
+                                 std::span<const Word> scalars, Word* scratch) noexcept;
 };
 
 template <class A>

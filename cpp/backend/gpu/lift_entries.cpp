@@ -10,18 +10,18 @@
 namespace lw::gpu {
 namespace {
 
-/// Source limbs up to which a block that has one row of its own splits for that row alone. It reads as many rows, where
-/// a lift by itself writes one that is read again; a few more are less than a launch.
+/// Source limbs up to which a block that has one limb of its own splits for that limb alone. It reads as many limbs,
+/// where a lift by itself writes one that is read again; a few more are less than a launch.
 constexpr std::size_t kMostSplitAnew = 4;
 
 std::size_t place_in(std::span<const std::uint16_t> limbs, std::uint16_t limb) noexcept {
   return static_cast<std::size_t>(std::find(limbs.begin(), limbs.end(), limb) - limbs.begin());
 }
 
-std::size_t num_rows(std::span<const LiftPart> parts) noexcept {
-  std::size_t rows = 0;
-  for (const LiftPart& part : parts) rows += part.count;
-  return rows;
+std::size_t num_limbs(std::span<const LiftPart> parts) noexcept {
+  std::size_t limbs = 0;
+  for (const LiftPart& part : parts) limbs += part.count;
+  return limbs;
 }
 std::size_t most_targets(std::span<const LiftPart> parts) noexcept {
   std::size_t most = 0;
@@ -34,7 +34,7 @@ std::size_t most_sources(std::span<const LiftPart> parts) noexcept {
   return most;
 }
 
-/// Whether rows of the source limbs follow each other in `in`, as jobs have them.
+/// Whether the source limbs follow each other in `in`, as jobs have them.
 bool is_in_order(const LiftPart& part) noexcept {
   const std::span<const std::uint16_t> from = part.table->from;
   if (from.empty()) return false;
@@ -43,11 +43,11 @@ bool is_in_order(const LiftPart& part) noexcept {
          std::ranges::equal(from, part.in.limbs.subspan(first, from.size()));
 }
 
-LiftJob job_of(GpuQueue& queue, Staging& staging, const LiftPart& part, std::size_t row) noexcept {
+LiftJob job_of(GpuQueue& queue, Staging& staging, const LiftPart& part, std::size_t limb) noexcept {
   Source in = operand(part.in);
-  in.base = part.in.row(0, place_in(part.in.limbs, part.table->from.front()));
+  in.base = part.in.limb(0, place_in(part.in.limbs, part.table->from.front()));
   return {queue.lift(*part.table, staging), in, static_cast<std::uint32_t>(part.first),
-          static_cast<std::uint32_t>(part.count), static_cast<std::uint32_t>(row)};
+          static_cast<std::uint32_t>(part.count), static_cast<std::uint32_t>(limb)};
 }
 
 /// Whether its parts fit the registers of a thread, and its sums take all of them without a reduction.
@@ -63,100 +63,100 @@ bool is_short(const GpuQueue& queue, const LiftPart& part) noexcept {
   return true;
 }
 
-/// As many parts as a launch takes, whose rows begin at `row`.
-LiftJobs jobs_of(GpuQueue& queue, Staging& staging, std::span<const LiftPart> parts, std::size_t row) noexcept {
+/// As many parts as a launch takes, whose limbs begin at `limb`.
+LiftJobs jobs_of(GpuQueue& queue, Staging& staging, std::span<const LiftPart> parts, std::size_t limb) noexcept {
   LiftJobs jobs = {};
   for (const LiftPart& part : parts) {
-    jobs.job[jobs.count++] = job_of(queue, staging, part, row);
-    row += part.count;
+    jobs.job[jobs.count++] = job_of(queue, staging, part, limb);
+    limb += part.count;
   }
   return jobs;
 }
 
 template <class A>
-void lift_part(Queue& q, const Rows& out, const LiftPart& part) noexcept {
+void lift_part(Queue& q, const LimbView& out, const LiftPart& part) noexcept {
   GpuQueue& queue = gpu_queue(q);
   Staging staging(queue);
   const LiftTable& table = *part.table;
-  LimbNumbers rows = {};
+  LimbNumbers limbs = {};
   for (std::size_t j = 0; j < table.from.size(); ++j) {
-    rows.number[j] = static_cast<std::uint16_t>(place_in(part.in.limbs, table.from[j]));
+    limbs.number[j] = static_cast<std::uint16_t>(place_in(part.in.limbs, table.from[j]));
   }
   const std::size_t terms = table.from.size();
   const std::size_t fitting = std::bit_floor(kLiftSharedWords / std::max<std::size_t>(terms, 1));
   const std::size_t groups = (part.count + kLiftTargets - 1) / kLiftTargets;
-  const Grid grid = row_grid(degree_of(queue), groups, out.polys, std::min<std::size_t>(fitting, Lift<A>::kThreads));
-  queue.launch<Lift<A>>({queue.tables(), queue.lift(table, staging), result(out), operand(part.in), rows,
+  const Grid grid = limb_grid(degree_of(queue), groups, out.polys, std::min<std::size_t>(fitting, Lift<A>::kThreads));
+  queue.launch<Lift<A>>({queue.tables(), queue.lift(table, staging), result(out), operand(part.in), limbs,
                          static_cast<std::uint32_t>(part.first), static_cast<std::uint32_t>(part.count)},
                         grid, static_cast<std::uint32_t>(terms * grid.threads));
 }
 
-/// call(parts, the row of the first one) for as many parts as a launch takes.
+/// call(parts, the limb of the first one) for as many parts as a launch takes.
 template <class Call>
 void for_each_launch(std::span<const LiftPart> parts, const Call& call) noexcept {
-  std::size_t row = 0;
+  std::size_t limb = 0;
   for (std::size_t first = 0; first < parts.size(); first += kMostJobs) {
     const auto some = parts.subspan(first, std::min(kMostJobs, parts.size() - first));
-    call(some, row);
-    row += num_rows(some);
+    call(some, limb);
+    limb += num_limbs(some);
   }
 }
 
-/// Rows of a full tile.
+/// Limbs of a full tile.
 template <class A>
-void lift_whole_tiles(GpuQueue& queue, const Rows& out, std::span<const LiftPart> parts) noexcept {
+void lift_whole_tiles(GpuQueue& queue, const LimbView& out, std::span<const LiftPart> parts) noexcept {
   Staging staging(queue);
-  for_each_launch(parts, [&](std::span<const LiftPart> some, std::size_t row) {
+  for_each_launch(parts, [&](std::span<const LiftPart> some, std::size_t limb) {
     queue.launch<LiftNttRow<A>>(
-        {tile_shape(queue, rest_of<Radix8>(Radix8::kLogTile)), jobs_of(queue, staging, some, row), result(out)},
+        {tile_shape(queue, rest_of<Radix8>(Radix8::kLogTile)), jobs_of(queue, staging, some, limb), result(out)},
         tile_grid(queue, most_targets(some), static_cast<std::uint32_t>(some.size()) * out.polys, Radix8::kLogTile,
                   Radix8::kThreads),
         ntt_shared_words(Radix8::kLogTile));
   });
 }
 
-/// Any rows, from few limbs.
+/// Limbs of any length, from few source limbs.
 template <class A>
-void lift_short(GpuQueue& queue, const Rows& out, std::span<const LiftPart> parts) noexcept {
+void lift_short(GpuQueue& queue, const LimbView& out, std::span<const LiftPart> parts) noexcept {
   using Kernel = LiftRows<A>;
-  const std::size_t threads = degree_of(queue) / 2;  // of a row
+  const std::size_t threads = degree_of(queue) / 2;  // of a limb
   const std::size_t most = most_targets(parts),
-                    blocks = num_rows(parts) * out.polys * row_grid(threads, 1, 1).blocks[0];
+                    blocks = num_limbs(parts) * out.polys * limb_grid(threads, 1, 1).blocks[0];
   const std::size_t wanted = std::clamp<std::size_t>(blocks / (Kernel::kBlocks * num_processors(queue)), 1, most);
   const std::size_t groups = (most + wanted - 1) / wanted, group = (most + groups - 1) / groups;
   Staging staging(queue);
   for_each_launch(parts, [&](std::span<const LiftPart> some, std::size_t first) {
     queue.launch<Kernel>(
         {queue.tables(), jobs_of(queue, staging, some, first), result(out), static_cast<std::uint32_t>(group)},
-        row_grid(threads, (most_targets(some) + group - 1) / group, some.size() * out.polys),
+        limb_grid(threads, (most_targets(some) + group - 1) / group, some.size() * out.polys),
         SharedLiftConstants<A>::words(static_cast<std::uint32_t>(most_sources(some)),
                                       static_cast<std::uint32_t>(group)));
   });
 }
 
-/// Any rows.
+/// Limbs of any length.
 template <class A>
-void lift_parts(Queue& q, const Rows& out, std::span<const LiftPart> parts) noexcept {
+void lift_parts(Queue& q, const LimbView& out, std::span<const LiftPart> parts) noexcept {
   GpuQueue& queue = gpu_queue(q);
   const auto fits = [&](const LiftPart& part) { return is_in_order(part) && is_short<A>(queue, part); };
   if (std::ranges::all_of(parts, fits)) return lift_short<A>(queue, out, parts);
-  std::size_t row = 0;
+  std::size_t limb = 0;
   for (const LiftPart& part : parts) {
-    lift_part<A>(q, rows_of(out, row, std::span(part.table->to).subspan(part.first, part.count)), part);
-    row += part.count;
+    lift_part<A>(q, cut(out, limb, std::span(part.table->to).subspan(part.first, part.count)), part);
+    limb += part.count;
   }
 }
 
 }  // namespace
 
 template <class A>
-void LiftEntries<A>::lift(Queue& q, Rows out, ConstRows in, const LiftTable& table) noexcept {
+void LiftEntries<A>::lift(Queue& q, LimbView out, ConstLimbView in, const LiftTable& table) noexcept {
   const LiftPart part = {&table, in, 0, table.to.size()};
   lift_parts<A>(q, out, {&part, 1});
 }
 
 template <class A>
-bool LiftEntries<A>::lift_ntt_begin(Queue& q, Rows out, std::span<const LiftPart> parts) noexcept {
+bool LiftEntries<A>::lift_ntt_begin(Queue& q, LimbView out, std::span<const LiftPart> parts) noexcept {
   GpuQueue& queue = gpu_queue(q);
   if (parts.empty()) return false;
   if (queue.transform() == NttForm::kRadix8 && queue.tables().log_degree == Radix8::kLogTile &&
@@ -167,13 +167,13 @@ bool LiftEntries<A>::lift_ntt_begin(Queue& q, Rows out, std::span<const LiftPart
   lift_parts<A>(q, out, parts);
   for (std::size_t first = 0; first < out.limbs.size(); first += kMaxLimbs) {
     TransformEntries<A>::ntt_begin(
-        q, rows_of(out, first, out.limbs.subspan(first, std::min(kMaxLimbs, out.limbs.size() - first))));
+        q, cut(out, first, out.limbs.subspan(first, std::min(kMaxLimbs, out.limbs.size() - first))));
   }
   return true;
 }
 
 template <class A>
-void LiftEntries<A>::lift_ntt_sub_scale(Queue& q, Rows out, ConstRows a, const LiftPart& part,
+void LiftEntries<A>::lift_ntt_sub_scale(Queue& q, LimbView out, ConstLimbView a, const LiftPart& part,
                                         std::span<const Word> scalars, Word* scratch) noexcept {
   GpuQueue& queue = gpu_queue(q);
   const std::size_t stride = degree_of(queue);
@@ -186,9 +186,9 @@ void LiftEntries<A>::lift_ntt_sub_scale(Queue& q, Rows out, ConstRows a, const L
                                      ntt_shared_words(Radix8::kLogTile));
     return;
   }
-  const Rows lifted = {scratch, stride, stride * part.count, out.limbs, out.polys};
+  const LimbView lifted = {scratch, stride, stride * part.count, out.limbs, out.polys};
   if (lift_ntt_begin(q, lifted, {&part, 1})) return TransformEntries<A>::ntt_end_sub_scale(q, out, a, lifted, scalars);
-  RowEntries<A>::sub_scale(q, out, a, lifted, scalars);
+  LimbEntries<A>::sub_scale(q, out, a, lifted, scalars);
 }
 
 template struct LiftEntries<Fp64>;

@@ -8,7 +8,7 @@
 namespace lw::gpu {
 namespace {
 
-Grid grid_of(std::size_t threads) noexcept { return row_grid(threads, 1, 1); }
+Grid grid_of(std::size_t threads) noexcept { return limb_grid(threads, 1, 1); }
 
 /// Also a way to fill memory that other kernels read.
 template <class Op>

@@ -1,4 +1,4 @@
-// The fused kernels. Limbs go by batches whose rows between kernels stay in the cache of the device: what lies outside
+// The fused kernels. Limbs go by batches that stay between kernels in the cache of the device: what lies outside
 // each digit is lifted in the first pass of its transform.
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@ constexpr std::size_t kShareOfDigits = 2 * kCacheShare, kShareOfBabies = 2 * kCa
 
 std::size_t num_lifted(const SwitchSource& source) noexcept {
   return static_cast<std::size_t>(
-      std::ranges::count_if(source.digits, [](const DigitRows& digit) { return digit.to_rest != nullptr; }));
+      std::ranges::count_if(source.digits, [](const DigitLimbs& digit) { return digit.to_rest != nullptr; }));
 }
 
 /// Limbs of a batch of digits, and of turned copies in it.
@@ -30,13 +30,13 @@ std::size_t babies_at_once(const GpuQueue& queue, const SwitchSource& source, st
                   digits_at_once(queue, source, kShareOfDigits));
 }
 
-/// Words of the lifted rows of a batch. A digit has none at its own limbs.
+/// Words of the lifted limbs of a batch. A digit has none at its own limbs.
 std::size_t extended_words(const GpuQueue& queue, const SwitchSource& source, std::size_t limbs) noexcept {
-  std::size_t rows = 0;
-  for (const DigitRows& digit : source.digits) {
-    if (digit.to_rest != nullptr) rows += std::min(limbs, digit.to_rest->to.size());
+  std::size_t extended = 0;
+  for (const DigitLimbs& digit : source.digits) {
+    if (digit.to_rest != nullptr) extended += std::min(limbs, digit.to_rest->to.size());
   }
-  return rows * degree_of(queue);
+  return extended * degree_of(queue);
 }
 
 /// A ring's word for P at some target limbs.
@@ -61,8 +61,8 @@ class ExtendedDigits {
   ExtendedDigits(Queue& q, const SwitchSource& source, LimbWindow batch, Word* scratch) noexcept
       : queue_(gpu_queue(q)), source_(source), batch_(batch), scratch_(scratch) {
     std::vector<LiftPart> parts;
-    std::vector<std::uint16_t> limbs;  // of the rows in scratch
-    for (const DigitRows& digit : source.digits) {
+    std::vector<std::uint16_t> limbs;  // of the limbs in scratch
+    for (const DigitLimbs& digit : source.digits) {
       if (digit.to_rest == nullptr) continue;
       const std::size_t before = limbs.size();
       for (const std::uint16_t limb : source.limbs.subspan(batch.first, batch.count)) {
@@ -73,18 +73,18 @@ class ExtendedDigits {
       const auto first = static_cast<std::size_t>(std::find(to.begin(), to.end(), limbs[before]) - to.begin());
       parts.push_back({digit.to_rest, digit.coefficients, first, limbs.size() - before});
     }
-    const Rows rows = {scratch, degree_of(queue_), 0, limbs, 1};
-    if (!LiftEntries<A>::lift_ntt_begin(q, rows, parts)) return;
+    const LimbView extended = {scratch, degree_of(queue_), 0, limbs, 1};
+    if (!LiftEntries<A>::lift_ntt_begin(q, extended, parts)) return;
     for (std::size_t first = 0; first < limbs.size(); first += kMaxLimbs) {
       const std::size_t count = std::min(kMaxLimbs, limbs.size() - first);
-      TransformEntries<A>::ntt_end(q, rows_of(rows, first, std::span(limbs).subspan(first, count)));
+      TransformEntries<A>::ntt_end(q, cut(extended, first, std::span(limbs).subspan(first, count)));
     }
   }
 
   /// Digits times keys plus P * rest, turned, at the limbs of a part of the batch: for key k to result(k). Keys are
   /// those of the window.
   template <class Result>
-  void multiply(std::span<const KeyRows> keys, LimbWindow window, LimbWindow part,
+  void multiply(std::span<const KeyLimbs> keys, LimbWindow window, LimbWindow part,
                 const Result& result) const noexcept {
     const std::size_t digits = source_.digits.size(), count = part.count;
     typename KeyProduct<A>::Args args = {};
@@ -95,48 +95,48 @@ class ExtendedDigits {
       args.rest = operand(*source_.rest);
     }
     args.where = limbs_of<A>(queue_, source_, part);
-    const Word* lifted = scratch_;  // the row of the next limb outside its digit
+    const Word* lifted = scratch_;  // the next limb outside its digit
     for (std::size_t d = 0; d < digits; ++d) {
-      const DigitRows& digit = source_.digits[d];
+      const DigitLimbs& digit = source_.digits[d];
       lifted += lifted_words(digit, batch_.first, part.first);
-      for (std::size_t j = 0; j < count; ++j) args.rows[d * count + j] = digit_row(digit, part.first + j, lifted);
+      for (std::size_t j = 0; j < count; ++j) args.digits[d * count + j] = digit_limb(digit, part.first + j, lifted);
       lifted += lifted_words(digit, part.first + count, batch_.first + batch_.count);
     }
     const std::size_t at_once = std::min(kMostKeys, kMostPairs / (digits * count));
     for (std::size_t first = 0; first < keys.size(); first += at_once) {
       const std::size_t some = std::min(at_once, keys.size() - first);
       for (std::size_t k = 0; k < some; ++k) {
-        const KeyRows& key = keys[first + k];
+        const KeyLimbs& key = keys[first + k];
         args.results[k] = {result(first + k), static_cast<std::uint32_t>(key.galois_element)};
         for (std::size_t i = 0; i < digits * count; ++i) {
           const std::size_t at = i / count * window.count + part.first - window.first + i % count;
           args.keys[k * digits * count + i] = {key.b[at], key.a[at]};
         }
       }
-      queue_.launch<KeyProduct<A>>(args, row_grid(degree_of(queue_) / 2, some, count));
+      queue_.launch<KeyProduct<A>>(args, limb_grid(degree_of(queue_) / 2, some, count));
     }
   }
 
  private:
-  static bool is_own(const DigitRows& digit, std::uint16_t limb) noexcept {
+  static bool is_own(const DigitLimbs& digit, std::uint16_t limb) noexcept {
     return std::ranges::find(digit.ntt.limbs, limb) != digit.ntt.limbs.end();
   }
-  /// Words in scratch of a digit's rows at target limbs [first, end).
-  std::size_t lifted_words(const DigitRows& digit, std::size_t first, std::size_t end) const noexcept {
+  /// Words in scratch of a digit's limbs at target limbs [first, end).
+  std::size_t lifted_words(const DigitLimbs& digit, std::size_t first, std::size_t end) const noexcept {
     if (digit.to_rest == nullptr) return 0;
     const auto limbs = source_.limbs.subspan(first, end - first);
-    const auto rows = std::ranges::count_if(limbs, [&](std::uint16_t limb) { return !is_own(digit, limb); });
-    return static_cast<std::size_t>(rows) * degree_of(queue_);
+    const auto outside = std::ranges::count_if(limbs, [&](std::uint16_t limb) { return !is_own(digit, limb); });
+    return static_cast<std::size_t>(outside) * degree_of(queue_);
   }
-  /// A digit's row at target limb j: given, or the next one in scratch.
-  const Word* digit_row(const DigitRows& digit, std::size_t j, const Word*& lifted) const noexcept {
+  /// A digit's limb at target limb j: given, or the next one in scratch.
+  const Word* digit_limb(const DigitLimbs& digit, std::size_t j, const Word*& lifted) const noexcept {
     const auto place = std::ranges::find(digit.ntt.limbs, source_.limbs[j]) - digit.ntt.limbs.begin();
     if (static_cast<std::size_t>(place) < digit.ntt.limbs.size()) {
-      return digit.ntt.row(0, static_cast<std::size_t>(place));
+      return digit.ntt.limb(0, static_cast<std::size_t>(place));
     }
-    const Word* const row = lifted;
+    const Word* const limb = lifted;
     lifted += degree_of(queue_);
-    return row;
+    return limb;
   }
 
   GpuQueue& queue_;
@@ -176,13 +176,13 @@ std::size_t SwitchEntries<A>::key_switch_scratch(Queue& q, const SwitchSource& s
 }
 
 template <class A>
-void SwitchEntries<A>::key_switch(Queue& q, std::span<const Rows> out, const SwitchSource& source, LimbWindow window,
-                                  std::span<const KeyRows> keys, std::span<Word> scratch) noexcept {
+void SwitchEntries<A>::key_switch(Queue& q, std::span<const LimbView> out, const SwitchSource& source,
+                                  LimbWindow window, std::span<const KeyLimbs> keys, std::span<Word> scratch) noexcept {
   const GpuQueue& queue = gpu_queue(q);
   for (const LimbWindow batch : batches_of(window, digits_at_once(queue, source, kCacheShare))) {
     const ExtendedDigits<A> digits(q, source, batch, scratch.data());
     digits.multiply(keys, window, batch, [&](std::size_t k) {
-      return Target{out[k].row(0, batch.first), out[k].stride, out[k].poly_stride};
+      return Target{out[k].limb(0, batch.first), out[k].stride, out[k].poly_stride};
     });
   }
 }
@@ -196,9 +196,9 @@ std::size_t SwitchEntries<A>::diag_sums_scratch(Queue& q, const SwitchSource& so
 }
 
 template <class A>
-void SwitchEntries<A>::diag_sums(Queue& q, std::span<const Rows> out, const SwitchSource& source, LimbWindow window,
-                                 ConstRows self, std::span<const KeyRows> keys, std::span<const DiagonalTerm> terms,
-                                 std::span<Word> scratch) noexcept {
+void SwitchEntries<A>::diag_sums(Queue& q, std::span<const LimbView> out, const SwitchSource& source, LimbWindow window,
+                                 ConstLimbView self, std::span<const KeyLimbs> keys,
+                                 std::span<const DiagonalTerm> terms, std::span<Word> scratch) noexcept {
   GpuQueue& queue = gpu_queue(q);
   const std::size_t stride = degree_of(queue), of_digits = digits_at_once(queue, source, kShareOfDigits);
   const std::size_t of_babies = babies_at_once(queue, source, keys.size());
@@ -213,7 +213,7 @@ void SwitchEntries<A>::diag_sums(Queue& q, std::span<const Rows> out, const Swit
       digits.multiply(keys, window, part, [&](std::size_t k) { return Target{babies + 2 * k * half, stride, half}; });
       queue.launch<GiantSums<A>>({queue.tables(), staged.sorted, staged.begins, sums, Source{babies, stride, half},
                                   operand(self), limbs_of<A>(queue, source, part)},
-                                 row_grid(stride / 2, out.size(), part.count));
+                                 limb_grid(stride / 2, out.size(), part.count));
     }
   }
 }
@@ -225,13 +225,13 @@ std::size_t SwitchEntries<A>::mod_down_scratch(Queue& q, std::uint32_t polys, co
 }
 
 template <class A>
-void SwitchEntries<A>::mod_down(Queue& q, Rows out, ConstRows x, ConstRows removed, const LiftTable& table,
+void SwitchEntries<A>::mod_down(Queue& q, LimbView out, ConstLimbView x, ConstLimbView removed, const LiftTable& table,
                                 std::span<const Word> inverse, std::span<Word> scratch) noexcept {
   const std::size_t at_once = limbs_at_once(gpu_queue(q), out.polys, kCacheShare, table.to.size());
   for (const LimbWindow batch : batches_of({0, table.to.size()}, at_once)) {
     const auto limbs = out.limbs.subspan(batch.first, batch.count);
-    const ConstRows of_x = {x.row(0, batch.first), x.stride, x.poly_stride, limbs, x.polys};
-    LiftEntries<A>::lift_ntt_sub_scale(q, rows_of(out, batch.first, limbs), of_x,
+    const ConstLimbView of_x = {x.limb(0, batch.first), x.stride, x.poly_stride, limbs, x.polys};
+    LiftEntries<A>::lift_ntt_sub_scale(q, cut(out, batch.first, limbs), of_x,
                                        {&table, removed, batch.first, batch.count},
                                        inverse.subspan(batch.first, batch.count), scratch.data());
   }

@@ -15,7 +15,7 @@ struct Stages {
   std::uint32_t first, count, log_tile, log_run;
 };
 
-/// The first stages of rows that are longer than a full tile, on columns; none for shorter ones.
+/// The first stages of limbs that are longer than a full tile, on columns; none for shorter ones.
 template <class Radix>
 Stages columns_of(std::uint32_t log_degree) noexcept {
   const std::uint32_t count = log_degree - std::min(log_degree, Radix::kLogTile);
@@ -38,27 +38,28 @@ inline bool ends_in_full_tiles(const GpuQueue& queue) noexcept {
   return queue.transform() == NttForm::kRadix8 && queue.tables().log_degree >= Radix8::kLogTile;
 }
 
-inline Grid tile_grid(const GpuQueue& queue, std::size_t rows, std::uint32_t polys, std::uint32_t log_tile,
+inline Grid tile_grid(const GpuQueue& queue, std::size_t limbs, std::uint32_t polys, std::uint32_t log_tile,
                       std::uint32_t threads) noexcept {
-  return {{std::uint32_t{1} << (queue.tables().log_degree - log_tile), static_cast<std::uint32_t>(rows), polys},
+  return {{std::uint32_t{1} << (queue.tables().log_degree - log_tile), static_cast<std::uint32_t>(limbs), polys},
           std::max<std::uint32_t>(1, threads)};
 }
 
 /// Columns in registers.
-inline Grid column_grid(const GpuQueue& queue, std::size_t rows, std::size_t polys) noexcept {
-  return row_grid(degree_of(queue) / kColumnWords, rows, polys, kColumnThreads);
+inline Grid column_grid(const GpuQueue& queue, std::size_t limbs, std::size_t polys) noexcept {
+  return limb_grid(degree_of(queue) / kColumnWords, limbs, polys, kColumnThreads);
 }
 
 inline TileShape tile_shape(const GpuQueue& queue, const Stages& stages) noexcept {
   return {queue.tables(), stages.first, stages.count, stages.log_tile, stages.log_run};
 }
-inline NttArgs ntt_args(const GpuQueue& queue, const Rows& out, const ConstRows& x, const Stages& stages) noexcept {
+inline NttArgs ntt_args(const GpuQueue& queue, const LimbView& out, const ConstLimbView& x,
+                        const Stages& stages) noexcept {
   return {tile_shape(queue, stages), result(out), operand(x), numbers_of(out.limbs)};
 }
 
 /// Of the transforms that `ntt` is about.
 template <class A>
-SubScaleArgs sub_scale_args(const GpuQueue& queue, const Rows& out, const ConstRows& a, const NttArgs& ntt,
+SubScaleArgs sub_scale_args(const GpuQueue& queue, const LimbView& out, const ConstLimbView& a, const NttArgs& ntt,
                             std::span<const Word> scalars) noexcept {
   SubScaleArgs args = {ntt, operand(a), {}};
   for (std::size_t j = 0; j < scalars.size(); ++j) {

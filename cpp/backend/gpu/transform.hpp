@@ -19,7 +19,7 @@ enum class NttForm : std::uint8_t {
   kRadix4,
   kRadix8,
   kRadix16,
-  kCluster  // radix 8 in one kernel for rows of any length, in the shared memory of neighbouring blocks
+  kCluster  // radix 8 in one kernel for limbs of any length, in the shared memory of neighbouring blocks
 };
 
 inline constexpr NttForm kDefaultTransform = NttForm::kRadix8;

@@ -8,14 +8,14 @@ namespace lw::gpu {
 namespace {
 
 template <class K, class Radix>
-void run_tiles(GpuQueue& queue, const Rows& out, const ConstRows& x, const Stages& stages) noexcept {
+void run_tiles(GpuQueue& queue, const LimbView& out, const ConstLimbView& x, const Stages& stages) noexcept {
   const Grid grid =
       tile_grid(queue, out.limbs.size(), out.polys, stages.log_tile, (1u << stages.log_tile) >> Radix::kStages);
   queue.launch<K>(ntt_args(queue, out, x, stages), grid, ntt_shared_words(stages.log_tile));
 }
 
 template <class K>
-void run_columns(GpuQueue& queue, const Rows& out, const ConstRows& x, const Stages& stages) noexcept {
+void run_columns(GpuQueue& queue, const LimbView& out, const ConstLimbView& x, const Stages& stages) noexcept {
   queue.launch<K>(ntt_args(queue, out, x, stages), column_grid(queue, out.limbs.size(), out.polys));
 }
 
@@ -26,7 +26,7 @@ struct Staged {
   static constexpr bool kTakesColumns = Radix::kStages == Radix8::kStages;
 
   /// Whether there are columns, which now are done.
-  static bool columns(GpuQueue& queue, const Rows& out, const ConstRows& x) noexcept {
+  static bool columns(GpuQueue& queue, const LimbView& out, const ConstLimbView& x) noexcept {
     const Stages stages = columns_of<Radix>(queue.tables().log_degree);
     if (stages.count == 0) return false;
     if (kTakesColumns && fit_a_thread(stages)) {
@@ -36,7 +36,7 @@ struct Staged {
     }
     return true;
   }
-  static void inverse_columns(GpuQueue& queue, const Rows& out) noexcept {
+  static void inverse_columns(GpuQueue& queue, const LimbView& out) noexcept {
     const Stages stages = columns_of<Radix>(queue.tables().log_degree);
     if (kTakesColumns && fit_a_thread(stages)) {
       run_columns<InverseColumns<A>>(queue, out, out, stages);
@@ -45,11 +45,11 @@ struct Staged {
     }
   }
 
-  static void forward(GpuQueue& queue, const Rows& out, const ConstRows& x) noexcept {
-    tiles(queue, out, columns(queue, out, x) ? ConstRows(out) : x);
+  static void forward(GpuQueue& queue, const LimbView& out, const ConstLimbView& x) noexcept {
+    tiles(queue, out, columns(queue, out, x) ? ConstLimbView(out) : x);
   }
   /// After the columns, if there are any.
-  static void tiles(GpuQueue& queue, const Rows& out, const ConstRows& begun) noexcept {
+  static void tiles(GpuQueue& queue, const LimbView& out, const ConstLimbView& begun) noexcept {
     const Stages rest = rest_of<Radix>(queue.tables().log_degree);
     if (rest.log_tile == Radix::kLogTile) {
       run_tiles<ForwardNtt<A, Radix, Full>, Radix>(queue, out, begun, rest);
@@ -57,7 +57,7 @@ struct Staged {
       run_tiles<ForwardNtt<A, Radix, Any>, Radix>(queue, out, begun, rest);
     }
   }
-  static void inverse(GpuQueue& queue, const Rows& out, const ConstRows& x) noexcept {
+  static void inverse(GpuQueue& queue, const LimbView& out, const ConstLimbView& x) noexcept {
     const Stages rest = rest_of<Radix>(queue.tables().log_degree);
     if (rest.log_tile == Radix::kLogTile) {
       run_tiles<InverseNtt<A, Radix, Full>, Radix>(queue, out, x, rest);
@@ -72,36 +72,36 @@ struct Staged {
 template <class A>
 struct ByLanes {
   template <class K>
-  static void rest(GpuQueue& queue, const Rows& out, const ConstRows& x, std::uint32_t log_lanes) noexcept {
+  static void rest(GpuQueue& queue, const LimbView& out, const ConstLimbView& x, std::uint32_t log_lanes) noexcept {
     const Stages stages = rest_of<Radix2>(queue.tables().log_degree);
     queue.launch<K>({ntt_args(queue, out, x, stages), log_lanes},
                     tile_grid(queue, out.limbs.size(), out.polys, stages.log_tile, (1u << stages.log_tile) / 2),
                     ntt_shared_words(stages.log_tile));
   }
-  static void forward(GpuQueue& queue, const Rows& out, const ConstRows& x, std::uint32_t log_lanes) noexcept {
-    rest<ForwardLanes<A>>(queue, out, Staged<A, Radix2>::columns(queue, out, x) ? ConstRows(out) : x, log_lanes);
+  static void forward(GpuQueue& queue, const LimbView& out, const ConstLimbView& x, std::uint32_t log_lanes) noexcept {
+    rest<ForwardLanes<A>>(queue, out, Staged<A, Radix2>::columns(queue, out, x) ? ConstLimbView(out) : x, log_lanes);
   }
-  static void inverse(GpuQueue& queue, const Rows& out, const ConstRows& x, std::uint32_t log_lanes) noexcept {
+  static void inverse(GpuQueue& queue, const LimbView& out, const ConstLimbView& x, std::uint32_t log_lanes) noexcept {
     rest<InverseLanes<A>>(queue, out, x, log_lanes);
     Staged<A, Radix2>::inverse_columns(queue, out);
   }
 };
 
-/// Rows of up to a full tile as of radix 8, by one block.
+/// Limbs of up to a full tile as of radix 8, by one block.
 template <class A>
 struct ByCluster {
   template <class K>
-  static void run(GpuQueue& queue, const Rows& out, const ConstRows& x) noexcept {
+  static void run(GpuQueue& queue, const LimbView& out, const ConstLimbView& x) noexcept {
     const std::uint32_t log_part = queue.tables().log_degree - kClusterStages;
     const std::uint32_t threads = std::min(K::kThreads, (1u << log_part) >> RadixOfCluster::kStages);
     queue.launch<K>(ntt_args(queue, out, x, {0, queue.tables().log_degree, log_part, log_part}),
                     tile_grid(queue, out.limbs.size(), out.polys, log_part, threads), ntt_shared_words(log_part));
   }
   static bool takes(const GpuQueue& queue) noexcept { return queue.tables().log_degree > Radix8::kLogTile; }
-  static void forward(GpuQueue& queue, const Rows& out, const ConstRows& x) noexcept {
+  static void forward(GpuQueue& queue, const LimbView& out, const ConstLimbView& x) noexcept {
     takes(queue) ? run<ForwardCluster<A>>(queue, out, x) : Staged<A, Radix8>::forward(queue, out, x);
   }
-  static void inverse(GpuQueue& queue, const Rows& out, const ConstRows& x) noexcept {
+  static void inverse(GpuQueue& queue, const LimbView& out, const ConstLimbView& x) noexcept {
     takes(queue) ? run<InverseCluster<A>>(queue, out, x) : Staged<A, Radix8>::inverse(queue, out, x);
   }
 };
@@ -109,15 +109,15 @@ struct ByCluster {
 template <class A>
 struct ByStage {
   template <class K>
-  static void stage(GpuQueue& queue, const Rows& out, const ConstRows& x, std::uint32_t number) noexcept {
-    const Grid grid = row_grid(degree_of(queue) / 2, out.limbs.size(), out.polys);
+  static void stage(GpuQueue& queue, const LimbView& out, const ConstLimbView& x, std::uint32_t number) noexcept {
+    const Grid grid = limb_grid(degree_of(queue) / 2, out.limbs.size(), out.polys);
     queue.launch<K>({queue.tables(), result(out), operand(x), number, numbers_of(out.limbs)}, grid);
   }
-  static void forward(GpuQueue& queue, const Rows& out, const ConstRows& x) noexcept {
+  static void forward(GpuQueue& queue, const LimbView& out, const ConstLimbView& x) noexcept {
     stage<ForwardStage<A>>(queue, out, x, 0);
     for (std::uint32_t s = 1; s < queue.tables().log_degree; ++s) stage<ForwardStage<A>>(queue, out, out, s);
   }
-  static void inverse(GpuQueue& queue, const Rows& out, const ConstRows& x) noexcept {
+  static void inverse(GpuQueue& queue, const LimbView& out, const ConstLimbView& x) noexcept {
     const std::uint32_t last = queue.tables().log_degree - 1;
     stage<InverseStage<A>>(queue, out, x, last);
     for (std::uint32_t s = last; s-- > 0;) stage<InverseStage<A>>(queue, out, out, s);
@@ -127,7 +127,7 @@ struct ByStage {
 }  // namespace
 
 template <class A>
-void TransformEntries<A>::ntt(Queue& q, Rows out, ConstRows x) noexcept {
+void TransformEntries<A>::ntt(Queue& q, LimbView out, ConstLimbView x) noexcept {
   GpuQueue& queue = gpu_queue(q);
   switch (queue.transform()) {
     case NttForm::kNaive:
@@ -152,23 +152,23 @@ void TransformEntries<A>::ntt(Queue& q, Rows out, ConstRows x) noexcept {
 }
 
 template <class A>
-void TransformEntries<A>::ntt_begin(Queue& q, Rows x) noexcept {
+void TransformEntries<A>::ntt_begin(Queue& q, LimbView x) noexcept {
   if (gpu_queue(q).transform() == NttForm::kRadix8) Staged<A, Radix8>::columns(gpu_queue(q), x, x);
 }
 
 template <class A>
-void TransformEntries<A>::ntt_end(Queue& q, Rows x) noexcept {
+void TransformEntries<A>::ntt_end(Queue& q, LimbView x) noexcept {
   if (gpu_queue(q).transform() != NttForm::kRadix8) return ntt(q, x, x);
   Staged<A, Radix8>::tiles(gpu_queue(q), x, x);
 }
 
 template <class A>
-void TransformEntries<A>::ntt_end_sub_scale(Queue& q, Rows out, ConstRows a, Rows x,
+void TransformEntries<A>::ntt_end_sub_scale(Queue& q, LimbView out, ConstLimbView a, LimbView x,
                                             std::span<const Word> scalars) noexcept {
   GpuQueue& queue = gpu_queue(q);
   if (!ends_in_full_tiles(queue)) {
     ntt_end(q, x);
-    return RowEntries<A>::sub_scale(q, out, a, x, scalars);
+    return LimbEntries<A>::sub_scale(q, out, a, x, scalars);
   }
   const Stages rest = rest_of<Radix8>(queue.tables().log_degree);
   queue.launch<NttSubScale<A>>(sub_scale_args<A>(queue, out, a, ntt_args(queue, out, x, rest), scalars),
@@ -177,7 +177,7 @@ void TransformEntries<A>::ntt_end_sub_scale(Queue& q, Rows out, ConstRows a, Row
 }
 
 template <class A>
-void TransformEntries<A>::intt(Queue& q, Rows out, ConstRows x) noexcept {
+void TransformEntries<A>::intt(Queue& q, LimbView out, ConstLimbView x) noexcept {
   GpuQueue& queue = gpu_queue(q);
   switch (queue.transform()) {
     case NttForm::kNaive:
@@ -202,7 +202,7 @@ void TransformEntries<A>::intt(Queue& q, Rows out, ConstRows x) noexcept {
 }
 
 template <class A>
-void TransformEntries<A>::ntt_integers(Queue& q, Rows out, const IntegerRow& in) noexcept {
+void TransformEntries<A>::ntt_integers(Queue& q, LimbView out, const IntegerView& in) noexcept {
   ResidueEntries<A>::import_integers(q, out, in);
   ntt(q, out, out);
 }

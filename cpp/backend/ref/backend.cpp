@@ -26,7 +26,7 @@ class RefDevice final : public HostDevice {
 
   std::string_view name() const noexcept override { return "ref"; }
   unsigned threads() const noexcept { return queue_.pool.threads(); }
-  std::size_t row_stride() const noexcept { return host_row_stride(queue_.degree); }
+  std::size_t limb_stride() const noexcept { return host_limb_stride(queue_.degree); }
 
   Queue& queue(int) override { return queue_; }
 
@@ -40,8 +40,8 @@ class RefBackend final : public Backend {
       : device_(std::make_shared<RefDevice>(ring_degree, primes, threads)) {}
 
   std::string_view name() const noexcept override { return "ref"; }
-  RowForm form() const noexcept override { return {"canonical integers", "host"}; }
-  std::size_t row_stride() const noexcept override { return device_->row_stride(); }
+  ResidueForm form() const noexcept override { return {"canonical integers", "host"}; }
+  std::size_t limb_stride() const noexcept override { return device_->limb_stride(); }
   const Kernels& kernels() const noexcept override { return profiled<kKernels>(); }
   Device& device() noexcept override { return *device_; }
   unsigned threads() const noexcept override { return device_->threads(); }

@@ -8,21 +8,21 @@
 namespace lw::ref {
 namespace {
 
-std::size_t row_stride(const RefQueue& queue) noexcept { return host_row_stride(queue.degree); }
+std::size_t limb_stride(const RefQueue& queue) noexcept { return host_limb_stride(queue.degree); }
 
-std::size_t rest_rows(const DigitRows& digit) noexcept {
+std::size_t rest_limbs(const DigitLimbs& digit) noexcept {
   return digit.to_rest == nullptr ? 0 : digit.to_rest->to.size();
 }
 
 std::size_t extended_words(const RefQueue& queue, const SwitchSource& source) noexcept {
-  std::size_t rows = 0;
-  for (const DigitRows& digit : source.digits) rows += rest_rows(digit);
-  return rows * row_stride(queue);
+  std::size_t limbs = 0;
+  for (const DigitLimbs& digit : source.digits) limbs += rest_limbs(digit);
+  return limbs * limb_stride(queue);
 }
 
 /// Two polys over the target limbs, at `base`.
-Rows pair_at(const RefQueue& queue, const SwitchSource& source, Word* base) noexcept {
-  const std::size_t stride = row_stride(queue);
+LimbView pair_at(const RefQueue& queue, const SwitchSource& source, Word* base) noexcept {
+  const std::size_t stride = limb_stride(queue);
   return {base, stride, stride * source.limbs.size(), source.limbs, 2};
 }
 
@@ -30,21 +30,21 @@ Rows pair_at(const RefQueue& queue, const SwitchSource& source, Word* base) noex
 class ExtendedDigits {
  public:
   ExtendedDigits(Queue& q, const SwitchSource& source, LimbWindow window, Word* scratch) noexcept
-      : source_(source), window_(window), scratch_(scratch), stride_(row_stride(ref_queue(q))) {
+      : source_(source), window_(window), scratch_(scratch), stride_(limb_stride(ref_queue(q))) {
     if (window.first > 0) return;  // an earlier window has put them there
     Word* base = scratch;
-    for (const DigitRows& digit : source.digits) {
+    for (const DigitLimbs& digit : source.digits) {
       if (digit.to_rest == nullptr) continue;
-      const Rows rest = {base, stride_, 0, digit.to_rest->to, 1};
+      const LimbView rest = {base, stride_, 0, digit.to_rest->to, 1};
       lift(q, rest, digit.coefficients, *digit.to_rest);
       ntt(q, rest, rest);
-      base += rest_rows(digit) * stride_;
+      base += rest_limbs(digit) * stride_;
     }
   }
 
-  /// sum_d digit_d * key + P * rest on one row of one half.
-  void product_row(const RefQueue& queue, const KeyRows& key, std::size_t half, std::size_t j,
-                   Word* out) const noexcept {
+  /// sum_d digit_d * key + P * rest on one limb of one half.
+  void product_limb(const RefQueue& queue, const KeyLimbs& key, std::size_t half, std::size_t j,
+                    Word* out) const noexcept {
     constexpr std::size_t kSafeTerms = 128;  // products are below 2^120: so many and a reduced remainder fit 128 bits
     constexpr std::size_t kBlock = 256;
     const Modulus m = queue.moduli[source_.limbs[j]];
@@ -58,20 +58,20 @@ class ExtendedDigits {
         if (d % kSafeTerms == kSafeTerms - 1) {
           for (std::size_t i = 0; i < size; ++i) sums[i] = m.reduce(sums[i]);
         }
-        const Word* x = digit_row(source_.digits[d], lifted, j) + start;
+        const Word* x = digit_limb(source_.digits[d], lifted, j) + start;
         const Word* y = key_half[d * window_.count + j - window_.first] + start;
         for (std::size_t i = 0; i < size; ++i) sums[i] += static_cast<U128>(x[i]) * y[i];
-        lifted += rest_rows(source_.digits[d]) * stride_;
+        lifted += rest_limbs(source_.digits[d]) * stride_;
       }
       for (std::size_t i = 0; i < size; ++i) out[start + i] = m.reduce(sums[i]);
     }
   }
 
  private:
-  const Word* digit_row(const DigitRows& digit, const Word* lifted, std::size_t j) const noexcept {
+  const Word* digit_limb(const DigitLimbs& digit, const Word* lifted, std::size_t j) const noexcept {
     const std::span<const std::uint16_t> own = digit.ntt.limbs;
     const auto place = std::find(own.begin(), own.end(), source_.limbs[j]);
-    if (place != own.end()) return digit.ntt.row(0, static_cast<std::size_t>(place - own.begin()));
+    if (place != own.end()) return digit.ntt.limb(0, static_cast<std::size_t>(place - own.begin()));
     const std::vector<std::uint16_t>& rest = digit.to_rest->to;
     return lifted +
            static_cast<std::size_t>(std::find(rest.begin(), rest.end(), source_.limbs[j]) - rest.begin()) * stride_;
@@ -84,7 +84,7 @@ class ExtendedDigits {
       std::fill_n(sums, size, U128{0});
       return;
     }
-    const Word* x = source_.rest->row(half, j - source_.num_special) + start;
+    const Word* x = source_.rest->limb(half, j - source_.num_special) + start;
     const ShoupFactor factor(source_.special_product[j - source_.num_special], m.value());
     for (std::size_t i = 0; i < size; ++i) sums[i] = factor.mul(x[i], m.value());
   }
@@ -95,38 +95,38 @@ class ExtendedDigits {
   std::size_t stride_;
 };
 
-/// The rows of a window.
-Rows cut(const Rows& rows, LimbWindow window) noexcept {
-  return {rows.row(0, window.first), rows.stride, rows.poly_stride, rows.limbs.subspan(window.first, window.count),
-          rows.polys};
+/// The limbs of a window.
+LimbView cut(const LimbView& view, LimbWindow window) noexcept {
+  return {view.limb(0, window.first), view.stride, view.poly_stride, view.limbs.subspan(window.first, window.count),
+          view.polys};
 }
-ConstRows cut(const ConstRows& rows, LimbWindow window) noexcept {
-  return {rows.row(0, window.first), rows.stride, rows.poly_stride, rows.limbs.subspan(window.first, window.count),
-          rows.polys};
+ConstLimbView cut(const ConstLimbView& view, LimbWindow window) noexcept {
+  return {view.limb(0, window.first), view.stride, view.poly_stride, view.limbs.subspan(window.first, window.count),
+          view.polys};
 }
 
 /// The result of one key at the limbs of a window, before its automorphism into `product`, then into `out`.
-void apply_key(Queue& q, const Rows& out, const Rows& product, const ExtendedDigits& digits, LimbWindow window,
-               const KeyRows& key) noexcept {
+void apply_key(Queue& q, const LimbView& out, const LimbView& product, const ExtendedDigits& digits, LimbWindow window,
+               const KeyLimbs& key) noexcept {
   RefQueue& queue = ref_queue(q);
   const bool turns = key.galois_element != 1;
-  const Rows to = cut(turns ? product : out, window);
-  queue.for_rows(to, 4 + 3 * key.b.size() / window.count, [&](std::size_t half, std::size_t i) {
-    digits.product_row(queue, key, half, window.first + i, to.row(half, i));
+  const LimbView to = cut(turns ? product : out, window);
+  queue.for_limbs(to, 4 + 3 * key.b.size() / window.count, [&](std::size_t half, std::size_t i) {
+    digits.product_limb(queue, key, half, window.first + i, to.limb(half, i));
   });
   if (turns) automorphism(q, cut(out, window), to, key.galois_element);
 }
 
 /// out[g] += plain * value for every term of one baby, at the limbs of a window.
-void add_terms(Queue& q, std::span<const Rows> out, std::span<const DiagonalTerm> terms, std::uint32_t baby,
-               const Rows& value, LimbWindow window) noexcept {
+void add_terms(Queue& q, std::span<const LimbView> out, std::span<const DiagonalTerm> terms, std::uint32_t baby,
+               const LimbView& value, LimbWindow window) noexcept {
   for (const DiagonalTerm& term : terms) {
     if (term.baby == baby) mul_add(q, cut(out[term.giant], window), cut(value, window), cut(term.plain, window));
   }
 }
 
 /// out = P * self, zero on the P limbs, at the limbs of a window.
-void scale_self(Queue& q, const Rows& out, const SwitchSource& source, const ConstRows& self,
+void scale_self(Queue& q, const LimbView& out, const SwitchSource& source, const ConstLimbView& self,
                 LimbWindow window) noexcept {
   const std::size_t special = source.num_special, end = window.first + window.count;
   const LimbWindow over_p = {window.first, std::min(end, std::max(special, window.first)) - window.first};
@@ -142,29 +142,30 @@ void scale_self(Queue& q, const Rows& out, const SwitchSource& source, const Con
 
 std::size_t key_switch_scratch(Queue& q, const SwitchSource& source, std::size_t) noexcept {
   const RefQueue& queue = ref_queue(q);
-  return extended_words(queue, source) + 2 * source.limbs.size() * row_stride(queue);
+  return extended_words(queue, source) + 2 * source.limbs.size() * limb_stride(queue);
 }
 
-void key_switch(Queue& q, std::span<const Rows> out, const SwitchSource& source, LimbWindow window,
-                std::span<const KeyRows> keys, std::span<Word> scratch) noexcept {
+void key_switch(Queue& q, std::span<const LimbView> out, const SwitchSource& source, LimbWindow window,
+                std::span<const KeyLimbs> keys, std::span<Word> scratch) noexcept {
   const RefQueue& queue = ref_queue(q);
   const ExtendedDigits digits(q, source, window, scratch.data());
-  const Rows product = pair_at(queue, source, scratch.data() + extended_words(queue, source));
+  const LimbView product = pair_at(queue, source, scratch.data() + extended_words(queue, source));
   for (std::size_t k = 0; k < keys.size(); ++k) apply_key(q, out[k], product, digits, window, keys[k]);
 }
 
 std::size_t diag_sums_scratch(Queue& q, const SwitchSource& source, std::size_t num_keys, std::size_t) noexcept {
-  return key_switch_scratch(q, source, num_keys) + 2 * source.limbs.size() * row_stride(ref_queue(q));
+  return key_switch_scratch(q, source, num_keys) + 2 * source.limbs.size() * limb_stride(ref_queue(q));
 }
 
-void diag_sums(Queue& q, std::span<const Rows> out, const SwitchSource& source, LimbWindow window, ConstRows self,
-               std::span<const KeyRows> keys, std::span<const DiagonalTerm> terms, std::span<Word> scratch) noexcept {
+void diag_sums(Queue& q, std::span<const LimbView> out, const SwitchSource& source, LimbWindow window,
+               ConstLimbView self, std::span<const KeyLimbs> keys, std::span<const DiagonalTerm> terms,
+               std::span<Word> scratch) noexcept {
   const RefQueue& queue = ref_queue(q);
   const ExtendedDigits digits(q, source, window, scratch.data());
   Word* pairs = scratch.data() + extended_words(queue, source);
-  const Rows product = pair_at(queue, source, pairs);
-  const Rows baby = pair_at(queue, source, pairs + 2 * source.limbs.size() * row_stride(queue));
-  for (const Rows& sum : out) zero(q, cut(sum, window));
+  const LimbView product = pair_at(queue, source, pairs);
+  const LimbView baby = pair_at(queue, source, pairs + 2 * source.limbs.size() * limb_stride(queue));
+  for (const LimbView& sum : out) zero(q, cut(sum, window));
   scale_self(q, baby, source, self, window);
   add_terms(q, out, terms, 0, baby, window);
   for (std::uint32_t k = 0; k < keys.size(); ++k) {
@@ -174,13 +175,13 @@ void diag_sums(Queue& q, std::span<const Rows> out, const SwitchSource& source, 
 }
 
 std::size_t mod_down_scratch(Queue& q, std::uint32_t polys, const LiftTable& table) noexcept {
-  return polys * table.to.size() * row_stride(ref_queue(q));
+  return polys * table.to.size() * limb_stride(ref_queue(q));
 }
 
-void mod_down(Queue& q, Rows out, ConstRows x, ConstRows removed, const LiftTable& table, std::span<const Word> inverse,
-              std::span<Word> scratch) noexcept {
-  const std::size_t stride = row_stride(ref_queue(q));
-  const Rows lifted = {scratch.data(), stride, stride * table.to.size(), table.to, out.polys};
+void mod_down(Queue& q, LimbView out, ConstLimbView x, ConstLimbView removed, const LiftTable& table,
+              std::span<const Word> inverse, std::span<Word> scratch) noexcept {
+  const std::size_t stride = limb_stride(ref_queue(q));
+  const LimbView lifted = {scratch.data(), stride, stride * table.to.size(), table.to, out.polys};
   lift(q, lifted, removed, table);
   ntt(q, lifted, lifted);
   sub_scale(q, out, x, lifted, inverse);

@@ -17,13 +17,13 @@ struct LiftBlock {
   Word multiples[kBlock];
 };
 
-void decompose(LiftBlock& block, const RefQueue& queue, const ConstRows& in, std::size_t poly, std::size_t start,
+void decompose(LiftBlock& block, const RefQueue& queue, const ConstLimbView& in, std::size_t poly, std::size_t start,
                std::size_t size, const LiftTable& table) noexcept {
   double v[kBlock] = {};
   std::int64_t centred_down[kBlock] = {};
   for (std::size_t j = 0; j < table.from.size(); ++j) {
     const auto place = std::find(in.limbs.begin(), in.limbs.end(), table.from[j]) - in.limbs.begin();
-    const Word* x = in.row(poly, static_cast<std::size_t>(place)) + start;
+    const Word* x = in.limb(poly, static_cast<std::size_t>(place)) + start;
     const Modulus& m = queue.moduli[table.from[j]];
     const ShoupFactor factor(table.inverse[j], m.value());
     for (std::size_t i = 0; i < size; ++i) {
@@ -53,7 +53,7 @@ void recompose(Word* out, const Modulus& m, const LiftBlock& block, std::size_t 
 
 }  // namespace
 
-void lift(Queue& q, Rows out, ConstRows in, const LiftTable& table) noexcept {
+void lift(Queue& q, LimbView out, ConstLimbView in, const LiftTable& table) noexcept {
   RefQueue& queue = ref_queue(q);
   const std::size_t terms = table.from.size(), targets = table.to.size();
   const std::size_t size = std::min<std::size_t>(kBlock, queue.degree);
@@ -64,7 +64,7 @@ void lift(Queue& q, Rows out, ConstRows in, const LiftTable& table) noexcept {
     LiftBlock block;
     decompose(block, queue, in, poly, start, size, table);
     for (std::size_t t = 0; t < targets; ++t) {
-      recompose(out.row(poly, t) + start, queue.moduli[out.limbs[t]], block, size, terms, &table.weight[t * terms],
+      recompose(out.limb(poly, t) + start, queue.moduli[out.limbs[t]], block, size, terms, &table.weight[t * terms],
                 table.total[t]);
     }
   });

@@ -52,7 +52,7 @@ void inverse_pair(Word* x, std::size_t quarter, ShoupFactor w1, ShoupFactor w2, 
 }
 
 // An odd number of stages leaves the first one by itself.
-void forward_row(Word* x, std::size_t n, unsigned log_n, const NttTable& table, Word q) noexcept {
+void forward_limb(Word* x, std::size_t n, unsigned log_n, const NttTable& table, Word q) noexcept {
   const ShoupFactor* w = table.twiddles.data();
   std::size_t blocks = 1;
   if (log_n % 2 == 1) {
@@ -70,7 +70,7 @@ void forward_row(Word* x, std::size_t n, unsigned log_n, const NttTable& table, 
 }
 
 // The last stage also divides by n; of the others an odd number leaves the last by itself.
-void inverse_row(Word* x, std::size_t n, unsigned log_n, const NttTable& table, Word q) noexcept {
+void inverse_limb(Word* x, std::size_t n, unsigned log_n, const NttTable& table, Word q) noexcept {
   const ShoupFactor* w = table.twiddles.data();
   for (std::size_t blocks = n / 4; blocks > 1; blocks /= 4) {
     const std::size_t size = n / blocks;
@@ -95,21 +95,21 @@ void inverse_row(Word* x, std::size_t n, unsigned log_n, const NttTable& table, 
 
 }  // namespace
 
-void ntt(Queue& q, Rows out, ConstRows x) noexcept {
+void ntt(Queue& q, LimbView out, ConstLimbView x) noexcept {
   copy(q, out, x);
   RefQueue& queue = ref_queue(q);
-  queue.for_rows(out, kButterflyCycles * queue.log_degree / 2, [&](std::size_t poly, std::size_t j) {
+  queue.for_limbs(out, kButterflyCycles * queue.log_degree / 2, [&](std::size_t poly, std::size_t j) {
     const std::uint16_t limb = out.limbs[j];
-    forward_row(out.row(poly, j), queue.degree, queue.log_degree, queue.ntt[limb], queue.moduli[limb].value());
+    forward_limb(out.limb(poly, j), queue.degree, queue.log_degree, queue.ntt[limb], queue.moduli[limb].value());
   });
 }
 
-void intt(Queue& q, Rows out, ConstRows x) noexcept {
+void intt(Queue& q, LimbView out, ConstLimbView x) noexcept {
   copy(q, out, x);
   RefQueue& queue = ref_queue(q);
-  queue.for_rows(out, kButterflyCycles * queue.log_degree / 2, [&](std::size_t poly, std::size_t j) {
+  queue.for_limbs(out, kButterflyCycles * queue.log_degree / 2, [&](std::size_t poly, std::size_t j) {
     const std::uint16_t limb = out.limbs[j];
-    inverse_row(out.row(poly, j), queue.degree, queue.log_degree, queue.ntt[limb], queue.moduli[limb].value());
+    inverse_limb(out.limb(poly, j), queue.degree, queue.log_degree, queue.ntt[limb], queue.moduli[limb].value());
   });
 }
 

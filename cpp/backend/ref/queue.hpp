@@ -27,11 +27,11 @@ class RefQueue final : public Queue {
  public:
   RefQueue(std::uint32_t ring_degree, const std::vector<std::uint64_t>& primes, unsigned threads);
 
-  /// body(poly, j) for every row of `rows`, each about `cycles_per_word` times N cycles long.
+  /// body(poly, j) for every limb of `view`, each about `cycles_per_word` times N cycles long.
   template <class Body>
-  void for_rows(const Rows& rows, std::size_t cycles_per_word, const Body& body) noexcept {
-    const std::size_t limbs = rows.limbs.size();
-    pool.parallel_for(rows.polys * limbs, degree * cycles_per_word, [&](std::size_t i) { body(i / limbs, i % limbs); });
+  void for_limbs(const LimbView& view, std::size_t cycles_per_word, const Body& body) noexcept {
+    const std::size_t limbs = view.limbs.size();
+    pool.parallel_for(view.polys * limbs, degree * cycles_per_word, [&](std::size_t i) { body(i / limbs, i % limbs); });
   }
 
   const std::uint32_t degree;

@@ -1,5 +1,5 @@
 // In and out of the encoding of `ref`, which is the canonical residue itself:
-// bit-packed rows, small signed integers, uniform polynomials.
+// bit-packed limbs, small signed integers, uniform polynomials.
 #include <algorithm>
 #include <atomic>
 
@@ -14,38 +14,38 @@ constexpr std::size_t kCycles = 4;
 
 }  // namespace
 
-void import_signed(Queue& q, Rows out, std::span<const std::int64_t> coefficients) noexcept {
+void import_signed(Queue& q, LimbView out, std::span<const std::int64_t> coefficients) noexcept {
   RefQueue& queue = ref_queue(q);
-  queue.for_rows(out, kCycles, [&](std::size_t poly, std::size_t j) {
+  queue.for_limbs(out, kCycles, [&](std::size_t poly, std::size_t j) {
     const Modulus m = queue.moduli[out.limbs[j]];
-    Word* x = out.row(poly, j);
+    Word* x = out.limb(poly, j);
     for (std::size_t i = 0; i < queue.degree; ++i) x[i] = m.from_signed(coefficients[i]);
   });
 }
 
-void import_integers(Queue& q, Rows out, const IntegerRow& in) noexcept {
+void import_integers(Queue& q, LimbView out, const IntegerView& in) noexcept {
   RefQueue& queue = ref_queue(q);
   const std::size_t gap = queue.degree / in.count;
-  queue.for_rows(out, kCycles, [&](std::size_t poly, std::size_t j) {
+  queue.for_limbs(out, kCycles, [&](std::size_t poly, std::size_t j) {
     const Modulus m = queue.moduli[out.limbs[j]];
-    Word* x = out.row(poly, j);
+    Word* x = out.limb(poly, j);
     std::fill_n(x, queue.degree, Word{0});
     for (std::size_t i = 0; i < in.count; ++i) x[i * gap] = m.from_signed(integer_at(in, i));
   });
 }
 
-void ntt_integers(Queue& q, Rows out, const IntegerRow& in) noexcept {
+void ntt_integers(Queue& q, LimbView out, const IntegerView& in) noexcept {
   import_integers(q, out, in);
   ntt(q, out, out);
 }
 
-bool import_residues(Queue& q, Rows out, const PackedRows& canonical) noexcept {
+bool import_residues(Queue& q, LimbView out, const PackedLimbs& canonical) noexcept {
   RefQueue& queue = ref_queue(q);
   std::atomic<bool> all_reduced = true;
-  queue.for_rows(out, kCycles, [&](std::size_t poly, std::size_t j) {
+  queue.for_limbs(out, kCycles, [&](std::size_t poly, std::size_t j) {
     const unsigned width = canonical.widths[j];
     const std::byte* from = canonical.base + canonical.offsets[poly * out.limbs.size() + j];
-    Word* x = out.row(poly, j);
+    Word* x = out.limb(poly, j);
     Word largest = 0;
     for (std::size_t i = 0; i < queue.degree; i += kPackedGroup, from += width) {
       unpack_group(x + i, from, width);
@@ -56,13 +56,13 @@ bool import_residues(Queue& q, Rows out, const PackedRows& canonical) noexcept {
   return all_reduced.load();
 }
 
-void export_residues(Queue& q, const PackedRowsOut& canonical, ConstRows in) noexcept {
+void export_residues(Queue& q, const PackedLimbsOut& canonical, ConstLimbView in) noexcept {
   RefQueue& queue = ref_queue(q);
   const std::size_t limbs = in.limbs.size();
-  queue.pool.parallel_for(in.polys * limbs, queue.degree * kCycles, [&](std::size_t row) {
-    const unsigned width = canonical.widths[row % limbs];
-    const Word* x = in.row(row / limbs, row % limbs);
-    std::byte* to = canonical.base + canonical.offsets[row];
+  queue.pool.parallel_for(in.polys * limbs, queue.degree * kCycles, [&](std::size_t number) {
+    const unsigned width = canonical.widths[number % limbs];
+    const Word* x = in.limb(number / limbs, number % limbs);
+    std::byte* to = canonical.base + canonical.offsets[number];
     pack_words(to, x, queue.degree, width);
   });
 }

@@ -6,15 +6,15 @@
 
 namespace lw::ref {
 
-void expand_uniform(Queue& q, Rows out, const UniformStream& stream) noexcept {
+void expand_uniform(Queue& q, LimbView out, const UniformStream& stream) noexcept {
   constexpr std::size_t kCycles = 16;
   constexpr std::size_t kChunkWords = 1024;  // drawn at once
   RefQueue& queue = ref_queue(q);
-  queue.for_rows(out, kCycles, [&](std::size_t poly, std::size_t j) {
+  queue.for_limbs(out, kCycles, [&](std::size_t poly, std::size_t j) {
     const Modulus m = queue.moduli[out.limbs[j]];
     const Word largest_accepted = ~Word{0} / m.value() * m.value() - 1;
     const LimbStream words(stream, out.limbs[j]);
-    Word* x = out.row(poly, j);
+    Word* x = out.limb(poly, j);
     for (std::size_t start = 0; start < queue.degree; start += kChunkWords) {
       const std::size_t size = std::min<std::size_t>(kChunkWords, queue.degree - start);
       words.first_round(start, {x + start, size});
@@ -23,7 +23,7 @@ void expand_uniform(Queue& q, Rows out, const UniformStream& stream) noexcept {
   });
 }
 
-bool import_seeded(Queue& q, Rows stored, Rows expanded, const PackedRows& packed,
+bool import_seeded(Queue& q, LimbView stored, LimbView expanded, const PackedLimbs& packed,
                    const UniformStream& stream) noexcept {
   expand_uniform(q, expanded, stream);
   return import_residues(q, stored, packed);

@@ -15,9 +15,9 @@ namespace {
 /// t * c(s) modulo each Q limb, plain residues [limb][coefficient].
 SecretBuffer<std::uint64_t> scaled_phase(const Context& home, const SecretKey& key, const Ciphertext& x) {
   const Ring& ring = home.host().ring();
-  SecretRows message = phase(home, key, x, x.rows->limbs());
-  ring.kernels().mul_scalar(ring.queue(), message->rows(), message->rows(),
-                            ring.residues(home.parameters().fields().plain_modulus, x.rows->limbs()));
+  SecretPolys message = phase(home, key, x, x.residues->limbs());
+  ring.kernels().mul_scalar(ring.queue(), message->view(), message->view(),
+                            ring.residues(home.parameters().fields().plain_modulus, x.residues->limbs()));
   return plain_residues(ring, *message);
 }
 
@@ -107,7 +107,7 @@ Decryptor::Decryptor(const Context& context, std::shared_ptr<const SecretKey> ke
 
 void Decryptor::require_own(const Ciphertext& x, const char* op) const {
   const std::string what = std::string(op) + ": the ciphertext";
-  check_context(x.parameters, *x.rows, home_, what);
+  check_context(x.parameters, *x.residues, home_, what);
   check_key_set(x.key_set, key_->id(), what);
   if (x.basis != Basis::kQ) throw Error(ErrorKind::kShape, what + " is over QP; mod_down it first");
 }
@@ -116,7 +116,7 @@ Message Decryptor::decrypt(const Ciphertext& x) const {
   require_own(x, "decrypt");
   const SecretBuffer<std::uint64_t> residues = scaled_phase(home_, *key_, x);
   const std::size_t n = context_.degree();
-  const Rounding round(context_.ring(), x.rows->limbs(), context_.parameters().plain_limb());
+  const Rounding round(context_.ring(), x.residues->limbs(), context_.parameters().plain_limb());
   SecretBuffer<std::uint64_t> coefficients(n);
   double distance = 0;
   for (std::size_t i = 0; i < n; ++i) coefficients[i] = round(&residues[i], n, distance);
@@ -132,10 +132,10 @@ double Decryptor::noise_budget(const Ciphertext& x) const {
   require_own(x, "noise_budget");
   const SecretBuffer<std::uint64_t> residues = scaled_phase(home_, *key_, x);
   const std::size_t n = context_.degree();
-  const Magnitude magnitude(context_.ring(), x.rows->limbs());
+  const Magnitude magnitude(context_.ring(), x.residues->limbs());
   double largest = 0;
   for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, magnitude(&residues[i], n));
-  const double q_bits = context_.parameters().log2_product(x.rows->limbs());
+  const double q_bits = context_.parameters().log2_product(x.residues->limbs());
   return largest > 0 ? -std::log2(largest) : q_bits - 1;
 }
 

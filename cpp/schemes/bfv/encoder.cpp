@@ -26,13 +26,13 @@ bool is_integer(std::complex<double> value) noexcept {
 
 Message to_message(const Context& context, std::span<const std::uint64_t> coefficients) {
   const Ring& ring = context.host().ring();
-  PolyRows rows(ring, {context.parameters().plain_limb()}, 1);
-  const PackedRows words{reinterpret_cast<const std::byte*>(coefficients.data()), kNoOffset, kWordWidth};
-  if (!ring.import_residues(rows.rows(), words)) {
+  RnsPolys poly(ring, {context.parameters().plain_limb()}, 1);
+  const PackedLimbs words{reinterpret_cast<const std::byte*>(coefficients.data()), kNoOffset, kWordWidth};
+  if (!ring.import_residues(poly.view(), words)) {
     throw Error(ErrorKind::kRange, "encode: a value is not below the plaintext modulus " +
                                        std::to_string(context.parameters().fields().plain_modulus));
   }
-  return {std::make_shared<const PolyRows>(std::move(rows)), context.parameters().fingerprint()};
+  return {std::make_shared<const RnsPolys>(std::move(poly)), context.parameters().fingerprint()};
 }
 
 Encoder::Encoder(const Context& context) : home_(context), context_(context.host()), position_(context.degree()) {
@@ -58,28 +58,28 @@ Message Encoder::encode(std::span<const std::uint64_t> residues) const {
 Message Encoder::from_slots(std::span<const std::uint64_t> ordered) const {
   Message message = to_message(context_, ordered);
   const Ring& ring = context_.ring();
-  PolyRows rows = decompose(ring, message.rows->rows());
-  message.rows = std::make_shared<const PolyRows>(std::move(rows));
+  RnsPolys poly = decompose(ring, message.residues->view());
+  message.residues = std::make_shared<const RnsPolys>(std::move(poly));
   return message;
 }
 
 std::vector<std::uint64_t> Encoder::decode(const Message& message) const {
   const Ring& ring = context_.ring();
-  PolyRows rows(ring, message.rows->limbs(), 1);
-  ring.kernels().ntt(ring.queue(), rows.rows(), message.rows->rows());
+  RnsPolys poly(ring, message.residues->limbs(), 1);
+  ring.kernels().ntt(ring.queue(), poly.view(), message.residues->view());
   std::vector<std::uint64_t> ordered(context_.degree()), residues(context_.degree());
-  const PackedRowsOut words{reinterpret_cast<std::byte*>(ordered.data()), kNoOffset, kWordWidth};
-  ring.export_residues(words, rows.rows());
+  const PackedLimbsOut words{reinterpret_cast<std::byte*>(ordered.data()), kNoOffset, kWordWidth};
+  ring.export_residues(words, poly.view());
   for (std::size_t i = 0; i < residues.size(); ++i) residues[i] = ordered[position_[i]];
   return residues;
 }
 
-Plaintext Encoder::lifted(const Context& context, ConstRows message, Level level, const LiftTable& table) const {
+Plaintext Encoder::lifted(const Context& context, ConstLimbView message, Level level, const LiftTable& table) const {
   const Ring& ring = context.ring();
-  PolyRows rows(ring, table.to, 1);
-  ring.kernels().lift(ring.queue(), rows.rows(), message, table);
-  ring.kernels().ntt(ring.queue(), rows.rows(), rows.rows());
-  return {home_.here(std::make_shared<const PolyRows>(std::move(rows))),
+  RnsPolys poly(ring, table.to, 1);
+  ring.kernels().lift(ring.queue(), poly.view(), message, table);
+  ring.kernels().ntt(ring.queue(), poly.view(), poly.view());
+  return {home_.here(std::make_shared<const RnsPolys>(std::move(poly))),
           level,
           Basis::kQ,
           1.0,
@@ -87,19 +87,20 @@ Plaintext Encoder::lifted(const Context& context, ConstRows message, Level level
           context.parameters().fingerprint()};
 }
 
-Plaintext Encoder::addend(const Context& context, ConstRows message, Level level) const {
+Plaintext Encoder::addend(const Context& context, ConstLimbView message, Level level) const {
   const LimbList t{context.parameters().plain_limb()}, q = context.limbs(level, Basis::kQ);
   const Ring& ring = context.ring();
   return lifted(context, message, level, rounded_quotient(ring, t, q, ring.product_mod(q, t)));
 }
 
 Plaintext Encoder::addend(const Message& message, Level level) const {
-  return addend(context_, message.rows->rows(), level);
+  return addend(context_, message.residues->view(), level);
 }
 
 Plaintext Encoder::factor(const Message& message, Level level) const {
   const LimbList t{context_.parameters().plain_limb()};
-  return lifted(context_, message.rows->rows(), level, context_.ring().lift_table(t, context_.limbs(level, Basis::kQ)));
+  return lifted(context_, message.residues->view(), level,
+                context_.ring().lift_table(t, context_.limbs(level, Basis::kQ)));
 }
 
 std::vector<std::int64_t> Encoder::round(std::span<const std::complex<double>> values) const {
@@ -121,8 +122,8 @@ std::vector<std::int64_t> Encoder::round(std::span<const std::complex<double>> v
   }
   const Message message = from_slots(slots);
   std::vector<std::uint64_t> words(2 * row);
-  const PackedRowsOut packed{reinterpret_cast<std::byte*>(words.data()), kNoOffset, kWordWidth};
-  context_.ring().export_residues(packed, message.rows->rows());
+  const PackedLimbsOut packed{reinterpret_cast<std::byte*>(words.data()), kNoOffset, kWordWidth};
+  context_.ring().export_residues(packed, message.residues->view());
   std::vector<std::int64_t> coefficients(2 * row);
   for (std::size_t i = 0; i < words.size(); ++i) coefficients[i] = t.centred(words[i]);
   return coefficients;
@@ -130,9 +131,9 @@ std::vector<std::int64_t> Encoder::round(std::span<const std::complex<double>> v
 
 Plaintext Encoder::addend(const Integers& rounded, Level level) const {
   const Ring& ring = home_.ring();
-  PolyRows rows(ring, {home_.parameters().plain_limb()}, 1);
-  ring.kernels().import_integers(ring.queue(), rows.rows(), rounded.row());
-  return addend(home_, std::as_const(rows).rows(), level);
+  RnsPolys poly(ring, {home_.parameters().plain_limb()}, 1);
+  ring.kernels().import_integers(ring.queue(), poly.view(), rounded.view());
+  return addend(home_, std::as_const(poly).view(), level);
 }
 
 Plaintext Encoder::factor(const Integers& rounded, Level level, Basis basis) const {

@@ -10,9 +10,9 @@
 
 namespace lw::bfv {
 
-/// A polynomial modulo t in coefficient form: one row on the limb of t, on the host. Belongs to no level.
+/// A polynomial modulo t in coefficient form: one limb, that of t, on the host. Belongs to no level.
 struct Message {
-  std::shared_ptr<const PolyRows> rows;
+  std::shared_ptr<const RnsPolys> residues;
   Fingerprint parameters{};
 };
 
@@ -41,9 +41,9 @@ class Encoder {
  private:
   /// Residues in the order of NTT positions.
   Message from_slots(std::span<const std::uint64_t> ordered) const;
-  /// message: rows of `context`, which is home_ or its twin.
-  Plaintext lifted(const Context& context, ConstRows message, Level level, const LiftTable& table) const;
-  Plaintext addend(const Context& context, ConstRows message, Level level) const;
+  /// message: limbs of `context`, which is home_ or its twin.
+  Plaintext lifted(const Context& context, ConstLimbView message, Level level, const LiftTable& table) const;
+  Plaintext addend(const Context& context, ConstLimbView message, Level level) const;
 
   const Context& home_;                  // where plaintexts are used
   const Context& context_;               // where messages are, on the host

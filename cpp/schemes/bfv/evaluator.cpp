@@ -6,7 +6,8 @@
 // computed modulo QB. No bound on the tensor a * b' is needed: adding a multiple of QB to it changes the result by a
 // multiple of t * Q, which is 0 modulo Q. So B has to be large only for the sake of noise: rounding b' costs noise of
 // t/B * |rounding| in place of the t/Q * |noise of b| that b has anyway, which is why B >= Q/2 suffices (and what
-// latticework.plan.parameters.bfv_noise counts). The division by B, and that by P of a key switch, are one exact rounding:
+// latticework.plan.parameters.bfv_noise counts). The division by B, and that by P of a key switch, are one exact
+// rounding:
 //
 //   (P * t * x + B * y) / (PB)  =  t/B * x + y / P   for the tensor x and the key product y,
 //
@@ -27,23 +28,23 @@
 namespace lw::bfv {
 namespace {
 
-std::size_t whole(const PolyRows& x) noexcept { return x.limbs().size(); }
+std::size_t whole(const RnsPolys& x) noexcept { return x.limbs().size(); }
 
-Rows poly(PolyRows& x, std::uint32_t i) noexcept { return x.rows(i, 1, 0, whole(x)); }
-ConstRows poly(const PolyRows& x, std::uint32_t i) noexcept { return x.rows(i, 1, 0, whole(x)); }
+LimbView poly(RnsPolys& x, std::uint32_t i) noexcept { return x.view(i, 1, 0, whole(x)); }
+ConstLimbView poly(const RnsPolys& x, std::uint32_t i) noexcept { return x.view(i, 1, 0, whole(x)); }
 
 /// (a0, a1) * (b0, b1), three polys over the limbs of `out`.
-void multiply(const Ring& ring, const std::array<Rows, 3>& out, const std::array<ConstRows, 2>& a,
-              const std::array<ConstRows, 2>& b) {
+void multiply(const Ring& ring, const std::array<LimbView, 3>& out, const std::array<ConstLimbView, 2>& a,
+              const std::array<ConstLimbView, 2>& b) {
   const Kernels& kernels = ring.kernels();
-  const std::array<ConstRows, 2> swapped{b[1], b[0]};
+  const std::array<ConstLimbView, 2> swapped{b[1], b[0]};
   kernels.mul(ring.queue(), out[0], a[0], b[0]);
   kernels.dot(ring.queue(), out[1], a, swapped);
   kernels.mul(ring.queue(), out[2], a[1], b[1]);
 }
 
 /// out = (x - ntt(lift(removed))) * inverse; out may be x.
-void divide(const Ring& ring, Rows out, ConstRows x, ConstRows removed, const LiftTable& table,
+void divide(const Ring& ring, LimbView out, ConstLimbView x, ConstLimbView removed, const LiftTable& table,
             const std::vector<Word>& inverse) {
   Scratch scratch(ring, ring.kernels().mod_down_scratch(ring.queue(), out.polys, table));
   ring.kernels().mod_down(ring.queue(), out, x, removed, table, inverse, scratch.words());
@@ -53,8 +54,8 @@ void divide(const Ring& ring, Rows out, ConstRows x, ConstRows removed, const Li
 
 /// The tensor product modulo QB, t/B times it on Q.
 struct Evaluator::Tensor {
-  PolyRows q;     // 3 polys, NTT form
-  PolyRows rest;  // 3 polys over PB, coefficient form; the P rows are still to be filled
+  RnsPolys q;     // 3 polys, NTT form
+  RnsPolys rest;  // 3 polys over PB, coefficient form; the P limbs are still to be filled
 };
 
 Evaluator::Evaluator(const Context& context, Tick tick) : context_(context), shared_(context), tick_(std::move(tick)) {
@@ -86,25 +87,25 @@ Evaluator::Tensor Evaluator::tensor(const Ciphertext& a, const Ciphertext& b, co
   const Ring& ring = context_.ring();
   const Kernels& kernels = ring.kernels();
   Queue& queue = ring.queue();
-  PolyRows a_b(ring, tables.b, 2), b_b(ring, tables.b, 2), b_q(ring, tables.q, 2);
+  RnsPolys a_b(ring, tables.b, 2), b_b(ring, tables.b, 2), b_q(ring, tables.q, 2);
   {
-    PolyRows coefficients = decompose(ring, a.rows->rows());
-    kernels.lift(queue, a_b.rows(), coefficients.rows(), tables.extend);
-    if (a.rows != b.rows) coefficients = decompose(ring, b.rows->rows());
-    kernels.lift(queue, b_b.rows(), coefficients.rows(), tables.shrink);
+    RnsPolys coefficients = decompose(ring, a.residues->view());
+    kernels.lift(queue, a_b.view(), coefficients.view(), tables.extend);
+    if (a.residues != b.residues) coefficients = decompose(ring, b.residues->view());
+    kernels.lift(queue, b_b.view(), coefficients.view(), tables.shrink);
   }
   call(tick_);
-  kernels.lift(queue, b_q.rows(), b_b.rows(), tables.back);
-  for (PolyRows* x : {&a_b, &b_b, &b_q}) kernels.ntt(queue, x->rows(), x->rows());
+  kernels.lift(queue, b_q.view(), b_b.view(), tables.back);
+  for (RnsPolys* x : {&a_b, &b_b, &b_q}) kernels.ntt(queue, x->view(), x->view());
   call(tick_);
 
-  Tensor out{PolyRows(ring, tables.q, 3), PolyRows(ring, tables.pb, 3)};
+  Tensor out{RnsPolys(ring, tables.q, 3), RnsPolys(ring, tables.pb, 3)};
   const std::size_t num_p = tables.pb.size() - tables.b.size();
-  const auto rest = [&](std::uint32_t i) { return out.rest.rows(i, 1, num_p, tables.b.size()); };
-  const auto halves = [](const PolyRows& x) { return std::array{poly(x, 0), poly(x, 1)}; };
-  multiply(ring, {poly(out.q, 0), poly(out.q, 1), poly(out.q, 2)}, halves(*a.rows), halves(b_q));
+  const auto rest = [&](std::uint32_t i) { return out.rest.view(i, 1, num_p, tables.b.size()); };
+  const auto halves = [](const RnsPolys& x) { return std::array{poly(x, 0), poly(x, 1)}; };
+  multiply(ring, {poly(out.q, 0), poly(out.q, 1), poly(out.q, 2)}, halves(*a.residues), halves(b_q));
   multiply(ring, {rest(0), rest(1), rest(2)}, halves(a_b), halves(b_b));
-  const Rows over_b = out.rest.rows(0, 3, num_p, tables.b.size());
+  const LimbView over_b = out.rest.view(0, 3, num_p, tables.b.size());
   kernels.intt(queue, over_b, over_b);
   call(tick_);
   return out;
@@ -114,8 +115,8 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b) const {
   require_factors(a, b);
   const ProductTables& constants = tables(a.level);
   Tensor product = tensor(a, b, constants);
-  divide(context_.ring(), product.q.rows(), product.q.rows(), product.rest.rows(), constants.divide, constants.one);
-  Ciphertext result = with_rows(a, std::move(product.q));
+  divide(context_.ring(), product.q.view(), product.q.view(), product.rest.view(), constants.divide, constants.one);
+  Ciphertext result = with_residues(a, std::move(product.q));
   result.key_set = joint_key_set(a, b);
   return result;
 }
@@ -132,22 +133,22 @@ Ciphertext Evaluator::dot(std::span<const Ciphertext* const> a, std::span<const 
     shared_.require_alike(*a[0], *a[k], "dot");
     Tensor product = tensor(*a[k], *b[k], constants);
     if (sum) {
-      ring.kernels().add(ring.queue(), sum->q.rows(), sum->q.rows(), product.q.rows());
-      const Rows total = sum->rest.rows(0, 3, num_p, constants.b.size());
-      ring.kernels().add(ring.queue(), total, total, product.rest.rows(0, 3, num_p, constants.b.size()));
+      ring.kernels().add(ring.queue(), sum->q.view(), sum->q.view(), product.q.view());
+      const LimbView total = sum->rest.view(0, 3, num_p, constants.b.size());
+      ring.kernels().add(ring.queue(), total, total, product.rest.view(0, 3, num_p, constants.b.size()));
     } else {
       sum.emplace(std::move(product));
     }
     if (result.key_set == KeySetId{}) result.key_set = joint_key_set(*a[k], *b[k]);
     result.slots = std::max({result.slots, a[k]->slots, b[k]->slots});
   }
-  divide(ring, sum->q.rows(), sum->q.rows(), sum->rest.rows(), constants.divide, constants.one);
-  return with_rows(result, std::move(sum->q));
+  divide(ring, sum->q.view(), sum->q.view(), sum->rest.view(), constants.divide, constants.one);
+  return with_residues(result, std::move(sum->q));
 }
 
-PolyRows Evaluator::switched(const PolyRows& product, const SwitchKeys& relin, const ProductTables& tables) const {
-  const ConstRows last = poly(product, 2);
-  const SwitchOperand operand(context_, last, decompose(context_.ring(), last), product.rows(0, 2, 0, tables.q.size()),
+RnsPolys Evaluator::switched(const RnsPolys& product, const SwitchKeys& relin, const ProductTables& tables) const {
+  const ConstLimbView last = poly(product, 2);
+  const SwitchOperand operand(context_, last, decompose(context_.ring(), last), product.view(0, 2, 0, tables.q.size()),
                               context_.parameters().all_p());
   return std::move(key_switch(context_, operand, relin, tick_)[0]);
 }
@@ -158,19 +159,19 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b, const Switch
   const Ring& ring = context_.ring();
   const ProductTables& constants = tables(a.level);
   Tensor product = tensor(a, b, constants);
-  const Rows last = poly(product.q, 2);
+  const LimbView last = poly(product.q, 2);
   divide(ring, last, last, poly(std::as_const(product.rest), 2), constants.divide, constants.one);
   call(tick_);
-  PolyRows sum = switched(product.q, relin, constants);
+  RnsPolys sum = switched(product.q, relin, constants);
   call(tick_);
 
   const std::size_t num_p = context_.parameters().num_p();
-  ring.kernels().intt(ring.queue(), product.rest.rows(0, 2, 0, num_p), sum.rows(0, 2, 0, num_p));
-  PolyRows out(ring, constants.q, 2);
-  divide(ring, out.rows(), sum.rows(0, 2, num_p, constants.q.size()),
-         std::as_const(product.rest).rows(0, 2, 0, constants.pb.size()), constants.divide_both,
+  ring.kernels().intt(ring.queue(), product.rest.view(0, 2, 0, num_p), sum.view(0, 2, 0, num_p));
+  RnsPolys out(ring, constants.q, 2);
+  divide(ring, out.view(), sum.view(0, 2, num_p, constants.q.size()),
+         std::as_const(product.rest).view(0, 2, 0, constants.pb.size()), constants.divide_both,
          constants.special_inverse);
-  Ciphertext result = with_rows(a, std::move(out));
+  Ciphertext result = with_residues(a, std::move(out));
   result.key_set = relin.id();
   return result;
 }
@@ -178,7 +179,7 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b, const Switch
 Ciphertext Evaluator::add_constant(const Ciphertext& x, std::uint64_t addend) const {
   shared_.require_own(x, "add");
   const Ring& ring = context_.ring();
-  const LimbList& q = x.rows->limbs();
+  const LimbList& q = x.residues->limbs();
   // round(Q/t * addend) = (Q * addend - r) / t with r = Q * addend modulo t, centred
   const LimbList t{context_.parameters().plain_limb()};
   const Modulus& plain = ring.modulus(t[0]);
@@ -186,10 +187,10 @@ Ciphertext Evaluator::add_constant(const Ciphertext& x, std::uint64_t addend) co
   std::vector<Word> scalars = ring.inverse_product_mod(t, q);
   const std::vector<Word> negated = ring.residues(-static_cast<I128>(plain.centred(rest)), q);
   for (std::size_t j = 0; j < q.size(); ++j) scalars[j] = ring.modulus(q[j]).mul(scalars[j], negated[j]);
-  PolyRows out(ring, q, x.rows->polys());
-  ring.kernels().add_scalar(ring.queue(), poly(out, 0), poly(*x.rows, 0), scalars);
-  for (std::uint32_t i = 1; i <= x.degree(); ++i) copy_limbs(ring, out, i, *x.rows, i);
-  return with_rows(x, std::move(out));
+  RnsPolys out(ring, q, x.residues->polys());
+  ring.kernels().add_scalar(ring.queue(), poly(out, 0), poly(*x.residues, 0), scalars);
+  for (std::uint32_t i = 1; i <= x.degree(); ++i) copy_limbs(ring, out, i, *x.residues, i);
+  return with_residues(x, std::move(out));
 }
 
 }  // namespace lw::bfv

@@ -31,7 +31,7 @@ class Evaluator {
   struct Tensor;
   Tensor tensor(const Ciphertext& a, const Ciphertext& b, const ProductTables& tables) const;
   /// The key product of the third poly, plus P times the first two: over QP.
-  PolyRows switched(const PolyRows& product, const SwitchKeys& relin, const ProductTables& tables) const;
+  RnsPolys switched(const RnsPolys& product, const SwitchKeys& relin, const ProductTables& tables) const;
   void require_factors(const Ciphertext& a, const Ciphertext& b) const;
   const ProductTables& tables(Level level) const;
 

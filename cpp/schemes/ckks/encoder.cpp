@@ -39,7 +39,7 @@ Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level le
   SecretBuffer<std::int64_t> coefficients(2 * values.size());
   round(values, scale, coefficients.span());
   Plaintext message = lift_integers(context_.host(), coefficients.span(), level, scale, basis);
-  message.rows = context_.here(std::move(message.rows));
+  message.residues = context_.here(std::move(message.residues));
   return message;
 }
 

@@ -20,8 +20,8 @@ void require_factor(const Ciphertext& x, const char* op) {
                                      ", relinearize or mod_down it first");
 }
 
-Ciphertext labelled(const Ciphertext& a, const Ciphertext& b, PolyRows rows) {
-  Ciphertext result = with_rows(a, std::move(rows));
+Ciphertext labelled(const Ciphertext& a, const Ciphertext& b, RnsPolys residues) {
+  Ciphertext result = with_residues(a, std::move(residues));
   result.scale = a.scale * b.scale;
   result.slots = std::max(a.slots, b.slots);
   result.key_set = joint_key_set(a, b);
@@ -36,8 +36,8 @@ Ciphertext mul(const Evaluator& evaluator, const Ciphertext& a, const Ciphertext
   require_factor(a, "mul");
   require_factor(b, "mul");
   const Ring& ring = evaluator.context().ring();
-  PolyRows out(ring, a.rows->limbs(), 3);
-  ring.kernels().tensor(ring.queue(), out.rows(), a.rows->rows(), b.rows->rows());
+  RnsPolys out(ring, a.residues->limbs(), 3);
+  ring.kernels().tensor(ring.queue(), out.view(), a.residues->view(), b.residues->view());
   return labelled(a, b, std::move(out));
 }
 
@@ -46,8 +46,8 @@ Ciphertext square(const Evaluator& evaluator, const Ciphertext& x) {
   evaluator.require_own(x, "square");
   require_factor(x, "square");
   const Ring& ring = evaluator.context().ring();
-  PolyRows out(ring, x.rows->limbs(), 3);
-  ring.kernels().tensor(ring.queue(), out.rows(), x.rows->rows(), x.rows->rows());
+  RnsPolys out(ring, x.residues->limbs(), 3);
+  ring.kernels().tensor(ring.queue(), out.view(), x.residues->view(), x.residues->view());
   return labelled(x, x, std::move(out));
 }
 
@@ -55,11 +55,11 @@ Ciphertext dot(const Evaluator& evaluator, std::span<const Ciphertext* const> a,
   require_ckks(evaluator, "dot");
   if (a.empty() || a.size() != b.size()) throw Error(ErrorKind::kValue, "dot: needs pairs of ciphertexts");
   const Ring& ring = evaluator.context().ring();
-  const LimbList& limbs = a[0]->rows->limbs();
-  std::vector<ConstRows> left[3], right[3];  // the terms of each polynomial
+  const LimbList& limbs = a[0]->residues->limbs();
+  std::vector<ConstLimbView> left[3], right[3];  // the terms of each polynomial
   const auto add_term = [&](std::uint32_t i, std::uint32_t j, std::size_t k) {
-    left[i + j].push_back(a[k]->rows->rows(i, 1, 0, limbs.size()));
-    right[i + j].push_back(b[k]->rows->rows(j, 1, 0, limbs.size()));
+    left[i + j].push_back(a[k]->residues->view(i, 1, 0, limbs.size()));
+    right[i + j].push_back(b[k]->residues->view(j, 1, 0, limbs.size()));
   };
   KeySetId key_set{};
   std::uint32_t slots = 0;
@@ -78,9 +78,9 @@ Ciphertext dot(const Evaluator& evaluator, std::span<const Ciphertext* const> a,
     if (key_set == KeySetId{}) key_set = own;
     slots = std::max({slots, a[k]->slots, b[k]->slots});
   }
-  PolyRows out(ring, limbs, 3);
+  RnsPolys out(ring, limbs, 3);
   for (std::uint32_t p = 0; p < 3; ++p) {
-    ring.kernels().dot(ring.queue(), out.rows(p, 1, 0, limbs.size()), left[p], right[p]);
+    ring.kernels().dot(ring.queue(), out.view(p, 1, 0, limbs.size()), left[p], right[p]);
   }
   Ciphertext result = labelled(*a[0], *b[0], std::move(out));
   result.key_set = key_set;

@@ -1,8 +1,8 @@
-// x -> x(X^g) on rows in NTT form: a permutation of positions, the same for all limbs, and for all arithmetics.
+// x -> x(X^g) on limbs in NTT form: a permutation of positions, the same for all limbs, and for all arithmetics.
 #pragma once
 
 #include "backend/gpu/arithmetic.hpp"
-#include "backend/gpu/kernels/rows.hpp"
+#include "backend/gpu/kernels/limbs.hpp"
 
 namespace lw::gpu {
 
@@ -15,7 +15,7 @@ LW_GPU std::uint32_t turned(std::uint32_t i, std::uint32_t galois_element, std::
 
 struct Automorphism : OnePhase {
   static constexpr char kName[] = "automorphism";
-  static constexpr std::uint32_t kThreads = kRowThreads;
+  static constexpr std::uint32_t kThreads = kLimbThreads;
 
   struct Args {
     Target out;
@@ -26,7 +26,7 @@ struct Automorphism : OnePhase {
   static LW_GPU void run(std::uint32_t, const Args& args, const Place& place, Shared, Registers&) noexcept {
     const std::uint32_t i = word_of(place), j = place.block[1], poly = place.block[2];
     const std::uint32_t from = turned(i, args.galois_element, args.log_degree);
-    args.out.row(poly, j).store(i, args.a.row(poly, j).load(from));
+    args.out.limb(poly, j).store(i, args.a.limb(poly, j).load(from));
   }
 };
 

@@ -1,7 +1,7 @@
-// Sums of products of rows.
+// Sums of products of limbs.
 #pragma once
 
-#include "backend/gpu/kernels/rows.hpp"
+#include "backend/gpu/kernels/limbs.hpp"
 #include "backend/gpu/kernels/sums.hpp"
 
 namespace lw::gpu {
@@ -9,7 +9,7 @@ namespace lw::gpu {
 template <class A>
 struct Dot : OnePhase {
   static constexpr KernelName kName{A::kName, "dot"};
-  static constexpr std::uint32_t kThreads = kRowThreads;
+  static constexpr std::uint32_t kThreads = kLimbThreads;
 
   struct Term {
     Source a, b;
@@ -29,11 +29,11 @@ struct Dot : OnePhase {
     Sums<A, 2> sums(A::sum_limits(prime));
     sums.add(args.num_terms, prime, [&](std::uint32_t t, auto& sum) {
       const Term term = args.terms.load(t);
-      const WordPair a = pairs_of(term.a.row(poly, j)).load(i), b = pairs_of(term.b.row(poly, j)).load(i);
+      const WordPair a = pairs_of(term.a.limb(poly, j)).load(i), b = pairs_of(term.b.limb(poly, j)).load(i);
       LW_GPU_UNROLL
       for (std::uint32_t e = 0; e < 2; ++e) sum[e].add(A::from_word(a.word[e]), A::from_word(b.word[e]));
     });
-    pairs_of(args.out.row(poly, j)).store(i, {A::to_word(sums.value(0, prime)), A::to_word(sums.value(1, prime))});
+    pairs_of(args.out.limb(poly, j)).store(i, {A::to_word(sums.value(0, prime)), A::to_word(sums.value(1, prime))});
   }
 };
 

@@ -11,11 +11,11 @@ struct GiantTerm {
   std::uint32_t baby;  // 0: P * self
 };
 
-/// In a grid of (parts of a row, giants, limbs), two words to a thread.
+/// In a grid of (parts of a limb, giants, limbs), two words to a thread.
 template <class A>
 struct GiantSums : OnePhase {
   static constexpr KernelName kName{A::kName, "giant_sums"};
-  static constexpr std::uint32_t kThreads = kRowThreads;
+  static constexpr std::uint32_t kThreads = kLimbThreads;
 
   struct Args {
     Tables tables;
@@ -40,9 +40,9 @@ struct GiantSums : OnePhase {
       const WordPair plain = load_once(pairs_of(Global(term.plain) + target * term.stride), i);
       LW_GPU_UNROLL
       for (std::uint32_t half = 0; half < 2; ++half) {
-        const Global<const Word> row = is_self ? args.self.row(half, target - where.num_special)
-                                               : args.babies.row(2 * (term.baby - 1) + half, limb);
-        const WordPair x = pairs_of(row).load(i);
+        const Global<const Word> baby = is_self ? args.self.limb(half, target - where.num_special)
+                                                : args.babies.limb(2 * (term.baby - 1) + half, limb);
+        const WordPair x = pairs_of(baby).load(i);
         LW_GPU_UNROLL
         for (std::uint32_t e = 0; e < 2; ++e) {
           typename A::Value factor = A::from_word(x.word[e]);
@@ -54,7 +54,7 @@ struct GiantSums : OnePhase {
     const Target out = args.out.load(giant);
     LW_GPU_UNROLL
     for (std::uint32_t half = 0; half < 2; ++half) {
-      pairs_of(out.row(half, target))
+      pairs_of(out.limb(half, target))
           .store(i, {A::to_word(sums.value(2 * half, prime)), A::to_word(sums.value(2 * half + 1, prime))});
     }
   }

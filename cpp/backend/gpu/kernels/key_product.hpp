@@ -24,11 +24,11 @@ struct KeyResult {
   std::uint32_t galois_element;
 };
 
-/// Of digits that are transformed, in a grid of (parts of a row, keys, limbs), two words to a thread.
+/// Of digits that are transformed, in a grid of (parts of a limb, keys, limbs), two words to a thread.
 template <class A>
 struct KeyProduct : OnePhase {
   static constexpr KernelName kName{A::kName, "key_product"};
-  static constexpr std::uint32_t kThreads = kRowThreads;
+  static constexpr std::uint32_t kThreads = kLimbThreads;
   static constexpr std::uint32_t kBlocks = 2;  // 128 registers
 
   static constexpr std::size_t kMostPairs = 256, kMostKeys = 16;
@@ -38,9 +38,9 @@ struct KeyProduct : OnePhase {
     std::uint32_t num_digits, rest_polys;
     Source rest;  // over the limbs that are not special
     SwitchLimbs where;
-    KeyResult results[kMostKeys];  // [key]
-    const Word* rows[kMostPairs];  // of digits, [digit][limb]
-    KeyPair keys[kMostPairs];      // [key][digit][limb]
+    KeyResult results[kMostKeys];    // [key]
+    const Word* digits[kMostPairs];  // their limbs, [digit][limb]
+    KeyPair keys[kMostPairs];        // [key][digit][limb]
   };
 
   static LW_GPU void run(std::uint32_t, const Args& args, const Place& place, Shared, Registers&) noexcept {
@@ -56,7 +56,7 @@ struct KeyProduct : OnePhase {
     for (std::uint32_t half = 0; half < 2; ++half) begin(sums, half, args, limb, from, prime);
     sums.add(args.num_digits, prime, [&](std::uint32_t d, auto& sum) {
       const KeyPair& pair = args.keys[(key * args.num_digits + d) * count + limb];
-      const WordPair x = pairs_of(Global(args.rows[d * count + limb])).load(from);
+      const WordPair x = pairs_of(Global(args.digits[d * count + limb])).load(from);
       const WordPair b = load_once(pairs_of(Global(pair.b)), from), a = load_once(pairs_of(Global(pair.a)), from);
       LW_GPU_UNROLL
       for (std::uint32_t e = 0; e < 2; ++e) {
@@ -69,7 +69,7 @@ struct KeyProduct : OnePhase {
     for (std::uint32_t half = 0; half < 2; ++half) {
       const Word even = A::to_word(sums.value(2 * half, prime)), odd = A::to_word(sums.value(2 * half + 1, prime));
       const WordPair made = {is_swapped != 0 ? odd : even, is_swapped != 0 ? even : odd};
-      pairs_of(result.out.row(half, limb)).store(word_of(place), made);
+      pairs_of(result.out.limb(half, limb)).store(word_of(place), made);
     }
   }
 
@@ -79,7 +79,7 @@ struct KeyProduct : OnePhase {
                            std::uint32_t from, const typename A::Prime& prime) noexcept {
     const std::uint32_t target = args.where.first + limb;
     if (half >= args.rest_polys || target < args.where.num_special) return;
-    const WordPair rest = pairs_of(args.rest.row(half, target - args.where.num_special)).load(from);
+    const WordPair rest = pairs_of(args.rest.limb(half, target - args.where.num_special)).load(from);
     const typename A::Value special = A::from_word(args.where.special_product[limb]);
     LW_GPU_UNROLL
     for (std::uint32_t e = 0; e < 2; ++e) sums.begin(2 * half + e, A::mul(A::from_word(rest.word[e]), special, prime));

@@ -2,7 +2,7 @@
 // them modulo some target limbs.
 #pragma once
 
-#include "backend/gpu/kernels/rows.hpp"
+#include "backend/gpu/kernels/limbs.hpp"
 #include "backend/gpu/kernels/sums.hpp"
 
 namespace lw::gpu {
@@ -13,25 +13,25 @@ inline constexpr std::uint32_t kLiftSharedWords = 48 << 7;  // 48 KiB
 template <class A>
 struct Lift : OnePhase {
   static constexpr KernelName kName{A::kName, "lift"};
-  static constexpr std::uint32_t kThreads = kRowThreads;
+  static constexpr std::uint32_t kThreads = kLimbThreads;
 
   struct Args {
     Tables tables;
     DeviceLift table;
     Target out;
     Source in;
-    LimbNumbers rows;            // of `in`, for each source limb
-    std::uint32_t first, count;  // targets, to rows from 0 on
+    LimbNumbers limbs;           // of `in`, for each source limb
+    std::uint32_t first, count;  // targets, to limbs from 0 on
   };
 
-  /// In a grid of (parts of a row, groups of targets, polys).
+  /// In a grid of (parts of a limb, groups of targets, polys).
   static LW_GPU void run(std::uint32_t, const Args& args, const Place& place, Shared shared, Registers&) noexcept {
     const std::uint32_t i = word_of(place), poly = place.block[2], count = args.table.num_from;
     typename A::LiftParts parts;
     for (std::uint32_t j = 0; j < count; ++j) {
       const LiftSource<A> source = args.table.template sources<A>().load(j);
       const typename A::Prime prime = args.tables.template prime<A>(static_cast<std::uint32_t>(source.limb));
-      const typename A::Value x = A::from_word(args.in.row(poly, args.rows.number[j]).load(i));
+      const typename A::Value x = A::from_word(args.in.limb(poly, args.limbs.number[j]).load(i));
       const typename A::Value y = parts.part(x, source.inverse, source.reciprocal, prime);
       shared.store(j * place.threads + place.thread, A::to_word(y));
     }
@@ -39,8 +39,8 @@ struct Lift : OnePhase {
 
     const std::uint32_t begin = place.block[1] * kLiftTargets;
     const std::uint32_t end = begin + kLiftTargets < args.count ? begin + kLiftTargets : args.count;
-    for (std::uint32_t row = begin; row < end; ++row) {
-      const std::uint32_t t = args.first + row;
+    for (std::uint32_t limb = begin; limb < end; ++limb) {
+      const std::uint32_t t = args.first + limb;
       const LiftTarget<A> target = args.table.template targets<A>().load(t);
       const Global<const Word> weights = args.table.template weights<A>() + t * count;
       const typename A::Prime prime = args.tables.template prime<A>(static_cast<std::uint32_t>(target.limb));
@@ -50,7 +50,7 @@ struct Lift : OnePhase {
         sum[0].add(y, A::from_word(weights.load(j)));
       });
       sums.add(1, prime, [&](std::uint32_t, auto& sum) { sum[0].add(multiples, target.minus_total); });
-      args.out.row(poly, row).store(i, A::to_word(sums.value(0, prime)));
+      args.out.limb(poly, limb).store(i, A::to_word(sums.value(0, prime)));
     }
   }
 };

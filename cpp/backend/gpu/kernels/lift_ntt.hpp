@@ -32,13 +32,13 @@ class LiftedTile {
   const typename A::Prime& prime_;
 };
 
-/// Rows of a full tile, in one pass over memory: a block has a row.
+/// Limbs of a full tile, in one pass over memory: a block has a limb.
 template <class A>
 struct LiftNttRow : UnrolledPhases<Radix8> {
   static constexpr KernelName kName{A::kName, "lift_ntt", Radix8::kName, "full"};
   static constexpr std::uint32_t kBlocks = A::kArithmetic == Arithmetic::kFp64 ? 2 : 1;  // 64 registers, or 128
   using Tile = LeanTile<Radix8>;
-  using Registers = RowRegisters<A, Radix8, Tile>;
+  using Registers = LimbRegisters<A, Radix8, Tile>;
 
   struct Args {
     TileShape shape;
@@ -54,19 +54,19 @@ struct LiftNttRow : UnrolledPhases<Radix8> {
     const std::uint32_t t = job.first + place.block[1], poly = args.lifts.poly(place);
     const auto limb = static_cast<std::uint32_t>(job.table.template targets<A>().load(t).limb);
     if (phase == 0) registers.prime = args.shape.tables.template prime<A>(limb);
-    const TileRows<A, Tile> rows(args.shape, place, shared, limb, Global<const Word>(),
-                                 args.out.row(poly, job.row + place.block[1]));
+    const TileWords<A, Tile> limbs(args.shape, place, shared, limb, Global<const Word>(),
+                                   args.out.limb(poly, job.limb + place.block[1]));
     const LiftedTile<A> lifted(args.shape.tables, job, poly, t, registers.prime);
-    run_for_prime<PassOf, A>(typename ButterfliesOf<A, true>::List(), registers.prime, phase, rows, registers.held,
+    run_for_prime<PassOf, A>(typename ButterfliesOf<A, true>::List(), registers.prime, phase, limbs, registers.held,
                              lifted);
   }
 
  private:
   template <class, class B>
   struct PassOf {
-    static LW_GPU void run(const typename A::Prime& prime, std::uint32_t phase, const TileRows<A, Tile>& rows,
+    static LW_GPU void run(const typename A::Prime& prime, std::uint32_t phase, const TileWords<A, Tile>& limbs,
                            HeldOf<A, Radix8, Tile>& held, const LiftedTile<A>& lifted) noexcept {
-      const TilePasses<A, B, Radix8, Tile> tile(rows, prime);
+      const TilePasses<A, B, Radix8, Tile> tile(limbs, prime);
       phase + 1 < UnrolledPhases<Radix8>::kPhases ? tile.forward(phase, held, lifted) : tile.store();
     }
   };

@@ -91,11 +91,11 @@ class SharedLiftConstants {
 };
 
 /// A thread splits two neighbours, and joins them for all targets of a group, whose sums have room for all parts, in a
-/// grid of (parts of a row, groups, jobs of each poly).
+/// grid of (parts of a limb, groups, jobs of each poly).
 template <class A>
 struct LiftRows {
   static constexpr KernelName kName{A::kName, "lift_rows"};
-  static constexpr std::uint32_t kThreads = kRowThreads, kBlocks = 3;  // 80 registers
+  static constexpr std::uint32_t kThreads = kLimbThreads, kBlocks = 3;  // 80 registers
   static constexpr std::uint32_t kPhases = 2;
   struct Registers {};
 
@@ -153,7 +153,7 @@ struct LiftRows {
         LW_GPU_UNROLL
         for (std::uint32_t e = 0; e < 2; ++e) sums[e].add(parts[j][e], weight);
       }
-      pairs_of(args.out.row(poly, job.row + begin + t))
+      pairs_of(args.out.limb(poly, job.limb + begin + t))
           .store(at, {A::to_word(sums[0].value(target.sums, prime)), A::to_word(sums[1].value(target.sums, prime))});
     }
   }
@@ -165,7 +165,7 @@ struct LiftRows {
     WordPair x[kSources];
     LW_GPU_UNROLL
     for (std::uint32_t j = 0; j < kSources; ++j) {
-      if (j < sources) x[j] = pairs_of(in.row(poly, j)).load(at);
+      if (j < sources) x[j] = pairs_of(in.limb(poly, j)).load(at);
     }
     typename A::LiftParts sums[2];
     LW_GPU_UNROLL

@@ -2,7 +2,7 @@
 // kernels.def defines the sums.
 #pragma once
 
-#include "backend/gpu/kernels/rows.hpp"
+#include "backend/gpu/kernels/limbs.hpp"
 #include "backend/gpu/kernels/sums.hpp"
 
 namespace lw::gpu {
@@ -12,9 +12,9 @@ inline constexpr std::size_t kMostJobs = 32;  // of a launch
 /// What one base conversion makes for some of its target limbs that follow each other.
 struct LiftJob {
   DeviceLift table;
-  Source in;                   // whose rows are those of the source limbs, in their order
+  Source in;                   // the source limbs, in their order
   std::uint32_t first, count;  // targets
-  std::uint32_t row;           // of the first one's result
+  std::uint32_t limb;          // of the first one's result
 };
 /// Several of them, in the last direction of a grid: (tiles, targets or groups of them, jobs of each poly).
 struct LiftJobs {
@@ -25,7 +25,7 @@ struct LiftJobs {
   LW_GPU std::uint32_t poly(const Place& place) const noexcept { return place.block[2] / count; }
 };
 
-/// kWords words of a job for target t, of the words at place(i) of its rows. They are split into parts, one for each
+/// kWords words of a job for target t, of the words at place(i) of its limbs. They are split into parts, one for each
 /// source limb, and how often the product of all source primes is too much in their sum; and joined. Parts are kept
 /// nowhere.
 template <class A, std::uint32_t kWords, class PlaceOf>
@@ -39,11 +39,11 @@ LW_GPU void lift_words(typename A::Value* out, const Tables& tables, const LiftJ
     const LiftSource<A> source = job.table.template sources<A>().load(j);
     const typename A::Value weight = A::from_word(job.table.template weights<A>().load(std::size_t{t} * sources + j));
     const typename A::Prime from = tables.template prime<A>(static_cast<std::uint32_t>(source.limb));
-    const Global<const Word> row = job.in.row(poly, j);
+    const Global<const Word> limb = job.in.limb(poly, j);
     sums.add(1, prime, [&](std::uint32_t, auto& sum) {
       LW_GPU_UNROLL
       for (std::uint32_t i = 0; i < kWords; ++i) {
-        sum[i].add(parts[i].part(A::from_word(row.load(place(i))), source.inverse, source.reciprocal, from), weight);
+        sum[i].add(parts[i].part(A::from_word(limb.load(place(i))), source.inverse, source.reciprocal, from), weight);
       }
     });
   }

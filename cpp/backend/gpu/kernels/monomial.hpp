@@ -1,14 +1,14 @@
 // One or minus one at a position, and zero elsewhere: monomials, and zero.
 #pragma once
 
-#include "backend/gpu/kernels/rows.hpp"
+#include "backend/gpu/kernels/limbs.hpp"
 
 namespace lw::gpu {
 
 template <class A>
 struct Monomial : OnePhase {
   static constexpr KernelName kName{A::kName, "monomial"};
-  static constexpr std::uint32_t kThreads = kRowThreads;
+  static constexpr std::uint32_t kThreads = kLimbThreads;
 
   struct Args {
     Tables tables;
@@ -25,7 +25,7 @@ struct Monomial : OnePhase {
       const typename A::Prime prime = args.tables.template prime<A>(args.limbs.number[j]);
       value = A::from_canonical(args.is_negative != 0 ? prime.value - 1 : 1, prime);
     }
-    args.out.row(place.block[2], j).store(i, A::to_word(value));
+    args.out.limb(place.block[2], j).store(i, A::to_word(value));
   }
 };
 

@@ -1,4 +1,4 @@
-// Negacyclic transforms by passes, a tile of each row at a time: stages whose butterflies span more than a tile in one
+// Negacyclic transforms by passes, a tile of each limb at a time: stages whose butterflies span more than a tile in one
 // kernel on columns, the rest in another on words that lie together.
 #pragma once
 
@@ -19,9 +19,9 @@ LW_GPU void run_for_prime(ButterflyKinds<B, Others...>, const typename A::Prime&
   Phases<A, B>::run(prime, operands...);
 }
 
-/// What a thread keeps of its row.
+/// What a thread keeps of its limb.
 template <class A>
-struct RowPrime {
+struct LimbPrime {
   typename A::Prime prime;
 
   LW_GPU void begin(std::uint32_t phase, const NttArgs& args, const Place& place) noexcept {
@@ -29,11 +29,11 @@ struct RowPrime {
   }
 };
 template <class A, class Radix, class Tile>
-struct RowRegisters : RowPrime<A> {
+struct LimbRegisters : LimbPrime<A> {
   HeldOf<A, Radix, Tile> held;
 };
 
-/// begin: as TilePasses::forward takes it, for rows that are nowhere yet.
+/// begin: as TilePasses::forward takes it, for limbs that are nowhere yet.
 template <class Radix, class Tile>
 struct ForwardPhases {
   template <class A, class B>
@@ -68,7 +68,7 @@ struct InversePhases {
   };
 };
 
-/// What both directions have in common: a pass in each phase, and one more phase if words do not go between rows and
+/// What both directions have in common: a pass in each phase, and one more phase if words do not go between limbs and
 /// registers at the end where those of a thread lie together.
 template <class Radix, class Tile>
 struct NttPhases {
@@ -88,7 +88,7 @@ using PhasesOf = std::conditional_t<Tile::kIsFull, UnrolledPhases<Radix>, NttPha
 template <class A, class Radix, class Tile>
 struct ForwardNtt : PhasesOf<Radix, Tile> {
   static constexpr KernelName kName{A::kName, "ntt", Radix::kName, Tile::kName};
-  using Registers = RowRegisters<A, Radix, Tile>;
+  using Registers = LimbRegisters<A, Radix, Tile>;
 
   static LW_GPU void run(std::uint32_t phase, const NttArgs& args, const Place& place, Shared shared,
                          Registers& registers) noexcept {
@@ -101,7 +101,7 @@ struct ForwardNtt : PhasesOf<Radix, Tile> {
 template <class A, class Radix, class Tile>
 struct InverseNtt : PhasesOf<Radix, Tile> {
   static constexpr KernelName kName{A::kName, "intt", Radix::kName, Tile::kName};
-  using Registers = RowRegisters<A, Radix, Tile>;
+  using Registers = LimbRegisters<A, Radix, Tile>;
 
   static LW_GPU void run(std::uint32_t phase, const NttArgs& args, const Place& place, Shared shared,
                          Registers& registers) noexcept {

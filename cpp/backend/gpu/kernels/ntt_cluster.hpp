@@ -1,5 +1,5 @@
-// A transform in one pass over rows: the blocks of a cluster have a part of a row each in their shared memory. The
-// first stages, whose butterflies take a word of each part, go between rows and the memory of all blocks; the others
+// A transform in one pass over limbs: the blocks of a cluster have a part of a limb each in their shared memory. The
+// first stages, whose butterflies take a word of each part, go between limbs and the memory of all blocks; the others
 // stay in a block.
 #pragma once
 
@@ -8,14 +8,14 @@
 namespace lw::gpu {
 
 struct RadixOfCluster : Radix8 {
-  static constexpr std::uint32_t kThreads = 256;  // each has several butterfly networks in a pass of long rows
+  static constexpr std::uint32_t kThreads = 256;  // each has several butterfly networks in a pass of long limbs
 };
 inline constexpr std::uint32_t kClusterStages = RadixOfCluster::kStages;  // those across a cluster, in one pass
 
-/// The columns of a block: 2^log_tile words of the row, from all parts.
+/// The columns of a block: 2^log_tile words of the limb, from all parts.
 struct ColumnsOfCluster {
   static constexpr bool kIsFull = false, kFitsThreads = false;
-  static constexpr Ends kStart = Ends::kRows, kEnd = Ends::kCluster;
+  static constexpr Ends kStart = Ends::kLimbs, kEnd = Ends::kCluster;
   static LW_GPU std::uint32_t first(const TileShape&) noexcept { return 0; }
   static LW_GPU bool is_end(const TileShape&) noexcept { return false; }
   static LW_GPU std::uint32_t log_size(const TileShape& args) noexcept { return args.log_tile; }
@@ -38,23 +38,23 @@ LW_GPU std::uint32_t num_part_passes(const NttArgs& args) noexcept {
   return num_passes<RadixOfCluster, PartOfCluster>(args);
 }
 
-/// A part between rows and shared memory.
+/// A part between limbs and shared memory.
 template <class A>
-struct ClusterPart : TileRows<A, PartOfCluster> {
-  using TileRows<A, PartOfCluster>::TileRows;
+struct ClusterPart : TileWords<A, PartOfCluster> {
+  using TileWords<A, PartOfCluster>::TileWords;
   LW_GPU void load() const noexcept {
     for (std::uint32_t l = this->place_.thread; l >> this->log_size() == 0; l += this->place_.threads) {
-      this->shared_.store(shared_place(l), this->x_.load(this->row_place(l)));
+      this->shared_.store(shared_place(l), this->x_.load(this->limb_place(l)));
     }
   }
   LW_GPU void store() const noexcept {
     for (std::uint32_t l = this->place_.thread; l >> this->log_size() == 0; l += this->place_.threads) {
-      this->out_.store(this->row_place(l), this->shared_.load(shared_place(l)));
+      this->out_.store(this->limb_place(l), this->shared_.load(shared_place(l)));
     }
   }
 };
 
-/// Nothing, as not all blocks have begun; the columns; passes over parts; the rows.
+/// Nothing, as not all blocks have begun; the columns; passes over parts; the limbs.
 template <class A, class B>
 struct ForwardClusterPhases {
   static LW_GPU void run(const typename A::Prime& prime, std::uint32_t phase, const NttArgs& args, const Place& place,
@@ -96,7 +96,7 @@ struct ClusterPhases {
 template <class A>
 struct ForwardCluster : ClusterPhases {
   static constexpr KernelName kName{A::kName, "ntt", "cluster"};
-  using Registers = RowPrime<A>;
+  using Registers = LimbPrime<A>;
   static LW_GPU void run(std::uint32_t phase, const Args& args, const Place& place, Shared shared,
                          Registers& registers) noexcept {
     registers.begin(phase, args, place);
@@ -108,7 +108,7 @@ struct ForwardCluster : ClusterPhases {
 template <class A>
 struct InverseCluster : ClusterPhases {
   static constexpr KernelName kName{A::kName, "intt", "cluster"};
-  using Registers = RowPrime<A>;
+  using Registers = LimbPrime<A>;
   static LW_GPU void run(std::uint32_t phase, const Args& args, const Place& place, Shared shared,
                          Registers& registers) noexcept {
     registers.begin(phase, args, place);

@@ -1,4 +1,4 @@
-// The first stages of transforms of rows that are longer than a full tile, on columns: words whose places differ by a
+// The first stages of transforms of limbs that are longer than a full tile, on columns: words whose places differ by a
 // full tile. A thread has all words of some columns in registers, so that nothing goes through shared memory, and no
 // thread waits for another one.
 #pragma once
@@ -10,7 +10,7 @@ namespace lw::gpu {
 inline constexpr std::uint32_t kLogColumnWords = 4, kColumnWords = 1 << kLogColumnWords;  // of a thread
 inline constexpr std::uint32_t kColumnThreads = 128;
 
-/// The words of a thread in a row, in a grid of (parts of a row, ...) of full blocks: in columns of 2^kStages words,
+/// The words of a thread in a limb, in a grid of (parts of a limb, ...) of full blocks: in columns of 2^kStages words,
 /// each of which lies beside those of the neighbouring threads.
 template <std::uint32_t kStages>
 struct ColumnPlace {
@@ -19,10 +19,10 @@ struct ColumnPlace {
 
   LW_GPU ColumnPlace(const TileShape& shape, const Place& place) noexcept
       : first(place.block[0] * (kColumnThreads * kColumns) + place.thread), step(shape.tables.degree() >> kStages) {}
-  /// each(i, row, place) for word i of the thread in a row.
+  /// each(i, limb, place) for word i of the thread in a limb.
   template <class T, class Each>
-  LW_GPU void each_of(Global<T> row, const Each& each) const noexcept {
-    Global<T> run = row + first;
+  LW_GPU void each_of(Global<T> limb, const Each& each) const noexcept {
+    Global<T> run = limb + first;
     LW_GPU_UNROLL
     for (std::uint32_t r = 0; r < kRuns; ++r, run = run + step) {
       LW_GPU_UNROLL
@@ -95,7 +95,7 @@ class ColumnStages {
   const Prime& prime_;
 };
 
-/// In a grid of (parts of a row, rows, polys).
+/// In a grid of (parts of a limb, limbs, polys).
 template <class A, bool kIsInverse>
 struct ColumnsKernel : OnePhase {
   static constexpr std::uint32_t kThreads = kColumnThreads;
@@ -118,16 +118,16 @@ struct ColumnsKernel : OnePhase {
 
   /// stages(prime, args, limb, words) does the transform.
   template <std::uint32_t kStages, class Stages>
-  static LW_GPU void run_rows(const Args& args, const Place& place, const Stages& stages) noexcept {
+  static LW_GPU void run_limbs(const Args& args, const Place& place, const Stages& stages) noexcept {
     const std::uint32_t j = place.block[1], poly = place.block[2], limb = args.limbs.number[j];
     const typename A::Prime prime = args.tables.template prime<A>(limb);
     const ColumnPlace<kStages> place_of(args, place);
     typename A::Value v[kColumnWords];
-    place_of.each_of(args.x.row(poly, j), [&](std::uint32_t i, Global<const Word> run, std::uint32_t at) {
+    place_of.each_of(args.x.limb(poly, j), [&](std::uint32_t i, Global<const Word> run, std::uint32_t at) {
       v[i] = A::from_word(run.load(at));
     });
     stages(prime, limb, v);
-    place_of.each_of(args.out.row(poly, j),
+    place_of.each_of(args.out.limb(poly, j),
                      [&](std::uint32_t i, Global<Word> run, std::uint32_t at) { run.store(at, A::to_word(v[i])); });
   }
 
@@ -146,7 +146,7 @@ struct ColumnsKernel : OnePhase {
  private:
   template <std::uint32_t kStages>
   static LW_GPU void run_stages(const Args& args, const Place& place) noexcept {
-    run_rows<kStages>(args, place, [&](const typename A::Prime& prime, std::uint32_t limb, auto& v) {
+    run_limbs<kStages>(args, place, [&](const typename A::Prime& prime, std::uint32_t limb, auto& v) {
       run_for_prime<Stages<kStages>::template Of, A>(typename ButterfliesOf<A, false>::List(), prime, args, limb, v);
     });
   }

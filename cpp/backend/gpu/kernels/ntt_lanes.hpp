@@ -1,5 +1,5 @@
 // Radix 2 with exchanges between lanes: the stages of a tile whose butterflies span at most as many words as lanes work
-// together go without shared memory, between passes of one stage and the rows. A lane holds both words of a butterfly,
+// together go without shared memory, between passes of one stage and the limbs. A lane holds both words of a butterfly,
 // and after each stage gives one of them to the lane whose number differs in one bit.
 #pragma once
 
@@ -11,7 +11,7 @@ struct LaneArgs {
   NttArgs ntt;
   std::uint32_t log_lanes;  // that work together: at most those of a warp
 
-  /// A pass comes before them, so that rows may be transformed in their place.
+  /// A pass comes before them, so that limbs may be transformed in their place.
   LW_GPU std::uint32_t lane_stages() const noexcept {
     return log_lanes + 2 < ntt.stages ? log_lanes + 1 : ntt.stages - 1;
   }
@@ -21,7 +21,7 @@ struct LaneArgs {
 
 /// What a thread keeps from stage to stage.
 template <class A>
-struct LaneRegisters : RowPrime<A> {
+struct LaneRegisters : LimbPrime<A> {
   typename A::Value a, b;
   WarpLanes lanes;
 };
@@ -34,14 +34,14 @@ struct PassOfLanes : AnyTile<Radix2> {
 
 /// The stages by lanes of a tile. Distances and bits are those of word numbers in the tile.
 template <class A, class B>
-class LaneStages : public TileRows<A, PassOfLanes> {
+class LaneStages : public TileWords<A, PassOfLanes> {
  public:
-  using Rows = TileRows<A, PassOfLanes>;
+  using LimbView = TileWords<A, PassOfLanes>;
   using Prime = typename A::Prime;
 
   LW_GPU LaneStages(const LaneArgs& args, const Place& place, Shared shared, const Prime& prime,
                     LaneRegisters<A>& held) noexcept
-      : Rows(args.ntt, place, shared), prime_(prime), held_(held) {}
+      : LimbView(args.ntt, place, shared), prime_(prime), held_(held) {}
 
   /// Stage number `stage` of the kernel, whose butterflies span 2^bit words.
   LW_GPU void forward(std::uint32_t stage, std::uint32_t bit) const noexcept {
@@ -67,7 +67,7 @@ class LaneStages : public TileRows<A, PassOfLanes> {
     if (B::reduces_sums(this->log_span(stage), prime_)) held_.a = B::reduce(held_.a, prime_);
   }
 
-  /// Both words, where butterflies span 2^bit words in the tile, and where they lie together in the rows.
+  /// Both words, where butterflies span 2^bit words in the tile, and where they lie together in the limbs.
   LW_GPU void load(std::uint32_t bit) const noexcept {
     held_.a = A::from_word(this->shared_.load(shared_place(word(bit))));
     held_.b = A::from_word(this->shared_.load(shared_place(word(bit) + (1u << bit))));
@@ -76,13 +76,13 @@ class LaneStages : public TileRows<A, PassOfLanes> {
     this->shared_.store(shared_place(word(bit)), A::to_word(held_.a));
     this->shared_.store(shared_place(word(bit) + (1u << bit)), A::to_word(held_.b));
   }
-  LW_GPU void load_row() const noexcept {
-    held_.a = A::from_word(this->x_.load(this->row_place(word(0))));
-    held_.b = A::from_word(this->x_.load(this->row_place(word(0) + 1)));
+  LW_GPU void load_limb() const noexcept {
+    held_.a = A::from_word(this->x_.load(this->limb_place(word(0))));
+    held_.b = A::from_word(this->x_.load(this->limb_place(word(0) + 1)));
   }
-  LW_GPU void store_row() const noexcept {
-    this->out_.store(this->row_place(word(0)), A::to_word(held_.a));
-    this->out_.store(this->row_place(word(0) + 1), A::to_word(held_.b));
+  LW_GPU void store_limb() const noexcept {
+    this->out_.store(this->limb_place(word(0)), A::to_word(held_.a));
+    this->out_.store(this->limb_place(word(0) + 1), A::to_word(held_.b));
   }
 
   /// Between stages that span 2^bit words and twice as many, in whichever order: the lane with this bit keeps its
@@ -125,7 +125,7 @@ struct ForwardLanePhases {
     }
     tile.forward(phase, bit);
     if (bit == 0) {
-      tile.store_row();
+      tile.store_limb();
     } else {
       tile.give(bit - 1);
     }
@@ -145,7 +145,7 @@ struct InverseLanePhases {
     const LaneStages<A, B> tile(args, place, shared, prime, held);
     const std::uint32_t bit = phase;
     if (bit == 0) {
-      tile.load_row();
+      tile.load_limb();
     } else {
       tile.take(bit - 1);
     }

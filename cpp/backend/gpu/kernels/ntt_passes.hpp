@@ -35,7 +35,7 @@ using HeldOf = typename Holds<A, Radix, Tile>::Twiddles;
 
 /// B: the butterflies, A or those for small primes.
 template <class A, class B, class Radix, class Tile>
-class TilePasses : public TileRows<A, Tile> {
+class TilePasses : public TileWords<A, Tile> {
  public:
   using Value = typename A::Value;
   using Prime = typename A::Prime;
@@ -43,40 +43,41 @@ class TilePasses : public TileRows<A, Tile> {
   static constexpr bool kHolds = !std::is_same_v<Held, NoTwiddles>;
 
   LW_GPU TilePasses(const NttArgs& args, const Place& place, Shared shared, const Prime& prime) noexcept
-      : TileRows<A, Tile>(args, place, shared), prime_(prime) {}
-  LW_GPU TilePasses(const TileRows<A, Tile>& rows, const Prime& prime) noexcept
-      : TileRows<A, Tile>(rows), prime_(prime) {}
+      : TileWords<A, Tile>(args, place, shared), prime_(prime) {}
+  LW_GPU TilePasses(const TileWords<A, Tile>& limbs, const Prime& prime) noexcept
+      : TileWords<A, Tile>(limbs), prime_(prime) {}
 
-  /// A full tile between rows and shared memory, with the threads of a warp side by side.
+  /// A full tile between limbs and shared memory, with the threads of a warp side by side.
   LW_GPU void load() const noexcept {
-    const Global<const Word> row = this->x_ + this->row_place(this->place_.thread);
+    const Global<const Word> limb = this->x_ + this->limb_place(this->place_.thread);
     LW_GPU_UNROLL
-    for (std::uint32_t i = 0; i < Radix::kWords; ++i) this->shared_.store(move_place(i), row.load(i * Radix::kThreads));
+    for (std::uint32_t i = 0; i < Radix::kWords; ++i)
+      this->shared_.store(move_place(i), limb.load(i * Radix::kThreads));
   }
   LW_GPU void store() const noexcept {
     store([](std::uint32_t, std::uint32_t, Word word) { return word; });
   }
-  /// finish(i, place in the row, word) is what becomes of word i of the thread.
+  /// finish(i, place in the limb, word) is what becomes of word i of the thread.
   template <class Finish>
   LW_GPU void store(const Finish& finish) const noexcept {
     each_moved([&](std::uint32_t i, std::uint32_t at) {
       this->out_.store(at, finish(i, at, this->shared_.load(move_place(i))));
     });
   }
-  /// each(i, place in the row) for the words of a thread when those of a warp are side by side.
+  /// each(i, place in the limb) for the words of a thread when those of a warp are side by side.
   template <class Each>
   LW_GPU void each_moved(const Each& each) const noexcept {
-    const std::uint32_t first = this->row_place(this->place_.thread);
+    const std::uint32_t first = this->limb_place(this->place_.thread);
     LW_GPU_UNROLL
     for (std::uint32_t i = 0; i < Radix::kWords; ++i) each(i, first + i * Radix::kThreads);
   }
 
-  /// Pass number `pass` of a forward transform. The first one reads rows, and the last one writes them, but for full
+  /// Pass number `pass` of a forward transform. The first one reads limbs, and the last one writes them, but for full
   /// tiles, in whose last pass the words of a thread lie together: it leaves them in shared memory.
   LW_GPU void forward(std::uint32_t pass, Held& held) const noexcept {
     forward(pass, held, [this](auto& v, const auto& group) { load_group<Tile::kStart>(v, group, true); });
   }
-  /// The same of a row that is nowhere yet: begin(v, group) makes its words, for the first pass.
+  /// The same of a limb that is nowhere yet: begin(v, group) makes its words, for the first pass.
   template <class Begin>
   LW_GPU void forward(std::uint32_t pass, Held& held, const Begin& begin) const noexcept {
     forward_of<Radix::kStages>(range(pass), held, begin);
@@ -163,11 +164,11 @@ class TilePasses : public TileRows<A, Tile> {
       const std::uint32_t there = this->shared_place_across(group.first);
       LW_GPU_UNROLL
       for (std::uint32_t i = 0; i < 1 << kStages; ++i) v[i] = A::from_word(this->shared_.of(i).load(there));
-    } else if (kFrom == Ends::kRows && is_edge) {
-      Global<const Word> row = this->x_ + this->row_place(group.first);
-      const std::uint32_t row_step = this->row_step(1 << group.log_step);
+    } else if (kFrom == Ends::kLimbs && is_edge) {
+      Global<const Word> limb = this->x_ + this->limb_place(group.first);
+      const std::uint32_t limb_step = this->limb_step(1 << group.log_step);
       LW_GPU_UNROLL
-      for (std::uint32_t i = 0; i < 1 << kStages; ++i, row = row + row_step) v[i] = A::from_word(row.load(0));
+      for (std::uint32_t i = 0; i < 1 << kStages; ++i, limb = limb + limb_step) v[i] = A::from_word(limb.load(0));
     } else {
       LW_GPU_UNROLL
       for (std::uint32_t i = 0; i < 1 << kStages; ++i) {
@@ -182,11 +183,11 @@ class TilePasses : public TileRows<A, Tile> {
       const std::uint32_t there = this->shared_place_across(group.first);
       LW_GPU_UNROLL
       for (std::uint32_t i = 0; i < 1 << kStages; ++i) this->shared_.of(i).store(there, A::to_word(v[i]));
-    } else if (kTo == Ends::kRows && is_edge) {
-      Global<Word> row = this->out_ + this->row_place(group.first);
-      const std::uint32_t row_step = this->row_step(1 << group.log_step);
+    } else if (kTo == Ends::kLimbs && is_edge) {
+      Global<Word> limb = this->out_ + this->limb_place(group.first);
+      const std::uint32_t limb_step = this->limb_step(1 << group.log_step);
       LW_GPU_UNROLL
-      for (std::uint32_t i = 0; i < 1 << kStages; ++i, row = row + row_step) row.store(0, A::to_word(v[i]));
+      for (std::uint32_t i = 0; i < 1 << kStages; ++i, limb = limb + limb_step) limb.store(0, A::to_word(v[i]));
     } else {
       LW_GPU_UNROLL
       for (std::uint32_t i = 0; i < 1 << kStages; ++i) {

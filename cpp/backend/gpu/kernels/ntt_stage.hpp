@@ -1,7 +1,7 @@
 // Transforms as they are written down: a kernel for each stage, and a thread for each butterfly, through global memory.
 #pragma once
 
-#include "backend/gpu/kernels/rows.hpp"
+#include "backend/gpu/kernels/limbs.hpp"
 
 namespace lw::gpu {
 
@@ -13,7 +13,7 @@ struct StageArgs {
   LimbNumbers limbs;
 };
 
-/// The butterfly of a thread, in a grid as for half a row.
+/// The butterfly of a thread, in a grid as for half a limb.
 template <class A>
 struct StageButterfly {
   LW_GPU StageButterfly(const StageArgs& args, const Place& place) noexcept
@@ -22,12 +22,12 @@ struct StageButterfly {
         half(std::uint32_t{1} << (args.tables.log_degree - 1 - args.stage)),
         block(word_of(place) >> (args.tables.log_degree - 1 - args.stage)),
         first(word_of(place) + block * half) {
-    const Global<const Word> x = args.x.row(place.block[2], place.block[1]) + first;
+    const Global<const Word> x = args.x.limb(place.block[2], place.block[1]) + first;
     a = A::from_word(x.load(0));
     b = A::from_word(x.load(half));
   }
   LW_GPU void store(const StageArgs& args, const Place& place) const noexcept {
-    const Global<Word> out = args.out.row(place.block[2], place.block[1]) + first;
+    const Global<Word> out = args.out.limb(place.block[2], place.block[1]) + first;
     out.store(0, A::to_word(a));
     out.store(half, A::to_word(b));
   }
@@ -41,7 +41,7 @@ struct StageButterfly {
 template <class A>
 struct ForwardStage : OnePhase {
   static constexpr KernelName kName{A::kName, "ntt", "stage"};
-  static constexpr std::uint32_t kThreads = kRowThreads;
+  static constexpr std::uint32_t kThreads = kLimbThreads;
   using Args = StageArgs;
 
   static LW_GPU void run(std::uint32_t, const Args& args, const Place& place, Shared, Registers&) noexcept {
@@ -59,7 +59,7 @@ struct ForwardStage : OnePhase {
 template <class A>
 struct InverseStage : OnePhase {
   static constexpr KernelName kName{A::kName, "intt", "stage"};
-  static constexpr std::uint32_t kThreads = kRowThreads;
+  static constexpr std::uint32_t kThreads = kLimbThreads;
   using Args = StageArgs;
 
   static LW_GPU void run(std::uint32_t, const Args& args, const Place& place, Shared, Registers&) noexcept {

@@ -1,4 +1,4 @@
-// The end of a forward transform with what a division does to its result: (a - result) * scalar. The rows of the
+// The end of a forward transform with what a division does to its result: (a - result) * scalar. The limbs of the
 // transform are then neither written nor read again.
 #pragma once
 
@@ -13,12 +13,12 @@ struct SubScaleArgs {
   Scalars scalars;
 };
 
-/// On full tiles of radix 8: the first passes, and the last one's words on their way to rows.
+/// On full tiles of radix 8: the first passes, and the last one's words on their way to limbs.
 template <class A, class Tile>
 struct SubScaleTile : UnrolledPhases<Radix8> {
   /// Whether words of a are loaded before the last pass, for which integers have no registers.
   static constexpr bool kIsAhead = A::kArithmetic == Arithmetic::kFp64;
-  struct Registers : RowRegisters<A, Radix8, Tile> {
+  struct Registers : LimbRegisters<A, Radix8, Tile> {
     Word a[kIsAhead ? Radix8::kWords : 1];
   };
 
@@ -27,7 +27,7 @@ struct SubScaleTile : UnrolledPhases<Radix8> {
                               Registers& registers, const Begin&... begin) noexcept {
     const typename A::Prime& prime = registers.prime;
     const TilePasses<A, A, Radix8, Tile> tile(args.ntt, place, shared, prime);
-    const Global<const Word> a = args.a.row(place.block[2], place.block[1]);
+    const Global<const Word> a = args.a.limb(place.block[2], place.block[1]);
     if constexpr (kIsAhead) {
       if (phase + 2 == UnrolledPhases<Radix8>::kPhases) {
         tile.each_moved([&](std::uint32_t i, std::uint32_t at) { registers.a[i] = load_once(a, at); });
@@ -51,7 +51,7 @@ struct SubScaleTile : UnrolledPhases<Radix8> {
   }
 };
 
-/// Of rows whose first stages are done.
+/// Of limbs whose first stages are done.
 template <class A>
 struct NttSubScale : SubScaleTile<A, FullTile<Radix8>> {
   static constexpr KernelName kName{A::kName, "ntt_sub_scale", Radix8::kName};
@@ -66,7 +66,7 @@ struct NttSubScale : SubScaleTile<A, FullTile<Radix8>> {
   }
 };
 
-/// Of rows of a full tile that a base conversion makes.
+/// Of limbs of a full tile that a base conversion makes.
 template <class A>
 struct LiftNttSubScale : SubScaleTile<A, LeanTile<Radix8>> {
   static constexpr KernelName kName{A::kName, "lift_ntt_sub_scale", Radix8::kName};

@@ -1,7 +1,7 @@
-// Tiles of rows, which transforms take through shared memory: where their words are, and their twiddles.
+// Tiles of limbs, which transforms take through shared memory: where their words are, and their twiddles.
 #pragma once
 
-#include "backend/gpu/kernels/rows.hpp"
+#include "backend/gpu/kernels/limbs.hpp"
 
 namespace lw::gpu {
 
@@ -10,9 +10,9 @@ struct TileShape {
   Tables tables;
   std::uint32_t first, stages;
   std::uint32_t log_tile;
-  std::uint32_t log_run;  // words of a tile that lie together; the runs of one are evenly spaced in the row
+  std::uint32_t log_run;  // words of a tile that lie together; the runs of one are evenly spaced in the limb
 };
-/// The same of rows, each with its limb.
+/// The same of limbs, each with its number.
 struct NttArgs : TileShape {
   Target out;
   Source x;
@@ -40,9 +40,9 @@ struct Radix16 : RadixOf<4, 12> {
   static constexpr char kName[] = "radix16";
 };
 
-/// Where the words of a tile are before its first stage, and after its last one: in rows, in shared memory, or each of
+/// Where the words of a tile are before its first stage, and after its last one: in limbs, in shared memory, or each of
 /// those of a butterfly network in that of another block.
-enum class Ends { kRows, kShared, kCluster };
+enum class Ends { kLimbs, kShared, kCluster };
 
 /// A full tile of words that lie together, with all stages in it, the last ones of a transform: steps are constants.
 template <class Radix>
@@ -51,7 +51,7 @@ struct FullTile {
   static constexpr bool kIsFull = true;
   static constexpr bool kFitsThreads = true;                   // a butterfly network of each pass for each thread
   static constexpr bool kHoldsTwiddles = Radix::kStages <= 3;  // those of the next pass, in registers
-  static constexpr Ends kStart = Ends::kRows, kEnd = Ends::kShared;
+  static constexpr Ends kStart = Ends::kLimbs, kEnd = Ends::kShared;
   static LW_GPU std::uint32_t first(const TileShape& args) noexcept { return args.first; }
   static LW_GPU bool is_end(const TileShape&) noexcept { return true; }  // its last stage is that of the transform
   static LW_GPU std::uint32_t log_size(const TileShape&) noexcept { return Radix::kLogTile; }
@@ -63,13 +63,13 @@ template <class Radix>
 struct LeanTile : FullTile<Radix> {
   static constexpr bool kHoldsTwiddles = false;
 };
-/// Columns, the first stages of a long row; or a whole row that is shorter than a full tile.
+/// Columns, the first stages of a long limb; or a whole limb that is shorter than a full tile.
 template <class Radix>
 struct AnyTile {
   static constexpr char kName[] = "any";
   static constexpr bool kIsFull = false;
   static constexpr bool kFitsThreads = true;
-  static constexpr Ends kStart = Ends::kRows, kEnd = Ends::kRows;
+  static constexpr Ends kStart = Ends::kLimbs, kEnd = Ends::kLimbs;
   static LW_GPU std::uint32_t first(const TileShape&) noexcept { return 0; }
   static LW_GPU bool is_end(const TileShape& args) noexcept { return args.stages == args.tables.log_degree; }
   static LW_GPU std::uint32_t log_size(const TileShape& args) noexcept { return args.log_tile; }
@@ -89,12 +89,12 @@ struct alignas(2 * sizeof(typename A::Twiddle)) TwiddlePair {
   typename A::Twiddle first, second;
 };
 
-/// One block's tile: its words in the rows and in shared memory.
+/// One block's tile: its words in the limbs and in shared memory.
 template <class A, class Tile>
-class TileRows {
+class TileWords {
  public:
-  LW_GPU TileRows(const TileShape& shape, const Place& place, Shared shared, std::uint32_t limb, Global<const Word> x,
-                  Global<Word> out) noexcept
+  LW_GPU TileWords(const TileShape& shape, const Place& place, Shared shared, std::uint32_t limb, Global<const Word> x,
+                   Global<Word> out) noexcept
       : args_(shape),
         place_(place),
         shared_(shared),
@@ -102,10 +102,10 @@ class TileRows {
         first_twiddle_(limb << shape.tables.log_degree),
         x_(x),
         out_(out) {}
-  /// Of the row that a block has, in a grid of (tiles, rows, polys).
-  LW_GPU TileRows(const NttArgs& args, const Place& place, Shared shared) noexcept
-      : TileRows(args, place, shared, args.limbs.number[place.block[1]], args.x.row(place.block[2], place.block[1]),
-                 args.out.row(place.block[2], place.block[1])) {}
+  /// Of the limb that a block has, in a grid of (tiles, limbs, polys).
+  LW_GPU TileWords(const NttArgs& args, const Place& place, Shared shared) noexcept
+      : TileWords(args, place, shared, args.limbs.number[place.block[1]], args.x.limb(place.block[2], place.block[1]),
+                  args.out.limb(place.block[2], place.block[1])) {}
 
   LW_GPU std::uint32_t log_size() const noexcept { return Tile::log_size(args_); }
   LW_GPU std::uint32_t stages() const noexcept { return Tile::stages(args_); }
@@ -116,12 +116,12 @@ class TileRows {
   }
   LW_GPU bool is_end() const noexcept { return Tile::is_end(args_); }
 
-  /// Of word l of the tile in its row. That of a sum whose terms have no bit in common is the sum of theirs, but for
+  /// Of word l of the tile in its limb. That of a sum whose terms have no bit in common is the sum of theirs, but for
   /// the place of the tile, which is that of word 0.
-  LW_GPU std::uint32_t row_place(std::uint32_t l) const noexcept {
-    return (place_.block[0] << Tile::log_run(args_)) + row_step(l);
+  LW_GPU std::uint32_t limb_place(std::uint32_t l) const noexcept {
+    return (place_.block[0] << Tile::log_run(args_)) + limb_step(l);
   }
-  LW_GPU std::uint32_t row_step(std::uint32_t l) const noexcept {
+  LW_GPU std::uint32_t limb_step(std::uint32_t l) const noexcept {
     if (Tile::kIsFull) return l;
     const std::uint32_t run = l >> Tile::log_run(args_), in_run = l & ((std::uint32_t{1} << Tile::log_run(args_)) - 1);
     return (run << (args_.tables.log_degree - stages())) + in_run;

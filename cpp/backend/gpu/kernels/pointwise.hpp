@@ -1,9 +1,9 @@
-// Word by word, modulo each row's limb: one kernel over an operation.
+// Word by word, modulo each limb: one kernel over an operation.
 #pragma once
 
 #include <type_traits>
 
-#include "backend/gpu/kernels/rows.hpp"
+#include "backend/gpu/kernels/limbs.hpp"
 
 namespace lw::gpu {
 
@@ -15,7 +15,7 @@ struct Reads {
 template <class A, class Op>
 struct Pointwise : OnePhase {
   static constexpr KernelName kName{A::kName, Op::kName};
-  static constexpr std::uint32_t kThreads = kRowThreads;
+  static constexpr std::uint32_t kThreads = kLimbThreads;
 
   struct NoScalars {};
   struct Args {
@@ -29,10 +29,10 @@ struct Pointwise : OnePhase {
   static LW_GPU void run(std::uint32_t, const Args& args, const Place& place, Shared, Registers&) noexcept {
     using Value = typename A::Value;
     const std::uint32_t i = word_of(place), j = place.block[1], poly = place.block[2];
-    const Global<Word> out = args.out.row(poly, j);
-    const Value a = A::from_word(args.a.row(poly, j).load(i));
+    const Global<Word> out = args.out.limb(poly, j);
+    const Value a = A::from_word(args.a.limb(poly, j).load(i));
     Value b = A::zero(), before = A::zero(), scalar = A::zero();
-    if constexpr (Op::kReads.b) b = A::from_word(args.b.row(poly, j).load(i));
+    if constexpr (Op::kReads.b) b = A::from_word(args.b.limb(poly, j).load(i));
     if constexpr (Op::kReads.out) before = A::from_word(out.load(i));
     if constexpr (Op::kReads.scalar) scalar = A::from_word(args.scalars.word[j]);
     const typename A::Prime prime = args.tables.template prime<A>(args.limbs.number[j]);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/gpu/arithmetic.hpp"
-#include "backend/gpu/kernels/rows.hpp"
+#include "backend/gpu/kernels/limbs.hpp"
 
 namespace lw::gpu {
 
@@ -12,7 +12,7 @@ inline constexpr std::uint32_t kRateChains = 8;  // of dependent operations in a
 /// x to out, four words a thread, all of them on their way at once.
 struct CopyRate : OnePhase {
   static constexpr char kName[] = "rate_copy";
-  static constexpr std::uint32_t kThreads = kRowThreads;
+  static constexpr std::uint32_t kThreads = kLimbThreads;
   struct Args {
     Word* out;
     const Word* x;
@@ -34,7 +34,7 @@ struct CopyRate : OnePhase {
 /// multiprocessor read is new to them, and comes from the cache that all share where the words fit into it.
 struct ReadRate : OnePhase {
   static constexpr char kName[] = "rate_read";
-  static constexpr std::uint32_t kThreads = kRowThreads;
+  static constexpr std::uint32_t kThreads = kLimbThreads;
   struct Args {
     Word* out;  // a word for each thread
     const Word* x;
@@ -59,7 +59,7 @@ struct ReadRate : OnePhase {
 template <class Op>
 struct ComputeRate : OnePhase {
   static constexpr const char* kName = Op::kName;
-  static constexpr std::uint32_t kThreads = kRowThreads;
+  static constexpr std::uint32_t kThreads = kLimbThreads;
   using Value = typename Op::Value;
   struct Args {
     Word* out;  // a word for each thread

@@ -1,13 +1,13 @@
 // Uniform residues from keystreams.
 #pragma once
 
-#include "backend/gpu/kernels/rows.hpp"
+#include "backend/gpu/kernels/limbs.hpp"
 #include "backend/gpu/kernels/stream_words.hpp"
 
 namespace lw::gpu {
 
 /// A thread draws a block of the first keystream into shared memory; then neighbours take the words in their order. In
-/// a grid of (parts of a row, rows, polys).
+/// a grid of (parts of a limb, limbs, polys).
 template <class A>
 struct ExpandUniform {
   static constexpr KernelName kName{A::kName, "expand_uniform"};
@@ -18,7 +18,7 @@ struct ExpandUniform {
   struct Args {
     Tables tables;
     Target out;
-    Global<const StreamKey> keys;  // of round 0, for each row
+    Global<const StreamKey> keys;  // of round 0, for each limb
     StreamFields name;
     LimbNumbers limbs;
   };
@@ -42,7 +42,7 @@ struct ExpandUniform {
     }
     const std::uint32_t limb = args.limbs.number[j];
     const typename A::Prime prime = args.tables.template prime<A>(limb);
-    const Global<Word> out = args.out.row(place.block[2], j);
+    const Global<Word> out = args.out.limb(place.block[2], j);
     for (std::uint32_t w = place.thread; w < kBlockWords * place.threads; w += place.threads) {
       Word word = shared.load(w % kBlockWords * pitch(place.threads) + w / kBlockWords);
       for (std::uint32_t round = 1; word > prime.largest_word; ++round) {

@@ -1,4 +1,4 @@
-// Operands of the row kernels that sum products.
+// Operands of the limb kernels that sum products.
 #pragma once
 
 #include <cstddef>
@@ -26,10 +26,10 @@ struct PairTerm {
   const Word* own[2];
 };
 
-/// What the two sums begin with: scalar * rows[half], or zero where that is null.
+/// What the two sums begin with: scalar * limbs[half], or zero where that is null.
 struct PairStart {
-  const Word* rows[2];
-  double scalar;  // centred; 1: as the rows are
+  const Word* limbs[2];
+  double scalar;  // centred; 1: as the limbs are
 };
 
 /// Results are stored where the automorphism of galois element g puts them.

@@ -1,9 +1,9 @@
+#include "backend/cpu/limbs_simd.hpp"
 #include "backend/cpu/ntt_tail_avx2.hpp"
-#include "backend/cpu/rows_simd.hpp"
 #include "backend/cpu/vectors_avx2.hpp"
 
 namespace lw::cpu {
 
-constinit const RowKernels kAvx2Rows = row_kernels_of<Avx2, Avx2Tail, kNttRanges4>();
+constinit const LimbKernels kAvx2Limbs = limb_kernels_of<Avx2, Avx2Tail, kNttRanges4>();
 
 }  // namespace lw::cpu

@@ -6,7 +6,7 @@ namespace {
 
 /// out = op(a, b, out, scalar); an operation leaves alone what it does not read.
 template <class A, class Op>
-void apply(Queue& q, const Rows& out, const ConstRows& a, const ConstRows& b,
+void apply(Queue& q, const LimbView& out, const ConstLimbView& a, const ConstLimbView& b,
            std::span<const Word> scalars = {}) noexcept {
   using Kernel = Pointwise<A, Op>;
   GpuQueue& queue = gpu_queue(q);
@@ -16,74 +16,75 @@ void apply(Queue& q, const Rows& out, const ConstRows& a, const ConstRows& b,
       args.scalars.word[j] = scalar_of<A>(queue, out.limbs[j], scalars[j]);
     }
   }
-  queue.launch<Kernel>(args, row_grid(queue, out));
+  queue.launch<Kernel>(args, limb_grid(queue, out));
 }
 
 template <class A, class Op>
-void apply(Queue& q, const Rows& out, const ConstRows& a, std::span<const Word> scalars = {}) noexcept {
+void apply(Queue& q, const LimbView& out, const ConstLimbView& a, std::span<const Word> scalars = {}) noexcept {
   apply<A, Op>(q, out, a, a, scalars);
 }
 
 /// Zero but for one word, or none.
 template <class A>
-void single_word(Queue& q, const Rows& out, std::uint32_t place, bool is_negative) noexcept {
+void single_word(Queue& q, const LimbView& out, std::uint32_t place, bool is_negative) noexcept {
   GpuQueue& queue = gpu_queue(q);
   queue.launch<Monomial<A>>({queue.tables(), result(out), numbers_of(out.limbs), place, is_negative},
-                            row_grid(queue, out));
+                            limb_grid(queue, out));
 }
 
 }  // namespace
 
 template <class A>
-void RowEntries<A>::copy(Queue& q, Rows out, ConstRows x) noexcept {
+void LimbEntries<A>::copy(Queue& q, LimbView out, ConstLimbView x) noexcept {
   apply<A, CopyOp>(q, out, x);
 }
 
 template <class A>
-void RowEntries<A>::zero(Queue& q, Rows out) noexcept {
+void LimbEntries<A>::zero(Queue& q, LimbView out) noexcept {
   single_word<A>(q, out, gpu_queue(q).tables().degree(), false);
 }
 
 template <class A>
-void RowEntries<A>::monomial(Queue& q, Rows out, std::uint64_t exponent) noexcept {
+void LimbEntries<A>::monomial(Queue& q, LimbView out, std::uint64_t exponent) noexcept {
   const std::uint64_t degree = degree_of(gpu_queue(q));
   single_word<A>(q, out, static_cast<std::uint32_t>(exponent % degree), exponent >= degree);
 }
 
 #define LW_POINTWISE(name, parameters, arguments) \
   template <class A>                              \
-  void RowEntries<A>::name parameters noexcept {  \
+  void LimbEntries<A>::name parameters noexcept { \
     apply<A, operations::name> arguments;         \
   }
 #include "backend/kernels.def"
 
 template <class A>
-void RowEntries<A>::tensor(Queue& q, Rows out, ConstRows a, ConstRows b) noexcept {
+void LimbEntries<A>::tensor(Queue& q, LimbView out, ConstLimbView a, ConstLimbView b) noexcept {
   GpuQueue& queue = gpu_queue(q);
   queue.launch<Tensor<A>>({queue.tables(), result(out), operand(a), operand(b), numbers_of(out.limbs)},
-                          row_grid(degree_of(queue), out.limbs.size(), 1));
+                          limb_grid(degree_of(queue), out.limbs.size(), 1));
 }
 
 template <class A>
-void RowEntries<A>::dot(Queue& q, Rows out, std::span<const ConstRows> a, std::span<const ConstRows> b) noexcept {
+void LimbEntries<A>::dot(Queue& q, LimbView out, std::span<const ConstLimbView> a,
+                         std::span<const ConstLimbView> b) noexcept {
   using Term = typename Dot<A>::Term;
   GpuQueue& queue = gpu_queue(q);
   Staging staging(queue);
   const auto terms = staging.put<Term>(a.size(), [&](std::size_t t) { return Term{operand(a[t]), operand(b[t])}; });
   queue.launch<Dot<A>>(
       {queue.tables(), result(out), terms, static_cast<std::uint32_t>(a.size()), numbers_of(out.limbs)},
-      row_grid(degree_of(queue) / 2, out.limbs.size(), out.polys));
+      limb_grid(degree_of(queue) / 2, out.limbs.size(), out.polys));
 }
 
 template <class A>
-void RowEntries<A>::automorphism(Queue& q, Rows out, ConstRows a, std::uint64_t galois_element) noexcept {
+void LimbEntries<A>::automorphism(Queue& q, LimbView out, ConstLimbView a, std::uint64_t galois_element) noexcept {
   GpuQueue& queue = gpu_queue(q);
   queue.launch<Automorphism>(
       {result(out), operand(a), static_cast<std::uint32_t>(galois_element), queue.tables().log_degree},
-      row_grid(queue, out));
+      limb_grid(queue, out));
 }
 
-template struct RowEntries<Fp64>;
-template struct RowEntries<U64>;
+template struct LimbEntries<Fp64>;
+template struct LimbEntries<U64>;
 
 }  // namespace lw::gpu

@@ -1,4 +1,4 @@
-// Which rows of keys are in memory: a fixed number of slots, given to windows of rows in the order in which runs need
+// Which limbs of keys are in memory: a fixed number of slots, given to windows of limbs in the order in which runs need
 // them. Knows nothing of files and threads; whoever shares it locks it.
 #pragma once
 
@@ -17,14 +17,14 @@
 namespace lw {
 
 /// Both halves of one digit of a key at one limb.
-struct KeyRow {
+struct KeyLimb {
   enum class State : std::uint8_t { kAbsent, kWanted, kReading, kReady };  // all but absent ones have a slot
   std::size_t key;                                                         // its number in the file
   std::uint32_t digit;                                                     // numbers
   std::uint16_t limb;
   State state = State::kAbsent;
   std::size_t slot = 0;
-  const PolyRows* place = nullptr;         // there: b and a, of one limb
+  const RnsPolys* place = nullptr;         // there: b and a, of one limb
   std::uint32_t claims = 0;                // windows that are under way with it
   std::multiset<std::uint64_t> uses = {};  // windows to come that need it, by their positions
 };
@@ -33,12 +33,12 @@ struct KeyRow {
 struct KeyView {
   LimbList limbs;
   std::vector<std::uint32_t> digits;
-  std::vector<KeyRow*> rows;  // [digit][limb]
-  KeyRow& row(std::size_t digit, std::size_t limb) const { return *rows[digit * limbs.size() + limb]; }
+  std::vector<KeyLimb*> parts;  // [digit][limb]
+  KeyLimb& limb(std::size_t digit, std::size_t limb) const { return *parts[digit * limbs.size() + limb]; }
 };
 
-/// Rows of some keys for target limbs that follow each other.
-struct RowWindow {
+/// Limbs of some keys for target limbs that follow each other.
+struct KeyLimbWindow {
   std::vector<const KeyView*> keys;
   LimbWindow limbs;
   std::uint64_t position = 0;  // smaller ones are needed before it
@@ -48,44 +48,44 @@ struct RowWindow {
   void for_each(const Body& body) const {
     for (const KeyView* key : keys) {
       for (std::size_t d = 0; d < key->digits.size(); ++d) {
-        for (std::size_t i = 0; i < limbs.count; ++i) body(key->row(d, limbs.first + i));
+        for (std::size_t i = 0; i < limbs.count; ++i) body(key->limb(d, limbs.first + i));
       }
     }
   }
-  std::size_t num_rows() const noexcept {
+  std::size_t num_limbs() const noexcept {
     return keys.empty() ? 0 : keys.size() * keys[0]->digits.size() * limbs.count;
   }
 };
 
-/// Gives slots to windows. Rows stay after their use as long as there is room, and leave by Belady's rule: first the
-/// one whose next use, as far as it has been foretold, is farthest. So no other choice of rows reads fewer.
-class RowSlots {
+/// Gives slots to windows. Limbs stay after their use as long as there is room, and leave by Belady's rule: first the
+/// one whose next use, as far as it has been foretold, is farthest. So no other choice of limbs reads fewer.
+class KeySlots {
  public:
-  explicit RowSlots(std::size_t num_slots) : num_slots_(num_slots) {}
+  explicit KeySlots(std::size_t num_slots) : num_slots_(num_slots) {}
 
   std::size_t num_slots() const noexcept { return num_slots_; }
   std::size_t num_used() const noexcept { return resident_.size(); }
   std::size_t most_used() const noexcept { return most_used_; }
-  /// Rows of windows that had a slot already when their windows got theirs.
+  /// Limbs of windows that had a slot already when their windows got theirs.
   std::uint64_t num_hits() const noexcept { return num_hits_; }
-  /// Rows in windows that are under way, and rows that are not there yet.
+  /// Limbs in windows that are under way, and limbs that are not there yet.
   std::size_t num_held() const noexcept;
 
   const KeyView& view(std::size_t key, Level level, const KeyShape& shape);
   /// The windows of one way through the limbs of keys at one level: as large as lets two of them fit half of the slots
   /// each, no larger than `most`, and of about one size. Announced.
-  void announce(const std::vector<const KeyView*>& keys, std::size_t most, std::deque<RowWindow>& windows);
-  /// Slots for all rows of a window, which `wanted` gets those that have to be read; false if there is no room.
-  /// is_near: rows that are to be used again may leave for it, else only those that are not.
-  bool claim(RowWindow& window, bool is_near, std::deque<KeyRow*>& wanted);
+  void announce(const std::vector<const KeyView*>& keys, std::size_t most, std::deque<KeyLimbWindow>& windows);
+  /// Slots for all limbs of a window, which `wanted` gets those that have to be read; false if there is no room.
+  /// is_near: limbs that are to be used again may leave for it, else only those that are not.
+  bool claim(KeyLimbWindow& window, bool is_near, std::deque<KeyLimb*>& wanted);
   /// A window has been read, or will not be.
-  void retire(const RowWindow& window);
-  /// A row that could not be read, and nobody waits for.
-  void drop(KeyRow& row);
+  void retire(const KeyLimbWindow& window);
+  /// A limb that could not be read, and nobody waits for.
+  void drop(KeyLimb& key_limb);
 
  private:
-  bool make_room(std::size_t rows, bool even_used_again);
-  void take_slot(KeyRow& row);
+  bool make_room(std::size_t count, bool even_used_again);
+  void take_slot(KeyLimb& key_limb);
 
   const std::size_t num_slots_;
   std::vector<std::size_t> free_;
@@ -93,9 +93,9 @@ class RowSlots {
   std::size_t most_used_ = 0;
   std::uint64_t num_hits_ = 0;
   std::uint64_t next_position_ = 0;
-  std::map<std::pair<std::size_t, std::pair<std::uint32_t, std::uint16_t>>, KeyRow> rows_;
+  std::map<std::pair<std::size_t, std::pair<std::uint32_t, std::uint16_t>>, KeyLimb> limbs_;
   std::map<std::tuple<std::size_t, std::uint32_t, std::uint32_t>, KeyView> views_;
-  std::vector<KeyRow*> resident_;
+  std::vector<KeyLimb*> resident_;
 };
 
 }  // namespace lw

@@ -1,5 +1,5 @@
-// The arithmetic of `cpu`, row by row: one table for each instruction set, chosen once at run time. Batching, threads
-// and broadcasting are above it. Rows are 8-byte aligned at least; their length n is a multiple of four vectors except
+// The arithmetic of `cpu`, limb by limb: one table for each instruction set, chosen once at run time. Batching, threads
+// and broadcasting are above it. Limbs are 8-byte aligned at least; their length n is a multiple of four vectors except
 // where said otherwise. `out` may alias inputs, and ranges are those of prime.hpp.
 #pragma once
 
@@ -7,16 +7,16 @@
 #include <cstdint>
 
 #include "backend/accumulator.hpp"
+#include "backend/cpu/limb_sums.hpp"
 #include "backend/cpu/prime.hpp"
-#include "backend/cpu/sum_rows.hpp"
 #include "backend/cpu/tables.hpp"
 #include "math/chacha20.hpp"
 
 namespace lw::cpu {
 
-/// A row of packed coefficients, of which the first `count` are unpacked by vectors: a multiple of 8. `out` is aligned
+/// A limb of packed coefficients, of which the first `count` are unpacked by vectors: a multiple of 8. `out` is aligned
 /// to 64 bytes.
-struct PackedRow {
+struct PackedLimb {
   Word* out;
   const std::byte* from;
   unsigned width;
@@ -26,16 +26,16 @@ struct PackedRow {
 
 constexpr std::size_t kExpandStep = 128;  // words
 
-/// A function for each line of row_kernels.def, which has their contracts.
-struct RowKernels {
-#define LW_ROW_KERNEL(result, name, parameters) result(*name) parameters noexcept;
-#include "backend/cpu/row_kernels.def"
+/// A function for each line of limb_kernels.def, which has their contracts.
+struct LimbKernels {
+#define LW_LIMB_KERNEL(result, name, parameters) result(*name) parameters noexcept;
+#include "backend/cpu/limb_kernels.def"
 };
 
 /// For a machine with AVX2 and FMA.
-extern const RowKernels kAvx2Rows;
+extern const LimbKernels kAvx2Limbs;
 /// For one with AVX-512 too, namely F, DQ, BW and VL; from degree kAvx512Degree on.
-extern const RowKernels kAvx512Rows;
+extern const LimbKernels kAvx512Limbs;
 constexpr std::uint32_t kAvx512Degree = 32;
 constexpr std::uint32_t kMirroredDegree = 64;  // whose half has passes before its tails in any of them
 

@@ -1,10 +1,10 @@
+#include "backend/cpu/limbs_simd.hpp"
 #include "backend/cpu/ntt_tail_avx512.hpp"
-#include "backend/cpu/rows_simd.hpp"
 #include "backend/cpu/vectors_avx512.hpp"
 
 namespace lw::cpu {
 
 // A constant, because code of this file that ran while the library is loaded would need the instructions.
-constinit const RowKernels kAvx512Rows = row_kernels_of<Avx512, Avx512Tail, kNttRanges8>();
+constinit const LimbKernels kAvx512Limbs = limb_kernels_of<Avx512, Avx512Tail, kNttRanges8>();
 
 }  // namespace lw::cpu

@@ -1,12 +1,12 @@
-// The table of RowKernels for vectors of type V, whose transforms end in Tail.
+// The table of LimbKernels for vectors of type V, whose transforms end in Tail.
 #pragma once
 
 #include "backend/cpu/automorphism_simd.hpp"
 #include "backend/cpu/embedding_simd.hpp"
+#include "backend/cpu/limb_kernels.hpp"
 #include "backend/cpu/ntt_simd.hpp"
 #include "backend/cpu/pointwise_simd.hpp"
 #include "backend/cpu/residues_simd.hpp"
-#include "backend/cpu/row_kernels.hpp"
 #include "backend/cpu/seeded_simd.hpp"
 #include "backend/cpu/sums_simd.hpp"
 
@@ -14,7 +14,7 @@ namespace lw::cpu {
 namespace {
 
 template <class V, template <NttRanges> class Tail, const auto& kRanges>
-struct RowTransforms {
+struct LimbTransforms {
   static void ntt(Word* out, const Word* x, const NttTable& table) noexcept {
     with_ranges<V, Tail, kRanges>(table, [&](const auto& transform) noexcept { transform.forward(out, x); });
   }
@@ -27,11 +27,11 @@ struct RowTransforms {
 };
 
 template <class V, template <NttRanges> class Tail, const auto& kRanges>
-constexpr RowKernels row_kernels_of() noexcept {
+constexpr LimbKernels limb_kernels_of() noexcept {
   return {
-#define LW_ROW_TRANSFORM(name, parameters) .name = RowTransforms<V, Tail, kRanges>::name,
-#define LW_ROW_KERNEL(result, name, parameters) .name = name<V>,
-#include "backend/cpu/row_kernels.def"
+#define LW_LIMB_TRANSFORM(name, parameters) .name = LimbTransforms<V, Tail, kRanges>::name,
+#define LW_LIMB_KERNEL(result, name, parameters) .name = name<V>,
+#include "backend/cpu/limb_kernels.def"
   };
 }
 

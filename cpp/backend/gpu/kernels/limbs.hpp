@@ -1,4 +1,4 @@
-// What kernels on rows have in common: how they get rows, limb numbers and scalars, and which word a thread has.
+// What kernels on limbs have in common: how they get limbs, limb numbers and scalars, and which word a thread has.
 #pragma once
 
 #include <array>
@@ -11,39 +11,39 @@
 
 namespace lw::gpu {
 
-inline constexpr std::size_t kMaxLimbs = 240;      // of a ring
-inline constexpr std::uint32_t kRowThreads = 256;  // of a block, one word each
+inline constexpr std::size_t kMaxLimbs = 240;       // of a ring
+inline constexpr std::uint32_t kLimbThreads = 256;  // of a block, one word each
 
-/// Rows at device addresses. One poly that serves all has a poly_stride of 0.
+/// Limbs at device addresses. One poly that serves all has a poly_stride of 0.
 template <class T>
-struct RowsAt {
+struct DeviceLimbs {
   T* base;
   std::size_t stride, poly_stride;
 
-  LW_GPU Global<T> row(std::size_t poly, std::size_t j) const noexcept {
+  LW_GPU Global<T> limb(std::size_t poly, std::size_t j) const noexcept {
     return Global<T>(base + poly * poly_stride + j * stride);
   }
 };
-using Source = RowsAt<const Word>;
-using Target = RowsAt<Word>;
+using Source = DeviceLimbs<const Word>;
+using Target = DeviceLimbs<Word>;
 
-/// Two neighbours, the first at an even place of a row: what a load or a store takes at once.
+/// Two neighbours, the first at an even place of a limb: what a load or a store takes at once.
 struct alignas(2 * sizeof(Word)) WordPair {
   Word word[2];
 };
-LW_GPU Global<const WordPair> pairs_of(Global<const Word> row) noexcept {
-  return Global(reinterpret_cast<const WordPair*>(row.address()));
+LW_GPU Global<const WordPair> pairs_of(Global<const Word> limb) noexcept {
+  return Global(reinterpret_cast<const WordPair*>(limb.address()));
 }
-LW_GPU Global<WordPair> pairs_of(Global<Word> row) noexcept {
-  return Global(reinterpret_cast<WordPair*>(row.address()));
+LW_GPU Global<WordPair> pairs_of(Global<Word> limb) noexcept {
+  return Global(reinterpret_cast<WordPair*>(limb.address()));
 }
 
 /// Loads of what is not read again soon, so that they drive nothing else out of caches.
-LW_GPU Word load_once(Global<const Word> row, std::size_t i) noexcept {
+LW_GPU Word load_once(Global<const Word> limb, std::size_t i) noexcept {
 #if defined(__CUDA_ARCH__)
-  return __ldcs(reinterpret_cast<const unsigned long long*>(row.address() + i));
+  return __ldcs(reinterpret_cast<const unsigned long long*>(limb.address() + i));
 #else
-  return row.load(i);
+  return limb.load(i);
 #endif
 }
 LW_GPU WordPair load_once(Global<const WordPair> pairs, std::size_t i) noexcept {
@@ -55,11 +55,11 @@ LW_GPU WordPair load_once(Global<const WordPair> pairs, std::size_t i) noexcept 
 #endif
 }
 
-/// Of row j, in the order of the rows.
+/// Of limb j, in the order of the limbs.
 struct LimbNumbers {
   std::uint16_t number[kMaxLimbs];
 };
-/// One residue at rest for each row.
+/// One residue at rest for each limb.
 struct Scalars {
   Word word[kMaxLimbs];
 };
@@ -73,7 +73,7 @@ struct OnePhase {
   }
 };
 
-/// The word of a thread, in a grid of (parts of a row, rows, polys).
+/// The word of a thread, in a grid of (parts of a limb, limbs, polys).
 LW_GPU std::uint32_t word_of(const Place& place) noexcept { return place.block[0] * place.threads + place.thread; }
 
 /// A name made of parts, as a constant.

@@ -51,7 +51,7 @@ struct ConstLimbView {
 /// Constants of one base conversion from limb set D to limb set T (canonical integers). Schemes fold factors into
 /// `inverse`, and into `weight` and `total`: a kernel takes them from here and never from the primes (the weight of a
 /// single limb need not be 1). Only `reciprocal` is always what it says.
-struct LiftTable {
+struct BaseConversionTable {
   /// Names the content, among all tables of a process: a device keeps what it made of it. 0: a table of one use.
   std::uint64_t number = 0;
   std::vector<std::uint16_t> from;  // D, ascending limb number: the order of the sum
@@ -94,13 +94,13 @@ struct UniformStream {
   std::uint32_t digit;                     // which digit (key) or component
 };
 
-/// One digit of a polynomial to be switched: the same limbs in both forms, one poly each. to_rest lifts it to the
+/// One digit of a polynomial to be switched: the same limbs in both forms, one poly each. to_rest converts it to the
 /// target limbs outside it, in their order there. A digit whose ntt limbs are those of every target limb has no rest:
 /// to_rest is null and `coefficients` is not read.
 struct DigitLimbs {
   ConstLimbView coefficients;
   ConstLimbView ntt;
-  const LiftTable* to_rest;
+  const BaseConversionTable* to_rest;
 };
 
 /// Some of the target limbs of a key switch that follow each other.

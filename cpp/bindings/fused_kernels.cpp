@@ -26,7 +26,7 @@ ConstLimbView cut(const RnsPolys& polys, std::size_t first, std::span<const std:
 /// A polynomial over Q limbs, cut into digits for a key switch to P and Q limbs.
 class SwitchArrays {
  public:
-  /// extended: digits are given on all target limbs instead of being lifted by the kernel.
+  /// extended: digits are given on all target limbs instead of being extended by the kernel.
   SwitchArrays(const Ring& ring, const ResidueArray& x, const std::optional<ResidueArray>& rest,
                const std::vector<LimbList>& digits, const LimbList& p, const LimbList& q, bool extended)
       : ring_(ring), digit_limbs_(digits), limbs_(p), ntt_(load(ring, x, q)), coefficients_(load(ring, x, q)) {
@@ -57,14 +57,14 @@ class SwitchArrays {
       for (const std::uint16_t limb : limbs_) {
         if (std::find(digit.begin(), digit.end(), limb) == digit.end()) rest.push_back(limb);
       }
-      digits_.push_back({cut(coefficients_, first, digit), cut(ntt_, first, digit), &ring_.lift_table(digit, rest)});
+      digits_.push_back({cut(coefficients_, first, digit), cut(ntt_, first, digit), &ring_.base_conversion_table(digit, rest)});
       first += digit.size();
     }
   }
   void extend_digits() {
     for (DigitLimbs& digit : digits_) {
       RnsPolys& all = extended_.emplace_back(ring_, limbs_, 1);
-      ring_.kernels().lift(ring_.queue(), all.view(), digit.coefficients, ring_.lift_table(digit.ntt.limbs, limbs_));
+      ring_.kernels().lift(ring_.queue(), all.view(), digit.coefficients, ring_.base_conversion_table(digit.ntt.limbs, limbs_));
       ring_.kernels().ntt(ring_.queue(), all.view(), all.view());
       const ConstLimbView view = std::as_const(all).view();
       digit = {view, view, nullptr};
@@ -213,7 +213,7 @@ Result run_mod_down(const Ring& ring, const ResidueArray& x, const ResidueArray&
   const RnsPolys rest = load(ring, removed, from);
   require(rest.polys() == value.polys() && inverse.size() == to.size(), ErrorKind::kShape,
           "mod_down: operands have different polys, or the inverse not one number a limb");
-  const LiftTable& table = ring.lift_table(from, to);
+  const BaseConversionTable& table = ring.base_conversion_table(from, to);
   Scratch scratch(ring, ring.kernels().mod_down_scratch(ring.queue(), value.polys(), table));
   {
     const nb::gil_scoped_release release;

@@ -164,7 +164,7 @@ Result run_lift(const Ring& ring, const ResidueArray& a, const LimbList& from, c
     require(std::count(from.begin(), from.end(), limb) == 1, ErrorKind::kValue,
             "lift: source limb " + std::to_string(limb) + " is given more than once");
   }
-  const LiftTable& table = ring.lift_table(from, to);
+  const BaseConversionTable& table = ring.base_conversion_table(from, to);
   return compute(ring, to, x.polys(),
                  [&](Queue& queue, LimbView out) { ring.kernels().lift(queue, out, x.view(), table); });
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint32_t kMinDegree = 1u << 4;
 constexpr std::uint32_t kMaxDegree = 1u << 17;
 constexpr std::uint64_t kPrimeLimit = std::uint64_t{1} << 60;
-constexpr std::size_t kMaxLimbs = 240;  // so that a lift's sum of 120-bit products fits 128 bits
+constexpr std::size_t kMaxLimbs = 240;  // so that a base conversion's sum of 120-bit products fits
 
 void check_ring(std::uint32_t degree, const std::vector<std::uint64_t>& primes) {
   const auto refuse = [](const std::string& what) { throw Error(ErrorKind::kValue, "Ring: " + what); };
@@ -54,15 +54,15 @@ Ring::Ring(std::uint32_t ring_degree, std::vector<std::uint64_t> primes, std::st
   backend_ = make_backend(backend, ring_degree, primes, threads, options);
 }
 
-const LiftTable& Ring::lift_table(std::span<const std::uint16_t> from, std::span<const std::uint16_t> to) const {
+const BaseConversionTable& Ring::base_conversion_table(std::span<const std::uint16_t> from, std::span<const std::uint16_t> to) const {
   LimbList sources(from.begin(), from.end());
   std::sort(sources.begin(), sources.end());
   const LimbList targets(to.begin(), to.end());
 
   const BriefLock lock;
-  std::unique_ptr<LiftTable>& entry = lifts_[{sources, targets}];
+  std::unique_ptr<BaseConversionTable>& entry = conversions_[{sources, targets}];
   if (entry == nullptr) {
-    auto table = std::make_unique<LiftTable>();
+    auto table = std::make_unique<BaseConversionTable>();
     table->number = new_table_number();
     table->from = sources;
     table->to = targets;

@@ -44,8 +44,8 @@ class Ring {
   [[nodiscard]] bool import_seeded(LimbView stored, LimbView expanded, const PackedLimbs& canonical,
                                    const UniformStream& stream) const;
 
-  /// Constants of the lift from limb set `from` (made ascending) to `to`; built once, cached, thread safe.
-  const LiftTable& lift_table(std::span<const std::uint16_t> from, std::span<const std::uint16_t> to) const;
+  /// Constants of the base conversion from limb set `from` (made ascending) to `to`; built once, cached, thread safe.
+  const BaseConversionTable& base_conversion_table(std::span<const std::uint16_t> from, std::span<const std::uint16_t> to) const;
 
   /// An integer (signed 128-bit) modulo every limb of a list.
   std::vector<Word> residues(I128 value, std::span<const std::uint16_t> limbs) const;
@@ -57,7 +57,7 @@ class Ring {
   std::uint32_t degree_;
   std::vector<Modulus> moduli_;
   std::unique_ptr<Backend> backend_;
-  mutable std::map<std::pair<LimbList, LimbList>, std::unique_ptr<LiftTable>> lifts_;
+  mutable std::map<std::pair<LimbList, LimbList>, std::unique_ptr<BaseConversionTable>> conversions_;
 };
 
 /// RNS polynomials, words [poly][limb][N] on a ring's device. Uninitialised when made. Move only; prefixes share the

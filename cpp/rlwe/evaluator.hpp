@@ -83,7 +83,7 @@ class Evaluator {
 
   /// x at level 0 of track 0, degree 1, to the sparse secret.
   Ciphertext to_sparse(const Ciphertext& x, const SwitchKeys& key) const;
-  /// x under the sparse secret: lifted from its limbs to those of `level`, times `factor`, back to the main secret;
+  /// x under the sparse secret: converted from its limbs to those of `level`, times `factor`, back to the main secret;
   /// over QP. Every coefficient of the message gets a small multiple of its modulus.
   Ciphertext mod_raise(const Ciphertext& x, const SwitchKeys& key, Level level, std::int64_t factor) const;
 

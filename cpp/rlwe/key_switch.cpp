@@ -24,12 +24,12 @@ ConstLimbView stretch(const ConstLimbView& residues, std::size_t first, std::spa
   return {residues.limb(0, first), residues.stride, residues.poly_stride, limbs, 1};
 }
 
-/// Lifts one digit into limbs [first, first + count) of its extended poly and transforms them.
-void lift_digit(const Ring& ring, RnsPolys& out, std::uint32_t d, std::size_t first, std::size_t count,
+/// ModUp of one digit to limbs [first, first + count) of its extended poly, in NTT form.
+void extend_digit(const Ring& ring, RnsPolys& out, std::uint32_t d, std::size_t first, std::size_t count,
                 ConstLimbView digit) {
   if (count == 0) return;
   const LimbView residues = out.view(d, 1, first, count);
-  ring.kernels().lift(ring.queue(), residues, digit, ring.lift_table(digit.limbs, residues.limbs));
+  ring.kernels().lift(ring.queue(), residues, digit, ring.base_conversion_table(digit.limbs, residues.limbs));
   ring.kernels().ntt(ring.queue(), residues, residues);
 }
 
@@ -89,7 +89,7 @@ void SwitchOperand::cut(const Context& context, ConstLimbView ntt) {
   const ConstLimbView coefficients = std::as_const(coefficients_).view();
   std::size_t first = 0;  // of the digit among the Q limbs: digits are stretches of them
   for (const DigitPart& part : parts_) {
-    const LiftTable& table = context.ring().lift_table(part.limbs, without(limbs_, part.limbs));
+    const BaseConversionTable& table = context.ring().base_conversion_table(part.limbs, without(limbs_, part.limbs));
     digits_.push_back({stretch(coefficients, first, part.limbs), stretch(ntt, first, part.limbs), &table});
     numbers_.push_back(part.number);
     first += part.limbs.size();
@@ -133,10 +133,10 @@ RnsPolys extend_digits(const Context& context, const Ciphertext& x, const Tick& 
   for (std::uint32_t d = 0; d < parts.size(); ++d) {
     const std::size_t count = parts[d].limbs.size(), end = num_p + first + count;
     const ConstLimbView digit = stretch(coefficients.view(), first, parts[d].limbs);
-    lift_digit(ring, out, d, 0, num_p + first, digit);
+    extend_digit(ring, out, d, 0, num_p + first, digit);
     ring.kernels().copy(ring.queue(), out.view(d, 1, num_p + first, count),
                         x.residues->view(x.degree(), 1, first, count));
-    lift_digit(ring, out, d, end, limbs.size() - end, digit);
+    extend_digit(ring, out, d, end, limbs.size() - end, digit);
     first += count;
     call(tick);
   }
@@ -182,7 +182,7 @@ RnsPolys mod_down(const Ring& ring, const RnsPolys& x, const LimbList& to) {
   const std::vector<Word> inverse = ring.inverse_product_mod(from, to);
   for (const LimbRun& run : find_runs(x.limbs(), to)) {  // one, but where `to` skips limbs of x
     const LimbView part = out.view(0, x.polys(), run.first_out, run.count);
-    const LiftTable& table = ring.lift_table(from, part.limbs);
+    const BaseConversionTable& table = ring.base_conversion_table(from, part.limbs);
     Scratch scratch(ring, ring.kernels().mod_down_scratch(ring.queue(), x.polys(), table));
     ring.kernels().mod_down(ring.queue(), part, x.view(0, x.polys(), run.first_in, run.count),
                             std::as_const(removed).view(), table, std::span(inverse).subspan(run.first_out, run.count),

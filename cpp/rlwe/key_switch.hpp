@@ -63,7 +63,8 @@ std::vector<RnsPolys> diag_sums(const Context& context, const SwitchOperand& ope
                                 const SwitchKeys& keys, std::span<const std::size_t> which,
                                 std::span<const DiagonalTerm> terms, std::size_t num_giants, const Tick& tick = {});
 
-/// (x - lift_D x) / D, rounded to nearest: D = limbs of x that are not in `to`, removed at once by one centred lift.
+/// ModDown: (x - [x]_D) / D, rounded to nearest, where D are the limbs of x that are not in `to`: one base conversion of
+/// centred residues removes all of them at once.
 RnsPolys mod_down(const Ring& ring, const RnsPolys& x, const LimbList& to);
 
 /// Copies whole limbs between values of one ring; the limbs of `to` must all be in `from`.

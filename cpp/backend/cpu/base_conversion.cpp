@@ -12,7 +12,7 @@ double centred_double(const CpuQueue& queue, std::uint16_t limb, Word residue) n
 }  // namespace
 
 void split_limbs(const CpuQueue& queue, const Parts& parts, const ConstLimbView& in, std::size_t poly,
-                 std::size_t start, std::size_t size, const LiftTable& table) noexcept {
+                 std::size_t start, std::size_t size, const BaseConversionTable& table) noexcept {
   SplitTerm terms[kMaxFrom];
   Word* to[kMaxFrom];
   const std::size_t count = table.from.size();
@@ -26,7 +26,7 @@ void split_limbs(const CpuQueue& queue, const Parts& parts, const ConstLimbView&
   queue.limb.split(to, parts.limb(count), terms, count, size);
 }
 
-Joiner::Joiner(const CpuQueue& queue, const LiftTable& table, std::size_t target) noexcept
+Joiner::Joiner(const CpuQueue& queue, const BaseConversionTable& table, std::size_t target) noexcept
     : target_(queue.ntt[table.to[target]]), count_(table.from.size()), separate_(has_quotient(table)) {
   const std::uint16_t limb = table.to[target];
   const double q = target_.prime.q;

@@ -1,4 +1,4 @@
-// The two halves of a lift, for kernels that share the first among many targets: split the source limbs into parts
+// The two halves of a base conversion, for kernels that share the first among many targets: split the source limbs into parts
 // y_j and the quotient u, once; join these modulo each target limb.
 #pragma once
 
@@ -23,12 +23,12 @@ struct Parts {
   Word* limb(std::size_t j) const noexcept { return base + j * stride; }
 };
 
-inline bool has_quotient(const LiftTable& table) noexcept { return table.from.size() > 1; }
-inline std::size_t num_part_limbs(const LiftTable& table) noexcept { return table.from.size() + has_quotient(table); }
+inline bool has_quotient(const BaseConversionTable& table) noexcept { return table.from.size() > 1; }
+inline std::size_t num_part_limbs(const BaseConversionTable& table) noexcept { return table.from.size() + has_quotient(table); }
 
 /// Words [start, start + size) of a poly of `in` into words [0, size) of the parts.
 void split_limbs(const CpuQueue& queue, const Parts& parts, const ConstLimbView& in, std::size_t poly,
-                 std::size_t start, std::size_t size, const LiftTable& table) noexcept;
+                 std::size_t start, std::size_t size, const BaseConversionTable& table) noexcept;
 
 /// Words of a limb that are joined for one target before the next, such that the parts stay in the nearest
 /// caches.
@@ -39,7 +39,7 @@ constexpr std::size_t kLeastTile = 32;
 /// What one target limb of a table needs: made once, used for any number of tiles.
 class Joiner {
  public:
-  Joiner(const CpuQueue& queue, const LiftTable& table, std::size_t target) noexcept;
+  Joiner(const CpuQueue& queue, const BaseConversionTable& table, std::size_t target) noexcept;
 
   /// The words [start, start + size) of the parts, joined.
   void join(const CpuQueue& queue, Word* out, const Parts& parts, std::size_t start, std::size_t size) const noexcept;
@@ -66,7 +66,7 @@ class JoinGroup {
   }
 
   /// Target limb table.to[target], whose words go to `out`.
-  void add(const CpuQueue& queue, const LiftTable& table, std::size_t target, Word* out) noexcept {
+  void add(const CpuQueue& queue, const BaseConversionTable& table, std::size_t target, Word* out) noexcept {
     joiners_[count_].emplace(queue, table, target);
     outs_[count_] = out;
     limbs_[count_++] = table.to[target];

@@ -75,7 +75,7 @@ class SourceDigits {
       for (std::size_t i = 0; i < size; ++i, rooms += limb_stride(queue_)) {
         limbs[i][d] = own_limb(d, first + i);
         if (limbs[i][d] != nullptr) continue;
-        const LiftTable& table = *source_.digits[d].to_rest;
+        const BaseConversionTable& table = *source_.digits[d].to_rest;
         const auto target = std::find(table.to.begin(), table.to.end(), source_.limbs[first + i]) - table.to.begin();
         group.add(queue_, table, static_cast<std::size_t>(target), rooms);
         limbs[i][d] = rooms;
@@ -248,13 +248,13 @@ void diag_sums(Queue& q, std::span<const LimbView> out, const SwitchSource& sour
   });
 }
 
-std::size_t mod_down_scratch(Queue& q, std::uint32_t polys, const LiftTable& table) noexcept {
+std::size_t mod_down_scratch(Queue& q, std::uint32_t polys, const BaseConversionTable& table) noexcept {
   const CpuQueue& queue = cpu_queue(q);
   const std::size_t at_once = JoinGroup::size(queue, table.to.size());
   return (polys * num_part_limbs(table) + queue.pool.threads() * at_once) * limb_stride(queue);
 }
 
-void mod_down(Queue& q, LimbView out, ConstLimbView x, ConstLimbView removed, const LiftTable& table,
+void mod_down(Queue& q, LimbView out, ConstLimbView x, ConstLimbView removed, const BaseConversionTable& table,
               std::span<const Word> inverse, std::span<Word> scratch) noexcept {
   CpuQueue& queue = cpu_queue(q);
   const std::size_t stride = limb_stride(queue), limbs = num_part_limbs(table), targets = table.to.size();
@@ -272,15 +272,15 @@ void mod_down(Queue& q, LimbView out, ConstLimbView x, ConstLimbView removed, co
   const std::size_t at_once = JoinGroup::size(queue, targets);
   const std::size_t cycles = out.polys * (ntt_cycles(queue) + queue.degree * (limbs / 2 + 2));
   for_each_group(queue, {0, targets}, cycles, [&](std::size_t slot, std::size_t first, std::size_t size) {
-    Word* const lifted = rooms + slot * at_once * stride;
+    Word* const converted = rooms + slot * at_once * stride;
     for (std::size_t poly = 0; poly < out.polys; ++poly) {
       JoinGroup group;
-      for (std::size_t i = 0; i < size; ++i) group.add(queue, table, first + i, lifted + i * stride);
+      for (std::size_t i = 0; i < size; ++i) group.add(queue, table, first + i, converted + i * stride);
       group.run(queue, parts_of(poly), limbs);
       for (std::size_t i = 0; i < size; ++i) {
         const std::size_t j = first + i;
         const double scalar = static_cast<double>(queue.moduli[table.to[j]].centred(inverse[j]));
-        queue.limb.sub_scale(out.limb(poly, j), x.limb(x.polys == 1 ? 0 : poly, j), lifted + i * stride, scalar,
+        queue.limb.sub_scale(out.limb(poly, j), x.limb(x.polys == 1 ? 0 : poly, j), converted + i * stride, scalar,
                              queue.degree, queue.ntt[table.to[j]].prime);
       }
     }

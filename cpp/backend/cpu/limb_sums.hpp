@@ -8,7 +8,7 @@
 
 namespace lw::cpu {
 
-/// One source limb of a lift: y = centred(x * inverse), v += y * reciprocal.
+/// One source limb of a base conversion: y = centred(x * inverse), v += y * reciprocal.
 struct SplitTerm {
   const Word* x;
   const Prime* prime;

@@ -2,9 +2,9 @@
 // what is known of a prime as an integer. An arithmetic is a struct A (fp64.hpp, u64.hpp):
 //   Value        a residue in a register; from_word and to_word give the word at rest
 //   Prime        what kernels know of a prime, derived from IntegerPrime
-//   Twiddle      a fixed factor, of transforms and lifts
+//   Twiddle      a fixed factor, of transforms and conversions
 //   Sum          a sum of products, with SumLimits
-//   LiftParts    the parts of one coefficient in a lift, and their quotient
+//   ConversionParts  the parts of one coefficient in a base conversion, and their quotient
 #pragma once
 
 #include <bit>

@@ -18,7 +18,7 @@ GpuDevice::GpuDevice(std::string_view name, std::shared_ptr<Card> card, const Ho
     : name_(name),
       card_(std::move(card)),
       host_{{host.moduli().begin(), host.moduli().end()}, embedding_roots(host.degree() / 2)},
-      lifts_(*this, *card_, host.arithmetic(), host_.moduli) {
+      conversions_(*this, *card_, host.arithmetic(), host_.moduli) {
   choices_.cache_bytes = std::min<std::size_t>(card_->info().l2_bytes, kMostCache);
   constant_bytes_ = host.words().size() * sizeof(Word);
   constants_ = card_->memory().get(constant_bytes_, 0);
@@ -101,7 +101,7 @@ Queue& GpuDevice::queue(int number) {
   if (GpuQueue* const queue = made.load(std::memory_order_acquire)) return *queue;
   const std::lock_guard lock(mutex_);
   if (made.load() == nullptr) {
-    auto queue = std::make_unique<GpuQueue>(*card_, number, tables_, host_, lifts_, choices_);
+    auto queue = std::make_unique<GpuQueue>(*card_, number, tables_, host_, conversions_, choices_);
     if (!queue->staging().reserve()) {
       throw Error(ErrorKind::kOutOfMemory, std::string(name_) + ": no memory for a queue, " +
                                                std::to_string(live_bytes()) + " bytes in use; lower the memory budget");

@@ -12,7 +12,7 @@
 
 #include "backend/device.hpp"
 #include "backend/gpu/card.hpp"
-#include "backend/gpu/lift_copies.hpp"
+#include "backend/gpu/conversion_copies.hpp"
 #include "backend/gpu/queue.hpp"
 #include "backend/gpu/tables.hpp"
 
@@ -75,7 +75,7 @@ class GpuDevice final : public Device {
   std::size_t constant_bytes_ = 0;
   Tables tables_{};
   const HostRing host_;
-  LiftCopies lifts_;
+  ConversionCopies conversions_;
   RingChoices choices_;
   std::mutex mutex_;
   std::array<std::atomic<GpuQueue*>, kQueues> queues_{};

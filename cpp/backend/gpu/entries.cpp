@@ -18,7 +18,7 @@ template <class A>
 constexpr lw::Kernels kEntries = {
 #define LW_LIMB(result, name, parameters) .name = LimbEntries<A>::name,
 #define LW_TRANSFORM(result, name, parameters) .name = TransformEntries<A>::name,
-#define LW_LIFT(result, name, parameters) .name = LiftEntries<A>::name,
+#define LW_CONVERSION(result, name, parameters) .name = ConversionEntries<A>::name,
 #define LW_SWITCH(result, name, parameters) .name = SwitchEntries<A>::name,
 #define LW_RESIDUE(result, name, parameters) .name = ResidueEntries<A>::name,
 #define LW_KERNEL(result, name, parameters) .name = name,

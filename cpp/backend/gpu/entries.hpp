@@ -29,21 +29,21 @@ struct TransformEntries {
 };
 
 /// Some targets of a base conversion that follow each other.
-struct LiftPart {
-  const LiftTable* table;
+struct ConversionPart {
+  const BaseConversionTable* table;
   ConstLimbView in;
   std::size_t first, count;
 };
 
 template <class A>
-struct LiftEntries {
-#define LW_LIFT(result, name, parameters) static result name parameters noexcept;
+struct ConversionEntries {
+#define LW_CONVERSION(result, name, parameters) static result name parameters noexcept;
 #include "backend/kernels.def"
   /// Parts, whose limbs follow each other in `out`, and what of their transforms can be done at once. Where there are
   /// several, they have one poly. Returns whether ntt_end is left to be done.
-  static bool lift_ntt_begin(Queue& q, LimbView out, std::span<const LiftPart> parts) noexcept;
-  /// (a - transform of the lift) * scalar for each limb of out; scratch: as many limbs.
-  static void lift_ntt_sub_scale(Queue& q, LimbView out, ConstLimbView a, const LiftPart& part,
+  static bool convert_ntt_begin(Queue& q, LimbView out, std::span<const ConversionPart> parts) noexcept;
+  /// (a - transform of the converted part) * scalar for each limb of out; scratch: as many limbs.
+  static void convert_ntt_sub_scale(Queue& q, LimbView out, ConstLimbView a, const ConversionPart& part,
                                  std::span<const Word> scalars, Word* scratch) noexcept;
 };
 

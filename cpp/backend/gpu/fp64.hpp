@@ -106,7 +106,7 @@ struct Fp64 {
   static LW_GPU SumLimits sum_limits(const Prime& p) noexcept { return p.sums; }
   static LW_GPU std::uint32_t most_terms(const SumLimits& limits) noexcept { return limits.terms; }
 
-  class LiftParts {
+  class ConversionParts {
    public:
     /// The next part, of the residue x.
     LW_GPU Value part(Value x, Twiddle inverse, double reciprocal, const Prime& p) noexcept {

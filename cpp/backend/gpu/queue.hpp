@@ -12,7 +12,7 @@
 #include "backend/gpu/card.hpp"
 #include "backend/gpu/host_kernel.hpp"
 #include "backend/gpu/kernel_list.hpp"
-#include "backend/gpu/lift_copies.hpp"
+#include "backend/gpu/conversion_copies.hpp"
 #include "backend/gpu/staging.hpp"
 #include "backend/gpu/tables.hpp"
 #include "backend/gpu/transform.hpp"
@@ -34,13 +34,13 @@ struct RingChoices {
 /// An in-order queue. After a failure of its card it launches and copies nothing. Safe to share between threads.
 class GpuQueue final : public Queue {
  public:
-  GpuQueue(Card& card, int number, const Tables& tables, const HostRing& host, LiftCopies& lifts,
+  GpuQueue(Card& card, int number, const Tables& tables, const HostRing& host, ConversionCopies& conversions,
            const RingChoices& choices) noexcept
       : card_(card),
         number_(number),
         tables_(tables),
         host_(host),
-        lifts_(lifts),
+        conversions_(conversions),
         choices_(choices),
         staging_(card, number) {}
 
@@ -62,7 +62,7 @@ class GpuQueue final : public Queue {
   /// Roots of the canonical embedding, on the host.
   std::span<const std::complex<double>> roots() const noexcept { return host_.roots; }
   /// A copy of the table on the device, which stays there if the table has a number.
-  DeviceLift lift(const LiftTable& table, Staging& staging) noexcept { return lifts_.copy(table, *this, staging); }
+  DeviceConversion conversion(const BaseConversionTable& table, Staging& staging) noexcept { return conversions_.copy(table, *this, staging); }
 
   /// Starts a kernel: blocks of `threads` threads with `shared_words` words of shared memory each. No block: nothing.
   template <class K>
@@ -87,7 +87,7 @@ class GpuQueue final : public Queue {
   const int number_;
   const Tables& tables_;
   const HostRing& host_;
-  LiftCopies& lifts_;
+  ConversionCopies& conversions_;
   const RingChoices& choices_;
   StagingBlocks staging_;
 };

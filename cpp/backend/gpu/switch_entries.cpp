@@ -1,5 +1,5 @@
 // The fused kernels. Limbs go by batches that stay between kernels in the cache of the device: what lies outside
-// each digit is lifted in the first pass of its transform.
+// each digit is converted in the first pass of its transform.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -15,14 +15,14 @@ constexpr std::size_t kMostPairs = KeyProduct<Fp64>::kMostPairs, kMostKeys = Key
 static_assert(kMostPairs >= kMaxLimbs, "all digits of a limb");
 constexpr std::size_t kShareOfDigits = 2 * kCacheShare, kShareOfBabies = 2 * kCacheShare;  // of the cache, in diag_sums
 
-std::size_t num_lifted(const SwitchSource& source) noexcept {
+std::size_t num_extended(const SwitchSource& source) noexcept {
   return static_cast<std::size_t>(
       std::ranges::count_if(source.digits, [](const DigitLimbs& digit) { return digit.to_rest != nullptr; }));
 }
 
 /// Limbs of a batch of digits, and of turned copies in it.
 std::size_t digits_at_once(const GpuQueue& queue, const SwitchSource& source, std::size_t share) noexcept {
-  const std::size_t fitting = limbs_at_once(queue, num_lifted(source), share, source.limbs.size());
+  const std::size_t fitting = limbs_at_once(queue, num_extended(source), share, source.limbs.size());
   return std::min({fitting, kMostSwitchLimbs, std::max<std::size_t>(1, kMostPairs / source.digits.size())});
 }
 std::size_t babies_at_once(const GpuQueue& queue, const SwitchSource& source, std::size_t num_keys) noexcept {
@@ -30,7 +30,7 @@ std::size_t babies_at_once(const GpuQueue& queue, const SwitchSource& source, st
                   digits_at_once(queue, source, kShareOfDigits));
 }
 
-/// Words of the lifted limbs of a batch. A digit has none at its own limbs.
+/// Words of the converted limbs of a batch. A digit has none at its own limbs.
 std::size_t extended_words(const GpuQueue& queue, const SwitchSource& source, std::size_t limbs) noexcept {
   std::size_t extended = 0;
   for (const DigitLimbs& digit : source.digits) {
@@ -60,7 +60,7 @@ class ExtendedDigits {
  public:
   ExtendedDigits(Queue& q, const SwitchSource& source, LimbWindow batch, Word* scratch) noexcept
       : queue_(gpu_queue(q)), source_(source), batch_(batch), scratch_(scratch) {
-    std::vector<LiftPart> parts;
+    std::vector<ConversionPart> parts;
     std::vector<std::uint16_t> limbs;  // of the limbs in scratch
     for (const DigitLimbs& digit : source.digits) {
       if (digit.to_rest == nullptr) continue;
@@ -74,7 +74,7 @@ class ExtendedDigits {
       parts.push_back({digit.to_rest, digit.coefficients, first, limbs.size() - before});
     }
     const LimbView extended = {scratch, degree_of(queue_), 0, limbs, 1};
-    if (!LiftEntries<A>::lift_ntt_begin(q, extended, parts)) return;
+    if (!ConversionEntries<A>::convert_ntt_begin(q, extended, parts)) return;
     for (std::size_t first = 0; first < limbs.size(); first += kMaxLimbs) {
       const std::size_t count = std::min(kMaxLimbs, limbs.size() - first);
       TransformEntries<A>::ntt_end(q, cut(extended, first, std::span(limbs).subspan(first, count)));
@@ -95,12 +95,12 @@ class ExtendedDigits {
       args.rest = operand(*source_.rest);
     }
     args.where = limbs_of<A>(queue_, source_, part);
-    const Word* lifted = scratch_;  // the next limb outside its digit
+    const Word* converted = scratch_;  // the next limb outside its digit
     for (std::size_t d = 0; d < digits; ++d) {
       const DigitLimbs& digit = source_.digits[d];
-      lifted += lifted_words(digit, batch_.first, part.first);
-      for (std::size_t j = 0; j < count; ++j) args.digits[d * count + j] = digit_limb(digit, part.first + j, lifted);
-      lifted += lifted_words(digit, part.first + count, batch_.first + batch_.count);
+      converted += converted_words(digit, batch_.first, part.first);
+      for (std::size_t j = 0; j < count; ++j) args.digits[d * count + j] = digit_limb(digit, part.first + j, converted);
+      converted += converted_words(digit, part.first + count, batch_.first + batch_.count);
     }
     const std::size_t at_once = std::min(kMostKeys, kMostPairs / (digits * count));
     for (std::size_t first = 0; first < keys.size(); first += at_once) {
@@ -122,20 +122,20 @@ class ExtendedDigits {
     return std::ranges::find(digit.ntt.limbs, limb) != digit.ntt.limbs.end();
   }
   /// Words in scratch of a digit's limbs at target limbs [first, end).
-  std::size_t lifted_words(const DigitLimbs& digit, std::size_t first, std::size_t end) const noexcept {
+  std::size_t converted_words(const DigitLimbs& digit, std::size_t first, std::size_t end) const noexcept {
     if (digit.to_rest == nullptr) return 0;
     const auto limbs = source_.limbs.subspan(first, end - first);
     const auto outside = std::ranges::count_if(limbs, [&](std::uint16_t limb) { return !is_own(digit, limb); });
     return static_cast<std::size_t>(outside) * degree_of(queue_);
   }
   /// A digit's limb at target limb j: given, or the next one in scratch.
-  const Word* digit_limb(const DigitLimbs& digit, std::size_t j, const Word*& lifted) const noexcept {
+  const Word* digit_limb(const DigitLimbs& digit, std::size_t j, const Word*& converted) const noexcept {
     const auto place = std::ranges::find(digit.ntt.limbs, source_.limbs[j]) - digit.ntt.limbs.begin();
     if (static_cast<std::size_t>(place) < digit.ntt.limbs.size()) {
       return digit.ntt.limb(0, static_cast<std::size_t>(place));
     }
-    const Word* const limb = lifted;
-    lifted += degree_of(queue_);
+    const Word* const limb = converted;
+    converted += degree_of(queue_);
     return limb;
   }
 
@@ -219,19 +219,19 @@ void SwitchEntries<A>::diag_sums(Queue& q, std::span<const LimbView> out, const 
 }
 
 template <class A>
-std::size_t SwitchEntries<A>::mod_down_scratch(Queue& q, std::uint32_t polys, const LiftTable& table) noexcept {
+std::size_t SwitchEntries<A>::mod_down_scratch(Queue& q, std::uint32_t polys, const BaseConversionTable& table) noexcept {
   const GpuQueue& queue = gpu_queue(q);
   return polys * limbs_at_once(queue, polys, kCacheShare, table.to.size()) * degree_of(queue);
 }
 
 template <class A>
-void SwitchEntries<A>::mod_down(Queue& q, LimbView out, ConstLimbView x, ConstLimbView removed, const LiftTable& table,
+void SwitchEntries<A>::mod_down(Queue& q, LimbView out, ConstLimbView x, ConstLimbView removed, const BaseConversionTable& table,
                                 std::span<const Word> inverse, std::span<Word> scratch) noexcept {
   const std::size_t at_once = limbs_at_once(gpu_queue(q), out.polys, kCacheShare, table.to.size());
   for (const LimbWindow batch : batches_of({0, table.to.size()}, at_once)) {
     const auto limbs = out.limbs.subspan(batch.first, batch.count);
     const ConstLimbView of_x = {x.limb(0, batch.first), x.stride, x.poly_stride, limbs, x.polys};
-    LiftEntries<A>::lift_ntt_sub_scale(q, cut(out, batch.first, limbs), of_x,
+    ConversionEntries<A>::convert_ntt_sub_scale(q, cut(out, batch.first, limbs), of_x,
                                        {&table, removed, batch.first, batch.count},
                                        inverse.subspan(batch.first, batch.count), scratch.data());
   }

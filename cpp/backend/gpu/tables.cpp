@@ -69,20 +69,20 @@ typename A::Prime prime_of(const Modulus& m, std::uint64_t psi, std::uint32_t de
 }
 
 template <class A>
-LiftTarget<A> target_of(std::span<const Modulus> moduli, const LiftTable& table, std::size_t t) noexcept {
+ConversionTarget<A> target_of(std::span<const Modulus> moduli, const BaseConversionTable& table, std::size_t t) noexcept {
   const Modulus& m = moduli[table.to[t]];
-  LiftTarget<A> target = {};
+  ConversionTarget<A> target = {};
   target.limb = table.to[t];
   target.minus_total = value_of<A>(m.neg(table.total[t]), m);
   if constexpr (std::is_same_v<A, Fp64>) {
-    target.sums = limits_of(lift_accumulator(moduli, table, m.value()));
+    target.sums = limits_of(conversion_accumulator(moduli, table, m.value()));
   }
   return target;
 }
 
 template <class A>
-std::size_t words_of_lift(const LiftTable& table) noexcept {
-  return table.from.size() * kWords<LiftSource<A>> + table.to.size() * kWords<LiftTarget<A>> + table.weight.size();
+std::size_t words_of_conversion(const BaseConversionTable& table) noexcept {
+  return table.from.size() * kWords<ConversionSource<A>> + table.to.size() * kWords<ConversionTarget<A>> + table.weight.size();
 }
 
 /// Appends an object to words.
@@ -94,11 +94,11 @@ Word* put(Word* out, const T& object) noexcept {
 }
 
 template <class A>
-void write_lift_of(std::span<const Modulus> moduli, const LiftTable& table, Word* out) noexcept {
+void write_conversion_of(std::span<const Modulus> moduli, const BaseConversionTable& table, Word* out) noexcept {
   const std::size_t terms = table.from.size();
   for (std::size_t j = 0; j < terms; ++j) {
     const std::uint16_t limb = table.from[j];
-    out = put(out, LiftSource<A>{twiddle_of<A>(table.inverse[j], moduli[limb]), table.reciprocal[j], limb});
+    out = put(out, ConversionSource<A>{twiddle_of<A>(table.inverse[j], moduli[limb]), table.reciprocal[j], limb});
   }
   for (std::size_t t = 0; t < table.to.size(); ++t) out = put(out, target_of<A>(moduli, table, t));
   for (std::size_t t = 0; t < table.to.size(); ++t) {
@@ -140,7 +140,7 @@ Tables HostTables::at(const void* base) const noexcept {
   return {primes, primes + twiddle_words_ * sizeof(Word), log2_exact(degree_)};
 }
 
-Accumulator lift_accumulator(std::span<const Modulus> moduli, const LiftTable& table, std::uint64_t target) noexcept {
+Accumulator conversion_accumulator(std::span<const Modulus> moduli, const BaseConversionTable& table, std::uint64_t target) noexcept {
   // Parts are centred; the quotient, at most (terms + 1)/2, is one more factor.
   const std::size_t terms = table.from.size();
   double largest = static_cast<double>(terms + 1) / 2;
@@ -151,12 +151,12 @@ Accumulator lift_accumulator(std::span<const Modulus> moduli, const LiftTable& t
   return make_accumulator(terms + 1, largest * (q / 2), 0, q);
 }
 
-std::size_t lift_words(Arithmetic arithmetic, const LiftTable& table) noexcept {
-  return arithmetic == Arithmetic::kFp64 ? words_of_lift<Fp64>(table) : words_of_lift<U64>(table);
+std::size_t convert_words(Arithmetic arithmetic, const BaseConversionTable& table) noexcept {
+  return arithmetic == Arithmetic::kFp64 ? words_of_conversion<Fp64>(table) : words_of_conversion<U64>(table);
 }
 
-void write_lift(Arithmetic arithmetic, std::span<const Modulus> moduli, const LiftTable& table, Word* out) noexcept {
-  arithmetic == Arithmetic::kFp64 ? write_lift_of<Fp64>(moduli, table, out) : write_lift_of<U64>(moduli, table, out);
+void write_conversion(Arithmetic arithmetic, std::span<const Modulus> moduli, const BaseConversionTable& table, Word* out) noexcept {
+  arithmetic == Arithmetic::kFp64 ? write_conversion_of<Fp64>(moduli, table, out) : write_conversion_of<U64>(moduli, table, out);
 }
 
 }  // namespace lw::gpu

@@ -56,31 +56,31 @@ class HostTables {
 };
 
 template <class A>
-struct LiftSource {
+struct ConversionSource {
   typename A::Twiddle inverse;
   double reciprocal;
   std::uint64_t limb;
 };
 
 template <class A>
-struct LiftTarget {
+struct ConversionTarget {
   typename A::SumLimits sums;
   typename A::Value minus_total;
   std::uint64_t limb;
 };
 
-/// A LiftTable as kernels get it: its sources, its targets, and the weights [t][j] as words at rest.
-struct DeviceLift {
+/// A BaseConversionTable as kernels get it: its sources, its targets, and the weights [t][j] as words at rest.
+struct DeviceConversion {
   const Word* base;  // aligned to 16 bytes
   std::uint32_t num_from, num_to;
 
   template <class A>
-  LW_GPU Global<const LiftSource<A>> sources() const noexcept {
-    return Global(reinterpret_cast<const LiftSource<A>*>(base));
+  LW_GPU Global<const ConversionSource<A>> sources() const noexcept {
+    return Global(reinterpret_cast<const ConversionSource<A>*>(base));
   }
   template <class A>
-  LW_GPU Global<const LiftTarget<A>> targets() const noexcept {
-    return Global(reinterpret_cast<const LiftTarget<A>*>(sources<A>().address() + num_from));
+  LW_GPU Global<const ConversionTarget<A>> targets() const noexcept {
+    return Global(reinterpret_cast<const ConversionTarget<A>*>(sources<A>().address() + num_from));
   }
   template <class A>
   LW_GPU Global<const Word> weights() const noexcept {
@@ -89,10 +89,10 @@ struct DeviceLift {
 };
 
 /// Of the sums of a table modulo one of its target primes, in doubles.
-Accumulator lift_accumulator(std::span<const Modulus> moduli, const LiftTable& table, std::uint64_t target) noexcept;
+Accumulator conversion_accumulator(std::span<const Modulus> moduli, const BaseConversionTable& table, std::uint64_t target) noexcept;
 
 /// Words of a table on a device, and their values.
-std::size_t lift_words(Arithmetic arithmetic, const LiftTable& table) noexcept;
-void write_lift(Arithmetic arithmetic, std::span<const Modulus> moduli, const LiftTable& table, Word* out) noexcept;
+std::size_t convert_words(Arithmetic arithmetic, const BaseConversionTable& table) noexcept;
+void write_conversion(Arithmetic arithmetic, std::span<const Modulus> moduli, const BaseConversionTable& table, Word* out) noexcept;
 
 }  // namespace lw::gpu

@@ -102,7 +102,7 @@ struct U64 {
   static LW_GPU std::uint32_t most_terms(const SumLimits&) noexcept { return 255; }  // below 2^120, and a residue
 
   /// Parts are canonical: each that is above (q - 1)/2 adds one to the multiples.
-  class LiftParts {
+  class ConversionParts {
    public:
     LW_GPU Value part(Value x, const Twiddle& inverse, double reciprocal, const Prime& p) noexcept {
       const std::uint64_t y = p.below(mul_lazy(x, inverse, p));

@@ -53,27 +53,27 @@ class ExtendedDigits {
     for (std::size_t start = 0; start < queue.degree; start += kBlock) {
       const std::size_t size = std::min<std::size_t>(kBlock, queue.degree - start);
       rest_block(m, half, j, start, size, sums);
-      const Word* lifted = scratch_;
+      const Word* extended = scratch_;
       for (std::size_t d = 0; d < source_.digits.size(); ++d) {
         if (d % kSafeTerms == kSafeTerms - 1) {
           for (std::size_t i = 0; i < size; ++i) sums[i] = m.reduce(sums[i]);
         }
-        const Word* x = digit_limb(source_.digits[d], lifted, j) + start;
+        const Word* x = digit_limb(source_.digits[d], extended, j) + start;
         const Word* y = key_half[d * window_.count + j - window_.first] + start;
         for (std::size_t i = 0; i < size; ++i) sums[i] += static_cast<U128>(x[i]) * y[i];
-        lifted += rest_limbs(source_.digits[d]) * stride_;
+        extended += rest_limbs(source_.digits[d]) * stride_;
       }
       for (std::size_t i = 0; i < size; ++i) out[start + i] = m.reduce(sums[i]);
     }
   }
 
  private:
-  const Word* digit_limb(const DigitLimbs& digit, const Word* lifted, std::size_t j) const noexcept {
+  const Word* digit_limb(const DigitLimbs& digit, const Word* extended, std::size_t j) const noexcept {
     const std::span<const std::uint16_t> own = digit.ntt.limbs;
     const auto place = std::find(own.begin(), own.end(), source_.limbs[j]);
     if (place != own.end()) return digit.ntt.limb(0, static_cast<std::size_t>(place - own.begin()));
     const std::vector<std::uint16_t>& rest = digit.to_rest->to;
-    return lifted +
+    return extended +
            static_cast<std::size_t>(std::find(rest.begin(), rest.end(), source_.limbs[j]) - rest.begin()) * stride_;
   }
 
@@ -174,17 +174,17 @@ void diag_sums(Queue& q, std::span<const LimbView> out, const SwitchSource& sour
   }
 }
 
-std::size_t mod_down_scratch(Queue& q, std::uint32_t polys, const LiftTable& table) noexcept {
+std::size_t mod_down_scratch(Queue& q, std::uint32_t polys, const BaseConversionTable& table) noexcept {
   return polys * table.to.size() * limb_stride(ref_queue(q));
 }
 
-void mod_down(Queue& q, LimbView out, ConstLimbView x, ConstLimbView removed, const LiftTable& table,
+void mod_down(Queue& q, LimbView out, ConstLimbView x, ConstLimbView removed, const BaseConversionTable& table,
               std::span<const Word> inverse, std::span<Word> scratch) noexcept {
   const std::size_t stride = limb_stride(ref_queue(q));
-  const LimbView lifted = {scratch.data(), stride, stride * table.to.size(), table.to, out.polys};
-  lift(q, lifted, removed, table);
-  ntt(q, lifted, lifted);
-  sub_scale(q, out, x, lifted, inverse);
+  const LimbView extended = {scratch.data(), stride, stride * table.to.size(), table.to, out.polys};
+  lift(q, extended, removed, table);
+  ntt(q, extended, extended);
+  sub_scale(q, out, x, extended, inverse);
 }
 
 }  // namespace lw::ref

@@ -22,7 +22,7 @@ SecretBuffer<std::uint64_t> scaled_phase(const Context& home, const SecretKey& k
 }
 
 /// -w/Q modulo t for the centred w that has these residues, and how far t * c(s) / Q is from an integer: one block of
-/// coefficients at a time. The sum is that of the lift kernel, whose rounding is the rounding of the message.
+/// coefficients at a time. The sum is that of the base conversion, whose rounding is the rounding of the message.
 struct Rounding {
   Rounding(const Ring& ring, const LimbList& q, std::uint16_t plain_limb)
       : table(rounded_quotient(ring, q, {plain_limb}, std::vector<Word>(q.size(), 1))),
@@ -51,7 +51,7 @@ struct Rounding {
     return plain.reduce(sum + static_cast<U128>(multiples) * plain.neg(table.total[0]));
   }
 
-  LiftTable table;
+  BaseConversionTable table;
   Modulus plain;
   std::vector<Modulus> moduli;
   std::vector<ShoupFactor> inverse;

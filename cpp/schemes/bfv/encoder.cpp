@@ -74,7 +74,7 @@ std::vector<std::uint64_t> Encoder::decode(const Message& message) const {
   return residues;
 }
 
-Plaintext Encoder::lifted(const Context& context, ConstLimbView message, Level level, const LiftTable& table) const {
+Plaintext Encoder::lift(const Context& context, ConstLimbView message, Level level, const BaseConversionTable& table) const {
   const Ring& ring = context.ring();
   RnsPolys poly(ring, table.to, 1);
   ring.kernels().lift(ring.queue(), poly.view(), message, table);
@@ -90,7 +90,7 @@ Plaintext Encoder::lifted(const Context& context, ConstLimbView message, Level l
 Plaintext Encoder::addend(const Context& context, ConstLimbView message, Level level) const {
   const LimbList t{context.parameters().plain_limb()}, q = context.limbs(level, Basis::kQ);
   const Ring& ring = context.ring();
-  return lifted(context, message, level, rounded_quotient(ring, t, q, ring.product_mod(q, t)));
+  return lift(context, message, level, rounded_quotient(ring, t, q, ring.product_mod(q, t)));
 }
 
 Plaintext Encoder::addend(const Message& message, Level level) const {
@@ -99,8 +99,8 @@ Plaintext Encoder::addend(const Message& message, Level level) const {
 
 Plaintext Encoder::factor(const Message& message, Level level) const {
   const LimbList t{context_.parameters().plain_limb()};
-  return lifted(context_, message.residues->view(), level,
-                context_.ring().lift_table(t, context_.limbs(level, Basis::kQ)));
+  return lift(context_, message.residues->view(), level,
+                context_.ring().base_conversion_table(t, context_.limbs(level, Basis::kQ)));
 }
 
 std::vector<std::int64_t> Encoder::round(std::span<const std::complex<double>> values) const {

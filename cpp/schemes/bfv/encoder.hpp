@@ -42,7 +42,7 @@ class Encoder {
   /// Residues in the order of NTT positions.
   Message from_slots(std::span<const std::uint64_t> ordered) const;
   /// message: limbs of `context`, which is home_ or its twin.
-  Plaintext lifted(const Context& context, ConstLimbView message, Level level, const LiftTable& table) const;
+  Plaintext lift(const Context& context, ConstLimbView message, Level level, const BaseConversionTable& table) const;
   Plaintext addend(const Context& context, ConstLimbView message, Level level) const;
 
   const Context& home_;                  // where plaintexts are used

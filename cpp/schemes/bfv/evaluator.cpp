@@ -11,10 +11,10 @@
 //
 //   (P * t * x + B * y) / (PB)  =  t/B * x + y / P   for the tensor x and the key product y,
 //
-// so the degree-1 result needs one lift from the limbs of P and B together. L limbs of Q, M of B, K of P and D digits
+// so the degree-1 result needs one base conversion from the limbs of P and B together. L limbs of Q, M of B, K of P and D digits
 // cost 4L + 3M inverse and 2L + 4M forward transforms for the tensor, L for c2, and L more for its own form, the key
 // switch D(L + K) - L and 2K, the end 2L.
-// Source: the HPS-over-Q variant of Kim, Polyakov, Zucca (ePrint 2021/204), here with all factors inside the lifts.
+// Source: the HPS-over-Q variant of Kim, Polyakov, Zucca (ePrint 2021/204), here with all factors inside the base conversions.
 #include "schemes/bfv/evaluator.hpp"
 
 #include <algorithm>
@@ -43,8 +43,8 @@ void multiply(const Ring& ring, const std::array<LimbView, 3>& out, const std::a
   kernels.mul(ring.queue(), out[2], a[1], b[1]);
 }
 
-/// out = (x - ntt(lift(removed))) * inverse; out may be x.
-void divide(const Ring& ring, LimbView out, ConstLimbView x, ConstLimbView removed, const LiftTable& table,
+/// out = (x - ntt(base_convert(removed))) * inverse; out may be x.
+void divide(const Ring& ring, LimbView out, ConstLimbView x, ConstLimbView removed, const BaseConversionTable& table,
             const std::vector<Word>& inverse) {
   Scratch scratch(ring, ring.kernels().mod_down_scratch(ring.queue(), out.polys, table));
   ring.kernels().mod_down(ring.queue(), out, x, removed, table, inverse, scratch.words());

@@ -25,9 +25,9 @@ void require_bfv(const Parameters& parameters, const char* who) {
               std::string(who) + ": these are CKKS parameters; BFV needs ones with a plain_modulus");
 }
 
-LiftTable scaled_lift(const Ring& ring, const LimbList& from, const LimbList& to, const std::vector<Word>& before,
+BaseConversionTable scaled_conversion(const Ring& ring, const LimbList& from, const LimbList& to, const std::vector<Word>& before,
                       const std::vector<Word>& after) {
-  LiftTable table = ring.lift_table(from, to);
+  BaseConversionTable table = ring.base_conversion_table(from, to);
   table.number = 0;
   table.inverse = times(ring, from, std::move(table.inverse), before);
   table.total = times(ring, to, std::move(table.total), after);
@@ -40,11 +40,11 @@ LiftTable scaled_lift(const Ring& ring, const LimbList& from, const LimbList& to
   return table;
 }
 
-LiftTable rounded_quotient(const Ring& ring, const LimbList& from, const LimbList& to,
+BaseConversionTable rounded_quotient(const Ring& ring, const LimbList& from, const LimbList& to,
                            const std::vector<Word>& before) {
   std::vector<Word> after = ring.inverse_product_mod(from, to);
   for (std::size_t i = 0; i < to.size(); ++i) after[i] = ring.modulus(to[i]).neg(after[i]);
-  return scaled_lift(ring, from, to, before, after);
+  return scaled_conversion(ring, from, to, before, after);
 }
 
 ProductTables::ProductTables(const Context& context, Level level)
@@ -54,15 +54,15 @@ ProductTables::ProductTables(const Context& context, Level level)
   const I128 t = context.parameters().fields().plain_modulus;
   pb = joined(p, b);
   const std::vector<Word> inverse_b = ring.inverse_product_mod(b, q), t_mod_b = ring.residues(t, b);
-  extend = ring.lift_table(q, b);
+  extend = ring.base_conversion_table(q, b);
   shrink = rounded_quotient(ring, q, b, ring.product_mod(b, q));
-  back = scaled_lift(ring, b, q, ring.residues(1, b), times(ring, q, ring.residues(t, q), inverse_b));
-  divide = scaled_lift(ring, b, q, t_mod_b, inverse_b);
+  back = scaled_conversion(ring, b, q, ring.residues(1, b), times(ring, q, ring.residues(t, q), inverse_b));
+  divide = scaled_conversion(ring, b, q, t_mod_b, inverse_b);
   std::vector<Word> before = ring.product_mod(b, p);
   const std::vector<Word> on_b = times(ring, b, ring.product_mod(p, b), t_mod_b);
   before.insert(before.end(), on_b.begin(), on_b.end());
-  divide_both = scaled_lift(ring, pb, q, before, inverse_b);
-  for (LiftTable* table : {&shrink, &back, &divide, &divide_both}) table->number = new_table_number();
+  divide_both = scaled_conversion(ring, pb, q, before, inverse_b);
+  for (BaseConversionTable* table : {&shrink, &back, &divide, &divide_both}) table->number = new_table_number();
   one = ring.residues(1, q);
   special_inverse = ring.inverse_product_mod(p, q);
 }

@@ -8,14 +8,14 @@ namespace lw::bfv {
 /// Throws lw::Error(kParameterMismatch), naming `who`, for CKKS parameters.
 void require_bfv(const Parameters& parameters, const char* who);
 
-/// The lift from D to T of before * x, times `after`: lift tables hold constants for both, so that neither costs
+/// Base conversion from D to T of before * x, times `after`: the table holds constants for both, so that neither costs
 /// anything. before: one residue per D limb (ascending), after: one per T limb.
 /// With after = -1/D this is round(before * x / D), wherever `before` is 0 modulo T.
-LiftTable scaled_lift(const Ring& ring, const LimbList& from, const LimbList& to, const std::vector<Word>& before,
+BaseConversionTable scaled_conversion(const Ring& ring, const LimbList& from, const LimbList& to, const std::vector<Word>& before,
                       const std::vector<Word>& after);
 
 /// round(before * x / D) modulo T, where T divides the integer `before`.
-LiftTable rounded_quotient(const Ring& ring, const LimbList& from, const LimbList& to, const std::vector<Word>& before);
+BaseConversionTable rounded_quotient(const Ring& ring, const LimbList& from, const LimbList& to, const std::vector<Word>& before);
 
 /// What products of ciphertexts at one level need. The extension basis is B, the plaintext modulus t.
 struct ProductTables {
@@ -23,11 +23,11 @@ struct ProductTables {
 
   LimbList q, b;
   LimbList pb;            // P limbs, then B limbs
-  LiftTable extend;       // Q -> B: x
-  LiftTable shrink;       // Q -> B: round(B/Q * x)
-  LiftTable back;         // B -> Q: t/B * x
-  LiftTable divide;       // B -> Q: lift(t * x) / B
-  LiftTable divide_both;  // PB -> Q: lift(P*t*x on B, B*x on P) / B
+  BaseConversionTable extend;       // Q -> B: x
+  BaseConversionTable shrink;       // Q -> B: round(B/Q * x)
+  BaseConversionTable back;         // B -> Q: t/B * x
+  BaseConversionTable divide;       // B -> Q: [t * x] / B
+  BaseConversionTable divide_both;  // PB -> Q: [P*t*x on B, B*x on P] / B
   std::vector<Word> one;  // modulo the Q limbs
   std::vector<Word> special_inverse;
 };

@@ -2,7 +2,7 @@
 // transform are then neither written nor read again.
 #pragma once
 
-#include "backend/gpu/kernels/lift_ntt.hpp"
+#include "backend/gpu/kernels/base_convert_ntt.hpp"
 #include "backend/gpu/kernels/pointwise.hpp"
 
 namespace lw::gpu {
@@ -68,13 +68,13 @@ struct NttSubScale : SubScaleTile<A, FullTile<Radix8>> {
 
 /// Of limbs of a full tile that a base conversion makes.
 template <class A>
-struct LiftNttSubScale : SubScaleTile<A, LeanTile<Radix8>> {
+struct BaseConvertNttSubScale : SubScaleTile<A, LeanTile<Radix8>> {
   static constexpr KernelName kName{A::kName, "lift_ntt_sub_scale", Radix8::kName};
   static constexpr std::uint32_t kBlocks = A::kArithmetic == Arithmetic::kFp64 ? 2 : 1;  // 64 registers, or 128
   using typename SubScaleTile<A, LeanTile<Radix8>>::Registers;
   struct Args {
     SubScaleArgs to;
-    LiftJob lift;
+    ConversionJob job;
   };
 
   static LW_GPU std::uint32_t phases(const Args& args) noexcept { return UnrolledPhases<Radix8>::phases(args.to.ntt); }
@@ -82,8 +82,8 @@ struct LiftNttSubScale : SubScaleTile<A, LeanTile<Radix8>> {
                          Registers& registers) noexcept {
     registers.begin(phase, args.to.ntt, place);
     SubScaleTile<A, LeanTile<Radix8>>::run_tile(phase, args.to, place, shared, registers,
-                                                LiftedTile<A>(args.to.ntt.tables, args.lift, place.block[2],
-                                                              args.lift.first + place.block[1], registers.prime));
+                                                ConvertedTile<A>(args.to.ntt.tables, args.job, place.block[2],
+                                                              args.job.first + place.block[1], registers.prime));
   }
 };
 

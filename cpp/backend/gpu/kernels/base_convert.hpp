@@ -7,17 +7,17 @@
 
 namespace lw::gpu {
 
-inline constexpr std::uint32_t kLiftTargets = 16;           // limbs that one thread joins for
-inline constexpr std::uint32_t kLiftSharedWords = 48 << 7;  // 48 KiB
+inline constexpr std::uint32_t kConversionTargets = 16;           // limbs that one thread joins for
+inline constexpr std::uint32_t kConversionSharedWords = 48 << 7;  // 48 KiB
 
 template <class A>
-struct Lift : OnePhase {
+struct BaseConvert : OnePhase {
   static constexpr KernelName kName{A::kName, "lift"};
   static constexpr std::uint32_t kThreads = kLimbThreads;
 
   struct Args {
     Tables tables;
-    DeviceLift table;
+    DeviceConversion table;
     Target out;
     Source in;
     LimbNumbers limbs;           // of `in`, for each source limb
@@ -27,9 +27,9 @@ struct Lift : OnePhase {
   /// In a grid of (parts of a limb, groups of targets, polys).
   static LW_GPU void run(std::uint32_t, const Args& args, const Place& place, Shared shared, Registers&) noexcept {
     const std::uint32_t i = word_of(place), poly = place.block[2], count = args.table.num_from;
-    typename A::LiftParts parts;
+    typename A::ConversionParts parts;
     for (std::uint32_t j = 0; j < count; ++j) {
-      const LiftSource<A> source = args.table.template sources<A>().load(j);
+      const ConversionSource<A> source = args.table.template sources<A>().load(j);
       const typename A::Prime prime = args.tables.template prime<A>(static_cast<std::uint32_t>(source.limb));
       const typename A::Value x = A::from_word(args.in.limb(poly, args.limbs.number[j]).load(i));
       const typename A::Value y = parts.part(x, source.inverse, source.reciprocal, prime);
@@ -37,11 +37,11 @@ struct Lift : OnePhase {
     }
     const typename A::Value multiples = parts.multiples();
 
-    const std::uint32_t begin = place.block[1] * kLiftTargets;
-    const std::uint32_t end = begin + kLiftTargets < args.count ? begin + kLiftTargets : args.count;
+    const std::uint32_t begin = place.block[1] * kConversionTargets;
+    const std::uint32_t end = begin + kConversionTargets < args.count ? begin + kConversionTargets : args.count;
     for (std::uint32_t limb = begin; limb < end; ++limb) {
       const std::uint32_t t = args.first + limb;
-      const LiftTarget<A> target = args.table.template targets<A>().load(t);
+      const ConversionTarget<A> target = args.table.template targets<A>().load(t);
       const Global<const Word> weights = args.table.template weights<A>() + t * count;
       const typename A::Prime prime = args.tables.template prime<A>(static_cast<std::uint32_t>(target.limb));
       Sums<A, 1> sums(target.sums);

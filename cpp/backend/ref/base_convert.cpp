@@ -12,13 +12,13 @@ constexpr std::size_t kMaxFrom = 240;  // with Ring's limit on limbs, sums of pr
 
 // What one block of coefficients has in common for all target limbs. With y_j in [0, q_j) in place of centred y_j,
 // sum_j y_j (D/q_j) is too large by D for every y_j above (q_j - 1)/2; `multiples` counts these together with u.
-struct LiftBlock {
+struct ConversionBlock {
   Word y[kMaxFrom][kBlock];
   Word multiples[kBlock];
 };
 
-void decompose(LiftBlock& block, const RefQueue& queue, const ConstLimbView& in, std::size_t poly, std::size_t start,
-               std::size_t size, const LiftTable& table) noexcept {
+void decompose(ConversionBlock& block, const RefQueue& queue, const ConstLimbView& in, std::size_t poly, std::size_t start,
+               std::size_t size, const BaseConversionTable& table) noexcept {
   double v[kBlock] = {};
   std::int64_t centred_down[kBlock] = {};
   for (std::size_t j = 0; j < table.from.size(); ++j) {
@@ -40,7 +40,7 @@ void decompose(LiftBlock& block, const RefQueue& queue, const ConstLimbView& in,
   }
 }
 
-void recompose(Word* out, const Modulus& m, const LiftBlock& block, std::size_t size, std::size_t terms,
+void recompose(Word* out, const Modulus& m, const ConversionBlock& block, std::size_t size, std::size_t terms,
                const Word* weight, Word total) noexcept {
   U128 sums[kBlock];
   const Word minus_total = m.neg(total);
@@ -53,7 +53,7 @@ void recompose(Word* out, const Modulus& m, const LiftBlock& block, std::size_t 
 
 }  // namespace
 
-void lift(Queue& q, LimbView out, ConstLimbView in, const LiftTable& table) noexcept {
+void lift(Queue& q, LimbView out, ConstLimbView in, const BaseConversionTable& table) noexcept {
   RefQueue& queue = ref_queue(q);
   const std::size_t terms = table.from.size(), targets = table.to.size();
   const std::size_t size = std::min<std::size_t>(kBlock, queue.degree);
@@ -61,7 +61,7 @@ void lift(Queue& q, LimbView out, ConstLimbView in, const LiftTable& table) noex
   const std::size_t cycles = size * (10 * terms + targets * (6 + 2 * terms));
   queue.pool.parallel_for(out.polys * blocks, cycles, [&](std::size_t task) {
     const std::size_t poly = task / blocks, start = task % blocks * size;
-    LiftBlock block;
+    ConversionBlock block;
     decompose(block, queue, in, poly, start, size, table);
     for (std::size_t t = 0; t < targets; ++t) {
       recompose(out.limb(poly, t) + start, queue.moduli[out.limbs[t]], block, size, terms, &table.weight[t * terms],

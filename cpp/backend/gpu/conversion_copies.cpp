@@ -1,4 +1,4 @@
-#include "backend/gpu/lift_copies.hpp"
+#include "backend/gpu/conversion_copies.hpp"
 
 #include <span>
 #include <vector>
@@ -9,13 +9,13 @@
 
 namespace lw::gpu {
 
-LiftCopies::~LiftCopies() {
+ConversionCopies::~ConversionCopies() {
   for (const auto& [number, held] : held_) card_.memory().put_back(held.memory, held.bytes, kAllQueues);
 }
 
-DeviceLift LiftCopies::copy(const LiftTable& table, GpuQueue& queue, Staging& staging) noexcept {
+DeviceConversion ConversionCopies::copy(const BaseConversionTable& table, GpuQueue& queue, Staging& staging) noexcept {
   const auto view = [&](const void* words) {
-    return DeviceLift{static_cast<const Word*>(words), static_cast<std::uint32_t>(table.from.size()),
+    return DeviceConversion{static_cast<const Word*>(words), static_cast<std::uint32_t>(table.from.size()),
                       static_cast<std::uint32_t>(table.to.size())};
   };
   const std::lock_guard lock(mutex_);
@@ -23,8 +23,8 @@ DeviceLift LiftCopies::copy(const LiftTable& table, GpuQueue& queue, Staging& st
     card_.order(queue.number(), found->second.writer);
     return view(found->second.memory);
   }
-  std::vector<Word> words(lift_words(arithmetic_, table));
-  write_lift(arithmetic_, moduli_, table, words.data());
+  std::vector<Word> words(convert_words(arithmetic_, table));
+  write_conversion(arithmetic_, moduli_, table, words.data());
   const std::span<const Word> given(words);
   if (table.number == 0) return view(staging.put(given).address());
   // What stays is not part of a recording, which would copy it again and again.

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "backend/gpu/kernels/lifted_words.hpp"
+#include "backend/gpu/kernels/converted_words.hpp"
 
 namespace lw::gpu {
 
@@ -16,26 +16,26 @@ LW_GPU constexpr std::uint32_t padded(std::uint32_t sources) noexcept {
 /// A copy of what is known of the limbs of a job in shared memory, for the targets of a block: from memory each of
 /// these would be waited for by all threads, one after the other.
 template <class A>
-class SharedLiftConstants {
+class SharedConversionConstants {
  public:
-  LW_GPU SharedLiftConstants(Shared words, std::uint32_t num_sources) noexcept
+  LW_GPU SharedConversionConstants(Shared words, std::uint32_t num_sources) noexcept
       : words_(words), num_sources_(num_sources) {}
 
   static LW_GPU constexpr std::uint32_t words(std::uint32_t sources, std::uint32_t targets) noexcept {
     return sources * kOfSource + targets * (kOfTarget + padded(sources));
   }
   /// A thread's share, for targets [begin, end) of the table.
-  LW_GPU void fill(const Tables& tables, const DeviceLift& table, std::uint32_t begin, std::uint32_t end,
+  LW_GPU void fill(const Tables& tables, const DeviceConversion& table, std::uint32_t begin, std::uint32_t end,
                    const Place& place) const noexcept {
     for (std::uint32_t j = place.thread; j < num_sources_; j += place.threads) {
-      const LiftSource<A> source = table.template sources<A>().load(j);
+      const ConversionSource<A> source = table.template sources<A>().load(j);
       put(j * kOfSource, source);
-      put(j * kOfSource + words_in<LiftSource<A>>, tables.template prime<A>(static_cast<std::uint32_t>(source.limb)));
+      put(j * kOfSource + words_in<ConversionSource<A>>, tables.template prime<A>(static_cast<std::uint32_t>(source.limb)));
     }
     for (std::uint32_t t = place.thread; t < end - begin; t += place.threads) {
-      const LiftTarget<A> target = table.template targets<A>().load(begin + t);
+      const ConversionTarget<A> target = table.template targets<A>().load(begin + t);
       put(target_at(t), target);
-      put(target_at(t) + words_in<LiftTarget<A>>, tables.template prime<A>(static_cast<std::uint32_t>(target.limb)));
+      put(target_at(t) + words_in<ConversionTarget<A>>, tables.template prime<A>(static_cast<std::uint32_t>(target.limb)));
     }
     const Global<const Word> weights = table.template weights<A>() + begin * num_sources_;
     const std::uint32_t count = padded(num_sources_);
@@ -46,14 +46,14 @@ class SharedLiftConstants {
   }
 
   LW_GPU std::uint32_t num_sources() const noexcept { return num_sources_; }
-  LW_GPU LiftSource<A> source(std::uint32_t j) const noexcept { return get<LiftSource<A>>(j * kOfSource); }
+  LW_GPU ConversionSource<A> source(std::uint32_t j) const noexcept { return get<ConversionSource<A>>(j * kOfSource); }
   LW_GPU typename A::Prime source_prime(std::uint32_t j) const noexcept {
-    return get<typename A::Prime>(j * kOfSource + words_in<LiftSource<A>>);
+    return get<typename A::Prime>(j * kOfSource + words_in<ConversionSource<A>>);
   }
   /// Targets are counted from the first of the block.
-  LW_GPU LiftTarget<A> target(std::uint32_t t) const noexcept { return get<LiftTarget<A>>(target_at(t)); }
+  LW_GPU ConversionTarget<A> target(std::uint32_t t) const noexcept { return get<ConversionTarget<A>>(target_at(t)); }
   LW_GPU typename A::Prime target_prime(std::uint32_t t) const noexcept {
-    return get<typename A::Prime>(target_at(t) + words_in<LiftTarget<A>>);
+    return get<typename A::Prime>(target_at(t) + words_in<ConversionTarget<A>>);
   }
   LW_GPU typename A::Value weight(std::uint32_t t, std::uint32_t j) const noexcept {
     return A::from_word(words_.load(target_at(t) + kOfTarget + j));
@@ -62,8 +62,8 @@ class SharedLiftConstants {
  private:
   template <class T>
   static constexpr std::uint32_t words_in = sizeof(T) / sizeof(Word);
-  static constexpr std::uint32_t kOfSource = words_in<LiftSource<A>> + words_in<typename A::Prime>;
-  static constexpr std::uint32_t kOfTarget = words_in<LiftTarget<A>> + words_in<typename A::Prime>;
+  static constexpr std::uint32_t kOfSource = words_in<ConversionSource<A>> + words_in<typename A::Prime>;
+  static constexpr std::uint32_t kOfTarget = words_in<ConversionTarget<A>> + words_in<typename A::Prime>;
 
   LW_GPU std::uint32_t target_at(std::uint32_t t) const noexcept {
     return num_sources_ * kOfSource + t * (kOfTarget + padded(num_sources_));
@@ -93,7 +93,7 @@ class SharedLiftConstants {
 /// A thread splits two neighbours, and joins them for all targets of a group, whose sums have room for all parts, in a
 /// grid of (parts of a limb, groups, jobs of each poly).
 template <class A>
-struct LiftRows {
+struct BaseConvertLimbs {
   static constexpr KernelName kName{A::kName, "lift_rows"};
   static constexpr std::uint32_t kThreads = kLimbThreads, kBlocks = 3;  // 80 registers
   static constexpr std::uint32_t kPhases = 2;
@@ -101,7 +101,7 @@ struct LiftRows {
 
   struct Args {
     Tables tables;
-    LiftJobs lifts;
+    ConversionJobs jobs;
     Target out;
     std::uint32_t group;
   };
@@ -109,22 +109,22 @@ struct LiftRows {
   static LW_GPU std::uint32_t phases(const Args&) noexcept { return kPhases; }
   static LW_GPU void run(std::uint32_t phase, const Args& args, const Place& place, Shared shared,
                          Registers&) noexcept {
-    const LiftJob& job = args.lifts.of(place);
+    const ConversionJob& job = args.jobs.of(place);
     const std::uint32_t begin = place.block[1] * args.group;
     const std::uint32_t end = begin + args.group < job.count ? begin + args.group : job.count;
     if (begin >= end) return;
-    const SharedLiftConstants<A> constants(shared, job.table.num_from);
+    const SharedConversionConstants<A> constants(shared, job.table.num_from);
     if (phase == 0) {
       constants.fill(args.tables, job.table, job.first + begin, job.first + end, place);
       return;
     }
     switch (padded(constants.num_sources())) {
       case kFewSources:
-        return lift<kFewSources>(args, job, constants, place, begin, end);
+        return convert<kFewSources>(args, job, constants, place, begin, end);
       case kSomeSources:
-        return lift<kSomeSources>(args, job, constants, place, begin, end);
+        return convert<kSomeSources>(args, job, constants, place, begin, end);
       default:
-        return lift<kMostSources>(args, job, constants, place, begin, end);
+        return convert<kMostSources>(args, job, constants, place, begin, end);
     }
   }
 
@@ -133,13 +133,13 @@ struct LiftRows {
   using Parts = typename A::Value[kSources + 1][2];
 
   template <std::uint32_t kSources>
-  static LW_GPU void lift(const Args& args, const LiftJob& job, const SharedLiftConstants<A>& constants,
+  static LW_GPU void convert(const Args& args, const ConversionJob& job, const SharedConversionConstants<A>& constants,
                           const Place& place, std::uint32_t begin, std::uint32_t end) noexcept {
-    const std::uint32_t poly = args.lifts.poly(place), at = word_of(place);
+    const std::uint32_t poly = args.jobs.poly(place), at = word_of(place);
     Parts<kSources> parts;
     split<kSources>(parts, constants, job.in, poly, at);
     for (std::uint32_t t = 0; t < end - begin; ++t) {
-      const LiftTarget<A> target = constants.target(t);
+      const ConversionTarget<A> target = constants.target(t);
       const typename A::Prime prime = constants.target_prime(t);
       typename A::Sum sums[2];
       LW_GPU_UNROLL
@@ -159,7 +159,7 @@ struct LiftRows {
   }
 
   template <std::uint32_t kSources>
-  static LW_GPU void split(Parts<kSources>& parts, const SharedLiftConstants<A>& constants, const Source& in,
+  static LW_GPU void split(Parts<kSources>& parts, const SharedConversionConstants<A>& constants, const Source& in,
                            std::uint32_t poly, std::uint32_t at) noexcept {
     const std::uint32_t sources = constants.num_sources();
     WordPair x[kSources];
@@ -167,14 +167,14 @@ struct LiftRows {
     for (std::uint32_t j = 0; j < kSources; ++j) {
       if (j < sources) x[j] = pairs_of(in.limb(poly, j)).load(at);
     }
-    typename A::LiftParts sums[2];
+    typename A::ConversionParts sums[2];
     LW_GPU_UNROLL
     for (std::uint32_t j = 0; j < kSources; ++j) {
       if (j >= sources) {
         parts[j][0] = parts[j][1] = A::zero();
         continue;
       }
-      const LiftSource<A> source = constants.source(j);
+      const ConversionSource<A> source = constants.source(j);
       const typename A::Prime prime = constants.source_prime(j);
       LW_GPU_UNROLL
       for (std::uint32_t e = 0; e < 2; ++e) {

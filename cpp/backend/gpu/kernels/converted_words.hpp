@@ -10,18 +10,18 @@ namespace lw::gpu {
 inline constexpr std::size_t kMostJobs = 32;  // of a launch
 
 /// What one base conversion makes for some of its target limbs that follow each other.
-struct LiftJob {
-  DeviceLift table;
+struct ConversionJob {
+  DeviceConversion table;
   Source in;                   // the source limbs, in their order
   std::uint32_t first, count;  // targets
   std::uint32_t limb;          // of the first one's result
 };
 /// Several of them, in the last direction of a grid: (tiles, targets or groups of them, jobs of each poly).
-struct LiftJobs {
-  LiftJob job[kMostJobs];
+struct ConversionJobs {
+  ConversionJob job[kMostJobs];
   std::uint32_t count;
 
-  LW_GPU const LiftJob& of(const Place& place) const noexcept { return job[place.block[2] % count]; }
+  LW_GPU const ConversionJob& of(const Place& place) const noexcept { return job[place.block[2] % count]; }
   LW_GPU std::uint32_t poly(const Place& place) const noexcept { return place.block[2] / count; }
 };
 
@@ -29,14 +29,14 @@ struct LiftJobs {
 /// source limb, and how often the product of all source primes is too much in their sum; and joined. Parts are kept
 /// nowhere.
 template <class A, std::uint32_t kWords, class PlaceOf>
-LW_GPU void lift_words(typename A::Value* out, const Tables& tables, const LiftJob& job, std::uint32_t poly,
+LW_GPU void convert_words(typename A::Value* out, const Tables& tables, const ConversionJob& job, std::uint32_t poly,
                        std::uint32_t t, const typename A::Prime& prime, const PlaceOf& place) noexcept {
-  const LiftTarget<A> target = job.table.template targets<A>().load(t);
+  const ConversionTarget<A> target = job.table.template targets<A>().load(t);
   const std::uint32_t sources = job.table.num_from;
   Sums<A, kWords> sums(target.sums);
-  typename A::LiftParts parts[kWords];
+  typename A::ConversionParts parts[kWords];
   for (std::uint32_t j = 0; j < sources; ++j) {
-    const LiftSource<A> source = job.table.template sources<A>().load(j);
+    const ConversionSource<A> source = job.table.template sources<A>().load(j);
     const typename A::Value weight = A::from_word(job.table.template weights<A>().load(std::size_t{t} * sources + j));
     const typename A::Prime from = tables.template prime<A>(static_cast<std::uint32_t>(source.limb));
     const Global<const Word> limb = job.in.limb(poly, j);

@@ -17,17 +17,17 @@ class GpuQueue;
 class Staging;
 
 /// Safe to share between threads.
-class LiftCopies {
+class ConversionCopies {
  public:
   /// moduli: of the ring, by limb number; they outlive this.
-  LiftCopies(GpuDevice& device, Card& card, Arithmetic arithmetic, std::span<const Modulus> moduli) noexcept
+  ConversionCopies(GpuDevice& device, Card& card, Arithmetic arithmetic, std::span<const Modulus> moduli) noexcept
       : device_(device), card_(card), arithmetic_(arithmetic), moduli_(moduli) {}
-  ~LiftCopies();
-  LiftCopies(const LiftCopies&) = delete;
-  LiftCopies& operator=(const LiftCopies&) = delete;
+  ~ConversionCopies();
+  ConversionCopies(const ConversionCopies&) = delete;
+  ConversionCopies& operator=(const ConversionCopies&) = delete;
 
   /// The table for kernels called next on the queue; what has no number stays only as long as `staging`.
-  DeviceLift copy(const LiftTable& table, GpuQueue& queue, Staging& staging) noexcept;
+  DeviceConversion copy(const BaseConversionTable& table, GpuQueue& queue, Staging& staging) noexcept;
 
  private:
   struct Held {

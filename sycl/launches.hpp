@@ -47,7 +47,7 @@ Work<WholeLimbs<A>> forward_ntt(const HostTables& tables, Image& image) {
   return {{{args, grid, ntt_shared_words(kLogTile)}}, {out.base, polys * poly_stride}};
 }
 
-/// Of three digits with two keys, one of them turned; the first limb is a special one.
+/// Of three digits with two keys, one of them with an automorphism; the first limb is a special one.
 template <class A>
 Work<KeyProduct<A>> key_product(const HostTables& tables, Image& image) {
   const std::uint32_t limbs = static_cast<std::uint32_t>(tables.moduli().size()), digits = 3, keys = 2, special = 1;

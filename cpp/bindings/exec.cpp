@@ -149,14 +149,14 @@ nb::tuple state_to_python(const std::shared_ptr<const Context>& context, const R
     for (const Ciphertext& value : array) list.append(PyCiphertext{context, value});
     registers[nb::int_(reg)] = list;
   }
-  return nb::make_tuple(state.loop, state.turns, state.of, registers);
+  return nb::make_tuple(state.loop, state.iterations, state.of, registers);
 }
 
 std::optional<RunState> state_from_python(const nb::object& given) {
   if (given.is_none()) return std::nullopt;
-  const auto [loop, turns, of, registers] =
+  const auto [loop, iterations, of, registers] =
       nb::cast<std::tuple<std::uint32_t, std::int64_t, std::int64_t, nb::dict>>(given);
-  RunState state{loop, turns, of, {}};
+  RunState state{loop, iterations, of, {}};
   for (const auto& [reg, list] : registers) {
     Ciphertexts& array = state.registers[nb::cast<std::uint32_t>(reg)];
     for (const nb::handle item : nb::cast<nb::list>(list)) array.push_back(nb::cast<const PyCiphertext&>(item).value);
@@ -183,7 +183,7 @@ nb::list run(const PyExecutor& self, const nb::list& inputs, const nb::object& o
     };
   }
   if (!on_turn.is_none()) {
-    observers.on_turn = [&](const RunState& state) {
+    observers.on_iteration = [&](const RunState& state) {
       nb::gil_scoped_acquire acquired;
       on_turn(state_to_python(self.context, state));
     };

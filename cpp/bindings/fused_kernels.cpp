@@ -57,14 +57,16 @@ class SwitchArrays {
       for (const std::uint16_t limb : limbs_) {
         if (std::find(digit.begin(), digit.end(), limb) == digit.end()) rest.push_back(limb);
       }
-      digits_.push_back({cut(coefficients_, first, digit), cut(ntt_, first, digit), &ring_.base_conversion_table(digit, rest)});
+      digits_.push_back(
+          {cut(coefficients_, first, digit), cut(ntt_, first, digit), &ring_.base_conversion_table(digit, rest)});
       first += digit.size();
     }
   }
   void extend_digits() {
     for (DigitLimbs& digit : digits_) {
       RnsPolys& all = extended_.emplace_back(ring_, limbs_, 1);
-      ring_.kernels().lift(ring_.queue(), all.view(), digit.coefficients, ring_.base_conversion_table(digit.ntt.limbs, limbs_));
+      ring_.kernels().lift(ring_.queue(), all.view(), digit.coefficients,
+                           ring_.base_conversion_table(digit.ntt.limbs, limbs_));
       ring_.kernels().ntt(ring_.queue(), all.view(), all.view());
       const ConstLimbView view = std::as_const(all).view();
       digit = {view, view, nullptr};

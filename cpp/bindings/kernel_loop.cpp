@@ -94,7 +94,9 @@ struct Loops {
 #include "backend/kernels.def"
   static void dot(K k, Queue& q, Operands& o) { k.dot(q, o.out.view(), o.a, o.b); }
   static void automorphism(K k, Queue& q, Operands& o) { k.automorphism(q, o.out.view(), o.a[0], 5); }
-  static void lift(K k, Queue& q, Operands& o) { k.lift(q, o.out.view(), o.a[0], o.ring.base_conversion_table(o.limbs, o.to)); }
+  static void lift(K k, Queue& q, Operands& o) {
+    k.lift(q, o.out.view(), o.a[0], o.ring.base_conversion_table(o.limbs, o.to));
+  }
   static void import_signed(K k, Queue& q, Operands& o) { k.import_signed(q, o.out.view(), o.integers); }
   static void import_residues(K k, Queue& q, Operands& o) {
     static_cast<void>(k.import_residues(q, o.out.view(), {o.packed.data(), o.offsets, o.widths}));

@@ -124,8 +124,8 @@ void Executor::check_state(const RunState& state) const {
                                         ", which is no loop of this plan to go on in");
   }
   const std::int64_t max_trip = plan_->body().code[state.loop].imm[1];
-  if (state.turns < 0 || state.turns > state.of || state.of > max_trip) {
-    throw Error(ErrorKind::kFormat, "run: the state is after turn " + std::to_string(state.turns) + " of " +
+  if (state.iterations < 0 || state.iterations > state.of || state.of > max_trip) {
+    throw Error(ErrorKind::kFormat, "run: the state is after turn " + std::to_string(state.iterations) + " of " +
                                         std::to_string(state.of) + "; the loop has at most " +
                                         std::to_string(max_trip));
   }

@@ -32,7 +32,7 @@ struct Observers {
   std::vector<std::uint32_t> watch;  // cipher registers whose every value goes to on_watch
   std::function<void(std::uint32_t reg, const Ciphertexts& value)> on_watch;
   std::function<void(const RunState& state)>
-      on_turn;  // after each turn of a loop of the body that can go on from there
+      on_iteration;  // after each iteration of a loop of the body that can go on from there
 };
 
 /// The same of a batch. One member at a time computes, on whatever thread.
@@ -68,8 +68,8 @@ class Executor {
   /// count out of bounds, and for a budget of keys that is too small for an instruction. If a run fails or is
   /// cancelled, everything it holds is freed.
   ///
-  /// With a state that an earlier run of the same inputs gave to on_turn: goes on from there, to the same bytes; what
-  /// is done again on the way is not reported. Throws lw::Error(kFormat) for a state that is none of this plan.
+  /// With a state that an earlier run of the same inputs gave to on_iteration: goes on from there, to the same bytes;
+  /// what is done again on the way is not reported. Throws lw::Error(kFormat) for a state that is none of this plan.
   std::vector<Ciphertexts> run(std::vector<Input> inputs, const Observers& observers = {},
                                std::optional<RunState> from = std::nullopt) const;
   /// What run throws of these inputs before any work.

@@ -185,12 +185,12 @@ Interpreter::RegisterValues Interpreter::execute(const Instruction& instruction)
   return results;
 }
 
-void Interpreter::report_turn(const StateOutline& outline, const RegisterValues& carried, RunState state) const {
+void Interpreter::report_iteration(const StateOutline& outline, const RegisterValues& carried, RunState state) const {
   for (std::size_t i = 0; i < carried.size(); ++i) {
     state.registers[outline.carried[i]] = std::get<Ciphertexts>(carried[i]);
   }
   for (const std::uint32_t reg : outline.kept) state.registers[reg] = std::get<Ciphertexts>(registers_[reg]);
-  observers_.on_turn(state);
+  observers_.on_iteration(state);
 }
 
 /// A run and what foretells its uses go through the code side by side: that they meet is checked.

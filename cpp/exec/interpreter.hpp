@@ -35,8 +35,8 @@ class Interpreter {
   /// The body from a state on.
   RegisterValues resume(RegisterValues args, RunState from);
   RegisterValues execute(const Instruction& instruction);
-  /// The carried values after each turn go to on_turn, with what else the rest of the run needs.
-  void report_turn(const StateOutline& outline, const RegisterValues& carried, RunState state) const;
+  /// The carried values after each iteration go to on_iteration, with what else the rest of the run needs.
+  void report_iteration(const StateOutline& outline, const RegisterValues& carried, RunState state) const;
   // What instructions do, in instruction_work.cpp.
   using Work = RegisterValues (Interpreter::*)(const Instruction&);
   /// By opcode; declared for all, and defined for each.

@@ -66,7 +66,7 @@ PlanKeyUses::PlanKeyUses(const Context& context, const Plan& plan, const Plainte
   if (from) {
     outline_ = state_outline(plan, from->loop);
     resumed_loop_ = from->loop;
-    first_turn_ = from->turns;
+    first_iteration_ = from->iterations;
   }
   frames_.push_back({0});
 }
@@ -120,7 +120,7 @@ void PlanKeyUses::start_loop(const Instruction& instruction) {
   const std::int64_t trips = values_[instruction.in[0].reg];
   std::int64_t first = 0;
   if (outline_ && frames_.size() == 1) {
-    first = first_turn_;
+    first = first_iteration_;
     outline_.reset();
   }
   if (first >= trips) {
@@ -132,8 +132,8 @@ void PlanKeyUses::start_loop(const Instruction& instruction) {
   enter(block, &instruction, first, trips);
 }
 
-void PlanKeyUses::enter(std::uint32_t block, const Instruction* outer, std::int64_t turn, std::int64_t trips) {
-  frames_.push_back({block, 0, outer, turn, trips});
+void PlanKeyUses::enter(std::uint32_t block, const Instruction* outer, std::int64_t iteration, std::int64_t trips) {
+  frames_.push_back({block, 0, outer, iteration, trips});
 }
 
 /// What a block yields goes round its loop, or to the results of what ran it.
@@ -145,9 +145,9 @@ void PlanKeyUses::leave() {
     return;
   }
   const std::vector<Operand>& yielded = block.code.back().in;
-  if (frame.loop->op == Opcode::kFor && ++frame.turn < frame.trips) {
+  if (frame.loop->op == Opcode::kFor && ++frame.iteration < frame.trips) {
     pass(yielded, 0, {block.args.begin() + 1, block.args.end()});
-    values_[block.args[0]] = frame.turn;
+    values_[block.args[0]] = frame.iteration;
     frame.place = 0;
     return;
   }

@@ -35,11 +35,11 @@ class PlanKeyUses final : public KeyUses {
     std::uint32_t block;
     std::size_t place = 0;  // of the next instruction
     const Instruction* loop = nullptr;
-    std::int64_t turn = 0, trips = 0;
+    std::int64_t iteration = 0, trips = 0;
   };
 
   void step(const Instruction& instruction);
-  void enter(std::uint32_t block, const Instruction* loop, std::int64_t turn, std::int64_t trips);
+  void enter(std::uint32_t block, const Instruction* loop, std::int64_t iteration, std::int64_t trips);
   void leave();
   void start_loop(const Instruction& instruction);
   void pass(const std::vector<Operand>& from, std::size_t first, const std::vector<std::uint32_t>& to);
@@ -49,7 +49,7 @@ class PlanKeyUses final : public KeyUses {
   const PlaintextProvider& plaintexts_;
   std::optional<StateOutline> outline_;  // until the loop that the run goes on in is entered
   std::uint32_t resumed_loop_ = 0;
-  std::int64_t first_turn_ = 0;
+  std::int64_t first_iteration_ = 0;
   std::vector<std::int64_t> values_;  // of index registers
   std::vector<Frame> frames_;
 };

@@ -44,7 +44,7 @@ class MapSums {
 
   Ciphertexts run(Ciphertexts x) {
     if (keys_ == nullptr) {
-      add_unturned(x);
+      add_without_keys(x);
     } else {
       for (std::uint32_t u = 0; u < x.size(); ++u) add_input(u, std::move(x[u]));
     }
@@ -60,8 +60,8 @@ class MapSums {
   }
 
  private:
-  /// Without keys: the products of each sum in turn, over Q.
-  void add_unturned(const Ciphertexts& x) {
+  /// Without keys: the products of one sum after the other, over Q.
+  void add_without_keys(const Ciphertexts& x) {
     for (std::uint32_t first = 0; first < products_.size();) {
       const std::uint32_t sum = products_[first].sum;
       std::vector<const Ciphertext*> factors;

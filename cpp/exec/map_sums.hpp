@@ -13,7 +13,7 @@ namespace lw {
 /// Products of one input that are made together.
 struct MapPass {
   std::vector<std::uint32_t> products;  // their numbers
-  std::vector<std::size_t> keys;        // those that turn its babies 1, 2, ...
+  std::vector<std::size_t> keys;        // those that rotate its babies 1, 2, ...
   std::vector<std::uint32_t> sums;      // that they are added to
 };
 

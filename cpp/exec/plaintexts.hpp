@@ -29,7 +29,7 @@ using ConstantSource =
 /// One product of a block map: of the diagonal with this number among the products.
 struct MapProduct {
   std::uint32_t input;  // number of the ciphertext
-  std::uint32_t baby;   // 0: itself; k: turned by key k - 1
+  std::uint32_t baby;   // 0: itself; k: rotated by key k - 1
   std::uint32_t sum;    // that it is added to
 };
 /// All products of a constant that is a block map, those of a sum after each other.

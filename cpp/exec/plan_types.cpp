@@ -115,8 +115,8 @@ class TypeRule {
     return type;
   }
   ValueType over_qp(const ValueType&) const {
-    const bool turns = plan_.keys()[in(1).key].kind == KeyKind::kGalois;
-    require_key(turns ? KeyKind::kGalois : KeyKind::kRelin, turns ? 1 : 2, in(0).level);
+    const bool is_galois = plan_.keys()[in(1).key].kind == KeyKind::kGalois;
+    require_key(is_galois ? KeyKind::kGalois : KeyKind::kRelin, is_galois ? 1 : 2, in(0).level);
     ValueType type = in(0);
     type.kind = TypeKind::kCipher;
     type.basis = Basis::kQP;

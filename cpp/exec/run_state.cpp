@@ -18,7 +18,7 @@ class ReadRegisters {
     for (const Operand& operand : instruction.in) is_read_[operand.reg] = true;
     note_blocks(instruction);
   }
-  /// As it is between two turns: the initial values have been taken.
+  /// As it is between two iterations: the initial values have been taken.
   void note_loop(const Instruction& loop) {
     is_read_[loop.in[0].reg] = true;
     note_blocks(loop);

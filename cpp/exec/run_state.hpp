@@ -1,4 +1,4 @@
-// Where a run is between two turns of a loop of the body, and how another run goes on from there.
+// Where a run is between two iterations of a loop of the body, and how another run goes on from there.
 //
 // A state holds what cannot be made again quickly: what the loop carries, and the ciphertexts that were computed before
 // it and are read in it or after it. The rest (integers, keys, plaintexts, digits, ciphertexts that no file holds) is
@@ -16,17 +16,17 @@ namespace lw {
 /// What a cipher register holds.
 using Ciphertexts = std::vector<Ciphertext>;
 
-/// Between two turns of a loop of the body.
+/// Between two iterations of a loop of the body.
 struct RunState {
   std::uint32_t loop = 0;                          // instruction of the body
-  std::int64_t turns = 0;                          // that are done
+  std::int64_t iterations = 0;                     // that are done
   std::int64_t of = 0;                             // so many
   std::map<std::uint32_t, Ciphertexts> registers;  // by argument of the loop's block, and by register of the body
 };
 
-/// What a state between turns of one loop has to hold, and what is done to go on from it.
+/// What a state between iterations of one loop has to hold, and what is done to go on from it.
 struct StateOutline {
-  std::vector<std::uint32_t> carried;  // arguments of the loop's block, the number of the turn left out
+  std::vector<std::uint32_t> carried;  // arguments of the loop's block, the number of the iteration left out
   std::vector<std::uint32_t> kept;     // registers of the body
   std::vector<bool> is_repeated;       // of the instructions before the loop
 };

@@ -68,14 +68,15 @@ std::vector<std::int64_t> shared(Codes nearest, std::int64_t spread) {
   const auto slots = static_cast<std::int64_t>(nearest.size()), width = slots / spread;
   std::vector<std::int64_t> best(nearest.size());
   for (std::int64_t residue = 0; residue < width; ++residue) {
-    const auto at = [&](std::int64_t turn) { return static_cast<std::size_t>(residue + turn * width); };
+    const auto at = [&](std::int64_t rotation) { return static_cast<std::size_t>(residue + rotation * width); };
     std::int64_t least = nearest[at(0)], place = 0;
-    for (std::int64_t turn = 1; turn < spread; ++turn) {
-      if (nearest[at(turn)] <= least) least = nearest[at(turn)], place = turn;  // the last of them, to begin with
+    for (std::int64_t rotation = 1; rotation < spread; ++rotation) {
+      if (nearest[at(rotation)] <= least)
+        least = nearest[at(rotation)], place = rotation;  // the last of them, to begin with
     }
-    for (std::int64_t turn = 0; turn < spread; ++turn) {
-      if (nearest[at(turn)] == least) place = turn;
-      best[at(turn)] = least * spread + (turn >= place ? turn - place : turn - place + spread);
+    for (std::int64_t rotation = 0; rotation < spread; ++rotation) {
+      if (nearest[at(rotation)] == least) place = rotation;
+      best[at(rotation)] = least * spread + (rotation >= place ? rotation - place : rotation - place + spread);
     }
   }
   return best;

@@ -6,13 +6,13 @@
 namespace lw::maps {
 namespace {
 
-/// What is turned: the distinct steps of each line, an output or an input (twice its number, one more if conjugated).
+/// What is rotated: the distinct steps of each line, an output or an input (twice its number, one more if conjugated).
 struct Line {
   std::int64_t number;
   std::size_t begin, end;
 };
 
-struct TurnedLines {
+struct RotatedLines {
   std::vector<Line> lines;
   std::vector<std::int64_t> steps;  // signed
 };
@@ -22,10 +22,10 @@ std::int64_t modulo(std::int64_t value, std::int64_t modulus) {
   return rest < 0 ? rest + modulus : rest;
 }
 
-TurnedLines turned(std::int64_t slots, std::vector<std::int64_t>& codes) {
+RotatedLines rotations_of(std::int64_t slots, std::vector<std::int64_t>& codes) {
   std::sort(codes.begin(), codes.end());
   codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
-  TurnedLines found;
+  RotatedLines found;
   found.steps.reserve(codes.size());
   for (const std::int64_t code : codes) {
     const std::int64_t line = code / slots, steps = code % slots;
@@ -57,11 +57,11 @@ class Marks {
 
 class Counter {
  public:
-  Counter(std::int64_t slots, const TurnedLines& inputs, const TurnedLines& outputs)
+  Counter(std::int64_t slots, const RotatedLines& inputs, const RotatedLines& outputs)
       : slots_(slots),
         inputs_(inputs),
         outputs_(outputs),
-        turns_(static_cast<std::size_t>(slots)),
+        rotations_(static_cast<std::size_t>(slots)),
         keys_(static_cast<std::size_t>(2 * slots)) {}
 
   SwitchCounts count(const Split& split, std::span<const GiantOrder> orders, bool iterated) {
@@ -84,11 +84,11 @@ class Counter {
   }
 
  private:
-  /// The baby step of each turn of an input and the giant step of each of an output, in [0, slots).
+  /// The baby step of each rotation of an input and the giant step of each of an output, in [0, slots).
   void part(const Split& split) {
     const auto baby = [&](std::int64_t steps) {
-      const std::int64_t turn = modulo(steps, split.width);
-      return split.centred && turn > split.width / 2 ? turn - split.width : turn;
+      const std::int64_t rotation = modulo(steps, split.width);
+      return split.centred && rotation > split.width / 2 ? rotation - split.width : rotation;
     };
     babies_.clear();
     for (const std::int64_t steps : inputs_.steps) babies_.push_back(modulo(baby(steps), slots_));
@@ -96,12 +96,12 @@ class Counter {
     for (const std::int64_t steps : outputs_.steps) giants_.push_back(modulo(steps - baby(steps), slots_));
   }
 
-  /// Different turns of a line, those by 0 only if asked for.
-  std::int64_t distinct(const Line& line, const std::vector<std::int64_t>& turns, bool with_zero) {
-    turns_.clear();
+  /// Different rotations of a line, those by 0 only if asked for.
+  std::int64_t distinct(const Line& line, const std::vector<std::int64_t>& rotations, bool with_zero) {
+    rotations_.clear();
     std::int64_t count = 0;
     for (std::size_t i = line.begin; i < line.end; ++i) {
-      count += static_cast<std::int64_t>((with_zero || turns[i] != 0) && turns_.add(turns[i]));
+      count += static_cast<std::int64_t>((with_zero || rotations[i] != 0) && rotations_.add(rotations[i]));
     }
     return count;
   }
@@ -122,19 +122,20 @@ class Counter {
     return count;
   }
 
-  /// The keys of the turns of one line; in the orders one on top of the other, those from each to the next one.
+  /// The keys of the rotations of one line; in the orders one on top of the other, those from each to the next one.
   template <class Hold>
-  void along(const Line& line, const std::vector<std::int64_t>& turns, GiantOrder order, const Hold& hold) {
+  void along(const Line& line, const std::vector<std::int64_t>& rotations, GiantOrder order, const Hold& hold) {
     if (order == GiantOrder::kOwn) {
-      for (std::size_t i = line.begin; i < line.end; ++i) hold(turns[i]);
+      for (std::size_t i = line.begin; i < line.end; ++i) hold(rotations[i]);
       return;
     }
-    turns_.clear();
-    turns_.add(0);
+    rotations_.clear();
+    rotations_.add(0);
     sorted_.assign(1, 0);
     for (std::size_t i = line.begin; i < line.end; ++i) {
-      if (!turns_.add(turns[i])) continue;
-      sorted_.push_back(order == GiantOrder::kHorner && 2 * turns[i] > slots_ ? turns[i] - slots_ : turns[i]);
+      if (!rotations_.add(rotations[i])) continue;
+      sorted_.push_back(order == GiantOrder::kHorner && 2 * rotations[i] > slots_ ? rotations[i] - slots_
+                                                                                  : rotations[i]);
     }
     std::sort(sorted_.begin(), sorted_.end());
     for (std::size_t i = 1; i < sorted_.size(); ++i) {
@@ -144,9 +145,9 @@ class Counter {
   }
 
   std::int64_t slots_;
-  const TurnedLines& inputs_;
-  const TurnedLines& outputs_;
-  Marks turns_, keys_;
+  const RotatedLines& inputs_;
+  const RotatedLines& outputs_;
+  Marks rotations_, keys_;
   std::vector<std::int64_t> babies_, giants_, sorted_;
 };
 
@@ -168,7 +169,7 @@ Counted count_key_switches(const Places& where, std::span<const Split> splits, s
   Counted found;
   std::sort(of_all.begin(), of_all.end());
   found.products = std::unique(of_all.begin(), of_all.end()) - of_all.begin();
-  const TurnedLines read = turned(slots, of_inputs), made = turned(slots, of_outputs);
+  const RotatedLines read = rotations_of(slots, of_inputs), made = rotations_of(slots, of_outputs);
   found.read = static_cast<std::int64_t>(read.lines.size());
   found.made = static_cast<std::int64_t>(made.lines.size());
   Counter counter(slots, read, made);

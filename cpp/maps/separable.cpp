@@ -15,7 +15,8 @@ std::int32_t at(const EndSum& sum, std::int64_t slot) {
 
 }  // namespace
 
-void diagonal_of(const SeparableDiagonal& diagonal, const bool* also, std::int64_t turned, double factor, double* out) {
+void diagonal_of(const SeparableDiagonal& diagonal, const bool* also, std::int64_t rotation, double factor,
+                 double* out) {
   const std::int64_t slots = diagonal.slots;
   std::vector<std::uint8_t> there(static_cast<std::size_t>(slots));
   for (std::int64_t p = 0; p < slots; ++p) {
@@ -40,8 +41,8 @@ void diagonal_of(const SeparableDiagonal& diagonal, const bool* also, std::int64
     if (diagonal.weights == nullptr) return 1.0;
     return diagonal.weights[std::clamp<std::int64_t>(at(diagonal.flat, p), 0, diagonal.num_weights - 1)];
   };
-  for (std::int64_t p = turned; p < slots; ++p) *out++ = value_at(p) * factor;
-  for (std::int64_t p = 0; p < turned; ++p) *out++ = value_at(p) * factor;
+  for (std::int64_t p = rotation; p < slots; ++p) *out++ = value_at(p) * factor;
+  for (std::int64_t p = 0; p < rotation; ++p) *out++ = value_at(p) * factor;
 }
 
 namespace {

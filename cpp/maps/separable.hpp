@@ -1,4 +1,5 @@
-// Diagonals of loop nests in separable form (values/packing/loop_nests/separable.py), and bounds of what they do to intervals.
+// Diagonals of loop nests in separable form (values/packing/loop_nests/separable.py), and bounds of what they do to
+// intervals.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@ namespace lw::maps {
 /// A number at each pair of ends: that at the slot of the output plus that at the slot of the input.
 struct EndSum {
   const std::int32_t* out;  // slots of one output vector
-  const std::int32_t* in;   // slots of one input vector from the turn on
+  const std::int32_t* in;   // slots of one input vector from the rotation on
 };
 
 /// One diagonal. At each slot of an output vector there is a term where the difference is 0, the input is the copy that
@@ -27,10 +28,11 @@ struct SeparableDiagonal {
   std::int64_t num_weights;
 };
 
-/// The diagonal turned left by so many slots, from 0 to below the slots, and times a factor.
+/// The diagonal rotated left by `rotation` slots, in [0, slots), and times a factor.
 ///
 /// also  where a term may be; nullptr: everywhere.
-void diagonal_of(const SeparableDiagonal& diagonal, const bool* also, std::int64_t turned, double factor, double* out);
+void diagonal_of(const SeparableDiagonal& diagonal, const bool* also, std::int64_t rotation, double factor,
+                 double* out);
 
 /// What is followed of every slot of a vector that a linear map reads, or makes: rows of `slots`.
 enum BoundRow : std::size_t { kLow, kHigh, kSquares, kLinear, kBias, kSizes, kEncoded, kNumBoundRows };

@@ -54,7 +54,8 @@ Ring::Ring(std::uint32_t ring_degree, std::vector<std::uint64_t> primes, std::st
   backend_ = make_backend(backend, ring_degree, primes, threads, options);
 }
 
-const BaseConversionTable& Ring::base_conversion_table(std::span<const std::uint16_t> from, std::span<const std::uint16_t> to) const {
+const BaseConversionTable& Ring::base_conversion_table(std::span<const std::uint16_t> from,
+                                                       std::span<const std::uint16_t> to) const {
   LimbList sources(from.begin(), from.end());
   std::sort(sources.begin(), sources.end());
   const LimbList targets(to.begin(), to.end());

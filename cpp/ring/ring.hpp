@@ -45,7 +45,8 @@ class Ring {
                                    const UniformStream& stream) const;
 
   /// Constants of the base conversion from limb set `from` (made ascending) to `to`; built once, cached, thread safe.
-  const BaseConversionTable& base_conversion_table(std::span<const std::uint16_t> from, std::span<const std::uint16_t> to) const;
+  const BaseConversionTable& base_conversion_table(std::span<const std::uint16_t> from,
+                                                   std::span<const std::uint16_t> to) const;
 
   /// An integer (signed 128-bit) modulo every limb of a list.
   std::vector<Word> residues(I128 value, std::span<const std::uint16_t> limbs) const;

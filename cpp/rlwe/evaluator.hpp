@@ -63,7 +63,7 @@ class Evaluator {
   /// x over Q of degree 1 or 2: its last polynomial as extended digits. Digits that are not stored are extended by
   /// each operation that takes them, limb by limb: better for one alone.
   Digits hoist(const Ciphertext& x, bool store = true) const;
-  /// Degree 1 over QP. A galois key takes digits of degree 1 and turns the slots; a relinearisation key, degree 2.
+  /// Degree 1 over QP. A galois key takes digits of degree 1 and rotates the slots; a relinearisation key, degree 2.
   Ciphertext key_product(const Digits& digits, const SwitchKeys& key) const;
 
   // Key switches that store no digits. One mod_down ends each, which may take levels with it: to `to`, where that is
@@ -72,7 +72,7 @@ class Evaluator {
   Ciphertext relinearize(const Ciphertext& x, const SwitchKeys& key, std::optional<Level> to = {}) const;
   /// x rotated by each key, on one decomposition.
   std::vector<Ciphertext> rotate_many(const Ciphertext& x, const SwitchKeys& keys) const;
-  /// The inner sums of a linear transform, over QP: baby 0 is the value itself, baby k is turned by key which[k - 1],
+  /// The inner sums of a linear transform, over QP: baby 0 is the value itself, baby k is rotated by key which[k - 1],
   /// and sum g adds plain * baby over its terms. Plaintexts over QP at one scale; a sum without terms is zero.
   struct Diagonal {
     std::uint32_t baby, giant;

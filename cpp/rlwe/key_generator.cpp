@@ -20,10 +20,10 @@ SecretPolys target_secret(const Context& context, const SecretKey& secret, const
                           const LimbList& limbs) {
   SecretPolys s = (spec.kind == KeyKind::kToSparse ? sparse : secret).ntt(context.ring(), limbs);
   if (spec.kind != KeyKind::kGalois) return s;
-  SecretPolys turned(context.ring(), limbs, 1);
-  context.ring().kernels().automorphism(context.ring().queue(), turned->view(), s->view(),
+  SecretPolys image(context.ring(), limbs, 1);
+  context.ring().kernels().automorphism(context.ring().queue(), image->view(), s->view(),
                                         inverse_galois(spec.galois_element, context.degree()));
-  return turned;
+  return image;
 }
 
 /// P times the secret that a key switches from, over Q limbs.

@@ -26,7 +26,7 @@ ConstLimbView stretch(const ConstLimbView& residues, std::size_t first, std::spa
 
 /// ModUp of one digit to limbs [first, first + count) of its extended poly, in NTT form.
 void extend_digit(const Ring& ring, RnsPolys& out, std::uint32_t d, std::size_t first, std::size_t count,
-                ConstLimbView digit) {
+                  ConstLimbView digit) {
   if (count == 0) return;
   const LimbView residues = out.view(d, 1, first, count);
   ring.kernels().lift(ring.queue(), residues, digit, ring.base_conversion_table(digit.limbs, residues.limbs));

@@ -58,13 +58,13 @@ std::vector<RnsPolys> key_switch(const Context& context, const SwitchOperand& op
                                  const Tick& tick = {});
 
 /// The inner sums of a linear transform, two polys each. `self`: both polys of what was decomposed, over Q. `which`:
-/// the keys that turn babies 1, 2, ...
+/// the keys that rotate babies 1, 2, ...
 std::vector<RnsPolys> diag_sums(const Context& context, const SwitchOperand& operand, ConstLimbView self,
                                 const SwitchKeys& keys, std::span<const std::size_t> which,
                                 std::span<const DiagonalTerm> terms, std::size_t num_giants, const Tick& tick = {});
 
-/// ModDown: (x - [x]_D) / D, rounded to nearest, where D are the limbs of x that are not in `to`: one base conversion of
-/// centred residues removes all of them at once.
+/// ModDown: (x - [x]_D) / D, rounded to nearest, where D are the limbs of x that are not in `to`: one base conversion
+/// of centred residues removes all of them at once.
 RnsPolys mod_down(const Ring& ring, const RnsPolys& x, const LimbList& to);
 
 /// Copies whole limbs between values of one ring; the limbs of `to` must all be in `from`.

@@ -15,7 +15,7 @@ void automorphism(Word* out, const Word* a, const std::uint32_t* block_reversal,
   for (std::uint32_t i = 0; i < blocks.count(); ++i) {
     const std::uint32_t half = blocks.half(i, galois_element);
     V::store(out + V::kWords * std::size_t{i},
-             V::reorder(V::load(a + blocks.place(half)), orders[blocks.turn(half) % V::kWords]));
+             V::reorder(V::load(a + blocks.place(half)), orders[blocks.offset(half) % V::kWords]));
   }
 }
 

@@ -1,5 +1,5 @@
-// The two halves of a base conversion, for kernels that share the first among many targets: split the source limbs into parts
-// y_j and the quotient u, once; join these modulo each target limb.
+// The two halves of a base conversion, for kernels that share the first among many targets: split the source limbs into
+// parts y_j and the quotient u, once; join these modulo each target limb.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,9 @@ struct Parts {
 };
 
 inline bool has_quotient(const BaseConversionTable& table) noexcept { return table.from.size() > 1; }
-inline std::size_t num_part_limbs(const BaseConversionTable& table) noexcept { return table.from.size() + has_quotient(table); }
+inline std::size_t num_part_limbs(const BaseConversionTable& table) noexcept {
+  return table.from.size() + has_quotient(table);
+}
 
 /// Words [start, start + size) of a poly of `in` into words [0, size) of the parts.
 void split_limbs(const CpuQueue& queue, const Parts& parts, const ConstLimbView& in, std::size_t poly,

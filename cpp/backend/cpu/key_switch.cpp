@@ -6,8 +6,8 @@
 
 #include "backend/cpu/base_conversion.hpp"
 #include "backend/cpu/kernels.hpp"
+#include "backend/cpu/output_automorphism.hpp"
 #include "backend/cpu/queue.hpp"
-#include "backend/cpu/turns.hpp"
 #include "backend/host_device.hpp"
 
 namespace lw::cpu {
@@ -104,7 +104,7 @@ PairStart scaled_rest(const CpuQueue& queue, const SwitchSource& source, const C
   return {{rest->polys > 0 ? rest->limb(0, at) : nullptr, rest->polys > 1 ? rest->limb(1, at) : nullptr}, scalar};
 }
 
-/// digits (limbs of all of them at limb j) times one key, plus what the sums begin with, turned into its place.
+/// digits (limbs of all of them at limb j) times one key, plus what the sums begin with, under the key's automorphism.
 void apply_key(const CpuQueue& queue, Word* const out[2], std::span<const Word* const> digits, const KeyLimbs& key,
                const PairStart& begin, const SwitchSource& source, LimbWindow window, std::size_t j) noexcept {
   const Prime& prime = queue.ntt[source.limbs[j]].prime;
@@ -117,8 +117,8 @@ void apply_key(const CpuQueue& queue, Word* const out[2], std::span<const Word* 
   if (key.galois_element == 1) {
     queue.limb.pair_dot(out, terms, digits.size(), begin, nullptr, accumulator, queue.degree, prime);
   } else {
-    const Turned turned = turned_by(queue, key.galois_element);
-    queue.limb.pair_dot(out, terms, digits.size(), begin, &turned, accumulator, queue.degree, prime);
+    const OutputAutomorphism automorphism = output_automorphism(queue, key.galois_element);
+    queue.limb.pair_dot(out, terms, digits.size(), begin, &automorphism, accumulator, queue.degree, prime);
   }
 }
 

@@ -33,7 +33,7 @@ struct PairStart {
 };
 
 /// Results are stored where the automorphism of galois element g puts them.
-struct Turned {
+struct OutputAutomorphism {
   const std::uint32_t* block_reversal;     // of the aligned blocks of 4 words
   std::uint32_t element, inverse_element;  // g and g^-1 modulo 2N
 };

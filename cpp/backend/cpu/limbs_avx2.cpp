@@ -1,5 +1,5 @@
-#include "backend/cpu/limbs_simd.hpp"
 #include "backend/cpu/ntt_tail_avx2.hpp"
+#include "backend/cpu/simd_limbs.hpp"
 #include "backend/cpu/vectors_avx2.hpp"
 
 namespace lw::cpu {

@@ -1,5 +1,5 @@
-#include "backend/cpu/limbs_simd.hpp"
 #include "backend/cpu/ntt_tail_avx512.hpp"
+#include "backend/cpu/simd_limbs.hpp"
 #include "backend/cpu/vectors_avx512.hpp"
 
 namespace lw::cpu {

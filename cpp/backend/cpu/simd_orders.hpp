@@ -1,6 +1,6 @@
 // How an automorphism orders the words of SIMD vectors. An aligned block of L words, one vector, goes as a whole: in
 // bit-reversed positions its exponents are e + reverse(k) 2N/L, so those of its image are too, and word k goes to or
-// comes from the place whose reversed number is reverse(k) g + turn modulo L.
+// comes from the place whose reversed number is reverse(k) g + offset modulo L.
 #pragma once
 
 #include <bit>
@@ -18,15 +18,15 @@ class WordOrders {
 
   constexpr WordOrders() noexcept {
     for (std::size_t element = 1; element < kWords; element += 2) {
-      for (std::size_t turn = 0; turn < kWords; ++turn) {
+      for (std::size_t offset = 0; offset < kWords; ++offset) {
         for (std::size_t k = 0; k < kWords; ++k) {
-          orders_[element / 2][turn].set(k, reverse((reverse(k) * element + turn) % kWords));
+          orders_[element / 2][offset].set(k, reverse((reverse(k) * element + offset) % kWords));
         }
       }
     }
   }
   using Order = typename V::Order;
-  /// Those of Galois element g, by turn.
+  /// Those of Galois element g, by offset.
   constexpr const Order (&of(std::uint32_t g) const noexcept)[kWords] { return orders_[g % kWords / 2]; }
 
  private:
@@ -54,11 +54,11 @@ class Blocks {
   std::uint32_t count() const noexcept { return 1u << log_count_; }
   /// The exponent (e - 1) / 2 of block i's first word, times g: (e g - 1) / 2.
   std::uint32_t half(std::uint32_t i, std::uint32_t g) const noexcept { return (2 * reversal(i) + 1) * g / 2; }
-  /// The first word of the block with such an exponent, and its turn.
+  /// The first word of the block with such an exponent, and its offset.
   std::size_t place(std::uint32_t half) const noexcept {
     return V::kWords * std::size_t{reversal(half & (count() - 1))};
   }
-  std::uint32_t turn(std::uint32_t half) const noexcept { return half >> log_count_; }
+  std::uint32_t offset(std::uint32_t half) const noexcept { return half >> log_count_; }
 
  private:
   // Numbers below the count have a bit less here for every doubling of the block.

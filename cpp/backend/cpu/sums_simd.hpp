@@ -76,21 +76,23 @@ template <class V, std::size_t kWidth, class Factors>
 
 /// Where the image of exponent E under X -> X^g lies: at that of E g^-1, a block of words at a time.
 template <class V>
-class Turn {
+class StoreAutomorphism {
  public:
-  Turn(const Turned& turned, std::size_t degree) noexcept
-      : blocks_(turned.block_reversal, degree), turned_(turned), orders_(kWordOrders<V>.of(turned.element)) {}
+  StoreAutomorphism(const OutputAutomorphism& automorphism, std::size_t degree) noexcept
+      : blocks_(automorphism.block_reversal, degree),
+        automorphism_(automorphism),
+        orders_(kWordOrders<V>.of(automorphism.element)) {}
 
   void store(Word* out, std::size_t i, typename V::F64 x) const noexcept {
-    const std::uint32_t half = blocks_.half(static_cast<std::uint32_t>(i / V::kWords), turned_.inverse_element);
-    // The inverse of the order of g^-1 and the turn.
-    const auto& order = orders_[(0 - blocks_.turn(half) * turned_.element) % V::kWords];
+    const std::uint32_t half = blocks_.half(static_cast<std::uint32_t>(i / V::kWords), automorphism_.inverse_element);
+    // The inverse of the order of g^-1 and the offset.
+    const auto& order = orders_[(0 - blocks_.offset(half) * automorphism_.element) % V::kWords];
     V::store(out + blocks_.place(half), V::reorder(x, order));
   }
 
  private:
   const Blocks<V> blocks_;
-  const Turned turned_;
+  const OutputAutomorphism automorphism_;
   const typename V::Order (&orders_)[V::kWords];
 };
 
@@ -214,11 +216,12 @@ void dot(Word* out, const DotTerm* terms, std::size_t count, const Word* begin, 
 
 template <class V>
 void pair_dot(Word* const out[2], const PairTerm* terms, std::size_t count, const PairStart& begin,
-              const Turned* turned, const Accumulator& accumulator, std::size_t n, const Prime& p) noexcept {
-  if (turned == nullptr) {
+              const OutputAutomorphism* automorphism, const Accumulator& accumulator, std::size_t n,
+              const Prime& p) noexcept {
+  if (automorphism == nullptr) {
     pair_sums<V>(out, terms, count, begin, accumulator, n, p, Straight<V>{});
   } else {
-    pair_sums<V>(out, terms, count, begin, accumulator, n, p, Turn<V>(*turned, n));
+    pair_sums<V>(out, terms, count, begin, accumulator, n, p, StoreAutomorphism<V>(*automorphism, n));
   }
 }
 

@@ -16,7 +16,7 @@ ConversionCopies::~ConversionCopies() {
 DeviceConversion ConversionCopies::copy(const BaseConversionTable& table, GpuQueue& queue, Staging& staging) noexcept {
   const auto view = [&](const void* words) {
     return DeviceConversion{static_cast<const Word*>(words), static_cast<std::uint32_t>(table.from.size()),
-                      static_cast<std::uint32_t>(table.to.size())};
+                            static_cast<std::uint32_t>(table.to.size())};
   };
   const std::lock_guard lock(mutex_);
   if (const auto found = held_.find(table.number); found != held_.end()) {

@@ -64,7 +64,8 @@ bool is_short(const GpuQueue& queue, const ConversionPart& part) noexcept {
 }
 
 /// As many parts as a launch takes, whose limbs begin at `limb`.
-ConversionJobs jobs_of(GpuQueue& queue, Staging& staging, std::span<const ConversionPart> parts, std::size_t limb) noexcept {
+ConversionJobs jobs_of(GpuQueue& queue, Staging& staging, std::span<const ConversionPart> parts,
+                       std::size_t limb) noexcept {
   ConversionJobs jobs = {};
   for (const ConversionPart& part : parts) {
     jobs.job[jobs.count++] = job_of(queue, staging, part, limb);
@@ -85,10 +86,11 @@ void convert_part(Queue& q, const LimbView& out, const ConversionPart& part) noe
   const std::size_t terms = table.from.size();
   const std::size_t fitting = std::bit_floor(kConversionSharedWords / std::max<std::size_t>(terms, 1));
   const std::size_t groups = (part.count + kConversionTargets - 1) / kConversionTargets;
-  const Grid grid = limb_grid(degree_of(queue), groups, out.polys, std::min<std::size_t>(fitting, BaseConvert<A>::kThreads));
+  const Grid grid =
+      limb_grid(degree_of(queue), groups, out.polys, std::min<std::size_t>(fitting, BaseConvert<A>::kThreads));
   queue.launch<BaseConvert<A>>({queue.tables(), queue.conversion(table, staging), result(out), operand(part.in), limbs,
-                         static_cast<std::uint32_t>(part.first), static_cast<std::uint32_t>(part.count)},
-                        grid, static_cast<std::uint32_t>(terms * grid.threads));
+                                static_cast<std::uint32_t>(part.first), static_cast<std::uint32_t>(part.count)},
+                               grid, static_cast<std::uint32_t>(terms * grid.threads));
 }
 
 /// call(parts, the limb of the first one) for as many parts as a launch takes.
@@ -130,7 +132,7 @@ void convert_short(GpuQueue& queue, const LimbView& out, std::span<const Convers
         {queue.tables(), jobs_of(queue, staging, some, first), result(out), static_cast<std::uint32_t>(group)},
         limb_grid(threads, (most_targets(some) + group - 1) / group, some.size() * out.polys),
         SharedConversionConstants<A>::words(static_cast<std::uint32_t>(most_sources(some)),
-                                      static_cast<std::uint32_t>(group)));
+                                            static_cast<std::uint32_t>(group)));
   });
 }
 
@@ -174,20 +176,22 @@ bool ConversionEntries<A>::convert_ntt_begin(Queue& q, LimbView out, std::span<c
 
 template <class A>
 void ConversionEntries<A>::convert_ntt_sub_scale(Queue& q, LimbView out, ConstLimbView a, const ConversionPart& part,
-                                        std::span<const Word> scalars, Word* scratch) noexcept {
+                                                 std::span<const Word> scalars, Word* scratch) noexcept {
   GpuQueue& queue = gpu_queue(q);
   const std::size_t stride = degree_of(queue);
   const bool is_tile = ends_in_full_tiles(queue) && queue.tables().log_degree == Radix8::kLogTile;
   if (is_tile && is_in_order(part) && part.table->from.size() <= kMostSplitAnew) {
     Staging staging(queue);
     const NttArgs ntt = ntt_args(queue, out, out, rest_of<Radix8>(Radix8::kLogTile));
-    queue.launch<BaseConvertNttSubScale<A>>({sub_scale_args<A>(queue, out, a, ntt, scalars), job_of(queue, staging, part, 0)},
-                                     tile_grid(queue, out.limbs.size(), out.polys, Radix8::kLogTile, Radix8::kThreads),
-                                     ntt_shared_words(Radix8::kLogTile));
+    queue.launch<BaseConvertNttSubScale<A>>(
+        {sub_scale_args<A>(queue, out, a, ntt, scalars), job_of(queue, staging, part, 0)},
+        tile_grid(queue, out.limbs.size(), out.polys, Radix8::kLogTile, Radix8::kThreads),
+        ntt_shared_words(Radix8::kLogTile));
     return;
   }
   const LimbView converted = {scratch, stride, stride * part.count, out.limbs, out.polys};
-  if (convert_ntt_begin(q, converted, {&part, 1})) return TransformEntries<A>::ntt_end_sub_scale(q, out, a, converted, scalars);
+  if (convert_ntt_begin(q, converted, {&part, 1}))
+    return TransformEntries<A>::ntt_end_sub_scale(q, out, a, converted, scalars);
   LimbEntries<A>::sub_scale(q, out, a, converted, scalars);
 }
 

@@ -44,7 +44,7 @@ struct ConversionEntries {
   static bool convert_ntt_begin(Queue& q, LimbView out, std::span<const ConversionPart> parts) noexcept;
   /// (a - transform of the converted part) * scalar for each limb of out; scratch: as many limbs.
   static void convert_ntt_sub_scale(Queue& q, LimbView out, ConstLimbView a, const ConversionPart& part,
-                                 std::span<const Word> scalars, Word* scratch) noexcept;
+                                    std::span<const Word> scalars, Word* scratch) noexcept;
 };
 
 template <class A>

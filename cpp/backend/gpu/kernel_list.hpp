@@ -3,12 +3,12 @@
 
 #include "backend/gpu/fp64.hpp"
 #include "backend/gpu/kernels/automorphism.hpp"
+#include "backend/gpu/kernels/base_convert.hpp"
+#include "backend/gpu/kernels/base_convert_limbs.hpp"
+#include "backend/gpu/kernels/base_convert_ntt.hpp"
 #include "backend/gpu/kernels/dot.hpp"
 #include "backend/gpu/kernels/giant_sums.hpp"
 #include "backend/gpu/kernels/key_product.hpp"
-#include "backend/gpu/kernels/base_convert.hpp"
-#include "backend/gpu/kernels/base_convert_ntt.hpp"
-#include "backend/gpu/kernels/base_convert_limbs.hpp"
 #include "backend/gpu/kernels/monomial.hpp"
 #include "backend/gpu/kernels/ntt.hpp"
 #include "backend/gpu/kernels/ntt_cluster.hpp"
@@ -59,8 +59,8 @@ using RingKernels = KernelsOf<
     TilesOf<Radix2>::InverseAny, TilesOf<Radix4>::Forward, TilesOf<Radix4>::Inverse, TilesOf<Radix4>::ForwardAny,
     TilesOf<Radix4>::InverseAny, TilesOf<Radix8>::Forward, TilesOf<Radix8>::Inverse, TilesOf<Radix8>::ForwardAny,
     TilesOf<Radix8>::InverseAny, TilesOf<Radix16>::Forward, TilesOf<Radix16>::Inverse, TilesOf<Radix16>::ForwardAny,
-    TilesOf<Radix16>::InverseAny, NttSubScale, BaseConvert, BaseConvertLimbs, BaseConvertNtt, BaseConvertNttSubScale, KeyProduct, GiantSums,
-    ImportSigned, UnpackResidues, PackResidues, ExpandUniform>::List<Automorphism>;
+    TilesOf<Radix16>::InverseAny, NttSubScale, BaseConvert, BaseConvertLimbs, BaseConvertNtt, BaseConvertNttSubScale,
+    KeyProduct, GiantSums, ImportSigned, UnpackResidues, PackResidues, ExpandUniform>::List<Automorphism>;
 
 template <class List, class... More>
 struct AppendedTo;

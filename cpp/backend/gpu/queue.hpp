@@ -10,9 +10,9 @@
 
 #include "backend/device.hpp"
 #include "backend/gpu/card.hpp"
+#include "backend/gpu/conversion_copies.hpp"
 #include "backend/gpu/host_kernel.hpp"
 #include "backend/gpu/kernel_list.hpp"
-#include "backend/gpu/conversion_copies.hpp"
 #include "backend/gpu/staging.hpp"
 #include "backend/gpu/tables.hpp"
 #include "backend/gpu/transform.hpp"
@@ -62,7 +62,9 @@ class GpuQueue final : public Queue {
   /// Roots of the canonical embedding, on the host.
   std::span<const std::complex<double>> roots() const noexcept { return host_.roots; }
   /// A copy of the table on the device, which stays there if the table has a number.
-  DeviceConversion conversion(const BaseConversionTable& table, Staging& staging) noexcept { return conversions_.copy(table, *this, staging); }
+  DeviceConversion conversion(const BaseConversionTable& table, Staging& staging) noexcept {
+    return conversions_.copy(table, *this, staging);
+  }
 
   /// Starts a kernel: blocks of `threads` threads with `shared_words` words of shared memory each. No block: nothing.
   template <class K>

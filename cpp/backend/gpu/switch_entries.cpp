@@ -20,7 +20,7 @@ std::size_t num_extended(const SwitchSource& source) noexcept {
       std::ranges::count_if(source.digits, [](const DigitLimbs& digit) { return digit.to_rest != nullptr; }));
 }
 
-/// Limbs of a batch of digits, and of turned copies in it.
+/// Limbs of a batch of digits, and of their images under automorphisms.
 std::size_t digits_at_once(const GpuQueue& queue, const SwitchSource& source, std::size_t share) noexcept {
   const std::size_t fitting = limbs_at_once(queue, num_extended(source), share, source.limbs.size());
   return std::min({fitting, kMostSwitchLimbs, std::max<std::size_t>(1, kMostPairs / source.digits.size())});
@@ -81,8 +81,8 @@ class ExtendedDigits {
     }
   }
 
-  /// Digits times keys plus P * rest, turned, at the limbs of a part of the batch: for key k to result(k). Keys are
-  /// those of the window.
+  /// Digits times keys plus P * rest, under the key's automorphism, at the limbs of a part of the batch: for key k to
+  /// result(k). Keys are those of the window.
   template <class Result>
   void multiply(std::span<const KeyLimbs> keys, LimbWindow window, LimbWindow part,
                 const Result& result) const noexcept {
@@ -219,21 +219,23 @@ void SwitchEntries<A>::diag_sums(Queue& q, std::span<const LimbView> out, const 
 }
 
 template <class A>
-std::size_t SwitchEntries<A>::mod_down_scratch(Queue& q, std::uint32_t polys, const BaseConversionTable& table) noexcept {
+std::size_t SwitchEntries<A>::mod_down_scratch(Queue& q, std::uint32_t polys,
+                                               const BaseConversionTable& table) noexcept {
   const GpuQueue& queue = gpu_queue(q);
   return polys * limbs_at_once(queue, polys, kCacheShare, table.to.size()) * degree_of(queue);
 }
 
 template <class A>
-void SwitchEntries<A>::mod_down(Queue& q, LimbView out, ConstLimbView x, ConstLimbView removed, const BaseConversionTable& table,
-                                std::span<const Word> inverse, std::span<Word> scratch) noexcept {
+void SwitchEntries<A>::mod_down(Queue& q, LimbView out, ConstLimbView x, ConstLimbView removed,
+                                const BaseConversionTable& table, std::span<const Word> inverse,
+                                std::span<Word> scratch) noexcept {
   const std::size_t at_once = limbs_at_once(gpu_queue(q), out.polys, kCacheShare, table.to.size());
   for (const LimbWindow batch : batches_of({0, table.to.size()}, at_once)) {
     const auto limbs = out.limbs.subspan(batch.first, batch.count);
     const ConstLimbView of_x = {x.limb(0, batch.first), x.stride, x.poly_stride, limbs, x.polys};
     ConversionEntries<A>::convert_ntt_sub_scale(q, cut(out, batch.first, limbs), of_x,
-                                       {&table, removed, batch.first, batch.count},
-                                       inverse.subspan(batch.first, batch.count), scratch.data());
+                                                {&table, removed, batch.first, batch.count},
+                                                inverse.subspan(batch.first, batch.count), scratch.data());
   }
 }
 

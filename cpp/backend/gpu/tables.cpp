@@ -69,7 +69,8 @@ typename A::Prime prime_of(const Modulus& m, std::uint64_t psi, std::uint32_t de
 }
 
 template <class A>
-ConversionTarget<A> target_of(std::span<const Modulus> moduli, const BaseConversionTable& table, std::size_t t) noexcept {
+ConversionTarget<A> target_of(std::span<const Modulus> moduli, const BaseConversionTable& table,
+                              std::size_t t) noexcept {
   const Modulus& m = moduli[table.to[t]];
   ConversionTarget<A> target = {};
   target.limb = table.to[t];
@@ -82,7 +83,8 @@ ConversionTarget<A> target_of(std::span<const Modulus> moduli, const BaseConvers
 
 template <class A>
 std::size_t words_of_conversion(const BaseConversionTable& table) noexcept {
-  return table.from.size() * kWords<ConversionSource<A>> + table.to.size() * kWords<ConversionTarget<A>> + table.weight.size();
+  return table.from.size() * kWords<ConversionSource<A>> + table.to.size() * kWords<ConversionTarget<A>> +
+         table.weight.size();
 }
 
 /// Appends an object to words.
@@ -140,7 +142,8 @@ Tables HostTables::at(const void* base) const noexcept {
   return {primes, primes + twiddle_words_ * sizeof(Word), log2_exact(degree_)};
 }
 
-Accumulator conversion_accumulator(std::span<const Modulus> moduli, const BaseConversionTable& table, std::uint64_t target) noexcept {
+Accumulator conversion_accumulator(std::span<const Modulus> moduli, const BaseConversionTable& table,
+                                   std::uint64_t target) noexcept {
   // Parts are centred; the quotient, at most (terms + 1)/2, is one more factor.
   const std::size_t terms = table.from.size();
   double largest = static_cast<double>(terms + 1) / 2;
@@ -155,8 +158,10 @@ std::size_t convert_words(Arithmetic arithmetic, const BaseConversionTable& tabl
   return arithmetic == Arithmetic::kFp64 ? words_of_conversion<Fp64>(table) : words_of_conversion<U64>(table);
 }
 
-void write_conversion(Arithmetic arithmetic, std::span<const Modulus> moduli, const BaseConversionTable& table, Word* out) noexcept {
-  arithmetic == Arithmetic::kFp64 ? write_conversion_of<Fp64>(moduli, table, out) : write_conversion_of<U64>(moduli, table, out);
+void write_conversion(Arithmetic arithmetic, std::span<const Modulus> moduli, const BaseConversionTable& table,
+                      Word* out) noexcept {
+  arithmetic == Arithmetic::kFp64 ? write_conversion_of<Fp64>(moduli, table, out)
+                                  : write_conversion_of<U64>(moduli, table, out);
 }
 
 }  // namespace lw::gpu

@@ -89,10 +89,12 @@ struct DeviceConversion {
 };
 
 /// Of the sums of a table modulo one of its target primes, in doubles.
-Accumulator conversion_accumulator(std::span<const Modulus> moduli, const BaseConversionTable& table, std::uint64_t target) noexcept;
+Accumulator conversion_accumulator(std::span<const Modulus> moduli, const BaseConversionTable& table,
+                                   std::uint64_t target) noexcept;
 
 /// Words of a table on a device, and their values.
 std::size_t convert_words(Arithmetic arithmetic, const BaseConversionTable& table) noexcept;
-void write_conversion(Arithmetic arithmetic, std::span<const Modulus> moduli, const BaseConversionTable& table, Word* out) noexcept;
+void write_conversion(Arithmetic arithmetic, std::span<const Modulus> moduli, const BaseConversionTable& table,
+                      Word* out) noexcept;
 
 }  // namespace lw::gpu

@@ -17,8 +17,8 @@ struct ConversionBlock {
   Word multiples[kBlock];
 };
 
-void decompose(ConversionBlock& block, const RefQueue& queue, const ConstLimbView& in, std::size_t poly, std::size_t start,
-               std::size_t size, const BaseConversionTable& table) noexcept {
+void decompose(ConversionBlock& block, const RefQueue& queue, const ConstLimbView& in, std::size_t poly,
+               std::size_t start, std::size_t size, const BaseConversionTable& table) noexcept {
   double v[kBlock] = {};
   std::int64_t centred_down[kBlock] = {};
   for (std::size_t j = 0; j < table.from.size(); ++j) {

@@ -109,12 +109,12 @@ ConstLimbView cut(const ConstLimbView& view, LimbWindow window) noexcept {
 void apply_key(Queue& q, const LimbView& out, const LimbView& product, const ExtendedDigits& digits, LimbWindow window,
                const KeyLimbs& key) noexcept {
   RefQueue& queue = ref_queue(q);
-  const bool turns = key.galois_element != 1;
-  const LimbView to = cut(turns ? product : out, window);
+  const bool has_automorphism = key.galois_element != 1;
+  const LimbView to = cut(has_automorphism ? product : out, window);
   queue.for_limbs(to, 4 + 3 * key.b.size() / window.count, [&](std::size_t half, std::size_t i) {
     digits.product_limb(queue, key, half, window.first + i, to.limb(half, i));
   });
-  if (turns) automorphism(q, cut(out, window), to, key.galois_element);
+  if (has_automorphism) automorphism(q, cut(out, window), to, key.galois_element);
 }
 
 /// out[g] += plain * value for every term of one baby, at the limbs of a window.

@@ -74,7 +74,8 @@ std::vector<std::uint64_t> Encoder::decode(const Message& message) const {
   return residues;
 }
 
-Plaintext Encoder::lift(const Context& context, ConstLimbView message, Level level, const BaseConversionTable& table) const {
+Plaintext Encoder::lift(const Context& context, ConstLimbView message, Level level,
+                        const BaseConversionTable& table) const {
   const Ring& ring = context.ring();
   RnsPolys poly(ring, table.to, 1);
   ring.kernels().lift(ring.queue(), poly.view(), message, table);
@@ -100,7 +101,7 @@ Plaintext Encoder::addend(const Message& message, Level level) const {
 Plaintext Encoder::factor(const Message& message, Level level) const {
   const LimbList t{context_.parameters().plain_limb()};
   return lift(context_, message.residues->view(), level,
-                context_.ring().base_conversion_table(t, context_.limbs(level, Basis::kQ)));
+              context_.ring().base_conversion_table(t, context_.limbs(level, Basis::kQ)));
 }
 
 std::vector<std::int64_t> Encoder::round(std::span<const std::complex<double>> values) const {

@@ -11,10 +11,10 @@
 //
 //   (P * t * x + B * y) / (PB)  =  t/B * x + y / P   for the tensor x and the key product y,
 //
-// so the degree-1 result needs one base conversion from the limbs of P and B together. L limbs of Q, M of B, K of P and D digits
-// cost 4L + 3M inverse and 2L + 4M forward transforms for the tensor, L for c2, and L more for its own form, the key
-// switch D(L + K) - L and 2K, the end 2L.
-// Source: the HPS-over-Q variant of Kim, Polyakov, Zucca (ePrint 2021/204), here with all factors inside the base conversions.
+// so the degree-1 result needs one base conversion from the limbs of P and B together. L limbs of Q, M of B, K of P and
+// D digits cost 4L + 3M inverse and 2L + 4M forward transforms for the tensor, L for c2, and L more for its own form,
+// the key switch D(L + K) - L and 2K, the end 2L. Source: the HPS-over-Q variant of Kim, Polyakov, Zucca (ePrint
+// 2021/204), here with all factors inside the base conversions.
 #include "schemes/bfv/evaluator.hpp"
 
 #include <algorithm>

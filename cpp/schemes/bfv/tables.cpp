@@ -25,8 +25,8 @@ void require_bfv(const Parameters& parameters, const char* who) {
               std::string(who) + ": these are CKKS parameters; BFV needs ones with a plain_modulus");
 }
 
-BaseConversionTable scaled_conversion(const Ring& ring, const LimbList& from, const LimbList& to, const std::vector<Word>& before,
-                      const std::vector<Word>& after) {
+BaseConversionTable scaled_conversion(const Ring& ring, const LimbList& from, const LimbList& to,
+                                      const std::vector<Word>& before, const std::vector<Word>& after) {
   BaseConversionTable table = ring.base_conversion_table(from, to);
   table.number = 0;
   table.inverse = times(ring, from, std::move(table.inverse), before);
@@ -41,7 +41,7 @@ BaseConversionTable scaled_conversion(const Ring& ring, const LimbList& from, co
 }
 
 BaseConversionTable rounded_quotient(const Ring& ring, const LimbList& from, const LimbList& to,
-                           const std::vector<Word>& before) {
+                                     const std::vector<Word>& before) {
   std::vector<Word> after = ring.inverse_product_mod(from, to);
   for (std::size_t i = 0; i < to.size(); ++i) after[i] = ring.modulus(to[i]).neg(after[i]);
   return scaled_conversion(ring, from, to, before, after);

@@ -30,12 +30,14 @@ class SharedConversionConstants {
     for (std::uint32_t j = place.thread; j < num_sources_; j += place.threads) {
       const ConversionSource<A> source = table.template sources<A>().load(j);
       put(j * kOfSource, source);
-      put(j * kOfSource + words_in<ConversionSource<A>>, tables.template prime<A>(static_cast<std::uint32_t>(source.limb)));
+      put(j * kOfSource + words_in<ConversionSource<A>>,
+          tables.template prime<A>(static_cast<std::uint32_t>(source.limb)));
     }
     for (std::uint32_t t = place.thread; t < end - begin; t += place.threads) {
       const ConversionTarget<A> target = table.template targets<A>().load(begin + t);
       put(target_at(t), target);
-      put(target_at(t) + words_in<ConversionTarget<A>>, tables.template prime<A>(static_cast<std::uint32_t>(target.limb)));
+      put(target_at(t) + words_in<ConversionTarget<A>>,
+          tables.template prime<A>(static_cast<std::uint32_t>(target.limb)));
     }
     const Global<const Word> weights = table.template weights<A>() + begin * num_sources_;
     const std::uint32_t count = padded(num_sources_);
@@ -134,7 +136,7 @@ struct BaseConvertLimbs {
 
   template <std::uint32_t kSources>
   static LW_GPU void convert(const Args& args, const ConversionJob& job, const SharedConversionConstants<A>& constants,
-                          const Place& place, std::uint32_t begin, std::uint32_t end) noexcept {
+                             const Place& place, std::uint32_t begin, std::uint32_t end) noexcept {
     const std::uint32_t poly = args.jobs.poly(place), at = word_of(place);
     Parts<kSources> parts;
     split<kSources>(parts, constants, job.in, poly, at);

@@ -1,5 +1,5 @@
-// Base conversion in the first pass of forward transforms of one tile: what is converted is transformed before it goes to
-// memory.
+// Base conversion in the first pass of forward transforms of one tile: what is converted is transformed before it goes
+// to memory.
 #pragma once
 
 #include "backend/gpu/kernels/converted_words.hpp"
@@ -12,7 +12,7 @@ template <class A>
 class ConvertedTile {
  public:
   LW_GPU ConvertedTile(const Tables& tables, const ConversionJob& job, std::uint32_t poly, std::uint32_t target,
-                    const typename A::Prime& prime) noexcept
+                       const typename A::Prime& prime) noexcept
       : tables_(tables), job_(job), poly_(poly), target_(target), prime_(prime) {}
 
   template <class Group>
@@ -21,7 +21,7 @@ class ConvertedTile {
     LW_GPU_UNROLL
     for (std::uint32_t first = 0; first < Radix8::kWords; first += kAtOnce) {
       convert_words<A, kAtOnce>(v + first, tables_, job_, poly_, target_, prime_,
-                             [&](std::uint32_t i) { return group.first + ((first + i) << group.log_step); });
+                                [&](std::uint32_t i) { return group.first + ((first + i) << group.log_step); });
     }
   }
 

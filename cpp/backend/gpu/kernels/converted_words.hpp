@@ -30,7 +30,7 @@ struct ConversionJobs {
 /// nowhere.
 template <class A, std::uint32_t kWords, class PlaceOf>
 LW_GPU void convert_words(typename A::Value* out, const Tables& tables, const ConversionJob& job, std::uint32_t poly,
-                       std::uint32_t t, const typename A::Prime& prime, const PlaceOf& place) noexcept {
+                          std::uint32_t t, const typename A::Prime& prime, const PlaceOf& place) noexcept {
   const ConversionTarget<A> target = job.table.template targets<A>().load(t);
   const std::uint32_t sources = job.table.num_from;
   Sums<A, kWords> sums(target.sums);

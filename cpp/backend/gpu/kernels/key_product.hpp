@@ -48,7 +48,7 @@ struct KeyProduct : OnePhase {
     const KeyResult result = args.results[key];
     // The automorphism acts on the result: this thread makes the words that come to its place. Neighbours come from
     // neighbours, in one order or the other.
-    const std::uint32_t first = turned(2 * word_of(place), result.galois_element, args.tables.log_degree);
+    const std::uint32_t first = automorphism_index(2 * word_of(place), result.galois_element, args.tables.log_degree);
     const std::uint32_t from = first / 2, is_swapped = first % 2;
     const typename A::Prime prime = args.tables.template prime<A>(args.where.limb[limb]);
     Sums<A, 4> sums(A::sum_limits(prime));  // two of each half

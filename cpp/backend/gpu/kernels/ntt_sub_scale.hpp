@@ -83,7 +83,7 @@ struct BaseConvertNttSubScale : SubScaleTile<A, LeanTile<Radix8>> {
     registers.begin(phase, args.to.ntt, place);
     SubScaleTile<A, LeanTile<Radix8>>::run_tile(phase, args.to, place, shared, registers,
                                                 ConvertedTile<A>(args.to.ntt.tables, args.job, place.block[2],
-                                                              args.job.first + place.block[1], registers.prime));
+                                                                 args.job.first + place.block[1], registers.prime));
   }
 };
 

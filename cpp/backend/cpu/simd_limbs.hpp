@@ -1,4 +1,5 @@
-// The table of LimbKernels for vectors of type V, whose transforms end in Tail.
+// The table of LimbKernels for vectors of type V, whose transforms end in Tail. Comes after the vectors: templates of
+// ChaCha20 call functions of theirs.
 #pragma once
 
 #include "backend/cpu/automorphism_simd.hpp"

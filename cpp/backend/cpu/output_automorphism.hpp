@@ -15,7 +15,7 @@ constexpr std::uint32_t inverse_of_odd(std::uint32_t g) noexcept {
   return inverse;
 }
 
-inline Turned turned_by(const CpuQueue& queue, std::uint64_t galois_element) noexcept {
+inline OutputAutomorphism output_automorphism(const CpuQueue& queue, std::uint64_t galois_element) noexcept {
   const std::uint32_t g = static_cast<std::uint32_t>(galois_element);
   return {queue.block_reversal.data(), g, inverse_of_odd(g) & (2 * queue.degree - 1)};
 }

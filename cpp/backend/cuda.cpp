@@ -11,7 +11,7 @@ namespace lw {
 namespace {
 
 const LwDriver& driver() {
-  if (const LwDriver* const loaded = gpu::loaded_driver()) return *loaded;
+  if (const LwDriver* const loaded = gpu::current_driver()) return *loaded;
   throw Error(ErrorKind::kDevice, "backend \"cuda\": no driver for GPUs is loaded; install latticework-cuda");
 }
 
@@ -25,7 +25,7 @@ bool has_fast_doubles(const LwDeviceInfo& info) noexcept {
 }  // namespace
 
 bool cuda_runs_here() noexcept {
-  const LwDriver* const loaded = gpu::loaded_driver();
+  const LwDriver* const loaded = gpu::current_driver();
   std::int32_t devices = 0;
   return loaded != nullptr && loaded->count(&devices) == LW_OK && devices > 0;
 }

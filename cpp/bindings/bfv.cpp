@@ -29,16 +29,16 @@ void check_message(const PyMessage& message, const Context& context, const char*
 
 PyPlaintext to_plaintext(const PyEncoder& self, const PyMessage& message, LevelPair level, bool is_factor) {
   check_message(message, *self.context, "encode");
-  return {self.context, unlocked([&] {
+  return {self.context, run_unlocked([&] {
             return is_factor ? self.value.factor(message.value, to_level(level))
                              : self.value.addend(message.value, to_level(level));
           })};
 }
 
 PyCiphertext mul(const PyEvaluator& self, const PyCiphertext& a, const PyCiphertext& b, const PyEvaluationKeys* keys) {
-  if (keys == nullptr) return {self.context, unlocked([&] { return self.value->mul(a.value, b.value); })};
+  if (keys == nullptr) return {self.context, run_unlocked([&] { return self.value->mul(a.value, b.value); })};
   const HeldKeys key = find_key(*self.context, *keys, KeyKind::kRelin, 0, a.value.level);
-  return {self.context, unlocked([&] { return self.value->mul(a.value, b.value, key); })};
+  return {self.context, run_unlocked([&] { return self.value->mul(a.value, b.value, key); })};
 }
 
 }  // namespace
@@ -54,14 +54,14 @@ void bind_bfv(nb::module_& m) {
           "encode",
           [](const PyEncoder& self, const Residues& residues) {
             const std::span<const std::uint64_t> values(residues.data(), residues.size());
-            return PyMessage{self.context, unlocked([&] { return self.value.encode(values); })};
+            return PyMessage{self.context, run_unlocked([&] { return self.value.encode(values); })};
           },
           "residues"_a, "N residues in [0, t): the first row of slots, then the second.")
       .def(
           "decode",
           [](const PyEncoder& self, const PyMessage& message) {
             check_message(message, *self.context, "decode");
-            return to_array(unlocked([&] { return self.value.decode(message.value); }));
+            return to_array(run_unlocked([&] { return self.value.decode(message.value); }));
           },
           "message"_a)
       .def(
@@ -87,13 +87,13 @@ void bind_bfv(nb::module_& m) {
       .def(
           "decrypt",
           [](const PyDecryptor& self, const PyCiphertext& x) {
-            return PyMessage{self.context, unlocked([&] { return self.value.decrypt(x.value); })};
+            return PyMessage{self.context, run_unlocked([&] { return self.value.decrypt(x.value); })};
           },
           "ciphertext"_a)
       .def(
           "noise_budget",
           [](const PyDecryptor& self, const PyCiphertext& x) {
-            return unlocked([&] { return self.value.noise_budget(x.value); });
+            return run_unlocked([&] { return self.value.noise_budget(x.value); });
           },
           "ciphertext"_a, "Bits left before decryption fails.");
   nb::class_<PyEvaluator>(m, "BfvEvaluator", "What Evaluator does not do for BFV.")
@@ -107,7 +107,7 @@ void bind_bfv(nb::module_& m) {
       .def(
           "add_constant",
           [](const PyEvaluator& self, const PyCiphertext& x, std::uint64_t addend) {
-            return PyCiphertext{self.context, unlocked([&] { return self.value->add_constant(x.value, addend); })};
+            return PyCiphertext{self.context, run_unlocked([&] { return self.value->add_constant(x.value, addend); })};
           },
           "x"_a, "addend"_a, "Adds 0 <= addend < t to every slot.");
 }

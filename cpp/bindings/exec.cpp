@@ -191,7 +191,7 @@ nb::list run(const PyExecutor& self, const nb::list& inputs, const nb::object& o
   std::vector<Input> values = to_inputs(inputs);
   std::optional<RunState> state = state_from_python(from);
   return outputs_to_python(
-      self.context, unlocked([&] { return self.executor->run(std::move(values), observers, std::move(state)); }));
+      self.context, run_unlocked([&] { return self.executor->run(std::move(values), observers, std::move(state)); }));
 }
 
 nb::list run_many(const PyExecutor& self, const nb::list& members, std::size_t at_once, const nb::object& on_event,
@@ -208,7 +208,7 @@ nb::list run_many(const PyExecutor& self, const nb::list& members, std::size_t a
   for (const nb::handle inputs : members) values.push_back(to_inputs(nb::cast<nb::list>(inputs)));
   nb::list outputs;
   for (std::vector<Ciphertexts>& of_one :
-       unlocked([&] { return self.executor->run_many(std::move(values), at_once, observers); })) {
+       run_unlocked([&] { return self.executor->run_many(std::move(values), at_once, observers); })) {
     outputs.append(outputs_to_python(self.context, std::move(of_one)));
   }
   return outputs;
@@ -240,7 +240,7 @@ nb::list plan_keys(const Plan& plan) {
 }
 
 nb::dict traffic_of(const PyMappedKeys& self) {
-  const KeyTraffic traffic = unlocked([&] { return self.value->traffic(); });  // its lock is held by readers
+  const KeyTraffic traffic = run_unlocked([&] { return self.value->traffic(); });  // its lock is held by readers
   nb::dict counts;
   counts["resident_bytes"] = traffic.resident_bytes;
   counts["peak_bytes"] = traffic.peak_bytes;
@@ -301,7 +301,7 @@ void destroy_unlocked(const MappedKeys* keys) {
 PyMappedKeys mapped_on(const PyMappedKeys& self, std::shared_ptr<const Context> context) {
   if (is_one_memory(*self.context, *context)) return self;
   auto keys =
-      unlocked([&] { return std::shared_ptr<MappedKeys>(new MappedKeys(*self.value, context), destroy_unlocked); });
+      run_unlocked([&] { return std::shared_ptr<MappedKeys>(new MappedKeys(*self.value, context), destroy_unlocked); });
   return {std::move(context), std::move(keys)};
 }
 
@@ -323,7 +323,7 @@ void bind_mapped_keys(nb::module_& m) {
                                      milliseconds(tell_every_s)};
             KeyReadObserver reads = read_observer(std::move(on_read));
             KeyWaitObserver waits = wait_observer(std::move(on_wait));
-            auto keys = unlocked([&] {
+            auto keys = run_unlocked([&] {
               return std::shared_ptr<MappedKeys>(
                   new MappedKeys(context, file, reading, std::move(reads), std::move(waits)), destroy_unlocked);
             });
@@ -342,7 +342,7 @@ void bind_mapped_keys(nb::module_& m) {
       .def_prop_ro("specs", &mapped_specs)
       .def_prop_ro(
           "num_bytes",
-          [](const PyMappedKeys& self) { return unlocked([&] { return self.value->traffic().resident_bytes; }); },
+          [](const PyMappedKeys& self) { return run_unlocked([&] { return self.value->traffic().resident_bytes; }); },
           "Bytes in memory now.")
       .def_prop_ro(
           "traffic", &traffic_of,

@@ -49,7 +49,7 @@ struct SimulatedDevice {
 
 /// The driver of devices of a kind; nullptr: it is not loaded.
 const LwDriver* driver_of(const std::string& kind) {
-  return kind == "sim" ? &simulator_of(kind).driver() : gpu::loaded_driver();
+  return kind == "sim" ? &simulator_of(kind).driver() : gpu::current_driver();
 }
 
 /// What all that compute on a device have of its memory, after waiting for all work and, if `trim`, giving back what is
@@ -77,7 +77,7 @@ void check_device(const std::string& kind, std::int32_t number) {
 
 /// One dict for each device.
 nb::list driver_devices() {
-  const LwDriver* const driver = gpu::loaded_driver();
+  const LwDriver* const driver = gpu::current_driver();
   if (driver == nullptr)
     throw Error(ErrorKind::kDevice, "no GPU: latticework-cuda, which has the driver, is not installed");
   const auto check = [&](std::int32_t device, LwStatus status) {

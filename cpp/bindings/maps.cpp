@@ -114,8 +114,8 @@ IntegerResult sums(const Integers& a, const Integers& b, std::int64_t slots) {
   return to_array(std::move(found));
 }
 
-IntegerResult settled(const Integers& totals, const Table& rows, const Integers& nearest, std::int64_t spread,
-                      std::int64_t pairs) {
+IntegerResult settle(const Integers& totals, const Table& rows, const Integers& nearest, std::int64_t spread,
+                     std::int64_t pairs) {
   const auto slots = static_cast<std::int64_t>(nearest.size());
   require_slots(slots);
   const std::span<const std::int64_t> moves(rows.data(), rows.size());
@@ -243,7 +243,7 @@ void bind_maps(nb::module_& m) {
   m.def("pairs", &pairs, "steps"_a, "slots"_a, "apart"_a,
         "Ascending steps paired along chains: (first, 3), or (single, 1) where a chain ends.");
   m.def("sums", &sums, "a"_a, "b"_a, "slots"_a, "The different sums of a move of each, ascending.");
-  m.def("settled", &settled, "totals"_a, "rows"_a, "nearest"_a, "spread"_a, "pairs"_a,
+  m.def("settled", &settle, "totals"_a, "rows"_a, "nearest"_a, "spread"_a, "pairs"_a,
         "Of each sum of a total and a row of moves the code of the nearest copy; different ones, ascending.");
   nb::class_<SeparableNest>(m, "SeparableNest", "A loop nest in separable form, for the values of its diagonals.")
       .def(nb::init<SumTables, std::optional<Ends>, std::vector<std::pair<SumTables, std::int32_t>>,

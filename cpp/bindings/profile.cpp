@@ -28,7 +28,7 @@ class ProfiledDevice {
   ProfiledDevice(const std::string& kind, std::int32_t number)
       : driver_(kind == "cpu"   ? nullptr
                 : kind == "sim" ? &simulator_of(kind).driver()
-                                : gpu::loaded_driver()),
+                                : gpu::current_driver()),
         number_(number),
         profiler_(kind == "cpu" ? host_profiler() : gpu::Card::profiler_of(known(driver_), number)) {}
 

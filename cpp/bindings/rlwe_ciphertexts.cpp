@@ -32,11 +32,11 @@ using PyDecryptor = Owned<Decryptor>;
 PyPlaintext encode(const PyEncoder& self, nb::handle values, LevelPair level, double scale, const std::string& basis) {
   const std::vector<std::complex<double>> slots = to_complex(values);
   const Basis over = to_basis(basis);
-  return {self.context, unlocked([&] { return self.value.encode(slots, to_level(level), scale, over); })};
+  return {self.context, run_unlocked([&] { return self.value.encode(slots, to_level(level), scale, over); })};
 }
 
 auto decrypt(const PyDecryptor& self, const PyCiphertext& x) {
-  return to_array(unlocked([&] {
+  return to_array(run_unlocked([&] {
     const ckks::Encoder encoder(*self.context);
     return encoder.decode(self.value.decrypt(x.value).span(), x.value.scale, x.value.slots);
   }));
@@ -53,9 +53,9 @@ Owned<T> move_value(const Owned<T>& x, const SharedContext& to, bool keeps_copy)
   check_context(x.value.parameters, *x.value.residues, *x.context, "move: the value");
   check_parameters(x.value.parameters, to->parameters(), "move: the value");
   const OperationScope scope(OperationKind::kCall, "move");
-  return {to, unlocked([&] {
+  return {to, run_unlocked([&] {
             T value = x.value;
-            value.residues = moved(*x.context, std::move(value.residues), *to, keeps_copy);
+            value.residues = move_to_context(*x.context, std::move(value.residues), *to, keeps_copy);
             return value;
           })};
 }
@@ -76,11 +76,11 @@ nb::object write_ciphertexts(nb::handle path, const std::vector<PyCiphertext>& c
   }
   CiphertextFile file{{}, map_from_python(extras)};
   const std::optional<std::string> to = optional_path(path);
-  const std::vector<std::uint8_t> bytes = unlocked([&] {
+  const std::vector<std::uint8_t> bytes = run_unlocked([&] {
     const Context& context = one_memory(ciphertexts);
     for (std::size_t i = 0; i < names.size(); ++i) {
       NamedCiphertext& item = file.ciphertexts.emplace_back(NamedCiphertext{names[i], ciphertexts[i].value});
-      item.value.residues = moved(*ciphertexts[i].context, std::move(item.value.residues), context);
+      item.value.residues = move_to_context(*ciphertexts[i].context, std::move(item.value.residues), context);
     }
     return save_ciphertexts(to, file, context);
   });
@@ -89,7 +89,7 @@ nb::object write_ciphertexts(nb::handle path, const std::vector<PyCiphertext>& c
 
 nb::tuple read_ciphertexts(nb::handle from, SharedContext context) {
   const SourceView view(from);
-  const CiphertextFile file = unlocked([&] { return load_ciphertexts(view.source, *context); });
+  const CiphertextFile file = run_unlocked([&] { return load_ciphertexts(view.source, *context); });
   nb::list ciphertexts, names;
   for (const NamedCiphertext& item : file.ciphertexts) {
     ciphertexts.append(PyCiphertext{context, item.value});
@@ -161,7 +161,7 @@ void bind_ciphertexts(nb::module_& m) {
       .def(
           "encrypt",
           [](const PyEncryptor& self, const PyPlaintext& message) {
-            return PyCiphertext{self.context, unlocked([&] { return self.value.encrypt(message.value); })};
+            return PyCiphertext{self.context, run_unlocked([&] { return self.value.encrypt(message.value); })};
           },
           "plaintext"_a);
   nb::class_<PyDecryptor>(m, "Decryptor", "Raw decryption, for the owner of the key only.")
@@ -175,7 +175,7 @@ void bind_ciphertexts(nb::module_& m) {
       .def(
           "coefficients",
           [](const PyDecryptor& self, const PyCiphertext& x) {
-            const SecretBuffer<double> found = unlocked([&] { return self.value.decrypt(x.value); });
+            const SecretBuffer<double> found = run_unlocked([&] { return self.value.decrypt(x.value); });
             return to_array(std::vector<double>(found.begin(), found.end()));
           },
           "ciphertext"_a, "The N coefficients of message * scale + noise, float64.");

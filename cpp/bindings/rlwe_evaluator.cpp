@@ -35,7 +35,7 @@ using WithPlain = Ciphertext (Evaluator::*)(Ciphertext, const Plaintext&) const;
 /// Runs an operation without the GIL and wraps what it returns.
 template <typename F>
 PyCiphertext run(const PyEvaluator& self, F&& operation) {
-  return {self.context, unlocked([&] { return operation(self.value); })};
+  return {self.context, run_unlocked([&] { return operation(self.value); })};
 }
 
 template <typename Op>
@@ -78,7 +78,7 @@ HeldKeys find_keys(const PyEvaluator& self, const PyEvaluationKeys& keys, const 
   return HeldKeys(std::move(found));
 }
 
-std::vector<PyCiphertext> wrapped(const PyEvaluator& self, std::vector<Ciphertext> values) {
+std::vector<PyCiphertext> wrap(const PyEvaluator& self, std::vector<Ciphertext> values) {
   std::vector<PyCiphertext> results;
   for (Ciphertext& value : values) results.push_back({self.context, std::move(value)});
   return results;
@@ -87,7 +87,7 @@ std::vector<PyCiphertext> wrapped(const PyEvaluator& self, std::vector<Ciphertex
 std::vector<PyCiphertext> rotate_many(const PyEvaluator& self, const PyCiphertext& x,
                                       const std::vector<std::uint64_t>& elements, const PyEvaluationKeys& keys) {
   const HeldKeys found = find_keys(self, keys, elements, x.value.level);
-  return wrapped(self, unlocked([&] { return self.value.rotate_many(x.value, found); }));
+  return wrap(self, run_unlocked([&] { return self.value.rotate_many(x.value, found); }));
 }
 
 using ProductTerm = std::tuple<std::uint32_t, std::uint32_t, PyPlaintext>;
@@ -100,7 +100,7 @@ std::vector<PyCiphertext> sums_of_digits(const PyEvaluator& self, const PyDigits
   std::iota(all.begin(), all.end(), std::size_t{0});
   std::vector<Evaluator::Diagonal> diagonals;
   for (const auto& [baby, giant, plain] : terms) diagonals.push_back({baby, giant, &plain.value});
-  return wrapped(self, unlocked([&] { return self.value.diag_sums(x.value, found, all, diagonals, num_giants); }));
+  return wrap(self, run_unlocked([&] { return self.value.diag_sums(x.value, found, all, diagonals, num_giants); }));
 }
 
 /// Of a ciphertext whose digits nothing else needs.
@@ -118,11 +118,11 @@ std::vector<PyCiphertext> for_pairs(const PyEvaluator& self, const std::vector<P
     throw Error(ErrorKind::kShape,
                 std::to_string(a.size()) + " ciphertexts against " + std::to_string(b.size()) + "; needs as many");
   }
-  return wrapped(self, unlocked([&] {
-                   std::vector<Ciphertext> results;
-                   for (std::size_t i = 0; i < a.size(); ++i) results.push_back(op(self.value, a[i].value, b[i].value));
-                   return results;
-                 }));
+  return wrap(self, run_unlocked([&] {
+                std::vector<Ciphertext> results;
+                for (std::size_t i = 0; i < a.size(); ++i) results.push_back(op(self.value, a[i].value, b[i].value));
+                return results;
+              }));
 }
 
 std::vector<PyCiphertext> rotate_each(const PyEvaluator& self, const std::vector<PyCiphertext>& x,
@@ -130,11 +130,11 @@ std::vector<PyCiphertext> rotate_each(const PyEvaluator& self, const std::vector
   std::vector<HeldKeys> held;
   for (const PyCiphertext& one : x)
     held.push_back(find_key(*self.context, keys, KeyKind::kGalois, element, one.value.level));
-  return wrapped(self, unlocked([&] {
-                   std::vector<Ciphertext> results;
-                   for (std::size_t i = 0; i < x.size(); ++i) results.push_back(self.value.rotate(x[i].value, held[i]));
-                   return results;
-                 }));
+  return wrap(self, run_unlocked([&] {
+                std::vector<Ciphertext> results;
+                for (std::size_t i = 0; i < x.size(); ++i) results.push_back(self.value.rotate(x[i].value, held[i]));
+                return results;
+              }));
 }
 
 PyCiphertext to_sparse(const PyEvaluator& self, const PyCiphertext& x, const PyEvaluationKeys& keys) {
@@ -274,7 +274,7 @@ void bind_evaluator(nb::module_& m) {
       .def(
           "hoist",
           [](const PyEvaluator& self, const PyCiphertext& x) {
-            return PyDigits{self.context, unlocked([&] { return self.value.hoist(x.value); })};
+            return PyDigits{self.context, run_unlocked([&] { return self.value.hoist(x.value); })};
           },
           "x"_a)
       .def("key_product", &key_product, "digits"_a, "galois_element"_a, "keys"_a, "galois_element 0: relinearisation.")

@@ -33,7 +33,7 @@ struct Opened {
 template <typename File>
 void open(Opened<File>* self, nb::handle source, std::shared_ptr<const Context> context) {
   SourceView view(source);
-  File file = unlocked([&] { return File(view.source, *context); });
+  File file = run_unlocked([&] { return File(view.source, *context); });
   new (self) Opened<File>{std::move(context), std::move(view), std::move(file)};
 }
 
@@ -46,7 +46,7 @@ void check_index(const File& file, std::size_t i) {
 
 PyEvaluationKeys read_key(const PyKeyFile& self, std::size_t i, const std::optional<LevelPair>& level) {
   check_index(self.file, i);
-  return {self.context, unlocked([&] {
+  return {self.context, run_unlocked([&] {
             const Level at = level ? to_level(*level) : self.file.spec(i).level;
             EvaluationKeys one(self.file.id(), self.file.parameters());
             one.add(std::make_shared<const EvaluationKey>(self.file.read(i, at)));
@@ -121,7 +121,7 @@ nb::list specs_of_file(const PyKeyFile& self) {
 template <typename Value, typename File>
 Owned<Value> read_value(const Opened<File>& self, std::size_t i, const std::optional<LevelPair>& level) {
   check_index(self.file, i);
-  return {self.context, unlocked([&] { return self.file.read(i, level ? to_level(*level) : self.file.level(i)); })};
+  return {self.context, run_unlocked([&] { return self.file.read(i, level ? to_level(*level) : self.file.level(i)); })};
 }
 
 template <typename File>
@@ -160,7 +160,7 @@ nb::object write_plaintexts(nb::handle path, const std::vector<PyPlaintext>& pla
   for (std::size_t i = 0; i < names.size(); ++i) named.push_back({names[i], plaintexts[i].value});
   const cbor::Map more = map_from_python(extras);
   const std::optional<std::string> to = optional_path(path);
-  return saved(to, unlocked([&] { return save_plaintexts(to, named, more, *plaintexts[0].context); }));
+  return saved(to, run_unlocked([&] { return save_plaintexts(to, named, more, *plaintexts[0].context); }));
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ PyEvaluationKeys generate(const Owned<KeyGenerator>& self, const SecretKey& secr
                           const nb::object& on_key) {
   const std::vector<KeySpec> specs = to_specs(dicts);
   const KeyProgress progress = progress_of(on_key);
-  return {self.context, unlocked([&] {
+  return {self.context, run_unlocked([&] {
             return std::make_shared<const EvaluationKeys>(self.value.evaluation_keys(secret, specs, progress));
           })};
 }
@@ -63,7 +63,7 @@ void open_unfinished(PyUnfinishedKeys* self, nb::handle path, const nb::bytes& k
   const std::string file = to_path(path);
   std::vector<KeySpec> specs = to_specs(dicts);
   auto keys =
-      unlocked([&] { return std::make_unique<UnfinishedKeys>(file, id, std::move(specs), *context, continues); });
+      run_unlocked([&] { return std::make_unique<UnfinishedKeys>(file, id, std::move(specs), *context, continues); });
   new (self) PyUnfinishedKeys{std::move(context), std::move(keys)};
 }
 
@@ -110,7 +110,7 @@ void check_one_sparse_secret(const EvaluationKeys& keys) {
   }
 }
 
-PyEvaluationKeys merged(const PyEvaluationKeys& self, const PyEvaluationKeys& other) {
+PyEvaluationKeys merge(const PyEvaluationKeys& self, const PyEvaluationKeys& other) {
   check_parameters(other.value->parameters(), self.context->parameters(), "merged: the other key set");
   check_key_set(other.value->id(), self.value->id(), "merged: the other key set");
   auto both = std::make_shared<EvaluationKeys>(*self.value);
@@ -163,14 +163,14 @@ void bind_key_files(nb::module_& m) {
       "save_public_key",
       [](nb::handle path, const PyPublicKey& key) {
         const std::optional<std::string> to = optional_path(path);
-        return saved(to, unlocked([&] { return save_public_key(to, *key.value, *key.context); }));
+        return saved(to, run_unlocked([&] { return save_public_key(to, *key.value, *key.context); }));
       },
       "path"_a.none(), "key"_a, "To a file, or the bytes of one if path is None.");
   m.def(
       "load_public_key",
       [](nb::handle from, SharedContext context) {
         const SourceView source(from);
-        return PyPublicKey{context, unlocked([&] {
+        return PyPublicKey{context, run_unlocked([&] {
                              return std::make_shared<const PublicKey>(load_public_key(source.source, *context));
                            })};
       },
@@ -179,14 +179,14 @@ void bind_key_files(nb::module_& m) {
       "save_evaluation_keys",
       [](nb::handle path, const PyEvaluationKeys& keys) {
         const std::optional<std::string> to = optional_path(path);
-        return saved(to, unlocked([&] { return save_evaluation_keys(to, *keys.value, *keys.context); }));
+        return saved(to, run_unlocked([&] { return save_evaluation_keys(to, *keys.value, *keys.context); }));
       },
       "path"_a.none(), "keys"_a, "To a file, or the bytes of one if path is None.");
   m.def(
       "load_evaluation_keys",
       [](nb::handle from, SharedContext context) {
         const SourceView source(from);
-        return PyEvaluationKeys{context, unlocked([&] {
+        return PyEvaluationKeys{context, run_unlocked([&] {
                                   return std::make_shared<const EvaluationKeys>(
                                       load_evaluation_keys(source.source, *context, signal_tick()));
                                 })};
@@ -217,7 +217,7 @@ void bind_keys(nb::module_& m) {
       .def_prop_ro("num_bytes", [](const PyEvaluationKeys& self) { return self.value->num_bytes(); })
       .def_prop_ro("specs", &specs_of)
       .def("__len__", [](const PyEvaluationKeys& self) { return self.value->keys().size(); })
-      .def("merged", &merged, "other"_a, "The keys of both sets, which must be of one secret key.");
+      .def("merged", &merge, "other"_a, "The keys of both sets, which must be of one secret key.");
   nb::class_<Owned<KeyGenerator>>(m, "KeyGenerator")
       .def(
           "__init__",
@@ -230,7 +230,7 @@ void bind_keys(nb::module_& m) {
       .def(
           "public_key",
           [](const Owned<KeyGenerator>& self, const SecretKey& secret) {
-            return PyPublicKey{self.context, unlocked([&] {
+            return PyPublicKey{self.context, run_unlocked([&] {
                                  return std::make_shared<const PublicKey>(self.value.public_key(secret));
                                })};
           },
@@ -242,7 +242,7 @@ void bind_keys(nb::module_& m) {
           [](const Owned<KeyGenerator>& self, const SecretKey& secret, const PyUnfinishedKeys& file,
              const nb::object& on_key) {
             const KeyProgress progress = progress_of(on_key);
-            unlocked([&] { self.value.write_evaluation_keys(secret, *file.value, progress); });
+            run_unlocked([&] { self.value.write_evaluation_keys(secret, *file.value, progress); });
           },
           "secret_key"_a, "file"_a, "on_key"_a.none() = nb::none(),
           "Make the keys that the file does not hold yet, one after the other, and complete it.");

@@ -50,7 +50,7 @@ std::vector<std::complex<double>> to_complex(nanobind::handle values);
 
 /// Runs f without the GIL.
 template <typename F>
-auto unlocked(F&& f) {
+auto run_unlocked(F&& f) {
   nanobind::gil_scoped_release released;
   return f();
 }

@@ -94,7 +94,7 @@ class Executor {
   void check_inputs(const std::vector<Input>& inputs, const std::string& who) const;
   void check_watch(const Observers& observers) const;
   void check_state(const RunState& state) const;
-  Tick paced(Tick tick) const;
+  Tick pace(Tick tick) const;
   void synchronise() const;
   std::unique_ptr<KeyUses> key_uses(const std::vector<Input>& inputs, const std::optional<RunState>& from) const;
   std::vector<Ciphertexts> run_checked(std::vector<Input> inputs, const Observers& observers,

@@ -110,7 +110,7 @@ std::vector<std::vector<std::size_t>> Executor::batches(const std::vector<std::v
 void Executor::run_together(const std::vector<std::size_t>& batch, std::vector<std::vector<Input>>& members,
                             std::vector<std::vector<Ciphertexts>>& outputs, const BatchObservers& observers) const {
   Lockstep lockstep(batch.size());
-  const Tick tick = paced([&lockstep] { lockstep.check(); });
+  const Tick tick = pace([&lockstep] { lockstep.check(); });
   SharedKeys keys(*context_, *keys_, key_uses(members[batch[0]], std::nullopt), tick, lockstep);
   lockstep.run(
       [&](std::size_t place) {
@@ -134,7 +134,7 @@ std::vector<Ciphertexts> Executor::run_checked(std::vector<Input> inputs, const 
                                                std::optional<RunState> from) const {
   std::unique_ptr<KeyRun> keys = keys_->start(key_uses(inputs, from), observers.tick);
   Observers paced = observers;
-  paced.tick = this->paced(observers.tick);
+  paced.tick = this->pace(observers.tick);
   const bool is_watched = observers.on_event || observers.on_watch || observers.on_iteration || from.has_value() ||
                           context_->ring().device().is_profiled();
   if (!is_watched && keys_->budget_bytes() == SIZE_MAX && recorded_->are_possible()) {
@@ -155,7 +155,7 @@ std::vector<Ciphertexts> Executor::run_checked(std::vector<Input> inputs, const 
 }
 
 /// Who calls more than a device keeps up with waits, and meanwhile hears of it if the run is cancelled or has failed.
-Tick Executor::paced(Tick tick) const {
+Tick Executor::pace(Tick tick) const {
   const Ring& ring = context_->ring();
   if (ring.backend().form().is_on_host()) return tick;
   return [&ring, tick = std::move(tick)] {

@@ -139,7 +139,7 @@ void KeyStore::wait_for_limbs(std::unique_lock<std::mutex>& lock, const KeyLimbW
   const auto deadline = std::chrono::steady_clock::now() + reading_.deadline;
   std::vector<std::uint8_t> buffer;
   while (!is_ready(windows.front())) {
-    if (KeyLimb* key_limb = wanted_limb(windows.front())) {
+    if (KeyLimb* key_limb = find_wanted_limb(windows.front())) {
       read(lock, *key_limb, false, buffer);
     } else {
       wake_.wait_for(lock, kTickEvery);
@@ -171,7 +171,7 @@ void KeyStore::retire_all(KeyLimbWindows& windows) noexcept {
   wake_.notify_all();
 }
 
-KeyLimb* KeyStore::wanted_limb(const KeyLimbWindow& window) const {
+KeyLimb* KeyStore::find_wanted_limb(const KeyLimbWindow& window) const {
   KeyLimb* found = nullptr;
   window.for_each([&](KeyLimb& key_limb) {
     if (found == nullptr && key_limb.state == KeyLimb::State::kWanted) found = &key_limb;

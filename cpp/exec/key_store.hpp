@@ -65,7 +65,7 @@ class KeyStore {
   void work() noexcept;
   /// Reads a limb that is wanted while the lock is open. Throws what reading throws, the limb being wanted again.
   void read(std::unique_lock<std::mutex>& lock, KeyLimb& key_limb, bool is_ahead, std::vector<std::uint8_t>& buffer);
-  KeyLimb* wanted_limb(const KeyLimbWindow& window) const;
+  KeyLimb* find_wanted_limb(const KeyLimbWindow& window) const;
   static bool is_ready(const KeyLimbWindow& window);
   LimbView slot_of(KeyLimb& key_limb);
 

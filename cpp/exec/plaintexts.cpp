@@ -59,7 +59,7 @@ std::vector<Plaintext> PlaintextProvider::acquire(std::uint32_t constant, std::o
   const Making making(*this, name);
   lock.unlock();
   const QueueScope scope;  // others will read them too
-  std::vector<Plaintext> lifted = lift(rounded(std::get<Values>(name), type).coefficients, type);
+  std::vector<Plaintext> lifted = lift(round_values(std::get<Values>(name), type).coefficients, type);
   keep_whole(name, lifted);
   return lifted;
 }
@@ -73,7 +73,7 @@ PlaintextProvider::Kept PlaintextProvider::keep(std::uint32_t constant, std::opt
   const Making making(*this, name);
   lock.unlock();
   const QueueScope scope;  // what is done here is done once, whatever the run calls
-  Rounded made = rounded(std::get<Values>(name), type);
+  Rounded made = round_values(std::get<Values>(name), type);
   if (!made.is_kept) return {};
   lock.lock();
   const bool is_worth_a_try = has_room(plaintext_bytes(type));
@@ -147,7 +147,7 @@ bool PlaintextProvider::has_room(std::size_t bytes) const noexcept {
 }
 
 /// Those that are known, or made anew.
-PlaintextProvider::Rounded PlaintextProvider::rounded(const Values& values, const ValueType& type) {
+PlaintextProvider::Rounded PlaintextProvider::round_values(const Values& values, const ValueType& type) {
   {
     const std::lock_guard lock(mutex_);
     if (const auto found = rounded_.find(values); found != rounded_.end()) return {found->second, true};

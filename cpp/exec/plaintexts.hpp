@@ -115,7 +115,7 @@ class PlaintextProvider {
   std::size_t plaintext_bytes(const ValueType& type) const;
   bool has_room(std::size_t bytes) const noexcept;
 
-  Rounded rounded(const Values& values, const ValueType& type);
+  Rounded round_values(const Values& values, const ValueType& type);
   std::vector<std::vector<std::int64_t>> round(const Values& values, const ValueType& type) const;
   bool keep_rounded(const Values& values, const ValueType& type, const std::vector<Hash>& hashes, Coefficients& made);
   /// Whether it stays.

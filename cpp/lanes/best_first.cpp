@@ -44,8 +44,8 @@ class QuotientSearch {
     result.quotient = std::move(quotient);
     result.epochs = find_epochs(circuit_, result.quotient, options_.weights);
     std::vector<Number> first = options_.start == AnnealOptions::Start::kMatched
-                                    ? matched_lanes(result.epochs, circuit_.width)
-                                    : enumerated_lanes(result.epochs);
+                                    ? match_lanes(result.epochs, circuit_.width)
+                                    : enumerate_lanes(result.epochs);
     Placement placement(result.epochs, circuit_.width, std::move(first));
     result.lane = anneal_lanes(placement, result.epochs, options_.cooling, random_, &result.rotations);
     work_ += static_cast<double>(placement.num_looked_at());

@@ -72,7 +72,7 @@ Number Builder::rotate(Number operand, Number steps) {
   if (found != rotations_.end()) return found->second;
   ++program_.counts.rotations;
   const Number made = emit({.code = VectorCode::kRotate, .left = operand, .steps = steps},
-                           rotated(contents_[operand], steps, circuit_.width), weights_.rotate);
+                           rotate_content(contents_[operand], steps, circuit_.width), weights_.rotate);
   rotations_.emplace(key(operand, steps), made);
   return made;
 }
@@ -80,7 +80,7 @@ Number Builder::rotate(Number operand, Number steps) {
 Number Builder::combine(Code code, Number left, Number right, bool is_partial) {
   ++(code == Code::kMul ? program_.counts.muls : program_.counts.adds);
   return emit({.code = vector_code(code), .left = left, .right = right},
-              combined(code, contents_[left], contents_[right], values_),
+              combine_contents(code, contents_[left], contents_[right], values_),
               code == Code::kMul ? weights_.mul : weights_.add, !is_partial);
 }
 
@@ -103,7 +103,7 @@ Number Builder::mask(Number operand, const std::vector<Number>& lanes) {
   ++program_.counts.masks;
   VectorInstruction made{.code = VectorCode::kMulConstant, .left = operand, .is_mask = true};
   for (const Number lane : lanes) made.table.emplace_back(lane, kOne);
-  return emit(std::move(made), kept(contents_[operand], lanes), weights_.mul_constant);
+  return emit(std::move(made), keep_lanes(contents_[operand], lanes), weights_.mul_constant);
 }
 
 void Builder::restate(Number instruction, Number as, const std::vector<Number>& lanes) {
@@ -111,7 +111,7 @@ void Builder::restate(Number instruction, Number as, const std::vector<Number>& 
   for (const Held& held : content) {
     if (held.value >= 0) places_[held.value].pop_back();
   }
-  const Content taken = kept(contents_[as], lanes);
+  const Content taken = keep_lanes(contents_[as], lanes);
   Content stated;
   auto lane = lanes.begin();
   auto own = content.begin();

@@ -29,7 +29,7 @@ Number Values::find(Code code, Number left, Number right) const {
   return found == numbers_.end() ? kAnything : found->second;
 }
 
-Content rotated(const Content& content, Number steps, Number width) {
+Content rotate_content(const Content& content, Number steps, Number width) {
   Content result;
   result.reserve(content.size());
   const auto first = std::lower_bound(content.begin(), content.end(), steps,
@@ -39,7 +39,7 @@ Content rotated(const Content& content, Number steps, Number width) {
   return result;
 }
 
-Content kept(const Content& content, const std::vector<Number>& lanes) {
+Content keep_lanes(const Content& content, const std::vector<Number>& lanes) {
   Content result;
   auto lane = lanes.begin();
   for (const Held& held : content) {
@@ -50,7 +50,7 @@ Content kept(const Content& content, const std::vector<Number>& lanes) {
   return result;
 }
 
-Content combined(Code code, const Content& left, const Content& right, const Values& values) {
+Content combine_contents(Code code, const Content& left, const Content& right, const Values& values) {
   Content result;
   result.reserve(code == Code::kMul ? std::min(left.size(), right.size()) : left.size() + right.size());
   auto a = left.begin();

@@ -29,10 +29,10 @@ class Values {
   std::vector<Number> first_;
 };
 
-Content rotated(const Content& content, Number steps, Number width);
+Content rotate_content(const Content& content, Number steps, Number width);
 // The lanes of `content` that `lanes` (ascending) names.
-Content kept(const Content& content, const std::vector<Number>& lanes);
-Content combined(Code code, const Content& left, const Content& right, const Values& values);
+Content keep_lanes(const Content& content, const std::vector<Number>& lanes);
+Content combine_contents(Code code, const Content& left, const Content& right, const Values& values);
 Content with_constants(Code code, const Content& content, const std::vector<std::pair<Number, Number>>& table,
                        const Values& values);
 

@@ -36,7 +36,8 @@ std::vector<Bundle> bundles_of(std::vector<Offer>& offers) {
 
 // Bundles in the order in which those that hold equally many are taken: without a rotation, by one that there is, by a
 // new one; of these the registers first that hold least, so that little is in the way of others, and later ones.
-std::vector<Bundle> ranked(const Builder& builder, const std::vector<Offer>& offers, std::vector<Bundle> bundles) {
+std::vector<Bundle> rank_bundles(const Builder& builder, const std::vector<Offer>& offers,
+                                 std::vector<Bundle> bundles) {
   std::vector<std::size_t> firsts;  // bundle where each register begins
   std::vector<unsigned char> prices;
   for (std::size_t i = 0; i < bundles.size(); ++i) {
@@ -69,9 +70,9 @@ std::vector<Bundle> ranked(const Builder& builder, const std::vector<Offer>& off
 
 // Greedily the bundle that holds most of what is missing, ties by rank. Counts only fall: those that are thought to
 // hold `count` are looked at once, in order, and go where they belong by then if they hold less.
-std::vector<Part> chosen(Builder& builder, std::vector<Offer> offers, const std::vector<Want>& wants) {
+std::vector<Part> choose_parts(Builder& builder, std::vector<Offer> offers, const std::vector<Want>& wants) {
   builder.add_work(static_cast<double>(offers.size()));
-  const std::vector<Bundle> bundles = ranked(builder, offers, bundles_of(offers));
+  const std::vector<Bundle> bundles = rank_bundles(builder, offers, bundles_of(offers));
   std::vector<std::vector<std::size_t>> holding;  // bundles by how many wants they hold at most
   for (std::size_t i = 0; i < bundles.size(); ++i) {
     const std::size_t count = bundles[i].end - bundles[i].begin;
@@ -121,7 +122,7 @@ std::vector<Part> cover(Builder& builder, const std::vector<Want>& wants) {
       offers.push_back({place.instruction, modulo(place.lane - wants[i].lane, width), want});
     }
   }
-  return chosen(builder, std::move(offers), wants);
+  return choose_parts(builder, std::move(offers), wants);
 }
 
 std::vector<Part> cover_from(Builder& builder, Number source, const Content& content, const std::vector<Want>& wants) {
@@ -137,7 +138,7 @@ std::vector<Part> cover_from(Builder& builder, Number source, const Content& con
       offers.push_back({source, modulo(held.lane - wants[it->second].lane, width), it->second});
     }
   }
-  return chosen(builder, std::move(offers), wants);
+  return choose_parts(builder, std::move(offers), wants);
 }
 
 }  // namespace lw::lanes

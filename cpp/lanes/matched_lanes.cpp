@@ -105,7 +105,7 @@ void join_matched(const Arcs& arcs, const std::vector<Number>& degree, Columns& 
 
 }  // namespace
 
-std::vector<Number> matched_lanes(Epochs& epochs, Number width) {
+std::vector<Number> match_lanes(Epochs& epochs, Number width) {
   std::vector<Number> degree(epochs.epoch.size());
   std::map<std::pair<Number, Number>, Arcs> between;  // two epochs
   for (const auto& arc : epochs.arcs) {
@@ -134,7 +134,7 @@ std::vector<Number> matched_lanes(Epochs& epochs, Number width) {
       return place < epochs.num_gates() && epochs.gates[place].lane >= 0;
     });
     if (forced != members.end()) {
-      if (!put(members, epochs.gates[*forced].lane)) return enumerated_lanes(epochs);
+      if (!put(members, epochs.gates[*forced].lane)) return enumerate_lanes(epochs);
     } else if (!members.empty()) {
       free_columns.push_back(members);
     }
@@ -145,7 +145,7 @@ std::vector<Number> matched_lanes(Epochs& epochs, Number width) {
   for (const auto& members : free_columns) {
     Number at = 0;
     while (at < width && !put(members, at)) ++at;
-    if (at == width) return enumerated_lanes(epochs);
+    if (at == width) return enumerate_lanes(epochs);
   }
   for (const Number at : lane) epochs.num_columns = std::max(epochs.num_columns, at + 1);
   return lane;

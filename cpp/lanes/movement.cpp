@@ -54,7 +54,7 @@ class Owners {
 };
 
 // Parts that are rotated already, added up; those that hold something where others are wanted are masked.
-Number merged(Builder& builder, std::vector<Part> parts, const MovementOptions& options) {
+Number merge_parts(Builder& builder, std::vector<Part> parts, const MovementOptions& options) {
   if (parts.size() == 1) return parts[0].source;
   const auto polluters_of = [&](const Owners& owners) {
     std::vector<std::size_t> found;
@@ -103,7 +103,7 @@ Number merged(Builder& builder, std::vector<Part> parts, const MovementOptions& 
 }
 
 // Parts as they come out of `cover`: rotated, those of the same steps merged before, and added up.
-Number assembled(Builder& builder, std::vector<Part> parts, const MovementOptions& options) {
+Number assemble(Builder& builder, std::vector<Part> parts, const MovementOptions& options) {
   const Number width = builder.circuit().width;
   std::map<Number, std::vector<Part>> by_steps;
   for (Part& part : parts) by_steps[part.steps].push_back(std::move(part));
@@ -120,11 +120,11 @@ Number assembled(Builder& builder, std::vector<Part> parts, const MovementOption
         part.steps = 0;
       }
       std::sort(lanes.begin(), lanes.end());
-      group = {{merged(builder, std::move(still), options), steps, std::move(lanes)}};
+      group = {{merge_parts(builder, std::move(still), options), steps, std::move(lanes)}};
     }
     for (Part& part : group) turned.push_back({builder.rotate(part.source, steps), 0, std::move(part.lanes)});
   }
-  return merged(builder, std::move(turned), options);
+  return merge_parts(builder, std::move(turned), options);
 }
 
 std::ptrdiff_t turns(const std::vector<Part>& parts) {
@@ -156,7 +156,7 @@ bool spread(Builder& builder, Number source, const std::vector<Want>& wants) {
     std::vector<Part> fewest = parts;
     for (const Number difference : differences) {
       const Content& now = builder.content(source);
-      const Content sum = combined(Code::kAdd, now, rotated(now, difference, width), builder.values());
+      const Content sum = combine_contents(Code::kAdd, now, rotate_content(now, difference, width), builder.values());
       builder.add_work(static_cast<double>(sum.size()));
       std::vector<Part> left = cover_from(builder, source, sum, wants);
       if (left.empty() || left.size() >= parts.size()) continue;
@@ -193,7 +193,7 @@ Number moved(Builder& builder, const std::vector<Want>& wants, const MovementOpt
     throw Error(ErrorKind::kValue, "schedule: a pack reads a value that no pack before it computes, or nothing at all");
   }
   const Number masks = start.counts.masks;
-  Number result = assembled(builder, parts, options);
+  Number result = assemble(builder, parts, options);
   if (!options.spread || parts.size() < 2 || parts.size() > kMostParts) return result;
   const bool is_masked = builder.program().counts.masks > masks;
   std::map<Number, int> rotations;
@@ -222,7 +222,7 @@ Number moved(Builder& builder, const std::vector<Want>& wants, const MovementOpt
       source = builder.mask(source, {lanes.begin(), lanes.end()});
     }
     if (!spread(builder, source, own) && !way.isolated) return -1;
-    return assembled(builder, cover(builder, wants), options);
+    return assemble(builder, cover(builder, wants), options);
   };
   double lowest = builder.cost();
   const Way* best = nullptr;
@@ -234,7 +234,7 @@ Number moved(Builder& builder, const std::vector<Want>& wants, const MovementOpt
     }
     builder.go_back(start);
   }
-  return best != nullptr ? go(*best) : assembled(builder, cover(builder, wants), options);
+  return best != nullptr ? go(*best) : assemble(builder, cover(builder, wants), options);
 }
 
 }  // namespace lw::lanes

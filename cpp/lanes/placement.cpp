@@ -66,7 +66,7 @@ void Placement::exchange(Number a, Number b, const std::vector<std::uint64_t>& c
   }
 }
 
-std::vector<Number> enumerated_lanes(const Epochs& epochs) {
+std::vector<Number> enumerate_lanes(const Epochs& epochs) {
   std::vector<Number> lane(epochs.epoch.size());
   for (const auto& members : epochs.members) {
     for (std::size_t i = 0; i < members.size(); ++i) {

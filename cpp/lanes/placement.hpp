@@ -49,12 +49,12 @@ class Placement {
 };
 
 /// The places of each epoch in order, apart from those whose lanes are fixed (Coyote, section 5).
-std::vector<Number> enumerated_lanes(const Epochs& epochs);
+std::vector<Number> enumerate_lanes(const Epochs& epochs);
 
 /// Columns of places that read one another: for each two epochs a matching as large as possible that prefers places
 /// with many arcs, and the columns that come of all of them packed into lanes (Coyote's public code). Falls back on
 /// `enumerated_lanes` where the columns do not fit into `width`; may raise epochs.num_columns.
-std::vector<Number> matched_lanes(Epochs& epochs, Number width);
+std::vector<Number> match_lanes(Epochs& epochs, Number width);
 
 struct Cooling {
   int moves = 20000;

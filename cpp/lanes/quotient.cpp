@@ -83,7 +83,7 @@ void condense(const std::vector<std::vector<Number>>& arcs, Classes& classes) {
   }
 }
 
-Quotient numbered(const std::vector<Number>& vertex, Classes& classes, Number num_classes) {
+Quotient number_classes(const std::vector<Number>& vertex, Classes& classes, Number num_classes) {
   Quotient result{std::vector<Number>(vertex.size(), -1)};
   std::vector<Number> number(num_classes, -1);
   for (std::size_t node = 0; node < vertex.size(); ++node) {
@@ -109,10 +109,10 @@ Quotient contract(const ScalarCircuit& circuit, const Quotient& quotient,
                   const std::vector<std::pair<Number, Number>>& pairs) {
   Classes joined(quotient.num_vertices);
   for (const auto& [a, b] : pairs) joined.join(a, b);
-  const Quotient merged = numbered(quotient.vertex, joined, quotient.num_vertices);
+  const Quotient merged = number_classes(quotient.vertex, joined, quotient.num_vertices);
   Classes components(merged.num_vertices);
   condense(arcs_of(circuit, merged.vertex, merged.num_vertices), components);
-  return numbered(merged.vertex, components, merged.num_vertices);
+  return number_classes(merged.vertex, components, merged.num_vertices);
 }
 
 }  // namespace lw::lanes

@@ -32,7 +32,7 @@ struct Traversal {
   std::vector<Number> operations, signature;
 };
 
-Traversal traversed(const ScalarCircuit& circuit, const std::vector<Number>& outputs) {
+Traversal traverse(const ScalarCircuit& circuit, const std::vector<Number>& outputs) {
   Traversal made;
   std::map<Number, Number> operations, inputs;  // node -> place in the order
   const auto reference = [&](Number node) {
@@ -76,7 +76,7 @@ Traversal traversed(const ScalarCircuit& circuit, const std::vector<Number>& out
 
 }  // namespace
 
-std::vector<RepeatedPart> repeated_parts(const ScalarCircuit& circuit) {
+std::vector<RepeatedPart> find_repeated_parts(const ScalarCircuit& circuit) {
   Components components(circuit.nodes.size());
   for (std::size_t i = 0; i < circuit.nodes.size(); ++i) {
     const Node& node = circuit.nodes[i];
@@ -95,7 +95,7 @@ std::vector<RepeatedPart> repeated_parts(const ScalarCircuit& circuit) {
   std::map<std::vector<Number>, std::size_t> known;
   std::vector<RepeatedPart> repeated;
   for (const std::vector<Number>& own : outputs) {
-    Traversal made = traversed(circuit, own);
+    Traversal made = traverse(circuit, own);
     const auto [found, is_new] = known.emplace(std::move(made.signature), repeated.size());
     if (is_new) repeated.emplace_back();
     repeated[found->second].instances.push_back(std::move(made.operations));
@@ -135,7 +135,8 @@ CircuitPart part_of(const ScalarCircuit& circuit, const std::vector<Number>& ope
 namespace {
 
 // Two sequences that do not depend on each other as one, with packs of one kind joined for the greatest saving.
-std::vector<Pack> joined(const std::vector<Pack>& a, const std::vector<Pack>& b, const InstructionWeights& weights) {
+std::vector<Pack> join_packs(const std::vector<Pack>& a, const std::vector<Pack>& b,
+                             const InstructionWeights& weights) {
   std::vector<std::vector<double>> saved(a.size() + 1, std::vector<double>(b.size() + 1, 0));
   for (std::size_t i = a.size(); i-- > 0;) {
     for (std::size_t j = b.size(); j-- > 0;) {
@@ -162,8 +163,9 @@ std::vector<Pack> joined(const std::vector<Pack>& a, const std::vector<Pack>& b,
 
 }  // namespace
 
-LaneSchedule tiled(const ScalarCircuit& circuit, const std::vector<RepeatedPart>& repeated,
-                   const std::vector<LaneSchedule>& schedules, Tiling tiling, const InstructionWeights& weights) {
+LaneSchedule tile_schedules(const ScalarCircuit& circuit, const std::vector<RepeatedPart>& repeated,
+                            const std::vector<LaneSchedule>& schedules, Tiling tiling,
+                            const InstructionWeights& weights) {
   LaneSchedule whole;
   whole.lane.assign(circuit.nodes.size(), -1);
   whole.exchanged.assign(circuit.nodes.size(), 0);
@@ -199,7 +201,7 @@ LaneSchedule tiled(const ScalarCircuit& circuit, const std::vector<RepeatedPart>
       }
       packs.push_back(std::move(made));
     }
-    whole.packs = joined(whole.packs, packs, weights);
+    whole.packs = join_packs(whole.packs, packs, weights);
     first += stride * count;
   }
   return whole;

@@ -13,7 +13,7 @@ struct RepeatedPart {
 };
 
 // Every operation of the circuit that an output needs, in exactly one instance of one part. Inputs may be shared.
-std::vector<RepeatedPart> repeated_parts(const ScalarCircuit& circuit);
+std::vector<RepeatedPart> find_repeated_parts(const ScalarCircuit& circuit);
 
 // One instance as a circuit by itself: its inputs, then its operations in their order.
 struct CircuitPart {
@@ -32,7 +32,8 @@ enum class Tiling {
 // A schedule of the whole circuit from one of each part (of `part_of` its first instance), with the operations of all
 // instances in one instruction; instructions of different parts are joined where that saves most. Without packs if
 // the lanes do not suffice. Grouped inputs have no lanes yet.
-LaneSchedule tiled(const ScalarCircuit& circuit, const std::vector<RepeatedPart>& repeated,
-                   const std::vector<LaneSchedule>& schedules, Tiling tiling, const InstructionWeights& weights);
+LaneSchedule tile_schedules(const ScalarCircuit& circuit, const std::vector<RepeatedPart>& repeated,
+                            const std::vector<LaneSchedule>& schedules, Tiling tiling,
+                            const InstructionWeights& weights);
 
 }  // namespace lw::lanes

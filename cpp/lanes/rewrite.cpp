@@ -216,16 +216,16 @@ class Copier {
     for (std::size_t i = 0; i < input_.size(); ++i) {
       if (from_.circuit.nodes[i].code == Code::kInput) input_[i] = add(from_.circuit.nodes[i], from_.origin[i]);
     }
-    for (const Number output : from_.circuit.outputs) made_.circuit.outputs.push_back(copied(output));
+    for (const Number output : from_.circuit.outputs) made_.circuit.outputs.push_back(copy_node(output));
     return std::move(made_);
   }
 
  private:
-  Number copied(Number number) {
+  Number copy_node(Number number) {
     Node node = from_.circuit.nodes[number];
     if (node.code == Code::kInput) return input_[number];
-    node.left = copied(node.left);
-    if (is_binary(node.code)) node.right = copied(node.right);
+    node.left = copy_node(node.left);
+    if (is_binary(node.code)) node.right = copy_node(node.right);
     return add(node, from_.origin[number]);
   }
 
@@ -242,7 +242,7 @@ class Copier {
 
 }  // namespace
 
-Rewritten unshared(const Rewritten& shared, std::size_t most) {
+Rewritten unshare(const Rewritten& shared, std::size_t most) {
   const std::vector<Node>& nodes = shared.circuit.nodes;
   const auto inputs = static_cast<std::size_t>(
       std::count_if(nodes.begin(), nodes.end(), [](const Node& node) { return node.code == Code::kInput; }));

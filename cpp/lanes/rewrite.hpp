@@ -26,6 +26,6 @@ Rewritten rewritten(const ScalarCircuit& circuit, Association association);
 // The same with every operation once for each use of it, so that each may lie where it is read: computing copies of it
 // in other lanes of the same instructions is free where its inputs may lie there. No nodes if nothing has several uses,
 // or if there would be more than `most` nodes.
-Rewritten unshared(const Rewritten& shared, std::size_t most);
+Rewritten unshare(const Rewritten& shared, std::size_t most);
 
 }  // namespace lw::lanes

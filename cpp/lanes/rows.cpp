@@ -39,7 +39,7 @@ class KindRows {
       : rows_(std::move(rows)), nodes_(nodes), make_(make) {}
 
   void add(const Terms& terms) {
-    if (!gathered(terms)) fold(terms.size());
+    if (!gather_terms(terms)) fold(terms.size());
     const Shares shares = shared(terms, rows_);
     const Terms before = rows_;
     std::vector<unsigned char> is_taken(rows_.size(), 0);
@@ -93,7 +93,7 @@ class KindRows {
   }
 
   // Adds up the rows that share inputs with the same term, if that gives each term equally many.
-  bool gathered(const Terms& terms) {
+  bool gather_terms(const Terms& terms) {
     if (rows_.size() == terms.size()) return true;
     if (rows_.size() % terms.size() != 0) return false;
     const Shares shares = shared(rows_, terms);

@@ -149,7 +149,7 @@ class ProgramSearch {
   // Schedules put together from those of the circuit's separate parts, each computation solved once.
   void start_from_parts(const Rewritten& rewritten, const Values& values) {
     const ScalarCircuit& circuit = rewritten.circuit;
-    const std::vector<RepeatedPart> repeated = repeated_parts(circuit);
+    const std::vector<RepeatedPart> repeated = find_repeated_parts(circuit);
     std::size_t instances = 0, operations = 0;
     for (const RepeatedPart& one : repeated) {
       instances += one.instances.size();
@@ -173,7 +173,7 @@ class ProgramSearch {
       schedules.push_back(search.best().schedule);
     }
     for (const Tiling tiling : {Tiling::kTight, Tiling::kPadded, Tiling::kInterleaved}) {
-      PricedSchedule made{&rewritten, &values, tiled(circuit, repeated, schedules, tiling, weights_), 0};
+      PricedSchedule made{&rewritten, &values, tile_schedules(circuit, repeated, schedules, tiling, weights_), 0};
       if (made.schedule.packs.empty()) continue;
       split(circuit, made.schedule);
       place_inputs(circuit, made.schedule);
@@ -229,7 +229,7 @@ class ProgramSearch {
                              [](const PricedSchedule& a, const PricedSchedule& b) { return a.cost < b.cost; });
   }
 
-  FoundProgram finished() const {
+  FoundProgram finish() const {
     const PricedSchedule& chosen = best();
     return {*chosen.circuit, chosen.schedule,
             synthesize(chosen.circuit->circuit, *chosen.values, chosen.schedule, weights_, options_.movement), tried_};
@@ -289,7 +289,7 @@ FoundProgram search(const ScalarCircuit& circuit, const InstructionWeights& weig
   const Values& regular_values = has_rows ? row_values : tree_values;
   const Rewritten single = without_copies(regular);
   const Rewritten copies =
-      options.copies && has_copies(circuit) ? unshared(regular, options.tuning.most_copies) : Rewritten{};
+      options.copies && has_copies(circuit) ? unshare(regular, options.tuning.most_copies) : Rewritten{};
   const Values copy_values(copies.circuit);
   ProgramSearch search(weights, options);
   ProgramSearch::Forms forms = {{&trees, &tree_values}, {&plain, &plain_values}};
@@ -307,7 +307,7 @@ FoundProgram search(const ScalarCircuit& circuit, const InstructionWeights& weig
                                        std::to_string(circuit.width) + " lanes");
   }
   search.run();
-  return search.finished();
+  return search.finish();
 }
 
 }  // namespace lw::lanes

@@ -153,7 +153,7 @@ class LaneWalk {
       if (!is_operation(circuit_, node) || (seen[node] != 0 && !is_entered)) continue;
       const Node& own = circuit_.nodes[node];
       if (is_entered) {
-        if (&seen == &placed_) put(node, inherited(own));
+        if (&seen == &placed_) put(node, inherit_lane(own));
         continue;
       }
       seen[node] = 1;
@@ -167,7 +167,7 @@ class LaneWalk {
     }
   }
 
-  Number inherited(const Node& node) const {
+  Number inherit_lane(const Node& node) const {
     const bool has_left = is_operation(circuit_, node.left);
     const bool has_right = is_binary(node.code) && is_operation(circuit_, node.right);
     const Number operand = has_right && (is_right_ || !has_left) ? node.right : node.left;

@@ -133,7 +133,7 @@ class Synthesis {
     registers_[group].push_back(builder_.input(group, vector, std::move(content)));
   }
 
-  Number moved_operand(std::size_t number) { return moved(builder_, operands_[number].wants, options_); }
+  Number move_operand(std::size_t number) { return moved(builder_, operands_[number].wants, options_); }
 
   void compute(std::size_t number) {
     const Pack& pack = schedule_.packs[number];
@@ -144,12 +144,12 @@ class Synthesis {
       next_ += 2;
       // What needs no rotation goes first: its blend may hold what the other one wants.
       const bool right_first = rotates(operands_[first]) && !rotates(operands_[first + 1]);
-      Number left = right_first ? -1 : moved_operand(first);
-      const Number right = moved_operand(first + 1);
-      if (right_first) left = moved_operand(first);
+      Number left = right_first ? -1 : move_operand(first);
+      const Number right = move_operand(first + 1);
+      if (right_first) left = move_operand(first);
       made = builder_.combine(pack.code, left, right);
     } else {
-      const Number operand = moved_operand(next_++);
+      const Number operand = move_operand(next_++);
       if (pack.code == Code::kNeg) {
         made = builder_.negate(operand);
       } else {

@@ -97,7 +97,7 @@ struct Division {
   std::uint16_t version = 1;  // that can be read by
 };
 
-Division divided(const CiphertextFile& file, const KeySetId& key_set) {
+Division divide_by_key_sets(const CiphertextFile& file, const KeySetId& key_set) {
   const std::span<const NamedCiphertext> all = file.ciphertexts;
   cbor::Array items;
   for (const NamedCiphertext& item : all) items.push_back(item_value(item));
@@ -132,7 +132,7 @@ std::vector<std::uint8_t> save_ciphertexts(const std::optional<std::string>& pat
     if (x.secret != SecretKind::kMain)
       throw Error(ErrorKind::kShape, "save: ciphertext " + name + " is under the sparse secret; mod_raise it first");
   }
-  const Division division = divided(file, key_set);
+  const Division division = divide_by_key_sets(file, key_set);
   std::vector<Writer::Declared> sections;
   std::size_t first = 0;
   for (const std::size_t count : division.counts) {

@@ -27,15 +27,16 @@ Context::Context(std::shared_ptr<const Parameters> parameters, std::string_view 
 }
 
 std::shared_ptr<const RnsPolys> Context::here(std::shared_ptr<const RnsPolys> x) const {
-  return host_ == nullptr || x->form() != host_->ring().backend().form() ? x : moved(*host_, std::move(x), *this);
+  return host_ == nullptr || x->form() != host_->ring().backend().form() ? x
+                                                                         : move_to_context(*host_, std::move(x), *this);
 }
 
 std::shared_ptr<const RnsPolys> Context::on_host(std::shared_ptr<const RnsPolys> x) const {
-  return host_ == nullptr || x->form() != ring_.backend().form() ? x : moved(*this, std::move(x), *host_);
+  return host_ == nullptr || x->form() != ring_.backend().form() ? x : move_to_context(*this, std::move(x), *host_);
 }
 
-std::shared_ptr<const RnsPolys> moved(const Context& from, std::shared_ptr<const RnsPolys> x, const Context& to,
-                                      bool keeps_copy) {
+std::shared_ptr<const RnsPolys> move_to_context(const Context& from, std::shared_ptr<const RnsPolys> x,
+                                                const Context& to, bool keeps_copy) {
   const ResidueForm wanted = to.ring().backend().form();
   if (x->form() == wanted) return x;
   if (std::shared_ptr<const RnsPolys> known = x->copy_in(wanted)) return known;

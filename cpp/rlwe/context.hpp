@@ -56,7 +56,7 @@ class Context {
 
 /// Limbs of one context as limbs of another one with the same parameters. Limbs keep their copies, unless they are not
 /// to: both stay true.
-std::shared_ptr<const RnsPolys> moved(const Context& from, std::shared_ptr<const RnsPolys> x, const Context& to,
-                                      bool keeps_copy = true);
+std::shared_ptr<const RnsPolys> move_to_context(const Context& from, std::shared_ptr<const RnsPolys> x,
+                                                const Context& to, bool keeps_copy = true);
 
 }  // namespace lw

@@ -104,7 +104,7 @@ class Evaluator {
   void require_plain(const Ciphertext& x, const Plaintext& p, const char* op) const;
   /// Limbs for a result shaped like x: x's own where nothing else holds them, else new ones.
   std::shared_ptr<RnsPolys> residues_like(const Ciphertext& x) const;
-  Ciphertext switched(const Ciphertext& x, const SwitchKeys& key, std::optional<Level> to) const;
+  Ciphertext apply_switch_key(const Ciphertext& x, const SwitchKeys& key, std::optional<Level> to) const;
 
   const Context& context_;
   Tick tick_;

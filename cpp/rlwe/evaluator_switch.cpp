@@ -74,7 +74,7 @@ Ciphertext Evaluator::key_product(const Digits& digits, const SwitchKeys& key) c
   return over_qp(x, std::move(key_switch(context_, operand_of(context_, digits), key, tick_)[0]), key.id());
 }
 
-Ciphertext Evaluator::switched(const Ciphertext& x, const SwitchKeys& key, std::optional<Level> to) const {
+Ciphertext Evaluator::apply_switch_key(const Ciphertext& x, const SwitchKeys& key, std::optional<Level> to) const {
   const SwitchOperand operand(context_, x);
   call(tick_);
   const Ciphertext product = over_qp(x, std::move(key_switch(context_, operand, key, tick_)[0]), key.id());
@@ -89,7 +89,7 @@ Ciphertext Evaluator::rotate(const Ciphertext& x, const SwitchKeys& key, std::op
   require_basis(x, Basis::kQ, "rotate");
   require_degree(x.degree(), 1, 1, "rotate");
   require_key(x, key, KeyKind::kGalois, x.level, "rotate");
-  return switched(x, key, to);
+  return apply_switch_key(x, key, to);
 }
 
 Ciphertext Evaluator::relinearize(const Ciphertext& x, const SwitchKeys& key, std::optional<Level> to) const {
@@ -97,7 +97,7 @@ Ciphertext Evaluator::relinearize(const Ciphertext& x, const SwitchKeys& key, st
   require_basis(x, Basis::kQ, "relinearize");
   require_degree(x.degree(), 2, 2, "relinearize");
   require_key(x, key, KeyKind::kRelin, x.level, "relinearize");
-  return switched(x, key, to);
+  return apply_switch_key(x, key, to);
 }
 
 std::vector<Ciphertext> Evaluator::rotate_many(const Ciphertext& x, const SwitchKeys& keys) const {

@@ -14,7 +14,7 @@ LimbList without(std::span<const std::uint16_t> held, std::span<const std::uint1
   return rest;
 }
 
-LimbList joined(LimbList first, std::span<const std::uint16_t> second) {
+LimbList join_limbs(LimbList first, std::span<const std::uint16_t> second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;
 }
@@ -76,7 +76,7 @@ RnsPolys decompose(const Ring& ring, ConstLimbView x) {
 
 SwitchOperand::SwitchOperand(const Context& context, ConstLimbView ntt, RnsPolys coefficients, ConstLimbView rest,
                              const LimbList& special)
-    : limbs_(joined(special, ntt.limbs)),
+    : limbs_(join_limbs(special, ntt.limbs)),
       num_special_(special.size()),
       parts_(digit_parts(context.parameters(), ntt.limbs)),
       coefficients_(std::move(coefficients)),
@@ -124,7 +124,7 @@ SwitchSource SwitchOperand::source() const noexcept {
 RnsPolys extend_digits(const Context& context, const Ciphertext& x, const Tick& tick) {
   const Ring& ring = context.ring();
   const LimbList& q = x.residues->limbs();
-  const LimbList limbs = joined(context.parameters().all_p(), q);
+  const LimbList limbs = join_limbs(context.parameters().all_p(), q);
   const std::size_t num_p = context.parameters().num_p();
   const std::vector<DigitPart> parts = digit_parts(context.parameters(), q);
   const RnsPolys coefficients = decompose(ring, x.residues->view(x.degree(), 1, 0, q.size()));

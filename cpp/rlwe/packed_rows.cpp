@@ -48,7 +48,7 @@ RnsPolys PackedLayout::read(const Ring& ring, const Reader& reader, std::size_t 
   for (const std::size_t row : rows) offsets.push_back(offset(row));
   for (std::size_t j = 0; j < limbs.size(); ++j) widths.push_back(widths_[rows[j] % limbs_.size()]);
 
-  const std::span<const std::uint8_t> stored = verified(reader, section, rows, name);
+  const std::span<const std::uint8_t> stored = verify(reader, section, rows, name);
   const std::byte* base = reinterpret_cast<const std::byte*>(stored.data());
   RnsPolys out(ring, limbs, static_cast<std::uint32_t>(polys.size()));
   if (ring.import_residues(out.view(), {base, offsets, widths})) return out;
@@ -114,8 +114,8 @@ void PackedLayout::check_section(const Reader& reader, std::size_t section, std:
                                       std::to_string(num_rows()) + " rows");
 }
 
-std::span<const std::uint8_t> PackedLayout::verified(const Reader& reader, std::size_t section,
-                                                     std::span<const std::size_t> rows, const StoredName& name) const {
+std::span<const std::uint8_t> PackedLayout::verify(const Reader& reader, std::size_t section,
+                                                   std::span<const std::size_t> rows, const StoredName& name) const {
   if (!reader.section_info(section).has_rows) return reader.section(section);
   for (std::size_t i = 0; i < rows.size();) {
     std::size_t count = 1;

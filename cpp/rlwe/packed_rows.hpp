@@ -55,8 +55,8 @@ class PackedLayout {
   void check_section(const Reader& reader, std::size_t section, std::span<const std::size_t> rows,
                      const std::string& what) const;
   /// The bytes of the whole section, of which `rows` are verified.
-  std::span<const std::uint8_t> verified(const Reader& reader, std::size_t section, std::span<const std::size_t> rows,
-                                         const StoredName& name) const;
+  std::span<const std::uint8_t> verify(const Reader& reader, std::size_t section, std::span<const std::size_t> rows,
+                                       const StoredName& name) const;
   [[noreturn]] void fail_row(std::size_t row, const StoredName& name) const;
   [[noreturn]] void fail_residue(std::size_t row, const StoredName& name) const;
   std::string row_name(std::size_t row, const StoredName& name) const;

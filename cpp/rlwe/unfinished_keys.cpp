@@ -106,7 +106,7 @@ cbor::Map UnfinishedKeys::header() const {
   return evaluation_header(id_, specs_, seeds);
 }
 
-std::vector<std::uint8_t> UnfinishedKeys::stored(std::size_t i, const Note& note) const {
+std::vector<std::uint8_t> UnfinishedKeys::encode_note(std::size_t i, const Note& note) const {
   std::vector<std::uint8_t> bytes(kNoteBytes);
   std::uint8_t* out = std::copy(note.seed.seed.begin(), note.seed.seed.end(), bytes.data());
   std::memcpy(out, &note.sum, kSumBytes);
@@ -130,7 +130,7 @@ bool UnfinishedKeys::read_note(std::size_t i) {
   std::memcpy(note.seed.seed.data(), bytes.data(), kHashBytes);
   std::memcpy(&note.sum, bytes.data() + kHashBytes, kSumBytes);
   std::memcpy(note.hash.data(), bytes.data() + kHashBytes + kSumBytes, kHashBytes);
-  if (stored(i, note) != bytes) return false;
+  if (encode_note(i, note) != bytes) return false;
   notes_[i] = note;
   return true;
 }
@@ -182,7 +182,7 @@ void UnfinishedKeys::write(std::size_t i, const EvaluationKey& key) {
   layouts_.at(i).write(*writer_, context_.host().ring(), key.b->view());
   const Section& section = writer_->section(i);
   notes_[i] = {key.seed, section.sum, section.hash};
-  file_->write_at(writer_->total_bytes() + kNoteBytes * i, stored(i, notes_[i]));
+  file_->write_at(writer_->total_bytes() + kNoteBytes * i, encode_note(i, notes_[i]));
 }
 
 void UnfinishedKeys::commit() {

@@ -50,7 +50,7 @@ class UnfinishedKeys {
     std::uint64_t sum = 0;
     Hash hash{};
   };
-  std::vector<std::uint8_t> stored(std::size_t i, const Note& note) const;
+  std::vector<std::uint8_t> encode_note(std::size_t i, const Note& note) const;
   bool read_note(std::size_t i);
   bool adopt_complete();
   bool is_whole(std::size_t i) const;

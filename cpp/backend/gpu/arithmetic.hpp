@@ -24,7 +24,7 @@ namespace lw::gpu {
 /// Doubles for primes below 2^50, or 64-bit integers for those below 2^60.
 enum class Arithmetic { kFp64, kU64 };
 
-LW_GPU double fused(double a, double b, double c) noexcept {
+LW_GPU double fused_multiply_add(double a, double b, double c) noexcept {
 #if defined(__CUDA_ARCH__)
   return __fma_rn(a, b, c);
 #else
@@ -43,7 +43,7 @@ LW_GPU double nearest(double x) noexcept {
 /// The same for |x| <= 2^51, in two additions, and for the exact product |x y| <= 2^51.
 inline constexpr double kToInteger = 0x1.8p52;
 LW_GPU double nearest_small(double x) noexcept { return (x + kToInteger) - kToInteger; }
-LW_GPU double nearest_product(double x, double y) noexcept { return fused(x, y, kToInteger) - kToInteger; }
+LW_GPU double nearest_product(double x, double y) noexcept { return fused_multiply_add(x, y, kToInteger) - kToInteger; }
 
 LW_GPU double double_of_bits(std::uint64_t bits) noexcept {
 #if defined(__CUDA_ARCH__)
@@ -72,7 +72,7 @@ LW_GPU std::uint64_t mul_high(std::uint64_t a, std::uint64_t b) noexcept {
 }
 
 /// The lowest `bits` bits of x in reverse order, 1 to 32 of them.
-LW_GPU std::uint32_t reversed(std::uint32_t x, unsigned bits) noexcept {
+LW_GPU std::uint32_t bit_reverse(std::uint32_t x, unsigned bits) noexcept {
 #if defined(__CUDA_ARCH__)
   return __brev(x) >> (32 - bits);
 #else

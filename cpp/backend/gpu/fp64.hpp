@@ -40,7 +40,9 @@ struct Fp64 {
   }
 
   /// A small residue of an integer |x| < 2^53, the centred one of a residue at rest.
-  static LW_GPU Value reduce(Value x, const Prime& p) noexcept { return fused(-nearest_product(x, p.inverse), p.q, x); }
+  static LW_GPU Value reduce(Value x, const Prime& p) noexcept {
+    return fused_multiply_add(-nearest_product(x, p.inverse), p.q, x);
+  }
 
   static LW_GPU Value add(Value a, Value b, const Prime& p) noexcept { return reduce(a + b, p); }
   static LW_GPU Value sub(Value a, Value b, const Prime& p) noexcept { return reduce(a - b, p); }
@@ -49,7 +51,7 @@ struct Fp64 {
   static LW_GPU Value mul(Value a, Value b, const Prime& p) noexcept {
     const double high = a * b;
     const double quotient = nearest_product(high, p.inverse);
-    return fused(a, b, -high) + fused(-quotient, p.q, high);
+    return fused_multiply_add(a, b, -high) + fused_multiply_add(-quotient, p.q, high);
   }
   static LW_GPU Value mul_add(Value a, Value b, Value c, const Prime& p) noexcept { return add(mul(a, b, p), c, p); }
 
@@ -89,14 +91,14 @@ struct Fp64 {
     LW_GPU Sum(const SumLimits& limits, Value begin) noexcept : high_(limits.start), low_(begin) {}
 
     LW_GPU void add(Value a, Value b) noexcept {
-      const double next = fused(a, b, high_);
-      low_ += fused(a, b, high_ - next);
+      const double next = fused_multiply_add(a, b, high_);
+      low_ += fused_multiply_add(a, b, high_ - next);
       high_ = next;
     }
     LW_GPU Value value(const SumLimits& limits, const Prime& p) const noexcept {
       const double multiple = high_ - limits.start;
       const double quotient = nearest((multiple + low_) * p.inverse);
-      const double residue = fused(-quotient, p.q, multiple) + low_;
+      const double residue = fused_multiply_add(-quotient, p.q, multiple) + low_;
       return limits.rough != 0 ? reduce(residue, p) : residue;
     }
 
@@ -111,7 +113,7 @@ struct Fp64 {
     /// The next part, of the residue x.
     LW_GPU Value part(Value x, Twiddle inverse, double reciprocal, const Prime& p) noexcept {
       const double y = reduce(mul(x, inverse, p), p);
-      sum_ = fused(y, reciprocal, sum_);
+      sum_ = fused_multiply_add(y, reciprocal, sum_);
       return y;
     }
     /// How often the product of all source primes is too much in the sum of the parts.

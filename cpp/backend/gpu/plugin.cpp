@@ -83,6 +83,6 @@ const LwDriver& load_driver(const std::string& path) {
   return driver;
 }
 
-const LwDriver* loaded_driver() noexcept { return loaded.load(); }
+const LwDriver* current_driver() noexcept { return loaded.load(); }
 
 }  // namespace lw::gpu

@@ -12,6 +12,6 @@ namespace lw::gpu {
 const LwDriver& load_driver(const std::string& path);
 
 /// The driver that was loaded last, or nullptr.
-const LwDriver* loaded_driver() noexcept;
+const LwDriver* current_driver() noexcept;
 
 }  // namespace lw::gpu

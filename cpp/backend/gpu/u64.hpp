@@ -109,7 +109,7 @@ struct U64 {
       const bool is_above = y > p.value / 2;
       const std::int64_t centred = static_cast<std::int64_t>(y - (is_above ? p.value : 0));
       num_above_ += is_above;
-      sum_ = fused(static_cast<double>(centred), reciprocal, sum_);
+      sum_ = fused_multiply_add(static_cast<double>(centred), reciprocal, sum_);
       return y;
     }
     /// How often the product of all source primes is too much in the sum of the parts; not negative.

@@ -20,7 +20,7 @@ void require_factor(const Ciphertext& x, const char* op) {
                                      ", relinearize or mod_down it first");
 }
 
-Ciphertext labelled(const Ciphertext& a, const Ciphertext& b, RnsPolys residues) {
+Ciphertext label_product(const Ciphertext& a, const Ciphertext& b, RnsPolys residues) {
   Ciphertext result = with_residues(a, std::move(residues));
   result.scale = a.scale * b.scale;
   result.slots = std::max(a.slots, b.slots);
@@ -38,7 +38,7 @@ Ciphertext mul(const Evaluator& evaluator, const Ciphertext& a, const Ciphertext
   const Ring& ring = evaluator.context().ring();
   RnsPolys out(ring, a.residues->limbs(), 3);
   ring.kernels().tensor(ring.queue(), out.view(), a.residues->view(), b.residues->view());
-  return labelled(a, b, std::move(out));
+  return label_product(a, b, std::move(out));
 }
 
 Ciphertext square(const Evaluator& evaluator, const Ciphertext& x) {
@@ -48,7 +48,7 @@ Ciphertext square(const Evaluator& evaluator, const Ciphertext& x) {
   const Ring& ring = evaluator.context().ring();
   RnsPolys out(ring, x.residues->limbs(), 3);
   ring.kernels().tensor(ring.queue(), out.view(), x.residues->view(), x.residues->view());
-  return labelled(x, x, std::move(out));
+  return label_product(x, x, std::move(out));
 }
 
 Ciphertext dot(const Evaluator& evaluator, std::span<const Ciphertext* const> a, std::span<const Ciphertext* const> b) {
@@ -82,7 +82,7 @@ Ciphertext dot(const Evaluator& evaluator, std::span<const Ciphertext* const> a,
   for (std::uint32_t p = 0; p < 3; ++p) {
     ring.kernels().dot(ring.queue(), out.view(p, 1, 0, limbs.size()), left[p], right[p]);
   }
-  Ciphertext result = labelled(*a[0], *b[0], std::move(out));
+  Ciphertext result = label_product(*a[0], *b[0], std::move(out));
   result.key_set = key_set;
   result.slots = slots;
   return result;

@@ -10,8 +10,8 @@ namespace lw::gpu {
 /// the threads of a warp read whole sectors.
 LW_GPU std::uint32_t automorphism_index(std::uint32_t i, std::uint32_t galois_element,
                                         std::uint32_t log_degree) noexcept {
-  const std::uint32_t exponent = (2 * reversed(i, log_degree) + 1) * galois_element;
-  return reversed(exponent >> 1 & ((std::uint32_t{1} << log_degree) - 1), log_degree);
+  const std::uint32_t exponent = (2 * bit_reverse(i, log_degree) + 1) * galois_element;
+  return bit_reverse(exponent >> 1 & ((std::uint32_t{1} << log_degree) - 1), log_degree);
 }
 
 struct Automorphism : OnePhase {

@@ -9,7 +9,7 @@ namespace lw::gpu {
 
 /// Source limbs that a kernel is compiled for; with fewer than these some weights are zero.
 inline constexpr std::uint32_t kFewSources = 4, kSomeSources = 8, kMostSources = 10;
-LW_GPU constexpr std::uint32_t padded(std::uint32_t sources) noexcept {
+LW_GPU constexpr std::uint32_t pad_sources(std::uint32_t sources) noexcept {
   return sources <= kFewSources ? kFewSources : sources <= kSomeSources ? kSomeSources : kMostSources;
 }
 
@@ -22,7 +22,7 @@ class SharedConversionConstants {
       : words_(words), num_sources_(num_sources) {}
 
   static LW_GPU constexpr std::uint32_t words(std::uint32_t sources, std::uint32_t targets) noexcept {
-    return sources * kOfSource + targets * (kOfTarget + padded(sources));
+    return sources * kOfSource + targets * (kOfTarget + pad_sources(sources));
   }
   /// A thread's share, for targets [begin, end) of the table.
   LW_GPU void fill(const Tables& tables, const DeviceConversion& table, std::uint32_t begin, std::uint32_t end,
@@ -40,7 +40,7 @@ class SharedConversionConstants {
           tables.template prime<A>(static_cast<std::uint32_t>(target.limb)));
     }
     const Global<const Word> weights = table.template weights<A>() + begin * num_sources_;
-    const std::uint32_t count = padded(num_sources_);
+    const std::uint32_t count = pad_sources(num_sources_);
     for (std::uint32_t i = place.thread; i < (end - begin) * count; i += place.threads) {
       const std::uint32_t t = i / count, j = i % count;
       words_.store(target_at(t) + kOfTarget + j, j < num_sources_ ? weights.load(t * num_sources_ + j) : 0);
@@ -68,7 +68,7 @@ class SharedConversionConstants {
   static constexpr std::uint32_t kOfTarget = words_in<ConversionTarget<A>> + words_in<typename A::Prime>;
 
   LW_GPU std::uint32_t target_at(std::uint32_t t) const noexcept {
-    return num_sources_ * kOfSource + t * (kOfTarget + padded(num_sources_));
+    return num_sources_ * kOfSource + t * (kOfTarget + pad_sources(num_sources_));
   }
   template <class T>
   LW_GPU void put(std::uint32_t at, const T& value) const noexcept {
@@ -120,7 +120,7 @@ struct BaseConvertLimbs {
       constants.fill(args.tables, job.table, job.first + begin, job.first + end, place);
       return;
     }
-    switch (padded(constants.num_sources())) {
+    switch (pad_sources(constants.num_sources())) {
       case kFewSources:
         return convert<kFewSources>(args, job, constants, place, begin, end);
       case kSomeSources:

@@ -87,7 +87,7 @@ struct FmaOp {
   static constexpr char kName[] = "rate_fma";
   using Value = double;
   static constexpr Value kFactor = -2;  // keeps |x|
-  static LW_GPU Value next(Value x, Value factor) noexcept { return fused(x, factor, x); }
+  static LW_GPU Value next(Value x, Value factor) noexcept { return fused_multiply_add(x, factor, x); }
   static LW_GPU Word to_word(Value x) noexcept { return bits_of_double(x); }
 };
 /// The product of two 32-bit words, added to 64 bits.

@@ -1,4 +1,5 @@
-// What a check gives a kernel, as it lies in memory: addresses in it are those of the machine that it is made for.
+// The arguments of a checked kernel as they lie in memory: addresses in it are those of the machine that it is made
+// for.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What the check launches: a forward transform, whose blocks share memory and meet at barriers, and products of digits
-// with keys, which do neither.
+// The launches of the check: a forward transform, whose blocks share memory and meet at barriers, and products of
+// digits with keys, which do neither.
 #pragma once
 
 #include "backend/gpu/host_kernel.hpp"

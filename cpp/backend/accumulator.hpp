@@ -1,4 +1,4 @@
-// How sums of products in doubles are kept exact, and how many terms that allows.
+// Exact sums of products in doubles, and the number of terms that stays exact.
 //
 // A sum is a high and a low double. The high one starts at 3/2 2^(52+k), so that adding a product to it by fma rounds
 // the product to a multiple of 2^k, which a subtraction recovers exactly; an fma gives the rest of the product, at most

@@ -64,7 +64,7 @@ class QueueScope {
 /// ciphertexts may outlive the context that made them. Move only.
 class Buffer {
  public:
-  /// Which queues have a buffer in calls that may not be done yet: bit n of `all` for number n, and who wrote last.
+  /// The queues that have a buffer in calls that may not be done yet: bit n of `all` for number n, and who wrote last.
   struct Uses {
     std::atomic<std::uint64_t> all = 0;
     std::atomic<int> writer = -1;
@@ -139,7 +139,7 @@ class QueueClock {
   virtual ~QueueClock() = default;
   /// The number of the moment at which all is done that was called on the queue so far.
   virtual std::size_t mark() = 0;
-  /// How many of them have come; after waiting for all, if `wait`. None more after a failure of the device.
+  /// The number of marks that have come; after waiting for all, if `wait`. None more after a failure of the device.
   virtual std::size_t num_past(bool wait) = 0;
   /// Whether the device can say when.
   virtual bool is_timed() const noexcept = 0;
@@ -147,14 +147,14 @@ class QueueClock {
   virtual std::uint64_t time_ns(std::size_t moment) const noexcept = 0;
 };
 
-/// What a device can do without: whoever keeps it is asked when memory runs out.
+/// Memory that a device can do without: its keeper is asked for it when memory runs out.
 class Spare {
  public:
   virtual ~Spare() = default;
   virtual void drop() noexcept = 0;
 };
 
-/// What a device holds of the system's memory, in bytes.
+/// Bytes of the system's memory that a device holds.
 struct MemoryUse {
   std::size_t held;        // got and not given back
   std::size_t idle;        // whole pages of it that no buffer uses
@@ -168,7 +168,8 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual std::string_view name() const noexcept = 0;
   /// At least `bytes` of uninitialised memory, aligned to 64 bytes, for any queue. Throws lw::Error(kOutOfMemory).
   virtual Buffer allocate(std::size_t bytes) = 0;
-  /// Of a number from running_queue(), for any thread. Throws lw::Error(kOutOfMemory) where it has to be made.
+  /// The queue of a number from running_queue(), for any thread. Throws lw::Error(kOutOfMemory) where it has to be
+  /// made.
   virtual Queue& queue(int number) = 0;
   /// Copies from the host, whose memory has been read when the call returns, and to the host, whose memory has been
   /// written.
@@ -260,7 +261,8 @@ class Reserve {
   std::atomic<std::size_t> bytes_ = 0;
 };
 
-/// What residues are at rest, and where: kernels of a backend take limbs of its form, whichever ring made them.
+/// The encoding of residues at rest and the memory that they are in: kernels of a backend take limbs of its form,
+/// whichever ring made them.
 struct ResidueForm {
   std::string_view words, device;  // of texts that stay
   std::uint64_t memory = 0;        // number of the memory that they are in: a device that failed starts with another
@@ -269,7 +271,7 @@ struct ResidueForm {
   friend bool operator==(const ResidueForm&, const ResidueForm&) = default;
 };
 
-/// How a device with memory of its own is to be used; for the host it means nothing.
+/// Options of a device with memory of its own; without effect on the host.
 struct DeviceOptions {
   std::int32_t number = 0;                  // which of the driver's devices
   std::uint64_t memory_bytes = UINT64_MAX;  // most that is got from the driver

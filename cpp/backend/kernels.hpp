@@ -1,5 +1,5 @@
-// The limb-level seam: every arithmetic step of the core is one of these functions, and a backend is a table of them.
-// This is what they work on; they themselves are in kernels.def.
+// Operands of the kernels: every arithmetic step of the core is one function on limbs, and a backend is a table of
+// these functions. kernels.def lists them.
 //
 // Contract common to all entries: batched over polys x limbs. Limbs and scratch are memory of the device, read and
 // written in the order of the queue, maybe after the call has returned. All else is memory of the host: what is
@@ -114,7 +114,7 @@ struct KeyLimbs {
   std::uint64_t galois_element;  // 1: no automorphism
 };
 
-/// What is common to all keys of one decomposed value.
+/// The digits of one decomposed value, common to all keys that switch it.
 struct SwitchSource {
   std::span<const std::uint16_t> limbs;  // target: P limbs, then Q limbs ascending
   std::size_t num_special;               // how many of them are P limbs

@@ -1,4 +1,4 @@
-// What a thread is computing, by name, for whoever profiles the devices that it calls.
+// The name of the operation that a thread computes, for profiles of the devices that it calls.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What is done on a device while it is profiled: each kernel and each copy, how long it took by the device's clock, and
+// A record of a device while it is profiled: each kernel and each copy, how long it took by the device's clock, and
 // for which operation.
 #pragma once
 

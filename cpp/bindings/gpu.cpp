@@ -1,4 +1,4 @@
-// What Python asks of GPU drivers: to load one, and for tests what a simulated device was asked for, and that it fails.
+// GPU drivers in Python: loads one; and for tests, records the calls of a simulated device and makes it fail.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>

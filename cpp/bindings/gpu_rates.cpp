@@ -1,4 +1,4 @@
-// What is asked of a device to measure it: the rates of its resources.
+// The rates of a device's resources in Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 

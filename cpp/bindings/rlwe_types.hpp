@@ -1,4 +1,4 @@
-// What the bindings of rlwe and exec share: values that keep their context alive, and conversions.
+// Types that the bindings of rlwe and exec share: values that keep their context alive, and conversions.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -24,7 +24,7 @@ struct ExecutionEvent {
   std::uint64_t start_ns, end_ns;  // the host's steady clock
 };
 
-/// What a run reports, and to whom. All optional.
+/// Callbacks for the reports of a run. All optional.
 struct Observers {
   std::function<void(const ExecutionEvent&)> on_event;
   Tick tick;  // called before every instruction, and in it before every ciphertext of an array and between the digits
@@ -35,7 +35,7 @@ struct Observers {
       on_iteration;  // after each iteration of a loop of the body that can go on from there
 };
 
-/// The same of a batch. One member at a time computes, on whatever thread.
+/// Callbacks for the reports of a batch. One member at a time computes, on whatever thread.
 struct BatchObservers {
   std::function<void(std::size_t member, const ExecutionEvent&)> on_event;
   Tick tick;  // on the thread that waits for the batch, or before every instruction; throws to cancel all of it
@@ -51,7 +51,7 @@ using Input = std::variant<Ciphertexts, std::int64_t>;
 
 class RecordedRuns;
 
-/// Of runs that are recorded: bytes of the device that each may hold, and how many there may be.
+/// Limits of recorded runs: bytes of the device that each may hold, and how many there may be.
 struct RecordingLimits {
   std::size_t bytes = SIZE_MAX, count = SIZE_MAX;
 };
@@ -72,7 +72,7 @@ class Executor {
   /// what is done again on the way is not reported. Throws lw::Error(kFormat) for a state that is none of this plan.
   std::vector<Ciphertexts> run(std::vector<Input> inputs, const Observers& observers = {},
                                std::optional<RunState> from = std::nullopt) const;
-  /// What run throws of these inputs before any work.
+  /// Throws what run throws for these inputs before any work.
   void check(const std::vector<Input>& inputs) const;
   /// Several runs, of which up to so many (at least 1) go through the plan together where keys come by windows: then
   /// each window is read once for them. Those whose integers differ take different ways, and are not together. The

@@ -1,4 +1,4 @@
-// How an executor runs what it has checked: one run, or several together.
+// Runs of a checked plan: one, or several together.
 #include <algorithm>
 #include <chrono>
 #include <map>

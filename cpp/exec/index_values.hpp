@@ -10,8 +10,8 @@ namespace lw {
 
 using IndexFunction = std::int64_t (*)(std::int64_t a, std::int64_t b);
 
-/// What an instruction makes of two integers, the first of its operands and then of its immediates; nullptr for one
-/// that makes no integer.
+/// The value of an integer instruction from two integers, the first of its operands and then of its immediates; nullptr
+/// for one that makes no integer.
 constexpr IndexFunction index_function(Opcode op) noexcept {
   using Int = std::int64_t;
   using Bits = std::uint64_t;

@@ -1,4 +1,4 @@
-// What each instruction does in a run: a function for each opcode. An opcode without one does not compile.
+// The work of each instruction in a run: a function for each opcode. An opcode without one does not compile.
 #include <algorithm>
 #include <iterator>
 #include <numeric>

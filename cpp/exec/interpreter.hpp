@@ -22,8 +22,8 @@ class Interpreter {
   std::vector<Ciphertexts> run(std::vector<Input> inputs, std::optional<RunState> from);
 
  private:
-  /// What a register holds; arrays of handles, so that a copy copies no limbs. Nothing of a key, which is a name: the
-  /// instruction that reads it asks for it.
+  /// The contents of a register; arrays of handles, so that a copy copies no limbs. Nothing of a key, which is a name:
+  /// the instruction that reads it asks for it.
   using RegisterValue =
       std::variant<std::monostate, std::int64_t, Ciphertexts, std::vector<Plaintext>, std::vector<Digits>>;
   using RegisterValues = std::vector<RegisterValue>;

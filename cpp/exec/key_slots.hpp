@@ -1,5 +1,5 @@
-// Which limbs of keys are in memory: a fixed number of slots, given to windows of limbs in the order in which runs need
-// them. Knows nothing of files and threads; whoever shares it locks it.
+// The limbs of keys that are in memory: a fixed number of slots, given to windows of limbs in the order in which runs
+// need them. Knows nothing of files and threads; whoever shares it locks it.
 #pragma once
 
 #include <cstddef>

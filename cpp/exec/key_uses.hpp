@@ -1,4 +1,4 @@
-// Which keys a run will use, told ahead of it: what it reads follows from the plan and its integers, never from
+// Predicts the keys that a run will use: what it reads follows from the plan and its integers, never from
 // ciphertexts.
 #pragma once
 
@@ -16,7 +16,7 @@ std::vector<std::uint32_t> keys_of(const Plan& plan, const Instruction& instruct
 /// The level at which an instruction reads its keys.
 Level key_level(const Plan& plan, const Instruction& instruction);
 
-/// What an instruction uses, of whatever values; nothing if it reads no key.
+/// The keys that an instruction uses; nothing if it reads no key.
 std::optional<KeyUse> use_of(const Context& context, const Plan& plan, const PlaintextProvider& plaintexts,
                              const Instruction& instruction);
 

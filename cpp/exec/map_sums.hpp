@@ -19,7 +19,7 @@ struct MapPass {
 
 /// The passes of an input, of so many products each.
 std::vector<MapPass> map_passes(std::span<const MapProduct> products, std::uint32_t input, std::size_t at_once);
-/// How many plaintexts for sums of this type the provider's budget holds; at least one.
+/// The number of plaintexts for sums of this type the provider's budget holds; at least one.
 std::size_t plaintexts_at_once(const Context& context, const PlaintextProvider& plaintexts, const ValueType& result);
 
 /// Each of x, over Q with degree 1, is decomposed once, and given up after it has been read. Plaintexts are asked for

@@ -14,7 +14,7 @@
 
 namespace lw {
 
-/// What has been going on, for reports and tests. A limb is both halves of one digit of a key at one limb.
+/// Counters for reports and tests. A limb is both halves of one digit of a key at one limb.
 struct KeyTraffic {
   std::size_t resident_bytes = 0;   // of limbs, and what is being read into
   std::size_t peak_bytes = 0;       // the most there were
@@ -28,15 +28,15 @@ struct KeyTraffic {
   std::uint64_t touched_bytes = 0;  // of the file
 };
 
-/// Told before limbs of a key are read, on the thread that reads them and without a lock held: the number of the key in
-/// the file, and whether that is ahead of its use. What it throws fails the read.
+/// A callback before limbs of a key are read, on the thread that reads them and without a lock held: the number of the
+/// key in the file, and whether that is ahead of its use. What it throws fails the read.
 using KeyReadObserver = std::function<void(std::size_t key, bool is_ahead)>;
 
-/// Told again and again while a run waits for limbs of keys, on the thread of the run and without a lock held: for how
-/// long it has waited. What it throws ends the wait.
+/// A callback at intervals while a run waits for limbs of keys, on the thread of the run and without a lock held: for
+/// how long it has waited. What it throws ends the wait.
 using KeyWaitObserver = std::function<void(std::chrono::nanoseconds waited)>;
 
-/// How keys are read.
+/// Options for reading keys.
 struct KeyReading {
   std::size_t budget_bytes;     // of all limbs in memory, those that are being read included
   unsigned readers = 1;         // threads that read ahead; 0: an operation reads what it needs when it needs it

@@ -15,7 +15,7 @@ enum class Opcode : std::uint16_t {
 #undef LW_OPCODE
 };
 
-/// Which schemes have an instruction.
+/// The schemes that have an instruction.
 enum class Schemes : std::uint8_t { kBoth, kCkks, kBfv };
 
 /// One line of the table; letters as there.
@@ -30,7 +30,7 @@ struct OpcodeInfo {
   constexpr char immediate_kind(std::size_t i) const noexcept {
     return has_any_number() ? imm[std::min(i, imm.size() - 2)] : imm[i];
   }
-  /// How many of its immediates, the first ones, are numbers of blocks that it runs.
+  /// The number of its immediates, the first ones, that are numbers of blocks that it runs.
   constexpr std::size_t num_blocks() const noexcept {
     return static_cast<std::size_t>(std::count(imm.begin(), imm.end(), 'b'));
   }

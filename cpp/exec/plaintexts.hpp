@@ -1,4 +1,4 @@
-// Where the executor gets encoded constants from: made when they are first needed, and kept within a budget.
+// Provides encoded constants to the executor: made when they are first needed, and kept within a budget.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,7 @@ namespace lw {
 
 /// The slot vectors of a constant, one after the other: as many values each as the type has slots, or a power of two
 /// fewer that are then repeated.
-/// Those of one product of a block map where `product` is given.
+/// Plaintexts of one product of a block map where `product` is given.
 using ConstantSource =
     std::function<std::vector<std::complex<double>>(std::uint32_t constant, std::optional<std::uint32_t> product)>;
 
@@ -56,7 +56,7 @@ class PlaintextProvider {
   /// As many plaintexts as the type counts; of one product of a block map, if it is given.
   std::vector<Plaintext> acquire(std::uint32_t constant, std::optional<std::uint32_t> product, const ValueType& type);
 
-  /// What is kept of a constant: whole plaintexts, else coefficients, else nothing.
+  /// The kept form of a constant: whole plaintexts, else coefficients, else nothing.
   struct Kept {
     std::vector<Plaintext> whole;
     Coefficients coefficients;
@@ -76,11 +76,11 @@ class PlaintextProvider {
   std::vector<MapProduct> products(std::uint32_t constant) const { return products_(constant); }
   std::size_t budget_bytes() const noexcept { return budget_bytes_; }
   std::size_t cached_bytes() const;
-  /// Of them, those of coefficients.
+  /// The part of them that coefficients take.
   std::size_t cached_coefficient_bytes() const;
 
  private:
-  /// What coefficients depend on: constant, product, slots, count and scale.
+  /// The key of cached coefficients: constant, product, slots, count and scale.
   using Values = std::tuple<std::uint32_t, std::optional<std::uint32_t>, std::uint32_t, std::uint32_t, double>;
   /// And plaintexts: track and level, basis, and whether BFV adds them.
   using Name = std::tuple<Values, std::uint32_t, std::uint32_t, Basis, bool>;

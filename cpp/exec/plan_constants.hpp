@@ -11,7 +11,7 @@
 
 namespace lw {
 
-/// What the calls of a recording read of constants.
+/// Constants that the calls of a recording read.
 struct RecordedConstants {
   std::vector<Plaintext> whole;
   Coefficients coefficients;

@@ -1,4 +1,4 @@
-// Where the executor gets keys from. They are asked for late and given back early.
+// Provides keys to the executor, which asks for them late and gives them back early.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@
 
 namespace lw {
 
-/// Which way through the plan a run takes depends on these alone: ciphertexts decide nothing.
+/// The integers that alone decide the control flow of a run: ciphertexts decide nothing.
 std::vector<std::int64_t> integers(const std::vector<Input>& inputs);
 
 /// The first run with some integers is recorded, and later ones with the same replay it. Where runs overlap each has a

@@ -1,4 +1,4 @@
-// Where a run is between two iterations of a loop of the body, and how another run goes on from there.
+// The state of a run between two iterations of a loop of the body, from which another run goes on.
 //
 // A state holds what cannot be made again quickly: what the loop carries, and the ciphertexts that were computed before
 // it and are read in it or after it. The rest (integers, keys, plaintexts, digits, ciphertexts that no file holds) is
@@ -13,10 +13,10 @@
 
 namespace lw {
 
-/// What a cipher register holds.
+/// The contents of a cipher register.
 using Ciphertexts = std::vector<Ciphertext>;
 
-/// Between two iterations of a loop of the body.
+/// A run between two iterations of a loop of the body.
 struct RunState {
   std::uint32_t loop = 0;                          // instruction of the body
   std::int64_t iterations = 0;                     // that are done
@@ -24,7 +24,7 @@ struct RunState {
   std::map<std::uint32_t, Ciphertexts> registers;  // by argument of the loop's block, and by register of the body
 };
 
-/// What a state between iterations of one loop has to hold, and what is done to go on from it.
+/// The registers that a state between iterations of one loop has to hold, and the work to go on from it.
 struct StateOutline {
   std::vector<std::uint32_t> carried;  // arguments of the loop's block, the number of the iteration left out
   std::vector<std::uint32_t> kept;     // registers of the body

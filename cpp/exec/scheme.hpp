@@ -1,4 +1,4 @@
-// What the executor asks of a scheme: how constants become plaintexts, and products of ciphertexts. All else is rlwe's.
+// The scheme as the executor uses it: constants to plaintexts, and products of ciphertexts. All else is rlwe's.
 #pragma once
 
 #include <complex>

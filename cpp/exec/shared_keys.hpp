@@ -34,7 +34,7 @@ class SharedKeys {
              Lockstep& lockstep);
   SharedKeys(const SharedKeys&) = delete;
 
-  /// What a member reads its keys from, as if it was alone.
+  /// The source that a member reads its keys from, as if it was alone.
   std::unique_ptr<KeyRun> of(std::size_t member);
 
  private:

@@ -1,4 +1,4 @@
-// What stays between runs of the memory that one of them worked in.
+// Memory of a run that is kept for the next one.
 #pragma once
 
 #include <algorithm>

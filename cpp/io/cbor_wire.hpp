@@ -1,4 +1,4 @@
-// What the CBOR encoder and decoder share: initial bytes, and what text may be.
+// The wire format that the CBOR encoder and decoder share: initial bytes, and valid text.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the lanes of a vector hold, as far as it is known.
+// The contents of the lanes of a vector, as far as they are known.
 #pragma once
 
 #include <unordered_map>

@@ -1,4 +1,4 @@
-// Where the copies of free and replicated inputs lie: in the lanes of their uses, as far as those do not clash.
+// Places the copies of free and replicated inputs: in the lanes of their uses, as far as those do not clash.
 #pragma once
 
 #include <map>

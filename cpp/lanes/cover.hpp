@@ -1,4 +1,4 @@
-// Which registers, rotated by how much, bring wanted values into their lanes.
+// Chooses the registers and rotations that bring wanted values into their lanes.
 #pragma once
 
 #include <vector>

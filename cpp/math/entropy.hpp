@@ -1,4 +1,4 @@
-// Where secrets come from, where they live, and how they end.
+// Random seeds from the system, memory for secrets, and its erasure.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Which vector instructions the code of math/ uses, chosen at run time.
+// The vector instructions that the code of math/ uses, chosen at run time.
 #pragma once
 
 #include <cstdint>

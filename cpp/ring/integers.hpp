@@ -19,12 +19,12 @@ class Integers {
   Integers(const Ring& ring, std::span<const std::int64_t> values);
 
   std::size_t size() const noexcept { return count_; }
-  /// What they take of its memory: no device gives less than kLeastBytes.
+  /// Bytes that they take on the device, which gives no less than kLeastBytes.
   std::size_t num_bytes() const noexcept { return bytes_of(buffer_.bytes()); }
   /// For calls on the running queue.
   IntegerView view() const noexcept { return {buffer_.to_read(), count_, is_narrow_, is_mirrored_}; }
 
-  /// What so many bytes take.
+  /// Bytes that a device gives for this many.
   static std::size_t bytes_of(std::size_t bytes) noexcept { return bytes < kLeastBytes ? kLeastBytes : bytes; }
 
  private:

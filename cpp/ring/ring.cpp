@@ -177,7 +177,7 @@ ConstLimbView RnsPolys::view(std::uint32_t poly, std::uint32_t polys, std::size_
 
 namespace {
 
-/// Of words that mean the same in both memories, one of which is the host's.
+/// Copies words that mean the same in both memories, one of which is the host's.
 RnsPolys copy_words(const Ring& from, const RnsPolys& residues, const Ring& to) {
   RnsPolys copy(to, residues.limbs(), residues.polys());
   const std::size_t to_step = to.stride() * sizeof(Word), from_step = from.stride() * sizeof(Word);
@@ -194,7 +194,7 @@ RnsPolys copy_words(const Ring& from, const RnsPolys& residues, const Ring& to) 
   return copy;
 }
 
-/// Of any.
+/// Copies through canonical residues.
 RnsPolys copy_canonical(const Ring& from, const RnsPolys& residues, const Ring& to) {
   const std::size_t limbs = residues.limbs().size();
   std::vector<Word> words(limbs * from.degree());  // of one poly

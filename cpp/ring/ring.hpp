@@ -33,7 +33,7 @@ class Ring {
 
   const Kernels& kernels() const noexcept { return backend_->kernels(); }
   Device& device() const noexcept { return backend_->device(); }
-  /// Of the running scope.
+  /// The queue of the running scope.
   Queue& queue() const { return backend_->device().queue(running_queue()); }
   Backend& backend() const noexcept { return *backend_; }
 
@@ -75,7 +75,7 @@ class RnsPolys {
 
   const LimbList& limbs() const noexcept { return *limbs_; }
   std::uint32_t polys() const noexcept { return polys_; }
-  /// What these limbs take, whatever memory they are in.
+  /// Bytes of these limbs, in whichever memory.
   std::size_t bytes() const noexcept {
     return buffer_ == nullptr ? 0 : polys_ * limbs_->size() * stride_ * sizeof(Word);
   }

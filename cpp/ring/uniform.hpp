@@ -1,4 +1,4 @@
-// What uniform polynomials are drawn for, and how one is expanded from a seed.
+// The purposes of uniform polynomials, and the expansion of one from a seed.
 //
 // Limb number l of the polynomial named by (seed, domain, object, digit) is, for
 // round = 0, 1, ...:

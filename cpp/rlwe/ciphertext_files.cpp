@@ -18,7 +18,7 @@ constexpr std::size_t kSeedBytes = sizeof(Hash) + sizeof(std::uint64_t);  // a s
 /// A seeded ciphertext is stored without its c1.
 std::uint32_t stored_polys(const Ciphertext& x, std::uint32_t degree) { return x.seed ? degree : degree + 1; }
 
-/// What a file says of a ciphertext apart from its name and its seed.
+/// The description of a ciphertext in a file, without its name and its seed.
 cbor::Map description(const Ciphertext& x) {
   return {{"track", x.level.track},
           {"index", x.level.index},
@@ -90,7 +90,7 @@ SeedRef read_seed(std::span<const std::uint8_t> stored) {
   return seed;
 }
 
-/// How the ciphertexts of a file are divided among its sections: the number of each section's ciphertexts.
+/// The division of a file's ciphertexts among its sections: the number of each section's ciphertexts.
 struct Division {
   cbor::Map header;
   std::vector<std::size_t> counts;

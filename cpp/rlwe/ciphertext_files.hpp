@@ -36,7 +36,7 @@ class CiphertextReader {
 
   std::size_t size() const noexcept { return items_.size(); }
   const std::string& name(std::size_t i) const { return items_.at(i).name; }
-  /// Where ciphertext i is in the modulus chain.
+  /// The level of ciphertext i.
   Level level(std::size_t i) const { return items_.at(i).value.level; }
   const cbor::Map& extras() const { return reader_.header()["extras"].as_map(); }
 

@@ -18,7 +18,7 @@ struct LimbRun {
   std::size_t first_in, first_out, count;
 };
 
-/// Where the limbs of `wanted` lie in `held`, as maximal runs (one run if `wanted` is a prefix).
+/// The places of the limbs of `wanted` in `held`, as maximal runs (one run if `wanted` is a prefix).
 /// Empty if a wanted limb is not held.
 std::vector<LimbRun> find_runs(std::span<const std::uint16_t> held, std::span<const std::uint16_t> wanted);
 

@@ -1,4 +1,4 @@
-// What can be computed on ciphertexts without naming a scheme. Every operation
+// Operations on ciphertexts that no scheme needs to be named for. Every operation
 // checks its operands once, before any arithmetic, and leaves them as they are.
 //
 // Errors common to all: lw::Error kParameterMismatch (other parameters or key

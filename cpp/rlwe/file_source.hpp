@@ -1,4 +1,4 @@
-// Where a container comes from and goes to, and the checks that all our files share.
+// Sources and sinks of containers, and the checks that all files share.
 #pragma once
 
 #include <optional>

@@ -39,7 +39,7 @@ class EvaluationKeyFile {
   std::size_t size() const noexcept { return keys_.size(); }
   const KeySpec& spec(std::size_t i) const { return keys_.at(i).spec; }
   const SeedRef& seed(std::size_t i) const { return keys_.at(i).seed; }
-  /// Which key serves a spec; nothing if none does.
+  /// The key that serves a spec; nothing if none does.
   std::optional<std::size_t> find(const KeySpec& spec) const;
 
   /// Key i cut to the limbs of a level (on any track) that it covers: b from its limbs, a from its seed. Throws

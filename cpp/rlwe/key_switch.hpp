@@ -8,7 +8,7 @@
 
 namespace lw {
 
-/// The same polynomials in coefficient form: what digits are cut from.
+/// Coefficient form of the same polynomials, from which digits are cut.
 RnsPolys decompose(const Ring& ring, ConstLimbView x);
 
 /// The last polynomial of a ciphertext, cut into digits: owner of all that a SwitchSource points at.
@@ -33,7 +33,7 @@ class SwitchOperand {
   SwitchSource source() const noexcept;
   /// Target limbs: P, then Q ascending.
   const LimbList& limbs() const noexcept { return limbs_; }
-  /// Where each digit is in a key: its digit number.
+  /// The digit number of each digit in a key.
   const std::vector<std::uint32_t>& digit_numbers() const noexcept { return numbers_; }
 
  private:

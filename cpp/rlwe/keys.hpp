@@ -24,7 +24,7 @@ enum class KeyKind : std::uint8_t { kRelin, kGalois, kToSparse, kToDense };
 const char* kind_name(KeyKind kind) noexcept;
 KeyKind to_kind(std::string_view name);
 
-/// What a key does and how high up the chain it reaches.
+/// The purpose of a key, and the highest level that it serves.
 struct KeySpec {
   KeyKind kind = KeyKind::kRelin;
   std::uint64_t galois_element = 0;  // 0 for all but galois keys

@@ -1,4 +1,4 @@
-// What operations of the evaluator require of their operands, and say when they do not get it.
+// Checks of the operands of the evaluator's operations, and their messages.
 #pragma once
 
 #include <cmath>

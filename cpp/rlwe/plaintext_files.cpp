@@ -90,7 +90,7 @@ std::vector<std::int64_t> unpack(std::span<const std::uint8_t> stored, std::size
   return integers;
 }
 
-/// How one plaintext is stored.
+/// One plaintext as it is stored.
 struct Stored {
   PackedLayout layout;
   std::vector<std::int64_t> integers;  // empty: as limbs

@@ -34,7 +34,7 @@ class UnfinishedKeys {
   const KeySetId& id() const noexcept { return id_; }
   const Fingerprint& parameters() const noexcept { return context_.parameters().fingerprint(); }
   const std::vector<KeySpec>& specs() const noexcept { return specs_; }
-  /// How many keys were found in it; those that come after the last keep() or write() are not counted yet.
+  /// The number of keys found in it; those that come after the last keep() or write() are not counted yet.
   std::size_t num_kept() const noexcept { return num_kept_; }
 
   // The keys come in order, each by one of these two:

@@ -30,8 +30,8 @@ struct InstructionSet {
   std::uint32_t least_degree;
 };
 
-/// Those that `cpu` is built for, from the most to the least wanted. The built-in functions ask the processor, and
-/// whether the operating system keeps the registers.
+/// The instruction sets that `cpu` is built for, from the most to the least wanted. The built-in functions ask the
+/// processor, and whether the operating system keeps the registers.
 std::span<const InstructionSet> instruction_sets() noexcept {
 #if defined(__x86_64__)
   static const std::array kSets = [] {
@@ -50,7 +50,7 @@ std::span<const InstructionSet> instruction_sets() noexcept {
 #endif
 }
 
-/// What the backend of this name uses on this machine, or nullptr.
+/// The kernels that the backend of this name uses on this machine, or nullptr.
 const InstructionSet* instruction_set(std::string_view name) noexcept {
   const auto sets = instruction_sets();
   const auto found = std::find_if(sets.begin(), sets.end(), [&](const InstructionSet& set) {

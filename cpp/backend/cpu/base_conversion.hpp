@@ -38,7 +38,7 @@ std::size_t join_tile(std::size_t part_limbs, std::size_t degree) noexcept;
 constexpr std::size_t kJoinWords = 6144;  // of all limbs of a tile together
 constexpr std::size_t kLeastTile = 32;
 
-/// What one target limb of a table needs: made once, used for any number of tiles.
+/// Constants for one target limb of a table: made once, used for any number of tiles.
 class Joiner {
  public:
   Joiner(const CpuQueue& queue, const BaseConversionTable& table, std::size_t target) noexcept;
@@ -60,8 +60,8 @@ class JoinGroup {
  public:
   static constexpr std::size_t kMost = 4;  // so that what is joined is still near when it is transformed
 
-  /// How many targets at a time suit `count` of them: one if the parts do fit the caches, and each thread gets more
-  /// than one group.
+  /// The number of targets at a time that suits `count` of them: one if the parts do fit the caches, and each thread
+  /// gets more than one group.
   static std::size_t size(const CpuQueue& queue, std::size_t count) noexcept {
     if (queue.degree < 1 << 14) return 1;
     return std::clamp<std::size_t>(count / (2 * queue.pool.threads()), 1, kMost);

@@ -60,7 +60,7 @@ class SourceDigits {
                             });
   }
 
-  /// Where target limb j of digit d is in NTT form, if it is one of the digit's own limbs; else a null pointer.
+  /// Target limb j of digit d in NTT form, if it is one of the digit's own limbs; else a null pointer.
   const Word* own_limb(std::size_t d, std::size_t j) const noexcept {
     const ConstLimbView& ntt = source_.digits[d].ntt;
     const auto own = std::find(ntt.limbs.begin(), ntt.limbs.end(), source_.limbs[j]);

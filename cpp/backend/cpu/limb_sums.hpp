@@ -26,7 +26,7 @@ struct PairTerm {
   const Word* own[2];
 };
 
-/// What the two sums begin with: scalar * limbs[half], or zero where that is null.
+/// Initial values of the two sums: scalar * limbs[half], or zero where that is null.
 struct PairStart {
   const Word* limbs[2];
   double scalar;  // centred; 1: as the limbs are

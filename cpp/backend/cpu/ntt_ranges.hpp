@@ -1,5 +1,5 @@
-// Where the transforms of `cpu` reduce, so that every intermediate stays an exact integer below 2^53 in magnitude.
-// tools/prove_ranges.py reads the tables of this file and proves that, for every degree.
+// The stages at which the NTTs of `cpu` reduce, so that every intermediate stays an exact integer below 2^53 in
+// magnitude. tools/prove_ranges.py reads the tables of this file and proves that, for every degree.
 #pragma once
 
 #include <cstddef>

@@ -45,9 +45,9 @@ class Transform {
     forward_pass<8, kRanges.forward8>(out, x, part, 1);
     for (std::size_t i = 0; i < 8; ++i) forward_block(out + i * part, part, 8 + i, {passes_.eights - 1, passes_.fours});
   }
-  /// Of a polynomial that is x(1/X), by its first half: coefficient N / 2 is zero, and N / 2 + i minus N / 2 - i. Its
-  /// values at a root and at the inverse of that are the same, and the positions of the two are each other's mirror: so
-  /// of the two blocks after the first stage one is enough. x may be the second half of out.
+  /// NTT of a polynomial that equals x(1/X), from its first half: coefficient N / 2 is zero, and N / 2 + i minus N / 2
+  /// - i. Its values at a root and at the inverse of that are the same, and the positions of the two are each other's
+  /// mirror: so of the two blocks after the first stage one is enough. x may be the second half of out.
   void forward_mirrored(Word* out, const Word* x) const noexcept {
     const std::size_t half = table_.degree / 2;
     const Factor root = butterflies_.factor(table_.heads[1]);

@@ -21,7 +21,7 @@ void for_each(Queue& q, const LimbView& out, const Body& body) noexcept {
   });
 }
 
-/// What a limb kernel gets of an operand: a limb, or a centred scalar.
+/// An operand as a limb kernel takes it: a limb, or a centred scalar.
 const Word* operand_of(const CpuQueue&, std::uint16_t, const ConstLimbView& a, std::size_t poly,
                        std::size_t j) noexcept {
   return operand_limb(a, poly, j);

@@ -1,4 +1,4 @@
-// What the arithmetic of `cpu` knows of one prime, and the range of residues at rest.
+// The constants of one prime in the arithmetic of `cpu`, and the range of residues at rest.
 //
 // A residue is an integer in a double. Rest range: |x| <= 11/16 q for q < 2^50, and |x| <= 19/32 q for q < 2^49.
 // Every kernel takes and leaves that. A product a * b is brought there from h = fl(a b): with a quotient c near h / q,

@@ -1,4 +1,4 @@
-// In and out of the encoding of `cpu`.
+// Import and export of residues in the encoding of `cpu`.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -35,7 +35,7 @@ bool unpack_tiles(const LimbKernels& kernels, Word* out, const std::byte* from, 
   return all_reduced;
 }
 
-/// How many coefficients of a limb the vector kernel unpacks.
+/// The number of coefficients of a limb that the vector kernel unpacks.
 std::size_t unpacked_fast(const CpuQueue& queue, unsigned width) noexcept {
   if (width > kWidest || queue.degree < 8 * kReadBeyond) return 0;
   return queue.degree - kPackedGroup * ((kReadBeyond + width - 1) / width);

@@ -1,5 +1,5 @@
-// How an automorphism orders the words of SIMD vectors. An aligned block of L words, one vector, goes as a whole: in
-// bit-reversed positions its exponents are e + reverse(k) 2N/L, so those of its image are too, and word k goes to or
+// The order of words in SIMD vectors under an automorphism. An aligned block of L words, one vector, goes as a whole:
+// in bit-reversed positions its exponents are e + reverse(k) 2N/L, so those of its image are too, and word k goes to or
 // comes from the place whose reversed number is reverse(k) g + offset modulo L.
 #pragma once
 
@@ -26,7 +26,7 @@ class WordOrders {
     }
   }
   using Order = typename V::Order;
-  /// Those of Galois element g, by offset.
+  /// The orders of Galois element g, by offset.
   constexpr const Order (&of(std::uint32_t g) const noexcept)[kWords] { return orders_[g % kWords / 2]; }
 
  private:

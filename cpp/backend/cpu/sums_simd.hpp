@@ -28,7 +28,7 @@ inline void in_widths(std::size_t n, const Body& body) noexcept {
   }
 }
 
-/// As many vectors of words as are used at a time, from p on; asks for those that come later.
+/// The vectors of words that are used at a time, from p on; asks for those that come later.
 template <class V, std::size_t kWidth>
 [[gnu::always_inline]] inline void load_ahead(typename V::F64* to, const Word* p) noexcept {
   asm("" : "+r"(p));  // else every address becomes a variable of the loop around this, and there are too many
@@ -74,7 +74,7 @@ template <class V, std::size_t kWidth, class Factors>
   } while (t < terms);
 }
 
-/// Where the image of exponent E under X -> X^g lies: at that of E g^-1, a block of words at a time.
+/// Stores the image of exponent E under X -> X^g: at that of E g^-1, a block of words at a time.
 template <class V>
 class StoreAutomorphism {
  public:

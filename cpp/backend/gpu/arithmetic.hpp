@@ -1,5 +1,5 @@
-// What both arithmetics of GPU kernels stand on: operations that device compilers and the host's name differently, and
-// what is known of a prime as an integer. An arithmetic is a struct A (fp64.hpp, u64.hpp):
+// The common base of both arithmetics of GPU kernels: operations that device compilers and the host's name differently,
+// and what is known of a prime as an integer. An arithmetic is a struct A (fp64.hpp, u64.hpp):
 //   Value        a residue in a register; from_word and to_word give the word at rest
 //   Prime        what kernels know of a prime, derived from IntegerPrime
 //   Twiddle      a fixed factor, of transforms and conversions

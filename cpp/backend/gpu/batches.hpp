@@ -1,5 +1,5 @@
-// How many limbs go through several kernels together: as many as have their limbs between these kernels in the cache of
-// the device, while keys, operands and results stream past.
+// The number of limbs that go through several kernels together: as many as have their limbs between these kernels in
+// the cache of the device, while keys, operands and results stream past.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the entries have in common: operands as kernels get them, and grids.
+// Operands as GPU kernels get them, and grids of launches.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// How long kernels and copies take on a card while its device is profiled: an event before and one after each, on its
+// Times of kernels and copies on a card while its device is profiled: an event before and one after each, on its
 // queue. What they say is read in batches, later, so that the host goes on.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Where the transforms of Fp64 reduce, so that every intermediate stays an exact integer below 2^53 in magnitude, and
-// every quotient within the 2^51 that nearest_product takes. tools/prove_ranges.py reads the table and proves that, for
-// every degree.
+// The stages at which the NTTs of Fp64 reduce, so that every intermediate stays an exact integer below 2^53 in
+// magnitude, and every quotient within the 2^51 that nearest_product takes. tools/prove_ranges.py reads the table and
+// proves that, for every degree.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How far ahead of a device its queue is.
+// Bounds how far a queue runs ahead of its device.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What the kernel entries of the GPU backend stand on: a queue of one ring on one device.
+// A queue of one ring on one GPU, on which the kernel entries work.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What a device does a second: for those who measure devices.
+// Measures the throughput of a device.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What lies on a device for one ring, and for one base conversion.
+// Constants on a device for one ring, and for one base conversion.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Which stages of a transform a kernel does, on which tiles.
+// The stages of an NTT that each kernel does, and their tiles.
 #pragma once
 
 #include <algorithm>

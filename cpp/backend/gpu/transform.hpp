@@ -1,4 +1,4 @@
-// What may be chosen of a ring on a GPU. The forms in which its transforms are there: the ladder of the paper on XeHE,
+// Choices for a ring on a GPU. The forms in which its transforms are there: the ladder of the paper on XeHE,
 // from one kernel for each stage to passes in registers. And the cache that batches are made for.
 #pragma once
 

@@ -1,4 +1,4 @@
-// In and out of the encoding of `ref`, which is the canonical residue itself:
+// Import and export of residues in the encoding of `ref`, which is the canonical residue itself:
 // bit-packed limbs, small signed integers, uniform polynomials.
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-// What the functions of the driver do: a host with simulated devices.
+// A host with simulated devices: the functions of the simulated driver.
 #pragma once
 
 #include <sys/types.h>

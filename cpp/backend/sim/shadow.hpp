@@ -1,4 +1,4 @@
-// What is remembered of a word of memory, and of the turns of a kernel's threads.
+// Shadow memory: the last accesses to each word, and the turns of a kernel's threads.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// How a product is computed. A ciphertext decrypts as t/Q * c(s) = m + noise + t * (integer polynomial); the product
-// of two of them is t/Q * (a * b), whose rounding needs more than Q. Here b is first brought to the basis B,
+// BFV products by the HPS method. A ciphertext decrypts as t/Q * c(s) = m + noise + t * (integer polynomial); the
+// product of two of them is t/Q * (a * b), whose rounding needs more than Q. Here b is first brought to the basis B,
 //
 //   b' = round(B/Q * b),  and the result is  round(t/B * a * b') modulo Q,
 //

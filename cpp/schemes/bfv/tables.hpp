@@ -18,7 +18,7 @@ BaseConversionTable scaled_conversion(const Ring& ring, const LimbList& from, co
 BaseConversionTable rounded_quotient(const Ring& ring, const LimbList& from, const LimbList& to,
                                      const std::vector<Word>& before);
 
-/// What products of ciphertexts at one level need. The extension basis is B, the plaintext modulus t.
+/// Constants for products of ciphertexts at one level. The extension basis is B, the plaintext modulus t.
 struct ProductTables {
   ProductTables(const Context& context, Level level);
 

@@ -6,8 +6,8 @@
 
 namespace lw::gpu {
 
-/// Where x lies whose value x(X^g) takes at position i. Words of an aligned power of two come from such words, so that
-/// the threads of a warp read whole sectors.
+/// The position of x whose value x(X^g) takes at position i. Words of an aligned power of two come from such words, so
+/// that the threads of a warp read whole sectors.
 LW_GPU std::uint32_t automorphism_index(std::uint32_t i, std::uint32_t galois_element,
                                         std::uint32_t log_degree) noexcept {
   const std::uint32_t exponent = (2 * bit_reverse(i, log_degree) + 1) * galois_element;

@@ -7,7 +7,7 @@
 
 namespace lw::gpu {
 
-/// What makes the words of a full tile for one target in its first pass, in which they are kThreads apart.
+/// Converts the words of a full tile for one target in its first pass, in which they are kThreads apart.
 template <class A>
 class ConvertedTile {
  public:

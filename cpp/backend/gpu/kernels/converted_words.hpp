@@ -9,7 +9,7 @@ namespace lw::gpu {
 
 inline constexpr std::size_t kMostJobs = 32;  // of a launch
 
-/// What one base conversion makes for some of its target limbs that follow each other.
+/// One base conversion to some of its target limbs that follow each other.
 struct ConversionJob {
   DeviceConversion table;
   Source in;                   // the source limbs, in their order

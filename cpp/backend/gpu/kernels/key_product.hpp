@@ -24,7 +24,7 @@ struct KeyResult {
   std::uint32_t galois_element;
 };
 
-/// Of digits that are transformed, in a grid of (parts of a limb, keys, limbs), two words to a thread.
+/// Products of transformed digits with keys, in a grid of (parts of a limb, keys, limbs), two words to a thread.
 template <class A>
 struct KeyProduct : OnePhase {
   static constexpr KernelName kName{A::kName, "key_product"};

@@ -1,4 +1,4 @@
-// What kernels on limbs have in common: how they get limbs, limb numbers and scalars, and which word a thread has.
+// Arguments of kernels on limbs: views, limb numbers and scalars; and the word that a thread has.
 #pragma once
 
 #include <array>
@@ -55,7 +55,7 @@ LW_GPU WordPair load_once(Global<const WordPair> pairs, std::size_t i) noexcept 
 #endif
 }
 
-/// Of limb j, in the order of the limbs.
+/// The number of limb j, in the order of the limbs.
 struct LimbNumbers {
   std::uint16_t number[kMaxLimbs];
 };

@@ -19,7 +19,7 @@ LW_GPU void run_for_prime(ButterflyKinds<B, Others...>, const typename A::Prime&
   Phases<A, B>::run(prime, operands...);
 }
 
-/// What a thread keeps of its limb.
+/// Values that a thread keeps for its limb.
 template <class A>
 struct LimbPrime {
   typename A::Prime prime;
@@ -68,7 +68,7 @@ struct InversePhases {
   };
 };
 
-/// What both directions have in common: a pass in each phase, and one more phase if words do not go between limbs and
+/// The common part of both directions: a pass in each phase, and one more phase if words do not go between limbs and
 /// registers at the end where those of a thread lie together.
 template <class Radix, class Tile>
 struct NttPhases {

@@ -70,7 +70,7 @@ struct ForwardClusterPhases {
   }
 };
 
-/// The same backwards; at last nothing, so that no block ends while others read from it.
+/// The inverse transform; at last nothing, so that no block ends while others read from it.
 template <class A, class B>
 struct InverseClusterPhases {
   static LW_GPU void run(const typename A::Prime& prime, std::uint32_t phase, const NttArgs& args, const Place& place,

@@ -19,7 +19,7 @@ struct LaneArgs {
   LW_GPU std::uint32_t pass_stages() const noexcept { return ntt.stages - lane_stages(); }
 };
 
-/// What a thread keeps from stage to stage.
+/// Values that a thread keeps from stage to stage.
 template <class A>
 struct LaneRegisters : LimbPrime<A> {
   typename A::Value a, b;
@@ -132,7 +132,7 @@ struct ForwardLanePhases {
   }
 };
 
-/// The same backwards.
+/// The inverse transform.
 template <class A, class B>
 struct InverseLanePhases {
   static LW_GPU void run(const typename A::Prime& prime, std::uint32_t phase, const LaneArgs& args, const Place& place,

@@ -82,7 +82,7 @@ class TilePasses : public TileWords<A, Tile> {
   LW_GPU void forward(std::uint32_t pass, Held& held, const Begin& begin) const noexcept {
     forward_of<Radix::kStages>(range(pass), held, begin);
   }
-  /// The same backwards: pass 0 is the last.
+  /// Pass number `pass` of an inverse transform: pass 0 is the last.
   LW_GPU void inverse(std::uint32_t pass, Held& held) const noexcept { inverse_of<Radix::kStages>(range(pass), held); }
   /// The same of tiles that hold no twiddles.
   LW_GPU void forward(std::uint32_t pass) const noexcept
@@ -113,7 +113,7 @@ class TilePasses : public TileWords<A, Tile> {
     std::uint32_t log_step, block, first;
   };
 
-  /// Where word i of a thread is in shared memory when threads are side by side: word i * kThreads + thread of the
+  /// The place of word i of a thread in shared memory when threads are side by side: word i * kThreads + thread of the
   /// tile.
   LW_GPU std::uint32_t move_place(std::uint32_t i) const noexcept {
     return shared_place(this->place_.thread) + shared_place(i * Radix::kThreads);

@@ -51,7 +51,7 @@ struct SubScaleTile : UnrolledPhases<Radix8> {
   }
 };
 
-/// Of limbs whose first stages are done.
+/// The last pass, for limbs whose first stages are done.
 template <class A>
 struct NttSubScale : SubScaleTile<A, FullTile<Radix8>> {
   static constexpr KernelName kName{A::kName, "ntt_sub_scale", Radix8::kName};
@@ -66,7 +66,7 @@ struct NttSubScale : SubScaleTile<A, FullTile<Radix8>> {
   }
 };
 
-/// Of limbs of a full tile that a base conversion makes.
+/// All passes, for limbs of a full tile that a base conversion makes.
 template <class A>
 struct BaseConvertNttSubScale : SubScaleTile<A, LeanTile<Radix8>> {
   static constexpr KernelName kName{A::kName, "lift_ntt_sub_scale", Radix8::kName};

@@ -19,7 +19,7 @@ struct NttArgs : TileShape {
   LimbNumbers limbs;
 };
 
-/// What a pass takes at once, and the words of a full tile.
+/// The words that a pass takes at once, and those of a full tile.
 template <std::uint32_t kStagesOfPass, std::uint32_t kLogWords>
 struct RadixOf {
   static constexpr std::uint32_t kStages = kStagesOfPass;
@@ -40,7 +40,7 @@ struct Radix16 : RadixOf<4, 12> {
   static constexpr char kName[] = "radix16";
 };
 
-/// Where the words of a tile are before its first stage, and after its last one: in limbs, in shared memory, or each of
+/// The place of a tile's words before its first stage, and after its last one: in limbs, in shared memory, or each of
 /// those of a butterfly network in that of another block.
 enum class Ends { kLimbs, kShared, kCluster };
 
@@ -77,8 +77,8 @@ struct AnyTile {
   static LW_GPU std::uint32_t stages(const TileShape& args) noexcept { return args.stages; }
 };
 
-/// Where word l of a tile is in shared memory: spread out, so that threads with steps of eight find other banks. That
-/// of a sum whose terms have no bit in common is the sum of theirs.
+/// The place of word l of a tile in shared memory: spread out, so that threads with steps of eight find other banks.
+/// That of a sum whose terms have no bit in common is the sum of theirs.
 LW_GPU constexpr std::uint32_t shared_place(std::uint32_t l) noexcept { return l + (l >> 4); }
 LW_GPU constexpr std::uint32_t ntt_shared_words(std::uint32_t log_tile) noexcept {
   return shared_place((std::uint32_t{1} << log_tile) - 1) + 1;
@@ -102,7 +102,7 @@ class TileWords {
         first_twiddle_(limb << shape.tables.log_degree),
         x_(x),
         out_(out) {}
-  /// Of the limb that a block has, in a grid of (tiles, limbs, polys).
+  /// The tile of a block's limb, in a grid of (tiles, limbs, polys).
   LW_GPU TileWords(const NttArgs& args, const Place& place, Shared shared) noexcept
       : TileWords(args, place, shared, args.limbs.number[place.block[1]], args.x.limb(place.block[2], place.block[1]),
                   args.out.limb(place.block[2], place.block[1])) {}
@@ -116,8 +116,8 @@ class TileWords {
   }
   LW_GPU bool is_end() const noexcept { return Tile::is_end(args_); }
 
-  /// Of word l of the tile in its limb. That of a sum whose terms have no bit in common is the sum of theirs, but for
-  /// the place of the tile, which is that of word 0.
+  /// The place of word l of the tile in its limb. That of a sum whose terms have no bit in common is the sum of theirs,
+  /// but for the place of the tile, which is that of word 0.
   LW_GPU std::uint32_t limb_place(std::uint32_t l) const noexcept {
     return (place_.block[0] << Tile::log_run(args_)) + limb_step(l);
   }

@@ -7,7 +7,7 @@
 
 namespace lw::gpu {
 
-/// What an operation reads beside the words of a.
+/// The operands that an operation reads beside a.
 struct Reads {
   bool b = false, out = false, scalar = false;
 };
@@ -49,7 +49,7 @@ struct CopyOp {
   }
 };
 
-/// What the pointwise kernels of the seam make of a word of a, one of b, the one before in out, and a scalar.
+/// The pointwise kernels of the seam on one word of a, one of b, the old one of out, and a scalar.
 template <class A>
 struct WordOperations {
   using Value = typename A::Value;

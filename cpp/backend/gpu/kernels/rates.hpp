@@ -1,4 +1,4 @@
-// What a device does a second, one resource at a time: kernels that move words, or compute, and little else.
+// Throughput of a device, one resource at a time: kernels that move words, or compute, and little else.
 #pragma once
 
 #include "backend/gpu/arithmetic.hpp"

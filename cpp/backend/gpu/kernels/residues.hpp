@@ -5,7 +5,7 @@
 
 namespace lw::gpu {
 
-/// As lw::IntegerView says.
+/// Signed integers to residues; see lw::IntegerView.
 template <class A>
 struct ImportSigned : OnePhase {
   static constexpr KernelName kName{A::kName, "import_signed"};

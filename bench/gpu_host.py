@@ -18,7 +18,7 @@ from latticework import _core, ckks
 
 ROOT = Path(__file__).resolve().parents[1]
 CPP = ROOT / "cpp"
-KERNELS = ("add", "mul_scalar", "automorphism", "ntt", "intt", "lift", "dot")
+KERNELS = ("add", "mul_scalar", "automorphism", "ntt", "intt", "base_convert", "dot")
 LAUNCHES = {"ntt": 2, "intt": 2}  # of one call at N = 2^14, where it is not 1
 TARGET_US, TARGET_ALLOCATION_NS = 3.0, 200.0
 STRETCH, STRETCHES = 5000, 9
@@ -49,8 +49,8 @@ def measure() -> list[dict[str, object]]:
     limbs = list(range(len(parameters.chain.primes)))
     rows: list[dict[str, object]] = []
     for kernel in KERNELS:
-        to = limbs[4:] if kernel == "lift" else []
-        loop = _core.KernelLoop(ring, kernel, limbs[:4] if kernel == "lift" else limbs, to)
+        to = limbs[4:] if kernel == "base_convert" else []
+        loop = _core.KernelLoop(ring, kernel, limbs[:4] if kernel == "base_convert" else limbs, to)
         loop.run(100)
         seconds = best(loop.run, STRETCH) / LAUNCHES.get(kernel, 1)
         rows.append({"case": f"{kernel}, a launch", "us": seconds * 1e6, "target_us": TARGET_US})

@@ -83,18 +83,18 @@ def write_key(path: Path) -> None:
 def reading_rows(path: Path, backend: str, repeats: int, cycles: Cycles) -> Iterator[Row]:
     """How fast rows come, those that were read before and those that were not; and the parts."""
     context = _core.Context(parameters(), backend, 1)
-    reader = _core.KeyRowLoop(_core.EvaluationKeyFile(path, context), SLOTS)
+    reader = _core.KeyLimbLoop(_core.EvaluationKeyFile(path, context), SLOTS)
     num_bytes = reader.run(0)
     again = shortest(lambda: lambda: reader.run(0), repeats)
 
     def opened() -> Callable[[], Any]:
         reader.take(_core.EvaluationKeyFile(path, context))  # which has seen no row
-        reader.row(0, 0, LIMB)  # the table of the rows is read
+        reader.limb(0, 0, LIMB)  # the table of the limbs is read
         return lambda: reader.run(0)
 
     first = shortest(opened, repeats)
-    oracle = _core.KeyRowLoop(_core.EvaluationKeyFile(path, _core.Context(parameters(), "ref", 1)), 1)
-    checked = bool(np.array_equal(reader.row(0, 0, LIMB), oracle.row(0, 0, LIMB)))
+    oracle = _core.KeyLimbLoop(_core.EvaluationKeyFile(path, _core.Context(parameters(), "ref", 1)), 1)
+    checked = bool(np.array_equal(reader.limb(0, 0, LIMB), oracle.limb(0, 0, LIMB)))
     case = f"rows of keys, N=2^{LOG2_DEGREE}, {backend}"
     for name, seconds, target in (("seen before", again, AGAIN_TARGET), ("the first time", first, FIRST_TARGET)):
         rate = num_bytes / seconds / 1e9

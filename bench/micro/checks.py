@@ -50,7 +50,7 @@ class Checks:
             "sub_scale": lambda: self.equal(ring.sub_scale(x, y, ones, limbs), (a - b) * scale),
             "dot": lambda: self.equal(ring.dot([x] * 4, [y] * 4, limbs), 4 * a * b),
             "automorphism": self.automorphism,
-            "lift": self.lift,
+            "base_convert": self.base_convert,
             "import_signed": self.signed,
             "import_residues": self.packing,
             "export_residues": self.packing,
@@ -87,13 +87,13 @@ class Checks:
         expected[..., places % ring.degree] = self.x.astype(object) * np.where(places < ring.degree, 1, -1)
         return self.equal(found, expected)
 
-    def lift(self) -> bool:
+    def base_convert(self) -> bool:
         """Some coefficients, by the Chinese remainder theorem."""
         primes = self.ring.primes
         modulus = prod(primes[j] for j in self.limbs)
         parts = [modulus // primes[j] * pow(modulus // primes[j], -1, primes[j]) for j in self.limbs]
         targets = [len(primes) - 2, len(primes) - 1]
-        found = self.ring.lift(self.x, self.limbs, targets)
+        found = self.ring.base_convert(self.x, self.limbs, targets)
         for i in range(SAMPLES):
             value = sum(int(self.x[0, j, i]) * part for j, part in enumerate(parts)) % modulus
             value -= modulus if 2 * value > modulus else 0

@@ -17,7 +17,7 @@ from latticework import _core
 PRIME_BITS = 49
 LIMBS = 32
 SOURCES, TARGETS, TERMS = 8, 16, 4
-WIDE_LIFT = "lift to 24 limbs"
+WIDE_CONVERSION = "base_convert to 24 limbs"
 BYTES_OF = {"expand_uniform": "made", "import_residues": "packed", "export_residues": "packed"}
 
 
@@ -36,7 +36,7 @@ def _butterflies(degree: int) -> float:
     return degree / 2 * (degree.bit_length() - 1)
 
 
-def _lift(targets: int) -> Work:
+def _base_convert(targets: int) -> Work:
     return Work(SOURCES, targets, 1, "term", lambda degree: degree * targets)
 
 
@@ -47,14 +47,14 @@ def _dot(terms: int) -> Work:
 WORK: dict[str, Work] = {
     "ntt": Work(unit="butterfly", count=_butterflies),
     "intt": Work(unit="butterfly", count=_butterflies),
-    "lift": _lift(TARGETS),
+    "base_convert": _base_convert(TARGETS),
     "dot": _dot(TERMS),
     "embed": Work(unit="butterfly", count=lambda degree: _butterflies(degree // 2)),
     "unembed": Work(unit="butterfly", count=lambda degree: _butterflies(degree // 2)),
 }
 
 SHAPES: dict[str, dict[str, Work]] = {  # other sizes of a kernel, by what its case is called
-    "lift": {WIDE_LIFT: _lift(24)},
+    "base_convert": {WIDE_CONVERSION: _base_convert(24)},
     "dot": {"dot of 5": _dot(5)},
 }
 
@@ -120,11 +120,11 @@ def kernel_rows(
                 case, f"bytes {BYTES_OF[kernel]}", "GB/s", words * rows / found.seconds / 1e9, better="higher",
                 checked=checked,
             )  # fmt: skip
-    if "lift" in kernels:  # what a target costs a backend that has read and scaled the sources already
-        first, last = WORK["lift"], SHAPES["lift"][WIDE_LIFT]
+    if "base_convert" in kernels:  # what a target costs a backend that has read and scaled the sources already
+        first, last = WORK["base_convert"], SHAPES["base_convert"][WIDE_CONVERSION]
         terms = (last.to - first.to) * first.limbs * ring.degree
         yield Row(
-            f"lift by limb, {backend}, N=2^{log2_degree}" + (f", {threads} threads" if threads > 1 else ""),
-            "cycles per term", "cycles", (cycles_of[WIDE_LIFT] - cycles_of["lift"]) / terms,
-            checked=checks.of("lift"), note=f"{first.to} targets taken from {last.to}",
+            f"base_convert by limb, {backend}, N=2^{log2_degree}" + (f", {threads} threads" if threads > 1 else ""),
+            "cycles per term", "cycles", (cycles_of[WIDE_CONVERSION] - cycles_of["base_convert"]) / terms,
+            checked=checks.of("base_convert"), note=f"{first.to} targets taken from {last.to}",
         )  # fmt: skip

@@ -58,7 +58,7 @@ def micro(
         "best_of": repeat,
         "cycles": cycles.source,
         "python": platform.python_version(),
-        "lift": f"{SOURCES} limbs to {TARGETS}; a term is a coefficient of one source for one target",
+        "base_convert": f"{SOURCES} limbs to {TARGETS}; a term is a coefficient of one source for one target",
         "dot": f"{TERMS} products, or as many as its name says, one mac each",
         FUSED: f"{DIGITS} digits of {LIMBS_A_DIGIT} limbs, {LIMBS_A_DIGIT} special limbs; inner product with "
         "one more key, turn, product with one plaintext",

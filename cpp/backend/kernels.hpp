@@ -8,8 +8,8 @@
 // call at the same time, on one queue too, as long as none writes what another reads or writes. Entries never throw:
 // a queue that failed keeps its error for Device::check. They do not branch on the scheme. Residues are canonical (in
 // [0, q)) in the `ref` encoding, and any representative with |x| < q in others. Except where a comment says so, `out`
-// may alias an input, limb by limb. Results are functions of residue classes, except `lift`, which takes centred
-// representatives.
+// may alias an input, limb by limb. Results are functions of residue classes, except `base_convert`, which takes
+// centred representatives.
 #pragma once
 
 #include <complex>

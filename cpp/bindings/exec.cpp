@@ -141,7 +141,7 @@ std::vector<Input> to_inputs(const nb::list& inputs) {
   return values;
 }
 
-/// A state as Python has it: (loop, turns, of, {register: [ciphertext, ...]}).
+/// A state as Python has it: (loop, iterations, of, {register: [ciphertext, ...]}).
 nb::tuple state_to_python(const std::shared_ptr<const Context>& context, const RunState& state) {
   nb::dict registers;
   for (const auto& [reg, array] : state.registers) {
@@ -165,7 +165,7 @@ std::optional<RunState> state_from_python(const nb::object& given) {
 }
 
 nb::list run(const PyExecutor& self, const nb::list& inputs, const nb::object& on_event,
-             std::vector<std::uint32_t> watch, const nb::object& on_watch, const nb::object& on_turn,
+             std::vector<std::uint32_t> watch, const nb::object& on_watch, const nb::object& on_iteration,
              const nb::object& from) {
   Observers observers;
   observers.tick = signal_tick();
@@ -182,10 +182,10 @@ nb::list run(const PyExecutor& self, const nb::list& inputs, const nb::object& o
       on_watch(reg, output_to_python(self.context, value));
     };
   }
-  if (!on_turn.is_none()) {
+  if (!on_iteration.is_none()) {
     observers.on_iteration = [&](const RunState& state) {
       nb::gil_scoped_acquire acquired;
-      on_turn(state_to_python(self.context, state));
+      on_iteration(state_to_python(self.context, state));
     };
   }
   std::vector<Input> values = to_inputs(inputs);
@@ -383,12 +383,13 @@ void bind_exec(nb::module_& m) {
            "that is "
            "a block map, and constants(i, row) what that product is multiplied with.")
       .def("run", &run, "inputs"_a, "on_event"_a.none() = nb::none(), "watch"_a = std::vector<std::uint32_t>(),
-           "on_watch"_a.none() = nb::none(), "on_turn"_a.none() = nb::none(), "from_state"_a.none() = nb::none(),
+           "on_watch"_a.none() = nb::none(), "on_iteration"_a.none() = nb::none(), "from_state"_a.none() = nb::none(),
            "Ciphertexts, lists of them where the plan has arrays, and trip counts in; ciphertexts and lists of them "
            "out. "
            "on_event(op, block, instruction, level, start_ns, end_ns) "
            "after each instruction; on_watch(register, ciphertext or list) for each value of a watched register; "
-           "on_turn((loop, turns, of, {register: [ciphertext, ...]})) after each turn of a loop of the body, which is "
+           "on_iteration((loop, iterations, of, {register: [ciphertext, ...]})) after each iteration of a loop of the "
+           "body, which is "
            "a state that a later run of the same inputs may be given to go on from.")
       .def(
           "check", [](const PyExecutor& self, const nb::list& inputs) { self.executor->check(to_inputs(inputs)); },

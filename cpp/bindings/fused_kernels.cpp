@@ -65,8 +65,8 @@ class SwitchArrays {
   void extend_digits() {
     for (DigitLimbs& digit : digits_) {
       RnsPolys& all = extended_.emplace_back(ring_, limbs_, 1);
-      ring_.kernels().lift(ring_.queue(), all.view(), digit.coefficients,
-                           ring_.base_conversion_table(digit.ntt.limbs, limbs_));
+      ring_.kernels().base_convert(ring_.queue(), all.view(), digit.coefficients,
+                                   ring_.base_conversion_table(digit.ntt.limbs, limbs_));
       ring_.kernels().ntt(ring_.queue(), all.view(), all.view());
       const ConstLimbView view = std::as_const(all).view();
       digit = {view, view, nullptr};

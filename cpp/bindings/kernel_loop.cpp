@@ -77,7 +77,7 @@ Operands::Operands(const Ring& r, LimbList from, LimbList target, std::uint32_t 
 
 using Step = void (*)(const Kernels&, Queue&, Operands&);
 
-/// What a loop does in a turn, for every kernel of the seam.
+/// One pass of a loop, for every kernel of the seam.
 struct Loops {
   using K = const Kernels&;
 
@@ -94,8 +94,8 @@ struct Loops {
 #include "backend/kernels.def"
   static void dot(K k, Queue& q, Operands& o) { k.dot(q, o.out.view(), o.a, o.b); }
   static void automorphism(K k, Queue& q, Operands& o) { k.automorphism(q, o.out.view(), o.a[0], 5); }
-  static void lift(K k, Queue& q, Operands& o) {
-    k.lift(q, o.out.view(), o.a[0], o.ring.base_conversion_table(o.limbs, o.to));
+  static void base_convert(K k, Queue& q, Operands& o) {
+    k.base_convert(q, o.out.view(), o.a[0], o.ring.base_conversion_table(o.limbs, o.to));
   }
   static void import_signed(K k, Queue& q, Operands& o) { k.import_signed(q, o.out.view(), o.integers); }
   static void import_residues(K k, Queue& q, Operands& o) {
@@ -119,8 +119,9 @@ struct Loops {
   }
 
   // Not timed by themselves.
-  static constexpr Step copy = nullptr, zero = nullptr, monomial = nullptr, tensor = nullptr, key_switch = nullptr,
-                        diag_sums = nullptr, mod_down = nullptr, import_integers = nullptr, ntt_integers = nullptr;
+  static constexpr Step copy = nullptr, zero = nullptr, monomial = nullptr, tensor_product = nullptr,
+                        key_switch = nullptr, diag_sums = nullptr, mod_down = nullptr, import_integers = nullptr,
+                        ntt_integers = nullptr;
 };
 
 const std::map<std::string, Step>& steps() {
@@ -154,7 +155,7 @@ class KernelLoop {
     const auto fail = [](const std::string& message) { throw Error(ErrorKind::kValue, message); };
     if (!steps().contains(kernel)) fail("no kernel is called '" + kernel + "'");
     if (limbs.empty() || terms == 0) fail(kernel + ": give at least one limb and one term");
-    if (to.empty() == (kernel == "lift")) fail(kernel + ": to_limbs are for lift, and for lift alone");
+    if (to.empty() == (kernel == "base_convert")) fail(kernel + ": to_limbs are for base_convert, and for it alone");
     for (const LimbList* list : {&limbs, &to}) {
       for (const std::uint16_t limb : *list) {
         if (limb >= ring.num_limbs()) fail("limb number " + std::to_string(limb) + " does not exist");
@@ -185,8 +186,8 @@ std::uint64_t dependent_steps(std::uint64_t steps) {
 
 void bind_kernel_loops(nb::module_& m) {
   nb::class_<KernelLoop>(m, "KernelLoop",
-                         "One kernel on random rows of a ring, to be timed; `terms` pairs of factors for dot, "
-                         "`to_limbs` for lift.")
+                         "One kernel on random limbs of a ring, to be timed; `terms` pairs of factors for dot, "
+                         "`to_limbs` for base_convert.")
       .def(nb::init<const Ring&, const std::string&, LimbList, LimbList, std::uint32_t>(), "ring"_a, "kernel"_a,
            "limbs"_a, "to_limbs"_a = LimbList{}, "terms"_a = 1, nb::keep_alive<1, 2>())
       .def("run", &KernelLoop::run, "times"_a = 1, "Run it so many times; returns when all are done.");

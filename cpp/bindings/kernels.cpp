@@ -108,11 +108,11 @@ Result accumulate(const Ring& ring, const ResidueArray& sum, const ResidueArray&
   return store(ring, out);
 }
 
-Result tensor(const Ring& ring, const ResidueArray& a, const ResidueArray& b, const LimbList& limbs) {
+Result tensor_product(const Ring& ring, const ResidueArray& a, const ResidueArray& b, const LimbList& limbs) {
   const RnsPolys x = load(ring, a, limbs), y = load(ring, b, limbs);
-  require(x.polys() == 2 && y.polys() == 2, ErrorKind::kShape, "tensor: operands have two polys each");
+  require(x.polys() == 2 && y.polys() == 2, ErrorKind::kShape, "tensor_product: operands have two polys each");
   return compute(ring, limbs, 3, [&](Queue& queue, LimbView out) {
-    ring.kernels().tensor(queue, out, std::as_const(x).view(), std::as_const(y).view());
+    ring.kernels().tensor_product(queue, out, std::as_const(x).view(), std::as_const(y).view());
   });
 }
 
@@ -157,16 +157,16 @@ Result automorphism(const Ring& ring, const ResidueArray& a, std::uint64_t galoi
   });
 }
 
-Result run_lift(const Ring& ring, const ResidueArray& a, const LimbList& from, const LimbList& to) {
+Result base_convert(const Ring& ring, const ResidueArray& a, const LimbList& from, const LimbList& to) {
   const RnsPolys x = load(ring, a, from);
   check_limbs(ring, to);
   for (const std::uint16_t limb : from) {
     require(std::count(from.begin(), from.end(), limb) == 1, ErrorKind::kValue,
-            "lift: source limb " + std::to_string(limb) + " is given more than once");
+            "base_convert: source limb " + std::to_string(limb) + " is given more than once");
   }
   const BaseConversionTable& table = ring.base_conversion_table(from, to);
   return compute(ring, to, x.polys(),
-                 [&](Queue& queue, LimbView out) { ring.kernels().lift(queue, out, x.view(), table); });
+                 [&](Queue& queue, LimbView out) { ring.kernels().base_convert(queue, out, x.view(), table); });
 }
 
 Result import_signed(const Ring& ring, const Coefficients& coefficients, const LimbList& limbs) {
@@ -280,12 +280,14 @@ void bind_intt(RingClass& ring) { ring.def("intt", &unary<&Kernels::intt>, "a"_a
 void bind_copy(RingClass& ring) { ring.def("copy", &unary<&Kernels::copy>, "a"_a, "limbs"_a, "in_place"_a = false); }
 void bind_zero(RingClass& ring) { ring.def("zero", &zero, "limbs"_a, "polys"_a); }
 void bind_monomial(RingClass& ring) { ring.def("monomial", &monomial, "exponent"_a, "limbs"_a); }
-void bind_tensor(RingClass& ring) { ring.def("tensor", &tensor, "a"_a, "b"_a, "limbs"_a); }
+void bind_tensor_product(RingClass& ring) { ring.def("tensor_product", &tensor_product, "a"_a, "b"_a, "limbs"_a); }
 void bind_dot(RingClass& ring) { ring.def("dot", &run_dot, "a"_a, "b"_a, "limbs"_a); }
 void bind_automorphism(RingClass& ring) {
   ring.def("automorphism", &automorphism, "a"_a, "galois_element"_a, "limbs"_a);
 }
-void bind_lift(RingClass& ring) { ring.def("lift", &run_lift, "a"_a, "from_limbs"_a, "to_limbs"_a); }
+void bind_base_convert(RingClass& ring) {
+  ring.def("base_convert", &base_convert, "a"_a, "from_limbs"_a, "to_limbs"_a);
+}
 void bind_import_signed(RingClass& ring) { ring.def("import_signed", &import_signed, "coefficients"_a, "limbs"_a); }
 void bind_import_integers(RingClass& ring) {
   ring.def("import_integers", &of_integers<&Kernels::import_integers>, "coefficients"_a, "limbs"_a);
@@ -332,7 +334,7 @@ void bind_kernels(nb::module_& m) {
   nb::class_<Ring> ring(
       m, "Ring",
       "Z[X]/(X^N + 1) modulo numbered primes, on one backend. Arrays are uint64 of canonical residues, "
-      "shaped (polys, limbs, N); row j belongs to limb number limbs[j].");
+      "shaped (polys, limbs, N); limb j is modulo prime number limbs[j].");
   ring.def(nb::init<std::uint32_t, std::vector<std::uint64_t>, std::string_view, unsigned>(), "ring_degree"_a,
            "primes"_a, "backend"_a = "auto", "threads"_a = 0)
       .def_prop_ro("degree", &Ring::degree)
@@ -358,7 +360,7 @@ void bind_kernels(nb::module_& m) {
             const std::size_t bytes = ring.stride() * sizeof(Word);
             for (std::uint64_t i = 0; i < times; ++i) static_cast<void>(ring.device().allocate(bytes));
           },
-          "times"_a, "Get memory for a row and give it back, so many times: to be timed.")
+          "times"_a, "Get memory for a limb and give it back, so many times: to be timed.")
       .def_prop_ro("live_bytes", [](const Ring& ring) { return ring.device().live_bytes(); })
       .def_prop_ro("peak_bytes", [](const Ring& ring) { return ring.device().peak_bytes(); });
 #define LW_KERNEL(result, name, parameters) bind_##name(ring);

@@ -161,10 +161,11 @@ class SeparableNest {
   }
 
   Vector diagonal(std::int64_t out, std::int64_t in, std::int64_t steps, const std::optional<Weights>& weights,
-                  const std::optional<Places>& also, std::int64_t turned, double factor) const {
+                  const std::optional<Places>& also, std::int64_t rotation, double factor) const {
     const auto size = static_cast<std::int64_t>(slots());
     require(out >= 0 && out < static_cast<std::int64_t>(outputs()) && in >= 0 &&
-                in < static_cast<std::int64_t>(inputs()) && steps >= 0 && steps < size && turned >= 0 && turned < size,
+                in < static_cast<std::int64_t>(inputs()) && steps >= 0 && steps < size && rotation >= 0 &&
+                rotation < size,
             ErrorKind::kValue, "there is no such diagonal");
     require(!weights || (flat_ && weights->size() > 0), ErrorKind::kValue, "weights for a nest that reads none");
     require(!also || also->size() == slots(), ErrorKind::kShape, "one place for each slot");
@@ -182,7 +183,7 @@ class SeparableNest {
     auto values = std::make_unique_for_overwrite<double[]>(slots());
     {
       const nb::gil_scoped_release released;
-      maps::diagonal_of(found, also ? also->data() : nullptr, turned, factor, values.get());
+      maps::diagonal_of(found, also ? also->data() : nullptr, rotation, factor, values.get());
     }
     const nb::capsule owner(values.get(), [](void* array) noexcept { delete[] static_cast<double*>(array); });
     return Vector(values.release(), {slots()}, owner);
@@ -250,7 +251,7 @@ void bind_maps(nb::module_& m) {
                     std::optional<SumTables>>(),
            "difference"_a, "serves"_a.none(), "bounded"_a, "flat"_a.none())
       .def("diagonal", &SeparableNest::diagonal, "out"_a, "in_"_a, "steps"_a, "weights"_a.none(), "also"_a.none(),
-           "turned"_a, "factor"_a, "Diagonal (out, in_, steps), turned left and times a factor; shape (slots,).");
+           "rotation"_a, "factor"_a, "Diagonal (out, in_, steps), rotated left and times a factor; shape (slots,).");
   m.def("add_diagonal", &add_diagonal, "weights"_a, "bounds"_a, "steps"_a, "sums"_a,
         "Add what a diagonal makes of bounds of an input vector to those of an output; whether its weights differ.");
   m.def("series", &series, "x"_a, "coefficients"_a, "elements"_a,

@@ -283,7 +283,7 @@ void bind_evaluator(nb::module_& m) {
            "level: where to end, by one mod_down for P and the levels between.")
       .def("rotate_many", &rotate_many, "x"_a, "galois_elements"_a, "keys"_a, "On one decomposition.")
       .def("diag_sums", &sums_of_cipher, "x"_a, "galois_elements"_a, "keys"_a, "terms"_a, "num_giants"_a,
-           "Sums over QP of plain * baby: baby 0 is x, baby k is turned by element k - 1. A term is "
+           "Sums over QP of plain * baby: baby 0 is x, baby k is rotated by element k - 1. A term is "
            "(baby, giant, plaintext over QP).")
       .def("diag_sums", &sums_of_digits, "x"_a, "galois_elements"_a, "keys"_a, "terms"_a, "num_giants"_a)
       .def("extend", unary(UnaryView(&Evaluator::extend)), "x"_a)

@@ -59,7 +59,7 @@ PyEvaluationKeys read_key(const PyKeyFile& self, std::size_t i, const std::optio
 class KeyLimbLoop {
  public:
   KeyLimbLoop(std::shared_ptr<PyKeyFile> file, std::size_t slots) : file_(std::move(file)) {
-    require(slots > 0, ErrorKind::kValue, "rows are read into at least one slot");
+    require(slots > 0, ErrorKind::kValue, "limbs are read into at least one slot");
     for (std::size_t i = 0; i < slots; ++i) slots_.emplace_back(file_->context->ring(), LimbList{0}, 2);
   }
   KeyLimbLoop(const KeyLimbLoop&) = delete;
@@ -88,7 +88,7 @@ class KeyLimbLoop {
     const std::vector<std::uint32_t> digits = shape.digit_numbers();
     require(std::find(digits.begin(), digits.end(), digit) != digits.end() &&
                 std::find(shape.limbs.begin(), shape.limbs.end(), limb) != shape.limbs.end(),
-            ErrorKind::kValue, "key " + std::to_string(i) + " has no such row");
+            ErrorKind::kValue, "key " + std::to_string(i) + " has no such limb");
     RnsPolys out(file_->context->ring(), {limb}, 2);
     read(out, i, digit, limb);
     return store(file_->context->ring(), out);
@@ -184,12 +184,12 @@ void bind_lazy_files(nb::module_& m) {
       .def_prop_ro(
           "touched_bytes", [](const PyKeyFile& self) { return self.file.touched_bytes(); },
           "Bytes of the file looked at so far, again each time.");
-  nb::class_<KeyLimbLoop>(m, "KeyRowLoop", "Rows of a key file, read one by one past its mapping, to be timed.")
+  nb::class_<KeyLimbLoop>(m, "KeyLimbLoop", "Limbs of a key file, read one by one past its mapping, to be timed.")
       .def(nb::init<std::shared_ptr<PyKeyFile>, std::size_t>(), "file"_a, "slots"_a,
-           "slots: rows of memory that are read into in turn.")
+           "slots: limbs of memory that are read into one after the other.")
       .def("take", &KeyLimbLoop::take, "file"_a, "Goes on with another file, of the same context.")
-      .def("run", &KeyLimbLoop::run, "i"_a, "Reads every row of key i; returns the bytes that they take in memory.")
-      .def("row", &KeyLimbLoop::limb, "i"_a, "digit"_a, "limb"_a, "Canonical residues (2, 1, N): of b and of a.");
+      .def("run", &KeyLimbLoop::run, "i"_a, "Reads every limb of key i; returns the bytes that they take in memory.")
+      .def("limb", &KeyLimbLoop::limb, "i"_a, "digit"_a, "limb"_a, "Canonical residues (2, 1, N): of b and of a.");
   bind_reader<CiphertextReader, Ciphertext>(m, "CiphertextReader",
                                             "Ciphertexts that stay in their file until they are read.");
   bind_reader<PlaintextReader, Plaintext>(m, "PlaintextReader",

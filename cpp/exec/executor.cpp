@@ -120,12 +120,12 @@ void Executor::check_watch(const Observers& observers) const {
 void Executor::check_state(const RunState& state) const {
   const std::optional<StateOutline> outline = state_outline(*plan_, state.loop);
   if (!outline) {
-    throw Error(ErrorKind::kFormat, "run: the state is between turns of instruction " + std::to_string(state.loop) +
-                                        ", which is no loop of this plan to go on in");
+    throw Error(ErrorKind::kFormat, "run: the state is between iterations of instruction " +
+                                        std::to_string(state.loop) + ", which is no loop of this plan to go on in");
   }
   const std::int64_t max_trip = plan_->body().code[state.loop].imm[1];
   if (state.iterations < 0 || state.iterations > state.of || state.of > max_trip) {
-    throw Error(ErrorKind::kFormat, "run: the state is after turn " + std::to_string(state.iterations) + " of " +
+    throw Error(ErrorKind::kFormat, "run: the state is after iteration " + std::to_string(state.iterations) + " of " +
                                         std::to_string(state.of) + "; the loop has at most " +
                                         std::to_string(max_trip));
   }

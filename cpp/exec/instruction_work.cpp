@@ -76,8 +76,8 @@ auto Interpreter::work<Opcode::kFor>(const Instruction& instruction) -> Register
   std::int64_t first = 0;
   if (from_) {
     if (from_->of != trip) {
-      throw Error(ErrorKind::kFormat,
-                  "for: the state is one of " + std::to_string(from_->of) + " turns, not of " + std::to_string(trip));
+      throw Error(ErrorKind::kFormat, "for: the state is one of " + std::to_string(from_->of) + " iterations, not of " +
+                                          std::to_string(trip));
     }
     first = from_->iterations;
     const std::vector<std::uint32_t>& args = plan_.blocks()[static_cast<std::size_t>(instruction.imm[0])].args;

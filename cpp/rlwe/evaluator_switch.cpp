@@ -188,8 +188,8 @@ Ciphertext Evaluator::mod_raise(const Ciphertext& x, const SwitchKeys& key, Leve
   const std::size_t num_p = context_.parameters().num_p(), num_q = limbs.size() - num_p;
   const RnsPolys coefficients = decompose(ring, x.residues->view());
   RnsPolys raised(ring, limbs, 2);
-  kernels.lift(ring.queue(), raised.view(), coefficients.view(),
-               ring.base_conversion_table(x.residues->limbs(), limbs));
+  kernels.base_convert(ring.queue(), raised.view(), coefficients.view(),
+                       ring.base_conversion_table(x.residues->limbs(), limbs));
   kernels.mul_scalar(ring.queue(), raised.view(), std::as_const(raised).view(), ring.residues(factor, limbs));
   kernels.ntt(ring.queue(), raised.view(), raised.view());
   call(tick_);

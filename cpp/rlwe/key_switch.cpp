@@ -29,7 +29,7 @@ void extend_digit(const Ring& ring, RnsPolys& out, std::uint32_t d, std::size_t 
                   ConstLimbView digit) {
   if (count == 0) return;
   const LimbView residues = out.view(d, 1, first, count);
-  ring.kernels().lift(ring.queue(), residues, digit, ring.base_conversion_table(digit.limbs, residues.limbs));
+  ring.kernels().base_convert(ring.queue(), residues, digit, ring.base_conversion_table(digit.limbs, residues.limbs));
   ring.kernels().ntt(ring.queue(), residues, residues);
 }
 

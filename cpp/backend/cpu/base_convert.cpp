@@ -5,7 +5,7 @@
 #include "backend/cpu/queue.hpp"
 
 namespace lw::cpu {
-void lift(Queue& q, LimbView out, ConstLimbView in, const BaseConversionTable& table) noexcept {
+void base_convert(Queue& q, LimbView out, ConstLimbView in, const BaseConversionTable& table) noexcept {
   CpuQueue& queue = cpu_queue(q);
   const std::size_t targets = table.to.size(), limbs = num_part_limbs(table);
   const std::size_t size = join_tile(limbs, queue.degree), tiles = queue.degree / size;

@@ -93,7 +93,7 @@ void monomial(Queue& q, LimbView out, std::uint64_t exponent) noexcept {
 #include "backend/kernels.def"
 
 /// All polys of a limb together, so that they come from memory once.
-void tensor(Queue& q, LimbView out, ConstLimbView a, ConstLimbView b) noexcept {
+void tensor_product(Queue& q, LimbView out, ConstLimbView a, ConstLimbView b) noexcept {
   CpuQueue& queue = cpu_queue(q);
   const bool is_square = a.base == b.base;
   const std::size_t n = queue.degree;

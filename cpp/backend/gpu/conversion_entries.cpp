@@ -152,7 +152,8 @@ void convert_parts(Queue& q, const LimbView& out, std::span<const ConversionPart
 }  // namespace
 
 template <class A>
-void ConversionEntries<A>::lift(Queue& q, LimbView out, ConstLimbView in, const BaseConversionTable& table) noexcept {
+void ConversionEntries<A>::base_convert(Queue& q, LimbView out, ConstLimbView in,
+                                        const BaseConversionTable& table) noexcept {
   const ConversionPart part = {&table, in, 0, table.to.size()};
   convert_parts<A>(q, out, {&part, 1});
 }

@@ -3,7 +3,7 @@
 
 #include "backend/gpu/fp64.hpp"
 #include "backend/gpu/kernels/automorphism.hpp"
-#include "backend/gpu/kernels/base_convert.hpp"
+#include "backend/gpu/kernels/base_conversion.hpp"
 #include "backend/gpu/kernels/base_convert_limbs.hpp"
 #include "backend/gpu/kernels/base_convert_ntt.hpp"
 #include "backend/gpu/kernels/dot.hpp"
@@ -50,17 +50,19 @@ struct TilesOf {
   using InverseAny = InverseNtt<A, Radix, AnyTile<Radix>>;
 };
 
-using RingKernels = KernelsOf<
-    PointwiseOf<CopyOp>::Kernel,
+using RingKernels =
+    KernelsOf<PointwiseOf<CopyOp>::Kernel,
 #define LW_POINTWISE(name, parameters, arguments) PointwiseOf<operations::name>::Kernel,
 #include "backend/kernels.def"
-    Monomial, Dot, Tensor, ForwardStage, InverseStage, ForwardLanes, InverseLanes, ForwardCluster, InverseCluster,
-    ForwardColumns, InverseColumns, TilesOf<Radix2>::Forward, TilesOf<Radix2>::Inverse, TilesOf<Radix2>::ForwardAny,
-    TilesOf<Radix2>::InverseAny, TilesOf<Radix4>::Forward, TilesOf<Radix4>::Inverse, TilesOf<Radix4>::ForwardAny,
-    TilesOf<Radix4>::InverseAny, TilesOf<Radix8>::Forward, TilesOf<Radix8>::Inverse, TilesOf<Radix8>::ForwardAny,
-    TilesOf<Radix8>::InverseAny, TilesOf<Radix16>::Forward, TilesOf<Radix16>::Inverse, TilesOf<Radix16>::ForwardAny,
-    TilesOf<Radix16>::InverseAny, NttSubScale, BaseConvert, BaseConvertLimbs, BaseConvertNtt, BaseConvertNttSubScale,
-    KeyProduct, GiantSums, ImportSigned, UnpackResidues, PackResidues, ExpandUniform>::List<Automorphism>;
+              Monomial, Dot, TensorProduct, ForwardStage, InverseStage, ForwardLanes, InverseLanes, ForwardCluster,
+              InverseCluster, ForwardColumns, InverseColumns, TilesOf<Radix2>::Forward, TilesOf<Radix2>::Inverse,
+              TilesOf<Radix2>::ForwardAny, TilesOf<Radix2>::InverseAny, TilesOf<Radix4>::Forward,
+              TilesOf<Radix4>::Inverse, TilesOf<Radix4>::ForwardAny, TilesOf<Radix4>::InverseAny,
+              TilesOf<Radix8>::Forward, TilesOf<Radix8>::Inverse, TilesOf<Radix8>::ForwardAny,
+              TilesOf<Radix8>::InverseAny, TilesOf<Radix16>::Forward, TilesOf<Radix16>::Inverse,
+              TilesOf<Radix16>::ForwardAny, TilesOf<Radix16>::InverseAny, NttSubScale, BaseConvert, BaseConvertLimbs,
+              BaseConvertNtt, BaseConvertNttSubScale, KeyProduct, GiantSums, ImportSigned, UnpackResidues, PackResidues,
+              ExpandUniform>::List<Automorphism>;
 
 template <class List, class... More>
 struct AppendedTo;

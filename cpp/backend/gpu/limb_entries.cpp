@@ -58,10 +58,10 @@ void LimbEntries<A>::monomial(Queue& q, LimbView out, std::uint64_t exponent) no
 #include "backend/kernels.def"
 
 template <class A>
-void LimbEntries<A>::tensor(Queue& q, LimbView out, ConstLimbView a, ConstLimbView b) noexcept {
+void LimbEntries<A>::tensor_product(Queue& q, LimbView out, ConstLimbView a, ConstLimbView b) noexcept {
   GpuQueue& queue = gpu_queue(q);
-  queue.launch<Tensor<A>>({queue.tables(), result(out), operand(a), operand(b), numbers_of(out.limbs)},
-                          limb_grid(degree_of(queue), out.limbs.size(), 1));
+  queue.launch<TensorProduct<A>>({queue.tables(), result(out), operand(a), operand(b), numbers_of(out.limbs)},
+                                 limb_grid(degree_of(queue), out.limbs.size(), 1));
 }
 
 template <class A>

@@ -53,7 +53,7 @@ void recompose(Word* out, const Modulus& m, const ConversionBlock& block, std::s
 
 }  // namespace
 
-void lift(Queue& q, LimbView out, ConstLimbView in, const BaseConversionTable& table) noexcept {
+void base_convert(Queue& q, LimbView out, ConstLimbView in, const BaseConversionTable& table) noexcept {
   RefQueue& queue = ref_queue(q);
   const std::size_t terms = table.from.size(), targets = table.to.size();
   const std::size_t size = std::min<std::size_t>(kBlock, queue.degree);

@@ -36,7 +36,7 @@ class ExtendedDigits {
     for (const DigitLimbs& digit : source.digits) {
       if (digit.to_rest == nullptr) continue;
       const LimbView rest = {base, stride_, 0, digit.to_rest->to, 1};
-      lift(q, rest, digit.coefficients, *digit.to_rest);
+      base_convert(q, rest, digit.coefficients, *digit.to_rest);
       ntt(q, rest, rest);
       base += rest_limbs(digit) * stride_;
     }
@@ -182,7 +182,7 @@ void mod_down(Queue& q, LimbView out, ConstLimbView x, ConstLimbView removed, co
               std::span<const Word> inverse, std::span<Word> scratch) noexcept {
   const std::size_t stride = limb_stride(ref_queue(q));
   const LimbView extended = {scratch.data(), stride, stride * table.to.size(), table.to, out.polys};
-  lift(q, extended, removed, table);
+  base_convert(q, extended, removed, table);
   ntt(q, extended, extended);
   sub_scale(q, out, x, extended, inverse);
 }

@@ -83,7 +83,7 @@ void mul_add(Queue& q, LimbView out, ConstLimbView a, ConstLimbView b) noexcept 
       [](const Modulus& m, Word z, Word x, Word y) { return m.reduce(static_cast<U128>(x) * y + z); });
 }
 
-void tensor(Queue& q, LimbView out, ConstLimbView a, ConstLimbView b) noexcept {
+void tensor_product(Queue& q, LimbView out, ConstLimbView a, ConstLimbView b) noexcept {
   const auto of = [](const auto& view, std::uint32_t poly) {
     auto one = view;
     one.base += poly * view.poly_stride;

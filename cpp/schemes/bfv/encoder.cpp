@@ -78,7 +78,7 @@ Plaintext Encoder::lift(const Context& context, ConstLimbView message, Level lev
                         const BaseConversionTable& table) const {
   const Ring& ring = context.ring();
   RnsPolys poly(ring, table.to, 1);
-  ring.kernels().lift(ring.queue(), poly.view(), message, table);
+  ring.kernels().base_convert(ring.queue(), poly.view(), message, table);
   ring.kernels().ntt(ring.queue(), poly.view(), poly.view());
   return {home_.here(std::make_shared<const RnsPolys>(std::move(poly))),
           level,

@@ -53,7 +53,7 @@ void divide(const Ring& ring, LimbView out, ConstLimbView x, ConstLimbView remov
 }  // namespace
 
 /// The tensor product modulo QB, t/B times it on Q.
-struct Evaluator::Tensor {
+struct Evaluator::TensorProduct {
   RnsPolys q;     // 3 polys, NTT form
   RnsPolys rest;  // 3 polys over PB, coefficient form; the P limbs are still to be filled
 };
@@ -83,23 +83,24 @@ void Evaluator::require_factors(const Ciphertext& a, const Ciphertext& b) const 
   }
 }
 
-Evaluator::Tensor Evaluator::tensor(const Ciphertext& a, const Ciphertext& b, const ProductTables& tables) const {
+Evaluator::TensorProduct Evaluator::tensor_product(const Ciphertext& a, const Ciphertext& b,
+                                                   const ProductTables& tables) const {
   const Ring& ring = context_.ring();
   const Kernels& kernels = ring.kernels();
   Queue& queue = ring.queue();
   RnsPolys a_b(ring, tables.b, 2), b_b(ring, tables.b, 2), b_q(ring, tables.q, 2);
   {
     RnsPolys coefficients = decompose(ring, a.residues->view());
-    kernels.lift(queue, a_b.view(), coefficients.view(), tables.extend);
+    kernels.base_convert(queue, a_b.view(), coefficients.view(), tables.extend);
     if (a.residues != b.residues) coefficients = decompose(ring, b.residues->view());
-    kernels.lift(queue, b_b.view(), coefficients.view(), tables.shrink);
+    kernels.base_convert(queue, b_b.view(), coefficients.view(), tables.shrink);
   }
   call(tick_);
-  kernels.lift(queue, b_q.view(), b_b.view(), tables.back);
+  kernels.base_convert(queue, b_q.view(), b_b.view(), tables.back);
   for (RnsPolys* x : {&a_b, &b_b, &b_q}) kernels.ntt(queue, x->view(), x->view());
   call(tick_);
 
-  Tensor out{RnsPolys(ring, tables.q, 3), RnsPolys(ring, tables.pb, 3)};
+  TensorProduct out{RnsPolys(ring, tables.q, 3), RnsPolys(ring, tables.pb, 3)};
   const std::size_t num_p = tables.pb.size() - tables.b.size();
   const auto rest = [&](std::uint32_t i) { return out.rest.view(i, 1, num_p, tables.b.size()); };
   const auto halves = [](const RnsPolys& x) { return std::array{poly(x, 0), poly(x, 1)}; };
@@ -114,7 +115,7 @@ Evaluator::Tensor Evaluator::tensor(const Ciphertext& a, const Ciphertext& b, co
 Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b) const {
   require_factors(a, b);
   const ProductTables& constants = tables(a.level);
-  Tensor product = tensor(a, b, constants);
+  TensorProduct product = tensor_product(a, b, constants);
   divide(context_.ring(), product.q.view(), product.q.view(), product.rest.view(), constants.divide, constants.one);
   Ciphertext result = with_residues(a, std::move(product.q));
   result.key_set = joint_key_set(a, b);
@@ -126,12 +127,12 @@ Ciphertext Evaluator::dot(std::span<const Ciphertext* const> a, std::span<const 
   const Ring& ring = context_.ring();
   const ProductTables& constants = tables(a[0]->level);
   const std::size_t num_p = constants.pb.size() - constants.b.size();
-  std::optional<Tensor> sum;
+  std::optional<TensorProduct> sum;
   Ciphertext result = *a[0];
   for (std::size_t k = 0; k < a.size(); ++k) {
     require_factors(*a[k], *b[k]);
     shared_.require_alike(*a[0], *a[k], "dot");
-    Tensor product = tensor(*a[k], *b[k], constants);
+    TensorProduct product = tensor_product(*a[k], *b[k], constants);
     if (sum) {
       ring.kernels().add(ring.queue(), sum->q.view(), sum->q.view(), product.q.view());
       const LimbView total = sum->rest.view(0, 3, num_p, constants.b.size());
@@ -158,7 +159,7 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b, const Switch
   shared_.require_key(a, relin, KeyKind::kRelin, "mul");
   const Ring& ring = context_.ring();
   const ProductTables& constants = tables(a.level);
-  Tensor product = tensor(a, b, constants);
+  TensorProduct product = tensor_product(a, b, constants);
   const LimbView last = poly(product.q, 2);
   divide(ring, last, last, poly(std::as_const(product.rest), 2), constants.divide, constants.one);
   call(tick_);

@@ -28,8 +28,8 @@ class Evaluator {
   Ciphertext add_constant(const Ciphertext& x, std::uint64_t addend) const;
 
  private:
-  struct Tensor;
-  Tensor tensor(const Ciphertext& a, const Ciphertext& b, const ProductTables& tables) const;
+  struct TensorProduct;
+  TensorProduct tensor_product(const Ciphertext& a, const Ciphertext& b, const ProductTables& tables) const;
   /// The key product of the third poly, plus P times the first two: over QP.
   RnsPolys switched(const RnsPolys& product, const SwitchKeys& relin, const ProductTables& tables) const;
   void require_factors(const Ciphertext& a, const Ciphertext& b) const;

@@ -37,7 +37,7 @@ Ciphertext mul(const Evaluator& evaluator, const Ciphertext& a, const Ciphertext
   require_factor(b, "mul");
   const Ring& ring = evaluator.context().ring();
   RnsPolys out(ring, a.residues->limbs(), 3);
-  ring.kernels().tensor(ring.queue(), out.view(), a.residues->view(), b.residues->view());
+  ring.kernels().tensor_product(ring.queue(), out.view(), a.residues->view(), b.residues->view());
   return label_product(a, b, std::move(out));
 }
 
@@ -47,7 +47,7 @@ Ciphertext square(const Evaluator& evaluator, const Ciphertext& x) {
   require_factor(x, "square");
   const Ring& ring = evaluator.context().ring();
   RnsPolys out(ring, x.residues->limbs(), 3);
-  ring.kernels().tensor(ring.queue(), out.view(), x.residues->view(), x.residues->view());
+  ring.kernels().tensor_product(ring.queue(), out.view(), x.residues->view(), x.residues->view());
   return label_product(x, x, std::move(out));
 }
 

@@ -59,8 +59,8 @@ def intt(rows: Rows, limbs: list[int]) -> Rows:
     return found
 
 
-def lift(rows: Rows, sources: list[int], targets: list[int]) -> Rows:
-    values = [oracle.lift(column, [PRIMES[i] for i in sources]) for column in zip(*rows, strict=True)]
+def base_convert(rows: Rows, sources: list[int], targets: list[int]) -> Rows:
+    values = [oracle.base_convert(column, [PRIMES[i] for i in sources]) for column in zip(*rows, strict=True)]
     return [[v % PRIMES[t] for v in values] for t in targets]
 
 
@@ -73,7 +73,7 @@ def turned(rows: Rows, element: int) -> Rows:
 
 def mod_down(rows: Rows, removed: list[int], kept: list[int]) -> Rows:
     """(x - its centred remainder modulo the removed primes) divided by them; rows of `removed` first, transformed."""
-    gone = ntt(lift(intt(rows[: len(removed)], removed), removed, kept), kept)
+    gone = ntt(base_convert(intt(rows[: len(removed)], removed), removed, kept), kept)
     product = prod(PRIMES[i] for i in removed)
     return [
         [(x - y) * pow(product, -1, PRIMES[limb]) % PRIMES[limb] for x, y in zip(row, rest, strict=True)]
@@ -85,7 +85,7 @@ def key_product(x: Rows, rest: Rows, halves: list[list[Rows]]) -> list[Rows]:
     """Over P and Q: digits of x times each half of a key, P times `rest` added to the first; then turned."""
     target = [*P, *Q]
     coefficients = intt(x, Q)
-    digits = [ntt(lift([coefficients[Q.index(i)] for i in d], d, target), target) for d in DIGITS]
+    digits = [ntt(base_convert([coefficients[Q.index(i)] for i in d], d, target), target) for d in DIGITS]
     special, results = prod(PRIMES[i] for i in P), []
     for number, half in enumerate(halves):
         total = []
@@ -140,7 +140,7 @@ def answers() -> Iterator[tuple[str, list[Rows]]]:
         moved = [oracle.apply_automorphism(row, element, PRIMES[i]) for row, i in zip(x, every, strict=True)]
         yield f"automorphism {element}", [moved]
     for sources, targets in (([0], [3, 4]), ([0, 1, 2], [3, 4]), ([3, 4], [0, 1, 2])):
-        yield f"lift {sources} to {targets}", [lift(fixed(3, sources), sources, targets)]
+        yield f"lift {sources} to {targets}", [base_convert(fixed(3, sources), sources, targets)]
     yield "uniform", [[stream_oracle.uniform_row(SEED, 2, 7, 3, i, PRIMES[i], DEGREE)[0] for i in every]]
     product_of_key = key_product(fixed(4, Q), fixed(5, Q), key_halves())
     yield "key switch", product_of_key

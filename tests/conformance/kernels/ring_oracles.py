@@ -94,8 +94,10 @@ def fma(a: float, b: float, c: float) -> float:
     return float(Fraction(a) * Fraction(b) + Fraction(c))
 
 
-def lift(residues: Sequence[int], sources: Sequence[int], fma: Callable[[float, float, float], float] = fma) -> int:
-    """The integer that a lift assigns to one coefficient; sources in ascending limb number."""
+def base_convert(
+    residues: Sequence[int], sources: Sequence[int], fma: Callable[[float, float, float], float] = fma
+) -> int:
+    """The integer that a base conversion assigns to one coefficient; sources in ascending limb number."""
     product = 1
     for q in sources:
         product *= q

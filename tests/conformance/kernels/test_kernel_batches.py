@@ -51,7 +51,7 @@ def test_key_switches_by_batches(backend, degree, digits, rng):
     ring, ref = rings(backend, degree)
     x, keys = residues(ring, Q, 1, rng), made_keys(ring, digits, [5, 2 * degree - 1], rng)
     expected = ref.key_switch(x, x, digits, P, Q, keys)
-    lifts, columns = ("lift_ntt_radix8_full", 0) if degree == 4096 else ("lift_rows", 1)
+    lifts, columns = ("base_convert_ntt_radix8_full", 0) if degree == 4096 else ("base_convert_limbs", 1)
     for limbs, window, batches in ((5, 0, [5]), (2, 3, [2, 1, 2]), (1, 0, [1] * 5)):
         ring.cache_bytes = limbs * len(digits) * degree * WORD
         found, kernels = kernels_of(backend, lambda w=window: ring.key_switch(x, x, digits, P, Q, keys, False, w))
@@ -60,7 +60,11 @@ def test_key_switches_by_batches(backend, degree, digits, rng):
             continue
         # A digit of all limbs is lifted to P alone, whose limbs come first.
         lifted = batches if len(digits) > 1 else batches[: 2 if limbs == 1 else 1]
-        assert (kernels[lifts], kernels["ntt_columns"], kernels["lift"]) == (len(lifted), columns * len(lifted), 0)
+        assert (kernels[lifts], kernels["ntt_columns"], kernels["base_convert"]) == (
+            len(lifted),
+            columns * len(lifted),
+            0,
+        )
         assert kernels["key_product"] == len(batches)
 
 
@@ -108,14 +112,14 @@ def test_mod_downs_by_batches(backend, degree, removed, rng):
 
 @pytest.mark.parametrize(("backend", "degree"), with_sizes(GPUS, [64], 64))
 @pytest.mark.parametrize(("bits", "sources"), [(45, n) for n in (1, 4, 5, 8, 9, 10, 11)] + [(50, 7), (50, 9)])
-def test_lifts_from_many_limbs(backend, degree, bits, sources, rng):
+def test_base_conversion_from_many_limbs(backend, degree, bits, sources, rng):
     """From as many as a thread keeps in registers, and from more; and where sums take fewer products than there are."""
     primes = oracle.find_primes([2**bits - (i + 1) * 2 ** (bits - 9) for i in range(sources + 3)], degree)
     ring, ref = (_core.Ring(degree, primes, backend=name, threads=1) for name in (backend, "ref"))
     limbs, targets = list(range(sources)), list(range(sources, sources + 3))
     x = residues(ring, limbs, 2, rng)
-    found, kernels = kernels_of(backend, lambda: ring.lift(x, limbs, targets))
-    np.testing.assert_array_equal(found, ref.lift(x, limbs, targets))
+    found, kernels = kernels_of(backend, lambda: ring.base_convert(x, limbs, targets))
+    np.testing.assert_array_equal(found, ref.base_convert(x, limbs, targets))
     if kernels is not None:
         is_short = sources <= 10 and not (bits == 50 and sources == 9 and "u64" not in backend)
-        assert (kernels["lift_rows"], kernels["lift"]) == (is_short, not is_short)
+        assert (kernels["base_convert_limbs"], kernels["base_convert"]) == (is_short, not is_short)

@@ -80,45 +80,45 @@ def test_dot_of_many_terms(case, num_terms):
         np.testing.assert_array_equal(case.ring().dot(left, right, limbs), expected, err_msg=name)
 
 
-def lifted(ring, x, sources, targets):
-    """The lift of poly 0, as integers modulo each target."""
+def converted(ring, x, sources, targets):
+    """Poly 0 converted, as integers modulo each target."""
     order = sorted(range(len(sources)), key=lambda i: sources[i])
     primes = [ring.primes[sources[i]] for i in order]
-    values = [oracle.lift([int(x[0, i, k]) for i in order], primes) for k in range(ring.degree)]
+    values = [oracle.base_convert([int(x[0, i, k]) for i in order], primes) for k in range(ring.degree)]
     return np.array([[[v % ring.primes[t] for v in values] for t in targets]], dtype=np.uint64)
 
 
 @functools.cache
-def lifts(bits, num_sources):
-    """Sources, targets, {pattern: (residues, their lift)}."""
+def conversions(bits, num_sources):
+    """Sources, targets, {pattern: (residues, their conversion)}."""
     ring, rng = ring_of("ref", bits), generator()
     sources, targets = list(range(num_sources)), [17, 0, 12, 11, 14]
     given = {name: pattern(ring, sources, name, rng) for name in PATTERNS}
-    return sources, targets, {name: (x, lifted(ring, x, sources, targets)) for name, x in given.items()}
+    return sources, targets, {name: (x, converted(ring, x, sources, targets)) for name, x in given.items()}
 
 
 @pytest.mark.parametrize("num_sources", [1, 2, 8, 9, 16, 17])
-def test_lift_of_many_limbs(case, num_sources):
-    sources, targets, found = lifts(case.bits, num_sources)
+def test_base_conversion_of_many_limbs(case, num_sources):
+    sources, targets, found = conversions(case.bits, num_sources)
     for name, (x, expected) in found.items():
-        np.testing.assert_array_equal(case.ring().lift(x, sources, targets), expected, err_msg=name)
+        np.testing.assert_array_equal(case.ring().base_convert(x, sources, targets), expected, err_msg=name)
 
 
 @functools.cache
-def lifts_of_a_whole_ring():
-    """Primes, sources, targets, {pattern: (residues, their lift)}."""
+def conversions_of_a_whole_ring():
+    """Primes, sources, targets, {pattern: (residues, their conversion)}."""
     primes, rng = primes_below(50, 239, 16) + primes_below(20, 1, 16), generator()
     ring = _core.Ring(16, primes, backend="ref")
     sources, targets = list(range(239)), [239, 0, 238]
     given = {name: pattern(ring, sources, name, rng) for name in ("largest", "half", "random")}
-    return primes, sources, targets, {name: (x, lifted(ring, x, sources, targets)) for name, x in given.items()}
+    return primes, sources, targets, {name: (x, converted(ring, x, sources, targets)) for name, x in given.items()}
 
 
-def test_lift_of_a_whole_ring(backend):
-    primes, sources, targets, found = lifts_of_a_whole_ring()
+def test_base_conversion_of_a_whole_ring(backend):
+    primes, sources, targets, found = conversions_of_a_whole_ring()
     ring = _core.Ring(16, primes, backend=backend, threads=2)
     for name, (x, expected) in found.items():
-        np.testing.assert_array_equal(ring.lift(x, sources, targets), expected, err_msg=name)
+        np.testing.assert_array_equal(ring.base_convert(x, sources, targets), expected, err_msg=name)
 
 
 def cut(limbs, sizes):
@@ -130,12 +130,12 @@ SPLITS = {"by one": [1] * 14, "growing": [1, 2, 3, 4, 4], "one of ten": [10, 4],
 
 
 def expected_switch(ring, x, rest, digits, special, targets, key):
-    """Sums of lifted digits times key rows in Python's integers; transforms and automorphism by the kernels of `ref`."""
+    """Sums of extended digits times key rows in Python's integers; transforms and automorphism by the kernels of `ref`."""
     b, a, limbs, digit_poly, element = key
     q_limbs = targets[len(special) :]
     coefficients = ring.intt(x, q_limbs)
     extended = [
-        ring.ntt(lifted(ring, coefficients[:, [q_limbs.index(i) for i in digit]], digit, targets), targets)
+        ring.ntt(converted(ring, coefficients[:, [q_limbs.index(i) for i in digit]], digit, targets), targets)
         for digit in digits
     ]
     q = oracle.column([ring.primes[t] for t in targets])

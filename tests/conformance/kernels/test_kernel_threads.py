@@ -33,7 +33,7 @@ def all_results(ring, x):
         ring.sub_scale(x, y, scalars, LIMBS),
         ring.dot([x, y], [y, y], LIMBS),
         ring.automorphism(x, 5, LIMBS),
-        ring.lift(np.ascontiguousarray(x[:, 1:4]), [1, 2, 3], LIMBS),
+        ring.base_convert(np.ascontiguousarray(x[:, 1:4]), [1, 2, 3], LIMBS),
         ring.expand_uniform(bytes(32), 1, 0, 0, LIMBS),
         ring.import_seeded(ring.export_residues(x[:1], widths, LIMBS), widths, LIMBS, bytes(32), 1, 0, 0),
     ]

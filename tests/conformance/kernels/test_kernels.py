@@ -170,8 +170,8 @@ def test_products_of_two_polys(make_ring, rng):
             a, b = np.concatenate([x, last]), np.concatenate([y, x])
             (a0, a1), (b0, b1) = oracle.exact(a), oracle.exact(b)
             for found, exact in [
-                (ring.tensor(a, b, LIMBS), [a0 * b0, a0 * b1 + a1 * b0, a1 * b1]),
-                (ring.tensor(a, a, LIMBS), [a0 * a0, 2 * a0 * a1, a1 * a1]),
+                (ring.tensor_product(a, b, LIMBS), [a0 * b0, a0 * b1 + a1 * b0, a1 * b1]),
+                (ring.tensor_product(a, a, LIMBS), [a0 * a0, 2 * a0 * a1, a1 * a1]),
             ]:
                 expected = (np.stack(exact) % primes).astype(np.uint64)
                 np.testing.assert_array_equal(found, expected, err_msg=f"{x_name} {y_name}")

@@ -57,8 +57,8 @@ def test_automorphisms(ring, element):
 
 
 @pytest.mark.parametrize(("sources", "targets"), [([0], P), (Q, P), (P, Q)])
-def test_lifts(ring, sources, targets):
-    check(f"lift {sources} to {targets}", ring.lift(words(fixed(3, sources)), sources, targets))
+def test_base_conversions(ring, sources, targets):
+    check(f"lift {sources} to {targets}", ring.base_convert(words(fixed(3, sources)), sources, targets))
 
 
 def test_uniform_polynomials(ring):

@@ -22,12 +22,14 @@ class Told(Cycles):
         return Measured(1e-9 * self.told[0], self.told.pop(0))
 
 
-def test_lift_by_limb_is_what_further_targets_cost():
+def test_base_conversion_by_limb_is_what_further_targets_cost():
     start, target = 1000.0, 50.0  # cycles
-    rows = list(kernel_rows(10, "ref", 1, ["lift"], 1, Told(start + 16 * target, start + 24 * target)))
+    rows = list(kernel_rows(10, "ref", 1, ["base_convert"], 1, Told(start + 16 * target, start + 24 * target)))
     shown = {row.case.partition(",")[0]: row for row in rows if row.metric == "cycles per term"}
-    assert list(shown) == ["lift", "lift to 24 limbs", "lift by limb"] and all(row.checked for row in rows)
-    assert shown["lift by limb"].ours == pytest.approx(target / SOURCES / 2**10)
+    assert list(shown) == ["base_convert", "base_convert to 24 limbs", "base_convert by limb"] and all(
+        row.checked for row in rows
+    )
+    assert shown["base_convert by limb"].ours == pytest.approx(target / SOURCES / 2**10)
 
 
 def test_sums_over_rotations_are_right_and_a_step_is_their_difference():

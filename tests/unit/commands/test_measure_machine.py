@@ -127,7 +127,7 @@ def kernel_rows_of_everything():
         (("frobnicate", [0]), "frobnicate"),
         (("ntt", []), "at least one limb"),
         (("ntt", [7]), "limb number 7"),
-        (("lift", [0]), "to_limbs"),
+        (("base_convert", [0]), "to_limbs"),
         (("ntt", [0], [1]), "to_limbs"),
         (("dot", [0], [], 0), "one term"),
     ],

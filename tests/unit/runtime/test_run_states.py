@@ -55,11 +55,11 @@ def test_every_state_leads_to_the_same_bytes(seed):
     server = Deployed(plan)
     inputs = [*server.encrypt([rng.uniform(-1, 1, (1, SLOTS)) for _ in range(2)]), 3]
     states = []
-    whole = stored(server.executor.run(inputs, on_turn=states.append))
+    whole = stored(server.executor.run(inputs, on_iteration=states.append))
     assert states and [state[1:3] for state in states] == [(1, 3), (2, 3), (3, 3)] * (len(states) // 3)
     for number, state in enumerate(states):
         later = []
-        assert stored(server.executor.run(inputs, on_turn=later.append, from_state=state)) == whole
+        assert stored(server.executor.run(inputs, on_iteration=later.append, from_state=state)) == whole
         assert [s[:3] for s in later] == [s[:3] for s in states[number + 1 :]]
 
 
@@ -72,16 +72,16 @@ def test_states_of_something_else_are_refused():
     server = Deployed(plan_of(drawn(0), small_chain(0)))
     inputs = [*server.encrypt([np.zeros((1, SLOTS))] * 2), 2]
     states = []
-    server.executor.run(inputs, on_turn=states.append)
+    server.executor.run(inputs, on_iteration=states.append)
     loop, turns, of, registers = states[0]
     reg = next(iter(registers))
     low = {**registers, reg: registers[reg] * 2}
     for state, told in [
         ((loop + 1, turns, of, registers), "which is no loop of this plan to go on in"),
-        ((loop, 3, of, registers), "after turn 3 of 2"),
-        ((loop, -1, of, registers), "after turn -1 of 2"),
+        ((loop, 3, of, registers), "after iteration 3 of 2"),
+        ((loop, -1, of, registers), "after iteration -1 of 2"),
         ((loop, turns, 9, registers), "the loop has at most 4"),
-        ((loop, turns, 3, registers), "one of 3 turns, not of 2"),
+        ((loop, turns, 3, registers), "one of 3 iterations, not of 2"),
         ((loop, turns, of, {}), "does not hold the 1 ciphertexts"),
         ((loop, turns, of, low), "does not hold the 1 ciphertexts"),
         ((loop, turns, of, {**registers, 10**6: registers[reg]}), "registers that are not live"),

@@ -83,7 +83,7 @@ def encode(case, values, level, track, scale=None):
     return case.encoder.encode(values, (track, level), scale, basis="QP")
 
 
-@pytest.mark.parametrize("stored", [False, True], ids=["lifted in the kernel", "stored digits"])
+@pytest.mark.parametrize("stored", [False, True], ids=["extended in the kernel", "stored digits"])
 def test_diag_sums_are_diagonals_times_turned_copies(case, rng, stored):
     for track, level in places(case):
         x = random_slots(rng, 32)

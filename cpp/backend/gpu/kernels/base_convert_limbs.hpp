@@ -96,7 +96,7 @@ class SharedConversionConstants {
 /// grid of (parts of a limb, groups, jobs of each poly).
 template <class A>
 struct BaseConvertLimbs {
-  static constexpr KernelName kName{A::kName, "lift_rows"};
+  static constexpr KernelName kName{A::kName, "base_convert_limbs"};
   static constexpr std::uint32_t kThreads = kLimbThreads, kBlocks = 3;  // 80 registers
   static constexpr std::uint32_t kPhases = 2;
   struct Registers {};

@@ -35,7 +35,7 @@ class ConvertedTile {
 /// Limbs of a full tile, in one pass over memory: a block has a limb.
 template <class A>
 struct BaseConvertNtt : UnrolledPhases<Radix8> {
-  static constexpr KernelName kName{A::kName, "lift_ntt", Radix8::kName, "full"};
+  static constexpr KernelName kName{A::kName, "base_convert_ntt", Radix8::kName, "full"};
   static constexpr std::uint32_t kBlocks = A::kArithmetic == Arithmetic::kFp64 ? 2 : 1;  // 64 registers, or 128
   using Tile = LeanTile<Radix8>;
   using Registers = LimbRegisters<A, Radix8, Tile>;

@@ -69,7 +69,7 @@ struct NttSubScale : SubScaleTile<A, FullTile<Radix8>> {
 /// All passes, for limbs of a full tile that a base conversion makes.
 template <class A>
 struct BaseConvertNttSubScale : SubScaleTile<A, LeanTile<Radix8>> {
-  static constexpr KernelName kName{A::kName, "lift_ntt_sub_scale", Radix8::kName};
+  static constexpr KernelName kName{A::kName, "base_convert_ntt_sub_scale", Radix8::kName};
   static constexpr std::uint32_t kBlocks = A::kArithmetic == Arithmetic::kFp64 ? 2 : 1;  // 64 registers, or 128
   using typename SubScaleTile<A, LeanTile<Radix8>>::Registers;
   struct Args {

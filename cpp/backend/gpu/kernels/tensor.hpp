@@ -6,8 +6,8 @@
 namespace lw::gpu {
 
 template <class A>
-struct Tensor : OnePhase {
-  static constexpr KernelName kName{A::kName, "tensor"};
+struct TensorProduct : OnePhase {
+  static constexpr KernelName kName{A::kName, "tensor_product"};
   static constexpr std::uint32_t kThreads = kLimbThreads;
 
   struct Args {

@@ -61,12 +61,12 @@ class UnitTimes:
         key_mac = (self.seconds("dot", terms=8) - self.seconds("dot", terms=2)) / (6 * rows)
         few, many = MANY[:1], MANY
 
-        def lift(sources: int, targets: Sequence[int]) -> float:
-            return self.seconds("lift", FOUR[:sources], targets)
+        def convert(sources: int, targets: Sequence[int]) -> float:
+            return self.seconds("base_convert", FOUR[:sources], targets)
 
         pairs = (len(FOUR) - 1) * (len(many) - len(few))
-        term = (lift(4, many) - lift(4, few) - lift(1, many) + lift(1, few)) / pairs
-        source = (lift(4, few) - lift(1, few)) / (len(FOUR) - 1) - term
+        term = (convert(4, many) - convert(4, few) - convert(1, many) + convert(1, few)) / pairs
+        source = (convert(4, few) - convert(1, few)) / (len(FOUR) - 1) - term
         return {
             "ntt": (self.seconds("ntt") + self.seconds("intt")) / (2 * rows),
             "fft": (self.seconds("embed") + self.seconds("unembed")) / 2,
@@ -107,7 +107,7 @@ class UnitTimes:
         with tempfile.TemporaryDirectory() as folder:
             path = str(Path(folder) / "keys")
             _core.save_evaluation_keys(path, generator.evaluation_keys(generator.secret_key(), specs))
-            reader = _core.KeyRowLoop(_core.EvaluationKeyFile(path, context), rows)
+            reader = _core.KeyLimbLoop(_core.EvaluationKeyFile(path, context), rows)
             return best_of(lambda: [reader.run(i) for i in range(KEYS)], self.repeats) / rows
 
     def read_byte(self) -> float:

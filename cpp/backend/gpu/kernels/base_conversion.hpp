@@ -12,7 +12,7 @@ inline constexpr std::uint32_t kConversionSharedWords = 48 << 7;  // 48 KiB
 
 template <class A>
 struct BaseConvert : OnePhase {
-  static constexpr KernelName kName{A::kName, "lift"};
+  static constexpr KernelName kName{A::kName, "base_convert"};
   static constexpr std::uint32_t kThreads = kLimbThreads;
 
   struct Args {

@@ -80,7 +80,7 @@ def _widths(shape: Shape, argument: Any) -> tuple[Ints, Ints]:
 def _bad_widths(shape: Shape, argument: Any) -> ShapeError:
     return ShapeError(
         f"pad: pad_width={argument!r} does not fit shape {shape}; give one number >= 0, (before, after), or such a pair"
-        "for every axis"
+        " for every axis"
     )
 
 

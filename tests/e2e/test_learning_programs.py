@@ -43,15 +43,16 @@ def recurrent(x: lw.Secret[4, 4], u, v):
 
 SERIES = np.cumsum(RNG.normal(0, 0.1, (20, 6)), axis=1) + RNG.normal(0, 0.3, (20, 6))
 ROWS, LABELS = RNG.uniform(-1, 1, (10, 8, 4)), RNG.uniform(-1, 1, (10, 8))
+FEW = pytest.mark.filterwarnings("ignore:.*out of the interval")  # ten rows are few, and say so
 PROGRAMS = {
     "kalman": pytest.param(filtered, (), {"z": SERIES, "n": 6}, (2, 6)),
-    "adam": pytest.param(adam, (), {"x": ROWS, "y": LABELS, "n": 4}, (1, 4), marks=pytest.mark.slow),
+    "adam": pytest.param(adam, (), {"x": ROWS, "y": LABELS, "n": 4}, (1, 4), marks=[pytest.mark.slow, FEW]),
     "rnn": pytest.param(
         recurrent,
         tuple(RNG.normal(0, 0.4, (2, 4, 4))),
         {"x": RNG.uniform(-1, 1, (10, 4, 4))},
         (None,),
-        marks=pytest.mark.filterwarnings("ignore:.*out of the interval"),  # ten rows are few, and say so
+        marks=FEW,
     ),
 }
 

@@ -36,6 +36,7 @@ def test_digits_to_compile_with_are_no_others():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*out of the interval")  # calibration has few samples, and says so
 def test_mini_batches_learn_the_same_encrypted():
     batches = example("minibatches")
     model, _, results, wanted = batches.run(bootstrap_set="T12L16", insecure=True)

@@ -64,6 +64,7 @@ def test_recurrent_layers_and_cells(kind: str, options: dict[str, object]) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*out of the interval")  # twenty samples are few, and say so
 def test_lstm_encrypted() -> None:
     module, rng = nets.made(nets.Recurrent), np.random.default_rng(3)
     program = lw.from_torch(module, np.zeros((3, 1, 3)))
@@ -111,3 +112,18 @@ def test_weights_are_copied() -> None:
     with torch.no_grad():
         module.first.weight.zero_()
     assert np.array_equal(program(x), before)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")  # of PyTorch, by its own export
+def test_memory_that_is_written_later_is_zeros_until_then() -> None:
+    """PyTorch decomposes circular padding to writes into an empty tensor, which here begins with NaNs."""
+    padded = torch.export.export(
+        torch.nn.CircularPad1d(1).eval(), (torch.zeros(1, 2, 3, dtype=torch.float64),), strict=False
+    ).run_decompositions()
+    torch.use_deterministic_algorithms(True)  # fills what is not initialised with NaNs
+    try:
+        program = lw.from_torch(padded)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    x = np.arange(6.0).reshape(1, 2, 3)
+    np.testing.assert_array_equal(program(x), np.pad(x, ((0, 0), (0, 0), (1, 1)), mode="wrap"))

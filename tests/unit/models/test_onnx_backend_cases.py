@@ -81,7 +81,7 @@ def compiled(outcome):
     try:
         return lw.compile(
             outcome.program, calibrate=samples[0] if len(samples) == 1 else tuple(samples), ring_degree=2048,
-            insecure=True, precision_bits=8, effort="fast", progress=False,
+            insecure=True, precision_bits=8, progress=False,
         )  # fmt: skip
     except UserError:
         return None

@@ -35,13 +35,20 @@ def fold(torch: Any, node: Any, values: dict[Any, Any], at: Loc) -> Any:
             )
     try:
         with torch.no_grad():
-            return node.target(*value_of(node.args), **value_of(node.kwargs))
+            value = node.target(*value_of(node.args), **value_of(node.kwargs))
     except (RuntimeError, TypeError, ValueError, NotImplementedError) as error:
         raise TraceError(
             f"{node.target} of public numbers fails in PyTorch ({first_sentence(str(error))}); compute them beforehand "
             "and register them as a buffer",
             at=at,
         ) from error
+    return torch.zeros_like(value) if is_uninitialised(torch, node) else value
+
+
+def is_uninitialised(torch: Any, node: Any) -> bool:
+    """Whether an operator gives memory as it is: all of it is written later, and until then it could hold a NaN."""
+    names = ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided")
+    return getattr(node.target, "overloadpacket", None) in [getattr(torch.ops.aten, name) for name in names]
 
 
 def is_random(torch: Any, node: Any) -> bool:

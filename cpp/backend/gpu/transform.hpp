@@ -10,6 +10,8 @@
 
 namespace lw::gpu {
 
+// All forms stay in the package: core and driver number their kernels by one list (kernel_list.hpp), so that a build
+// without the ladder would need a driver of its own.
 enum class NttForm : std::uint8_t {
   kNaive,     // radix 2, a kernel for each stage
   kRadix2,    // from here on tiles in shared memory

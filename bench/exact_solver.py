@@ -43,7 +43,7 @@ def solve(model: Any, effort: float, seed: int) -> Answer:
     solver.parameters.random_seed = seed
     solver.parameters.max_deterministic_time = effort
     status = solver.solve(model)
-    found = status in (module.OPTIMAL, module.FEASIBLE)
+    is_solved = status in (module.OPTIMAL, module.FEASIBLE)
     # Objectives are integers, so a bound of 3.2 is one of 4; the margin is for rounding in the solver.
     bound = int(-(-(solver.best_objective_bound - 1e-6) // 1)) if status != module.MODEL_INVALID else 0
-    return Answer(round(solver.objective_value) if found else None, bound, status == module.OPTIMAL, solver)
+    return Answer(round(solver.objective_value) if is_solved else None, bound, status == module.OPTIMAL, solver)

@@ -19,7 +19,7 @@ from latticework.compiler.levels.bootstrap_calls import ciphertexts
 from latticework.compiler.levels.bootstrap_ranges import find_ranges
 from latticework.compiler.levels.depth import LoopPlan, levels_of
 from latticework.compiler.levels.loops.executed import bootstraps_run, executions
-from latticework.compiler.levels.loops.iteration_levels import depth_of_round
+from latticework.compiler.levels.loops.iteration_levels import iteration_depth
 from latticework.compiler.levels.loops.plan_loops import plan_loops
 from latticework.compiler.levels.place_bootstrap import place_bootstraps
 from latticework.compiler.levels.placement import place_by_points
@@ -56,7 +56,7 @@ class Laid:
     @property
     def depths(self) -> list[int]:
         """Levels that an iteration of each loop spends."""
-        return [depth_of_round(op, RESIDUAL) for op in self.loops]
+        return [iteration_depth(op, RESIDUAL) for op in self.loops]
 
     @property
     def carried(self) -> list[int]:

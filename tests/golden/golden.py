@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from latticework.compiler.codegen.emit_code import emit_code
-from latticework.compiler.expand import MapWays, choose_ways, expanding
+from latticework.compiler.expand import MapStrategies, choose_strategies, expanding
 from latticework.compiler.keys import plan_keys
 from latticework.compiler.layout_choice import CodeCost, Counted, find_layouts
 from latticework.compiler.levels import (
@@ -36,7 +36,7 @@ from latticework.compiler.levels.loops.target_level import tuning
 from latticework.compiler.levels.loops.type_match import matching
 from latticework.compiler.levels.loops.unroll_groups import unrolling
 from latticework.compiler.levels.loops.writing import ValueFacts
-from latticework.compiler.levels.place_bootstrap import placing
+from latticework.compiler.levels.place_bootstrap import bootstrap_pass
 from latticework.compiler.levels.refresh_ends import refresh_ends
 from latticework.compiler.levels.refresh_reasons import state_reasons
 from latticework.compiler.options.techniques import UNPACKED, Techniques
@@ -123,21 +123,21 @@ def packing_all() -> Pass[object]:
 PASSES: tuple[Pass[CodeCost], ...] = (
     cse.PASS, dce.PASS, factor_sums.PASS, fold_splats.PASS, hoist_invariants.PASS, inverse_products.PASS,
     merge_maps.PASS, merge_matrices.PASS,
-    normalize_polynomials.PASS, reassociate.PASS, share_inputs.PASS, share_outputs.PASS, unroll.PASS, public_factors.placing(),
+    normalize_polynomials.PASS, reassociate.PASS, share_inputs.PASS, share_outputs.PASS, unroll.PASS, public_factors.factor_pass(),
     peeling(RESIDUAL), flattening(RESIDUAL, 12), matching(RESIDUAL), unrolling(RESIDUAL), packing_all(), tuning(RESIDUAL),
-    placing(RESIDUAL, BootstrapPrices(), magnitudes), interleave_rows.interleaving(2),
+    bootstrap_pass(RESIDUAL, BootstrapPrices(), magnitudes), interleave_rows.interleaving(2),
 )  # fmt: skip
 
 
 def expanded(module: Module, techniques: Techniques = UNPACKED) -> str:
     """With linear maps carried out as is cheapest by typical prices."""
-    step = expanding(CHAIN, choose_ways(module, techniques), hoisting=techniques.hoisting)
+    step = expanding(CHAIN, choose_strategies(module, techniques), hoisting=techniques.hoisting)
     return printed(run_passes(module, (step,)))
 
 
 def outlined(module: Module) -> str:
     """A bootstrap expanded: how many of which operations at which level, in the order of first ones."""
-    made = run_passes(module, (expanding(BOOTSTRAP, MapWays()), cse.PASS, dce.PASS))
+    made = run_passes(module, (expanding(BOOTSTRAP, MapStrategies()), cse.PASS, dce.PASS))
     counts: dict[Level, Counter[str]] = {}
     for op in made.walk():
         for value in op.results[:1]:
@@ -151,7 +151,7 @@ def outlined(module: Module) -> str:
 
 def called(module: Module) -> str:
     """With bootstraps shared: of the body all, of procedures how many operations they have, and what they call."""
-    made = run_passes(module, (expanding(BOOTSTRAP, MapWays(), shared_bootstraps=True), cse.PASS, dce.PASS))
+    made = run_passes(module, (expanding(BOOTSTRAP, MapStrategies(), shared_bootstraps=True), cse.PASS, dce.PASS))
     numbers = {op.result: n for n, op in enumerate(op for op in made.walk() if op.name == "procedure.define")}
     lines: list[str] = []
 
@@ -172,7 +172,7 @@ def called(module: Module) -> str:
 def keys_at_once(module: Module) -> str:
     """What bootstraps in line read of keys: so many instructions, the rows that each reads, and those of one of its
     limbs, which are in memory at the same time; at the end the most of these."""
-    made = run_passes(module, (expanding(BOOTSTRAP, MapWays()), cse.PASS, dce.PASS))
+    made = run_passes(module, (expanding(BOOTSTRAP, MapStrategies()), cse.PASS, dce.PASS))
     code = emit_code(made, BOOTSTRAP, plan_keys(made, BOOTSTRAP))
     lines, most = Counter[str](), (0, "")
     for site in Walk(code, BOOTSTRAP, Domain()).sites(0):

@@ -36,7 +36,7 @@ def test_what_a_pass_declares_to_write_is_written_in_one_of_its_texts(step):
 
 
 def test_expansion_writes_no_more_than_it_declares():
-    declared = set(expanding(golden.CHAIN, golden.MapWays()).writes)
+    declared = set(expanding(golden.CHAIN, golden.MapStrategies()).writes)
     assert set().union(*map(made_in, EXPANSIONS)) - {"loop.yield"} <= declared
 
 

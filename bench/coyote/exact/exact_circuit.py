@@ -85,9 +85,9 @@ class Schedule:
         return cls(packs, tuple(schedule.lane), tuple(schedule.exchanged), tuple(epochs))
 
     @classmethod
-    def from_annealing(cls, found: _core.lanes.AnnealedSchedule) -> Schedule:
+    def from_annealing(cls, annealed: _core.lanes.AnnealedSchedule) -> Schedule:
         """A schedule from the result of Coyote's search, with its epochs."""
-        return cls.of(found.schedule, found.epoch)
+        return cls.of(annealed.schedule, annealed.epoch)
 
     def for_synthesis(self) -> _core.lanes.LaneSchedule:
         """Return the schedule in the form that vector code is synthesised from."""

@@ -31,12 +31,12 @@ class RotationCut(NamedTuple):
 
 def registers(circuit: ExactCircuit, packs: Sequence[Pack]) -> dict[int, Register]:
     """Return the register of each node. Inputs of free groups without fixed lanes have none: they lie where used."""
-    found: dict[int, Register] = {node: ("pack", number) for number, (_, nodes) in enumerate(packs) for node in nodes}
+    result: dict[int, Register] = {node: ("pack", number) for number, (_, nodes) in enumerate(packs) for node in nodes}
     for node, code in enumerate(circuit.codes):
         group = circuit.groups[node]
         if code == INPUT and (circuit.packing[group] != FREE or circuit.fixed[group]):
-            found[node] = ("group", group)
-    return found
+            result[node] = ("group", group)
+    return result
 
 
 def has_copies(circuit: ExactCircuit, register: Register) -> bool:
@@ -48,7 +48,7 @@ def has_copies(circuit: ExactCircuit, register: Register) -> bool:
 def distances(circuit: ExactCircuit, packs: Sequence[Pack]) -> dict[tuple[int, Register], int]:
     """(pack, register it reads) -> over how many distances at least."""
     where = registers(circuit, packs)
-    found: dict[tuple[int, Register], int] = {}
+    result: dict[tuple[int, Register], int] = {}
     for number, (_, nodes) in enumerate(packs):
         readers: dict[int, int] = {}
         for node in nodes:
@@ -58,8 +58,8 @@ def distances(circuit: ExactCircuit, packs: Sequence[Pack]) -> dict[tuple[int, R
                 readers[operand] = readers.get(operand, 0) + 1
                 together[register] = together.get(register, 0) + 1
                 degree = together[register] if has_copies(circuit, register) else readers[operand]
-                found[number, register] = max(found.get((number, register), 1), degree, together[register])
-    return found
+                result[number, register] = max(result.get((number, register), 1), degree, together[register])
+    return result
 
 
 def rotation_cuts(circuit: ExactCircuit, packs: Sequence[Pack]) -> list[RotationCut]:
@@ -89,17 +89,17 @@ def _dependences(circuit: ExactCircuit, packs: Sequence[Pack]) -> Iterator[tuple
     # Of each node and each register that it depends on: values it depends on, registers on the way to them.
     reach: list[dict[Register, tuple[frozenset[int], frozenset[Register]]]] = []
     for node, operands in enumerate(circuit.operands):
-        found: dict[Register, tuple[frozenset[int], frozenset[Register]]] = {}
+        reached: dict[Register, tuple[frozenset[int], frozenset[Register]]] = {}
         for operand in operands:
             for register, (values, between) in reach[operand].items():
-                here = found.get(register, (frozenset[int](), frozenset[Register]()))
-                found[register] = here[0] | values, here[1] | between
-        yield from ((len(values), between) for values, between in found.values())
+                here = reached.get(register, (frozenset[int](), frozenset[Register]()))
+                reached[register] = here[0] | values, here[1] | between
+        yield from ((len(values), between) for values, between in reached.values())
         if node in where:
             own = frozenset([where[node]])
-            found = {register: (values, between | own) for register, (values, between) in found.items()}
-            found[where[node]] = frozenset([node]), own
-        reach.append(found)
+            reached = {register: (values, between | own) for register, (values, between) in reached.items()}
+            reached[where[node]] = frozenset([node]), own
+        reach.append(reached)
 
 
 def rotations_needed(cuts: Sequence[RotationCut]) -> int:

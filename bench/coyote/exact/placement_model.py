@@ -150,8 +150,8 @@ class PlacementModel:
     def add_cuts(self) -> None:
         """Add constraints that hold for every solution, but that a search finds slowly."""
         for cut in rotation_cuts(self.circuit, self.packs):
-            made = [one for (register, _), one in self.rotations.items() if register in cut.registers]
-            self.model.add(sum(made) >= cut.at_least)
+            rotations = [one for (register, _), one in self.rotations.items() if register in cut.registers]
+            self.model.add(sum(rotations) >= cut.at_least)
         for (number, register), needed in distances(self.circuit, self.packs).items():
             sources = [self.sources.get((number, side), {}) for side in (0, 1)]
             self.model.add(

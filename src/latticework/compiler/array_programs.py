@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
-from latticework.compiler.accuracy import FunctionsTooDeepError, LevelRoom, with_pools
+from latticework.compiler.accuracy import FunctionsTooDeepError, LevelLimits, with_pools
 from latticework.compiler.array_vectors import ArrayVectors
 from latticework.compiler.assessment import Assessment
 from latticework.compiler.batch_rows import least_rows
@@ -23,7 +23,7 @@ from latticework.compiler.client_stages import (
     with_stages,
 )
 from latticework.compiler.degree_options import choose_degree_options
-from latticework.compiler.encrypted_feedback import find_fed, later_samples
+from latticework.compiler.encrypted_feedback import find_feedback, later_samples
 from latticework.compiler.interval_warning import warn_of_leaving
 from latticework.compiler.options.compile_options import AUTO, CompileOptions
 from latticework.compiler.program_lowering import Lowering
@@ -136,19 +136,19 @@ def _trace(program: Program, options: CompileOptions) -> SampledProgram:
     example, calibrate = (through_stages(program, stages, data) for data in (given.example, given.calibrate))
     module = to_tensors(program, given.weights, example)
     check_traced(program, stages, module)
-    fed = find_fed(program, module, options.expert.feed)
+    feedback = find_feedback(program, module, options.expert.feed)
     data = calibrate if calibrate is not None else example
     axis = batch_of(module)
     samples = assume_samples(module) if data is None else samples_of(program, module, data, axis)
     scale = options.expert.scale_columns
-    if data is not None and (scalings := find_scalings(program, module, samples, fed, scale)):
+    if data is not None and (scalings := find_scalings(program, module, samples, feedback, scale)):
         shapes = {p.name: p.kind.shape for p in program.inputs if isinstance(p.kind, Secret)}
         for each in scalings:
             stages = stages.followed_by(each.name, shapes[each.name] or samples[0][each.name].shape, each.step)
         program, samples = with_scaled_columns(program, scalings), scaled_samples(samples, scalings)
         module = to_tensors(program, given.weights, example)
-    later = later_samples(program, module, samples, fed, options.expert.feed_runs)
-    return SampledProgram(program, module, stages, data, samples + later, len(samples), fed, axis)
+    later = later_samples(program, module, samples, feedback, options.expert.feed_runs)
+    return SampledProgram(program, module, stages, data, samples + later, len(samples), feedback, axis)
 
 
 def _approximate(sampled: SampledProgram, options: CompileOptions) -> TracedProgram:
@@ -158,7 +158,7 @@ def _approximate(sampled: SampledProgram, options: CompileOptions) -> TracedProg
         degrees = choose_degree_options(options, sampled.stages, module)
         try:
             traced = to_polynomials(
-                module, sampled.samples, options, room=_level_room(options), num_given=sampled.num_given,
+                module, sampled.samples, options, room=_level_limits(options), num_given=sampled.num_given,
                 num_rows=None if data is None else rows_given(program, module, data, sampled.axis),
                 assumed=data is None, degrees=degrees, operator_at=program.operator_at,
             )  # fmt: skip
@@ -170,7 +170,7 @@ def _approximate(sampled: SampledProgram, options: CompileOptions) -> TracedProg
     return replace(traced, fed=sampled.fed)
 
 
-def _level_room(options: CompileOptions) -> LevelRoom | None:
+def _level_limits(options: CompileOptions) -> LevelLimits | None:
     """Levels that polynomials may spend in the rings that may be taken; None: any number."""
     ring, bits, chosen = options.ring_degree, options.precision_bits, options.chosen_set
     plain = levels_held(Need(0, 1, ceil(bits), 2), ring or 1 << MAX_RING_LOG2, options.parameters.security_bits)
@@ -178,5 +178,5 @@ def _level_room(options: CompileOptions) -> LevelRoom | None:
         return None
     if options.bootstrap == AUTO and obstacle(options.parameters) is None:
         rings = [ring] if ring is not None else bootstrapping_rings()
-        return LevelRoom(None, plain, max(most_levels_left(bits + SPARE_BITS, ring) for ring in rings))
-    return None if options.parameters.insecure and ring is not None else LevelRoom(plain, plain)
+        return LevelLimits(None, plain, max(most_levels_left(bits + SPARE_BITS, ring) for ring in rings))
+    return None if options.parameters.insecure and ring is not None else LevelLimits(plain, plain)

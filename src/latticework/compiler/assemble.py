@@ -158,24 +158,26 @@ def _find_declarations(vectors: Vectors, module: Module) -> tuple[tuple[str, str
 def _inputs(vectors: Vectors, lowered: Lowered, samples: list[Sample]) -> tuple[SecretInput | IndexInput, ...]:
     module: Module = lowered.module
     accepted = accepted_ranges(vectors.placed, samples)
-    fed = {module.input_names[of]: module.outputs[number] for number, of in vectors.fed.items()}
-    found: list[SecretInput | IndexInput] = []
+    source_of = {module.input_names[of]: module.outputs[number] for number, of in vectors.fed.items()}
+    result: list[SecretInput | IndexInput] = []
     for name, pack, value in zip(module.input_names, vectors.inputs, module.inputs, strict=True):
         if pack is None:
             # Magnitudes and errors are only known for as many iterations as calibration ran.
-            found.append(IndexInput(name, max(int(sample[name]) for sample in samples)))
+            result.append(IndexInput(name, max(int(sample[name]) for sample in samples)))
             continue
         kind: Any = value.type
         shape = pack.shape[vectors.rows > 1 :]
-        found.append(SecretInput(name, shape, pack, kind.level.index, kind.scale, *accepted[name], fed.get(name, "")))
-    return tuple(found)
+        result.append(
+            SecretInput(name, shape, pack, kind.level.index, kind.scale, *accepted[name], source_of.get(name, ""))
+        )
+    return tuple(result)
 
 
 def _outputs(vectors: Vectors, lowered: Lowered) -> tuple[Output, ...]:
-    found = []
+    result = []
     names = lowered.module.outputs
     values = lowered.module.body.terminator.operands
     for name, pack, value in zip(names, vectors.outputs, values, strict=True):
         kind: Any = value.type
-        found.append(Output(name, pack.shape[vectors.rows > 1 :], pack, kind.level.index, kind.scale, 0.0, 0.0, 0.0))
-    return tuple(found)
+        result.append(Output(name, pack.shape[vectors.rows > 1 :], pack, kind.level.index, kind.scale, 0.0, 0.0, 0.0))
+    return tuple(result)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from latticework.compiler.layout_choice import least_ring_degree
-from latticework.compiler.levels.depth import UnknownTripsError
+from latticework.compiler.levels.depth import UnknownTripCountError
 from latticework.compiler.options.compile_options import FILL, CompileOptions
 from latticework.compiler.pass_order import OnPassEvent
 from latticework.compiler.passes.interleave_rows import interleaving
@@ -120,7 +120,7 @@ def _time_a_row(plan: Plan) -> str:
 def _without_bootstraps(vectors: Vectors, plan_of: Callable[[Vectors], Plan]) -> Plan:
     try:
         return plan_of(vectors)
-    except (TooDeepError, UnknownTripsError) as error:
+    except (TooDeepError, UnknownTripCountError) as error:
         raise type(error)(
             f"{error.message}; batch= is for programs that need no bootstraps, which take the slots of whole vectors",
             at=error.at,

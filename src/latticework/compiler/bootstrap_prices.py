@@ -61,7 +61,7 @@ class BootstrapPrices:
         return self.chain.main.top - self.chain.floor
 
     def operation(self, op: Op, level: int) -> float:
-        """Seconds of an operation of a `vec` module whose operands are read so many levels above the floor."""
+        """Price an operation of a `vec` module whose operands are read at a level above the floor, in seconds."""
         if not any(value.is_secret for value in op.results):
             return 0.0
         spent = self.residual - level
@@ -72,20 +72,20 @@ class BootstrapPrices:
         return seconds
 
     def bootstrap(self, target: int, *, real: bool, count: int = 1) -> float:
-        """Seconds of bootstrapping so many ciphertexts to a target."""
+        """Price bootstraps of a number of ciphertexts to a target, in seconds."""
         once = bootstrap_seconds(self.costs, self.chain, self.slots, target, real=real)
         return count * self.iterations * once
 
 
-def program_seconds(module: Module, prices: BootstrapPrices, trips: dict[str, int]) -> float:
+def program_seconds(module: Module, prices: BootstrapPrices, trip_counts: dict[str, int]) -> float:
     """Seconds of a `vec` module with its bootstraps.
 
-    trips  run-time integers by the names of inputs
+    trip_counts  run-time integers by the names of inputs
     """
     is_refreshed = prices.chain.bootstrap is not None
     levels = levels_of(module, residual=prices.residual if is_refreshed else None).of
     seconds = 0.0
-    for op, count in executions(module, trips).items():
+    for op, count in executions(module, trip_counts).items():
         if op.name == "vec.bootstrap":
             target = op.attrs["target"]
             once = sum(prices.bootstrap(target, real=g.real, count=g.number) for g in ciphertexts(op))
@@ -98,14 +98,14 @@ def program_seconds(module: Module, prices: BootstrapPrices, trips: dict[str, in
     return seconds
 
 
-def rough_seconds(module: Module, depth: int, prices: BootstrapPrices, trips: dict[str, int]) -> float:
+def rough_seconds(module: Module, depth: int, prices: BootstrapPrices, trip_counts: dict[str, int]) -> float:
     """Estimate the seconds of a `vec` module with bootstraps before they are placed: operations at half the levels,
     bootstraps one after the other on a deepest path.
 
     depth  levels that it spends, of one iteration of each loop
     """
     middle, residual, work, rounds = prices.residual // 2, prices.residual, 0.0, 1
-    for op, count in executions(module, trips).items():
+    for op, count in executions(module, trip_counts).items():
         if op.results:
             work += count * prices.operation(op, max(middle, min(spent_by(op), residual)))
             rounds = max(rounds, count if spent_by(op) else 1)

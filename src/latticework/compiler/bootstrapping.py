@@ -26,7 +26,7 @@ from latticework.compiler.levels.refresh_ends import refresh_ends
 from latticework.compiler.levels.refresh_reasons import state_reasons
 from latticework.compiler.levels.unroll import has_loops
 from latticework.compiler.options.compile_options import NEVER, CompileOptions
-from latticework.compiler.precision import Trial, find_held
+from latticework.compiler.precision import Trial, element_slots
 from latticework.compiler.program_lowering import Lowering
 from latticework.compiler.stage_results import TracedProgram, Vectors
 from latticework.compiler.vector_levels import with_small_outputs
@@ -162,9 +162,9 @@ class BootstrapSearch:
                 return self._finish_plan(first, trial, measured)
             assert first is not None
             trial = self.lowering.search(first.vectors).tried_on(first.chain)
-            if trial.missing_bits <= 0 and trial.has_room:
+            if trial.missing_bits <= 0 and trial.holds_values:
                 return self._finish_plan(first, trial, measured)
-            if trial.noisy_bits <= 0 and trial.has_room and simulated is None:
+            if trial.noisy_bits <= 0 and trial.holds_values and simulated is None:
                 simulated = first, trial
             tried.add(first.option)
             bits = measured[first.option] = self.precision_bits - trial.missing_bits
@@ -381,7 +381,7 @@ def ranges_of(vectors: Vectors, samples: Sequence[Sample]) -> Ranges:
     for sample in (samples[i] for i in telling_samples(vectors.placed, samples, RANGED_SAMPLES, vectors.sizes)):
         packed = zip(vectors.placed.input_names, vectors.inputs, strict=True)
         runs.append({name: sample[name] if pack is None else pack.pack(sample[name]) for name, pack in packed})
-    held = {number: find_held(tensor.pack) for number, tensor in enumerate(vectors.tensors)}
+    held = {number: element_slots(tensor.pack) for number, tensor in enumerate(vectors.tensors)}
     return find_ranges(vectors.flat, runs, held)
 
 

@@ -1,9 +1,9 @@
 """Conditions of proved error bounds: comparisons that keep their gap, functions that were only sampled.
 
 A sign is right where its argument is at least its gap from 0, and nothing keeps an accepted input there unless the
-intervals of `levels.reach` do. Where they do not, they are followed once more with the sign off by 1 within its gap: an
-output whose bound that does not move does not depend on it, or not on the slots where that may happen. What intervals
-say nothing of is told from which outputs are computed of which comparisons.
+intervals of `levels.value_bounds` do. Where they do not, they are followed once more with the sign off by 1 within its
+gap: an output whose bound that does not move does not depend on it, or not on the slots where that may happen. Where
+intervals say nothing, the comparisons that an output is computed of decide.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from functools import cached_property
 from pathlib import Path
 
 from latticework.compiler.accuracy import Fitted
-from latticework.compiler.levels.abstract_value import Held
-from latticework.compiler.levels.value_bounds import Comparison, Reach
+from latticework.compiler.levels.abstract_value import AbstractValue
+from latticework.compiler.levels.value_bounds import Comparison, ValueBounds
 from latticework.errors import ApproximationWarning
 from latticework.functions.approximation.sign import part_of_half
 from latticework.ir import Block, Loc, Module, Op, Value
@@ -42,14 +42,14 @@ class Proofs:
 
     module: Module
     fitted: Sequence[Fitted]
-    found: Reach
-    bound_of: Callable[[Held, int], float]
+    bounds: ValueBounds
+    bound_of: Callable[[AbstractValue, int], float]
 
     def conditions(self, number: int) -> tuple[Condition, ...]:
         """Those of an output; none: its bound is proved for every accepted input, if it is at all."""
         lines, reached = self._computed_of[number], self._comparisons_in_gap(number)
         named = [f for f in self.fitted if (comparison_of(f) in reached if f.gap else f.is_sampled and f.loc in lines)]
-        return tuple(dict.fromkeys(condition_of(f, leaves=comparison_of(f) in self.found.beyond) for f in named))
+        return tuple(dict.fromkeys(condition_of(f, leaves=comparison_of(f) in self.bounds.beyond) for f in named))
 
     def bound(self, number: int) -> float:
         """Return how far signs within their gaps may move an output that has no condition; 0 where none may be."""
@@ -64,19 +64,19 @@ class Proofs:
     @cached_property
     def _open(self) -> Comparisons:
         """Those whose argument may be within the gap, in any slot."""
-        return frozenset(comparison_of(f) for f in self.fitted if f.gap) & self.found.open
+        return frozenset(comparison_of(f) for f in self.fitted if f.gap) & self.bounds.open
 
     @cached_property
-    def _with_all(self) -> Sequence[Held | None]:
+    def _with_all(self) -> Sequence[AbstractValue | None]:
         """The outputs where all of these are off there; none where that cannot be told."""
-        return () if self.found.opened is None else self.found.opened(self._open)
+        return () if self.bounds.opened is None else self.bounds.opened(self._open)
 
     @cached_property
-    def _with_one(self) -> Mapping[Comparison, Sequence[Held | None]]:
+    def _with_one(self) -> Mapping[Comparison, Sequence[AbstractValue | None]]:
         """The same of each by itself, if they are few."""
-        if self.found.opened is None or len(self._open) > MOST_ALONE:
+        if self.bounds.opened is None or len(self._open) > MOST_ALONE:
             return {}
-        return {each: self.found.opened([each]) for each in self._open}
+        return {each: self.bounds.opened([each]) for each in self._open}
 
     def _comparisons_in_gap(self, number: int) -> Comparisons:
         """Those that accepted inputs may take into their gap, with an effect on an output."""
@@ -90,9 +90,9 @@ class Proofs:
         one_by_one = {each for each, outputs in self._with_one.items() if self._is_moved(number, outputs)}
         return (possible & one_by_one) or possible
 
-    def _is_moved(self, number: int, outputs: Sequence[Held | None]) -> bool:
+    def _is_moved(self, number: int, outputs: Sequence[AbstractValue | None]) -> bool:
         """Whether an output may be off by more than is proved without that."""
-        held, off = self.found.proved[number], outputs[number]
+        held, off = self.bounds.proved[number], outputs[number]
         if held is None or off is None:
             return True
         return self.bound_of(off, number) > FAR * self.bound_of(held, number)
@@ -108,10 +108,10 @@ def condition_of(fitted: Fitted, *, leaves: bool) -> Condition:
 
     leaves  it may leave its range: a sign may seem to be decided there and be the wrong one, so that no output tells
     """
-    return Condition(fitted.function, place_of(fitted.loc), fitted.gap, fitted.told and not leaves)
+    return Condition(fitted.function, line_of(fitted.loc), fitted.gap, fitted.told and not leaves)
 
 
-def place_of(loc: Loc) -> str:
+def line_of(loc: Loc) -> str:
     """A line as clients may know it: the folder left out."""
     return f"{Path(loc.file).name}:{loc.line}" if loc.file else "an unknown line"
 
@@ -144,8 +144,8 @@ class _Reads:
             chosen = NO_LINES.union(*operands[: len(operands) - len(op.results)])
             carried = [chosen | each for each in operands[len(operands) - len(op.results) :]]
             while True:
-                turn = self.block(op.regions[0].block, [NO_LINES, *carried])
-                joint = [a | b for a, b in zip(carried, turn, strict=True)]
+                after_iteration = self.block(op.regions[0].block, [NO_LINES, *carried])
+                joint = [a | b for a, b in zip(carried, after_iteration, strict=True)]
                 if joint == carried:
                     return carried
                 carried = joint
@@ -162,8 +162,8 @@ def warn_of_gaps(plan: Plan) -> None:
 
     Of trees that are imported without marks, the notes of the import say which rows are right.
     """
-    found = merge_conditions(conditions for _, conditions in plan.client.result_conditions())
-    left = [each for each in found if each.gap and not each.told]
+    conditions_left = merge_conditions(conditions for _, conditions in plan.client.result_conditions())
+    left = [each for each in conditions_left if each.gap and not each.told]
     if not left:
         return
     warn(

@@ -80,7 +80,7 @@ def through_stages(program: Program, stages: OwnerStages, data: Any) -> Any:
 
 
 def find_scalings(
-    program: Program, module: Module, samples: list[Sample], fed: Mapping[int, int], asked: bool | None
+    program: Program, module: Module, samples: list[Sample], feedback: Mapping[int, int], asked: bool | None
 ) -> list[ColumnScaling]:
     """Inputs whose columns are to be scaled.
 
@@ -90,9 +90,9 @@ def find_scalings(
     """
     if asked is False or (asked is None and not program.scales_columns):
         return []
-    found = []
+    result = []
     is_marked = any(op.spec is APPLY.spec and function_of(op.attrs["function"]).told for op in module.walk())
-    taken = set(fed.values())
+    taken = set(feedback.values())
     for number, (name, value) in enumerate(zip(module.input_names, module.inputs, strict=True)):
         if not isinstance(value.type, TensorType) or not value.type.shape or number in taken:
             continue
@@ -106,8 +106,8 @@ def find_scalings(
         is_known = len(value.type.shape) <= 2 and len(columns) >= columns.shape[1]
         differ = bool(np.any(low != low[0]) or np.any(high != high[0]))
         if asked or (is_known and (gain >= LEAST_GAIN or (is_marked and differ))):
-            found.append(ColumnScaling(name, np.where(varies, (low + high) / 2, low), half))
-    return found
+            result.append(ColumnScaling(name, np.where(varies, (low + high) / 2, low), half))
+    return result
 
 
 def with_scaled_columns(program: Program, scalings: list[ColumnScaling]) -> Program:

@@ -28,6 +28,6 @@ def collect_seldom() -> Iterator[None]:
         yield
     finally:
         with _lock:
-            found = _inside.pop()
+            thresholds = _inside.pop()
             if not _inside:
-                gc.set_threshold(*found)
+                gc.set_threshold(*thresholds)

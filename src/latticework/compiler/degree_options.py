@@ -49,8 +49,8 @@ def _decisions(stages: OwnerStages, module: Module) -> Compare:
     number = list(module.outputs).index(deciding.output)
 
     def compare(exact: Outputs, others: Outputs) -> npt.NDArray[np.bool_]:
-        found = [np.ravel(finish(deciding, outputs[number], 0.0).value) for outputs in (exact, others)]
-        return np.asarray(found[0] == found[1])
+        decided = [np.ravel(finish(deciding, outputs[number], 0.0).value) for outputs in (exact, others)]
+        return np.asarray(decided[0] == decided[1])
 
     return compare
 

@@ -34,7 +34,7 @@ MARGIN = 1.25  # times the largest change in these samples, for other inputs lik
 FloatArray = npt.NDArray[np.float64]
 
 
-def find_fed(program: Program, module: Module, feed: Any) -> Mapping[int, int]:
+def find_feedback(program: Program, module: Module, feed: Any) -> Mapping[int, int]:
     """Numbers of outputs -> numbers of inputs, of {input: output} by name.
 
     raises  TraceError for names that are none, or an output that is two inputs; ShapeError for other shapes
@@ -48,7 +48,7 @@ def find_fed(program: Program, module: Module, feed: Any) -> Mapping[int, int]:
             at=program.loc,
         )
     secret = [name for name, v in zip(module.input_names, module.inputs, strict=True) if isinstance(v.type, TensorType)]
-    found: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     for name, output in feed.items():
         if name not in secret or output not in module.outputs:
             raise TraceError(
@@ -57,7 +57,7 @@ def find_fed(program: Program, module: Module, feed: Any) -> Mapping[int, int]:
                 at=program.loc,
             )
         of, number = module.input_names.index(name), module.outputs.index(output)
-        if number in found:
+        if number in numbers:
             raise TraceError(f"compile: feed= makes {output!r} two inputs; return it twice", at=program.loc)
         shapes = module.inputs[of].type.shape, module.body.terminator.operands[number].type.shape  # type: ignore[attr-defined]
         if shapes[0] != shapes[1]:
@@ -65,24 +65,24 @@ def find_fed(program: Program, module: Module, feed: Any) -> Mapping[int, int]:
                 f"compile: feed= makes {output!r} of shape {shapes[1]} the input {name!r} of shape {shapes[0]}",
                 at=program.loc,
             )
-        found[number] = of
-    return found
+        numbers[number] = of
+    return numbers
 
 
 def later_samples(
-    program: Program, module: Module, samples: Sequence[Sample], fed: Mapping[int, int], runs: int
+    program: Program, module: Module, samples: Sequence[Sample], feedback: Mapping[int, int], runs: int
 ) -> list[Sample]:
-    """Inputs of the runs after the first of so many, from some of the samples on.
+    """Return the inputs of the runs after the first of `runs`, from some of the samples on.
 
     raises  UserError for runs of a program that is not fed, RangeError where results grow beyond all numbers
     """
-    if runs < 1 or (runs > 1 and not fed):
-        said = "give 1 or more" if fed else "say by feed= which results are inputs of the next run"
-        raise UserError(f"compile: feed_runs={runs}; {said}", at=program.loc)
+    if runs < 1 or (runs > 1 and not feedback):
+        advice = "give 1 or more" if feedback else "say by feed= which results are inputs of the next run"
+        raise UserError(f"compile: feed_runs={runs}; {advice}", at=program.loc)
     if runs == 1:
         return []
-    names = {module.input_names[of]: number for number, of in fed.items()}
-    found: list[Sample] = []
+    names = {module.input_names[of]: number for number, of in feedback.items()}
+    result: list[Sample] = []
     for i in choose_evenly(len(samples), affordable_samples(module, samples[0], SAMPLES)):
         sample = samples[i]
         for run in range(1, runs):
@@ -92,15 +92,15 @@ def later_samples(
             if not all(np.isfinite(sample[name]).all() for name in names):
                 raise RangeError(
                     f"compile: feed_runs={runs}: after {count_noun(run, 'run')} of the calibration data, the results "
-                    f"{', '.join(module.outputs[n] for n in fed)} are beyond all numbers; give fewer runs, or data for "
-                    "which they stay small",
+                    f"{', '.join(module.outputs[n] for n in feedback)} are beyond all numbers; give fewer runs, or "
+                    "data for which they stay small",
                     at=program.loc,
                 )
-            found.append(sample)
-    return found
+            result.append(sample)
+    return result
 
 
-def follow_fed(vectors: Vectors, samples: Sequence[Sample], num_given: int | None) -> FeedbackLimits | None:
+def follow_feedback(vectors: Vectors, samples: Sequence[Sample], num_given: int | None) -> FeedbackLimits | None:
     """Analyse how many runs may follow each other, and how errors of fed inputs grow; None without encrypted feedback.
 
     num_given  samples that the first run may have; the others are inputs of later ones
@@ -141,7 +141,7 @@ def _follow(
     accepted: Mapping[str, tuple[float, float]],
     runs: int,
 ) -> Iterator[Sample]:
-    """The inputs of up to so many runs, while they lie in the ranges that clients accept."""
+    """Return the inputs of up to `runs` runs, while they lie in the ranges that clients accept."""
     yield sample
     for _ in range(runs - 1):
         sample = _next_inputs(sample, interpret(placed, sample), sources)
@@ -158,8 +158,8 @@ def largest_changes(placed: Module, sample: Sample, name: str, step: float) -> F
     probes = np.eye(given.size) if is_small else np.random.default_rng(0).standard_cauchy((PROBES, given.size))
     exact = interpret(placed, sample)
     moved = [interpret(placed, {**sample, name: given + step * probe.reshape(given.shape)}) for probe in probes]
-    found = []
+    changes = []
     for number, value in enumerate(exact):
         slopes = np.stack([np.abs(outputs[number] - value) for outputs in moved]) / step
-        found.append(np.max(np.sum(slopes, axis=0) if is_small else np.median(slopes, axis=0), initial=0.0))
-    return np.array(found)
+        changes.append(np.max(np.sum(slopes, axis=0) if is_small else np.median(slopes, axis=0), initial=0.0))
+    return np.array(changes)

@@ -85,10 +85,10 @@ def _form(module: Module, use: FunctionUse) -> CheckedForm | None:
     if not factor or len(walk.inputs) != 1:
         return None
     (source,) = walk.inputs
-    found = _matrix(module, argument, source)
-    if found is None:
+    form = _matrix(module, argument, source)
+    if form is None:
         return None
-    matrix, offset, by_row = found
+    matrix, offset, by_row = form
     elements = tuple(dict.fromkeys(_element(row) for row in matrix / factor if row.any()))
     if not 0 < sum(len(element.places) for element in elements) <= MOST_PLACES:
         return None
@@ -175,8 +175,8 @@ def _matrix(module: Module, argument: Value, source: Value) -> tuple[Array, floa
         array = np.zeros(shape)
         if place is not None:
             array.reshape(-1)[place] = 1.0
-        made = _evaluate(argument, source, array, module.sources)
-        return np.array(made if axis is None else np.take(made, 0, axis)).reshape(-1)
+        evaluated = _evaluate(argument, source, array, module.sources)
+        return np.array(evaluated if axis is None else np.take(evaluated, 0, axis)).reshape(-1)
 
     nothing = at(None)
     if not nothing.size or np.ptp(nothing):
@@ -217,9 +217,9 @@ def _allowed_sums(use: FunctionUse, factor: float, offset: float) -> tuple[float
     least, most = sorted((end - offset) / factor for end in seen)
     span = (most - least) or max(abs(most), 1.0)
 
-    def fits(room: float) -> bool:
-        ends = [factor * end + offset for end in (least - room, most + room)]
+    def fits(slack: float) -> bool:
+        ends = [factor * end + offset for end in (least - slack, most + slack)]
         return held[0] <= min(ends) and max(ends) <= held[1]
 
     rooms: list[float] = [TENTH * 2.0**step * span for step in STEPS]
-    return next(((least - room, most + room) for room in (*rooms, 0.0) if fits(room)), None)
+    return next(((least - slack, most + slack) for slack in (*rooms, 0.0) if fits(slack)), None)

@@ -1,4 +1,4 @@
-"""Whether arguments of functions are likely to leave the intervals that polynomials are close to them on."""
+"""Warning where arguments of functions are likely to leave the intervals of their polynomials."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from math import floor, prod
 
 from latticework.compiler.accuracy.function_uses import Fitted
-from latticework.compiler.bound_conditions import lines_read, place_of
+from latticework.compiler.bound_conditions import line_of, lines_read
 from latticework.compiler.stage_results import TracedProgram
 from latticework.errors import ApproximationWarning
 from latticework.functions.approximation.few_runs import FEW, LIKELY, SURE, share_leaving
@@ -25,7 +25,9 @@ def warn_of_leaving(plan: Plan, traced: TracedProgram, margin: float) -> Plan:
     returns  the plan; where it warned, with a condition on every output that is computed of such a function and not
              proved, so that none of its decisions is called certain
     """
-    able = [each for each, made in zip(traced.fitted, plan.approximations, strict=True) if made.may_leave]
+    able = [
+        each for each, approximation in zip(traced.fitted, plan.approximations, strict=True) if approximation.may_leave
+    ]
     if _share(able, LIKELY) < OFTEN:
         return plan
     share = _share(able, SURE)
@@ -47,7 +49,7 @@ def _add_conditions(plan: Plan, traced: TracedProgram, able: Sequence[Fitted]) -
         if output.reach is not None:
             yield output
             continue
-        leaving = [Condition(each.function, place_of(each.loc), leaves=True) for each in able if each.loc in lines]
+        leaving = [Condition(each.function, line_of(each.loc), leaves=True) for each in able if each.loc in lines]
         yield replace(output, conditions=merge_conditions([output.conditions, leaving]))
 
 

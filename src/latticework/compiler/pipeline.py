@@ -23,7 +23,7 @@ from latticework.compiler.bootstrap_options import with_remedy
 from latticework.compiler.bootstrapping import BootstrapSearch
 from latticework.compiler.circuits.exact_circuits import lower_exact_circuit
 from latticework.compiler.circuits.real_circuits import lower_real_circuit
-from latticework.compiler.levels.depth import UnknownTripsError
+from latticework.compiler.levels.depth import UnknownTripCountError
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.options.option import Kind
 from latticework.compiler.options.option_checks import kind_of
@@ -76,7 +76,7 @@ def plan_without_bootstraps(lowering: Lowering) -> Compilation:
     with _explaining(lowering):
         try:
             return compilation.with_plan(_plan_plainly(lowering))
-        except (TooDeepError, UnknownTripsError) as error:
+        except (TooDeepError, UnknownTripCountError) as error:
             if search.is_allowed:
                 return compilation
             raise with_remedy(error, lowering.options, lowering.bootstrap_obstacle) from None

@@ -57,7 +57,7 @@ def _simulate(
     if isinstance(
         polynomial, PiecewiseLinearComposition
     ):  # close to kinks noise is largest, and few slots would not see it
-        points = np.sort(_around_kinks(polynomial, largest)).reshape(-1, 1, slots)
+        points = np.sort(_near_kinks(polynomial, largest)).reshape(-1, 1, slots)
     elif isinstance(polynomial, ChannelPolynomial):
         each = slots // len(polynomial.table)
         points = np.tile(largest * np.cos(np.linspace(np.pi, 0.0, each)), len(polynomial.table)).reshape(1, 1, slots)
@@ -65,11 +65,11 @@ def _simulate(
         points = np.sort(largest * np.cos(np.linspace(0.0, np.pi, slots))).reshape(1, 1, slots)
     runs = DRAWS * ARGUMENTS // points.size
     try:
-        (found,) = simulation.run([np.tile(points, (runs, 1, 1))])
+        (noisy,) = simulation.run([np.tile(points, (runs, 1, 1))])
     except RangeError:
         return inf
-    assert isinstance(found, np.ndarray)
-    off = (np.real(found[:, 0]) - np.tile(polynomial(points[:, 0]), (runs, 1))) ** 2
+    assert isinstance(noisy, np.ndarray)
+    off = (np.real(noisy[:, 0]) - np.tile(polynomial(points[:, 0]), (runs, 1))) ** 2
     squares = np.mean(off.reshape(runs, -1), axis=0)
     width = min(NEIGHBOURS, len(squares))
     worst = float(np.max(np.convolve(squares, np.full(width, 1.0 / width), mode="valid")))
@@ -77,7 +77,7 @@ def _simulate(
 
 
 def _of_largest(polynomial: ChannelPolynomial, slots: int) -> ChannelPolynomial:
-    """The channels with the largest coefficients, whose noise is largest, side by side in so many slots."""
+    """Return the channels with the largest coefficients, whose noise is largest, side by side in the slots."""
     count = 1 << min(len(polynomial.table), LARGEST, slots).bit_length() - 1
     sizes = np.sum(np.abs(polynomial.coefficients[1:]), axis=0)
     chosen = np.argsort(-sizes, kind="stable")[:count].tolist()
@@ -86,7 +86,7 @@ def _of_largest(polynomial: ChannelPolynomial, slots: int) -> ChannelPolynomial:
     return replace(polynomial, table=table, parts=parts, axis=-2, pack=pack)
 
 
-def _around_kinks(polynomial: PiecewiseLinearComposition, largest: float) -> npt.NDArray[np.float64]:
+def _near_kinks(polynomial: PiecewiseLinearComposition, largest: float) -> npt.NDArray[np.float64]:
     """Arguments up to the largest: half of them over the range, the others ever closer to its kinks, on both sides."""
     low, high = polynomial.covered
     low, high = max(low, -largest), min(high, largest)

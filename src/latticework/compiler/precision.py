@@ -23,12 +23,12 @@ from latticework.compiler.accuracy import SHARE, VANISHING, sizes_to_compare_wit
 from latticework.compiler.assemble import accepted_ranges, to_plan
 from latticework.compiler.bound_conditions import Proofs
 from latticework.compiler.codegen.bootstrap_plans import noise_of
-from latticework.compiler.encrypted_feedback import follow_fed
+from latticework.compiler.encrypted_feedback import follow_feedback
 from latticework.compiler.input_constraints import CheckedForm
 from latticework.compiler.levels import LevelPlan
-from latticework.compiler.levels.abstract_value import Held
+from latticework.compiler.levels.abstract_value import AbstractValue
 from latticework.compiler.levels.known_slots import Draw
-from latticework.compiler.levels.value_bounds import Reach, reach
+from latticework.compiler.levels.value_bounds import ChainNoise, ValueBounds, bound_values
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.options.techniques import LEAST_TIME, WATERLINE, Techniques
 from latticework.compiler.polynomial_noise import polynomial_noise
@@ -183,12 +183,12 @@ class PrecisionSearch:
         """
         degree = max(ring_degree, 2 * self.vectors.slots)
         probe = Need(self.depth, self.vectors.slots, FIRST_SCALE_BITS, FIRST_HEADROOM_BITS)
-        plan, found = self.plan(build_chain(degree, probe, 2, security_bits, insecure=True))
+        plan, bounds = self.plan(build_chain(degree, probe, 2, security_bits, insecure=True))
         sizes = Sizes(plan)
         measured = self.measure.measure(plan, sizes.note)
-        scale_bits = FIRST_SCALE_BITS + max(self.missing_bits(measured, plan.chain), found.short_bits)
-        most = EXTRAPOLATED_REACH if found.leaving else MOST_REACH
-        usual, least = (self.headroom_bits(plan, sizes.largest, outputs, most) for outputs in (found.outputs, []))
+        scale_bits = FIRST_SCALE_BITS + max(self.missing_bits(measured, plan.chain), bounds.short_bits)
+        most = EXTRAPOLATED_REACH if bounds.leaving else MOST_REACH
+        usual, least = (self.headroom_bits(plan, sizes.largest, outputs, most) for outputs in (bounds.outputs, []))
         for _ in range(ATTEMPTS):
             if scale_bits > MAX_SCALE_BITS:
                 less = self.precision_bits - (scale_bits - MAX_SCALE_BITS)
@@ -203,13 +203,13 @@ class PrecisionSearch:
                 chain_for(scale_bits, usual)
             except LevelError:  # the ring that was asked for, or the largest, may have room for calibration alone
                 usual = least
-            plan, found = self.plan(
-                self.choose_headroom(chain_for, scale_bits, usual, found.size, self.proof_bits(plan, found))
+            plan, bounds = self.plan(
+                self.choose_headroom(chain_for, scale_bits, usual, bounds.size, self.proof_bits(plan, bounds))
             )
             measured = self.measure.measure(plan)
-            missing = max(self.missing_bits(measured, plan.chain), found.short_bits)
+            missing = max(self.missing_bits(measured, plan.chain), bounds.short_bits)
             if missing <= 0:
-                return self.add_error_bounds(plan, measured, found)
+                return self.add_error_bounds(plan, measured, bounds)
             scale_bits = max(scale_bits, round(log2(plan.chain.main.scales[-1]))) + missing
         raise PrecisionError(
             f"compile: precision_bits={self.precision_bits:g} is not reached: {missing} bits are missing at a scale of "
@@ -217,17 +217,17 @@ class PrecisionSearch:
             at=self.program.loc,
         )
 
-    def proof_bits(self, plan: Plan, found: Reach) -> list[int]:
+    def proof_bits(self, plan: Plan, value_bounds: ValueBounds) -> list[int]:
         """Scales at which proved bounds would be as small as was asked for, or at least of use; the largest first."""
         at = round(log2(plan.chain.main.scales[-1]))
         deviations = self.deviations(plan.chain)
-        rows = zip(plan.client.outputs, self.magnitudes, found.outputs, strict=True)
+        rows = zip(plan.client.outputs, self.magnitudes, value_bounds.outputs, strict=True)
         bounds = [
-            log2(max(_largest(held.reach(deviations), output), 1e-300) / magnitude)
+            log2(max(_largest(held.largest_error(deviations), output), 1e-300) / magnitude)
             for output, magnitude, held in rows
             if held is not None and magnitude > self.vanishing
         ]
-        if not bounds or found.proved.count(None) == len(found.proved):
+        if not bounds or value_bounds.proved.count(None) == len(value_bounds.proved):
             return []
         best, least = (at + ceil(max(bounds) + bits) for bits in (max(self.precision_bits, USEFUL_BITS), USEFUL_BITS))
         return sorted({best, (best + least) // 2, least}, reverse=True)
@@ -267,12 +267,12 @@ class PrecisionSearch:
 
     def tried_on(self, chain: ModulusChain) -> Trial:
         """The plan on a chain, whatever its precision."""
-        plan, found = self.plan(chain)
+        plan, bounds = self.plan(chain)
         sizes = Sizes(plan)
         measured = self.measure.measure(plan, sizes.note)
-        headroom = self.headroom_bits(plan, sizes.largest, found.outputs)
+        headroom = self.headroom_bits(plan, sizes.largest, bounds.outputs)
         noisy = self.missing_bits(measured, chain)
-        return Trial(plan, measured, found, max(noisy, found.short_bits), headroom, noisy)
+        return Trial(plan, measured, bounds, max(noisy, bounds.short_bits), headroom, noisy)
 
     def on(self, chain: ModulusChain) -> Plan:
         """The plan on given parameters.
@@ -281,7 +281,7 @@ class PrecisionSearch:
         """
         trial = self.tried_on(chain)
         missing, wanted, room = trial.missing_bits, trial.headroom_bits, log2(room_above_scale(chain))
-        if not trial.has_room:
+        if not trial.holds_values:
             raise LevelError(
                 f"compile: values of {wanted} bits do not fit the parameters that are shared, whose lowest level has "
                 f"room for {room:.0f}; scale the outputs down, or compile the first circuit for larger values",
@@ -297,18 +297,18 @@ class PrecisionSearch:
             )
         return self.add_error_bounds(trial.plan, trial.measured, trial.found)
 
-    def plan(self, chain: ModulusChain) -> tuple[Plan, Reach]:
+    def plan(self, chain: ModulusChain) -> tuple[Plan, ValueBounds]:
         """The plan for a chain, without error bounds, and what its values can be."""
         costs, on_event = self.options.costs, self.options.on_event
         lowered = to_primitives(self.levels, chain, on_event, costs=costs, techniques=self.techniques)
-        found = self.reach(lowered, chain)
+        bounds = self.bound_values(lowered, chain)
         plan = to_plan(
-            self.program.name, self.traced, self.vectors, lowered, self.samples, self.precision_bits, found.leaving,
-            tuple(self.forms[number].constraint for number in sorted(found.assumed)),
+            self.program.name, self.traced, self.vectors, lowered, self.samples, self.precision_bits, bounds.leaving,
+            tuple(self.forms[number].constraint for number in sorted(bounds.assumed)),
         )  # fmt: skip
-        return plan, found
+        return plan, bounds
 
-    def reach(self, lowered: Lowered, chain: ModulusChain) -> Reach:
+    def bound_values(self, lowered: Lowered, chain: ModulusChain) -> ValueBounds:
         """Bound values for inputs anywhere in the ranges that clients accept, and any run-time integers."""
         accepted = accepted_ranges(self.vectors.placed, self.samples)
         boxes: list[Any] = []
@@ -317,20 +317,21 @@ class PrecisionSearch:
                 boxes.append(max(int(sample[name]) for sample in self.samples))
             else:
                 boxes.append(tuple(pack.pack(np.full(pack.shape, end)) for end in accepted[name]))
-        follow = partial(
-            reach, lowered.managed, chain, boxes, choices=lowered.choices,
-            deviations=self.deviations(chain),
-            polynomial_noise=polynomial_noise(chain),
-            bootstrap_noise=noise_of(chain) if chain.bootstrap is not None else None,
-            elements={number: find_held(tensor.pack) for number, tensor in enumerate(self.vectors.tensors)},
+        noise = ChainNoise(
+            chain, self.deviations(chain), polynomial_noise(chain), lowered.choices,
+            noise_of(chain) if chain.bootstrap is not None else None,
         )  # fmt: skip
-        found = follow()
-        if self.forms and found.leaving:  # what intervals of inputs do not hold, constraints on them may
-            found = follow(draws=self.draws(accepted))
+        follow = partial(
+            bound_values, lowered.managed, boxes, noise,
+            elements={number: element_slots(tensor.pack) for number, tensor in enumerate(self.vectors.tensors)},
+        )  # fmt: skip
+        result = follow()
+        if self.forms and result.leaving:  # what intervals of inputs do not hold, constraints on them may
+            result = follow(draws=self.draws(accepted))
         circuit = self.vectors.circuit
         if circuit is not None and any(argument.linked is not None for argument in circuit.arguments):
-            found.size = inf  # of ciphertexts of other circuits, noise and what lies beside their lanes are not known
-        return found
+            result.size = inf  # of ciphertexts of other circuits, noise and what lies beside their lanes are not known
+        return result
 
     @cached_property
     def forms(self) -> tuple[CheckedForm, ...]:
@@ -342,7 +343,7 @@ class PrecisionSearch:
         """Inputs by chance, and those arguments."""
         if not self.forms:
             return []
-        rng, found, rows = np.random.default_rng(0), [], self.vectors.rows > 1
+        rng, result, rows = np.random.default_rng(0), [], self.vectors.rows > 1
         placed = self.vectors.placed
         for _ in range(DRAWS):
             inputs: list[Any] = []
@@ -356,8 +357,8 @@ class PrecisionSearch:
             shapes = {name: array.shape[rows:] for name, array in arrays.items()}
             parts = [f.arguments(arrays[f.constraint.input], shapes[f.constraint.input]) for f in self.forms]
             numbers = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-            found.append(Draw(inputs, np.concatenate(parts), numbers))
-        return found
+            result.append(Draw(inputs, np.concatenate(parts), numbers))
+        return result
 
     def deviations(self, chain: ModulusChain) -> float:
         """Standard deviations of the noise of the worst element that are an error bound."""
@@ -421,7 +422,7 @@ class PrecisionSearch:
         return without_rounding(self.vectors.placed, self.samples, sizes)
 
     def headroom_bits(
-        self, plan: Plan, largest: float, reached: Sequence[Held | None], most: float = MOST_REACH
+        self, plan: Plan, largest: float, reached: Sequence[AbstractValue | None], most: float = MOST_REACH
     ) -> int:
         """Bits of q0 above the scale with room for the largest value seen, at every level, a sign and a margin.
 
@@ -436,38 +437,40 @@ class PrecisionSearch:
                 largest = max(largest, min(share * _largest(held.size, output), most * magnitude))
         return max(2, ceil(log2(largest)) + 1)
 
-    def add_error_bounds(self, plan: Plan, measured: Measured, found: Reach) -> Plan:
+    def add_error_bounds(self, plan: Plan, measured: Measured, value_bounds: ValueBounds) -> Plan:
         """The plan with error bounds for its outputs and its tensors.
 
         raises  RangeError if inputs are accepted that clients cannot encode
         """
         check_encodable(plan.client, self.program.loc)
         chain, deviations = plan.chain, self.deviations(plan.chain)
-        is_proved = 2.0 * TIGHT * PROVED_MARGIN * found.size <= room_above_scale(chain)
+        is_proved = 2.0 * TIGHT * PROVED_MARGIN * value_bounds.size <= room_above_scale(chain)
         unseen = 1.0 if chain.bootstrap is None else UNSEEN_NOISE
         outputs = []
         proofs = Proofs(
-            self.traced.module, self.traced.fitted, found,
-            lambda held, number: _largest(held.reach(deviations), plan.client.outputs[number]),
+            self.traced.module, self.traced.fitted, value_bounds,
+            lambda held, number: _largest(held.largest_error(deviations), plan.client.outputs[number]),
         )  # fmt: skip
-        rows = zip(plan.client.outputs, measured.outputs, self.magnitudes, found.proved, strict=True)
+        rows = zip(plan.client.outputs, measured.outputs, self.magnitudes, value_bounds.proved, strict=True)
         for number, (output, deviation, magnitude, held) in enumerate(rows):
             usual = deviations * deviation + output.approximation
             bound = unseen * deviations * deviation + output.approximation
-            made = replace(output, error_bound=bound, magnitude=magnitude, usual_error=usual)
+            bounded = replace(output, error_bound=bound, magnitude=magnitude, usual_error=usual)
             if self.traced.fitted:
-                made = replace(made, conditions=proofs.conditions(number))
+                bounded = replace(bounded, conditions=proofs.conditions(number))
             if is_proved and held is not None:
-                own = max(_largest(held.reach(deviations), output), proofs.bound(number))
+                own = max(_largest(held.largest_error(deviations), output), proofs.bound(number))
                 proved, size = max(own, usual), _largest(held.size, output)
                 if proved <= magnitude * 2.0**-USEFUL_BITS:
-                    made = replace(made, error_bound=proved, reach=max(size, magnitude))
-            outputs.append(made)
+                    bounded = replace(bounded, error_bound=proved, reach=max(size, magnitude))
+            outputs.append(bounded)
         tensors = []
         for t in plan.tensors:
             usual = deviations * measured.tensors.get(t.position, 0.0)
-            tensors.append(replace(t, bound=max(usual, found.tensors.get(t.position, 0.0) if is_proved else 0.0)))
-        feeding = follow_fed(self.vectors, self.samples, self.traced.num_given)
+            tensors.append(
+                replace(t, bound=max(usual, value_bounds.tensors.get(t.position, 0.0) if is_proved else 0.0))
+            )
+        feeding = follow_feedback(self.vectors, self.samples, self.traced.num_given)
         client = replace(plan.client, outputs=tuple(outputs), feeding=feeding)
         return replace(plan, client=client, tensors=tuple(tensors))
 
@@ -483,13 +486,13 @@ class Trial:
 
     plan: Plan
     measured: Measured
-    found: Reach
+    found: ValueBounds
     missing_bits: int
     headroom_bits: int
     noisy_bits: int
 
     @property
-    def has_room(self) -> bool:
+    def holds_values(self) -> bool:
         """Whether the modulus holds the values."""
         return self.headroom_bits <= log2(room_above_scale(self.plan.chain)) + 1
 
@@ -504,12 +507,12 @@ def _size(chain: ModulusChain) -> tuple[int, int, int]:
     return chain.ring_degree, len(chain.digits), len(chain.primes) + len(chain.special)
 
 
-def find_held(pack: PackMap) -> npt.NDArray[np.bool_]:
+def element_slots(pack: PackMap) -> npt.NDArray[np.bool_]:
     """Slots (count, slots) that hold elements of a tensor."""
     return (pack.element_of_slot() >= 0).reshape(pack.count, pack.slots)
 
 
 def _largest(slots: npt.NDArray[np.float64], output: Output) -> float:
     """The largest number in slots that hold elements of an output."""
-    held = find_held(output.pack)
+    held = element_slots(output.pack)
     return float(np.max(np.broadcast_to(slots, held.shape), where=held, initial=0.0))

@@ -42,15 +42,15 @@ class Measure:
     def __init__(self, vectors: Vectors, samples: Sequence[Sample]) -> None:
         integers = [n for n, pack in zip(vectors.placed.input_names, vectors.inputs, strict=True) if pack is None]
         # Bootstraps lose bits of what is large, whatever becomes of it; elsewhere outputs say enough.
-        told = set() if vectors.residual is None else set(telling_samples(vectors.placed, samples, 1, vectors.sizes))
+        telling = set() if vectors.residual is None else set(telling_samples(vectors.placed, samples, 1, vectors.sizes))
         alike: dict[tuple[int, ...], list[int]] = defaultdict(list)
         for number, sample in enumerate(samples):
             alike[tuple(int(sample[name]) for name in integers)].append(number)
-        turns = sorted(alike)
+        iterations = sorted(alike)
         most = MOST_TURNS ** min(len(integers), 2)  # of several integers, what is largest is at no end of either
-        chosen = [alike[turns[int(i)]] for i in np.unique(np.linspace(0, len(turns) - 1, most).round())]
+        chosen = [alike[iterations[int(i)]] for i in np.unique(np.linspace(0, len(iterations) - 1, most).round())]
         self.runs = [
-            _Runs(vectors, [samples[i] for i in same], [at for at, i in enumerate(same) if i in told])
+            _Runs(vectors, [samples[i] for i in same], [at for at, i in enumerate(same) if i in telling])
             for same in chosen
         ]
         outputs = range(len(vectors.placed.outputs))
@@ -62,33 +62,33 @@ class Measure:
 
         on_value  is shown all values of the simulation too
         """
-        found = [run.measure(plan, on_value) for run in self.runs]
-        outputs = [max(deviations) for deviations in zip(*(m.outputs for m in found), strict=True)]
-        positions = {p for m in found for p in m.tensors}
-        return Measured(outputs, {p: max(m.tensors.get(p, 0.0) for m in found) for p in positions})
+        measured = [run.measure(plan, on_value) for run in self.runs]
+        outputs = [max(deviations) for deviations in zip(*(m.outputs for m in measured), strict=True)]
+        positions = {p for m in measured for p in m.tensors}
+        return Measured(outputs, {p: max(m.tensors.get(p, 0.0) for m in measured) for p in positions})
 
 
 class _Runs:
     """Simulations side by side, whose run-time integers are the same.
 
-    told  numbers of samples that are looked at in any case
+    telling  numbers of samples that are looked at in any case
     """
 
-    def __init__(self, vectors: Vectors, samples: Sequence[Sample], told: Sequence[int] = ()) -> None:
+    def __init__(self, vectors: Vectors, samples: Sequence[Sample], telling: Sequence[int] = ()) -> None:
         self.vectors = vectors
         ranked = affordable_samples(vectors.placed, samples[0], RANKED_SAMPLES)
-        seen = [samples[i] for i in sorted({*choose_evenly(len(samples), ranked), *told})]
+        seen = [samples[i] for i in sorted({*choose_evenly(len(samples), ranked), *telling})]
         outputs = [interpret(vectors.placed, sample) for sample in seen]
         largest = [max(float(np.max(np.abs(run[i]))) for run in outputs) or 1.0 for i in range(len(outputs[0]))]
         size = [max(np.max(np.abs(y)) / m for y, m in zip(run, largest, strict=True)) for run in outputs]
         slots = vectors.slots // vectors.rows
-        room = max(1, min(MOST_SLOTS // slots, MOST_PLACES // (slots * widest(vectors.module))))
-        count = min(SIMULATED_SAMPLES, room)
+        capacity = max(1, min(MOST_SLOTS // slots, MOST_PLACES // (slots * widest(vectors.module))))
+        count = min(SIMULATED_SAMPLES, capacity)
         order = sorted(range(len(seen)), key=lambda i: -size[i])
-        self.ranked = [(seen[i], outputs[i]) for i in order[:room]]  # those with the largest outputs first
+        self.ranked = [(seen[i], outputs[i]) for i in order[:capacity]]  # those with the largest outputs first
         self.is_settled = len(self.ranked) <= count
         self.take(self.ranked[:count])
-        self.draws = max(1, min(ENOUGH_DRAWS // len(self.samples), room // len(self.samples)))
+        self.draws = max(1, min(ENOUGH_DRAWS // len(self.samples), capacity // len(self.samples)))
 
     def take(self, chosen: Sequence[tuple[Sample, Sequence[Any]]]) -> None:
         """Simulate these samples, given with their outputs, from now on."""
@@ -107,9 +107,9 @@ class _Runs:
         largest = [float(np.max(np.abs(exact))) or 1.0 for exact in self.exact]
         self.take(self.ranked)
         with np.errstate(over="ignore", invalid="ignore"):
-            found = simulate(plan, self.stacks(plan, 1), noise=np.random.default_rng(1), public_key=True)
+            outputs = simulate(plan, self.stacks(plan, 1), noise=np.random.default_rng(1), public_key=True)
             errors = np.zeros(len(self.ranked))
-            for exact, noisy, size in zip(self.exact, found, largest, strict=True):
+            for exact, noisy, size in zip(self.exact, outputs, largest, strict=True):
                 off = np.abs(np.broadcast_to(noisy, exact.shape) - exact).reshape(len(exact), -1)
                 errors = np.maximum(errors, np.max(off, axis=1, initial=0.0) / size)
         worst = [int(i) for i in np.argsort(-errors, kind="stable") if i != 0]
@@ -128,14 +128,14 @@ class _Runs:
 
     def tensors(self, sample: Sample) -> dict[int, list[FloatArray]]:
         """Values of the program's tensors by position, in the order they are computed (several in loops)."""
-        found: dict[int, list[FloatArray]] = defaultdict(list)
+        result: dict[int, list[FloatArray]] = defaultdict(list)
 
         def note(value: Value, array: npt.NDArray[Any]) -> None:
             if value in self.vectors.positions:
-                found[self.vectors.positions[value]].append(np.asarray(array, dtype=np.float64))
+                result[self.vectors.positions[value]].append(np.asarray(array, dtype=np.float64))
 
         interpret(self.vectors.placed, sample, on_value=note)
-        return found
+        return result
 
     def measure(self, plan: Plan, on_value: OnValue | None) -> Measured:
         """Deviations in these runs."""
@@ -186,5 +186,5 @@ class _Runs:
 
 def widest(module: Module) -> int:
     """Vectors of the largest array that a program of vectors makes."""
-    made = (value.type for op in module.walk() for value in op.results)
-    return max((kind.count for kind in made if isinstance(kind, VecType) and kind.secret), default=1)
+    types = (value.type for op in module.walk() for value in op.results)
+    return max((kind.count for kind in types if isinstance(kind, VecType) and kind.secret), default=1)

@@ -33,7 +33,7 @@ _PUBLIC = ("tensor.constant", "tensor.trivial")
 class _Tabled:
     """The values that a loop need not carry.
 
-    trips     most that it makes
+    trips     most iterations that it makes
     carried   numbers of the carried values that follow from public ones alone
     computed  all values of the body that do, from these
     needed    those of them that something else reads, with where they are made
@@ -52,21 +52,25 @@ def tabulate(module: Module, sample: Mapping[str, Any]) -> Module:
     """
     read = {value for op in module.walk() for value in op.operands}
     loops = [op for op in module.walk() if op.name == "loop.for"]
-    found = {op: tabled for op in loops if (tabled := _look(op, module, sample, read))}
-    wanted = {value for tabled in found.values() for value in tabled.needed}
-    made: dict[Value, list[Array]] = defaultdict(list)
+    tabled_loops = {op: tabled for op in loops if (tabled := _look(op, module, sample, read))}
+    wanted = {value for tabled in tabled_loops.values() for value in tabled.needed}
+    computed: dict[Value, list[Array]] = defaultdict(list)
     try:
         with np.errstate(all="ignore"):
             if wanted:
-                interpret(module, sample, on_value=lambda v, array: made[v].append(array) if v in wanted else None)
+                interpret(module, sample, on_value=lambda v, array: computed[v].append(array) if v in wanted else None)
     except UserError:
         return module  # calibration says more about it
-    found = {op: tabled for op, tabled in found.items() if all(_fits(made[v], tabled.trips) for v in tabled.needed)}
-    if not found:
+    tabled_loops = {
+        op: tabled
+        for op, tabled in tabled_loops.items()
+        if all(_fits(computed[v], tabled.trips) for v in tabled.needed)
+    }
+    if not tabled_loops:
         return module
     new = module.empty_like(body := Block())
     mapping = {value: body.add_arg(value.type, value.origin) for value in module.inputs}
-    _Emitter(new, mapping, found, made).block(module.body, Builder(body))
+    _Emitter(new, mapping, tabled_loops, computed).block(module.body, Builder(body))
     return new
 
 
@@ -74,12 +78,12 @@ def _look(op: Op, module: Module, sample: Mapping[str, Any], read: set[Value]) -
     """Find the carried values of a loop that can be tables; None if there are none."""
     block = op.regions[0].block
     inits, ends = _inits(op), block.terminator.operands
-    trips = op.attrs["static_trip"]
-    if trips is None:
+    trip_count = op.attrs["static_trip"]
+    if trip_count is None:
         of = dict(zip(module.inputs, module.input_names, strict=True)).get(op.operands[0])
-        trips = None if of is None else sample[of]
+        trip_count = None if of is None else sample[of]
     carried = {n for n, v in enumerate(inits) if _is_public(v) and op.results[n] not in read}
-    while trips and 0 < len(carried) < len(inits):
+    while trip_count and 0 < len(carried) < len(inits):
         follows = {block.args[0], *(block.args[1 + n] for n in carried)}
         for inner in block.ops[:-1]:
             if not inner.regions and all(v in follows or _is_public(v) for v in inner.operands) and inner.operands:
@@ -91,7 +95,7 @@ def _look(op: Op, module: Module, sample: Mapping[str, Any], read: set[Value]) -
         for inner in block.ops[:-1]:
             if inner.results and inner.results[0] in follows and any(v in computed for v in inner.operands):
                 computed.update(inner.results)
-        return _Tabled(trips, carried, computed, _values_needed(block, carried, computed))
+        return _Tabled(trip_count, carried, computed, _values_needed(block, carried, computed))
     return None
 
 
@@ -120,11 +124,11 @@ def _with_nested(op: Op) -> Iterator[Op]:
             yield from _with_nested(inner)
 
 
-def _fits(arrays: list[Array], trips: int) -> bool:
+def _fits(arrays: list[Array], trip_count: int) -> bool:
     """Whether there is a table: as many finite arrays as trips, and not too many numbers."""
-    first = arrays[:trips]
+    first = arrays[:trip_count]
     numbers = sum(np.size(a) for a in first)
-    return len(first) == trips and numbers <= MOST_NUMBERS and all(np.all(np.isfinite(a)) for a in first)
+    return len(first) == trip_count and numbers <= MOST_NUMBERS and all(np.all(np.isfinite(a)) for a in first)
 
 
 @dataclass
@@ -133,13 +137,13 @@ class _Emitter:
 
     module: Module
     mapping: dict[Value, Value]
-    found: Mapping[Op, _Tabled]
-    made: Mapping[Value, list[Array]]
+    tabled: Mapping[Op, _Tabled]
+    computed: Mapping[Value, list[Array]]
 
     def block(self, block: Block, builder: Builder) -> None:
         """All operations of a block."""
         for op in block.ops:
-            if op in self.found:
+            if op in self.tabled:
                 self.loop(op, builder)
                 continue
             regions = []
@@ -151,16 +155,16 @@ class _Emitter:
 
     def loop(self, op: Op, builder: Builder) -> None:
         """A loop that carries less."""
-        tabled, old = self.found[op], op.regions[0].block
-        kept = [n for n in range(len(op.results)) if n not in tabled.carried]
+        tabled, old = self.tabled[op], op.regions[0].block
+        carried = [n for n in range(len(op.results)) if n not in tabled.carried]
         inits = _inits(op)
         inside = Builder(block := Block())
         index = self.mapping[old.args[0]] = block.add_arg(INDEX, old.args[0].origin)
-        for n in kept:
+        for n in carried:
             argument = old.args[1 + n]
             self.mapping[argument] = block.add_arg(argument.type, argument.origin)
         for value in tabled.needed:
-            table = np.stack(self.made[value][: tabled.trips])
+            table = np.stack(self.computed[value][: tabled.trips])
             place = value.owner.loc if isinstance(value.owner, Op) else op.loc
             attrs = {"source": self.module.add_source(table), "shape": table.shape}
             self.mapping[value] = inside.create(ROW.spec, [index], attrs, loc=place, origin=value.origin).result
@@ -168,11 +172,11 @@ class _Emitter:
         shell = Block()
         shell.ops.extend(rest)
         self.block(shell, inside)
-        ends = [self.mapping.get(old.terminator.operands[n], old.terminator.operands[n]) for n in kept]
+        ends = [self.mapping.get(old.terminator.operands[n], old.terminator.operands[n]) for n in carried]
         inside.create(loop_dialect.YIELD, ends, {}, loc=old.terminator.loc)
-        trips = [self.mapping[v] for v in op.operands[: len(op.operands) - len(inits)]]
-        operands = [*trips, *(self.mapping[inits[n]] for n in kept)]
+        trip_count = [self.mapping[v] for v in op.operands[: len(op.operands) - len(inits)]]
+        operands = [*trip_count, *(self.mapping[inits[n]] for n in carried)]
         new = builder.create(loop_dialect.FOR, operands, op.attrs, [Region(block)], loc=op.loc)
-        for n, result in zip(kept, new.results, strict=True):
+        for n, result in zip(carried, new.results, strict=True):
             result.origin = op.results[n].origin
             self.mapping[op.results[n]] = result

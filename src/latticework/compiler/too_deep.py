@@ -38,7 +38,7 @@ def too_deep(
     others = () if ring_degree else (ring >> 1, ring >> 2)
     smaller = "".join(f", N=2^{n.bit_length() - 1} {levels_held(need, n, security_bits)}" for n in others)
     loop = _loop(vectors, lines, need.depth, held)
-    said = (
+    message = (
         f"{name} spends {need.depth} level{'s one after another' if need.depth > 1 else ''}; {where} holds "
         f"{f'about {held}' if held else 'none'} at precision_bits={precision_bits:g} and {security_bits}-bit security"
         f"{smaller}. Spent by {list_lines(lines)}{loop.said}"
@@ -55,7 +55,7 @@ def too_deep(
     if held:
         remedies.append(REMEDIES["depth"].program)
     advice = ", or ".join(remedies) or "use a smaller security_bits"
-    return TooDeepError(f"{said}: {advice}", at=loop.at or (lines[0].loc if lines else at))
+    return TooDeepError(f"{message}: {advice}", at=loop.at or (lines[0].loc if lines else at))
 
 
 def list_lines(lines: list[Spent]) -> str:
@@ -84,8 +84,8 @@ def _loop(vectors: Vectors, lines: list[Spent], depth: int, held: int) -> Spendi
     if loops and 2 * loops[0].levels >= depth:
         loop = loops[0]
         fits = max(0, (held - (depth - loop.levels)) * loop.iterations // loop.levels)
-        said = f"; about {fits} of the {loop.iterations} iterations of the loop in line {loop.loc.line} fit"
-        return SpendingLoop(loop.loc, said, (f"make at most {fits}",) if fits else ())
+        message = f"; about {fits} of the {loop.iterations} iterations of the loop in line {loop.loc.line} fit"
+        return SpendingLoop(loop.loc, message, (f"make at most {fits}",) if fits else ())
     return unrolled_loop(lines, depth, held)
 
 
@@ -97,11 +97,11 @@ def unrolled_loop(lines: list[Spent], depth: int, held: int) -> SpendingLoop:
     first = lines[0]
     levels = sum(s.levels for s in lines if loop_around(s.loc) is around)
     fits = max(0, (held - (depth - levels)) * first.operations // levels)
-    said = (
+    message = (
         f"; about {fits} of the {first.operations} operations of line {first.loc.line}, in the loop of line "
         f"{around.line}, fit"
     )
-    return SpendingLoop(around, said, ("make fewer iterations",))
+    return SpendingLoop(around, message, ("make fewer iterations",))
 
 
 def _scale_that_fits(need: Need, ring_degree: int, security_bits: int) -> int:

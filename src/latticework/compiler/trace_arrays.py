@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from latticework.compiler.accuracy import SHARE, LevelRoom, approximate_functions, loss, scores_of
+from latticework.compiler.accuracy import SHARE, LevelLimits, approximate_functions, loss, scores_of
 from latticework.compiler.accuracy.agreement import FREE_DEGREES, DegreeOptions
 from latticework.compiler.input_constraints import find_forms
 from latticework.compiler.options.compile_options import CompileOptions
@@ -29,7 +29,7 @@ def to_polynomials(
     samples: list[Sample],
     options: CompileOptions,
     *,
-    room: LevelRoom | None = None,
+    room: LevelLimits | None = None,
     operator_at: Callable[[Loc], str] = lambda _loc: "",
     num_given: int | None = None,
     num_rows: int | None = None,

@@ -40,7 +40,7 @@ def to_copies(
     whole  numbers of outputs that are to have no scale of their own
     """
     copied = run_passes(module, UNROLLING_PASSES, on_event=on_event) if unroll.has_loops(module) else module
-    flat = run_passes(copied, (public_factors.placing(sizes, whole=whole), dce.PASS), on_event=on_event)
+    flat = run_passes(copied, (public_factors.factor_pass(sizes, whole=whole), dce.PASS), on_event=on_event)
     keep_whole_origins(copied, flat)
     return flat
 
@@ -54,7 +54,7 @@ def to_loops(
     whole  numbers of outputs that are to have no scale of their own
     """
     placed = run_passes(
-        module, (public_factors.placing(sizes, in_loops=True, whole=whole), dce.PASS), on_event=on_event
+        module, (public_factors.factor_pass(sizes, in_loops=True, whole=whole), dce.PASS), on_event=on_event
     )
     keep_whole_origins(module, placed)
     return placed

@@ -77,7 +77,7 @@ def test_maps_between_turned_vectors_step_one_way(n, levels):
     """So that giant steps in Horner's form have one key, where steps to both sides have two."""
     for inverse in (False, True):
         maps = butterfly_maps(n, levels, inverse=inverse)
-        for piece, plain in zip(maps, butterfly_maps(n, levels, inverse=inverse, turned=False), strict=True):
+        for piece, plain in zip(maps, butterfly_maps(n, levels, inverse=inverse, rotated=False), strict=True):
             is_around = {d.steps % n for d in plain.diagonals} == {d.steps % n for d in piece.diagonals}
             assert is_around or all(0 <= d.steps < n for d in piece.diagonals)
             assert len(piece.diagonals) == len(plain.diagonals)

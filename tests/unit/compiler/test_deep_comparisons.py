@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.compiler.accuracy import LevelRoom, approximate_functions, uses_of
+from latticework.compiler.accuracy import LevelLimits, approximate_functions, uses_of
 from latticework.compiler.accuracy.guess import OFF, DepthGuess
 from latticework.compiler.accuracy.levels import least_levels
 from latticework.errors import LevelError, PrecisionError
@@ -86,5 +86,5 @@ def test_room_without_limits_is_not_looked_at():
     samples = [{"x": row} for row in ROWS]
     module = calibrate(trace(largest_of(2)), samples)
     plain = approximate_functions(module, samples, 6)
-    roomy = approximate_functions(module, samples, 6, LevelRoom(None, 10, 60))
+    roomy = approximate_functions(module, samples, 6, LevelLimits(None, 10, 60))
     assert [f.degree for f in plain.fitted] == [f.degree for f in roomy.fitted]

@@ -7,7 +7,7 @@ from vec_cases import Vectors
 
 from bench.halo.data import inputs_of
 from bench.halo.depths import loop_depths, vectors_of
-from latticework.compiler.levels.public_factors import placing
+from latticework.compiler.levels.public_factors import factor_pass
 from latticework.compiler.options.techniques import Techniques
 from latticework.compiler.passes import cse, dce, hoist_invariants
 from latticework.ir import run_passes
@@ -24,7 +24,7 @@ def test_random_nests_keep_their_meaning(seed):
     check(before, after, (0, 1, 3))
     assert in_loops(after) < in_loops(before)
     assert hoist_invariants.run(after) is after
-    placed = run_passes(after, (cse.PASS, placing(in_loops=True), dce.PASS))
+    placed = run_passes(after, (cse.PASS, factor_pass(in_loops=True), dce.PASS))
     check(before, placed, (0, 1, 3), tolerance=1e-9)
 
 
@@ -39,7 +39,7 @@ def test_a_factor_of_a_mean_of_products_is_made_part_of_the_input_before_the_loo
         return [v.op("sub", w, v.op("mul", total, v.splat(0.01)))]
 
     before = v.done(*v.loop(body, [y], v.n))
-    after = run_passes(before, (hoist_invariants.PASS, placing(in_loops=True), dce.PASS))
+    after = run_passes(before, (hoist_invariants.PASS, factor_pass(in_loops=True), dce.PASS))
     check(before, after, (0, 2), tolerance=1e-9)
     assert [d.spent for d in loop_depths(before)] == [3]
     assert [d.spent for d in loop_depths(after)] == [2]

@@ -9,7 +9,7 @@ from vec_cases import SLOTS, Vectors, small_chain
 
 from latticework.compiler.layout_choice import CodeCost
 from latticework.compiler.levels import decide_levels, write_levels
-from latticework.compiler.levels.depth import levels_of, lowest_starts
+from latticework.compiler.levels.depth import levels_of, lowest_input_levels
 from latticework.compiler.levels.early_rescale import lowest_levels
 from latticework.compiler.levels.plan import Drop
 from latticework.compiler.levels.rescale_timing import plan_seconds
@@ -24,7 +24,7 @@ RULES = [Techniques(rescaling=rule) for rule in get_args(Rescaling)]
 class FreeDrops(CodeCost):
     """With these everything comes down that may."""
 
-    def dropped(self, spent):
+    def drop_seconds(self, spent):
         return 0.0
 
 
@@ -108,7 +108,7 @@ def test_rotations_of_one_value_stay_on_one_level():
     module = v.done(
         v.op("mul", v.op("mul", v.op("rotate", x, steps=1), y), y), v.op("mul", low, v.op("rotate", x, steps=2))
     )
-    levels = levels_of(module, lowest_starts(module, levels_of(module)))
+    levels = levels_of(module, lowest_input_levels(module, levels_of(module)))
     lowest = lowest_levels(module, levels, -3)
     turned = [op.result for op in module.walk() if op.name == "vec.rotate"]
     assert len({lowest[v] for v in turned}) == 1

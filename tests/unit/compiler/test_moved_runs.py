@@ -6,7 +6,7 @@ import pytest
 import latticework as lw
 from latticework.compiler.accuracy.effects import distances
 from latticework.compiler.accuracy.function_uses import uses_of
-from latticework.compiler.accuracy.perturbation import MovedRuns, patterns, work_of
+from latticework.compiler.accuracy.perturbation import PerturbedRuns, patterns, work_of
 from latticework.compiler.trace_arrays import to_tensors
 from latticework.frontend import calibrate
 
@@ -35,7 +35,7 @@ def test_what_does_not_depend_on_a_moved_function_is_kept(name):
 
     module = calibrate(to_tensors(program, (), None), SAMPLES)
     uses = uses_of(module)
-    runs = MovedRuns(module, uses)
+    runs = PerturbedRuns(module, uses)
     for number in range(len(uses)):
         amplitudes = [1e-3 * (k == number) for k in range(len(uses))]
         found = []
@@ -45,7 +45,7 @@ def test_what_does_not_depend_on_a_moved_function_is_kept(name):
                 (runs.perturb(run, amplitudes, p), run) for p in patterns(np.random.default_rng(0)) for run in each
             ]
             found.append([array for moved, _ in pairs for array in moved])
-            changed = [distances(moved, run.found)[: len(module.outputs)].max() for moved, run in pairs]
+            changed = [distances(moved, run.results)[: len(module.outputs)].max() for moved, run in pairs]
             assert max(changed) > 1e-5
         for kept, anew in zip(*found, strict=True):
             np.testing.assert_array_equal(kept, anew)

@@ -7,7 +7,7 @@ import pytest
 from vec_cases import SLOTS, Vectors, managed
 
 from latticework.compiler.levels import ciphertexts, count_bootstraps, decide_levels
-from latticework.compiler.levels.place_bootstrap import place_bootstraps, placing
+from latticework.compiler.levels.place_bootstrap import bootstrap_pass, place_bootstraps
 from latticework.compiler.levels.placement import place_by_layers, place_by_points
 from latticework.compiler.passes import cse, dce
 from latticework.errors import LevelError
@@ -221,5 +221,5 @@ def test_the_pass_writes_what_it_declares() -> None:
     x = v.x[0]
     for _ in range(RESIDUAL + 1):
         x = v.op("mul", x, v.constant(np.full(SLOTS, 0.5)))
-    made = run_passes(v.done(x), (placing(RESIDUAL, PerLevel(), everywhere),))
+    made = run_passes(v.done(x), (bootstrap_pass(RESIDUAL, PerLevel(), everywhere),))
     assert len(bootstraps(made)) == 1

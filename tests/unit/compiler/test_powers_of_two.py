@@ -9,7 +9,7 @@ from test_block_expansion import program
 from vec_cases import expanded, small_chain
 
 from latticework.compiler.options.techniques import Techniques
-from latticework.compiler.passes.powers_of_two import digits, parts_of
+from latticework.compiler.passes.powers_of_two import digits, powers_of_two
 from latticework.ir import interpret
 from latticework.values.packing.key_manifest import galois_element
 from latticework.values.packing.packed_constants import LinearMap
@@ -25,10 +25,10 @@ def test_digits_are_not_adjacent_and_add_up(steps):
 
 
 def test_a_rotation_goes_the_shorter_way_around():
-    assert parts_of(5, 16) == [4, 1] and parts_of(15, 16) == [-1] and parts_of(-1, 16) == [-1]
-    assert parts_of(0, 16) == [] and parts_of(16, 16) == [] and parts_of(8, 16) == [8]
+    assert powers_of_two(5, 16) == [4, 1] and powers_of_two(15, 16) == [-1] and powers_of_two(-1, 16) == [-1]
+    assert powers_of_two(0, 16) == [] and powers_of_two(16, 16) == [] and powers_of_two(8, 16) == [8]
     for steps in range(64):
-        assert sum(parts_of(steps, 64)) % 64 == steps
+        assert sum(powers_of_two(steps, 64)) % 64 == steps
 
 
 @pytest.mark.parametrize("seed", range(8))

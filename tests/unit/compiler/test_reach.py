@@ -12,7 +12,7 @@ from latticework.compiler.array_vectors import ArrayVectors
 from latticework.compiler.levels import decide_levels, program_depth, write_levels
 from latticework.compiler.levels.abstract_value import are_apart, exactly, is_within, unite
 from latticework.compiler.levels.polynomial_extremes import Extremes, extremes
-from latticework.compiler.levels.value_bounds import reach
+from latticework.compiler.levels.value_bounds import ChainNoise, bound_values
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.polynomial_noise import polynomial_noise
 from latticework.compiler.trace_arrays import to_polynomials, to_tensors
@@ -57,10 +57,9 @@ def reached(function, limits=(), most=None):
     managed = write_levels(decide_levels(vectors.module), chain)
     pack = vectors.placed.inputs[0].type.layout.pack_map((6,))
     ends = pack.pack(np.full(6, LOW)), pack.pack(np.full(6, HIGH))
-    found = reach(
-        managed, chain, [ends, *dict(most or limits).values()], deviations=6.0, polynomial_noise=polynomial_noise(chain),
-        elements={}, choices={},
-    )  # fmt: skip
+    found = bound_values(
+        managed, [ends, *dict(most or limits).values()], ChainNoise(chain, 6.0, polynomial_noise(chain)), elements={}
+    )
     return found, managed, pack
 
 

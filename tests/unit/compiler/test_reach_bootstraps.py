@@ -8,7 +8,7 @@ from array_programs import Deployed
 from vec_cases import SLOTS, Vectors, managed, plan_of
 
 from latticework.compiler.codegen.bootstrap_plans import noise_of
-from latticework.compiler.levels.value_bounds import reach
+from latticework.compiler.levels.value_bounds import ChainNoise, bound_values
 from latticework.compiler.polynomial_noise import polynomial_noise
 from latticework.ir import interpret
 from latticework.plan.analysis.simulate import simulate
@@ -58,11 +58,9 @@ def bounded(module, chain, size):
     """What is found for inputs between -size and size, and how far each output may be off."""
     ends = [np.full((v.type.count, SLOTS), size) for v in module.inputs]
     deviations = tail_deviations(chain.slots // SLOTS)
-    found = reach(
-        managed(module, chain, RESIDUAL), chain, [(-end, end) for end in ends], deviations=deviations,
-        polynomial_noise=polynomial_noise(chain), elements={}, choices={}, bootstrap_noise=noise_of(chain),
-    )  # fmt: skip
-    return found, [held.reach(deviations) for held in found.outputs]
+    noise = ChainNoise(chain, deviations, polynomial_noise(chain), bootstrap_noise=noise_of(chain))
+    found = bound_values(managed(module, chain, RESIDUAL), [(-end, end) for end in ends], noise, elements={})
+    return found, [held.largest_error(deviations) for held in found.outputs]
 
 
 def draw(rng, counts, size, kind):
@@ -104,10 +102,8 @@ def test_simulated_errors_lie_within_the_bound(chain, program, size, attrs, kind
 def test_without_a_model_nothing_is_known(chain):
     v = Vectors(1)
     module = managed(v.done(*refresh(v, v.x[0])), chain, RESIDUAL)
-    found = reach(
-        module, chain, [(-np.ones((1, SLOTS)), np.ones((1, SLOTS)))], deviations=6.0,
-        polynomial_noise=polynomial_noise(chain), elements={}, choices={},
-    )  # fmt: skip
+    noise = ChainNoise(chain, 6.0, polynomial_noise(chain))
+    found = bound_values(module, [(-np.ones((1, SLOTS)), np.ones((1, SLOTS)))], noise, elements={})
     assert found.outputs == [None]
 
 

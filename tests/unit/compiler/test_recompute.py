@@ -82,7 +82,7 @@ def least(problem):
             bypassing = dict.fromkeys(refreshed, frozenset())
             if pair is not None:
                 early, late = pair if partners.is_made_from(pair[1], pair[0]) else pair[::-1]
-                bypassing[early] = partners.readers_on_the_way(early, late)
+                bypassing[early] = partners.readers_between(early, late)
             chosen = [] if pair is None else [pair]
             made = evaluate(problem, bypassing, chosen)
             if made is None or made.seconds >= best:

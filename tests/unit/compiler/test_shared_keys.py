@@ -11,9 +11,9 @@ from vec_cases import Vectors, expanded, managed, plan_of, small_chain
 
 import latticework as lw
 from latticework.compiler.codegen.bootstrap_plans import bootstrap_plan, precision
-from latticework.compiler.expand import choose_ways
-from latticework.compiler.expand.map_strategies import MapWays
-from latticework.compiler.expand.shared_keys import MapSite, RatedWay, elements, settle, site, total
+from latticework.compiler.expand import choose_strategies
+from latticework.compiler.expand.map_strategies import MapStrategies
+from latticework.compiler.expand.shared_keys import MapSite, PricedStrategy, elements, settle, site, total
 from latticework.compiler.options.techniques import ALONE, Techniques
 from latticework.errors import UserError
 from latticework.plan.analysis.estimate import estimate
@@ -31,7 +31,7 @@ def random_sites(rng, count):
     sites = []
     for _ in range(count):
         ways = tuple(
-            RatedWay(
+            PricedStrategy(
                 number,
                 float(rng.uniform(1, 10)),
                 frozenset(rng.choice(12, int(rng.integers(1, 6)), replace=False).tolist()),
@@ -49,17 +49,19 @@ def test_maps_together_cost_no_more_than_each_by_itself_and_mostly_the_least():
     least = 0
     for _ in range(40):
         sites, held = random_sites(rng, 4), {int(k): float(rng.uniform(0, 3)) for k in rng.integers(12, size=3)}
-        chosen = [next(w for w in of.ways if w.choice == c) for of, c in zip(sites, settle(sites, held), strict=True)]
+        chosen = [
+            next(w for w in of.strategies if w.choice == c) for of, c in zip(sites, settle(sites, held), strict=True)
+        ]
         found = total(sites, chosen, held)
-        assert found <= total(sites, [of.ways[0] for of in sites], held) + 1e-9
-        best = min(total(sites, ways, held) for ways in product(*(of.ways for of in sites)))
+        assert found <= total(sites, [of.strategies[0] for of in sites], held) + 1e-9
+        best = min(total(sites, ways, held) for ways in product(*(of.strategies for of in sites)))
         assert found >= best - 1e-9
         least += found <= best + 1e-9
     assert least >= 34
 
 
 def test_what_is_there_anyway_costs_nothing_up_to_its_level():
-    dear, cheap = RatedWay("dear", 3.0, frozenset({1, 2})), RatedWay("cheap", 1.0, frozenset({3, 4}))
+    dear, cheap = PricedStrategy("dear", 3.0, frozenset({1, 2})), PricedStrategy("cheap", 1.0, frozenset({3, 4}))
     assert settle([MapSite((cheap, dear), 2.0)], {}) == ["cheap"]
     assert settle([MapSite((cheap, dear), 2.0)], {1: 2.0, 2: 2.5}) == ["dear"]
     assert settle([MapSite((cheap, dear), 2.0)], {1: 0.5, 2: 0.5}) == [
@@ -78,7 +80,7 @@ def test_keys_of_a_way_are_those_that_its_expansion_demands(seed, rotation_keys)
     prices = BlockMapPrices(*rng.uniform(0.1, 10, 9))
     allowed = Techniques(complex_packing=bool(seed % 2), rotation_keys=rotation_keys)
     module = expanded(program(linear_map, sources), chain, prices=lambda _: prices, techniques=allowed)
-    (choice,) = choose_ways(
+    (choice,) = choose_strategies(
         managed(program(linear_map, sources), chain), allowed, lambda _: prices, chain
     ).maps.values()
     demanded = {op.attrs["spec"].galois_element for op in module.walk() if op.name == "key.demand"}
@@ -92,9 +94,9 @@ def test_ways_that_take_too_long_are_left_out_and_none_that_could_be_best():
     every = list(options(where, prices, horner=True))
     kept = site(where, every, prices, 1024)
     least = min(choice.price(prices) for choice in every)
-    assert kept.ways[0].seconds + 2.0 * len(kept.ways[0].keys) == pytest.approx(least)
-    assert all(way.seconds <= least for way in kept.ways)
-    assert {way.choice for way in kept.ways} == {choice for choice in every if choice.time(prices) <= least}
+    assert kept.strategies[0].seconds + 2.0 * len(kept.strategies[0].keys) == pytest.approx(least)
+    assert all(way.seconds <= least for way in kept.strategies)
+    assert {way.choice for way in kept.strategies} == {choice for choice in every if choice.time(prices) <= least}
 
 
 def two_maps(first, second):
@@ -107,10 +109,10 @@ def test_the_second_map_takes_the_keys_of_the_first():
     """By itself the second has two rotations; from the keys of the first it has a baby step and a giant step."""
     prices = BlockMapPrices(baby=1.0, giant=1.2, key=1.0)
     module, chain = two_maps((0, 1, 4), (0, 1, 4, 5)), small_chain(2)
-    apart = choose_ways(managed(module, chain), Techniques(shared_keys=False), lambda _: prices, chain)
-    together = choose_ways(managed(module, chain), Techniques(), lambda _: prices, chain)
+    apart = choose_strategies(managed(module, chain), Techniques(shared_keys=False), lambda _: prices, chain)
+    together = choose_strategies(managed(module, chain), Techniques(), lambda _: prices, chain)
 
-    def keys(ways: MapWays):
+    def keys(ways: MapStrategies):
         return frozenset().union(*(elements(places(op.attrs["map"]), choice, 1024) for op, choice in ways.maps.items()))
 
     assert len(keys(together)) <= len(keys(apart))
@@ -142,7 +144,7 @@ def test_a_price_of_keys_counts_how_often_a_map_is_run():
         linear_map = LinearMap(64, explicit=tuple(Diagonal(s, splat(1.0, 64)) for s in steps))
         parts = BlockMapPrices(stored=price)
         found = site(places(linear_map), options(places(linear_map), parts, horner=True), parts, 1024, trips)
-        return len(found.ways[0].keys)
+        return len(found.strategies[0].keys)
 
     assert keys(1, 5.0) < keys(10, 5.0) == keys(1, 0.5)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.compiler.levels.public_factors import placing
+from latticework.compiler.levels.public_factors import factor_pass
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.frontend import trace
 from latticework.ir import INDEX, Block, Builder, Module, Region
@@ -280,7 +280,7 @@ def test_factors_are_placed_in_bodies_that_count():
     outside.create("loop.yield", [made.result])
     module.input_names, module.outputs = ["x", "xs"], ["y"]
     inputs = {"x": uniform(8), "xs": uniform(3, 8)}
-    found = placing(in_loops=True).run(module, None)
+    found = factor_pass(in_loops=True).run(module, None)
     verify(found)
     np.testing.assert_allclose(interpret(found, inputs)[0], 0.125 * inputs["x"] * inputs["xs"].prod(axis=0))
 

@@ -6,7 +6,7 @@ from array_programs import Deployed, draw, encrypted, values
 from vec_cases import SLOTS, Vectors, counted, expanded, managed, plan_of, primitives_of, small_chain
 
 from latticework.compiler.levels import program_depth
-from latticework.compiler.levels.value_bounds import reach
+from latticework.compiler.levels.value_bounds import ChainNoise, bound_values
 from latticework.compiler.polynomial_noise import polynomial_noise
 from latticework.errors import ShapeError
 from latticework.ir import Builder, Module, interpret
@@ -69,10 +69,8 @@ def test_reach_holds_arrays(seed):
         return  # a polynomial's argument may leave its interval
     chain = small_chain(program_depth(module))
     boxes = [(np.minimum(x, 0), np.maximum(x, 0)) for x in values(inputs)]
-    found = reach(
-        managed(module, chain), chain, boxes, deviations=6.0, polynomial_noise=polynomial_noise(chain),
-        elements={}, choices={},
-    )  # fmt: skip
+    noise = ChainNoise(chain, 6.0, polynomial_noise(chain))
+    found = bound_values(managed(module, chain), boxes, noise, elements={})
     for held, want in zip(found.outputs, values(expected), strict=True):
         assert np.all(held.low <= want + 1e-6) and np.all(want <= held.high + 1e-6)
 

@@ -26,7 +26,7 @@ from latticework.compiler.accuracy.function_uses import (
     uses_of,
 )
 from latticework.compiler.accuracy.guess import OFF, DepthGuess
-from latticework.compiler.accuracy.levels import LevelRoom, least_levels
+from latticework.compiler.accuracy.levels import LevelLimits, least_levels
 from latticework.compiler.accuracy.precision_messages import (
     FunctionsTooDeepError,
     OperatorAt,
@@ -47,7 +47,7 @@ __all__ = [
     "ApproximatedProgram",
     "Fitted",
     "FunctionsTooDeepError",
-    "LevelRoom",
+    "LevelLimits",
     "StandIn",
     "approximate_functions",
     "loss",
@@ -67,13 +67,13 @@ def approximate_functions(
     module: Module,
     samples: Sequence[Sample],
     precision_bits: float,
-    room: LevelRoom | None = None,
+    level_limits: LevelLimits | None = None,
     operator_at: OperatorAt = lambda _loc: "",
 ) -> ApproximatedProgram:
     """Replace every function by a polynomial, of the degree that was given or of the lowest that is precise enough.
 
     module       calibrated: every function has an interval
-    room         for levels at this precision; None: whatever it takes
+    level_limits  at this precision; None: whatever it takes
     operator_at  what an imported model calls what is computed at a place
     raises       RangeError where an interval is missing; PrecisionError where no affordable degrees are precise enough,
                  and where those that were given leave no numbers as results
@@ -82,15 +82,15 @@ def approximate_functions(
     if not uses:
         nothing = np.zeros(len(module.outputs))
         return ApproximatedProgram(module, [], nothing, nothing, nothing, is_lossy=False)
-    guess = _guess(module, uses, samples, precision_bits, room, operator_at)
-    found = Effects(module, uses, samples)
+    guess = _guess(module, uses, samples, precision_bits, level_limits, operator_at)
+    measured = Effects(module, uses, samples)
     seen = [value.origin.max_abs if value.origin else None for value in module.body.terminator.operands]
-    magnitudes = np.maximum(found.magnitudes, [size or 0.0 for size in seen])
+    magnitudes = np.maximum(measured.magnitudes, [size or 0.0 for size in seen])
     magnitudes = np.array(without_rounding(module, samples, magnitudes.tolist()))
     sizes = np.array(sizes_to_compare_with(magnitudes.tolist(), samples))
     budgets = np.where(sizes > VANISHING * np.max(sizes), SHARE * 2.0**-precision_bits * sizes, np.inf)
-    outputs, limits = len(budgets), np.concatenate([budgets, found.rooms])
-    seen_slopes, slopes = found.slopes()
+    outputs, limits = len(budgets), np.concatenate([budgets, measured.rooms])
+    seen_slopes, slopes = measured.slopes()
     for _ in range(ATTEMPTS):
         parts = slopes / limits[:, None]
         degrees = choose_degrees(uses, parts)
@@ -99,11 +99,11 @@ def approximate_functions(
         polynomials = [use.polynomial(degree) for use, degree in zip(uses, degrees, strict=True)]
         errors = np.array([use.error(degree) for use, degree in zip(uses, degrees, strict=True)])
         pairs = zip(polynomials, errors.tolist(), strict=True)
-        made = with_polynomials(module, [with_error(polynomial, error) for polynomial, error in pairs])
+        approximated = with_polynomials(module, [with_error(polynomial, error) for polynomial, error in pairs])
         straight = slopes @ errors
         margin = straight / np.maximum(seen_slopes @ errors, 1e-300)
-        moved = np.maximum(straight, margin * found.of(errors.tolist()))
-        shifts = found.shifts(made)
+        moved = np.maximum(straight, margin * measured.of(errors.tolist()))
+        shifts = measured.shifts(approximated)
         moved[:outputs] = np.maximum(moved[:outputs], margin[:outputs] * shifts)
         effects = moved[:outputs]
         is_lossy = bool(np.any(effects > budgets))
@@ -115,13 +115,18 @@ def approximate_functions(
         raise refusal(uses, slopes[:outputs] / budgets[:, None], precision_bits)
     if not np.all(np.isfinite(effects)):
         raise divergence(uses, degrees, errors, parts)
-    levels = least_levels(made, {})
-    if room is not None and room.most is not None and levels > room.most and any(use.given is None for use in uses):
+    levels = least_levels(approximated, {})
+    if (
+        level_limits is not None
+        and level_limits.most is not None
+        and levels > level_limits.most
+        and any(use.given is None for use in uses)
+    ):
         cheaper = {} if guess is None else guess.cheaper(precision_bits)
-        raise TooDeep(uses, degrees, levels, precision_bits, cheaper, operator_at).of_all(room.most)
+        raise TooDeep(uses, degrees, levels, precision_bits, cheaper, operator_at).of_all(level_limits.most)
     bounds = [use.bound(degree) for use, degree in zip(uses, degrees, strict=True)]
     if bounds != errors.tolist():
-        made = with_polynomials(module, [with_error(*pair) for pair in zip(polynomials, bounds, strict=True)])
+        approximated = with_polynomials(module, [with_error(*pair) for pair in zip(polynomials, bounds, strict=True)])
     needed = _find_needed(uses, parts) if is_lossy else [None] * len(uses)
     fitted = [
         Fitted(
@@ -135,19 +140,19 @@ def approximate_functions(
         StandIn(use, stages_of(with_error(polynomial, error)), degree)
         for use, polynomial, error, degree in zip(uses, polynomials, errors.tolist(), degrees, strict=True)
     )
-    return ApproximatedProgram(made, fitted, shifts, effects, magnitudes, is_lossy, stand_ins)
+    return ApproximatedProgram(approximated, fitted, shifts, effects, magnitudes, is_lossy, stand_ins)
 
 
 def _guess(
     module: Module, uses: Sequence[FunctionUse], samples: Sequence[Sample], precision_bits: float,
-    room: LevelRoom | None, operator_at: OperatorAt,
+    level_limits: LevelLimits | None, operator_at: OperatorAt,
 ) -> DepthGuess | None:  # fmt: skip
     """Estimate by one sample the levels that piecewise linear functions take; None without a limit or such functions.
 
     raises  FunctionsTooDeepError, before anything that takes long, where it is plain that they take more
     """
     kinked = [use for use in uses if use.given is None and use.function.pieces is not None]
-    if room is None or not kinked:
+    if level_limits is None or not kinked:
         return None
     guess = DepthGuess.of(module, uses, samples, SHARE)
     degrees = guess.degrees(precision_bits)
@@ -155,11 +160,11 @@ def _guess(
         return guess
     levels = guess.levels(degrees)
     deep = TooDeep(uses, degrees, levels, precision_bits, {}, operator_at)
-    if room.most is not None and levels > room.most + OFF:
-        raise replace(deep, cheaper=guess.cheaper(precision_bits)).of_all(room.most)
+    if level_limits.most is not None and levels > level_limits.most + OFF:
+        raise replace(deep, cheaper=guess.cheaper(precision_bits)).of_all(level_limits.most)
     steepest = max(degree.bit_length() for degree in degrees)
-    if room.most is None and levels > room.plain + OFF and steepest > room.between + OFF:
-        raise replace(deep, cheaper=guess.cheaper(precision_bits)).of_one(room.between)
+    if level_limits.most is None and levels > level_limits.plain + OFF and steepest > level_limits.between + OFF:
+        raise replace(deep, cheaper=guess.cheaper(precision_bits)).of_one(level_limits.between)
     return guess
 
 

@@ -3,12 +3,12 @@
 Every fourth sample is held back from calibration. A function's degrees are tried by themselves on some of the others:
 how far they move results, of what there is to lose: the distance to another decision, or the tolerance. Beginning with
 the lowest degrees, the function is raised a class of levels whose next class takes most off the sum of squares, by what
-it costs in levels and products; on the way so found, the first place is looked for whose polynomials, all together,
+it costs in levels and products; on the path so found, the first place is looked for whose polynomials, all together,
 reach the goal on the rows that were held back. What a polynomial does alone says little of what all do in deep
 networks, where it moves arguments of later functions out of their ranges and errors add up: so the lowest class that
 does for all functions alike is a place too, and the cheaper of the two is taken. From there each function goes down by
 classes, and within its last class, as long as they do, those first that give up least for what it saves. Rows that are
-asked so often are no longer like others, so every second one is left out of this, and of the degrees on the way down
+asked so often are no longer like others, so every second one is left out of this, and of the degrees on the path down
 the last are taken that reach the goal on all.
 After J. Lee et al., Optimized Layerwise Approximation for Efficient Private Inference on FHE (2023, arXiv 2310.10349),
 which minimises the variance of the loss under a budget of time, the same for every layer's choice.
@@ -91,8 +91,8 @@ class DegreeOptions:
                 f"compile: {self.goal.option} is measured on samples that are held back, and calibrate= has "
                 f"{len(samples)}; give at least {LEAST_SAMPLES}, better some hundreds, or ask for precision_bits= alone"
             )
-        kept = [sample for number, sample in enumerate(samples) if number % HELD_BACK != HELD_BACK - 1]
-        return kept, samples[HELD_BACK - 1 :: HELD_BACK]
+        calibration = [sample for number, sample in enumerate(samples) if number % HELD_BACK != HELD_BACK - 1]
+        return calibration, samples[HELD_BACK - 1 :: HELD_BACK]
 
     def choose(
         self, module: Module, samples: Sequence[Sample], held: Sequence[Sample]
@@ -141,7 +141,7 @@ def _with_degrees(module: Module, degrees: Sequence[int | None]) -> Module:
     return rebuild(module, visit)
 
 
-class HeldSample(NamedTuple):
+class HeldBackSample(NamedTuple):
     """A sample that was held back, the program's own outputs, and how many rows that is."""
 
     sample: Sample
@@ -161,31 +161,33 @@ class _Search:
         self.free = [n for n, use in enumerate(self.uses) if use.given is None and not use.function.gap]
         spaced = space_out(held, affordable_samples(module, held[0], MOST_SAMPLES))
         exact = [(sample, interpret(module, sample)) for sample in spaced]
-        self.held = [HeldSample(sample, wanted, len(goal.rows_reaching(wanted, wanted))) for sample, wanted in exact]
+        self.held = [
+            HeldBackSample(sample, wanted, len(goal.rows_reaching(wanted, wanted))) for sample, wanted in exact
+        ]
         self.often = self.held[::2]
         self.tried = space_out(samples, TRIED_SAMPLES)
         self.exact = [interpret(module, sample) for sample in self.tried]
         self._moves: dict[tuple[int, int], float] = {}
 
     def first(self) -> list[int]:
-        """Classes of the free functions that agree: first on the way, or the same for all where that costs less."""
+        """Classes of the free functions that agree: first on the path, or the same for all where that costs less."""
         alike = ([levels] * len(self.free) for levels in range(FIRST, EVEN + 1))
         even = next((classes for classes in alike if self.agrees(self.tops(classes), self.held)), None)
-        way = self._way(inf if even is None else sum(map(_cost, even)))
+        path = self._raise_classes(inf if even is None else sum(map(_cost, even)))
         wrong, right = -1, 0  # far up polynomials take long to find: so from below in longer and longer steps
-        while not self.agrees(self.tops(way[right]), self.held):
-            if right == len(way) - 1:
+        while not self.agrees(self.tops(path[right]), self.held):
+            if right == len(path) - 1:
                 if even is not None:
                     return even
-                raise self._refusal(way[right])
-            wrong, right = right, min(2 * right + 1, len(way) - 1)
+                raise self._refusal(path[right])
+            wrong, right = right, min(2 * right + 1, len(path) - 1)
         while right - wrong > 1:
             middle = (wrong + right) // 2
-            if self.agrees(self.tops(way[middle]), self.held):
+            if self.agrees(self.tops(path[middle]), self.held):
                 right = middle
             else:
                 wrong = middle
-        return way[right]
+        return path[right]
 
     def _refusal(self, classes: Sequence[int]) -> PrecisionError:
         last = self.agreement(self.tops(classes))
@@ -201,7 +203,7 @@ class _Search:
 
         By classes, one function after the other; then within them, to three quarters of the highest.
         """
-        found, at = [self.tops(classes)], list(classes)
+        result, at = [self.tops(classes)], list(classes)
         left = {place for place, levels in enumerate(at) if levels > FIRST}
         while left:
             place = min(left, key=lambda place: self._given_up(place, at[place]))
@@ -209,20 +211,20 @@ class _Search:
             agrees = self.agrees(self.tops(less), self.often)
             if agrees:
                 at = less
-                found.append(self.tops(at))
+                result.append(self.tops(at))
             if not agrees or at[place] == FIRST:
                 left.discard(place)
-        for number in sorted(self.free, key=lambda n: -(found[-1][n] or 0)):
-            degrees = list(found[-1])
+        for number in sorted(self.free, key=lambda n: -(result[-1][n] or 0)):
+            degrees = list(result[-1])
             highest = degrees[number] or 0
             degrees[number] = 3 * (highest + 1) // 4 - 1
             if highest >= LOWERED and self.agrees(degrees, self.often):
-                found.append(degrees)
-        return found
+                result.append(degrees)
+        return result
 
-    def last(self, way: Sequence[list[int | None]]) -> list[int | None]:
-        """The last degrees on a way down with which all rows held back agree, as they do with the first."""
-        return next((degrees for degrees in reversed(way[1:]) if self.agrees(degrees, self.held)), way[0])
+    def last(self, path: Sequence[list[int | None]]) -> list[int | None]:
+        """The last degrees on a path down with which all rows held back agree, as they do with the first."""
+        return next((degrees for degrees in reversed(path[1:]) if self.agrees(degrees, self.held)), path[0])
 
     def _given_up(self, place: int, levels: int) -> float:
         """Return what one level less adds to the sum of squares, divided by the cost that it saves."""
@@ -240,7 +242,7 @@ class _Search:
         """Agreement of the rows held back, with polynomials of these degrees; signs are taken as they are."""
         return self._without(self.held, sum(missing for _, missing in self._missing(degrees, self.held)))
 
-    def agrees(self, degrees: Sequence[int | None], samples: list[HeldSample]) -> bool:
+    def agrees(self, degrees: Sequence[int | None], samples: list[HeldBackSample]) -> bool:
         """Whether enough rows of samples reach the goal; those that tell otherwise come first the next time."""
         telling, missing = [], 0
         for number, more in self._missing(degrees, samples):
@@ -253,44 +255,46 @@ class _Search:
                 return False
         return True
 
-    def _without(self, samples: Sequence[HeldSample], missing: int) -> Agreement:
+    def _without(self, samples: Sequence[HeldBackSample], missing: int) -> Agreement:
         rows = sum(held.rows for held in samples)
         return Agreement(self.goal, rows, rows - missing)
 
-    def _missing(self, degrees: Sequence[int | None], samples: Sequence[HeldSample]) -> Iterator[tuple[int, int]]:
+    def _missing(self, degrees: Sequence[int | None], samples: Sequence[HeldBackSample]) -> Iterator[tuple[int, int]]:
         """Yield each sample's number and how many of its rows do not reach the goal."""
-        made = with_polynomials(self.module, [_polynomial(*pair) for pair in zip(self.uses, degrees, strict=True)])
+        approximated = with_polynomials(
+            self.module, [_polynomial(*pair) for pair in zip(self.uses, degrees, strict=True)]
+        )
         for number, held in enumerate(samples):
             with np.errstate(all="ignore"):
-                outputs = interpret(made, held.sample)
+                outputs = interpret(approximated, held.sample)
                 same = self.goal.rows_reaching(held.wanted, outputs)
             is_finite = all(np.isfinite(output).all() for output in outputs)
             yield number, held.rows - int(np.sum(same)) if is_finite else held.rows
 
-    def _way(self, most: float) -> list[list[int]]:
+    def _raise_classes(self, most: float) -> list[list[int]]:
         """Classes from the lowest on, one function raised a step, until none gives anything or all cost `most`."""
         classes = [FIRST] * len(self.free)
-        way = [list(classes)]
+        path = [list(classes)]
         while True:
             steps = [self._best_step(place, levels) for place, levels in enumerate(classes)]
             best = max(range(len(steps)), key=lambda place: steps[place][0], default=None)
             if best is None or steps[best][0] <= 0.0:
-                return way
+                return path
             classes[best] += steps[best][1]
             if sum(map(_cost, classes)) >= most:
-                return way
-            way.append(list(classes))
+                return path
+            path.append(list(classes))
 
     def _best_step(self, place: int, levels: int) -> tuple[float, int]:
         """Find the number of further levels that reduces the sum of squares most for its cost: ratio and number."""
         now = self._move(place, levels)
         if now <= NEAR:
             return 0.0, 0
-        found = [(0.0, 0)]
+        candidates = [(0.0, 0)]
         for more in range(1, min(AHEAD, LAST - levels) + 1):
             cost = _cost(levels + more) - _cost(levels)
-            found.append(((now**2 - self._move(place, levels + more) ** 2) / cost, more))
-        return max(found)
+            candidates.append(((now**2 - self._move(place, levels + more) ** 2) / cost, more))
+        return max(candidates)
 
     def _move(self, place: int, levels: int) -> float:
         """Measure how far this function's polynomial alone moves the first output, relative to what may be lost."""
@@ -298,11 +302,11 @@ class _Search:
         if key not in self._moves:
             alone: list[Approximant | CompositeSign | None] = [None] * len(self.uses)
             alone[self.free[place]] = _polynomial(self.uses[self.free[place]], (1 << levels) - 1)
-            made = with_polynomials(self.module, alone)
+            approximated = with_polynomials(self.module, alone)
             squares = []
             with np.errstate(all="ignore"):
                 for sample, exact in zip(self.tried, self.exact, strict=True):
-                    off = np.max(self.goal.off(exact, interpret(made, sample)), initial=0.0)
+                    off = np.max(self.goal.off(exact, interpret(approximated, sample)), initial=0.0)
                     squares.append(min(float(np.nan_to_num(off, nan=FAR)), FAR) ** 2)
             self._moves[key] = sqrt(sum(squares) / len(squares))
         return self._moves[key]

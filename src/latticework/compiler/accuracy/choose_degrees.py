@@ -46,14 +46,14 @@ class _Choice:
         self.levels = [1] * len(self.free)
 
     def degrees(self) -> list[int] | None:
-        found = [use.given or 0 for use in self.uses]
+        result = [use.given or 0 for use in self.uses]
         if self.free:
             if not self._raise_levels():
                 return None
             self._lower_levels()
             for number, degree in zip(self.free, self._lower_degrees(), strict=True):
-                found[number] = degree
-        return found
+                result[number] = degree
+        return result
 
     def _most(self, place: int) -> int:
         return self.uses[self.free[place]].curve.most_levels
@@ -103,14 +103,16 @@ class _Choice:
 
     def _lower_degrees(self) -> list[int]:
         """Degrees in their classes: in equal measure lower, then one after the other where there is room left."""
-        found = self._in_equal_measure()
+        result = self._in_equal_measure()
         for place, levels in enumerate(self.levels):
-            others = self._error_sums(found) - self.parts[:, place] * self.uses[self.free[place]].estimate(found[place])
+            others = self._error_sums(result) - self.parts[:, place] * self.uses[self.free[place]].estimate(
+                result[place]
+            )
             weights = self.parts[:, place]
             allowed = np.min((1.0 - others[weights > 0.0]) / weights[weights > 0.0], initial=np.inf)
             lowest = 1 << (levels - 1)
-            found[place] = self.uses[self.free[place]].curve.least_degree(float(allowed), lowest, found[place])
-        return found
+            result[place] = self.uses[self.free[place]].curve.least_degree(float(allowed), lowest, result[place])
+        return result
 
     def _error_sums(self, degrees: Sequence[int]) -> FloatArray:
         errors = np.array([self.uses[n].estimate(degree) for n, degree in zip(self.free, degrees, strict=True)])

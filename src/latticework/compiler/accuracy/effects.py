@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.compiler.accuracy.function_uses import FunctionUse
-from latticework.compiler.accuracy.perturbation import KEPT_ELEMENTS, MovedRuns, patterns, work_of
+from latticework.compiler.accuracy.perturbation import KEPT_ELEMENTS, PerturbedRuns, patterns, work_of
 from latticework.frontend.calibration.calibration_data import Sample, affordable_samples
 from latticework.functions.approximation.sign import CompositeSign
 from latticework.ir import Builder, Module, Op, Value, interpret, rebuild
@@ -61,11 +61,11 @@ class Effects:
 
     def __init__(self, module: Module, uses: Sequence[FunctionUse], samples: Sequence[Sample]) -> None:
         self.module, self.uses, self.all_samples = module, uses, samples
-        self.runs = MovedRuns(module, uses)
+        self.runs = PerturbedRuns(module, uses)
         work = sum(self.runs.following)
         count = min(_count_pool(module, len(uses)), max(LEAST_RUN, MOST_SOUGHT // max(work, 1)))
         pool = space_out(samples, affordable_samples(module, samples[0], count))
-        exact = [self.runs.exact(sample, keep=False).found for sample in pool]
+        exact = [self.runs.exact(sample, keep=False).results for sample in pool]
         most = max(LEAST_SAMPLES, RUN_SAMPLES // max(len(uses), 1))
         affordable = max(LEAST_RUN, MOST_WORK // max(work * len(patterns(np.random.default_rng(0))), 1))
         chosen = self._telling(pool, most, affordable)
@@ -74,7 +74,7 @@ class Effects:
         outputs = len(module.outputs)
         sizes = [[np.max(np.abs(y), initial=0.0) for y in run[:outputs]] for run in exact]
         self.magnitudes = np.max(sizes, axis=0)
-        self.rooms = np.array([self._room(use, [run[outputs + n] for run in exact]) for n, use in enumerate(uses)])
+        self.rooms = np.array([self._slack(use, [run[outputs + n] for run in exact]) for n, use in enumerate(uses)])
 
     def _telling(self, pool: Sequence[Sample], most: int, affordable: int) -> list[int]:
         """Choose for every function the samples whose outputs change most when it is moved, half of all; others any.
@@ -88,24 +88,24 @@ class Effects:
             for number, use in enumerate(self.uses):
                 amplitudes = [SMALL * use.curve.size * (k == number) for k in range(len(self.uses))]
                 moved = self.runs.perturb(run, amplitudes, np.ones_like)
-                changes[number, place] = distances(run.found[:outputs], moved[:outputs])
+                changes[number, place] = distances(run.results[:outputs], moved[:outputs])
         changes = np.nan_to_num(changes, nan=np.inf)
-        found: set[int] = set()
+        candidates: set[int] = set()
         for each in changes:
             for change in each.T:
-                found.update(np.argsort(-change, kind="stable")[: max(1, most // (2 * outputs))].tolist())
-        found.update(space_out(range(len(pool)), max(1, most // 2)))
-        if len(found) <= affordable:
-            return sorted(found)
+                candidates.update(np.argsort(-change, kind="stable")[: max(1, most // (2 * outputs))].tolist())
+        candidates.update(space_out(range(len(pool)), max(1, most // 2)))
+        if len(candidates) <= affordable:
+            return sorted(candidates)
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.nan_to_num(changes / np.max(changes, axis=1, keepdims=True), nan=1.0)
-        return sorted(sorted(found, key=lambda n: -float(np.sum(share[:, n])))[:affordable])
+        return sorted(sorted(candidates, key=lambda n: -float(np.sum(share[:, n])))[:affordable])
 
-    def _room(self, use: FunctionUse, arguments: Sequence[FloatArray]) -> float:
+    def _slack(self, use: FunctionUse, arguments: Sequence[FloatArray]) -> float:
         lo, hi = use.interval
         seen = np.concatenate(arguments)
-        room = min(float(np.min(seen, initial=hi)) - lo, hi - float(np.max(seen, initial=lo)))
-        return max(room, LEAST_ROOM * (hi - lo) / 2)
+        slack = min(float(np.min(seen, initial=hi)) - lo, hi - float(np.max(seen, initial=lo)))
+        return max(slack, LEAST_ROOM * (hi - lo) / 2)
 
     def of(self, amplitudes: Sequence[float]) -> FloatArray:
         """Largest change of every output, and of every function's argument, when functions are off by so much."""
@@ -115,7 +115,7 @@ class Effects:
         """The same of every sample: (samples, outputs and arguments)."""
         most = np.zeros((len(self.exact), len(self.magnitudes) + len(self.uses)))
         for pattern in patterns(np.random.default_rng(0)):
-            moved = [distances(run.found, self.runs.perturb(run, amplitudes, pattern)) for run in self.exact]
+            moved = [distances(run.results, self.runs.perturb(run, amplitudes, pattern)) for run in self.exact]
             most = np.maximum(most, moved)
         return np.nan_to_num(most, nan=np.inf)
 
@@ -150,7 +150,7 @@ class Effects:
         """Whether a sign is taken of numbers so close to 0 that nothing is said about it."""
         if not any(use.function.gap for use in self.uses):
             return False
-        arguments = self.runs.exact(sample, keep=False).found[len(self.module.outputs) :]
+        arguments = self.runs.exact(sample, keep=False).results[len(self.module.outputs) :]
         pairs = zip(self.uses, arguments, strict=True)
         return any(bool(np.any(np.abs(x) < use.function.gap)) for use, x in pairs)
 
@@ -163,22 +163,22 @@ def _count_pool(module: Module, uses: int) -> int:
     return max(LEAST_POOLED, min(MOST_POOLED, POOLED_ELEMENTS // each))
 
 
-def with_error(found: Approximant | CompositeSign, error: float) -> Approximant | CompositeSign:
+def with_error(polynomial: Approximant | CompositeSign, error: float) -> Approximant | CompositeSign:
     """A polynomial that knows how far it is from its function; of composed signs the last.
 
     Those before it stand for themselves, but on their intervals alone: beyond, no later one may seem to be right. Nor
     may one that is exact there, as of a piecewise linear function with no kink in its interval.
     """
     error = max(error, ROUNDED)
-    if isinstance(found, Approximant):
-        return replace(found, error=error)  # type: ignore[type-var]
-    before = (replace(stage, error=ROUNDED) for stage in found.stages[:-1])
-    return replace(found, stages=(*before, replace(found.stages[-1], error=error)))
+    if isinstance(polynomial, Approximant):
+        return replace(polynomial, error=error)  # type: ignore[type-var]
+    before = (replace(stage, error=ROUNDED) for stage in polynomial.stages[:-1])
+    return replace(polynomial, stages=(*before, replace(polynomial.stages[-1], error=error)))
 
 
-def stages_of(found: Approximant | CompositeSign) -> tuple[Approximant, ...]:
+def stages_of(polynomial: Approximant | CompositeSign) -> tuple[Approximant, ...]:
     """The polynomials that are evaluated one after the other."""
-    return found.stages if isinstance(found, CompositeSign) else (found,)
+    return polynomial.stages if isinstance(polynomial, CompositeSign) else (polynomial,)
 
 
 def with_polynomials(module: Module, polynomials: Sequence[Approximant | CompositeSign | None]) -> Module:
@@ -189,11 +189,11 @@ def with_polynomials(module: Module, polynomials: Sequence[Approximant | Composi
     left = iter(polynomials)
 
     def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
-        found = next(left) if op.spec is APPLY.spec else None
-        if found is None:
+        polynomial = next(left) if op.spec is APPLY.spec else None
+        if polynomial is None:
             return False
         value = mapping[op.operands[0]]
-        for stage in stages_of(found):
+        for stage in stages_of(polynomial):
             value = builder.build(POLYNOMIAL.spec, [value], polynomial=stage)
         if op.result.origin is not None and not op.result.origin.name:
             value.origin = replace(op.result.origin, name=op.attrs["function"].name)

@@ -133,14 +133,14 @@ class FunctionUse:
         if not tails:
             return None
         whole, by_channel = tails
-        found: float | None
+        result: float | None
         if by_channel is not None and isinstance(curve, ChannelCurve) and curve.is_by_channel(degree):
-            found = by_channel.leaving(curve.ranges)
+            result = by_channel.leaving(curve.ranges)
         else:
-            found = whole.leaving([self.interval])
-        if found is not None and self.room is not None and self.room.runs < FEW:
-            found = max(found, share_leaving([self.room]))
-        return found
+            result = whole.leaving([self.interval])
+        if result is not None and self.room is not None and self.room.runs < FEW:
+            result = max(result, share_leaving([self.room]))
+        return result
 
     @cached_property
     def room(self) -> RangeSlack | None:
@@ -175,9 +175,9 @@ class FunctionUse:
 
     def free(self) -> FunctionUse:
         """The same as if no degree were given, for degrees to speak of."""
-        made, curve = replace(self, given=None), self.curve
-        made.__dict__["curve"] = curve.rough() if isinstance(curve, Curve) else curve  # with what is known
-        return made
+        result, curve = replace(self, given=None), self.curve
+        result.__dict__["curve"] = curve.rough() if isinstance(curve, Curve) else curve  # with what is known
+        return result
 
     @property
     def _curve(self) -> Curve | PiecewiseLinearCurve | SignCurve | ChannelCurve:

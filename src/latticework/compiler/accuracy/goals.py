@@ -119,13 +119,13 @@ def same_largest(exact: Outputs, others: Outputs) -> npt.NDArray[np.bool_]:
     The last axis is the last one that has several elements.
     raises  RangeError where there is none
     """
-    wanted, found = (_open_ended(outputs[0]) for outputs in (exact, others))
+    wanted, actual = (_open_ended(outputs[0]) for outputs in (exact, others))
     if wanted.size == 1:
         raise RangeError(
             "compile: agreement= compares decisions, and the first output is a single number a row, which may be none; "
             "ask for tolerance= or precision_bits=, or import a classifier's predict"
         )
-    chosen = np.take_along_axis(wanted, np.argmax(found, axis=-1, keepdims=True), axis=-1)
+    chosen = np.take_along_axis(wanted, np.argmax(actual, axis=-1, keepdims=True), axis=-1)
     return np.asarray(np.ravel(chosen == np.max(wanted, axis=-1, keepdims=True)))
 
 
@@ -136,10 +136,10 @@ def first_output(outputs: Outputs) -> FloatArray:
 
 def _open_ended(results: FloatArray) -> FloatArray:
     """Strip trailing axes of one element, and keep at least one axis."""
-    kept = results
-    while kept.ndim > 1 and kept.shape[-1] == 1:
-        kept = kept[..., 0]
-    return kept.reshape(1) if kept.ndim == 0 else kept
+    numbers = results
+    while numbers.ndim > 1 and numbers.shape[-1] == 1:
+        numbers = numbers[..., 0]
+    return numbers.reshape(1) if numbers.ndim == 0 else numbers
 
 
 def _distance(results: FloatArray) -> FloatArray:
@@ -149,5 +149,5 @@ def _distance(results: FloatArray) -> FloatArray:
     if rows.shape[-1] == 1:
         return np.full(results.shape, size)
     ordered = np.sort(rows, axis=-1)
-    found = np.maximum(ordered[..., -1:] - ordered[..., -2:-1], LEAST_DISTANCE * size)
-    return np.asarray(np.broadcast_to(found, rows.shape).reshape(results.shape))
+    distance = np.maximum(ordered[..., -1:] - ordered[..., -2:-1], LEAST_DISTANCE * size)
+    return np.asarray(np.broadcast_to(distance, rows.shape).reshape(results.shape))

@@ -36,10 +36,10 @@ class DepthGuess:
     @classmethod
     def of(cls, module: Module, uses: Sequence[FunctionUse], samples: Sequence[Sample], share: float) -> DepthGuess:
         """Look at one sample; `share` of the budget for errors is for functions."""
-        found = Effects(module, uses, samples[:1])
-        _, slopes = found.slopes()
-        sizes = np.where(found.magnitudes > 0.0, found.magnitudes, np.inf)
-        return cls(module, uses, slopes / np.concatenate([share * sizes, found.rooms])[:, None])
+        effects = Effects(module, uses, samples[:1])
+        _, slopes = effects.slopes()
+        sizes = np.where(effects.magnitudes > 0.0, effects.magnitudes, np.inf)
+        return cls(module, uses, slopes / np.concatenate([share * sizes, effects.rooms])[:, None])
 
     def degrees(self, precision_bits: float) -> list[int] | None:
         """Degree of every use for this precision; None if none that are affordable do."""
@@ -53,5 +53,5 @@ class DepthGuess:
 
     def cheaper(self, precision_bits: float) -> Mapping[int, int]:
         """Levels at fewer bits, by bits."""
-        found = ((bits, self.degrees(bits)) for bits in FEWER_BITS if bits < precision_bits)
-        return {bits: self.levels(degrees) for bits, degrees in found if degrees is not None}
+        choices = ((bits, self.degrees(bits)) for bits in FEWER_BITS if bits < precision_bits)
+        return {bits: self.levels(degrees) for bits, degrees in choices if degrees is not None}

@@ -122,10 +122,10 @@ def _places(given: int, rows: int, runs: int) -> Places | None:
 
 
 def _rows(labels: Labels, results: FloatArray, rows: int) -> Places:
-    found = _places(len(labels), rows, len(results)) if len(results) <= rows else None
-    if found is None:
+    result = _places(len(labels), rows, len(results)) if len(results) <= rows else None
+    if result is None:
         raise ShapeError(
             f"labels have shape {labels.shape}; the calibration data give {len(results)} results of shape "
             f"{results.shape[1:]}: give one label for each row of the data"
         )
-    return found
+    return result

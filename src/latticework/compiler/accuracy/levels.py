@@ -13,7 +13,7 @@ Spent = dict[Value, int]
 
 
 @dataclass(frozen=True)
-class LevelRoom:
+class LevelLimits:
     """Levels that a program may spend.
 
     most     one after another; None: bootstraps give more
@@ -67,13 +67,13 @@ def _regions(op: Op, before: list[int], spent: Spent, degrees: Mapping[Op, int])
         sides = [_enter(region.block, before[1:], spent, degrees) for region in op.regions]
         return [max(both) for both in zip(*sides, strict=True)]
     static = op.attrs.get("static_trip")
-    trips = static if static is not None else op.attrs.get("at_most") or 1
+    trip_count = static if static is not None else op.attrs.get("at_most") or 1
     carried = before if static is not None else before[1:]
-    followed = min(trips, MOST_TURNS)
+    followed = min(trip_count, MOST_TURNS)
     last = carried
     for _ in range(followed):
         last, carried = carried, _enter(op.regions[0].block, [0, *carried], spent, degrees)
-    return [now + (trips - followed) * (now - earlier) for earlier, now in zip(last, carried, strict=True)]
+    return [now + (trip_count - followed) * (now - earlier) for earlier, now in zip(last, carried, strict=True)]
 
 
 def _enter(block: Block, arguments: list[int], spent: Spent, degrees: Mapping[Op, int]) -> list[int]:

@@ -36,12 +36,12 @@ ELEMENTWISE_WORK = 4
 class ExactRun:
     """Results of a run with unperturbed functions.
 
-    found  the outputs, then the arguments of every function;  kept  results of operations outside of loops
+    results  the outputs, then the arguments of every function;  inner_results  results of operations outside of loops
     """
 
     sample: Sample
-    found: list[FloatArray]
-    kept: dict[Op, list[Any]]
+    results: list[FloatArray]
+    inner_results: dict[Op, list[Any]]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Signs:
         return self.rng.choice([-1.0, 1.0], np.shape(unit))
 
 
-class MovedRuns:
+class PerturbedRuns:
     """Runs of one program.
 
     work  of one run, and  following  of what follows each function: about so many multiplications
@@ -80,13 +80,13 @@ class MovedRuns:
     def exact(self, sample: Sample, *, keep: bool = True) -> ExactRun:
         """Run a sample with unperturbed functions; without `keep` results of operations are not kept."""
         self._amplitudes, self._pattern = [0.0] * len(self.uses), np.zeros_like
-        kept: dict[Op, list[Any]] = {}
+        inner_results: dict[Op, list[Any]] = {}
 
         def note(value: Value, array: Any) -> None:
             if isinstance(value.owner, Op) and value.owner.block is self._moved.body:
-                kept.setdefault(value.owner, []).append(array)
+                inner_results.setdefault(value.owner, []).append(array)
 
-        return ExactRun(sample, self._run(sample, on_value=note if keep else None), kept)
+        return ExactRun(sample, self._run(sample, on_value=note if keep else None), inner_results)
 
     def perturb(self, run: ExactRun, amplitudes: Sequence[float], pattern: Pattern) -> list[FloatArray]:
         """The same with every function moved by its amplitude times the pattern: outputs, then arguments."""
@@ -94,17 +94,17 @@ class MovedRuns:
         again = {op for number, size in enumerate(amplitudes) if size for op in self._after[number]}
 
         def known_results(op: Op) -> list[Any] | None:
-            if op in again or op not in run.kept:
+            if op in again or op not in run.inner_results:
                 return None
             if op in self._numbers:
                 number = self._numbers[op]
-                argument = run.found[len(run.found) - len(self.uses) + number]
+                argument = run.results[len(run.results) - len(self.uses) + number]
                 self._arguments[number].append(argument)
                 if isinstance(pattern, Signs):  # chance goes on as if the function had been computed
                     pattern(argument)
-            return run.kept[op]
+            return run.inner_results[op]
 
-        return self._run(run.sample, known=known_results if run.kept else None)
+        return self._run(run.sample, known=known_results if run.inner_results else None)
 
     def _run(self, sample: Sample, **options: Any) -> list[FloatArray]:
         self._arguments = [[np.zeros(0)] for _ in self.uses]
@@ -156,10 +156,10 @@ class MovedRuns:
 def patterns(rng: np.random.Generator) -> list[Pattern]:
     """Everything up, down, by waves over the argument, and by chance."""
 
-    def wave(turns: int, phase: float) -> Pattern:
-        return lambda unit: np.sign(np.cos(turns * np.arccos(unit) + phase))
+    def wave(periods: int, phase: float) -> Pattern:
+        return lambda unit: np.sign(np.cos(periods * np.arccos(unit) + phase))
 
-    waves = [wave(turns, phase) for turns in WAVES for phase in (0.0, pi / 2)]
+    waves = [wave(periods, phase) for periods in WAVES for phase in (0.0, pi / 2)]
     return [np.ones_like, lambda unit: -np.ones_like(unit), *waves, *[Signs(rng)] * RANDOM]
 
 

@@ -91,12 +91,12 @@ def _compositions(uses: Sequence[FunctionUse]) -> list[int]:
 
 def _row(use: FunctionUse, degree: int, bits: float, chain: ModulusChain) -> str:
     """Describe a degree: its error, the bits of the results, and its cost."""
-    way = use.curve.find_composition(degree) if isinstance(use.curve, PiecewiseLinearCurve) else None
-    if way is None:
+    composed = use.curve.find_composition(degree) if isinstance(use.curve, PiecewiseLinearCurve) else None
+    if composed is None:
         degree = min(degree, MAX_DEGREE)
         products = num_products(interpolate(use.function.finite, use.interval, degree), chain)
     else:
-        products = way.products
+        products = composed.products
     takes = f"{degree.bit_length()} levels, {products} products"
     return f"{_words(use, degree)}: {use.estimate(degree):.2g}, {bits:.1f} bits, {takes}"
 
@@ -112,23 +112,23 @@ def _remedy(reached: dict[int, float]) -> str:
 def form_words(use: FunctionUse, degree: int) -> str:
     """Describe how a piecewise linear function was composed, its cost and that of one polynomial; or the number of
     polynomials, if each channel has its own; "" for one polynomial."""
-    made = None if use.given is None else use.given_curve.polynomial(use.given)
-    if isinstance(made, ChannelPolynomial):
-        return f"{len(made.table)} polynomials, one for each channel on the part of the interval that it takes"
-    way = (
+    polynomial = None if use.given is None else use.given_curve.polynomial(use.given)
+    if isinstance(polynomial, ChannelPolynomial):
+        return f"{len(polynomial.table)} polynomials, one for each channel on the part of the interval that it takes"
+    composed = (
         use.curve.find_composition(degree)
         if use.given is None and isinstance(use.curve, PiecewiseLinearCurve)
         else None
     )
-    if way is None:
+    if composed is None:
         return ""
     assert isinstance(use.curve, PiecewiseLinearCurve)
     kinks, by_one = len(use.curve.pieces.places), use.curve.polynomials.estimate(MAX_DEGREE)
     each = f" for each of its {kinks} kinks" if kinks > 1 else ""
     return (
-        f"{COMPOSED}, the sign composed of degrees {', '.join(map(str, way.degrees))}: {way.levels} levels and "
-        f"{way.products} products{each}, off by up to {use.error(degree):.2g}; the closest polynomial of degree "
-        f"{MAX_DEGREE} would spend {MAX_DEGREE.bit_length()} levels and be off by {by_one:.2g}"
+        f"{COMPOSED}, the sign composed of degrees {', '.join(map(str, composed.degrees))}: {composed.levels} levels "
+        f"and {composed.products} products{each}, off by up to {use.error(degree):.2g}; the closest polynomial of "
+        f"degree {MAX_DEGREE} would spend {MAX_DEGREE.bit_length()} levels and be off by {by_one:.2g}"
     )
 
 
@@ -244,7 +244,7 @@ def divergence(
 
 
 def loss(
-    found: ApproximatedProgram,
+    program: ApproximatedProgram,
     precision_bits: float,
     share: float,
     scores: Scores | None,
@@ -255,15 +255,15 @@ def loss(
     share      of the budget for errors, that functions may take
     agreement  of rows that were held back, where degrees were chosen by a goal
     """
-    fitted, magnitudes = found.fitted, found.magnitudes
-    relative = found.effects / np.where(magnitudes > 0.0, magnitudes, np.inf)
+    fitted, magnitudes = program.fitted, program.magnitudes
+    relative = program.effects / np.where(magnitudes > 0.0, magnitudes, np.inf)
     worst = int(np.argmax(relative))
     bits = -log2(float(relative[worst]))
     if agreement is not None:
         listed = ", ".join(f"{f.function} of degree {f.degree} at {_where(f)}" for f in fitted if f.given)
         return (
-            f"{agreement}: {listed}. Results themselves are moved by up to {found.effects[worst]:.3g} on inputs like "
-            f"those of calibration ({found.shifts[worst]:.3g} on the calibration data), which leaves "
+            f"{agreement}: {listed}. Results themselves are moved by up to {program.effects[worst]:.3g} on inputs like "
+            f"those of calibration ({program.shifts[worst]:.3g} on the calibration data), which leaves "
             f"{over(bits, precision_bits)} bits of the largest"
         ) + ("" if scores is None else f"; {scores}")
     given = [f for f in fitted if f.given]
@@ -286,8 +286,8 @@ def loss(
     remedies += [f"ask for precision_bits={ask}"] if ask >= 1 else []
     remedy = ", ".join([*remedies, "or take the loss as it is"]) if remedies else "take the loss as it is"
     return (
-        f"{listed}. This moves results by up to {found.effects[worst]:.3g} on inputs like those of calibration "
-        f"({found.shifts[worst]:.3g} on the calibration data), which leaves {over(bits, precision_bits)} bits of the "
+        f"{listed}. This moves results by up to {program.effects[worst]:.3g} on inputs like those of calibration "
+        f"({program.shifts[worst]:.3g} on the calibration data), which leaves {over(bits, precision_bits)} bits of the "
         f"largest where precision_bits={precision_bits:g} was asked; {would}"
         + ("" if scores is None else f"; {scores}")
         + f". {remedy[0].upper()}{remedy[1:]}"

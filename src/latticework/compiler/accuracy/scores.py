@@ -29,6 +29,6 @@ def scores_of(exact: Module, approximated: Module, samples: Sequence[Sample], la
     runs = [s for s in samples if all(s[n] == samples[0][n] for n in samples[0] if np.ndim(s[n]) == 0)]
     results = [np.stack([interpret(module, sample)[0] for sample in runs]) for module in (exact, approximated)]
     judge, rows = judge_of(given, results[0])
-    found = [judge.score(given, each.reshape(-1, judge.each)[rows]) for each in results]
-    assert found[0] is not None and found[1] is not None  # labels that are all alike were refused
-    return Scores(judge.measure, len(given), found[0], found[1])
+    scores = [judge.score(given, each.reshape(-1, judge.each)[rows]) for each in results]
+    assert scores[0] is not None and scores[1] is not None  # labels that are all alike were refused
+    return Scores(judge.measure, len(given), scores[0], scores[1])

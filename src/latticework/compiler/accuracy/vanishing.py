@@ -1,4 +1,4 @@
-"""Outputs that are 0 but for the rounding of float64, and what errors are counted against where all outputs are 0."""
+"""Vanishing outputs: 0 but for the rounding of float64; and magnitudes for errors where all outputs are 0."""
 
 from __future__ import annotations
 

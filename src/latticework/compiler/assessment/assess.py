@@ -14,9 +14,9 @@ import numpy.typing as npt
 from latticework.compiler.accuracy import StandIn
 from latticework.compiler.assessment.decisions import RowDecisions, decisions_of, finished_results
 from latticework.compiler.assessment.degree_steps import DegreeSteps
-from latticework.compiler.assessment.execution_modes import WayRun, run_encrypted, simulate_runs
+from latticework.compiler.assessment.execution_modes import ModeRun, run_encrypted, simulate_runs
 from latticework.compiler.assessment.function_arguments import Arguments
-from latticework.compiler.assessment.given_rows import GivenRows
+from latticework.compiler.assessment.given_rows import DataRows
 from latticework.compiler.assessment.loss_by_line import EFFECT_RUNS, SeenRanges, effects_of, lines_of, relative
 from latticework.compiler.assessment.mode_results import Compared, differences, first_off, largest_difference
 from latticework.compiler.assessment.out_of_distribution import (
@@ -25,7 +25,7 @@ from latticework.compiler.assessment.out_of_distribution import (
     refusals,
     unlike_columns,
 )
-from latticework.compiler.assessment.reference_run import Mirror
+from latticework.compiler.assessment.reference_run import ReferenceRun
 from latticework.errors import RangeError, UserError
 from latticework.errors.rounded_numbers import write_value
 from latticework.frontend.calibration.calibration_data import Sample, choose_evenly
@@ -69,13 +69,13 @@ class Assessment:
         samples: Sequence[Sample],
     ) -> None:
         self.program = program
-        self.mirror = Mirror(placed, positions, stand_ins)
+        self.mirror = ReferenceRun(placed, positions, stand_ins)
         self.calibrated = calibrated_columns(samples) if samples else {}
 
     def report(self, plan: Plan, costs: CostModel, client: Client, request: AccuracyRequest) -> AccuracyReport:
         """Run the assessment, as `Model.accuracy` documents."""
         limits = _whole("encrypted", request.num_encrypted), _whole("simulated", request.num_simulated)
-        given = GivenRows(plan.client, request.data, request.named)
+        given = DataRows(plan.client, request.data, request.named)
         refused = find_refused(given, client)
         with ProgressBar(after=PATIENCE) as bar:
             listener = _listeners(bar if request.progress else None, request.on_event)
@@ -111,16 +111,16 @@ class _AssessmentRun:
 
     def __init__(
         self,
-        kept: Assessment,
+        assessment: Assessment,
         plan: Plan,
         client: Client,
-        given: GivenRows,
+        given: DataRows,
         refused: Mapping[int, str],
         costs: CostModel,
         tell: OnEvent,
     ) -> None:
-        self.kept, self.mirror, self.plan, self.client, self.given = kept, kept.mirror, plan, client, given
-        self.arguments, self.ranges, self.costs = Arguments(kept.mirror, plan.client), SeenRanges(), costs
+        self.kept, self.mirror, self.plan, self.client, self.given = assessment, assessment.mirror, plan, client, given
+        self.arguments, self.ranges, self.costs = Arguments(assessment.mirror, plan.client), SeenRanges(), costs
         self.refused, self.tell, self.started = refused, tell, time.monotonic()
         self.unlike: list[UnlikeData] = refusals(refused)
         self.outputs: dict[str, tuple[Array, ...]] = {}  # of columns, as they are decrypted
@@ -164,10 +164,10 @@ class _AssessmentRun:
         """Outputs of the program itself, of these rows."""
         return self.part(self.whole, np.searchsorted(self.rows, rows))
 
-    def note(self, way: str, done: int, total: int) -> None:
+    def note(self, mode: str, done: int, total: int) -> None:
         """Tell who listens how far it is."""
         now = time.monotonic()
-        self.tell(Event(f"accuracy, {way}", way, done, total, -1, self.started, now))
+        self.tell(Event(f"accuracy, {mode}", mode, done, total, -1, self.started, now))
         self.started = now
 
     def report(
@@ -187,11 +187,11 @@ class _AssessmentRun:
             seen.append(compared if compared.runs else None)
             if compared.runs:
                 rows = [row for each in compared.runs for row in each.run.rows]
-                found = given.join_outputs(
+                outputs = given.join_outputs(
                     [each.run for each in compared.runs], [each.outputs for each in compared.runs]
                 )
                 off = first_off(compared, self.mirror)
-                columns.append(self.column(name, decisions, rows, found, columns[-1], off))
+                columns.append(self.column(name, decisions, rows, outputs, columns[-1], off))
         noise = self.noise_effect(columns)
         effects, effect_runs = self.effects(seen[0])
         lines = lines_of(
@@ -231,30 +231,30 @@ class _AssessmentRun:
         """`number` of the accepted rows, evenly spaced."""
         return [self.accepted[i] for i in choose_evenly(len(self.accepted), number)] if number and self.accepted else []
 
-    def run_approximated(self) -> Iterator[WayRun]:
+    def run_approximated(self) -> Iterator[ModeRun]:
         """All accepted rows, with polynomials."""
         runs = self.given.runs(self.accepted, self.client)
         for number, run in enumerate(runs):
             _, values = self.mirror.run(run.inputs, on_argument=self.arguments.of(run, exact=True))
             self.ranges.note(values)
             on_argument = self.arguments.of(run, exact=False)
-            yield WayRun(run, *self.mirror.run(run.inputs, exact=False, on_argument=on_argument))
+            yield ModeRun(run, *self.mirror.run(run.inputs, exact=False, on_argument=on_argument))
             self.note(APPROXIMATED, number + 1, len(runs))
 
-    def run_simulated(self, rows: Sequence[int], seed: int) -> Iterator[WayRun]:
+    def run_simulated(self, rows: Sequence[int], seed: int) -> Iterator[ModeRun]:
         """Some rows, with noise; those that cannot be simulated are told."""
         runs = self.given.runs(rows, self.client)
-        for found in simulate_runs(
+        for run in simulate_runs(
             self.plan, runs, np.random.default_rng(seed), lambda done: self.note(SIMULATED, done, len(runs))
         ):
-            if isinstance(found, WayRun):
-                yield found
+            if isinstance(run, ModeRun):
+                yield run
             else:
-                where = "" if found.error.at is None else f" at {found.error.at}"
-                said = f"left out of the simulated column{where}: {found.error.message}"
-                self.unlike.append(UnlikeData("overflow", found.run.rows, said))
+                where = "" if run.error.at is None else f" at {run.error.at}"
+                message = f"left out of the simulated column{where}: {run.error.message}"
+                self.unlike.append(UnlikeData("overflow", run.run.rows, message))
 
-    def run_encrypted(self, rows: Sequence[int], server: Server | None) -> Iterator[WayRun]:
+    def run_encrypted(self, rows: Sequence[int], server: Server | None) -> Iterator[ModeRun]:
         """Some rows, by a client and a server, which is made with new keys if there is none."""
         if not rows:
             return iter(())
@@ -265,31 +265,31 @@ class _AssessmentRun:
             self.plan, self.client, given, self.given, rows, lambda done: self.note(ENCRYPTED, done, len(rows))
         )
 
-    def compare(self, runs: Iterable[WayRun]) -> Compared:
+    def compare(self, runs: Iterable[ModeRun]) -> Compared:
         """These runs beside the program with exact functions."""
-        found = Compared(self.plan)
+        result = Compared(self.plan)
         for each in runs:
-            found.add(each, *self.mirror.run(each.run.inputs))
-        return found
+            result.add(each, *self.mirror.run(each.run.inputs))
+        return result
 
     def column(
-        self, name: str, decisions: RowDecisions, rows: Sequence[int], found: tuple[Array, ...],
+        self, name: str, decisions: RowDecisions, rows: Sequence[int], outputs_here: tuple[Array, ...],
         before: AccuracyColumn | None, off: LineOff | None,
     ) -> AccuracyColumn:  # fmt: skip
         """The report column of one execution mode.
 
-        found  its outputs of these rows
+        outputs_here  its outputs of these rows
         """
         ours = self.of(rows)
         magnitudes = [output.magnitude for output in self.plan.client.outputs]
-        errors = [largest_difference(a, b) for a, b in zip(found, ours, strict=True)]
+        errors = [largest_difference(a, b) for a, b in zip(outputs_here, ours, strict=True)]
         relative = [e / m if m else inf * bool(e) for e, m in zip(errors, magnitudes, strict=True)]
-        agreement, differing = self.agreement(decisions, rows, found, before)
-        self.outputs[name] = found
-        results = tuple(finished_results(self.plan.client, found))
+        agreement, differing = self.agreement(decisions, rows, outputs_here, before)
+        self.outputs[name] = outputs_here
+        results = tuple(finished_results(self.plan.client, outputs_here))
         for array in results:
             array.setflags(write=False)
-        score, float_score = (decisions.score(rows, decisions.read(outputs)) for outputs in (found, ours))
+        score, float_score = (decisions.score(rows, decisions.read(outputs)) for outputs in (outputs_here, ours))
         return AccuracyColumn(
             name, tuple(rows), score, float_score, agreement, differing, max(errors), max(relative), off, results
         )

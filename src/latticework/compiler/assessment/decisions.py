@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.compiler.accuracy.judging import ACCURACY, R2, Judge, judge_of, judge_without_labels
-from latticework.compiler.assessment.given_rows import GivenRows
+from latticework.compiler.assessment.given_rows import DataRows
 from latticework.errors import RangeError, ShapeError
 from latticework.errors.rounded_numbers import write_value
 from latticework.errors.shown import count_noun
@@ -54,7 +54,7 @@ class RowDecisions:
         return np.asarray(a == b if self.tolerance is None else np.abs(a - b) <= self.tolerance)
 
 
-def decisions_of(spec: ClientSpec, given: GivenRows, exact: Joined, rows: Sequence[int], labels: Any) -> RowDecisions:
+def decisions_of(spec: ClientSpec, given: DataRows, exact: Joined, rows: Sequence[int], labels: Any) -> RowDecisions:
     """Choose how this program's results become decisions, by its owner's steps, its labels or its results.
 
     exact   results of the program itself, of these rows
@@ -85,8 +85,8 @@ def decisions_of(spec: ClientSpec, given: GivenRows, exact: Joined, rows: Sequen
     per_row = results[0].size // judge.each if len(results) else 1
 
     def read(outputs: Joined) -> Array:
-        found = number(outputs)
-        return judge.decide(found).reshape(len(found), per_row, -1)
+        numbers = number(outputs)
+        return judge.decide(numbers).reshape(len(numbers), per_row, -1)
 
     def score(labels: Array, decided: Array) -> float | None:
         return judge.score_decisions(labels.reshape(-1, *labels.shape[2:]), decided)
@@ -97,7 +97,7 @@ def decisions_of(spec: ClientSpec, given: GivenRows, exact: Joined, rows: Sequen
     )  # fmt: skip
 
 
-def _by_owner(spec: ClientSpec, given: GivenRows, result: Finished, exact: Joined, known: Array | None) -> RowDecisions:
+def _by_owner(spec: ClientSpec, given: DataRows, result: Finished, exact: Joined, known: Array | None) -> RowDecisions:
     """Classes by their names, as the owner's steps give them."""
     names = np.unique(_finish_result(spec, given, result, exact).astype(str))
     if known is not None and not np.isin(known.astype(str), names).any():
@@ -129,14 +129,14 @@ def _decides(result: Finished) -> bool:
     return any(step.DECIDES for step in result.steps)
 
 
-def _finish_result(spec: ClientSpec, given: GivenRows, result: Finished, outputs: Joined) -> Array:
+def _finish_result(spec: ClientSpec, given: DataRows, result: Finished, outputs: Joined) -> Array:
     """A result of the owner's, its rows first."""
     number = [o.name for o in spec.outputs].index(result.output)
-    found = np.asarray(finish(result, outputs[number], 0.0).value)
-    return np.moveaxis(found, given.axis(number), 0) if given.axis(number) < found.ndim else found
+    values = np.asarray(finish(result, outputs[number], 0.0).value)
+    return np.moveaxis(values, given.axis(number), 0) if given.axis(number) < values.ndim else values
 
 
-def _by_row(given: GivenRows, labels: Array) -> Array:
+def _by_row(given: DataRows, labels: Array) -> Array:
     """Labels as (rows, labels of a row, ...)."""
     if labels.ndim == 0 or not len(labels) or len(labels) % given.count:
         raise ShapeError(

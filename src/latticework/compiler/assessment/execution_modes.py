@@ -1,4 +1,4 @@
-"""The ways to compute a run of a program: exactly, with polynomials, with modelled noise, and encrypted.
+"""The modes of computing a run of a program: exactly, with polynomials, with modelled noise, and encrypted.
 
 Each gives the outputs, in the shapes of one run, and the values in between that have a position in the plan.
 """
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.compiler.assessment.given_rows import GivenRows, OneRun
+from latticework.compiler.assessment.given_rows import DataRows, OneRun
 from latticework.compiler.assessment.reference_run import Values
 from latticework.errors import RangeError
 from latticework.plan.analysis.simulate import simulate
@@ -27,8 +27,8 @@ MOST_RUNS = 32
 
 
 @dataclass(frozen=True)
-class WayRun:
-    """A run, computed in some way."""
+class ModeRun:
+    """A run, computed in one mode."""
 
     run: OneRun
     outputs: list[Array]
@@ -45,7 +45,7 @@ class OverflowingRun:
 
 def simulate_runs(
     plan: Plan, runs: Sequence[OneRun], noise: np.random.Generator, on_done: Callable[[int], None]
-) -> Iterator[WayRun | OverflowingRun]:
+) -> Iterator[ModeRun | OverflowingRun]:
     """Simulate runs with noise, several side by side.
 
     on_done  called with the number of runs that are done
@@ -57,7 +57,7 @@ def simulate_runs(
         on_done(min(first + at_once, len(runs)))
 
 
-def _side_by_side(plan: Plan, runs: Sequence[OneRun], noise: np.random.Generator) -> Iterator[WayRun | OverflowingRun]:
+def _side_by_side(plan: Plan, runs: Sequence[OneRun], noise: np.random.Generator) -> Iterator[ModeRun | OverflowingRun]:
     values: list[Values] = [{} for _ in runs]
 
     def note(register: int, slots: Array) -> None:
@@ -66,8 +66,8 @@ def _side_by_side(plan: Plan, runs: Sequence[OneRun], noise: np.random.Generator
             tensor = plan.tensors[position]
             differs = slots.ndim > (2 if tensor.pack.count > 1 else 1)  # there is an axis of runs
             unpacked = factor * tensor.unpack_values(np.real(slots), plan.client.rows, len(runs) if differs else None)
-            for number, found in enumerate(values):
-                found.setdefault(position, []).append(unpacked[number] if differs else unpacked)
+            for number, values_at in enumerate(values):
+                values_at.setdefault(position, []).append(unpacked[number] if differs else unpacked)
 
     inputs = [
         np.stack([run.inputs[spec.name] for run in runs])
@@ -85,12 +85,12 @@ def _side_by_side(plan: Plan, runs: Sequence[OneRun], noise: np.random.Generator
             yield from _side_by_side(plan, half, noise)
         return
     for number, run in enumerate(runs):
-        yield WayRun(run, [stack[number] for stack in outputs], values[number])
+        yield ModeRun(run, [stack[number] for stack in outputs], values[number])
 
 
 def run_encrypted(
-    plan: Plan, client: Client, server: Server, given: GivenRows, rows: Sequence[int], on_done: Callable[[int], None]
-) -> Iterator[WayRun]:
+    plan: Plan, client: Client, server: Server, given: DataRows, rows: Sequence[int], on_done: Callable[[int], None]
+) -> Iterator[ModeRun]:
     """Run rows encrypted by a client and a server, one run after the other; the client decrypts what is watched."""
     decryptor = client._decryptor
     assert decryptor is not None
@@ -100,14 +100,14 @@ def run_encrypted(
         (run,) = given.runs(chosen, client)
         values: Values = {}
 
-        def note(register: int, found: Any, values: Values = values) -> None:
+        def note(register: int, arrays: Any, values: Values = values) -> None:
             position = plan.watch[register]
-            array = found if isinstance(found, list) else [found]
+            array = arrays if isinstance(arrays, list) else [arrays]
             slots = as_value(np.stack([np.real(decryptor.decrypt(c)) for c in array]))
             unpacked = plan.factors.get(register, 1.0) * plan.tensors[position].unpack_values(slots, plan.client.rows)
             values.setdefault(position, []).append(unpacked)
 
         results = server.run(client.encrypt_checked(checked), watch=list(plan.watch), on_watch=note)
         outputs = [client.decrypted(o, results.tensors[o.name]).reveal() for o in plan.client.outputs]
-        yield WayRun(run, outputs, values)
+        yield ModeRun(run, outputs, values)
         on_done(min(first + given.per_run, len(rows)))

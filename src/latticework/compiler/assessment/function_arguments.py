@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.compiler.assessment.given_rows import OneRun
-from latticework.compiler.assessment.reference_run import Mirror, OnArgument
+from latticework.compiler.assessment.reference_run import OnArgument, ReferenceRun
 from latticework.frontend.programs.batching import row_axes
 from latticework.ir import Value
 from latticework.plan.schema.schema import ClientSpec, SourceLocation
@@ -46,7 +46,7 @@ class ArgumentsSeen:
 class Arguments:
     """Statistics of the arguments of all functions of a program, gathered run by run."""
 
-    def __init__(self, mirror: Mirror, spec: ClientSpec) -> None:
+    def __init__(self, mirror: ReferenceRun, spec: ClientSpec) -> None:
         self.functions = mirror.functions
         self.seen = [ArgumentsSeen() for _ in self.functions]
         names = () if spec.batch is None else spec.batch.inputs
@@ -62,11 +62,11 @@ class Arguments:
         def note(number: int, array: Array) -> None:
             seen, axis, each = self.seen[number], self.axes[number], self.functions[number]
 
-            def rows_of(found: Array) -> Array:
+            def rows_of(values: Array) -> Array:
                 """(rows, numbers) of an array of the argument's shape."""
                 if axis is None or len(run.rows) < 2:
-                    return found.reshape(1, -1)
-                return np.moveaxis(found, axis, 0).reshape(found.shape[axis], -1)
+                    return values.reshape(1, -1)
+                return np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1)
 
             rows = rows_of(array)[: len(run.rows)]
             far = rows_of(np.broadcast_to(each.distance_outside(array), array.shape))
@@ -90,15 +90,15 @@ class Arguments:
         if not own.size:
             return
         place = int(np.argmax(far))
-        room = BEYOND * (use.interval[1] - use.interval[0])
-        if far[place] > max(room, seen.outside.get(row, (0.0, 0.0))[0]):
+        slack = BEYOND * (use.interval[1] - use.interval[0])
+        if far[place] > max(slack, seen.outside.get(row, (0.0, 0.0))[0]):
             seen.outside[row] = float(far[place]), float(own[place])
         if use.function.gap and float(np.min(np.abs(own))) < use.function.gap:
             seen.in_gap.add(row)
 
     def unlike(self) -> list[UnlikeData]:
         """Rows in which an argument is where its polynomial says nothing about the function."""
-        found = []
+        result = []
         for each, seen in zip(self.functions, self.seen, strict=True):
             use = each.stand_in.use
             where = where_text(SourceLocation(use.op.loc.file, use.op.loc.line, ""))
@@ -106,7 +106,7 @@ class Arguments:
                 rows = tuple(sorted(seen.outside))
                 row = max(rows, key=lambda row: seen.outside[row])
                 part = "" if each.channels is None else f" in one of {each.channels} channels, each with a part of it"
-                found.append(
+                result.append(
                     UnlikeData(
                         "argument", rows,
                         f"{use}{part} at {where}: its argument leaves that interval, {seen.outside[row][1]:.4g} in row "
@@ -115,11 +115,11 @@ class Arguments:
                     )
                 )  # fmt: skip
             if seen.in_gap:
-                found.append(
+                result.append(
                     UnlikeData(
                         "argument", tuple(sorted(seen.in_gap)),
                         f"{use} at {where}: its argument is within gap={use.function.gap:g} of 0, where any "
                         "number between -1 and 1 may come out",
                     )
                 )  # fmt: skip
-        return found
+        return result

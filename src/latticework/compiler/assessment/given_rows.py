@@ -30,7 +30,7 @@ class OneRun:
     rows: tuple[int, ...]
 
 
-class GivenRows:
+class DataRows:
     """The data.
 
     unit   "row" of the inputs that hold any number of them; else "run": whole inputs, one a run
@@ -54,9 +54,9 @@ class GivenRows:
         counts = {name: len(given[name]) for name in self._differing}
         self.count = next(iter(counts.values()))
         if len(set(counts.values())) > 1:
-            told = ", ".join(f"{name}: {number}" for name, number in counts.items())
+            listed = ", ".join(f"{name}: {number}" for name, number in counts.items())
             raise ShapeError(
-                f"accuracy: inputs of program {spec.name} have different numbers of {self.unit}s ({told}); give "
+                f"accuracy: inputs of program {spec.name} have different numbers of {self.unit}s ({listed}); give "
                 "equally many"
             )
         if not self.count:
@@ -103,11 +103,11 @@ class GivenRows:
         if self.unit == RUN:
             return tuple(np.stack(arrays) for arrays in zip(*outputs, strict=True))
         assert self.spec.batch is not None
-        found = []
+        result = []
         for axis, arrays in zip(self.spec.batch.axes, zip(*outputs, strict=True), strict=True):
             pairs = zip(arrays, runs, strict=True)
-            found.append(np.concatenate([a.take(range(len(run.rows)), axis) for a, run in pairs], axis))
-        return tuple(found)
+            result.append(np.concatenate([a.take(range(len(run.rows)), axis) for a, run in pairs], axis))
+        return tuple(result)
 
     def axis(self, output: int) -> int:
         """Return the axis of a joined output along which the rows lie."""
@@ -136,13 +136,13 @@ def _array(spec: ClientSpec, name: str, value: Any, shape: tuple[int, ...]) -> A
     owner = None if spec.owner is None else next((g for g in spec.owner.given if g.name == name), None)
     if isinstance(value, list):
         _check_alike(spec, name, value)
-    found = as_array(value) if owner is None else raw_array(spec.name, owner, value)
-    if found.shape[found.ndim - len(shape) :][1:] != shape[1:] or found.ndim not in (len(shape), len(shape) + 1):
+    result = as_array(value) if owner is None else raw_array(spec.name, owner, value)
+    if result.shape[result.ndim - len(shape) :][1:] != shape[1:] or result.ndim not in (len(shape), len(shape) + 1):
         raise ShapeError(
-            f"accuracy: program {spec.name}, input {name} has shape {found.shape}, the program was compiled for "
+            f"accuracy: program {spec.name}, input {name} has shape {result.shape}, the program was compiled for "
             f"{shape}; give rows, or a stack, of that"
         )
-    return found
+    return result
 
 
 def _check_alike(spec: ClientSpec, name: str, rows: list[Any]) -> None:

@@ -14,7 +14,7 @@ from latticework.compiler.assessment.degree_steps import DegreeSteps
 from latticework.compiler.assessment.function_arguments import Arguments
 from latticework.compiler.assessment.given_rows import OneRun
 from latticework.compiler.assessment.mode_results import Compared, allowed_errors, differences, line_of
-from latticework.compiler.assessment.reference_run import Mirror, PlacedFunction, Values
+from latticework.compiler.assessment.reference_run import LocatedFunction, ReferenceRun, Values
 from latticework.ir import Value
 from latticework.plan.instructions.register_kinds import CipherKind
 from latticework.plan.schema.schema import Plan, SourceLocation
@@ -30,15 +30,15 @@ EFFECT_RUNS = 32  # in which functions are made polynomials one at a time
 class SeenRanges:
     """Ranges of the elements of values, by position."""
 
-    found: dict[int, tuple[float, float]] = field(default_factory=dict)
+    by_position: dict[int, tuple[float, float]] = field(default_factory=dict)
 
     def note(self, values: Values) -> None:
         """Take note of a run."""
         for position, arrays in values.items():
-            low, high = self.found.get(position, (inf, -inf))
+            low, high = self.by_position.get(position, (inf, -inf))
             for array in arrays:
                 low, high = min(low, float(np.min(array, initial=inf))), max(high, float(np.max(array, initial=-inf)))
-            self.found[position] = low, high
+            self.by_position[position] = low, high
 
 
 def relative(plan: Plan, moved: Array) -> float:
@@ -48,20 +48,20 @@ def relative(plan: Plan, moved: Array) -> float:
     return part * float(np.max(np.where(np.isfinite(allowed), moved / allowed, 0.0)))
 
 
-def effects_of(mirror: Mirror, plan: Plan, runs: Sequence[OneRun], on_done: Callable[[int], None]) -> list[float]:
+def effects_of(mirror: ReferenceRun, plan: Plan, runs: Sequence[OneRun], on_done: Callable[[int], None]) -> list[float]:
     """Measure how far results of these runs are moved by the polynomial of one function at a time, all others exact."""
     most = [0.0] * len(mirror.functions)
     for done, run in enumerate(runs):
         exact, _ = mirror.run(run.inputs)
         for number in range(len(most)):
-            found, _ = mirror.run(run.inputs, exact=[n for n in range(len(most)) if n != number])
-            most[number] = max(most[number], relative(plan, differences(found, exact)))
+            outputs, _ = mirror.run(run.inputs, exact=[n for n in range(len(most)) if n != number])
+            most[number] = max(most[number], relative(plan, differences(outputs, exact)))
         on_done(done + 1)
     return most
 
 
 def lines_of(
-    mirror: Mirror,
+    mirror: ReferenceRun,
     plan: Plan,
     ranges: SeenRanges,
     arguments: Arguments,
@@ -79,7 +79,7 @@ def lines_of(
         each.ops[-1].result: _function(each, number, plan, mirror, arguments, effects[number], whole, steps)
         for number, each in enumerate(mirror.functions)
     }
-    found = []
+    result = []
     seen: set[Value] = set()
     for value in mirror.order():
         position = mirror.positions.get(value)
@@ -94,15 +94,15 @@ def lines_of(
             place, name = SourceLocation(loc.file, loc.line, loc.text), function.function
         else:
             place, name = line_of(plan, plan.tensors[position].location), plan.tensors[position].name
-        low, high = (inf, -inf) if position is None else ranges.found.get(position, (inf, -inf))
+        low, high = (inf, -inf) if position is None else ranges.by_position.get(position, (inf, -inf))
         origin = value.origin
-        found.append(
+        result.append(
             AccuracyLine(
                 where_text(place), place.text.strip(), name, low, high, None if origin is None else origin.max_abs,
                 _errors(columns, position), function,
             )
         )  # fmt: skip
-    return tuple(found)
+    return tuple(result)
 
 
 def _errors(
@@ -113,8 +113,8 @@ def _errors(
 
 
 def _function(
-    each: PlacedFunction, number: int, plan: Plan, mirror: Mirror, arguments: Arguments, effect: float, whole: float,
-    steps: DegreeSteps,
+    each: LocatedFunction, number: int, plan: Plan, mirror: ReferenceRun, arguments: Arguments, effect: float,
+    whole: float, steps: DegreeSteps,
 ) -> FunctionAccuracy:  # fmt: skip
     use, seen, placed = each.stand_in.use, arguments.seen[number], plan.approximations[each.number]
     level, vectors = _place_of(plan, mirror, each)
@@ -126,13 +126,13 @@ def _function(
     )  # fmt: skip
 
 
-def _degrees(each: PlacedFunction) -> tuple[int, ...]:
+def _degrees(each: LocatedFunction) -> tuple[int, ...]:
     """Degrees of all polynomials that are evaluated one after the other, those of a composed sign among them."""
     parts = (s.stages if isinstance(s, PiecewiseLinearComposition) else (s,) for s in each.stand_in.stages)
     return tuple(part.degree for some in parts for part in some)
 
 
-def _place_of(plan: Plan, mirror: Mirror, each: PlacedFunction) -> tuple[int, int]:
+def _place_of(plan: Plan, mirror: ReferenceRun, each: LocatedFunction) -> tuple[int, int]:
     """The level of a function's result, and how many vectors it is."""
     position = mirror.positions.get(each.ops[-1].result)
     for register, watched in plan.watch.items() if position is not None else ():

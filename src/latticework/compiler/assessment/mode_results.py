@@ -1,4 +1,4 @@
-"""One column: all runs of one way compared with the program itself, value by value, and its worst run kept."""
+"""Results of one mode: all its runs compared with the program itself, value by value, and the worst run."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.compiler.accuracy import VANISHING
-from latticework.compiler.assessment.execution_modes import WayRun
-from latticework.compiler.assessment.reference_run import Mirror, Values
+from latticework.compiler.assessment.execution_modes import ModeRun
+from latticework.compiler.assessment.reference_run import ReferenceRun, Values
 from latticework.ir import Op, Value
 from latticework.plan.schema.schema import Plan, SourceLocation
 from latticework.report.accuracy_data import LineOff
@@ -29,7 +29,7 @@ def allowed_errors(plan: Plan) -> npt.NDArray[np.float64]:
 
 @dataclass
 class Compared:
-    """Runs of one way, compared with exact ones as they come.
+    """Runs of one mode, compared with exact ones as they come.
 
     errors      largest difference of every output
     by_value    largest difference of every value, by position
@@ -37,31 +37,31 @@ class Compared:
     """
 
     plan: Plan
-    runs: list[WayRun] = field(default_factory=list)
+    runs: list[ModeRun] = field(default_factory=list)
     errors: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     by_value: dict[int, float] = field(default_factory=dict)
-    worst: tuple[WayRun, list[Array]] | None = None
+    worst: tuple[ModeRun, list[Array]] | None = None
     most: float = 0.0
 
-    def add(self, found: WayRun, outputs: Sequence[Array], values: Values) -> None:
+    def add(self, run: ModeRun, outputs: Sequence[Array], values: Values) -> None:
         """Take note of a run; its values are kept if it is the worst so far.
 
         outputs, values  of the program itself
         """
-        off = differences(found.outputs, outputs)
+        off = differences(run.outputs, outputs)
         self.errors = np.maximum(self.errors, off) if self.errors.size else off
-        for position, arrays in found.values.items():
+        for position, arrays in run.values.items():
             pairs = zip(arrays, values.get(position, ()), strict=False)
             error = max((largest_difference(a, b) for a, b in pairs), default=0.0)
             self.by_value[position] = max(self.by_value.get(position, 0.0), error)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = float(np.max(np.nan_to_num(off / allowed_errors(self.plan), nan=0.0)))
-        self.runs.append(WayRun(found.run, found.outputs, {}))
+        self.runs.append(ModeRun(run.run, run.outputs, {}))
         if self.worst is None or ratio > self.most:
-            self.most, self.worst = ratio, (found, list(outputs))
+            self.most, self.worst = ratio, (run, list(outputs))
 
 
-def first_off(compared: Compared, mirror: Mirror) -> LineOff | None:
+def first_off(compared: Compared, mirror: ReferenceRun) -> LineOff | None:
     """The first line after which results of the worst run are off by more than is allowed, all that follows exact.
 
     None if the results of all runs are as precise as was asked.
@@ -69,30 +69,30 @@ def first_off(compared: Compared, mirror: Mirror) -> LineOff | None:
     """
     if compared.worst is None or compared.most <= 1.0:
         return None
-    plan, (found, exact) = compared.plan, compared.worst
+    plan, (run, exact) = compared.plan, compared.worst
     allowed = allowed_errors(plan)
-    _, values = mirror.run(found.run.inputs)
+    _, values = mirror.run(run.run.inputs)
     for value, position in mirror.positions.items():
-        held = found.values.get(position)
+        held = run.values.get(position)
         if held is None or len(held) < len(values.get(position, ())):
             continue
-        outputs, _ = mirror.run(found.run.inputs, held={value: held})
+        outputs, _ = mirror.run(run.run.inputs, held={value: held})
         moved = differences(outputs, exact)
         if (over := ~(moved <= allowed)).any():
             number = int(np.argmax(over))
             error = max(largest_difference(a, b) for a, b in zip(held, values[position], strict=False))
             place = line_of(plan, plan.tensors[position].location)
-            name, row = plan.tensors[position].name, found.run.rows[0]
+            name, row = plan.tensors[position].name, run.run.rows[0]
             return LineOff(
                 where_text(place), place.text.strip(), name, error, float(moved[number]), float(allowed[number]), row
             )
-    off = differences(found.outputs, exact)
+    off = differences(run.outputs, exact)
     number = int(np.argmax(~(off <= allowed)))
     place = _origin_of(mirror.module.body.terminator.operands[number])
     name = plan.client.outputs[number].name
     return LineOff(
         where_text(place), place.text.strip(), name, float(off[number]), float(off[number]), float(allowed[number]),
-        found.run.rows[0],
+        run.run.rows[0],
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Rows that are unlike the data of calibration: which, and in what, for none is left out or counted in silence."""
+"""Rows out of the distribution of calibration data: which, and in what; none is left out or counted in silence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from latticework.compiler.assessment.given_rows import GivenRows, OneRun
+from latticework.compiler.assessment.given_rows import DataRows, OneRun
 from latticework.errors import RangeError
 from latticework.errors.rounded_numbers import write_value
 from latticework.frontend.calibration.calibration_data import Sample
@@ -22,7 +22,7 @@ LEAST_ROWS = 8  # of which it is said that a column is the same in all
 LISTED = 8
 
 
-def find_refused(given: GivenRows, client: Client) -> dict[int, str]:
+def find_refused(given: DataRows, client: Client) -> dict[int, str]:
     """The rows that the client refuses to encrypt, and why.
 
     raises  ShapeError or DtypeError for data that are no rows of the program
@@ -67,14 +67,14 @@ def calibrated_columns(samples: Sequence[Sample]) -> dict[str, Columns]:
 
 def unlike_columns(runs: Sequence[OneRun], calibrated: Mapping[str, Columns], rows: Sequence[int]) -> list[UnlikeData]:
     """Columns that hold one value in these rows and not in calibration, and those that do in calibration only."""
-    found = []
+    result = []
     for name, (low, high) in calibrated.items() if len(rows) >= LEAST_ROWS else ():
         least, most = columns_of([run.inputs[name] for run in runs])
         still = (least == most) & (low < high)
         if still.any():
             columns = np.flatnonzero(still)
             one = f" ({write_value(float(least[columns[0]]))} in column {columns[0]})"
-            found.append(
+            result.append(
                 UnlikeData(
                     "constant", tuple(rows),
                     f"input {name}: {_list_columns(columns, len(low))} the same number in every row{one}, and "
@@ -90,14 +90,14 @@ def unlike_columns(runs: Sequence[OneRun], calibrated: Mapping[str, Columns], ro
                 for row in run.rows
                 if _differs(run, name, columns, low[columns], run.rows.index(row))
             )
-            found.append(
+            result.append(
                 UnlikeData(
                     "varies", other,
                     f"input {name}: {_list_columns(columns, len(low))} other numbers than the one of all of "
                     "calibration",
                 )
             )  # fmt: skip
-    return found
+    return result
 
 
 def _differs(run: OneRun, name: str, columns: Array, value: Array, place: int) -> bool:

@@ -1,4 +1,4 @@
-"""A compiled program on cleartext arrays, each of its functions exact or as its polynomial, value by value."""
+"""Reference runs of a compiled program on cleartext arrays, each function exact or as its polynomial."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Meaning = Callable[[list[Array]], list[Array]]
 
 
 @dataclass(frozen=True)
-class PlacedFunction:
+class LocatedFunction:
     """A function of the program, and the operations that compute it.
 
     number  among the program's functions
@@ -55,8 +55,8 @@ class PlacedFunction:
         return x
 
 
-class Mirror:
-    """The module that runs beside a plan, with its functions to be chosen.
+class ReferenceRun:
+    """The module of a plan on cleartext arrays, with a choice between exact functions and polynomials.
 
     positions  of values that plans know, in the order in which they are computed
     functions  in program order; two that are one and the same after compilation are one
@@ -91,30 +91,32 @@ class Mirror:
         instead: dict[Op, Meaning] = {}
         for number, each in enumerate(self.functions):
             is_exact = exact if isinstance(exact, bool) else number in exact
-            instead |= _meanings(number, each, is_exact, on_argument)
+            instead |= _function_semantics(number, each, is_exact, on_argument)
         given = dict(inputs)
         for value, arrays in held.items():
             if isinstance(value.owner, Op):
-                instead[value.owner] = _one_by_one(arrays)
+                instead[value.owner] = _semantics_giving(arrays)
             else:
                 given[self.module.input_names[self.module.inputs.index(value)]] = arrays[0]
-        found: Values = {}
+        values: Values = {}
 
         def note(value: Value, array: Array) -> None:
             if value in self.positions:
-                found.setdefault(self.positions[value], []).append(np.asarray(array, dtype=np.float64))
+                values.setdefault(self.positions[value], []).append(np.asarray(array, dtype=np.float64))
 
         with np.errstate(all="ignore"):
-            return interpret(self.module, given, on_value=note, instead=instead), found
+            return interpret(self.module, given, on_value=note, instead=instead), values
 
 
-def _one_by_one(arrays: Sequence[Array]) -> Meaning:
+def _semantics_giving(arrays: Sequence[Array]) -> Meaning:
     """Return semantics that give these arrays, one at each call."""
     left = iter(arrays)
     return lambda _: [next(left)]
 
 
-def _meanings(number: int, placed: PlacedFunction, is_exact: bool, on_argument: OnArgument | None) -> dict[Op, Meaning]:
+def _function_semantics(
+    number: int, located: LocatedFunction, is_exact: bool, on_argument: OnArgument | None
+) -> dict[Op, Meaning]:
     """Return semantics of a function's operations: the last one gives its value, the first one gets its argument."""
     argument: list[Array] = []
 
@@ -124,26 +126,26 @@ def _meanings(number: int, placed: PlacedFunction, is_exact: bool, on_argument: 
                 argument[:] = operands
                 if on_argument is not None:
                     on_argument(number, operands[0])
-            if is_exact and place == len(placed.ops) - 1:
-                return [placed.exact(argument[0])]
+            if is_exact and place == len(located.ops) - 1:
+                return [located.exact(argument[0])]
             return [op.attrs["polynomial"](operands[0])]
 
         return apply
 
-    return {op: meaning(place, op) for place, op in enumerate(placed.ops)}
+    return {op: meaning(place, op) for place, op in enumerate(located.ops)}
 
 
-def _locate_functions(module: Module, stand_ins: Sequence[StandIn]) -> list[PlacedFunction]:
+def _locate_functions(module: Module, stand_ins: Sequence[StandIn]) -> list[LocatedFunction]:
     """The functions with their operations: of equal polynomials those of the same line, else the next in order."""
     left = [op for op in module.walk() if op.spec is POLYNOMIAL.spec]
-    found: dict[int, tuple[Op, ...]] = {}
+    ops_of: dict[int, tuple[Op, ...]] = {}
     for has_line in (True, False):
         for number, each in enumerate(stand_ins):
-            ops = () if number in found else _chain(left, each, has_line=has_line)
+            ops = () if number in ops_of else _chain(left, each, has_line=has_line)
             if ops:
-                found[number] = ops
+                ops_of[number] = ops
                 left = [op for op in left if op not in ops]
-    return [PlacedFunction(number, stand_ins[number], found[number]) for number in sorted(found)]
+    return [LocatedFunction(number, stand_ins[number], ops_of[number]) for number in sorted(ops_of)]
 
 
 def _chain(left: Sequence[Op], stand_in: StandIn, *, has_line: bool) -> tuple[Op, ...]:

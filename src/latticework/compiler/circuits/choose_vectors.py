@@ -68,23 +68,23 @@ def candidates(
         return [priced(lanes)]
     nodes = len(scalars.graph.nodes)
     is_large = lanes.algorithm == "search" and nodes > MAX_SCALAR
-    found = []
+    result = []
     if lanes.algorithm == "search" and nodes > MOST_SEARCHED.get(lanes.effort, nodes):
         _warn_of_size(scalars, nodes, lanes.effort)
     elif lanes.algorithm == "search":
-        found.append(priced(replace(lanes, share=FIRST_SHARE)))
-        is_cheaper = is_large and _scalar_price(scalars, lanes) < _lane_price(found[0].vectors, lanes)
-        counts = record_of(found[0].vectors).vector
+        result.append(priced(replace(lanes, share=FIRST_SHARE)))
+        is_cheaper = is_large and _scalar_price(scalars, lanes) < _lane_price(result[0].vectors, lanes)
+        counts = record_of(result[0].vectors).vector
         if counts is not None and counts.masks and not is_cheaper:
             rotate, mul, _, *rest = lanes.weights
-            found.append(priced(replace(lanes, share=1.0 - FIRST_SHARE, weights=(rotate, mul, mul, *rest))))
+            result.append(priced(replace(lanes, share=1.0 - FIRST_SHARE, weights=(rotate, mul, mul, *rest))))
         if is_large and not is_cheaper:
-            return found
-    found.append(priced(replace(lanes, algorithm="scalar")))
+            return result
+    result.append(priced(replace(lanes, algorithm="scalar")))
     apart = _separable(scalars) if is_alone and not is_large else frozenset()
     if apart:
-        found.append(priced(replace(lanes, algorithm="scalar", apart=apart)))
-    return found
+        result.append(priced(replace(lanes, algorithm="scalar", apart=apart)))
+    return result
 
 
 def _warn_of_size(scalars: Scalars, nodes: int, effort: str) -> None:
@@ -115,14 +115,14 @@ def _lane_price(vectors: Vectors, lanes: LaneOptions) -> float:
     return seconds * (1 + level * vectors.depth)
 
 
-def choose(found: Sequence[Candidate], arrays: Candidate | None = None) -> Candidate:
+def choose(compared: Sequence[Candidate], arrays: Candidate | None = None) -> Candidate:
     """The fastest, which is arrays only by a margin; its record names what else was looked at, if it was possible."""
-    on_lanes = min(found, key=lambda candidate: candidate.seconds)
+    on_lanes = min(compared, key=lambda candidate: candidate.seconds)
     best = on_lanes
     if arrays is not None and on_lanes.seconds >= MARGIN * arrays.seconds:
         best = arrays
     by_method: dict[str, Candidate] = {}
-    for candidate in (*found, *([] if arrays is None else [arrays])):
+    for candidate in (*compared, *([] if arrays is None else [arrays])):
         method = record_of(candidate.vectors).method
         if isfinite(candidate.seconds):
             by_method[method] = min(candidate, by_method.get(method, candidate), key=lambda c: c.seconds)

@@ -26,20 +26,22 @@ def check_rows(circuit: Circuit, shared: SharedParameters, options: CompileOptio
         )
 
 
-def of_best_width(graph: Graph, usual: int, rows: int | str | None, found: Callable[[int], Candidate]) -> Candidate:
+def of_best_width(
+    graph: Graph, usual: int, rows: int | str | None, candidate_of: Callable[[int], Candidate]
+) -> Candidate:
     """The vectors of one row that take least, as a part of the slots times the seconds of a run.
 
     usual  slots of the ring that a circuit gets, where nothing else is known;  rows  wanted, "fill" or None
-    found  the best vectors of a width, or others that are better yet
+    candidate_of  the best vectors of a width, or others that are better yet
     """
     if rows is None:
-        return found(usual)
+        return candidate_of(usual)
     least = _least_width(graph)
     if isinstance(rows, int):
         share = max(1, usual // rows)
-        return found(max(least, share))
+        return candidate_of(max(least, share))
     widths = {min(usual, least << more) for more in range(WIDER)}
-    return min(map(found, sorted(widths)), key=lambda candidate: candidate.seconds * candidate.vectors.slots)
+    return min(map(candidate_of, sorted(widths)), key=lambda candidate: candidate.seconds * candidate.vectors.slots)
 
 
 def _least_width(graph: Graph) -> int:

@@ -33,7 +33,7 @@ def exact_arithmetic(options: CompileOptions, shared: ModulusChain | None) -> Ar
         return shared or _chain(depth, modulus, options)
 
     def price(depth: int, products: int) -> Price:
-        """The ring that so many products in a row take, then the time of all products there."""
+        """Return the ring that `depth` products in a row take, then the time of all products there."""
         chain = chain_of(depth + options.expert.spare_levels)
         if chain is None:
             return inf, inf
@@ -52,7 +52,7 @@ def _where(options: CompileOptions, shared: ModulusChain | None) -> str:
 
 
 def exact_weights(depth: int, options: CompileOptions, shared: ModulusChain | None) -> tuple[float, ...] | None:
-    """Prices of vector operations by the cost table, for a chain that holds so many products in a row; None if none."""
+    """Price vector operations by the cost table, for a chain that holds `depth` products in a row, or None."""
     chain = shared or _chain(depth, options.expert.plain_modulus, options, MAX_RING_LOG2 - 2)
     return None if chain is None else bfv_weights(chain, options.costs)
 

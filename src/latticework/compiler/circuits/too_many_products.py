@@ -28,11 +28,11 @@ def check_products(circuit: Circuit, scalars: Scalars, arithmetic: Arithmetic, o
 
 
 def too_many_products(
-    circuit: Circuit, graph: Graph, arithmetic: Arithmetic, found: TooNoisyError | None = None
+    circuit: Circuit, graph: Graph, arithmetic: Arithmetic, error: TooNoisyError | None = None
 ) -> LevelError:
     """The error for the user, at the loop or the line that has most of the products in a row.
 
-    found  by the choice of parameters for the circuit's own code, if it came that far: noise is not of products alone
+    error  by the choice of parameters for the circuit's own code, if it came that far: noise is not of products alone
     """
     lines = _lines(graph)
     depth, held = graph.depth((MUL,)), arithmetic.most_products
@@ -40,9 +40,9 @@ def too_many_products(
     remedies = [
         *loop.remedies, "use a smaller plaintext modulus (plain_bits)", REMEDIES["depth"].circuit,
     ]  # fmt: skip
-    if found is not None and depth <= held:
+    if error is not None and depth <= held:
         among = f": products in a row are in {list_lines(lines)}" if lines else ""
-        return LevelError(f"circuit {circuit.name}: {found.message}{among}", at=lines[0].loc if lines else circuit.loc)
+        return LevelError(f"circuit {circuit.name}: {error.message}{among}", at=lines[0].loc if lines else circuit.loc)
     return LevelError(
         f"circuit {circuit.name} multiplies encrypted numbers {depth} times one after another; {arithmetic.where} has "
         f"room for about {held} products in a row with a plaintext modulus of {arithmetic.modulus.bit_length()} bits. "

@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from latticework.compiler.bound_conditions import place_of
+from latticework.compiler.bound_conditions import line_of
 from latticework.compiler.circuits.circuit_pipeline import Scalars
 from latticework.compiler.lanes.circuit_ranges import bits_that_hold, fits, overflowing
 from latticework.errors import RangeWarning
@@ -56,7 +56,7 @@ def _with_conditions(circuit: Circuit, scalars: Scalars, plan: Plan, numbers: Se
         if place in held:
             first, *others = held[place]
             said = f"result {first}" + (" and others" if others else "")
-            condition = Condition(said, place_of(circuit.loc), modulus=plan.chain.plain_modulus)
+            condition = Condition(said, line_of(circuit.loc), modulus=plan.chain.plain_modulus)
             output = replace(output, conditions=(condition,))
         outputs.append(output)
     return replace(plan, client=replace(plan.client, outputs=tuple(outputs)))

@@ -26,8 +26,8 @@ def bare_plan(
     techniques: Techniques = ALONE,
 ) -> Plan:
     """Expanded, with its keys; `prices` and `techniques` as of `generate`."""
-    made = generate(module, chain, prices=prices, techniques=techniques)
-    return plan_of_code(name, made.code, made.module.sources, chain)
+    code = generate(module, chain, prices=prices, techniques=techniques)
+    return plan_of_code(name, code.code, code.module.sources, chain)
 
 
 def plan_of_code(name: str, code: Code, given: Mapping[str, npt.NDArray[Any]], chain: ModulusChain) -> Plan:

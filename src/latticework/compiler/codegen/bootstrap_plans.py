@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log2, sqrt
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -34,30 +34,36 @@ class Precision:
     worst_bits: float
 
 
+class BootstrapForm(TypedDict, total=False):
+    """Keywords of `bootstrap_module`, which documents them."""
+
+    real: bool
+    iterations: int
+    start: int | None
+    finer: float
+    out: float
+
+
 def bootstrap_plan(
     chain: ModulusChain,
     slots: int,
     target: int,
     *,
-    real: bool = False,
-    iterations: int = 1,
-    start: int | None = None,
-    finer: float = 1.0,
-    out: float = 1.0,
     prices: LevelPrices | None = None,
     techniques: Techniques = ALONE,
+    **form: Unpack[BootstrapForm],
 ) -> Plan:
     """The plan of one bootstrap, as of `bootstrap_module`: slot vectors in [-1, 1], which no tensor describes.
 
     prices, techniques  by which its linear maps are carried out, as of `generate`
     """
-    module = bootstrap_module(chain, slots, target, real=real, iterations=iterations, start=start, finer=finer, out=out)
+    module = bootstrap_module(chain, slots, target, **form)
     return bare_plan("bootstrap", module, chain, prices=prices, techniques=techniques)
 
 
-def precision(found: npt.ArrayLike, expected: npt.ArrayLike, *, real: bool = False) -> Precision:
+def precision(values: npt.ArrayLike, expected: npt.ArrayLike, *, real: bool = False) -> Precision:
     """Bits of agreement of two slot vectors (of their real parts only, if `real`)."""
-    difference = np.asarray(found, dtype=np.complex128) - np.asarray(expected)
+    difference = np.asarray(values, dtype=np.complex128) - np.asarray(expected)
     parts = difference.real if real else np.concatenate([difference.real, difference.imag])
     return Precision(-log2(float(np.sqrt(np.mean(parts**2)))), -log2(float(np.max(np.abs(parts)))))
 

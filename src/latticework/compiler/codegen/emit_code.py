@@ -95,9 +95,9 @@ class Code:
                 operands.append(RegisterOperand(self._values[value], remaining[value] == 0 and value in own))
             remaining.subtract(nested)
             if op.name == "loop.for" and op.attrs.get("static_trip") is not None:
-                trips, constant = self.constant_trips(op)
+                trip_count, constant = self.constant_trips(op)
                 code.append(constant)
-                operands.insert(0, RegisterOperand(trips, last_use=True))
+                operands.insert(0, RegisterOperand(trip_count, last_use=True))
             if "why" in op.attrs:
                 self.reasons.append(CallReason(number, len(code), op.attrs["why"]))
             code.append(self.instruction(op, tuple(operands)))
@@ -135,14 +135,14 @@ class Code:
         if op.name == "procedure.call":
             return CALL.name, (self._procedures[op.operands[0]],)
         primitive = PRIMITIVES[op.name]
-        said = primitive.read(op.name, op.attrs, [value.type for value in op.operands])
-        immediate = said.immediate
-        if said.constant is not None:
-            immediate = (self._number("constant", said.constant, self.constants),)
-        elif said.constants:
-            immediate = tuple(self._number("constant", constant, self.constants) for constant in said.constants)
-        elif said.key is not None:
-            immediate = (self._key(said.key),)
+        instruction = primitive.read(op.name, op.attrs, [value.type for value in op.operands])
+        immediate = instruction.immediate
+        if instruction.constant is not None:
+            immediate = (self._number("constant", instruction.constant, self.constants),)
+        elif instruction.constants:
+            immediate = tuple(self._number("constant", constant, self.constants) for constant in instruction.constants)
+        elif instruction.key is not None:
+            immediate = (self._key(instruction.key),)
         return primitive.record.name, immediate
 
     def _key(self, demand: KeySpec) -> int:

@@ -1,4 +1,4 @@
-"""generate: expand, tidy, collect the keys and emit: the way from every managed module to code."""
+"""generate: expand, tidy, collect the keys and emit: the path from every managed module to code."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from latticework.compiler.codegen.emit_code import Code, emit_code
-from latticework.compiler.expand import LevelPrices, MapWays, choose_ways, expanding
+from latticework.compiler.expand import LevelPrices, MapStrategies, choose_strategies, expanding
 from latticework.compiler.keys import plan_keys
 from latticework.compiler.options.techniques import ALONE, POWERS_OF_TWO, Techniques
 from latticework.compiler.passes import cse, dce
-from latticework.compiler.passes.powers_of_two import turning_by_powers
+from latticework.compiler.passes.powers_of_two import power_of_two_rotations
 from latticework.ir import Module, Op, Pass, PassEvent, run_passes
 from latticework.plan.parameters import ModulusChain
 from latticework.values.packing.key_manifest import KeySpec
@@ -49,18 +49,18 @@ def generate(
     techniques  how linear maps may be carried out, whether rotations share decompositions, and bootstraps code
     on_event    hears of every pass
     """
-    ways, passes = expansion(managed, chain, techniques, prices)
+    strategies, passes = expansion(managed, chain, techniques, prices)
     module = run_passes(managed, (*passes, *PRIMITIVE_PASSES), on_event=on_event)
     keys = plan_keys(module, chain)
-    return Generated(module, keys, emit_code(module, chain, keys), ways.maps)
+    return Generated(module, keys, emit_code(module, chain, keys), strategies.maps)
 
 
 def expansion(
     managed: Module, chain: ModulusChain, techniques: Techniques, prices: LevelPrices | None = None
-) -> tuple[MapWays, tuple[Pass[object], ...]]:
+) -> tuple[MapStrategies, tuple[Pass[object], ...]]:
     """Choose how the linear maps of a managed module are carried out, and the passes that write its primitives so."""
     by_powers = techniques.rotation_keys == POWERS_OF_TWO
     hoisting = techniques.hoisting and not by_powers
-    ways = choose_ways(managed, replace(techniques, hoisting=hoisting), prices, chain)
-    step = expanding(chain, ways, hoisting=hoisting, shared_bootstraps=techniques.shared_bootstraps)
-    return ways, (step, turning_by_powers(chain.ring_degree)) if by_powers else (step,)
+    strategies = choose_strategies(managed, replace(techniques, hoisting=hoisting), prices, chain)
+    step = expanding(chain, strategies, hoisting=hoisting, shared_bootstraps=techniques.shared_bootstraps)
+    return strategies, (step, power_of_two_rotations(chain.ring_degree)) if by_powers else (step,)

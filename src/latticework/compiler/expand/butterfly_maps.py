@@ -21,13 +21,13 @@ def maps_of_bootstrap(chain: ModulusChain, slots: int, target: int) -> Iterator[
         yield piece, Level(track, chain.tracks[track].top - done), circuit.cts_babies
 
 
-def butterfly_maps(slots: int, levels: int, *, inverse: bool, turned: bool = True) -> list[LinearMap]:
-    """The special FFT on vectors of `slots` slots as so many linear maps, in the order in which they are applied.
+def butterfly_maps(slots: int, levels: int, *, inverse: bool, rotated: bool = True) -> list[LinearMap]:
+    """Return the special FFT on vectors of `slots` slots as `levels` linear maps, in the order of their application.
 
     inverse  slots to the words (lower + i upper) of bit-reversed coefficients, else back
-    turned   what lies between the maps is turned so that steps go one way, from 0 on or nearly: giant steps in Horner's
-             form then have one key. Maps of half-widths h, 2h, ..., H/2 reach (H - h) to the left; with one more step
-             for h = 1 that is H in all, which the map whose steps go all the way around by H turns back.
+    rotated  what lies between the maps is rotated so that steps go in one direction, from 0 on or nearly: giant
+             steps in Horner's form then have one key. Maps of half-widths h, 2h, ..., H/2 reach (H - h) to the left;
+             with one more step for h = 1 that is H in all, which the map whose steps go all around by H rotates back.
     """
     stages = slots.bit_length() - 1
     shares = [stages // levels + (i < stages % levels) for i in range(levels)]
@@ -39,11 +39,11 @@ def butterfly_maps(slots: int, levels: int, *, inverse: bool, turned: bool = Tru
         maps.append(LinearMap(slots, Butterflies(slots, half, share, inverse)))
         if not inverse:
             half <<= share
-    return _one_way(maps, slots) if turned else maps
+    return _rotated_left(maps, slots) if rotated else maps
 
 
-def _one_way(maps: list[LinearMap], slots: int) -> list[LinearMap]:
-    """Maps whose results, but the last, are turned left by what makes the steps of all no less than 0."""
+def _rotated_left(maps: list[LinearMap], slots: int) -> list[LinearMap]:
+    """Rotate the results of all maps but the last to the left, so that no map has steps below 0."""
     reaches, around = [], 0
     for number, piece in enumerate(maps):
         gather = piece.gather
@@ -52,5 +52,8 @@ def _one_way(maps: list[LinearMap], slots: int) -> list[LinearMap]:
         around = number if is_around else around
         reaches.append(0 if is_around or not gather.stages else -gather.steps[0] + (gather.half == 1))
     reaches[around] -= sum(reaches)
-    turns = list(accumulate(reaches, initial=0))
-    return [piece.rotate_ends(before, after) for piece, before, after in zip(maps, turns[:-1], turns[1:], strict=True)]
+    rotations = list(accumulate(reaches, initial=0))
+    return [
+        piece.rotate_ends(before, after)
+        for piece, before, after in zip(maps, rotations[:-1], rotations[1:], strict=True)
+    ]

@@ -51,11 +51,11 @@ class ChannelFactors(Factors):
 
     def total(self, terms: Iterable[tuple[Value, Any]], scale: float) -> Value | None:
         """The sum of values, each times its vector, at a scale; None where all round to nothing."""
-        found: Value | None = None
+        result: Value | None = None
         for term, factor in terms:
             if np.max(np.abs(factor)) * scale / cipher(term).scale >= 0.5:
-                found = self.p.add(found, self.times(term, factor, scale))
-        return found
+                result = self.p.add(result, self.times(term, factor, scale))
+        return result
 
     def times(self, x: Value, factor: Any, scale: float) -> Value:
         """x times a vector, at a scale."""

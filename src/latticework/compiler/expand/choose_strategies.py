@@ -1,4 +1,4 @@
-"""Choose how the linear maps of a whole module are carried out: each in its cheapest way, or all by what they share."""
+"""Choose strategies of a module's linear maps: for each the cheapest one, or for all together by what they share."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from functools import cache
 from latticework.compiler.expand.butterfly_maps import maps_of_bootstrap
 from latticework.compiler.expand.map_strategies import (
     LevelPrices,
-    MapWays,
-    choose_way,
+    MapStrategies,
+    choose_piece_strategy,
+    choose_strategy,
     comparison_prices,
     mode_of,
-    way_of_piece,
 )
 from latticework.compiler.expand.primitive_builder import cipher
 from latticework.compiler.expand.shared_keys import MapSite, elements, settle, site
@@ -27,12 +27,12 @@ from latticework.values.packing.packed_constants import LinearMap
 LINEAR = ("ckks.linear_transform", "bfv.linear_transform")
 
 
-def choose_ways(
+def choose_strategies(
     module: Module,
     techniques: Techniques = UNPACKED,
     prices: LevelPrices | None = None,
     chain: ModulusChain | None = None,
-) -> MapWays:
+) -> MapStrategies:
     """Choose a strategy for each linear map of a managed module that has diagonals.
 
     prices  typical ones if not given
@@ -40,15 +40,15 @@ def choose_ways(
             too, and how often each is run counts
     """
     if prices is not None and chain is not None and techniques.shared_keys and techniques.tuned_widths:
-        return _Together(module, chain, techniques, prices).ways()
-    found: dict[Op, Choice] = {}
+        return _Together(module, chain, techniques, prices).choose()
+    choices: dict[Op, Choice] = {}
     for op in module.walk():
         if op.name in LINEAR:
             at = TYPICAL if prices is None else prices(cipher(op.operands[0]).level)
-            choice = choose_way(op.attrs["map"], techniques, at, real=op.attrs.get("real") is True)
+            choice = choose_strategy(op.attrs["map"], techniques, at, real=op.attrs.get("real") is True)
             if choice is not None:
-                found[op] = choice
-    return MapWays(found, techniques)
+                choices[op] = choice
+    return MapStrategies(choices, techniques)
 
 
 class _Together:
@@ -64,11 +64,13 @@ class _Together:
         for (piece, level), (babies, runs) in self.pieces.items():
             self._look_at_piece(piece, level, babies, runs)
 
-    def ways(self) -> MapWays:
+    def choose(self) -> MapStrategies:
         """Those of all."""
         chosen = dict(zip(self.sites, settle(list(self.sites.values()), self.held), strict=True))
         maps = {of: choice for of, choice in chosen.items() if isinstance(of, Op)}
-        return MapWays(maps, self.techniques, {of: choice for of, choice in chosen.items() if not isinstance(of, Op)})
+        return MapStrategies(
+            maps, self.techniques, {of: choice for of, choice in chosen.items() if not isinstance(of, Op)}
+        )
 
     def _look_at(self, op: Op, runs: float) -> None:
         if op.name in LINEAR:
@@ -87,8 +89,8 @@ class _Together:
             self._hold({conjugation_element(self.chain.ring_degree)}, cipher(op.operands[0]).level)
 
     def _look_at_piece(self, piece: LinearMap, level: Level, babies: int, runs: float) -> None:
-        """Weigh, if stored bytes have a price, ways with no more keys than the widths of the parameter set need."""
-        usual = way_of_piece(piece, babies, self.techniques)
+        """Weigh, if stored bytes have a price, strategies with at most the keys that widths of the set need."""
+        usual = choose_piece_strategy(piece, babies, self.techniques)
         if usual is None:
             return
         if self.prices(level).stored:
@@ -111,11 +113,11 @@ class _Together:
             return
         by = comparison_prices(parts, may)
         may_iterate = (False, True) if parts.stored else (False,)
-        found = options(
+        choices = options(
             where, by, packing=real and may.complex_packing, mode=mode_of(may), horner=may.horner_giants,
             iterated=(True,) if may.rotation_keys == ITERATED else may_iterate,
         )  # fmt: skip
-        few = (choice for choice in found if most_keys is None or choice.counts.keys <= most_keys)
+        few = (choice for choice in choices if most_keys is None or choice.counts.keys <= most_keys)
         self.sites[of] = site(where, few, by, self.chain.ring_degree, runs if parts.stored else 1.0)
 
     def _hold(self, keys: frozenset[int] | set[int], level: Level) -> None:
@@ -129,6 +131,6 @@ def _runs(block: Block, times: float) -> Iterator[tuple[Op, float]]:
     """All operations, and how often each is run: of a trip count that is not known, as often as it may be, or once."""
     for op in block.ops:
         yield op, times
-        trips = op.attrs.get("static_trip", op.attrs.get("at_most")) if op.name == "loop.for" else None
+        trip_count = op.attrs.get("static_trip", op.attrs.get("at_most")) if op.name == "loop.for" else None
         for region in op.regions:
-            yield from _runs(region.block, times * (1 if trips is None else trips))
+            yield from _runs(region.block, times * (1 if trip_count is None else trip_count))

@@ -29,11 +29,11 @@ def exponential_coefficients(bound: int, doublings: int, degree: int) -> tuple[c
     """Chebyshev coefficients of e^(2 pi i K u / 2^r), u in [-1, 1]: 2 i^k J_k(2 pi K / 2^r), half of it for k = 0."""
     angles = 2 * pi * np.arange(_SAMPLES) / _SAMPLES
     fourier = np.fft.fft(np.exp(2j * pi * bound / 2**doublings * np.cos(angles))) / _SAMPLES
-    found = [complex(fourier[0].real)]
+    result = [complex(fourier[0].real)]
     for k in range(1, degree + 1):
         value = 2 * fourier[k]
-        found.append(complex(0.0, value.imag) if k % 2 else complex(value.real))
-    return tuple(found)
+        result.append(complex(0.0, value.imag) if k % 2 else complex(value.real))
+    return tuple(result)
 
 
 def expand_eval_mod(p: Primitives, x: Value, circuit: BootstrapCircuit, level: int, out_scale: float) -> Value:

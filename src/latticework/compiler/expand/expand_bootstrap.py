@@ -17,7 +17,7 @@ from math import log2
 from latticework.compiler.expand.butterfly_maps import butterfly_maps
 from latticework.compiler.expand.eval_mod import expand_eval_mod
 from latticework.compiler.expand.linear_transform import expand_linear_transform
-from latticework.compiler.expand.map_strategies import TYPICAL_WAYS, MapWays
+from latticework.compiler.expand.map_strategies import TYPICAL_STRATEGIES, MapStrategies
 from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.compiler.expand.procedures import Procedures
 from latticework.errors import LevelError
@@ -67,29 +67,28 @@ def expand_bootstrap(
     x: Value,
     level: int,
     scale: float,
+    kind: BootstrapKind,
     *,
-    real: bool,
-    iterations: int,
     procedures: Procedures | None = None,
-    ways: MapWays = TYPICAL_WAYS,
+    strategies: MapStrategies = TYPICAL_STRATEGIES,
 ) -> Value:
     """Primitive operations for one bootstrap of x, of the main track, to a level above the floor of it.
 
-    ways        how its linear maps are carried out
+    strategies        how its linear maps are carried out
     procedures  of the block that they stand in, if its parts may be some
 
     raises  LevelError where the chain cannot: no circuit, x below the floor, or the level not one of its targets
     """
     x, circuit = _at_floor(p, x, level), p.chain.bootstrap
     assert circuit is not None
-    run = _Bootstrap(p, circuit, level, real, procedures, ways).run
-    made = made_scale(p.chain, level, scale)
-    result = run(x, made)
-    if iterations == 2:
+    run = _Bootstrap(p, circuit, level, kind.real, procedures, strategies).run
+    result_scale = made_scale(p.chain, level, scale)
+    result = run(x, result_scale)
+    if kind.iterations == 2:
         gain = 2.0**circuit.gain_bits
-        residual = run(_residual(p, x, result, gain), made / gain)
-        result = p.add(result, p.relabel(residual, made))
-    return result if made == scale else p.raise_scale(result, scale)
+        residual = run(_residual(p, x, result, gain), result_scale / gain)
+        result = p.add(result, p.relabel(residual, result_scale))
+    return result if result_scale == scale else p.raise_scale(result, scale)
 
 
 def call_bootstrap(
@@ -98,26 +97,25 @@ def call_bootstrap(
     x: Value,
     level: int,
     scale: float,
+    kind: BootstrapKind,
     *,
-    real: bool,
-    iterations: int,
     why: RefreshReason | None = None,
-    ways: MapWays = TYPICAL_WAYS,
+    strategies: MapStrategies = TYPICAL_STRATEGIES,
 ) -> Value:
     """Write `expand_bootstrap` as a call: all bootstraps of one kind are one procedure.
 
     A kind is what it is expanded from: width and number of vectors and the scale at the floor, the target and its
     scale, whether real, and how many iterations. Its operations have no line of the user's: that is that of each call.
     """
-    x, kind = _at_floor(p, x, level), BootstrapKind(real, iterations)
+    x = _at_floor(p, x, level)
     text = f"bootstrap of {cipher(x).slots} slots from level {cipher(x).level.index} to level {level}"
 
     def write(inside: Primitives, own: Procedures, y: Value) -> Value:
-        return expand_bootstrap(inside, y, level, scale, real=real, iterations=iterations, procedures=own, ways=ways)
+        return expand_bootstrap(inside, y, level, scale, kind, procedures=own, strategies=strategies)
 
     what = ("bootstrap", level, scale, kind)
-    said = {} if why is None else {"why": why}
-    return procedures.call(p, [x], what, write, attributes={"bootstrap": kind}, said=said, loc=Loc("", 0, text))
+    reason = {} if why is None else {"why": why}
+    return procedures.call(p, [x], what, write, attributes={"bootstrap": kind}, reason=reason, loc=Loc("", 0, text))
 
 
 def _at_floor(p: Primitives, x: Value, level: int) -> Value:
@@ -152,10 +150,10 @@ class _Bootstrap:
         level: int,
         real: bool,
         procedures: Procedures | None,
-        ways: MapWays,
+        strategies: MapStrategies,
     ) -> None:
         self.p, self.circuit, self.level, self.real = p, circuit, level, real
-        self.procedures, self.ways = procedures, ways
+        self.procedures, self.strategies = procedures, strategies
         self.track = level - p.chain.floor
         self.top = p.chain.tracks[self.track].top
 
@@ -164,10 +162,10 @@ class _Bootstrap:
         slots = cipher(x).slots
         raised = self.raise_modulus(self.slots_to_coefficients(x))
         spectrum = self.coefficients_to_slots(raised, slots)
-        turned = self.p.conjugate(spectrum)
-        plus = minus = self.series(self.p.add(spectrum, turned), scale)
+        conjugated = self.p.conjugate(spectrum)
+        plus = minus = self.series(self.p.add(spectrum, conjugated), scale)
         if not self.real:
-            upper = self.p.mul_i(self.series(self.p.mul_i(self.p.sub(spectrum, turned), 3), scale))
+            upper = self.p.mul_i(self.series(self.p.mul_i(self.p.sub(spectrum, conjugated), 3), scale))
             plus, minus = self.p.add(plus, upper), self.p.sub(minus, upper)
         result = self.p.mul_i(self.p.sub(plus, self.p.conjugate(minus)), 3)
         return self.p.relabel(result, scale, level=Level(0, self.level))
@@ -183,8 +181,8 @@ class _Bootstrap:
         for done, piece in enumerate(butterfly_maps(cipher(x).slots, levels, inverse=False), 1):
             level = cipher(x).level.index - 1
             scale = scales[level] * 2.0 ** (excess * (levels - done) / levels)
-            way = self.ways.piece(piece, cipher(x).level, 0)
-            x = expand_linear_transform(self.p, x, piece, level, scale, way, hoisting=self.ways.hoisting)
+            strategy = self.strategies.piece(piece, cipher(x).level, 0)
+            x = expand_linear_transform(self.p, x, piece, level, scale, strategy, hoisting=self.strategies.hoisting)
         return x
 
     def raise_modulus(self, x: Value) -> Value:
@@ -217,8 +215,10 @@ class _Bootstrap:
         end = self.p.chain.tracks[self.track].scales[self.top - levels]
         for done, piece in enumerate(butterfly_maps(slots, levels, inverse=True), 1):
             scale = end if done == levels else start * (end / start) ** (done / levels)
-            way = self.ways.piece(piece, cipher(x).level, self.circuit.cts_babies)
-            x = expand_linear_transform(self.p, x, piece, self.top - done, scale, way, hoisting=self.ways.hoisting)
+            strategy = self.strategies.piece(piece, cipher(x).level, self.circuit.cts_babies)
+            x = expand_linear_transform(
+                self.p, x, piece, self.top - done, scale, strategy, hoisting=self.strategies.hoisting
+            )
         return x
 
     def series(self, half: Value, scale: float) -> Value:

@@ -16,9 +16,9 @@ from functools import partial
 
 from latticework.compiler.expand.channel_factors import expand_channels
 from latticework.compiler.expand.expand_bootstrap import call_bootstrap, expand_bootstrap
-from latticework.compiler.expand.kinked import expand_kinked
+from latticework.compiler.expand.kinked import expand_piecewise_linear
 from latticework.compiler.expand.linear_transform import expand_linear_transform
-from latticework.compiler.expand.map_strategies import MapWays
+from latticework.compiler.expand.map_strategies import MapStrategies
 from latticework.compiler.expand.paterson_stockmeyer import expand_polynomial
 from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.compiler.expand.procedures import Procedures
@@ -27,6 +27,7 @@ from latticework.ir.dialects import (
     bfv_dialect,  # noqa: F401  (defines the ops)
     ckks_dialect,  # noqa: F401  (defines the ops)
 )
+from latticework.ir.dialects.bootstrap_dialect import BootstrapKind
 from latticework.ir.dialects.primitives import PRIMITIVES
 from latticework.plan.parameters import ModulusChain
 from latticework.values.packing.packed_constants import ChannelPolynomial, PiecewiseLinearComposition
@@ -42,15 +43,15 @@ WRITTEN = (*sorted(PRIMITIVES.keys() - set(SYMBOLIC)), "procedure.define", "proc
 
 def expanding(
     chain: ModulusChain,
-    ways: MapWays,
+    strategies: MapStrategies,
     *,
     hoisting: bool = True,
     shared_bootstraps: bool = False,
 ) -> Pass[object]:
-    """The pass for one chain, with the linear maps of the module that it is given carried out in these ways."""
+    """The pass for one chain, its linear maps carried out by these strategies."""
 
     def run(module: Module, _cost: object) -> Module:
-        return expand(module, chain, ways, hoisting=hoisting, shared_bootstraps=shared_bootstraps)
+        return expand(module, chain, strategies, hoisting=hoisting, shared_bootstraps=shared_bootstraps)
 
     return Pass("expand", run, reads=("rlwe", "ckks", "bfv", "loop"), writes=WRITTEN, removes=SYMBOLIC)
 
@@ -58,23 +59,25 @@ def expanding(
 def expand(
     module: Module,
     chain: ModulusChain,
-    ways: MapWays,
+    strategies: MapStrategies,
     *,
     hoisting: bool = True,
     shared_bootstraps: bool = False,
 ) -> Module:
     """Primitive operations for a managed module.
 
-    ways               how each linear map of the module is carried out, and of its bootstraps
+    strategies               how each linear map of the module is carried out, and of its bootstraps
     hoisting           whether rotations of one value share its decomposition
     shared_bootstraps  whether each kind of bootstrap is written once, and called; else each where it stands
     """
     procedures = Procedures()
     merged = _read_only_by(module, _MERGED)
-    turned: dict[Value, dict[Loc, float]] = defaultdict(lambda: defaultdict(float))  # rotations of a value on each line
+    rotations: dict[Value, dict[Loc, float]] = defaultdict(
+        lambda: defaultdict(float)
+    )  # rotations of a value on each line
     for op in module.walk():
         if op.name == "rlwe.rotate" and hoisting:
-            turned[op.operands[0]][op.loc] += 1.0
+            rotations[op.operands[0]][op.loc] += 1.0
     shared: dict[
         tuple[Value, Block], Value
     ] = {}  # one decomposition per operand and block: a block dominates only itself
@@ -87,14 +90,19 @@ def expand(
             case "ckks.linear_transform" | "bfv.linear_transform":
                 attrs, kind = op.attrs, cipher(op.result)
                 new = expand_linear_transform(
-                    p, operands[0], attrs["map"], kind.level.index, kind.scale, ways.maps.get(op), hoisting=hoisting
+                    p, operands[0], attrs["map"], kind.level.index, kind.scale, strategies.maps.get(op),
+                    hoisting=hoisting,
                 )  # fmt: skip
             case "ckks.polynomial":
                 polynomial, end = op.attrs["polynomial"], (op.attrs["level"].index, op.attrs["scale"])
                 if isinstance(polynomial, ChannelPolynomial):
                     new = expand_channels(p, operands[0], polynomial, *end, module.add_source)
                 else:
-                    write = expand_kinked if isinstance(polynomial, PiecewiseLinearComposition) else expand_polynomial
+                    write = (
+                        expand_piecewise_linear
+                        if isinstance(polynomial, PiecewiseLinearComposition)
+                        else expand_polynomial
+                    )
                     new = write(p, operands[0], polynomial, *end)
             case "ckks.bootstrap":
                 attrs, bootstrap = op.attrs, expand_bootstrap
@@ -102,7 +110,7 @@ def expand(
                     bootstrap = partial(call_bootstrap, procedures, why=attrs.get("why"))
                 new = bootstrap(
                     p, operands[0], attrs["level"].index, attrs["scale"],
-                    real=attrs["real"], iterations=attrs["iterations"], ways=ways,
+                    BootstrapKind(attrs["real"], attrs["iterations"]), strategies=strategies,
                 )  # fmt: skip
             case "rlwe.rescale":
                 new = p.settle(operands[0], cipher(operands[0]).level.index - 1, op.attrs["scale"])
@@ -121,10 +129,10 @@ def expand(
                 new = p.relinearize(operands[0])
             case "rlwe.rotate" if op.attrs["steps"] % cipher(operands[0]).slots == 0:
                 new = operands[0]
-            case "rlwe.rotate" if sum(turned[op.operands[0]].values()) > 1:
+            case "rlwe.rotate" if sum(rotations[op.operands[0]].values()) > 1:
                 place = (operands[0], builder.block)
                 if place not in shared:
-                    builder.loc = Loc.fuse(turned[op.operands[0]].items(), op.loc)
+                    builder.loc = Loc.fuse(rotations[op.operands[0]].items(), op.loc)
                     shared[place] = p.hoist(operands[0])
                     builder.loc = op.loc
                 product = p.key_product(shared[place], op.attrs["steps"], cipher(operands[0]).level)
@@ -141,9 +149,9 @@ def expand(
         mapping[op.result] = new
         return True
 
-    made = rebuild(module, visit)
-    prepend(made.body, procedures.definitions)
-    return made
+    result = rebuild(module, visit)
+    prepend(result.body, procedures.definitions)
+    return result
 
 
 # Products by the one operation for them and a sum of them.
@@ -168,13 +176,13 @@ def _factors(reader: Op, mapping: dict[Value, Value]) -> list[Value]:
 
 def _read_only_by(module: Module, readers: dict[str, tuple[str, ...]]) -> set[Value]:
     """Results of these operations that nothing reads but one operation of the same block, of a kind named."""
-    found = set()
+    result = set()
     for op in module.walk():
         if op.name in readers and len(op.result.uses) == 1:
             reader = op.result.uses[0][0]
             if reader.name in readers[op.name] and reader.block is op.block:
-                found.add(op.result)
-    return found
+                result.add(op.result)
+    return result
 
 
 def _finish(p: Primitives, operand: Value, product: Value) -> Value:

@@ -1,6 +1,6 @@
-"""The last part of a linear map: inner sums are turned by their giant steps and added up.
+"""The last part of a linear map: inner sums are rotated by their giant steps and added up.
 
-Each is turned by itself, or together with all that was turned onto it (`packing.loop_nests.giant_order`).
+Each is rotated by itself, or together with all that was rotated onto it (`packing.loop_nests.giant_order`).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from latticework.ir import Value
 from latticework.values.packing.loop_nests.giant_order import GiantRotation, Order, order_giant_steps
 
 
-def turn_and_add(p: Primitives, parts: Sequence[Part], order: Order, *, hoisting: bool) -> Value:
+def rotate_and_add(p: Primitives, parts: Sequence[Part], order: Order, *, hoisting: bool) -> Value:
     """All outputs that have products, in order.
 
-    hoisting  what is turned stays over QP; else every turn is a rotation by itself
+    hoisting  rotated sums stay over QP; else every rotation is an operation by itself
     """
-    slots, turn = cipher(parts[0][2]).slots, p.turn_over_p if hoisting else p.rotate
-    together = _turned_together(parts, slots, order)
+    slots, rotate = cipher(parts[0][2]).slots, p.rotate_over_p if hoisting else p.rotate
+    together = _group_by_rotation(parts, slots, order)
     arriving: dict[int, list[Sequence[int]]] = {giant: [held] for giant, held, _ in parts}
     for (_, onto, _), held in together:
         arriving.setdefault(onto, []).append(held)
@@ -28,25 +28,25 @@ def turn_and_add(p: Primitives, parts: Sequence[Part], order: Order, *, hoisting
     for giant, held, part in parts:
         sums[giant].add(held, part)
     for (giant, onto, steps), held in together:
-        sums[onto].add(held, turn(sums[giant].of(held), steps))
+        sums[onto].add(held, rotate(sums[giant].of(held), steps))
     return sums[0].array()
 
 
-def _turned_together(parts: Sequence[Part], slots: int, order: Order) -> list[tuple[GiantRotation, tuple[int, ...]]]:
-    """Each turn with its outputs; what is turned onto a sum comes before this is turned."""
+def _group_by_rotation(parts: Sequence[Part], slots: int, order: Order) -> list[tuple[GiantRotation, tuple[int, ...]]]:
+    """Return each rotation with its outputs; what is rotated onto a sum comes before that sum's rotation."""
     giants: dict[int, list[int]] = {}
     for giant, held, _ in parts:
         for out in held:
             giants.setdefault(out, []).append(giant)
     outputs: dict[GiantRotation, list[int]] = {}
     for out, own in sorted(giants.items()):
-        for turn in order_giant_steps(own, slots, order):
-            outputs.setdefault(turn, []).append(out)
-    found = [(turn, tuple(held)) for turn, held in outputs.items()]
+        for giant_turn in order_giant_steps(own, slots, order):
+            outputs.setdefault(giant_turn, []).append(out)
+    rotations = [(giant_turn, tuple(held)) for giant_turn, held in outputs.items()]
     if order == "own":
         nearest = [giant for giant, _, _ in parts]
-        return sorted(found, key=lambda item: nearest.index(item[0].giant))
-    return sorted(found, key=lambda item: -(item[0].giant % slots if order == "around" else abs(item[0].giant)))
+        return sorted(rotations, key=lambda item: nearest.index(item[0].giant))
+    return sorted(rotations, key=lambda item: -(item[0].giant % slots if order == "around" else abs(item[0].giant)))
 
 
 class _Sum:

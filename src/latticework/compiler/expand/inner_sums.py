@@ -1,4 +1,4 @@
-"""The inner sums of a symbolic block map: products of turned inputs with diagonals, for every output and giant step.
+"""The inner sums of a symbolic block map: products of rotated inputs with diagonals, for every output and giant step.
 
 With hoisting an input is decomposed once for all its baby steps, and the sums stay over QP; their giant steps are left
 to who asked for them. Without it, every baby step is a rotation by itself, of the input or
@@ -39,35 +39,37 @@ def inner_sums(
     if hoisting:
         return _one_to_one(p, x, sums, plain_scale) if is_single else _of_block(p, x, sums, plain_scale)
     if is_single:
-        return _of_turned(p, _rotate_babies(p, x, sums.products.babies, iterated=iterated), sums, plain_scale)
-    return _of_all_turned(p, x, sums, plain_scale, iterated=iterated)
+        return _sum_rotated(p, _rotate_babies(p, x, sums.products.babies, iterated=iterated), sums, plain_scale)
+    return _sum_all_rotated(p, x, sums, plain_scale, iterated=iterated)
 
 
 def _of_block(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -> list[Part]:
     """Inner sums of a block map by one operation, which gets its diagonals from the map."""
     kind, products = cipher(x), sums.products
     keys = [p.key("galois", baby.element(kind.slots, p.chain.ring_degree), kind.level) for baby in products.babies]
-    made = p.builder.build("rlwe.map_sums", [x, *keys], sums=sums, scale=kind.scale * plain_scale)
-    return _split(p, made, products)
+    sums_array = p.builder.build("rlwe.map_sums", [x, *keys], sums=sums, scale=kind.scale * plain_scale)
+    return _split(p, sums_array, products)
 
 
-def _split(p: Primitives, made: Value, products: Products) -> list[Part]:
+def _split(p: Primitives, sums_array: Value, products: Products) -> list[Part]:
     """An array of all sums, by giant step."""
-    found = []
+    result = []
     for giant, held in groupby(enumerate(products.groups), key=lambda item: item[1][0]):
         numbers = list(held)
-        found.append((giant, tuple(out for _, (_, out) in numbers), p.take(made, [number for number, _ in numbers])))
-    return found
+        result.append(
+            (giant, tuple(out for _, (_, out) in numbers), p.take(sums_array, [number for number, _ in numbers]))
+        )
+    return result
 
 
 def _one_to_one(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -> list[Part]:
-    """Inner sums of a map of single vectors, each diagonal a constant of its own; over Q if x is the only baby.
+    """Write the inner sums of a map of single vectors, one constant a diagonal; over Q if x is the only baby.
 
     Diagonals of an operation are in memory together: where they are many, some babies come after the others.
     """
     kind, products = cipher(x), sums.products
     if not products.babies:
-        return _of_turned(p, [x], sums, plain_scale)
+        return _sum_rotated(p, [x], sums, plain_scale)
     keys = [p.key("galois", baby.element(kind.slots, p.chain.ring_degree), kind.level) for baby in products.babies]
     rows = plain_rows(p.chain, PlainKind(kind.slots, kind.level.track, kind.level.index, plain_scale, QP))
     runs = _runs_of_babies(products.rows[:, 1].tolist(), max(1, DIAGONAL_BYTES // (rows * row_bytes(p.chain))))
@@ -75,20 +77,20 @@ def _one_to_one(p: Primitives, x: Value, sums: MapSums, plain_scale: float) -> l
     totals: dict[int, Value] = {}
     for run in runs:
         babies, groups = (sorted(set(products.rows[run, column].tolist())) for column in (1, 2))
-        turned = [baby for baby in babies if baby]
-        places = {0: 0, **{baby: place for place, baby in enumerate(turned, 1)}}
+        rotated = [baby for baby in babies if baby]
+        places = {0: 0, **{baby: place for place, baby in enumerate(rotated, 1)}}
         plains = [p.encode(products.values[number], kind.slots, kind.level, plain_scale, "QP") for number in run]
         digits = digits or p.hoist(x)
         terms = tuple((places[baby], groups.index(group)) for _, baby, group in products.rows[run].tolist())
         attrs = {"terms": terms, "giants": len(groups)}
-        operands = [digits, *(keys[baby - 1] for baby in turned), *plains]
-        made = p.builder.create("rlwe.diag_sums", operands, attrs).results
-        totals |= {group: p.add(totals.get(group), value) for group, value in zip(groups, made, strict=True)}
+        operands = [digits, *(keys[baby - 1] for baby in rotated), *plains]
+        outputs = p.builder.create("rlwe.diag_sums", operands, attrs).results
+        totals |= {group: p.add(totals.get(group), value) for group, value in zip(groups, outputs, strict=True)}
     return [(giant, (0,), totals[number]) for number, (giant, _) in enumerate(products.groups)]
 
 
 def _runs_of_babies(babies: Sequence[int], most: int) -> list[list[int]]:
-    """Numbers of products, given their babies, in runs of at most so many: all, or of whole babies where one fits."""
+    """Split the numbers of products, by their babies, in runs of at most `most`: all, or whole babies if one fits."""
     if len(babies) <= most:
         return [list(range(len(babies)))]
     runs: list[list[int]] = [[]]
@@ -102,17 +104,17 @@ def _runs_of_babies(babies: Sequence[int], most: int) -> list[list[int]]:
     return runs
 
 
-def _of_turned(p: Primitives, turned: list[Value], sums: MapSums, plain_scale: float) -> list[Part]:
+def _sum_rotated(p: Primitives, rotated: list[Value], sums: MapSums, plain_scale: float) -> list[Part]:
     """Inner sums of a map of single vectors whose babies are there, over Q."""
-    kind, products = cipher(turned[0]), sums.products
+    kind, products = cipher(rotated[0]), sums.products
     totals: dict[int, Value] = {}
     for (_, baby, group), values in zip(products.rows.tolist(), products.values, strict=True):
         plain = p.encode(values, kind.slots, kind.level, plain_scale, "Q")
-        totals[group] = p.add(totals.get(group), p.builder.build("rlwe.mul_plain", [turned[baby], plain]))
+        totals[group] = p.add(totals.get(group), p.builder.build("rlwe.mul_plain", [rotated[baby], plain]))
     return [(giant, (0,), totals[number]) for number, (giant, _) in enumerate(products.groups)]
 
 
-def _of_all_turned(p: Primitives, x: Value, sums: MapSums, plain_scale: float, *, iterated: bool) -> list[Part]:
+def _sum_all_rotated(p: Primitives, x: Value, sums: MapSums, plain_scale: float, *, iterated: bool) -> list[Part]:
     """Inner sums of a block map without hoisting: a map without rotations reads all rotated inputs as one array."""
     products, rows = sums.products, sums.products.rows.tolist()
     babies = (SELF, *products.babies)
@@ -123,7 +125,7 @@ def _of_all_turned(p: Primitives, x: Value, sums: MapSums, plain_scale: float, *
     if iterated:
         arrays = _chain(p, x, {baby.steps: inputs for baby, inputs in zip(of, read, strict=True)})
     else:
-        arrays = [_turn(p, p.take(x, inputs), baby) for baby, inputs in zip(of, read, strict=True)]
+        arrays = [_rotate(p, p.take(x, inputs), baby) for baby, inputs in zip(of, read, strict=True)]
     diagonals = tuple(
         Diagonal(0, values, False, group, places[in_, baby])
         for (in_, baby, group), values in zip(rows, products.values, strict=True)
@@ -137,14 +139,14 @@ def _of_all_turned(p: Primitives, x: Value, sums: MapSums, plain_scale: float, *
 def _rotate_babies(p: Primitives, x: Value, babies: Sequence[Baby], *, iterated: bool) -> list[Value]:
     """x and its babies."""
     if not iterated:
-        return [x, *(_turn(p, x, baby) for baby in babies)]
+        return [x, *(_rotate(p, x, baby) for baby in babies)]
     slots = cipher(x).slots
-    made = {0: x}
+    rotated = {0: x}
     for steps, before, by in reversed(
         order_giant_steps([signed_steps(baby.steps, slots) for baby in babies], slots, "horner")
     ):
-        made[steps] = p.rotate(made[before], by)
-    return [x, *(made[signed_steps(baby.steps, slots)] for baby in babies)]
+        rotated[steps] = p.rotate(rotated[before], by)
+    return [x, *(rotated[signed_steps(baby.steps, slots)] for baby in babies)]
 
 
 def _chain(p: Primitives, x: Value, read: Mapping[int, list[int]]) -> list[Value]:
@@ -153,14 +155,16 @@ def _chain(p: Primitives, x: Value, read: Mapping[int, list[int]]) -> list[Value
     signed = {signed_steps(steps, slots): inputs for steps, inputs in read.items()}
     groups: dict[GiantRotation, list[int]] = {}
     for in_ in sorted({in_ for inputs in signed.values() for in_ in inputs}):
-        for turn in order_giant_steps([steps for steps, inputs in signed.items() if in_ in inputs], slots, "horner"):
-            groups.setdefault(turn, []).append(in_)
-    made = {(0, in_): (x, in_) for in_ in range(cipher(x).count)}
-    for turn in sorted(groups, key=lambda turn: abs(turn.giant)):
-        held = groups[turn]
-        array = p.rotate(_gather(p, [made[turn.onto, in_] for in_ in held]), turn.steps)
-        made |= {(turn.giant, in_): (array, place) for place, in_ in enumerate(held)}
-    return [_gather(p, [made[steps, in_] for in_ in inputs]) for steps, inputs in signed.items()]
+        for giant_turn in order_giant_steps(
+            [steps for steps, inputs in signed.items() if in_ in inputs], slots, "horner"
+        ):
+            groups.setdefault(giant_turn, []).append(in_)
+    rotated = {(0, in_): (x, in_) for in_ in range(cipher(x).count)}
+    for giant_turn in sorted(groups, key=lambda giant_turn: abs(giant_turn.giant)):
+        held = groups[giant_turn]
+        array = p.rotate(_gather(p, [rotated[giant_turn.onto, in_] for in_ in held]), giant_turn.steps)
+        rotated |= {(giant_turn.giant, in_): (array, place) for place, in_ in enumerate(held)}
+    return [_gather(p, [rotated[steps, in_] for in_ in inputs]) for steps, inputs in signed.items()]
 
 
 def _gather(p: Primitives, vectors: list[tuple[Value, int]]) -> Value:
@@ -169,7 +173,7 @@ def _gather(p: Primitives, vectors: list[tuple[Value, int]]) -> Value:
     return p.concat([p.take(array, numbers) for array, numbers in runs])
 
 
-def _turn(p: Primitives, x: Value, baby: Baby) -> Value:
+def _rotate(p: Primitives, x: Value, baby: Baby) -> Value:
     if baby.steps:
         x = p.rotate(x, baby.steps)
     return p.conjugate(x) if baby.conj else x

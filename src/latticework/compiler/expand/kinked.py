@@ -1,4 +1,4 @@
-"""A piecewise linear function by composed signs: y s(y) for each kink, summed before anything is relinearised.
+"""Piecewise linear functions by composed signs: y s(y) for each kink, summed before anything is relinearised.
 
 The last stage of s is made at the scale that, times that of y, is the scale of the sum, and has the weight of its kink
 in its coefficients: a kink takes one product and one level beyond its stages. Cost: that of the stages.
@@ -12,7 +12,9 @@ from latticework.ir import Value
 from latticework.values.packing.packed_constants import PiecewiseLinearComposition
 
 
-def expand_kinked(p: Primitives, x: Value, polynomial: PiecewiseLinearComposition, level: int, scale: float) -> Value:
+def expand_piecewise_linear(
+    p: Primitives, x: Value, polynomial: PiecewiseLinearComposition, level: int, scale: float
+) -> Value:
     """Primitive operations for arguments in [-1, 1]; the result has exactly this level and scale."""
     assert polynomial.interval == (-1.0, 1.0)
     track = cipher(x).level.track

@@ -1,7 +1,7 @@
 """A symbolic block linear map as baby steps and giant steps with double hoisting.
 
 y[v] = sum_g rotate_g( sum_(u, b) rotate_-g(diagonal_(v, u, g+b)) * baby_b(x[u]) ),
-where a baby is x[u] turned by b slots, or its conjugate turned by b slots. All babies
+where a baby is x[u] rotated by b slots, or its conjugate rotated by b slots. All babies
 of an input share its decomposition and serve every output, and everything stays over
 QP. Each giant step divides by P once, decomposes once and is summed over QP, by a key of
 its own or one on top of the other by one key (`giant_steps`); one final mod_down removes
@@ -12,7 +12,7 @@ Source: Halevi-Shoup diagonals; double hoisting as in Bossuat et al. (Eurocrypt'
 
 from __future__ import annotations
 
-from latticework.compiler.expand.giant_steps import turn_and_add
+from latticework.compiler.expand.giant_steps import rotate_and_add
 from latticework.compiler.expand.inner_sums import inner_sums
 from latticework.compiler.expand.primitive_builder import Primitives, cipher
 from latticework.ir import Value
@@ -36,20 +36,24 @@ def expand_linear_transform(
         zero = p.mod_down(p.mul_int(x, 0, kind.scale * plain_scale), level, scale)
         return zero if single else p.take(zero, [0] * linear_map.count_out)
     if choice.packing == "diagonals":
-        x = p.add(x, p.mul_i(p.rotate(x, choice.apart))) if single else _with_turned(p, x, linear_map, choice.apart)
+        x = (
+            p.add(x, p.mul_i(p.rotate(x, choice.apart)))
+            if single
+            else _add_rotated_imaginary(p, x, linear_map, choice.apart)
+        )
     if choice.packing == "inputs":
         x = _with_next(p, x, read_inputs(linear_map))
     sums = MapSums(linear_map, MapStrategy(choice.split, choice.packing, choice.apart))
     parts = inner_sums(p, x, sums, plain_scale, hoisting=hoisting and not choice.iterated, iterated=choice.iterated)
-    made = p.mod_down(turn_and_add(p, parts, choice.order, hoisting=hoisting), level, scale)
+    result = p.mod_down(rotate_and_add(p, parts, choice.order, hoisting=hoisting), level, scale)
     if choice.packing in ("inputs", "diagonals"):
-        made = p.add(made, p.conjugate(made))
+        result = p.add(result, p.conjugate(result))
     if choice.packing == "outputs":
-        made = _unpack(p, made, len(made_outputs(linear_map)))
-    return made if single else _in_place(p, made, linear_map, scale)
+        result = _unpack(p, result, len(made_outputs(linear_map)))
+    return result if single else _fill_zero_outputs(p, result, linear_map, scale)
 
 
-def _with_turned(p: Primitives, x: Value, linear_map: LinearMap, apart: int) -> Value:
+def _add_rotated_imaginary(p: Primitives, x: Value, linear_map: LinearMap, apart: int) -> Value:
     """x + i rotate(x, apart) of the vectors that a block map reads; where it reads none, any of them."""
     used = read_inputs(linear_map)
     read = p.take(x, used)
@@ -65,23 +69,23 @@ def _with_next(p: Primitives, x: Value, used: list[int]) -> Value:
     return p.take(array, [firsts.index(u) if u in firsts else 0 for u in range(cipher(x).count)])
 
 
-def _unpack(p: Primitives, made: Value, count_made: int) -> Value:
+def _unpack(p: Primitives, outputs: Value, count_made: int) -> Value:
     """(y1 + i y2) / 2 of each pair, and perhaps a last one by itself, as y1, y2, ..."""
     pairs = count_made // 2
-    packed = p.take(made, range(pairs))
-    turned = p.conjugate(packed)
-    lower = p.add(packed, turned)
-    upper = p.mul_i(p.sub(packed, turned), 3)
-    parts = p.concat([lower, upper, *([p.take(made, [pairs])] if count_made % 2 else [])])
+    packed = p.take(outputs, range(pairs))
+    conjugated = p.conjugate(packed)
+    lower = p.add(packed, conjugated)
+    upper = p.mul_i(p.sub(packed, conjugated), 3)
+    parts = p.concat([lower, upper, *([p.take(outputs, [pairs])] if count_made % 2 else [])])
     order = [number for pair in range(pairs) for number in (pair, pairs + pair)]
     return p.take(parts, [*order, *([2 * pairs] if count_made % 2 else [])])
 
 
-def _in_place(p: Primitives, made: Value, linear_map: LinearMap, scale: float) -> Value:
+def _fill_zero_outputs(p: Primitives, outputs: Value, linear_map: LinearMap, scale: float) -> Value:
     """The outputs that have diagonals among those that are zero."""
     numbers = made_outputs(linear_map)
     if len(numbers) == linear_map.count_out:
-        return made
-    zero = p.mul_int(p.take(made, [0]), 0, scale)
+        return outputs
+    zero = p.mul_int(p.take(outputs, [0]), 0, scale)
     order = [numbers.index(v) if v in numbers else len(numbers) for v in range(linear_map.count_out)]
-    return p.take(p.concat([made, zero]), order)
+    return p.take(p.concat([outputs, zero]), order)

@@ -1,4 +1,4 @@
-"""Strategies of linear maps, by price: `choose_ways` decides for a whole module, `linear_transform` writes it."""
+"""Strategies of linear maps, by price: `choose_strategies` decides for a whole module, `linear_transform` writes it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LevelPrices = Callable[[Level], BlockMapPrices]  # of the parts of a linear map 
 
 
 @dataclass(frozen=True)
-class MapWays:
+class MapStrategies:
     """The strategy of each linear map of a module that has diagonals.
 
     maps        its own
@@ -45,13 +45,13 @@ class MapWays:
 
     def piece(self, piece: LinearMap, level: Level, babies: int) -> Choice | None:
         """The strategy of a map of a bootstrap, on an operand at `level`; babies: its baby steps by the set, 0: any."""
-        return self.pieces.get((piece, level)) or way_of_piece(piece, babies, self.techniques)
+        return self.pieces.get((piece, level)) or choose_piece_strategy(piece, babies, self.techniques)
 
 
-def choose_way(
+def choose_strategy(
     linear_map: LinearMap, techniques: Techniques = UNPACKED, prices: BlockMapPrices = TYPICAL, *, real: bool = False
 ) -> Choice | None:
-    """The cheapest way for one map; None if it has no diagonals.
+    """The cheapest strategy for one map; None if it has no diagonals.
 
     real  whether the map and the vectors that it is applied to are real: only then the imaginary halves of slots are
           there to be used
@@ -65,18 +65,18 @@ def choose_way(
     )  # fmt: skip
 
 
-def way_of_piece(
+def choose_piece_strategy(
     piece: LinearMap, babies: int, techniques: Techniques = UNPACKED, prices: BlockMapPrices = TYPICAL
 ) -> Choice | None:
-    """The way for a map of a bootstrap, by its set with so many baby steps, whatever they cost, or 0: the cheapest."""
+    """The strategy for a map of a bootstrap: with `babies` baby steps, as its set has, or the cheapest for 0."""
     unit = gcd(*(diagonal.steps for diagonal in piece.diagonals))
     if babies and unit:
         iterated = techniques.rotation_keys == ITERATED
         return count_unpacked(places(piece), Split(babies * unit), horner=techniques.horner_giants, iterated=iterated)
-    return choose_way(piece, techniques, prices)
+    return choose_strategy(piece, techniques, prices)
 
 
-TYPICAL_WAYS = MapWays()
+TYPICAL_STRATEGIES = MapStrategies()
 
 
 def mode_of(techniques: Techniques) -> Mode:

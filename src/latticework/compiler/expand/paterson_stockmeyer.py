@@ -159,13 +159,13 @@ class _Evaluation:
         giant = 1 << (degree.bit_length() - 1)
         quotient, remainder = divide(coefficients, giant)
         total, constant = self.evaluate_unsettled(remainder, level, scale)
-        turned = self.giant_at(giant, level)
-        inner_scale = scale / cipher(turned).scale
+        giant_power = self.giant_at(giant, level)
+        inner_scale = scale / cipher(giant_power).scale
         if len(quotient) == 1:
-            product = self.factors.times(turned, quotient[0], scale)
+            product = self.factors.times(giant_power, quotient[0], scale)
         else:
             inner = self.evaluate(quotient, level, inner_scale)
-            product = self.p.builder.build("ckks.mul", [inner, turned])
+            product = self.p.builder.build("ckks.mul", [inner, giant_power])
         return self.p.add(total, product), constant
 
     def direct_sum(self, coefficients: Coefficients, needed: list[int], level: int, scale: float) -> Value | None:
@@ -182,21 +182,21 @@ class _Evaluation:
 
     def giant_at(self, k: int, level: int) -> Value:
         """T_k at a level, at about the level's scale: what is multiplied with it must not be left at a small one."""
-        found = self.basis(k)
+        power = self.basis(k)
         wanted = self.p.chain.tracks[self.track].scales[level]
-        if cipher(found).level.index == level or cipher(found).scale < 2 * wanted:
-            return self.p.drop(found, level)
+        if cipher(power).level.index == level or cipher(power).scale < 2 * wanted:
+            return self.p.drop(power, level)
         if (k, level) not in self.lowered:
             wide = wanted * self.p.group(level + 1, self.track)
-            raised = self.p.raise_scale(self.p.drop(found, level + 1), wide)
+            raised = self.p.raise_scale(self.p.drop(power, level + 1), wide)
             self.lowered[k, level] = self.p.mod_down(raised, level, wanted)
         return self.lowered[k, level]
 
     def basis(self, k: int) -> Value:
         """T_k, from T_(a+b) = 2 T_a T_b - T_(a-b)."""
-        found = self.basis_values.get(k)
-        if found is not None:
-            return found
+        power = self.basis_values.get(k)
+        if power is not None:
+            return power
         a = 1 << ((k - 1).bit_length() - 1)
         b = k - a
         level = min(self.level_of(a), self.level_of(b))

@@ -1,4 +1,4 @@
-"""The short forms in which expansions are written: one function per primitive step."""
+"""Builder of primitive operations for expansions: one function per primitive step."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Primitives:
         """The same value over QP."""
         return self.builder.build("rlwe.extend", [x])
 
-    def turn_over_p(self, x: Value, steps: int) -> Value:
+    def rotate_over_p(self, x: Value, steps: int) -> Value:
         """The rotation over QP of a value over Q or QP."""
         kind = cipher(x)
         return self.key_product(self.hoist(self.mod_down(x, kind.level.index, kind.scale)), steps, kind.level)

@@ -33,20 +33,20 @@ class Procedures:
         write: Callable[..., Value],
         *,
         attributes: Mapping[str, Any] | None = None,
-        said: Mapping[str, Any] | None = None,
+        reason: Mapping[str, Any] | None = None,
         loc: Loc | None = None,
     ) -> Value:
         """Call the procedure that `write` defines, on these operands; returns its result.
 
         what        all that it is written from, apart from the types of operands
         write       (primitives, procedures of the block, *operands) -> the result
-        attributes  of the procedure;  said  those of the call;  loc  of its operations: where p stands if not given
+        attributes  of the procedure;  reason  those of the call;  loc  of its operations: where p stands if not given
         """
         key = (what, tuple([value.type for value in operands]))
         if key not in self._known:
             place = loc or p.builder.loc or Loc.unknown()
             self._known[key] = self._define(p, operands, write, dict(attributes or {}), place)
-        return p.builder.create("procedure.call", [self._known[key], *operands], dict(said or {})).result
+        return p.builder.create("procedure.call", [self._known[key], *operands], dict(reason or {})).result
 
     def _define(
         self,

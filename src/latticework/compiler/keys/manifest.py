@@ -37,18 +37,18 @@ def plan_keys(module: Module, chain: ModulusChain | None = None) -> tuple[KeySpe
             spec = op.attrs["spec"]
             identity = (spec.kind, spec.galois_element, spec.track)
             highest[identity] = max(spec.level, highest.get(identity, 0))
-    found = [KeySpec(kind, element, track, level) for (kind, element, track), level in highest.items()]
-    return _in_order(found) if chain is None else covering_keys(found, chain)
+    keys = [KeySpec(kind, element, track, level) for (kind, element, track), level in highest.items()]
+    return _in_order(keys) if chain is None else covering_keys(keys, chain)
 
 
 def covering_keys(specs: Iterable[KeySpec], chain: ModulusChain) -> tuple[KeySpec, ...]:
     """Those of some keys that serve all the others too: a key serves every basis that lies within its own."""
-    kept: dict[tuple[str, int], list[KeySpec]] = {}
+    covering: dict[tuple[str, int], list[KeySpec]] = {}
     for spec in sorted(set(specs), key=lambda k: (-len(chain.tracks[k.track].basis(k.level)), k.track)):
-        same = kept.setdefault((spec.kind, spec.galois_element), [])
+        same = covering.setdefault((spec.kind, spec.galois_element), [])
         if not any(chain.covers((k.track, k.level), (spec.track, spec.level)) for k in same):
             same.append(spec)
-    return _in_order(spec for same in kept.values() for spec in same)
+    return _in_order(spec for same in covering.values() for spec in same)
 
 
 def _in_order(specs: Iterable[KeySpec]) -> tuple[KeySpec, ...]:
@@ -88,13 +88,13 @@ def _products(code: Executable, chain: ModulusChain) -> Counter[KeySpec]:
 
     @cache
     def of_block(number: int) -> Counter[KeySpec]:
-        found = Counter[KeySpec]()
+        result = Counter[KeySpec]()
         for site in walk.sites(number):
             for place, times in site.record.keys(site.use).items():
-                found[site.use.operands[place]] += times
+                result[site.use.operands[place]] += times
             for inner in inner_blocks(site.instruction):
-                found.update(of_block(inner))
-        return found
+                result.update(of_block(inner))
+        return result
 
     return of_block(0)
 

@@ -17,27 +17,27 @@ def intervals(graph: Graph, inputs: Sequence[Sequence[Interval]]) -> list[Interv
 
     inputs  of each element of each group
     """
-    found: list[Interval] = []
+    result: list[Interval] = []
     for code, left, right in graph.nodes:
         if code == INPUT:
-            found.append(inputs[left][right])
+            result.append(inputs[left][right])
             continue
         if code in (ADD, SUB):
-            found.append((plus if code == ADD else minus)(found[left], found[right]))
+            result.append((plus if code == ADD else minus)(result[left], result[right]))
         elif code == MUL:
-            found.append(times(found[left], found[right], same=left == right))
+            result.append(times(result[left], result[right], same=left == right))
         elif code in (ADD_CONSTANT, MUL_CONSTANT):
             constant = graph.constants[right]
-            found.append((plus if code == ADD_CONSTANT else times)(found[left], (constant, constant)))
+            result.append((plus if code == ADD_CONSTANT else times)(result[left], (constant, constant)))
         else:
-            found.append(negative(found[left]))
-    return found
+            result.append(negative(result[left]))
+    return result
 
 
 def overflowing(graph: Graph, inputs: Sequence[Sequence[Interval]], modulus: int) -> list[tuple[int, Interval]]:
     """Outputs (number among the circuit's, range) that may not fit integers modulo `modulus`, nearest to 0."""
-    found = intervals(graph, inputs)
-    ends = ((number, found[o] if isinstance(o, int) else (o.value,) * 2) for number, o in enumerate(graph.outputs))
+    ranges = intervals(graph, inputs)
+    ends = ((number, ranges[o] if isinstance(o, int) else (o.value,) * 2) for number, o in enumerate(graph.outputs))
     return [(number, (low, high)) for number, (low, high) in ends if not fits((low, high), modulus)]
 
 

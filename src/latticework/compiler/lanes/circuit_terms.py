@@ -97,8 +97,8 @@ class Flattener:
             if count + len(node) > self.most:
                 return None
         columns = [np.concatenate(parts) for parts in zip(*done, strict=True)] if done else []
-        found = Terms(*columns)
-        return found if np.all(np.abs(found.coefficient) <= EXACT) else None
+        joined = Terms(*columns)
+        return joined if np.all(np.abs(joined.coefficient) <= EXACT) else None
 
 
 def flatten_sums(graph: Graph, outputs: Sequence[int]) -> tuple[Numbers, Terms] | None:

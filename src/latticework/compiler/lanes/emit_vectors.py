@@ -77,11 +77,15 @@ class _CircuitEmitter:
         self, graph: Graph, program: _core.lanes.VectorProgram, width: int, modulus: int | None, dirty: frozenset[int]
     ) -> None:
         self.graph, self.width, self.modulus, self.dirty = graph, width, modulus, dirty
-        made = program.code
-        self.code = [one.code for one in made]
-        self.left, self.right, self.steps = [x.left for x in made], [x.right for x in made], [x.steps for x in made]
-        self.tables: list[Table] = [one.table for one in made]
-        self.computes: list[Table] = [one.computes for one in made]
+        code_rows = program.code
+        self.code = [one.code for one in code_rows]
+        self.left, self.right, self.steps = (
+            [x.left for x in code_rows],
+            [x.right for x in code_rows],
+            [x.steps for x in code_rows],
+        )
+        self.tables: list[Table] = [one.table for one in code_rows]
+        self.computes: list[Table] = [one.computes for one in code_rows]
         self.outputs = program.outputs
         self.sent: dict[int, list[int]] = {}  # instructions that take each group in
         for i, code in enumerate(self.code):
@@ -102,20 +106,20 @@ class _CircuitEmitter:
             arrays[number] = self.module.body.add_arg(VecType(pack.count, self.width, "real", True), Origin(group.name))
             self.module.input_names.append(group.name)
             packs.append(pack)
-        made: list[Value] = []
+        values: list[Value] = []
         for i, code in enumerate(self.code):
             self.builder.loc = self.lines[i]
-            made.append(self._input(arrays, i) if code == V_INPUT else self._emit_instruction(made, i))
+            values.append(self._input(arrays, i) if code == V_INPUT else self._emit_instruction(values, i))
         public = [o.value for o in self.graph.outputs if not isinstance(o, int)]
         if public:
-            made.append(self._public(public))
-        ends, constants = iter(self.outputs), ((len(made) - 1, lane) for lane in range(len(public)))
+            values.append(self._public(public))
+        ends, constants = iter(self.outputs), ((len(values) - 1, lane) for lane in range(len(public)))
         outputs = [next(ends if isinstance(o, int) else constants) for o in self.graph.outputs]
         registers = list(dict.fromkeys(register for register, _ in outputs))
         lanes: dict[int, dict[int, int]] = {r: {} for r in registers}  # of each, lane -> which of its numbers
         for register, lane in outputs:
             lanes[register].setdefault(lane, len(lanes[register]))
-        self.builder.create("loop.yield", [made[r] for r in registers], loc=(self.lines or [Loc.unknown()])[-1])
+        self.builder.create("loop.yield", [values[r] for r in registers], loc=(self.lines or [Loc.unknown()])[-1])
         self.module.outputs = [f"out{i}" for i in range(len(registers))]
         packings = [
             PackMap.of_table(len(held), self.width, ((lane, i) for i, lane in enumerate(held)))
@@ -124,7 +128,7 @@ class _CircuitEmitter:
         numbers = {register: number for number, register in enumerate(registers)}
         places = tuple((numbers[r], lanes[r][lane]) for r, lane in outputs)
         held = (tuple((lane, node) for lane, node in table if node >= 0) for table in self.computes)
-        computed = tuple((value, entries) for value, entries in zip(made, held, strict=False) if entries)
+        computed = tuple((value, entries) for value, entries in zip(values, held, strict=False) if entries)
         return EmittedCircuit(self.module, tuple(used), tuple(packs), tuple(packings), places, computed)
 
     def _public(self, values: list[Public]) -> Value:
@@ -159,14 +163,14 @@ class _CircuitEmitter:
             vector = self.builder.build("vec.mul", [vector, mask])
         return vector
 
-    def _emit_instruction(self, made: list[Value], i: int) -> Value:
-        left, code = made[self.left[i]], self.code[i]
+    def _emit_instruction(self, registers: list[Value], i: int) -> Value:
+        left, code = registers[self.left[i]], self.code[i]
         if code == V_ROTATE:
             steps = self.steps[i] % self.width
             steps -= self.width if steps > self.width // 2 else 0
             return self.builder.build("vec.rotate", [left], steps=steps)
         if code in _NAMES:
-            return self.builder.build(_NAMES[code], [left, made[self.right[i]]])
+            return self.builder.build(_NAMES[code], [left, registers[self.right[i]]])
         if code not in (V_ADD_CONSTANT, V_MUL_CONSTANT):
             return self.builder.build("vec.neg", [left])
         name = "vec.mul" if code == V_MUL_CONSTANT else "vec.add"

@@ -244,9 +244,9 @@ class GraphBuilder:
             if needed[number] and code != INPUT:
                 needed[left] = True
                 needed[right if code in BINARY else left] = True
-        kept = [number for number in range(len(self.nodes)) if needed[number]]
-        inputs = sorted((n for n in kept if self.nodes[n].code == INPUT), key=lambda n: self.nodes[n][1:])
-        order = inputs + [n for n in kept if self.nodes[n].code != INPUT]
+        needed_nodes = [number for number in range(len(self.nodes)) if needed[number]]
+        inputs = sorted((n for n in needed_nodes if self.nodes[n].code == INPUT), key=lambda n: self.nodes[n][1:])
+        order = inputs + [n for n in needed_nodes if self.nodes[n].code != INPUT]
         place = {number: i for i, number in enumerate(order)}
         used: dict[int, int] = {}
 
@@ -264,28 +264,28 @@ class GraphBuilder:
         return Graph(nodes, constants, self.groups, ends, tuple(self._lines[n] for n in order))
 
 
-def copy_node(builder: GraphBuilder, graph: Graph, number: int, made: Sequence[Operand]) -> Operand:
+def copy_node(builder: GraphBuilder, graph: Graph, number: int, operands: Sequence[Operand]) -> Operand:
     """A node of a graph again, on what its operands have become."""
     code, left, right = graph.nodes[number]
     match code:
         case 0:
             return builder.input(left, right)
         case 1:
-            return builder.add(made[left], made[right])
+            return builder.add(operands[left], operands[right])
         case 2:
-            return builder.sub(made[left], made[right])
+            return builder.sub(operands[left], operands[right])
         case 3:
-            return builder.mul(made[left], made[right])
+            return builder.mul(operands[left], operands[right])
         case 4:
-            return builder.neg(made[left])
+            return builder.neg(operands[left])
         case 5:
-            return builder.add(made[left], Constant(graph.constants[right]))
-    return builder.mul(made[left], Constant(graph.constants[right]))
+            return builder.add(operands[left], Constant(graph.constants[right]))
+    return builder.mul(operands[left], Constant(graph.constants[right]))
 
 
-def finish(builder: GraphBuilder, graph: Graph, made: Sequence[Operand]) -> Graph:
+def finish(builder: GraphBuilder, graph: Graph, operands: Sequence[Operand]) -> Graph:
     """The graph whose outputs are what those of another one have become."""
-    return builder.build_graph([made[o] if isinstance(o, int) else o for o in graph.outputs])
+    return builder.build_graph([operands[o] if isinstance(o, int) else o for o in graph.outputs])
 
 
 def _number(operand: Operand) -> int:
@@ -300,17 +300,17 @@ def graph_of(module: Module) -> Graph:
         if op.name == "scalar.element" and op.result.origin is not None:
             elements[op.operands[0].index][op.attrs["number"]] = _label(op.result)
     groups = []
-    for name, value, found in zip(module.input_names, module.inputs, elements, strict=True):
+    for name, value, names in zip(module.input_names, module.inputs, elements, strict=True):
         kind = value.type
         assert isinstance(kind, GroupType)
-        labels = tuple(found.get(i, f"{name}[{i}]") for i in range(kind.count))
+        labels = tuple(names.get(i, f"{name}[{i}]") for i in range(kind.count))
         groups.append(InputGroup(name, kind.packing, kind.lanes, labels))
     builder = GraphBuilder(groups)
-    made: dict[Value, Operand] = {}
+    operands: dict[Value, Operand] = {}
     for op in module.body.ops[:-1]:
         builder.line = op.loc
-        made[op.result] = _make(builder, op, [made[v] for v in op.operands if v in made])
-    return builder.build_graph([made[v] for v in module.body.terminator.operands])
+        operands[op.result] = _make(builder, op, [operands[v] for v in op.operands if v in operands])
+    return builder.build_graph([operands[v] for v in module.body.terminator.operands])
 
 
 def _label(value: Value) -> str:

@@ -99,7 +99,7 @@ def record_tensors(
 
 
 def _sign_steps(steps: int, width: int) -> int:
-    """The shortest way round."""
+    """The shortest rotation to the same place."""
     return (steps + width // 2) % width - width // 2
 
 
@@ -136,8 +136,8 @@ def _follow(instructions: Code, width: int, may_read: Sequence[set[int]]) -> tup
             back = {lane: (lane + one.steps) % width for lane in may_read[number]}
             now = {lane: held[left][at] for lane, at in back.items() if at in held[left]}
         elif one.is_mask:
-            op, kept = "mask", {lane for lane, _ in table}
-            now = {lane: held[left][lane] for lane in may_read[number] & kept if lane in held[left]}
+            op, read_lanes = "mask", {lane for lane, _ in table}
+            now = {lane: held[left][lane] for lane in may_read[number] & read_lanes if lane in held[left]}
         else:
             now, sources = {}, (held[left], held[right] if right >= 0 else {})
             for lane in sorted({*sources[0], *sources[1], *computes} & may_read[number]):

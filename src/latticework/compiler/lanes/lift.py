@@ -44,12 +44,12 @@ def lift_circuit(graph: Graph, arguments: Sequence[Argument], results: Sequence[
     if not graph.ends:
         return None
     graph = _with_sums(graph, results)
-    found = flatten_sums(graph, graph.ends)
-    return None if found is None else _Lift(graph, arguments, results, *found).run()
+    sums = flatten_sums(graph, graph.ends)
+    return None if sums is None else _Lift(graph, arguments, results, *sums).run()
 
 
 def _with_sums(graph: Graph, results: Sequence[Result]) -> Graph:
-    """Public numbers beside encrypted ones of a result as sums too: something that those start from, times 0."""
+    """Write public numbers of a partly encrypted result as sums too: of something that those start from, times 0."""
     nodes, constants = list(graph.nodes), list(graph.constants)
     outputs, lines = list(graph.outputs), list(graph.lines)
     for result in results:
@@ -110,8 +110,8 @@ class _Lift:
                 return None
             nodes = self.sums[chosen]
             self.array[nodes], self.place[nodes] = len(self.stages), np.arange(len(members))
-            kept = [nest.extents[: nest.kept] for nest in nests if nest.factors] or [(len(members),)]
-            self.stages.append(Stage("", max(kept, key=len), tuple(nests)))
+            shapes = [nest.extents[: nest.num_result_loops] for nest in nests if nest.factors] or [(len(members),)]
+            self.stages.append(Stage("", max(shapes, key=len), tuple(nests)))
             self.lines.append(self._lines(nodes.tolist()))
         outputs = []
         for result in self.results:
@@ -127,7 +127,7 @@ class _Lift:
     def _lines(self, nodes: list[int]) -> Loc:
         """The lines of numbers and of what they are made of, as far as no stage before did it; else of these alone."""
         ends, waiting = [self.graph.lines[node] for node in nodes], list(nodes)
-        found: dict[Loc, float] = {}
+        lines: dict[Loc, float] = {}
         while waiting:
             number = waiting.pop()
             node = self.graph.nodes[number]
@@ -135,9 +135,9 @@ class _Lift:
                 continue
             self.seen.add(number)
             line = self.graph.lines[number]
-            found[line] = found.get(line, 0.0) + 1.0
+            lines[line] = lines.get(line, 0.0) + 1.0
             waiting += [node.left, node.right] if node.code in BINARY else [node.left]
-        return Loc.fuse(found.items() or dict.fromkeys(ends, 1.0).items(), ends[0] if ends else Loc.unknown())
+        return Loc.fuse(lines.items() or dict.fromkeys(ends, 1.0).items(), ends[0] if ends else Loc.unknown())
 
     def _nests_of(self, result: Result, starts: Numbers, kinds: list[int]) -> list[Nest] | None:
         """The nests of a result, of which all elements are public numbers or none is."""

@@ -24,13 +24,14 @@ class Reading:
 class Nest:
     """Terms over loops: the product of what `factors` read, times a public number.
 
-    extents       of the loops; the first `kept` number the elements of the result in order, the others are summed
+    extents       of the loops; the first `num_result_loops` number the elements of the result in order, the others are
+                  summed
     factors       none (public numbers alone), one or two
-    coefficients  one for all, or one for each turn of the loops: shape () or `extents`
+    coefficients  one for all, or one for each iteration of the loops: shape () or `extents`
     """
 
     extents: tuple[int, ...]
-    kept: int
+    num_result_loops: int
     factors: tuple[Reading, ...]
     coefficients: Reals
 
@@ -53,7 +54,7 @@ def loops_of(sequence: Numbers) -> list[tuple[int, Numbers]] | None:
 
     Inner loops are as long as they can be. None where a number of elements is no product of loops.
     """
-    found: list[tuple[int, Numbers]] = []
+    loops: list[tuple[int, Numbers]] = []
     while sequence.shape[1] > 1:
         length = sequence.shape[1]
         step = sequence[:, 1] - sequence[:, 0]
@@ -63,21 +64,21 @@ def loops_of(sequence: Numbers) -> list[tuple[int, Numbers]] | None:
             run -= 1
         if run == 1:
             return None
-        found.append((run, step))
+        loops.append((run, step))
         sequence = sequence[:, ::run]
-    return found[::-1]
+    return loops[::-1]
 
 
 def loops_in_shape(sequence: Numbers, shape: tuple[int, ...]) -> list[tuple[int, Numbers]] | None:
     """Find loops as `loops_of` does, none of them running on from one axis of a shape into the next."""
-    found: list[tuple[int, Numbers]] = []
+    result: list[tuple[int, Numbers]] = []
     for extent in reversed(shape):
         inner = loops_of(sequence[:, :extent])
         if inner is None:
             return None
-        found = inner + found
+        result = inner + result
         sequence = sequence[:, ::extent]
-    return found
+    return result
 
 
 def replay(loops: list[tuple[int, Numbers]], channel: int) -> Numbers:

@@ -37,26 +37,28 @@ def reference(
         kind = GroupType(len(group.labels), dtype, group.packing, group.lanes, True)
         held[number] = module.body.add_arg(kind, Origin(group.name, line))
         module.input_names.append(group.name)
-    made: list[Value] = []
+    values: list[Value] = []
     for number, (code, left, right) in enumerate(graph.nodes):
         builder.loc = graph.lines[number]
         if code == INPUT:
-            made.append(builder.build(scalar_dialect.ELEMENT, [held[left]], number=right))
+            values.append(builder.build(scalar_dialect.ELEMENT, [held[left]], number=right))
         elif code in _SPECS:
-            operands = [made[left]] if code == NEG else [made[left], made[right]]
-            made.append(builder.build(_SPECS[code], operands))
+            operands = [values[left]] if code == NEG else [values[left], values[right]]
+            values.append(builder.build(_SPECS[code], operands))
         else:
             constant = graph.constants[right]
             public = builder.build(scalar_dialect.CONSTANT, value=int(constant) if exact else float(constant))
-            made.append(
-                builder.build(scalar_dialect.ADD if code == ADD_CONSTANT else scalar_dialect.MUL, [made[left], public])
+            values.append(
+                builder.build(
+                    scalar_dialect.ADD if code == ADD_CONSTANT else scalar_dialect.MUL, [values[left], public]
+                )
             )
     builder.loc = line
-    seen = [builder.build(scalar_dialect.STACK, [made[node] for node in nodes]) for nodes in watched]
+    seen = [builder.build(scalar_dialect.STACK, [values[node] for node in nodes]) for nodes in watched]
     arrays: dict[int, dict[int, Value]] = {}
     for output, (array, element) in zip(graph.outputs, places, strict=True):
         if isinstance(output, int):
-            end = made[output]
+            end = values[output]
         else:
             end = builder.build(scalar_dialect.CONSTANT, value=int(output.value) if exact else float(output.value))
         arrays.setdefault(array, {})[element] = end

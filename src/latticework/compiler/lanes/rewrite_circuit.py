@@ -34,29 +34,29 @@ ADD_HEIGHT, MUL_HEIGHT = 1, 10  # of one operation, where sums are joined: produ
 def rewrite(graph: Graph, rules: tuple[Rule, ...] = RULES) -> Graph:
     """The graph with every operation replaced by what the first rule that applies makes of it."""
     builder, uses = GraphBuilder(graph.groups), graph.uses()
-    made: list[Operand] = []
+    operands: list[Operand] = []
     for number, node in enumerate(graph.nodes):
         builder.line = graph.lines[number]
         if node.code == INPUT:
-            made.append(builder.input(node.left, node.right))
+            operands.append(builder.input(node.left, node.right))
             continue
         read = graph.operands(number)
-        left = made[read[0]]
-        right: Operand = made[read[1]] if len(read) > 1 else Constant(0)
+        left = operands[read[0]]
+        right: Operand = operands[read[1]] if len(read) > 1 else Constant(0)
         alone = [uses[i] == 1 for i in read]
-        found = None
+        rewritten = None
         if node.code in (ADD, SUB, MUL, NEG):
             match = Match(builder, node.code, left, right, alone[0], alone[-1])
-            found = next((new for rule in rules if (new := rule(match)) is not None), None)
-        made.append(copy_node(builder, graph, number, made) if found is None else found)
-    return finish(builder, graph, made)
+            rewritten = next((new for rule in rules if (new := rule(match)) is not None), None)
+        operands.append(copy_node(builder, graph, number, operands) if rewritten is None else rewritten)
+    return finish(builder, graph, operands)
 
 
 def balance(graph: Graph) -> Graph:
     """Sums and products re-associated: of their terms the shallowest are joined first."""
     builder, uses = GraphBuilder(graph.groups), graph.uses()
     heights: list[int] = []  # of the new graph's nodes
-    made: list[Operand] = []
+    operands: list[Operand] = []
 
     def join_shallow(terms: list[Operand], join: Callable[[Operand, Operand], Operand]) -> Operand:
         order = count()
@@ -72,39 +72,41 @@ def balance(graph: Graph) -> Graph:
     for number, node in enumerate(graph.nodes):
         builder.line = graph.lines[number]
         if inner[number]:
-            made.append(Constant(0))  # its terms are joined where the whole sum or product is
+            operands.append(Constant(0))  # its terms are joined where the whole sum or product is
             continue
         match node.code:
             case 0:
-                made.append(builder.input(node.left, node.right))
+                operands.append(builder.input(node.left, node.right))
             case 3:
-                made.append(join_shallow([made[i] for i in _factors(graph, inner, number)], builder.mul))
+                operands.append(join_shallow([operands[i] for i in _factors(graph, inner, number)], builder.mul))
             case 6:
-                made.append(builder.mul(made[node.left], Constant(graph.constants[node.right])))
-            case _ if (found := complete_squares(graph, uses, number)) is not None:
-                made.append(_sum_of(builder, made, found, join_shallow))
+                operands.append(builder.mul(operands[node.left], Constant(graph.constants[node.right])))
+            case _ if (completed := complete_squares(graph, uses, number)) is not None:
+                operands.append(_sum_of(builder, operands, completed, join_shallow))
             case _:
                 plus, less, constant = _terms(graph, inner, number)
-                total = join_shallow([made[i] for i in plus], builder.add) if plus else Constant(0)
+                total = join_shallow([operands[i] for i in plus], builder.add) if plus else Constant(0)
                 if less:
-                    total = builder.sub(total, join_shallow([made[i] for i in less], builder.add))
-                made.append(builder.add(total, Constant(constant)))
-    return finish(builder, graph, made)
+                    total = builder.sub(total, join_shallow([operands[i] for i in less], builder.add))
+                operands.append(builder.add(total, Constant(constant)))
+    return finish(builder, graph, operands)
 
 
-def _sum_of(builder: GraphBuilder, made: list[Operand], found: SumOfSquares, join: Callable[..., Operand]) -> Operand:
+def _sum_of(
+    builder: GraphBuilder, operands: list[Operand], terms: SumOfSquares, join: Callable[..., Operand]
+) -> Operand:
     """Squares and other terms, those that are subtracted apart."""
     signed: dict[bool, list[Operand]] = {True: [], False: []}
-    for square in found.squares:
-        base = (builder.sub if square.is_difference else builder.add)(made[square.left], made[square.right])
+    for square in terms.squares:
+        base = (builder.sub if square.is_difference else builder.add)(operands[square.left], operands[square.right])
         value = builder.mul(builder.mul(base, base), Constant(abs(square.coefficient)))
         signed[square.coefficient > 0].append(value)
-    for node, coefficient in found.rest:
-        signed[coefficient > 0].append(builder.mul(made[node], Constant(abs(coefficient))))
+    for node, coefficient in terms.rest:
+        signed[coefficient > 0].append(builder.mul(operands[node], Constant(abs(coefficient))))
     total = join(signed[True], builder.add) if signed[True] else Constant(0)
     if signed[False]:
         total = builder.sub(total, join(signed[False], builder.add))
-    return builder.add(total, Constant(found.constant))
+    return builder.add(total, Constant(terms.constant))
 
 
 def _inner_terms(graph: Graph, uses: list[int]) -> list[bool]:
@@ -119,15 +121,15 @@ def _inner_terms(graph: Graph, uses: list[int]) -> list[bool]:
 
 
 def _factors(graph: Graph, inner: list[bool], number: int) -> list[int]:
-    found: list[int] = []
+    result: list[int] = []
     waiting = list(reversed(graph.operands(number)))
     while waiting:
         operand = waiting.pop()
         if inner[operand]:
             waiting.extend(reversed(graph.operands(operand)))
         else:
-            found.append(operand)
-    return found
+            result.append(operand)
+    return result
 
 
 def _terms(graph: Graph, inner: list[bool], number: int) -> tuple[list[int], list[int], int | float]:

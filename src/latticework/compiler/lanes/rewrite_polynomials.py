@@ -57,12 +57,12 @@ class NodePolynomial:
 
     def plus(self, other: Mapping[int, Coefficient], factor: Public = 1) -> NodePolynomial:
         """Return the polynomial with other coefficients, times a factor, added."""
-        found = {k: dict(c) for k, c in self.coefficients.items()}
+        coefficients = {k: dict(c) for k, c in self.coefficients.items()}
         for k, coefficient in other.items():
-            own = found.setdefault(k, {})
+            own = coefficients.setdefault(k, {})
             for node, value in coefficient.items():
                 own[node] = own.get(node, 0) + factor * value
-        return _polynomial(self.base, found)
+        return _polynomial(self.base, coefficients)
 
     def times(self, other: NodePolynomial) -> NodePolynomial | None:
         """The product, where one side is public and no two terms meet."""
@@ -70,41 +70,41 @@ class NodePolynomial:
         powers = [a + b for a in one.coefficients for b in two.coefficients]
         if not two.is_public or len(set(powers)) < len(powers) or max(powers, default=0) > MOST_DEGREE:
             return None
-        found = {
+        coefficients = {
             a + b: {node: value * by.get(-1, 0) for node, value in c.items()}
             for a, c in one.coefficients.items()
             for b, by in two.coefficients.items()
         }
-        return _polynomial(self.base, found)
+        return _polynomial(self.base, coefficients)
 
 
 def shorten_polynomials(graph: Graph) -> Graph:
     """The graph with polynomials evaluated in fewer products in a row, or as deep with fewer products."""
-    found = _Finder(graph).find_polynomials()
-    if not found:
+    polynomials_of = _Finder(graph).find_polynomials()
+    if not polynomials_of:
         return graph
     depths = graph.depths((MUL,))
-    ways: dict[tuple[object, ...], PolynomialWay | None] = {}
-    chosen: dict[int, tuple[NodePolynomial, PolynomialWay]] = {}
-    for polynomials in found.values():
+    strategies: dict[tuple[object, ...], PolynomialStrategy | None] = {}
+    chosen: dict[int, tuple[NodePolynomial, PolynomialStrategy]] = {}
+    for polynomials in polynomials_of.values():
         shape = _shape(polynomials, depths)
-        if shape not in ways:
-            ways[shape] = _way(graph, polynomials, depths)
-        way = ways[shape]
-        if way is not None:
-            chosen |= {node: (polynomial, way) for node, polynomial in polynomials.items()}
+        if shape not in strategies:
+            strategies[shape] = _choose_strategy(graph, polynomials, depths)
+        strategy = strategies[shape]
+        if strategy is not None:
+            chosen |= {node: (polynomial, strategy) for node, polynomial in polynomials.items()}
     if not chosen:
         return graph
     builder = GraphBuilder(graph.groups)
-    made: list[Operand] = []
+    operands: list[Operand] = []
     for number in range(len(graph.nodes)):
         builder.line = graph.lines[number]
         if number in chosen:
-            polynomial, way = chosen[number]
-            made.append(_evaluate(builder, polynomial, made, way))
+            polynomial, strategy = chosen[number]
+            operands.append(_evaluate(builder, polynomial, operands, strategy))
         else:
-            made.append(copy_node(builder, graph, number, made))
-    return finish(builder, graph, made)
+            operands.append(copy_node(builder, graph, number, operands))
+    return finish(builder, graph, operands)
 
 
 class _Finder:
@@ -137,20 +137,20 @@ class _Finder:
         if code == INPUT or is_base:
             self.used |= set(self.graph.operands(number))
             return NodePolynomial(number, {1: {-1: 1}}) if is_base else None
-        found: NodePolynomial | None
+        result: NodePolynomial | None
         one = self.polynomials[left]
         if code in (NEG, MUL_CONSTANT, ADD_CONSTANT):
             constant = -1 if code == NEG else self.graph.constants[right]
-            found = None
+            result = None
             if one is not None:
-                found = one.plus({0: {-1: constant}}) if code == ADD_CONSTANT else _scale(one, constant)
+                result = one.plus({0: {-1: constant}}) if code == ADD_CONSTANT else _scale(one, constant)
         elif code == MUL:
-            found = self._product(left, right)
+            result = self._product(left, right)
         else:
-            found = self._sum(left, right, 1 if code == ADD else -1)
-        if found is None:
+            result = self._sum(left, right, 1 if code == ADD else -1)
+        if result is None:
             self.used |= set(self.graph.operands(number))
-        return found
+        return result
 
     def _is_inner(self, number: int) -> bool:
         """Whether a node that several products read is a polynomial of degree two or more, such as a power."""
@@ -194,8 +194,8 @@ class _Finder:
 
 def _polynomial(base: int, coefficients: Mapping[int, Coefficient]) -> NodePolynomial:
     """A polynomial without zero coefficients."""
-    kept = {k: {node: value for node, value in c.items() if value} for k, c in coefficients.items()}
-    return NodePolynomial(base, {k: c for k, c in kept.items() if c})
+    nonzero = {k: {node: value for node, value in c.items() if value} for k, c in coefficients.items()}
+    return NodePolynomial(base, {k: c for k, c in nonzero.items() if c})
 
 
 def _scale(polynomial: NodePolynomial, factor: Public) -> NodePolynomial:
@@ -206,7 +206,7 @@ def _scale(polynomial: NodePolynomial, factor: Public) -> NodePolynomial:
 
 
 @dataclass(frozen=True)
-class PolynomialWay:
+class PolynomialStrategy:
     """Evaluation strategy of polynomials of one base: blocks of `block` coefficients, joined pairwise or one by one."""
 
     block: int
@@ -216,11 +216,11 @@ class PolynomialWay:
 def _evaluate(
     builder: GraphBuilder,
     polynomial: NodePolynomial,
-    made: Mapping[int, Operand] | Sequence[Operand],
-    way: PolynomialWay,
+    operands: Mapping[int, Operand] | Sequence[Operand],
+    strategy: PolynomialStrategy,
 ) -> Operand:
     """A polynomial by sums of a few powers, and by powers that are further apart."""
-    powers: dict[int, Operand] = {1: made[polynomial.base]}
+    powers: dict[int, Operand] = {1: operands[polynomial.base]}
 
     def power(n: int) -> Operand:
         if n not in powers:
@@ -229,7 +229,9 @@ def _evaluate(
         return powers[n]
 
     def block(first: int) -> Operand:
-        terms = [_coefficient(builder, polynomial.coefficients.get(first + k, {}), made) for k in range(way.block)]
+        terms = [
+            _coefficient(builder, polynomial.coefficients.get(first + k, {}), operands) for k in range(strategy.block)
+        ]
         total: Operand = Constant(0)
         for k, term in enumerate(terms):
             total = builder.add(total, builder.mul(term, power(k)) if k and term != Constant(0) else term)
@@ -238,36 +240,38 @@ def _evaluate(
     def join_blocks(first: int, last: int) -> Operand:
         """Blocks from first to last."""
         if last - first == 1:
-            return block(first * way.block)
-        low = 1 << ((last - first - 1).bit_length() - 1) if way.is_binary else 1
+            return block(first * strategy.block)
+        low = 1 << ((last - first - 1).bit_length() - 1) if strategy.is_binary else 1
         above = join_blocks(first + low, last)
-        return builder.add(join_blocks(first, first + low), builder.mul(above, power(low * way.block)))
+        return builder.add(join_blocks(first, first + low), builder.mul(above, power(low * strategy.block)))
 
-    return join_blocks(0, polynomial.degree // way.block + 1)
+    return join_blocks(0, polynomial.degree // strategy.block + 1)
 
 
 def _coefficient(
-    builder: GraphBuilder, coefficient: Coefficient, made: Mapping[int, Operand] | Sequence[Operand]
+    builder: GraphBuilder, coefficient: Coefficient, operands: Mapping[int, Operand] | Sequence[Operand]
 ) -> Operand:
     total: Operand = Constant(coefficient.get(-1, 0))
     for node, factor in coefficient.items():
         if node >= 0:
-            total = builder.add(total, builder.mul(made[node], Constant(factor)))
+            total = builder.add(total, builder.mul(operands[node], Constant(factor)))
     return total
 
 
-def _way(graph: Graph, polynomials: Mapping[int, NodePolynomial], depths: Sequence[int]) -> PolynomialWay | None:
-    """The way of fewest products in a row, then fewest products at all; None if what is there is as good."""
+def _choose_strategy(
+    graph: Graph, polynomials: Mapping[int, NodePolynomial], depths: Sequence[int]
+) -> PolynomialStrategy | None:
+    """The strategy of fewest products in a row, then fewest products at all; None if what is there is as good."""
     best = (max(depths[node] for node in polynomials), _num_products(graph, polynomials), 0, 0)
-    found = None
+    result = None
     most = max(polynomial.degree for polynomial in polynomials.values())
     for size in range(1, min(most, MOST_BLOCK) + 1):
         for is_binary in (False, True):
-            way = PolynomialWay(size, is_binary)
-            price = _price(polynomials, depths, way)
+            strategy = PolynomialStrategy(size, is_binary)
+            price = _price(polynomials, depths, strategy)
             if price < best:
-                best, found = price, way
-    return found
+                best, result = price, strategy
+    return result
 
 
 def _num_products(graph: Graph, polynomials: Mapping[int, NodePolynomial]) -> int:
@@ -285,7 +289,7 @@ def _num_products(graph: Graph, polynomials: Mapping[int, NodePolynomial]) -> in
 
 
 def _price(
-    polynomials: Mapping[int, NodePolynomial], depths: Sequence[int], way: PolynomialWay
+    polynomials: Mapping[int, NodePolynomial], depths: Sequence[int], strategy: PolynomialStrategy
 ) -> tuple[int, int, int, int]:
     """Price all polynomials of one base, evaluated by a strategy.
 
@@ -294,8 +298,8 @@ def _price(
     inputs = sorted({n for p in polynomials.values() for c in p.coefficients.values() for n in c if n >= 0})
     inputs += sorted({polynomial.base for polynomial in polynomials.values()} - set(inputs))
     builder = GraphBuilder([InputGroup("x", "free", (), tuple(map(str, inputs)))])
-    made: dict[int, Operand] = {node: builder.input(0, i) for i, node in enumerate(inputs)}
-    ends = [_evaluate(builder, p, made, way) for p in polynomials.values()]
+    operands: dict[int, Operand] = {node: builder.input(0, i) for i, node in enumerate(inputs)}
+    ends = [_evaluate(builder, p, operands, strategy) for p in polynomials.values()]
 
     def depth(codes: tuple[int, ...]) -> int:
         own = [depths[node] for node in inputs]
@@ -309,7 +313,7 @@ def _price(
 
 
 def _shape(polynomials: Mapping[int, NodePolynomial], depths: Sequence[int]) -> tuple[object, ...]:
-    """Equal for polynomials for which the same way is best."""
+    """Equal for polynomials for which the same strategy is best."""
     names: dict[int, int] = {-1: -1}
 
     def name(node: int) -> tuple[int, int]:

@@ -20,11 +20,11 @@ Add = Callable[..., int]  # appends an instruction: code, left, right, steps=, t
 class RowsInFront:
     """A matrix by rows, taken in.
 
-    held    nodes in the lanes of their columns: node -> register, lane
-    unread  registers of rows that were brought to the front and that nothing reads
+    registers  nodes in the lanes of their columns: node -> register, lane
+    unread     registers of rows that were brought to the front and that nothing reads
     """
 
-    held: dict[int, tuple[int, int]]
+    registers: dict[int, tuple[int, int]]
     unread: list[int]
 
 
@@ -36,9 +36,9 @@ def rows_in_front(add: Add, graph: Graph, number: int, width: int) -> RowsInFron
         if code == INPUT and left == number:
             vector, first, column = group.place(right, width)
             read.setdefault((vector, first), []).append((column, node))
-    found = RowsInFront({}, [])
+    result = RowsInFront({}, [])
     if not read:
-        return found
+        return result
     front: dict[tuple[int, int], int] = {}  # register of a row
     for vector, first in dict.fromkeys(group.place(n, width)[:2] for n in range(len(group.labels))):
         if first:
@@ -49,10 +49,10 @@ def rows_in_front(add: Add, graph: Graph, number: int, width: int) -> RowsInFron
             table = sorted((at + column, node) for at, row in rows for column, node in row)
             front[vector, first] = add(V_INPUT, number, vector, table=table)
         row = read.get((vector, first), [])
-        found.held.update((node, (front[vector, first], column)) for column, node in row)
+        result.registers.update((node, (front[vector, first], column)) for column, node in row)
         if first and not row:
-            found.unread.append(front[vector, first])
-    return found
+            result.unread.append(front[vector, first])
+    return result
 
 
 def with_unread(add: Add, register: int, unread: list[int]) -> int:

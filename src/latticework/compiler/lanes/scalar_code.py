@@ -35,7 +35,7 @@ def scalar_code(graph: Graph, width: int, apart: Collection[int] = ()) -> _core.
     apart   groups whose numbers have a vector each, as if they were free
     raises  ValueError if a fixed lane is outside the vector
     """
-    made = _Code()
+    emitted = _Code()
     held: dict[int, tuple[int, int]] = {}  # node -> register that holds it, and the lane
     at_zero: dict[int, int] = {}  # node of another lane -> register that holds it in lane 0 too
     unread: list[int] = []
@@ -43,40 +43,40 @@ def scalar_code(graph: Graph, width: int, apart: Collection[int] = ()) -> _core.
     def in_zero(node: int) -> int:
         register, lane = held[node]
         if lane and node not in at_zero:
-            at_zero[node] = made.add(V_ROTATE, register, steps=lane)
+            at_zero[node] = emitted.add(V_ROTATE, register, steps=lane)
         return at_zero[node] if lane else register
 
     for number, group in enumerate(graph.groups):
         nodes = [n for n, node in enumerate(graph.nodes) if node.code == INPUT and node.left == number]
         if group.packing == "free" or number in apart:
             for place, node in enumerate(nodes):
-                held[node] = made.add(V_INPUT, number, place, table=[(0, node)]), 0
+                held[node] = emitted.add(V_INPUT, number, place, table=[(0, node)]), 0
             continue
         if group.is_by_rows:
-            rows = rows_in_front(made.add, graph, number, width)
-            held |= rows.held
+            rows = rows_in_front(emitted.add, graph, number, width)
+            held |= rows.registers
             unread += rows.unread
             continue
         at = [group.lanes[graph.nodes[n].right] if group.lanes else i for i, n in enumerate(nodes)]
         if max(at, default=0) >= width:
             raise ValueError(f"group {group.name}: lane {max(at)} of {width}")
         if nodes:
-            vector = made.add(V_INPUT, number, 0, table=sorted(zip(at, nodes, strict=True)))
+            vector = emitted.add(V_INPUT, number, 0, table=sorted(zip(at, nodes, strict=True)))
         for lane, node in zip(at, nodes, strict=True):
-            held[node] = (made.add(V_ROTATE, vector, steps=lane) if lane else vector), 0
+            held[node] = (emitted.add(V_ROTATE, vector, steps=lane) if lane else vector), 0
     for number in _soon_read(graph):
         code, _, right = graph.nodes[number]
-        made.stage += 1
+        emitted.stage += 1
         operands = graph.operands(number)
         lanes = {held[node][1] for node in operands}
         lane = lanes.pop() if len(lanes) == 1 else 0
         registers = [held[node][0] if lane else in_zero(node) for node in operands]
         table = [(lane, right)] if code in (ADD_CONSTANT, MUL_CONSTANT) else []
-        held[number] = made.add(CODES[code], *registers, table=table, computes=[(lane, number)]), lane
+        held[number] = emitted.add(CODES[code], *registers, table=table, computes=[(lane, number)]), lane
     outputs = [(in_zero(output), 0) for output in graph.ends]
     if unread:
-        outputs[0] = with_unread(made.add, outputs[0][0], unread), 0
-    return _core.lanes.VectorProgram(made.rows, outputs, _counts([row.code for row in made.rows]))
+        outputs[0] = with_unread(emitted.add, outputs[0][0], unread), 0
+    return _core.lanes.VectorProgram(emitted.rows, outputs, _counts([row.code for row in emitted.rows]))
 
 
 def _soon_read(graph: Graph) -> list[int]:

@@ -42,9 +42,9 @@ def complete_squares(graph: Graph, uses: Sequence[int], number: int) -> SumOfSqu
     terms, constant = _terms(graph, uses, number)
     products = {}  # (a, b) -> place among the terms, coefficient
     for place, (node, coefficient) in enumerate(terms):
-        found = _product(graph, uses, node)
-        if found is not None:
-            products[found[0], found[1]] = place, coefficient * found[2]
+        product = _product(graph, uses, node)
+        if product is not None:
+            products[product[0], product[1]] = place, coefficient * product[2]
     squares: list[Square] = []
     gone: set[int] = set()
     for (a, b), (place, coefficient) in products.items():
@@ -62,14 +62,14 @@ def complete_squares(graph: Graph, uses: Sequence[int], number: int) -> SumOfSqu
 
 def _terms(graph: Graph, uses: Sequence[int], number: int) -> tuple[list[tuple[int, Public]], Public]:
     """Nodes with coefficients, and the public rest, that add up to a node; what has other uses is not taken apart."""
-    found: list[tuple[int, Public]] = []
+    terms: list[tuple[int, Public]] = []
     constant: Public = 0
     waiting: list[tuple[int, Public]] = [(number, 1)]
     while waiting:
         at, factor = waiting.pop()
         code, left, right = graph.nodes[at]
         if at != number and uses[at] > 1:
-            found.append((at, factor))
+            terms.append((at, factor))
         elif code in (ADD, SUB):
             waiting += [(right, factor if code == ADD else -factor), (left, factor)]
         elif code == ADD_CONSTANT:
@@ -78,8 +78,8 @@ def _terms(graph: Graph, uses: Sequence[int], number: int) -> tuple[list[tuple[i
         elif code in (NEG, MUL_CONSTANT):
             waiting.append((left, -factor if code == NEG else factor * graph.constants[right]))
         else:
-            found.append((at, factor))
-    return found, constant
+            terms.append((at, factor))
+    return terms, constant
 
 
 def _product(graph: Graph, uses: Sequence[int], node: int) -> tuple[int, int, Public] | None:

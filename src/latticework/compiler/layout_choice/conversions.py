@@ -1,6 +1,6 @@
-"""Ways from one layout to another: which recipes are the cheapest, by the price of the vector operations they become.
+"""Conversions from one layout to another: the cheapest ones, by the price of the vector operations they become.
 
-A way is one conversion, or several with layouts between them from which a rolled one is reached by turning.
+A conversion has one step, or several with layouts between them from which a rolled one is reached by rotation.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from latticework.tensor.layout.conversions.convert_take import distinct_vectors
 from latticework.tensor.layout.layout import Layout, Shape
 from latticework.tensor.layout.search import Price
 
-Way = tuple[Conversion, ...]
+ConversionSteps = tuple[Conversion, ...]
 MOST_PLACES = 1 << 16  # slots of a target up to which one step is tried too where there are layouts to go through
 
 
 @dataclass
-class Ways:
-    """The cheapest ways, found once and remembered.
+class Conversions:
+    """The cheapest conversions, found once and remembered.
 
     priced  the price of a block of vector operations on operands that have spent so many levels; with or without
             what its linear maps take
@@ -32,7 +32,7 @@ class Ways:
     priced: Callable[[Block, int, bool], Price]
     spread: bool = True
     rolls: bool = True
-    _ways: dict[object, Way] = field(default_factory=dict)
+    _sequences: dict[object, ConversionSteps] = field(default_factory=dict)
     _steps: dict[object, tuple[Conversion, Price]] = field(default_factory=dict)
     _prices: dict[object, Price] = field(default_factory=dict)
     _lowered: dict[Conversion, Block] = field(default_factory=dict)
@@ -48,29 +48,29 @@ class Ways:
             self._prices[key] = total
         return self._prices[key]
 
-    def find_conversions(self, shape: Shape, old: Layout, new: Layout) -> Way:
-        """The cheapest way of a tensor that has spent no levels yet."""
+    def find_conversions(self, shape: Shape, old: Layout, new: Layout) -> ConversionSteps:
+        """The cheapest conversion of a tensor that has spent no levels yet."""
         key = (shape, old, new)
-        if key not in self._ways:
-            self._ways[key] = self._cheapest(shape, old, new)
-        return self._ways[key]
+        if key not in self._sequences:
+            self._sequences[key] = self._cheapest(shape, old, new)
+        return self._sequences[key]
 
-    def _cheapest(self, shape: Shape, old: Layout, new: Layout) -> Way:
+    def _cheapest(self, shape: Shape, old: Layout, new: Layout) -> ConversionSteps:
         here, stops = distinct_vectors(old).layout, stations(new)
         middles = [stop for stop in stops if distinct_vectors(stop).layout != here]
-        way: Way = ()
+        steps: ConversionSteps = ()
         best = Price(inf)
         if not stops or len(middles) < len(stops) or new.count * new.slots <= MOST_PLACES:
             step, best = self._step(shape, old, new)
-            way = (step,)
-        for middle in middles if not way or best.levels else ():
+            steps = (step,)
+        for middle in middles if not steps or best.levels else ():
             price = self.price(shape, old, middle, 0)
             if _rank(price) < _rank(best):
                 last, more = self._step(shape, middle, new)
                 total = Price(price.seconds + more.seconds, price.levels + more.levels)
                 if _rank(total) < _rank(best):
-                    way, best = (*self.find_conversions(shape, old, middle), last), total
-        return way
+                    steps, best = (*self.find_conversions(shape, old, middle), last), total
+        return steps
 
     def _step(self, shape: Shape, old: Layout, new: Layout) -> tuple[Conversion, Price]:
         """The cheapest single conversion; of equally cheap ones the first."""

@@ -1,4 +1,4 @@
-"""Layouts for a program: how long its vectors are, and the search among all that lowering can do."""
+"""Layout choice for a program: the width of its vectors, and the search among all that lowering can do."""
 
 from __future__ import annotations
 

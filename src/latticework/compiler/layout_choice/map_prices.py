@@ -30,13 +30,13 @@ MOST_COUNTED = 4096  # diagonals of a map that a search prices exactly
 
 
 def cheapest(linear_map: LinearMap, parts: BlockMapPrices, real: bool, may: Techniques) -> float:
-    """The price of the cheapest way to carry a map out."""
-    found = _count(linear_map, real and may.complex_packing, may.baby_steps)
-    if isinstance(found, Rough):
-        return found.price(parts, stepped=may.baby_steps)
+    """The price of the cheapest strategy for a map."""
+    counted = _count(linear_map, real and may.complex_packing, may.baby_steps)
+    if isinstance(counted, Rough):
+        return counted.price(parts, stepped=may.baby_steps)
     if may.tuned_widths:
-        return min(counts.price(found.each(parts)) for counts in found.ways)
-    return min(found.ways, key=lambda counts: counts.price(found.each(ROTOM))).price(found.each(parts))
+        return min(counts.price(counted.each(parts)) for counts in counted.strategies)
+    return min(counted.strategies, key=lambda counts: counts.price(counted.each(ROTOM))).price(counted.each(parts))
 
 
 @dataclass(frozen=True)
@@ -62,26 +62,26 @@ class Rough:
 class Exact:
     """A map, or of one that does the same to many vectors, what it does to the first ones.
 
-    ways                 operations of each way to carry it out
-    read, made, vectors  how many times as much it does: to inputs, to outputs, to pairs of them
+    strategies                      operations of each strategy that carries it out
+    inputs, outputs, vectors  how many times as much it does: to inputs, to outputs, to pairs of them
     """
 
-    ways: tuple[Counts, ...]
-    read: int = 1
-    made: int = 1
+    strategies: tuple[Counts, ...]
+    inputs: int = 1
+    outputs: int = 1
     vectors: int = 1
 
     def each(self, parts: BlockMapPrices) -> BlockMapPrices:
         """Multiply prices of parts by their counts."""
         return BlockMapPrices(
-            hoist=parts.hoist * self.read,
-            baby=parts.baby * self.read,
-            giant=parts.giant * self.made,
-            rotation=parts.rotation * self.read,
-            conjugation=parts.conjugation * self.made,
+            hoist=parts.hoist * self.inputs,
+            baby=parts.baby * self.inputs,
+            giant=parts.giant * self.outputs,
+            rotation=parts.rotation * self.inputs,
+            conjugation=parts.conjugation * self.outputs,
             product=parts.product * self.vectors,
             addition=parts.addition * self.vectors,
-            finish=parts.finish * self.made,
+            finish=parts.finish * self.outputs,
         )
 
 
@@ -94,29 +94,34 @@ def _count(linear_map: LinearMap, packing: bool, stepped: bool) -> Rough | Exact
     bound = at_most(gather)
     if bound.diagonals > MOST_LISTED or len(structure(gather).moves) > MOST_COUNTED:
         return Rough(bound.steps, bound.diagonals, gather.count_in, gather.count_out)
-    found = structure(gather)
-    if found.size <= MOST_COUNTED:
+    repeated = structure(gather)
+    if repeated.size <= MOST_COUNTED:
         return _exact(_rows(gather, find_diagonals(gather)), packing, mode)
-    made, read = (len(distinct(found.vectors[:, side])) for side in (0, 1))
-    return replace(_exact(_rows(gather, found.moves), packing, mode), read=read, made=made, vectors=len(found.vectors))
+    num_outputs, num_inputs = (len(distinct(repeated.vectors[:, side])) for side in (0, 1))
+    return replace(
+        _exact(_rows(gather, repeated.moves), packing, mode),
+        inputs=num_inputs,
+        outputs=num_outputs,
+        vectors=len(repeated.vectors),
+    )
 
 
 def _exact(where: Places, packing: bool, mode: Mode) -> Exact:
     packing = packing and where.steps.size <= MOST_PACKED
     if where.steps.size > MOST_KEPT:
-        return Exact(_ways(where, packing, mode))
-    return Exact(_ways_again(where.slots, np.array(where[1:], dtype=np.int64).tobytes(), packing, mode))
+        return Exact(_count_strategies(where, packing, mode))
+    return Exact(_cached_counts(where.slots, np.array(where[1:], dtype=np.int64).tobytes(), packing, mode))
 
 
-def _ways(where: Places, packing: bool, mode: Mode) -> tuple[Counts, ...]:
-    return tuple(dict.fromkeys(way.counts for way in options(where, packing=packing, mode=mode)))
+def _count_strategies(where: Places, packing: bool, mode: Mode) -> tuple[Counts, ...]:
+    return tuple(dict.fromkeys(strategy.counts for strategy in options(where, packing=packing, mode=mode)))
 
 
 @lru_cache(maxsize=1 << 12)
-def _ways_again(slots: int, columns: bytes, packing: bool, mode: Mode) -> tuple[Counts, ...]:
+def _cached_counts(slots: int, columns: bytes, packing: bool, mode: Mode) -> tuple[Counts, ...]:
     """`_ways` by contents: of the maps that a search counts, nearly half have their diagonals where others have."""
     conj, out, in_, steps = np.frombuffer(columns, dtype=np.int64).reshape(4, -1)
-    return _ways(Places(slots, conj, out, in_, steps), packing, mode)
+    return _count_strategies(Places(slots, conj, out, in_, steps), packing, mode)
 
 
 def _rows(gather: LoopNest, rows: IntArray) -> Places:

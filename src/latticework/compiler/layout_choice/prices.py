@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, Protocol
 
-from latticework.compiler.layout_choice.conversions import Ways
+from latticework.compiler.layout_choice.conversions import Conversions
 from latticework.compiler.layout_choice.map_prices import cheapest
 from latticework.compiler.levels.depth import spent_by
 from latticework.compiler.options.techniques import ALL, Techniques
@@ -113,7 +113,7 @@ class Seconds:
         return self._parts[spent]
 
     def linear(self, linear_map: LinearMap, spent: int, real: bool) -> float:
-        """The cheapest way to carry a map out."""
+        """The price of the cheapest strategy for a map."""
         key = (linear_map, spent, real)
         if key not in self._linear:
             self._linear[key] = cheapest(linear_map, self.parts(spent), real, self.techniques)
@@ -191,10 +191,10 @@ class LoweringPrices:
     techniques: Techniques = ALL
     _operations: dict[object, tuple[Block, dict[int, Price]]] = field(default_factory=dict)
     _numbers: dict[str, complex | str] = field(default_factory=dict)
-    _ways: Ways = field(init=False)
+    _conversions: Conversions = field(init=False)
 
     def __post_init__(self) -> None:
-        self._ways = Ways(self._price_block, self.techniques.spread_sums, self.techniques.rolls)
+        self._conversions = Conversions(self._price_block, self.techniques.spread_sums, self.techniques.rolls)
 
     def operation(self, op: Op, placement: LayoutChoice, layouts: Sequence[Layout | None], spent: int) -> Price:
         """One operation, its operands already where the placement wants them."""
@@ -236,12 +236,12 @@ class LoweringPrices:
         return block
 
     def conversion(self, shape: Shape, old: Layout, new: Layout, spent: int) -> Price:
-        """The price of the cheapest way."""
-        return self._ways.price(shape, old, new, spent)
+        """The price of the cheapest conversion."""
+        return self._conversions.price(shape, old, new, spent)
 
     def find_conversions(self, shape: Shape, old: Layout, new: Layout) -> Sequence[Conversion]:
-        """The cheapest way."""
-        return self._ways.find_conversions(shape, old, new)
+        """The steps of the cheapest conversion."""
+        return self._conversions.find_conversions(shape, old, new)
 
     def block(self, block: Block) -> float:
         """Seconds of straight code."""
@@ -328,11 +328,11 @@ class CodeCost:
         """One operation, by itself."""
         return _PRICED[op.name](self.vectors, op, spent)
 
-    def settled(self, spent: int) -> float:
+    def settle_seconds(self, spent: int) -> float:
         """A product, relinearised and rescaled."""
         return self.vectors.relinearization(spent)
 
-    def dropped(self, spent: int) -> float:
+    def drop_seconds(self, spent: int) -> float:
         """A product with an integer, which takes no more than one with a plaintext, and a rescale."""
         return self.vectors.plain_product(spent)
 

@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
-Source = tuple[int, int]  # number of an encryption or a rounding, and by how many slots it was turned to the left
+Source = tuple[int, int]  # number of an encryption or a rounding, and by how many slots it was rotated to the left
 Lineage = frozenset[Source] | None  # where noise comes from; None: too many sources to tell
 MAX_LINEAGE = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class AbstractValue:
     """An array of vectors.
 
     low, high  lowest and highest exact value of every slot, shape (count, slots)
@@ -39,58 +39,62 @@ class Held:
         """Largest magnitude of the exact value of every slot."""
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
-    def reach(self, deviations: float) -> Array:
+    def largest_error(self, deviations: float) -> Array:
         """The largest error of each slot, within `deviations` standard deviations of its noise."""
         return deviations * np.sqrt(self.variance) + self.bias
 
 
-def exactly(low: Array, high: Array) -> Held:
+def exactly(low: Array, high: Array) -> AbstractValue:
     """Vectors (count, slots) without noise."""
     nothing = np.zeros((len(low), 1))
-    return Held(low, high, nothing, nothing, (frozenset(),) * len(low))
+    return AbstractValue(low, high, nothing, nothing, (frozenset(),) * len(low))
 
 
-def add(a: Held, b: Held) -> Held:
+def add(a: AbstractValue, b: AbstractValue) -> AbstractValue:
     """A sum; one vector meets each of an array."""
     variance = _add_noise(a, b, a.variance, b.variance)
-    return Held(a.low + b.low, a.high + b.high, variance, a.bias + b.bias, unions(a.lineage, b.lineage))
+    return AbstractValue(a.low + b.low, a.high + b.high, variance, a.bias + b.bias, unions(a.lineage, b.lineage))
 
 
-def negate(a: Held) -> Held:
+def negate(a: AbstractValue) -> AbstractValue:
     """The same with the other sign."""
-    return Held(-a.high, -a.low, a.variance, a.bias, a.lineage)
+    return AbstractValue(-a.high, -a.low, a.variance, a.bias, a.lineage)
 
 
-def multiply(a: Held, b: Held, deviations: float, *, same: bool = False) -> Held:
-    """A product, slot by slot; of a value with itself if `same`. Noise meets noise at so many deviations each."""
+def multiply(a: AbstractValue, b: AbstractValue, deviations: float, *, same: bool = False) -> AbstractValue:
+    """A product, slot by slot; of a value with itself if `same`. Noise meets noise at `deviations` deviations each."""
     low, high = interval_product((a.low, a.high), (b.low, b.high), same=same)
     size_a, size_b = a.size, b.size
     variance = _add_noise(a, b, size_b**2 * a.variance, size_a**2 * b.variance)
     both = a.variance * b.variance
-    off = (size_a * b.bias + size_b * a.bias) + a.reach(deviations) * b.bias + b.reach(deviations) * a.bias
-    return Held(low, high, variance + deviations**2 * both, off, unions(a.lineage, b.lineage))
+    off = (
+        (size_a * b.bias + size_b * a.bias)
+        + a.largest_error(deviations) * b.bias
+        + b.largest_error(deviations) * a.bias
+    )
+    return AbstractValue(low, high, variance + deviations**2 * both, off, unions(a.lineage, b.lineage))
 
 
-def scale(a: Held, factor: float) -> Held:
+def scale(a: AbstractValue, factor: float) -> AbstractValue:
     """Every slot times a public number."""
     ends = a.low * factor, a.high * factor
-    return Held(np.minimum(*ends), np.maximum(*ends), a.variance * factor**2, a.bias * abs(factor), a.lineage)
+    return AbstractValue(np.minimum(*ends), np.maximum(*ends), a.variance * factor**2, a.bias * abs(factor), a.lineage)
 
 
-def turn(a: Held, steps: int) -> Held:
+def rotate(a: AbstractValue, steps: int) -> AbstractValue:
     """A rotation to the left."""
     slots = a.low.shape[-1]
     low, high, variance, bias = (roll(x, steps) for x in (a.low, a.high, a.variance, a.bias))
-    return Held(low, high, variance, bias, tuple(turn_lineage(x, steps, slots) for x in a.lineage))
+    return AbstractValue(low, high, variance, bias, tuple(rotate_lineage(x, steps, slots) for x in a.lineage))
 
 
-def either(a: Held, b: Held) -> Held:
+def either(a: AbstractValue, b: AbstractValue) -> AbstractValue:
     """Whatever holds for both: one of them is taken, and which is not known."""
-    return Held(np.minimum(a.low, b.low), np.maximum(a.high, b.high), np.maximum(a.variance, b.variance),
+    return AbstractValue(np.minimum(a.low, b.low), np.maximum(a.high, b.high), np.maximum(a.variance, b.variance),
                 np.maximum(a.bias, b.bias), unions(a.lineage, b.lineage))  # fmt: skip
 
 
-def is_within(a: Held, b: Held) -> bool:
+def is_within(a: AbstractValue, b: AbstractValue) -> bool:
     """Whether all that a may be, b may be too."""
     return bool(
         np.all(a.low >= b.low)
@@ -100,13 +104,13 @@ def is_within(a: Held, b: Held) -> bool:
     )
 
 
-def is_finite(a: Held) -> bool:
+def is_finite(a: AbstractValue) -> bool:
     """Whether anything is known."""
     return all(bool(np.isfinite(x).all()) for x in (a.low, a.high, a.variance, a.bias))
 
 
 def roll(x: Array, steps: int) -> Array:
-    """Slots turned to the left, of an array that may have one number for all."""
+    """Rotate slots to the left, of an array that may have one number for all."""
     return x if x.shape[-1] == 1 else np.roll(x, -steps, axis=-1)
 
 
@@ -121,46 +125,48 @@ def interval_product(a: tuple[Array, Array], b: tuple[Array, Array], *, same: bo
     return low, high
 
 
-def turn_lineage(lineage: Lineage, steps: int, slots: int) -> Lineage:
-    """The sources, turned."""
-    return lineage and frozenset((number, (turn + steps) % slots) for number, turn in lineage)
+def rotate_lineage(lineage: Lineage, steps: int, slots: int) -> Lineage:
+    """Return the sources, rotated."""
+    return lineage and frozenset((number, (by + steps) % slots) for number, by in lineage)
 
 
 def unite(lineages: Sequence[Lineage]) -> Lineage:
     """All sources."""
-    found: set[Source] = set()
+    union: set[Source] = set()
     for lineage in lineages:
         if lineage is None:
             return None
-        found |= lineage
-        if len(found) > MAX_LINEAGE:
+        union |= lineage
+        if len(union) > MAX_LINEAGE:
             return None
-    return frozenset(found)
+    return frozenset(union)
 
 
 def unions(a: Sequence[Lineage], b: Sequence[Lineage]) -> tuple[Lineage, ...]:
     """Vector by vector, where one meets each of an array."""
-    return tuple(unite(pair) for pair in _pair(a, b))
+    return tuple(unite(pair) for pair in _pair_lineages(a, b))
 
 
 def are_apart(lineages: Sequence[Lineage]) -> bool:
     """Whether no two share a source, so that their noises are independent."""
-    found: set[Source] = set()
+    seen: set[Source] = set()
     for lineage in lineages:
-        if lineage is None or not found.isdisjoint(lineage):
+        if lineage is None or not seen.isdisjoint(lineage):
             return len(lineages) == 1
-        found |= lineage
+        seen |= lineage
     return True
 
 
-def _pair(a: Sequence[Lineage], b: Sequence[Lineage]) -> list[tuple[Lineage, Lineage]]:
+def _pair_lineages(a: Sequence[Lineage], b: Sequence[Lineage]) -> list[tuple[Lineage, Lineage]]:
     count = max(len(a), len(b))
     return [(a[i if len(a) > 1 else 0], b[i if len(b) > 1 else 0]) for i in range(count)]
 
 
-def _add_noise(a: Held, b: Held, from_a: Array, from_b: Array) -> Array:
+def _add_noise(a: AbstractValue, b: AbstractValue, from_a: Array, from_b: Array) -> Array:
     """The variance of a sum of two noises, by whether they may be related."""
-    apart = np.array([_is_silent(x) or _is_silent(y) or are_apart((x, y)) for x, y in _pair(a.lineage, b.lineage)])
+    apart = np.array(
+        [_is_silent(x) or _is_silent(y) or are_apart((x, y)) for x, y in _pair_lineages(a.lineage, b.lineage)]
+    )
     return from_a + from_b + np.where(apart[:, None], 0.0, 2.0 * np.sqrt(from_a * from_b))
 
 

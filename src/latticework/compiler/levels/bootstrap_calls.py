@@ -71,16 +71,16 @@ class _PairWriter:
         self.why = {key: op.attrs[key] for key in ("why",) if key in op.attrs}
 
     def alone(self, x: Value, *, real: bool) -> Value:
-        """Every vector in a ciphertext of its own."""
+        """Bootstrap every vector by itself."""
         return self.relabel(self.bootstrap(x, self.scale * self.larger, real=real), self.scale)
 
     def pair(self, x: Value, y: Value) -> Iterator[Value]:
         """Two real arrays as one complex one: twice the real and twice the imaginary parts of the result."""
         both = self.builder.build("rlwe.add", [x, self.times_i_power(self.times(y, self.apart), 1)])
-        found = self.bootstrap(both, self.scale * self.larger / self.apart / 2, real=False)
-        other = self.builder.build("rlwe.conjugate", [found])
-        yield self.times(self.relabel(self.builder.build("rlwe.add", [found, other]), self.scale), self.apart)
-        yield self.relabel(self.times_i_power(self.builder.build("rlwe.sub", [found, other]), 3), self.scale)
+        refreshed = self.bootstrap(both, self.scale * self.larger / self.apart / 2, real=False)
+        other = self.builder.build("rlwe.conjugate", [refreshed])
+        yield self.times(self.relabel(self.builder.build("rlwe.add", [refreshed, other]), self.scale), self.apart)
+        yield self.relabel(self.times_i_power(self.builder.build("rlwe.sub", [refreshed, other]), 3), self.scale)
 
     def bootstrap(self, x: Value, scale: float, *, real: bool) -> Value:
         """The bootstrap of x over 2^exponent, at a scale."""

@@ -24,8 +24,8 @@ from latticework.ir.dialects.bootstrap_dialect import MAX_EXPONENT
 from latticework.ir.dialects.vec_dialect import VecType
 
 MARGIN = 2.0  # over the largest value in calibration
-Held = Mapping[int, npt.NDArray[np.bool_]]
-ALL_SLOTS: Held = MappingProxyType({})
+AbstractValue = Mapping[int, npt.NDArray[np.bool_]]
+ALL_SLOTS: AbstractValue = MappingProxyType({})
 
 
 @dataclass
@@ -52,34 +52,34 @@ class Ranges:
         return {value: self.exponent(value) for value in self.largest}
 
 
-def find_ranges(module: Module, runs: Sequence[Mapping[str, Any]], held: Held = ALL_SLOTS) -> Ranges:
+def find_ranges(module: Module, runs: Sequence[Mapping[str, Any]], held: AbstractValue = ALL_SLOTS) -> Ranges:
     """Find the ranges of the values of a `vec` module.
 
     runs  inputs by name, vectors as they are packed, integers as they are
     held  slots that hold elements of tensors by their position (`Origin.position`), (count, slots) each
     """
-    found = Ranges()
+    result = Ranges()
     for value in _secrets(module):
-        found.largest[value] = 0.0  # for ever, in what never runs: loops of no turns
-    turns: dict[Block, int] = {}
+        result.largest[value] = 0.0  # for ever, in what never runs: loops of no turns
+    iterations: dict[Block, int] = {}
 
     def note(value: Value, array: npt.NDArray[Any]) -> None:
         if value.type is INDEX:
             if isinstance(value.owner, Block) and value.index == 0:
-                turns[value.owner] = int(array)
+                iterations[value.owner] = int(array)
             return
         if not isinstance(value.type, VecType) or not value.is_secret:
             return
         seen = _largest(array, value, held)
-        before = found.largest.get(value, 0.0)
+        before = result.largest.get(value, 0.0)
         if not seen <= before:
-            found.largest[value] = seen if np.isfinite(seen) else inf
-            if found.exponent(value) is None and value not in found.outgrown:
-                found.outgrown[value] = turns.get(_block(value))
+            result.largest[value] = seen if np.isfinite(seen) else inf
+            if result.exponent(value) is None and value not in result.outgrown:
+                result.outgrown[value] = iterations.get(_block(value))
 
     with np.errstate(over="ignore", invalid="ignore"):
         interpret_together(module, runs, on_value=note)
-    return found
+    return result
 
 
 def _secrets(module: Module) -> list[Value]:
@@ -94,9 +94,9 @@ def outgrown_error(ranges: Ranges, carried: Sequence[Value]) -> RangeError | Non
     """The error for the first value of these that grows beyond what can be bootstrapped; None if none does."""
     for value in carried:
         if value in ranges.outgrown:
-            turn = ranges.outgrown[value]
+            iteration = ranges.outgrown[value]
             name, at = _describe(value)
-            where = "" if turn is None else f" in iteration {turn + 1}"
+            where = "" if iteration is None else f" in iteration {iteration + 1}"
             return RangeError(
                 f"{name} has to be bootstrapped, which takes values up to 2^{MAX_EXPONENT}, and grows beyond "
                 f"2^{MAX_EXPONENT - 1}{where} on the calibration data; scale it down, or make its steps smaller",
@@ -105,7 +105,7 @@ def outgrown_error(ranges: Ranges, carried: Sequence[Value]) -> RangeError | Non
     return None
 
 
-def _largest(array: npt.NDArray[Any], value: Value, held: Held) -> float:
+def _largest(array: npt.NDArray[Any], value: Value, held: AbstractValue) -> float:
     """The largest magnitude of an element; of a complex one that of its real and imaginary parts."""
     parts = np.maximum(np.abs(array.real), np.abs(array.imag)) if np.iscomplexobj(array) else np.abs(array)
     position = value.origin.position if value.origin is not None else None

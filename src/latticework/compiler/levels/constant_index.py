@@ -19,10 +19,10 @@ def copy_known(op: Op, builder: Builder, mapping: dict[Value, Value], sources: S
     if number is None:
         builder.copy(op, mapping)
         return
-    made = _BY_NUMBER[op.name](op, builder, [mapping[v] for v in op.operands[:-1]], number, sources)
-    if op.result.origin is not None and made.origin is None:
-        made.origin = op.result.origin
-    mapping[op.result] = made
+    result = _BY_NUMBER[op.name](op, builder, [mapping[v] for v in op.operands[:-1]], number, sources)
+    if op.result.origin is not None and result.origin is None:
+        result.origin = op.result.origin
+    mapping[op.result] = result
 
 
 def known_index(value: Value) -> int | None:

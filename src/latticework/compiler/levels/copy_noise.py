@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from latticework.compiler.levels.abstract_value import Held
+from latticework.compiler.levels.abstract_value import AbstractValue
 from latticework.values.packing.packed_constants import Approximant, IntervalPolynomial, PiecewiseLinearComposition
 
 Array = npt.NDArray[np.float64]
@@ -19,7 +19,7 @@ FLAT = 0.1  # of degree^2 times how far an argument is beyond [-1, 1]: up to the
 MEAN_SIZE = 0.8  # of normal noise, in deviations
 
 
-def steep_spread(polynomial: Approximant, x: Held, copies: float, deviations: float) -> Array | None:
+def steep_spread(polynomial: Approximant, x: AbstractValue, copies: float, deviations: float) -> Array | None:
     """The deviation of each copy of an argument, where its noise reaches where the polynomial grows fast.
 
     None elsewhere, for piecewise linear functions, whose slopes are known everywhere, and for stages of composed signs,

@@ -42,11 +42,11 @@ def spending(module: Module) -> list[Spent]:
     lines: dict[Loc, list[tuple[Op, int]]] = {}
     for op, spent in () if lowest is None else _path(lowest, env):
         lines.setdefault(Loc(op.loc.file, op.loc.line, op.loc.text), []).append((op, spent))
-    found = [
+    by_line = [
         Spent(loc, sum(spent for _, spent in each), len(each), sum(op.name == "vec.polynomial" for op, _ in each))
         for loc, each in lines.items()
     ]
-    return sorted(found, key=lambda s: -s.levels)
+    return sorted(by_line, key=lambda s: -s.levels)
 
 
 def loop_spending(module: Module, lines: Sequence[Spent]) -> list[LoopSpending]:
@@ -54,13 +54,13 @@ def loop_spending(module: Module, lines: Sequence[Spent]) -> list[LoopSpending]:
 
     lines  by which `spending` explains the module without such loops
     """
-    found = []
+    loops = []
     for op, plan in levels_of(module).loops.items():
         if plan.copies and op.block is module.body:
             inside = {(inner.loc.file, inner.loc.line) for inner in _inside(op)}
             spent = sum(s.levels for s in lines if (s.loc.file, s.loc.line) in inside)
-            found.append(LoopSpending(op.loc, spent, plan.copies))
-    return sorted(found, key=lambda loop: -loop.levels)
+            loops.append(LoopSpending(op.loc, spent, plan.copies))
+    return sorted(loops, key=lambda loop: -loop.levels)
 
 
 def _inside(op: Op) -> Iterator[Op]:

@@ -5,7 +5,7 @@ Rescaling and relinearisation are lazy: a product stays at its doubled scale and
 like, and is settled (relinearised, rescaled) before anything else reads it. Settled values lie on the ladder of
 canonical scales, and so do carried values, inputs and outputs.
 Where values come down for the sake of lower ones is one of three rules (`techniques.Rescaling`), of which the one that
-takes least time looks at two plans (`lowest`, `regions`).
+takes least time looks at two plans (`early_rescale`, `rescale_timing`).
 Source: waterline rescaling as in EVA (PLDI'20); proactive rescaling as in Hecate (CGO'22); type matching of loops as in
 HALO (ASPLOS'25).
 Cost: O(ops), times the copies of loops that spend levels.
@@ -23,7 +23,7 @@ from latticework.compiler.levels.depth import (
     is_public,
     level_after,
     levels_of,
-    lowest_starts,
+    lowest_input_levels,
     public_value,
     spent_by,
 )
@@ -79,13 +79,13 @@ def decide_levels(
         levels = levels_of(module, residual=residual)
     if residual is not None and depth_of(module, levels) > residual:
         raise _below_floor(levels, residual)
-    at = lowest_starts(module, levels) if starts is None else starts
+    at = lowest_input_levels(module, levels) if starts is None else starts
     levels = levels_of(module, at, residual)
     ends = {number: at[of] for number, of in fed.items()}
 
     def decide(lowest: Mapping[Value, int]) -> LevelPlan:
         known = levels_of(module, at, residual, lowest=lowest) if lowest else levels
-        _check_fed(module, known, at, fed)
+        _check_feedback(module, known, at, fed)
         decider = Decider(known, techniques, ends)
         decider.begin(module.body.args, at)
         decider.block(module.body, decider.outputs)
@@ -103,7 +103,7 @@ def decide_levels(
     return decide({value: level for value, level in lowest.items() if value in lowered}) if lowered else high
 
 
-def _check_fed(module: Module, levels: Levels, starts: Sequence[int], fed: Mapping[int, int]) -> None:
+def _check_feedback(module: Module, levels: Levels, starts: Sequence[int], fed: Mapping[int, int]) -> None:
     """LevelError if an output ends below the level of the input that it is to be in the next run."""
     for number, of in fed.items():
         value = module.body.terminator.operands[number]
@@ -196,13 +196,13 @@ class Decider:
         return self.rules[op.name]
 
     def write(
-        self, op: Op, name: str, operands: Operands, made: State, reads: tuple[int, ...] | None = None,
+        self, op: Op, name: str, operands: Operands, state: State, reads: tuple[int, ...] | None = None,
         then: Settle | None = None,
     ) -> State:  # fmt: skip
         """Note what is written for an operation; returns how its value is made."""
         reads = tuple(range(len(op.operands))) if reads is None else reads
         self.ops[op] = OpPlan(name, reads, tuple(operands.steps), then)
-        return made if then is None else after(made, then)
+        return state if then is None else after(state, then)
 
     # -- sums and moves ------------------------------------------------------------------------
 
@@ -224,8 +224,8 @@ class Decider:
         if (a.level, a.scale) != (b.level, b.scale):
             operands.meet()
         a, b = operands.cipher(0), operands.cipher(1)
-        made = a if a.degree >= b.degree else b
-        return self.write(op, f"rlwe.{op.name.removeprefix('vec.')}", operands, made)
+        larger = a if a.degree >= b.degree else b
+        return self.write(op, f"rlwe.{op.name.removeprefix('vec.')}", operands, larger)
 
     def add_public(self, op: Op, operands: Operands) -> State:
         """A public addend; what is subtracted from one is negated first."""
@@ -275,13 +275,13 @@ class Decider:
             return self.mul_public(op, operands)
         if op.operands[0] is op.operands[1]:
             self.enter(op, operands, 0)
-            made = CipherState(operands.cipher(0).level, PRODUCT, 2)
-            return self.product(op, "ckks.square", operands, made, (0,))
+            product = CipherState(operands.cipher(0).level, PRODUCT, 2)
+            return self.product(op, "ckks.square", operands, product, (0,))
         operands.meet()
         for number in (0, 1):
             self.enter(op, operands, number)
-        made = CipherState(operands.cipher(0).level, PRODUCT, 2)
-        return self.product(op, "ckks.mul", operands, made, (0, 1))
+        product = CipherState(operands.cipher(0).level, PRODUCT, 2)
+        return self.product(op, "ckks.mul", operands, product, (0, 1))
 
     def mul_public(self, op: Op, operands: Operands) -> State:
         """A product with a constant, or a number; small integers take no level."""
@@ -297,13 +297,13 @@ class Decider:
         name = "rlwe.mul_plain" if isinstance(factor, ConstRef) else NumberOp.TIMES
         return self.product(op, name, operands, CipherState(level, PRODUCT), (cipher, public))
 
-    def product(self, op: Op, name: str, operands: Operands, made: CipherState, reads: tuple[int, ...]) -> State:
+    def product(self, op: Op, name: str, operands: Operands, state: CipherState, reads: tuple[int, ...]) -> State:
         """A product, settled at once where that is not left for later."""
-        relinearize = not self.techniques.lazy_relinearization and made.degree > 1
+        relinearize = not self.techniques.lazy_relinearization and state.degree > 1
         is_lazy = self.techniques.lazy_rescaling and self.techniques.rescaling != PROACTIVE
-        rescale = not is_lazy and made.scale != LADDER
+        rescale = not is_lazy and state.scale != LADDER
         then = Settle(relinearize, rescale, summed=False) if relinearize or rescale else None
-        return self.write(op, name, operands, made, reads, then)
+        return self.write(op, name, operands, state, reads, then)
 
     def label(self, op: Op, operands: Operands) -> State:
         """A value that is read by another scale."""

@@ -55,11 +55,11 @@ class _DeciderBfv(Decider):
         if op.name.startswith("loop."):
             raise _unsupported_error(op)
         super().op(op)
-        made = self.states[op.result]
-        if made is not None and made.degree > 1 and op.result in self.early:
+        state = self.states[op.result]
+        if state is not None and state.degree > 1 and op.result in self.early:
             then = Settle(relinearize=True, rescale=False)
             self.ops[op] = replace(self.ops[op], after=then)
-            self.states[op.result] = after(made, then)
+            self.states[op.result] = after(state, then)
 
     def rule(self, op: Op) -> Callable[[Op, Operands], State]:
         """UnsupportedError where the scheme has no such operation."""

@@ -21,7 +21,7 @@ Env = dict[Value, int | None]  # level of each value; None = public
 MAX_FREE_FACTOR = 1 << 16
 
 
-class UnknownTripsError(LevelError):
+class UnknownTripCountError(LevelError):
     """A loop spends levels, and how often it is gone round is known only at run time."""
 
 
@@ -85,8 +85,8 @@ class Levels:
             if not levels and is_public(op):
                 of.update(dict.fromkeys(op.results))
             else:
-                made = min(levels, default=0) - spent_by(op)
-                of[op.result] = min(made, self.lowest.get(op.result, made))
+                level = min(levels, default=0) - spent_by(op)
+                of[op.result] = min(level, self.lowest.get(op.result, level))
 
     def loop(self, op: Op) -> LoopPlan:
         """Decide between loop and copies."""
@@ -105,7 +105,7 @@ class Levels:
         copies = static_trip if static_trip is not None else at_most
         if copies is None:
             spent = max(a - b for a, b in zip(carried, self.body(op, carried), strict=True))
-            raise UnknownTripsError(
+            raise UnknownTripCountError(
                 f"for_loop: the trip count is known only at run time and each iteration spends {spent} "
                 f"level{'s' if spent != 1 else ''}, so no chain of fixed length fits; pass at_most=K (K copies are "
                 "compiled, each run only if needed), or give the trip count as a plain int",
@@ -130,9 +130,9 @@ class Levels:
         top = max(head, default=-1) + 1
         outside = {v: self.of[v] for inner in walk_block(op.regions[0].block) for v in inner.operands if v in self.of}
         self.of.update((v, max(level, top)) for v, level in outside.items() if level is not None)
-        found = self.body(op, head)
+        result = self.body(op, head)
         self.of.update(outside)
-        return found
+        return result
 
     def _branch(self, op: Op) -> list[int]:
         """The lower of what both sides of a condition yield; public values are encrypted at the top."""
@@ -212,10 +212,10 @@ def input_levels(module: Module) -> list[int]:
 
     An input that first meets others further down starts there. The module has no loops that spend levels.
     """
-    return lowest_starts(module, levels_of(module))
+    return lowest_input_levels(module, levels_of(module))
 
 
-def lowest_starts(module: Module, levels: Levels) -> list[int]:
+def lowest_input_levels(module: Module, levels: Levels) -> list[int]:
     """`input_levels` of a module with known levels: what reads a value says how low it may be, from the outputs up.
 
     With bootstraps the lowest level is the floor's.

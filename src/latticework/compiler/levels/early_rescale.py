@@ -1,4 +1,4 @@
-"""Early rescaling: how low values may be made; what reads them says so, and whatever takes fewer limbs is quicker.
+"""Early rescaling: the lowest levels at which values may be made, by their readers; fewer limbs are quicker.
 
 Values that meet others further down, leave the program early or bypass a bootstrap may lie higher than what reads them
 needs. What works on one ciphertext, and products, which take key switches, come down before they are computed; they
@@ -22,7 +22,7 @@ _SUMS = ("vec.add", "vec.sub", "vec.neg", "vec.sum", "vec.take", "vec.concat", "
 
 
 def lowest_levels(module: Module, levels: Levels, floor: int, ends: Mapping[int, int] = {}) -> dict[Value, int]:
-    """The lowest level of every value whose operands are brought down before it is made.
+    """The lowest level of every value whose operands are rescaled before it is computed.
 
     floor  the lowest level of the chain
     ends   numbers of outputs -> levels that they have to have at least; the floor if not said
@@ -42,17 +42,17 @@ def lowest_levels(module: Module, levels: Levels, floor: int, ends: Mapping[int,
     for value in products:
         group = groups.of(value)
         highest[group] = max(highest[group], needs.of(value))
-    found = {value: highest[groups.of(value)] for value in products}
+    levels_of = {value: highest[groups.of(value)] for value in products}
     for alike in _alike(module):
         entered = max(needs.of(op.result) + spent_by(op) for op in alike)
-        found.update((op.result, entered - spent_by(op)) for op in alike)
-    return {value: level for value, level in found.items() if levels.of[value] is not None}
+        levels_of.update((op.result, entered - spent_by(op)) for op in alike)
+    return {value: level for value, level in levels_of.items() if levels.of[value] is not None}
 
 
 def _alike(module: Module) -> Iterable[Sequence[Op]]:
     """Operations on one ciphertext that share work where they read the same value on one level."""
-    found: dict[tuple[str, Value], list[Op]] = defaultdict(list)
+    groups: dict[tuple[str, Value], list[Op]] = defaultdict(list)
     for op in module.walk():
         if op.name in _ALONE:
-            found[op.name, op.operands[0]].append(op)
-    return found.values()
+            groups[op.name, op.operands[0]].append(op)
+    return groups.values()

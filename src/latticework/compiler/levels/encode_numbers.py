@@ -35,7 +35,7 @@ class Numbers(Protocol):
     def encrypt(self, builder: Builder, array: ConstRef, level: int) -> Value:
         """A trivial ciphertext."""
 
-    def meet(self, builder: Builder, way: NumberOp, value: Value, number: float) -> Value:
+    def meet(self, builder: Builder, number_op: NumberOp, value: Value, number: float) -> Value:
         """A ciphertext plus, minus or times a number."""
 
     def check_map(self, linear_map: LinearMap, at: Loc | None) -> None:
@@ -60,13 +60,13 @@ class NumbersCkks:
         """A trivial ciphertext on the ladder."""
         return builder.build("rlwe.trivial", [self.encode(builder, array, level, self.scales[level], addend=True)])
 
-    def meet(self, builder: Builder, way: NumberOp, value: Value, number: float) -> Value:
+    def meet(self, builder: Builder, number_op: NumberOp, value: Value, number: float) -> Value:
         """A ciphertext and a number at its scale."""
         assert isinstance(value.type, CipherType)
         scale = value.type.scale
-        match way:
+        match number_op:
             case NumberOp.PLUS | NumberOp.MINUS:
-                sign = 1 if way is NumberOp.PLUS else -1
+                sign = 1 if number_op is NumberOp.PLUS else -1
                 for addend in split_integer(sign * round(number * scale), builder.loc):
                     value = builder.build("rlwe.add_int", [value], addend=addend)
                 return value
@@ -125,16 +125,16 @@ class NumbersBfv:
         """A trivial ciphertext."""
         return builder.build("bfv.trivial", [self.encode(builder, array, level, SCALE, addend=True)])
 
-    def meet(self, builder: Builder, way: NumberOp, value: Value, number: float) -> Value:
+    def meet(self, builder: Builder, number_op: NumberOp, value: Value, number: float) -> Value:
         """A ciphertext and the representative modulo t nearest to zero."""
         self.check_numbers(np.array([number]), builder.loc)
         integer = int(number) % self.modulus
         if integer > self.modulus // 2:
             integer -= self.modulus
-        if way is NumberOp.TIMES_INTEGER:
+        if number_op is NumberOp.TIMES_INTEGER:
             return builder.build("rlwe.mul_int", [value], factor=integer, scale=SCALE)
-        assert way in (NumberOp.PLUS, NumberOp.MINUS), way
-        return builder.build("rlwe.add_int", [value], addend=integer if way is NumberOp.PLUS else -integer)
+        assert number_op in (NumberOp.PLUS, NumberOp.MINUS), number_op
+        return builder.build("rlwe.add_int", [value], addend=integer if number_op is NumberOp.PLUS else -integer)
 
     def check_map(self, linear_map: LinearMap, at: Loc | None) -> None:
         """Errors unless a linear map is one of integers."""

@@ -19,8 +19,8 @@ MOST_PRODUCTS = 2  # with a public factor, that may save one level
 
 
 @dataclass(frozen=True)
-class Way:
-    """A way to multiply a vector by a number.
+class FactorStrategy:
+    """A strategy to multiply a vector by a number.
 
     level     of the product;  products  with public numbers that are new
     make      emits it
@@ -101,42 +101,46 @@ class Scaling:
         return self.levels.of[value] or 0
 
     def whole(self, value: Value, number: float, emitter: Emitter) -> Value:
-        """A value times a number, by the best way."""
-        return value if number == 1.0 else self.way(value, number, emitter).make()
+        """Multiply a value by a number, by the best strategy."""
+        return value if number == 1.0 else self.strategy_for(value, number, emitter).make()
 
-    def way(self, value: Value, number: float, emitter: Emitter) -> Way:
-        """The way that leaves the product highest; of those the one with the fewest new products."""
-        return self._way(value, number, emitter, None, [MOST_LOOKED_AT])
+    def strategy_for(self, value: Value, number: float, emitter: Emitter) -> FactorStrategy:
+        """The strategy that leaves the product highest; of those the one with the fewest new products."""
+        return self._strategy_for(value, number, emitter, None, [MOST_LOOKED_AT])
 
-    def inside(self, value: Value, number: float, emitter: Emitter) -> Way | None:
-        """The way by what made a value, without a new product or a level; None if there is none."""
+    def inside(self, value: Value, number: float, emitter: Emitter) -> FactorStrategy | None:
+        """The strategy by what made a value, without a new product or a level; None if there is none."""
         op = value.owner
         if not isinstance(op, Op) or op.block is not emitter.block or not self._alone(value, None):
             return None
-        found = self._into(op, value, number, emitter, [MOST_LOOKED_AT])
-        return found if found is not None and not found.products and found.level >= self.level(value) else None
+        strategy = self._into(op, value, number, emitter, [MOST_LOOKED_AT])
+        return (
+            strategy if strategy is not None and not strategy.products and strategy.level >= self.level(value) else None
+        )
 
-    def _way(self, value: Value, number: float, emitter: Emitter, reader: Op | None, budget: list[int]) -> Way:
+    def _strategy_for(
+        self, value: Value, number: float, emitter: Emitter, reader: Op | None, budget: list[int]
+    ) -> FactorStrategy:
         level = self.level(value)
         if number == 1.0:
-            return Way(level, 0, lambda: value)
+            return FactorStrategy(level, 0, lambda: value)
         if (value, number) in self._scaled:
-            made = self._scaled[value, number]
-            return Way(self.level(made), 0, lambda: made)
+            scaled = self._scaled[value, number]
+            return FactorStrategy(self.level(scaled), 0, lambda: scaled)
         is_free = is_free_factor(number)
         is_made_once = self.levels.once and self._block_of(value) is not emitter.block
         products = 0 if is_free or is_made_once else 1
-        direct = Way(level - (not is_free), products, lambda: self._multiply(value, number, emitter))
+        direct = FactorStrategy(level - (not is_free), products, lambda: self._multiply(value, number, emitter))
         op = value.owner
         budget[0] -= 1
         if is_free or budget[0] < 0 or not isinstance(op, Op) or op.block is not emitter.block:
             return direct
         if not self._alone(value, reader):
             return direct
-        found = self._into(op, value, number, emitter, budget)
-        if found is None or found.products > MOST_PRODUCTS:
+        inside = self._into(op, value, number, emitter, budget)
+        if inside is None or inside.products > MOST_PRODUCTS:
             return direct
-        return max(direct, found, key=lambda way: (way.level, -way.products))
+        return max(direct, inside, key=lambda strategy: (strategy.level, -strategy.products))
 
     def _alone(self, value: Value, *readers: Op | None) -> bool:
         """Whether nothing but these readers, which are about to be replaced, reads a value now or later."""
@@ -158,8 +162,8 @@ class Scaling:
         assert owner is not None
         return owner
 
-    def _into(self, op: Op, value: Value, number: float, emitter: Emitter, budget: list[int]) -> Way | None:
-        """The way by what made a value."""
+    def _into(self, op: Op, value: Value, number: float, emitter: Emitter, budget: list[int]) -> FactorStrategy | None:
+        """The strategy by what made a value."""
         match op.name:
             case "vec.linear_transform":
                 return self._with(op, value, number, emitter, map=op.attrs["map"].scale_by(number))
@@ -167,98 +171,104 @@ class Scaling:
                 return self._with(op, value, number, emitter, polynomial=op.attrs["polynomial"].scale_by(number))
             case "vec.rotate" | "vec.neg" | "vec.take" | "vec.sum" | "vec.conjugate":
                 return self._each(op, op.operands, number, emitter, budget)
-            case "vec.add" if (turned := _turned_copy(op)) is not None:
-                return self._copy(op, turned, number, emitter, budget)
+            case "vec.add" if (rotated := _rotated_copy(op)) is not None:
+                return self._copy(op, rotated, number, emitter, budget)
             case "vec.add" | "vec.sub":
                 return self._each(op, op.operands, number, emitter, budget)
             case "vec.mul":
                 return self._factor(op, number, emitter, budget)
         return None
 
-    def _with(self, op: Op, value: Value, number: float, emitter: Emitter, **attrs: Any) -> Way:
+    def _with(self, op: Op, value: Value, number: float, emitter: Emitter, **attrs: Any) -> FactorStrategy:
         def make() -> Value:
             return self._replace(op, self._again(op, emitter, op.operands, {**op.attrs, **attrs}), number)
 
-        return Way(self.level(value), 0, make)
+        return FactorStrategy(self.level(value), 0, make)
 
     def _again(self, op: Op, emitter: Emitter, operands: Sequence[Value], attrs: dict[str, Any]) -> Value:
         """An operation once more, on its line."""
         return emitter.create(op.spec, operands, attrs, loc=op.loc).result
 
-    def _replace(self, op: Op, made: Value, number: float) -> Value:
+    def _replace(self, op: Op, scaled: Value, number: float) -> Value:
         """Put a value in the place of an operation's result, times a number."""
         self.gone.add(op)
-        made.origin = scaled_origin(op.result.origin, 1.0 / number)
-        return made
+        scaled.origin = scaled_origin(op.result.origin, 1.0 / number)
+        return scaled
 
     def _each(
         self, op: Op, operands: Sequence[Value], number: float, emitter: Emitter, budget: list[int]
-    ) -> Way | None:
+    ) -> FactorStrategy | None:
         """All of these operands times the number, public ones by themselves."""
         if len(set(operands)) < len(operands):
             return None
-        ways = {v: self._operand(op, v, number, emitter, budget) for v in operands}
-        if any(way is None for way in ways.values()):
+        candidates = {v: self._operand(op, v, number, emitter, budget) for v in operands}
+        if any(strategy is None for strategy in candidates.values()):
             return None
-        found = {v: way for v, way in ways.items() if way is not None}
+        strategies = {v: strategy for v, strategy in candidates.items() if strategy is not None}
 
         def make() -> Value:
-            made = [found[v].make() if v in found else v for v in op.operands]
-            return self._replace(op, self._again(op, emitter, made, op.attrs), number)
+            scaled = [strategies[v].make() if v in strategies else v for v in op.operands]
+            return self._replace(op, self._again(op, emitter, scaled, op.attrs), number)
 
-        levels = [way.level for v, way in found.items() if v.is_secret]
-        levels += [self.level(v) for v in op.operands if v.is_secret and v not in found]
+        levels = [strategy.level for v, strategy in strategies.items() if v.is_secret]
+        levels += [self.level(v) for v in op.operands if v.is_secret and v not in strategies]
         spent = 1 if op.name == "vec.mul" else 0
-        return Way(min(levels) - spent, sum(way.products for way in found.values()), make)
+        return FactorStrategy(min(levels) - spent, sum(strategy.products for strategy in strategies.values()), make)
 
-    def _operand(self, op: Op, value: Value, number: float, emitter: Emitter, budget: list[int]) -> Way | None:
+    def _operand(
+        self, op: Op, value: Value, number: float, emitter: Emitter, budget: list[int]
+    ) -> FactorStrategy | None:
         if value.is_secret:
-            return self._way(value, number, emitter, op, budget)
+            return self._strategy_for(value, number, emitter, op, budget)
         owner = value.owner
         if not isinstance(owner, Op) or owner.name not in ("vec.splat", "vec.constant"):
             return None
         known = owner.attrs["value"]
         scaled = known.times(number) if isinstance(known, ConstRef) else known * number
-        return Way(0, 0, lambda: emitter.public(scaled, value.type.slots))  # type: ignore[attr-defined]
+        return FactorStrategy(0, 0, lambda: emitter.public(scaled, value.type.slots))  # type: ignore[attr-defined]
 
-    def _copy(self, op: Op, turned: Op, number: float, emitter: Emitter, budget: list[int]) -> Way | None:
+    def _copy(self, op: Op, rotated: Op, number: float, emitter: Emitter, budget: list[int]) -> FactorStrategy | None:
         """x + rotate(x), where nothing else reads x."""
         x = op.operands[0]
-        if not self._alone(x, op, turned) or not self._alone(turned.result, op):
+        if not self._alone(x, op, rotated) or not self._alone(rotated.result, op):
             return None
-        self.gone.add(turned)
-        inner = self._way(x, number, emitter, op, budget)
-        self.gone.discard(turned)
+        self.gone.add(rotated)
+        inner = self._strategy_for(x, number, emitter, op, budget)
+        self.gone.discard(rotated)
         if inner.products:
             return None
 
         def make() -> Value:
-            self.gone.add(turned)
-            made = inner.make()
-            both = [made, self._again(turned, emitter, [made], turned.attrs)]
+            self.gone.add(rotated)
+            scaled = inner.make()
+            both = [scaled, self._again(rotated, emitter, [scaled], rotated.attrs)]
             return self._replace(op, self._again(op, emitter, both, op.attrs), number)
 
-        return Way(inner.level, 0, make)
+        return FactorStrategy(inner.level, 0, make)
 
-    def _factor(self, op: Op, number: float, emitter: Emitter, budget: list[int]) -> Way | None:
+    def _factor(self, op: Op, number: float, emitter: Emitter, budget: list[int]) -> FactorStrategy | None:
         """A product by one of its operands; with a public number by that, which may then be one that takes no level."""
         a, b = op.operands
         if a is b:
             return None
-        found = [self._each(op, [v], number, emitter, budget) for v in (a, b)]
+        strategies = [self._each(op, [v], number, emitter, budget) for v in (a, b)]
         for known, other in ((a, b), (b, a)):
             if isinstance(known.owner, Op) and known.owner.name == "vec.splat":
-                found.append(self._known_factor(op, other, known.owner.attrs["value"] * number, number, emitter))
-        ways = [way for way in found if way is not None]
-        return max(ways, key=lambda way: (way.level, -way.products), default=None)
+                strategies.append(self._known_factor(op, other, known.owner.attrs["value"] * number, number, emitter))
+        candidates = [strategy for strategy in strategies if strategy is not None]
+        return max(candidates, key=lambda strategy: (strategy.level, -strategy.products), default=None)
 
-    def _known_factor(self, op: Op, value: Value, factor: float, number: float, emitter: Emitter) -> Way | None:
+    def _known_factor(
+        self, op: Op, value: Value, factor: float, number: float, emitter: Emitter
+    ) -> FactorStrategy | None:
         """A product whose public factor has become a whole number, or 1."""
         if not is_free_factor(factor):
             return None
         if factor == 1.0:
-            return Way(self.level(value), 0, lambda: self._leave_out(op, value))
-        return Way(self.level(value), 0, lambda: self._replace(op, self._multiply(value, factor, emitter), number))
+            return FactorStrategy(self.level(value), 0, lambda: self._leave_out(op, value))
+        return FactorStrategy(
+            self.level(value), 0, lambda: self._replace(op, self._multiply(value, factor, emitter), number)
+        )
 
     def _leave_out(self, op: Op, value: Value) -> Value:
         """Put what an operation was made from in its place."""
@@ -271,7 +281,7 @@ def scaled_origin(origin: Origin | None, factor: float) -> Origin | None:
     return None if origin is None else replace(origin, factor=origin.factor * factor)
 
 
-def _turned_copy(op: Op) -> Op | None:
+def _rotated_copy(op: Op) -> Op | None:
     """The rotation in x + rotate(x)."""
     x, other = op.operands
     owner = other.owner

@@ -42,9 +42,9 @@ def owners_of(slots: Sequence[Array], draws: Sequence[Draw]) -> npt.NDArray[np.i
     known = np.stack([draw.known[order] for draw in draws])
     held = np.stack([array.reshape(-1) for array in slots])
     after = np.searchsorted(known[0], held[0])
-    found = np.full(held.shape[1], -1, dtype=np.int64)
+    owners = np.full(held.shape[1], -1, dtype=np.int64)
     for place in (after - 1, after):
         at = np.clip(place, 0, known.shape[1] - 1)
         is_same = np.all(np.abs(held - known[:, at]) <= NEAR * np.maximum(1.0, np.abs(held)), axis=0)
-        found = np.where(is_same, draws[0].owners[order][at], found)
-    return found.reshape(slots[0].shape)
+        owners = np.where(is_same, draws[0].owners[order][at], owners)
+    return owners.reshape(slots[0].shape)

@@ -16,15 +16,15 @@ _SUMS = {"vec.add", "vec.sub", "vec.neg", "vec.sum", "vec.take"}  # of any degre
 
 def choose_relinearized(module: Module, *, lazy: bool = True) -> set[Value]:
     """The values of degree 2 that are relinearised where they are made; all products if not `lazy`."""
-    made = [op for op in module.body.ops if op.results]
+    producers = [op for op in module.body.ops if op.results]
     if not lazy:
-        return {op.result for op in made if _is_product(op)}
-    chosen = {op.result for op in made if any(not keeps_degree(reader, op.result) for reader, _ in op.result.uses)}
+        return {op.result for op in producers if _is_product(op)}
+    chosen = {op.result for op in producers if any(not keeps_degree(reader, op.result) for reader, _ in op.result.uses)}
     quadratic: set[Value] = set()  # if only those are relinearised that have to be
-    for op in made:
+    for op in producers:
         if _is_product(op) or _reads_quadratic(op, quadratic, chosen):
             quadratic.add(op.result)
-    for op in made:
+    for op in producers:
         if op.result in quadratic and op.result not in chosen:
             lowered = _lowered_with(op.result, quadratic, chosen)
             saved = sum(_count(v) for v in lowered & chosen)

@@ -20,7 +20,7 @@ def print_levels(plan: LevelPlan) -> str:
     """The text of a plan; values are numbered as `print_module` does."""
     printer = _PlanPrinter(plan)
     head = [f"{plan.scheme}, {plan.depth} level{'' if plan.depth == 1 else 's'}"]
-    head += [f"  {_told_of_loop(op, loop)}" for op, loop in plan.loops.items()]
+    head += [f"  {_describe_loop(op, loop)}" for op, loop in plan.loops.items()]
     names = [f"%{i} {name}" for i, name in enumerate(plan.module.input_names)]
     return "\n".join([*head, *printer.block(plan.module.body, "  ", names), ""])
 
@@ -86,7 +86,7 @@ def _describe(step: Step) -> str:
             return "negate"
 
 
-def _told_of_loop(op: Op, loop: LoopPlan) -> str:
+def _describe_loop(op: Op, loop: LoopPlan) -> str:
     at = "" if op.loc is Loc.unknown() else f" at {op.loc}"
     if loop.copies is None:
         return f"loop{at}: stays, carries levels {', '.join(map(str, loop.carried))}"

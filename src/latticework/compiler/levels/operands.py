@@ -56,7 +56,7 @@ class Operands:
             self.step(number, Drop(level))
 
     def meet(self, first: int | None = None) -> int:
-        """All of them, or the first so many, settled, on the lowest level of any, or at the top; which that is."""
+        """Settle all operands, or the first `number`, on the lowest level of any, or at the top; return that level."""
         ciphers = [number for number, state in enumerate(self.states[:first]) if state is not None]
         for number in ciphers:
             self.settle(number)

@@ -4,7 +4,7 @@ In/out: vec IR, same cleartext meaning. Every value may be bootstrapped behind w
 what reads it reads it refreshed, but for what was made before its partner in one complex bootstrap, or needs no level.
 Operations keep their order where bootstraps allow, and some are computed again from bootstrapped values. Loops and
 conditions are steps that read on one level.
-Source: own, `placement/`; DaCapo's and Orion's ways are other placers. Cost: seconds at a hundred operations.
+Source: own, `placement/`; DaCapo's and Orion's strategies are other placers. Cost: seconds at a hundred operations.
 """
 
 from __future__ import annotations
@@ -51,35 +51,37 @@ def place_bootstraps(
     given = dict(zip(module.inputs, starts, strict=True)) if starts is not None else {}
     code = VecProblem(module.body, residual, prices, exponents, given)
     problem = code.problem(wanted)
-    found = without_copies(problem, placer(problem)) if placer in BASELINES else recompute(problem, placer(problem))
+    recomputed = (
+        without_copies(problem, placer(problem)) if placer in BASELINES else recompute(problem, placer(problem))
+    )
     body = Block()
     mapping = {value: body.add_arg(value.type, value.origin) for value in module.inputs}
-    _PlacedWriter(code, problem, found, iterations, Builder(body), mapping).write()
+    _PlacedWriter(code, problem, recomputed, iterations, Builder(body), mapping).write()
     return module.empty_like(body)
 
 
 class _PlacedWriter:
     """Writes a block anew, with bootstraps, and with copies of what is computed again.
 
-    made       what stands for each value as it was made, but for numbered ones
+    mapping    what stands for each value as it was computed, but for numbered ones
     numbered   what stands for values of the problem as they were made, by number
     refreshed  what stands for them behind their bootstraps
     """
 
     def __init__(
-        self, code: VecProblem, original: Problem, found: Recomputed, iterations: int, builder: Builder,
-        made: dict[Value, Value],
+        self, code: VecProblem, original: Problem, recomputed: Recomputed, iterations: int, builder: Builder,
+        mapping: dict[Value, Value],
     ) -> None:  # fmt: skip
-        self.code, self.original, self.found, self.iterations = code, original, found, iterations
-        self.builder, self.made = builder, made
+        self.code, self.original, self.recomputed, self.iterations = code, original, recomputed, iterations
+        self.builder, self.mapping = builder, mapping
         self.numbered: dict[int, Value] = {}
         self.refreshed: dict[int, Value] = {}
 
     def write(self) -> None:
         """All operations, and the end of the block."""
-        placement = self.found.placement
+        placement = self.recomputed.placement
         bypassing = {v: refresh.bypassing for v, refresh in placement.refreshes.items()}
-        steps = schedule(self.found.problem, bypassing, placement.pairs)
+        steps = schedule(self.recomputed.problem, bypassing, placement.pairs)
         assert steps is not None, "a placement has no order"
         for step in steps:
             if isinstance(step, tuple):
@@ -90,18 +92,18 @@ class _PlacedWriter:
 
     def copy(self, number: int) -> None:
         """An operation, which reads values as they were made or refreshed."""
-        op, planned = self.code.ops[self.found.ops[number]], self.found.problem.ops[number]
-        original = self.original.ops[self.found.ops[number]]
+        op, planned = self.code.ops[self.recomputed.ops[number]], self.recomputed.problem.ops[number]
+        original = self.original.ops[self.recomputed.ops[number]]
         mapping = self.reading(op, dict(zip(original.operands, planned.operands, strict=True)), number)
         self.builder.copy(op, mapping)
         for value in op.results:
-            self.made[value] = mapping[value]
+            self.mapping[value] = mapping[value]
         for old, new in zip(original.results, planned.results, strict=True):
             self.numbered[new] = mapping[self.code.values[old]]
 
     def end(self) -> None:
         """Write the terminator of the block, with what it yields."""
-        copies = {self.found.values[v]: v for v in self.found.problem.wanted}
+        copies = {self.recomputed.values[v]: v for v in self.recomputed.problem.wanted}
         terminator = self.code.block.terminator
         self.builder.copy(terminator, self.reading(terminator, copies, OUTPUT))
 
@@ -117,46 +119,46 @@ class _PlacedWriter:
         for value in reads:
             stated = self.code.number(value)
             if stated is None:
-                mapping[value] = self.made.get(value, value)
+                mapping[value] = self.mapping.get(value, value)
             else:
                 mapping[value] = self.read(renumbered.get(stated, stated), reader)
         return mapping
 
     def read(self, number: int, reader: int) -> Value:
         """The value that a reader reads for a numbered one: behind its bootstrap, or as it was made."""
-        refresh = self.found.placement.refreshes.get(number)
+        refresh = self.recomputed.placement.refreshes.get(number)
         if refresh is not None and reader not in refresh.bypassing:
             return self.refreshed[number]
         return self.as_made(number)
 
     def as_made(self, number: int) -> Value:
         """A value before any bootstrap of it."""
-        value = self.code.values[self.found.values[number]]
-        return self.numbered.get(number, self.made.get(value, value))
+        value = self.code.values[self.recomputed.values[number]]
+        return self.numbered.get(number, self.mapping.get(value, value))
 
     def need(self, value: Value) -> None:
         """Public operations stand before what reads them."""
         owner = value.owner
-        if value not in self.made and isinstance(owner, Op) and owner.block is self.code.block:
+        if value not in self.mapping and isinstance(owner, Op) and owner.block is self.code.block:
             for operand in values_read(owner):
                 self.need(operand)
-            self.builder.copy(owner, self.made)
+            self.builder.copy(owner, self.mapping)
 
     def bootstrap(self, numbers: Sequence[int]) -> None:
         """One value, or two that share complex bootstraps, that with larger elements first."""
         known = self.code.exponents
-        made = {n: self.code.values[self.found.values[n]] for n in numbers}
-        ordered = sorted(made, key=lambda n: -(known.get(made[n]) or 0))
-        exponents = [known.get(made[n]) or 0 for n in ordered]
+        values = {n: self.code.values[self.recomputed.values[n]] for n in numbers}
+        ordered = sorted(values, key=lambda n: -(known.get(values[n]) or 0))
+        exponents = [known.get(values[n]) or 0 for n in ordered]
         attrs: dict[str, Any] = {
-            "target": max(self.found.placement.refreshes[n].target for n in numbers),
+            "target": max(self.recomputed.placement.refreshes[n].target for n in numbers),
             "exponent": exponents[0],
             "iterations": self.iterations,
         }
         if exponents[-1] < exponents[0]:
             attrs["second_exponent"] = exponents[-1]
         op = self.builder.create(
-            "vec.bootstrap", [self.as_made(n) for n in ordered], attrs, loc=_line_of(made[numbers[-1]])
+            "vec.bootstrap", [self.as_made(n) for n in ordered], attrs, loc=_line_of(values[numbers[-1]])
         )
         self.refreshed.update(zip(ordered, op.results, strict=True))
 
@@ -168,10 +170,10 @@ def _line_of(value: Value) -> Loc | None:
     return next((reader.loc for reader, _ in value.uses), None)
 
 
-def placing(
+def bootstrap_pass(
     residual: int, prices: VecPrices, exponents: Callable[[Module], Mapping[Value, int | None]], placer: Placer = place
 ) -> Pass[object]:
-    """The pass, for a chain whose bootstraps leave so many levels.
+    """The pass, for a chain whose bootstraps leave `residual` levels.
 
     exponents  finds those of the values of a module
     """

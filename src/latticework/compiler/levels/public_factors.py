@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from latticework.compiler.levels.depth import Levels, carried_operands
-from latticework.compiler.levels.factors import Emitter, Scaling, Way, scaled_origin
+from latticework.compiler.levels.factors import Emitter, FactorStrategy, Scaling, scaled_origin
 from latticework.ir import Block, Module, Op, Pass, Region, Value
 from latticework.ir.builder import copy_region
 from latticework.ir.core import walk_block
@@ -32,7 +32,7 @@ SMALL = 2.0**-10  # outputs whose magnitude is less are scaled up
 ODD = 1.0 - 2.0**-30  # a factor by which no other is a whole number, which would scale noise up too
 
 
-def placing(sizes: Sequence[float] = (), *, in_loops: bool = False, whole: Collection[int] = ()) -> Pass[object]:
+def factor_pass(sizes: Sequence[float] = (), *, in_loops: bool = False, whole: Collection[int] = ()) -> Pass[object]:
     """The pass.
 
     sizes     largest magnitude of every output, if known: small ones are made about 1 before they are read by a scale
@@ -49,7 +49,7 @@ def placing(sizes: Sequence[float] = (), *, in_loops: bool = False, whole: Colle
 def _place_factors(module: Module, sizes: Sequence[float], whole: Collection[int], *, in_loops: bool) -> Module:
     """The module with its public factors where they spend the fewest levels."""
     body = Block()
-    placer = _Placer(Scaling(Levels(once=in_loops)), LEAST_IN_LOOPS if in_loops else LEAST)
+    placer = _FactorPlacer(Scaling(Levels(once=in_loops)), LEAST_IN_LOOPS if in_loops else LEAST)
     emitter = placer.scaling.emitter(body)
     for value in module.inputs:
         new = body.add_arg(value.type, value.origin)
@@ -68,7 +68,7 @@ def _place_factors(module: Module, sizes: Sequence[float], whole: Collection[int
 
 
 @dataclass
-class _Placer:
+class _FactorPlacer:
     """Old values as (number, new value); public operands; how new values take factors in.
 
     least  number that waits
@@ -121,8 +121,8 @@ class _Placer:
                 continue
             number, new = self.values[other]
             if isinstance(known, ConstRef):
-                made = emitter.build("vec.mul", [new, emitter.public(known.times(number), known.slots)])
-                self.note(op.result, 1.0, made)
+                scaled = emitter.build("vec.mul", [new, emitter.public(known.times(number), known.slots)])
+                self.note(op.result, 1.0, scaled)
                 return True
             if known == 0.0:
                 return False
@@ -145,9 +145,9 @@ class _Placer:
         side = 0 if known[0] is None else 1
         number, new = self.values[op.operands[side]]
         if number != 1.0:
-            way = self.scaling.way(new, number, emitter)
-            if way.level >= self.scaling.level(new) and way.products <= 1:
-                number, new = 1.0, way.make()
+            strategy = self.scaling.strategy_for(new, number, emitter)
+            if strategy.level >= self.scaling.level(new) and strategy.products <= 1:
+                number, new = 1.0, strategy.make()
         term = _divide(known[1 - side], number)
         terms = [new, emitter.public(term, op.result.type.slots)]  # type: ignore[attr-defined]
         self.note(op.result, number, emitter.build(op.name, terms if side == 0 else terms[::-1]))
@@ -163,14 +163,16 @@ class _Placer:
         if x is y and both != 0.0:
             self.waiting(op, both, x, emitter)
             return
-        tried: list[tuple[int, int, int, float, list[Way]]] = []
+        tried: list[tuple[int, int, int, float, list[FactorStrategy]]] = []
         for number in dict.fromkeys((1.0, a, b)):
             if not all(self.least <= abs(own / number) <= 1 / self.least for own in (a, b)) and number != 1.0:
                 continue
-            ways = [self.scaling.way(v, own / number, emitter) for own, v in ((a, x), (b, y))]
-            tried.append((-min(w.level for w in ways), sum(w.products for w in ways), len(tried), number, ways))
-        *_, number, ways = min(tried, key=lambda t: t[:3])
-        self.waiting(op, number, emitter.build(op.name, [way.make() for way in ways]), emitter)
+            strategies = [self.scaling.strategy_for(v, own / number, emitter) for own, v in ((a, x), (b, y))]
+            tried.append(
+                (-min(w.level for w in strategies), sum(w.products for w in strategies), len(tried), number, strategies)
+            )
+        *_, number, strategies = min(tried, key=lambda t: t[:3])
+        self.waiting(op, number, emitter.build(op.name, [strategy.make() for strategy in strategies]), emitter)
 
     def keep_outside(self, op: Op, emitter: Emitter) -> bool:
         """Leave the number outside of an operation that acts on every slot alike."""
@@ -192,8 +194,10 @@ class _Placer:
     def fold_into_map(self, op: Op, emitter: Emitter) -> bool:
         """A linear map takes the number in."""
         number, new = self.values[op.operands[0]]
-        made = emitter.build(op.name, [new], map=op.attrs["map"].scale_by(number) if number != 1.0 else op.attrs["map"])
-        self.note(op.result, 1.0, made)
+        transformed = emitter.build(
+            op.name, [new], map=op.attrs["map"].scale_by(number) if number != 1.0 else op.attrs["map"]
+        )
+        self.note(op.result, 1.0, transformed)
         return True
 
     def absorb_all(self, op: Op, emitter: Emitter) -> None:
@@ -202,8 +206,8 @@ class _Placer:
         is_kept = op.name == "loop.for" and not self.scaling.levels.once
         nest = self.copy_body if is_kept else self.place_region
         regions = [nest(op, region, operands, emitter) for region in op.regions]
-        made = emitter.create(op.spec, operands, op.attrs, regions)
-        for old, new in zip(op.results, made.results, strict=True):
+        copied = emitter.create(op.spec, operands, op.attrs, regions)
+        for old, new in zip(op.results, copied.results, strict=True):
             self.note(old, 1.0, new)
 
     def place_region(self, op: Op, region: Region, operands: Sequence[Value], _emitter: Emitter) -> Region:
@@ -238,7 +242,7 @@ class _Placer:
     def waiting(self, op: Op, number: float, new: Value, emitter: Emitter) -> None:
         """A result whose number waits, unless it is too small."""
         if not self.least <= abs(number) <= 1 / self.least:
-            number, new = 1.0, self.scaling.way(new, number, emitter).make()
+            number, new = 1.0, self.scaling.strategy_for(new, number, emitter).make()
         self.note(op.result, number, new)
 
     def bound_number(self, value: Value, emitter: Emitter) -> tuple[float, Value]:
@@ -252,10 +256,10 @@ class _Placer:
     def whole(self, value: Value, emitter: Emitter) -> Value:
         """A value by itself."""
         number, new = self.values[value]
-        made = self.scaling.whole(new, number, emitter)
-        if made.origin is None and new.origin is None and value.is_secret:
-            made.origin = value.origin
-        return made
+        result = self.scaling.whole(new, number, emitter)
+        if result.origin is None and new.origin is None and value.is_secret:
+            result.origin = value.origin
+        return result
 
     def output(self, value: Value, emitter: Emitter, size: float) -> Value:
         """An output, whose number is left to the scale that it is read by where nothing takes it in.
@@ -265,13 +269,13 @@ class _Placer:
         number, new = self.values[value]
         if 0.0 < size < SMALL * abs(number):
             larger = abs(number) / size * ODD
-            way = self.scaling.inside(new, larger, emitter)
-            if way is not None:
-                return emitter.create("vec.label", [way.make()], {"factor": number / larger}).result
+            strategy = self.scaling.inside(new, larger, emitter)
+            if strategy is not None:
+                return emitter.create("vec.label", [strategy.make()], {"factor": number / larger}).result
         if number == 1.0 or not 1 / MOST_LABEL <= abs(number) <= MOST_LABEL:
             return self.whole(value, emitter)
-        way = self.scaling.way(new, number, emitter)
-        if way.level >= self.scaling.level(new) and not way.products:
+        strategy = self.scaling.strategy_for(new, number, emitter)
+        if strategy.level >= self.scaling.level(new) and not strategy.products:
             return self.whole(value, emitter)
         return emitter.create("vec.label", [new], {"factor": number}).result
 

@@ -8,31 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from latticework.compiler.levels.depth import levels_of, lowest_starts
+from latticework.compiler.levels.depth import levels_of, lowest_input_levels
 from latticework.compiler.levels.early_rescale import lowest_levels
 from latticework.errors import RangeError
 from latticework.ir import Builder, Module, Op
 
 
 def refresh_ends(
-    module: Module, fed: Mapping[int, int], residual: int, exponents: Mapping[int, int | None], *, iterations: int
+    module: Module, feedback: Mapping[int, int], residual: int, exponents: Mapping[int, int | None], *, iterations: int
 ) -> Module:
     """The module with a bootstrap before each output that needs one.
 
-    fed        numbers of outputs -> numbers of the inputs that they are in the next run
+    feedback   numbers of outputs -> numbers of the inputs that they are in the next run
     residual   levels that bootstraps leave at most
     exponents  k of these outputs, whose elements lie within [-2^k, 2^k]; None: nobody knows
     raises     RangeError for an output of which that is not known
     """
-    starts = lowest_starts(module, levels_of(module, residual=residual))
-    ends = {number: starts[of] for number, of in fed.items()}
+    starts = lowest_input_levels(module, levels_of(module, residual=residual))
+    ends = {number: starts[of] for number, of in feedback.items()}
     levels = levels_of(module, starts, residual)
     levels = levels_of(
         module, starts, residual, lowest=lowest_levels(module, levels, -residual, ends)
     )  # as decided later
-    made = module.clone()
-    end = made.body.terminator
-    for number, of in fed.items():
+    result = module.clone()
+    end = result.body.terminator
+    for number, of in feedback.items():
         start = starts[of]
         if start <= (levels.of[module.body.terminator.operands[number]] or 0):
             continue
@@ -45,9 +45,9 @@ def refresh_ends(
             )
         value = end.operands[number]
         loc = value.owner.loc if isinstance(value.owner, Op) else end.loc
-        refreshed = Builder(made.body, loc).before(end).build(
+        refreshed = Builder(result.body, loc).before(end).build(
             "vec.bootstrap", [value], target=start + residual, exponent=exponent, iterations=iterations
         )  # fmt: skip
         refreshed.origin = value.origin
         end.set_operand(number, refreshed)
-    return made
+    return result

@@ -19,18 +19,18 @@ _SPENDING = {"vec.mul": "product", "vec.linear_transform": "linear map", "vec.po
 
 
 def state_reasons(module: Module, residual: int) -> Module:
-    """The module, whose bootstraps have the attribute `why`, on a chain where they leave so many levels at most."""
-    made = module.clone()
-    levels = levels_of(made, residual=residual)
+    """The module, whose bootstraps have the attribute `why`, on a chain where they leave at most `residual` levels."""
+    result = module.clone()
+    levels = levels_of(result, residual=residual)
     needs = Needs(levels, residual)
-    needs.block(made.body, [-residual] * len(made.body.terminator.operands))
+    needs.block(result.body, [-residual] * len(result.body.terminator.operands))
     readers = _Readers(levels, needs)
-    for op in made.walk():
+    for op in result.walk():
         if op.name == "vec.bootstrap":
-            said = {key: value for key, value in op.attrs.items() if key not in ("every", "ways")}
+            attributes = {key: value for key, value in op.attrs.items() if key not in ("every", "ways")}
             reason = readers.reason(op, op.attrs.get("every", 1))
-            op.attrs = {**said, "why": replace(reason, ways=op.attrs.get("ways", ()))}
-    return made
+            op.attrs = {**attributes, "why": replace(reason, ways=op.attrs.get("ways", ()))}
+    return result
 
 
 @dataclass(frozen=True)

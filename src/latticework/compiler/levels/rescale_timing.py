@@ -26,10 +26,10 @@ class LevelPrices(Protocol):
     def operation(self, op: Op, spent: int) -> float:
         """An operation, with the rescale of a product with a public vector."""
 
-    def settled(self, spent: int) -> float:
+    def settle_seconds(self, spent: int) -> float:
         """One ciphertext, relinearised and rescaled."""
 
-    def dropped(self, spent: int) -> float:
+    def drop_seconds(self, spent: int) -> float:
         """One ciphertext brought down from here by a product with an integer, and a rescale."""
 
 
@@ -74,9 +74,9 @@ def _operations(block: Block, times: int) -> Iterator[tuple[Op, int]]:
     """Operations in order, nested ones too, ends of blocks included, and how often each is run as far as is known."""
     for op in block.ops:
         yield op, times
-        trips = (op.attrs.get("static_trip") or op.attrs.get("at_most") or 1) if op.name == "loop.for" else 1
+        trip_count = (op.attrs.get("static_trip") or op.attrs.get("at_most") or 1) if op.name == "loop.for" else 1
         for region in op.regions:
-            yield from _operations(region.block, times * trips)
+            yield from _operations(region.block, times * trip_count)
 
 
 def _differs(op: Op, high: LevelPlan, low: LevelPlan) -> bool:
@@ -101,14 +101,14 @@ class _Priced:
 
     def steps(self, op: Op) -> list[float]:
         """The steps on each operand."""
-        found, states = [0.0] * len(op.operands), [self.plan.states[v] for v in op.operands]
+        result, states = [0.0] * len(op.operands), [self.plan.states[v] for v in op.operands]
         for number, step in self.plan.ops[op].before:
             before, states[number] = states[number], after(states[number], step)
             shared = (op.operands[number], before, states[number])
             if shared not in self.had:
                 self.had.add(shared)
-                found[number] += _count(op.operands[number]) * self._step(before, step)
-        return found
+                result[number] += _count(op.operands[number]) * self._step(before, step)
+        return result
 
     def own(self, op: Op) -> float:
         """An operation, on operands as they are after steps, with what settles its result."""
@@ -119,16 +119,18 @@ class _Priced:
             states[number] = after(states[number], step)
         spent = TOP - min((state.level for state in states if state is not None), default=TOP)
         settles = planned.after is not None and planned.after.relinearize
-        return self.prices.operation(op, spent) + (_count(op.result) * self.prices.settled(spent) if settles else 0.0)
+        return self.prices.operation(op, spent) + (
+            _count(op.result) * self.prices.settle_seconds(spent) if settles else 0.0
+        )
 
     def _step(self, before: State, step: object) -> float:
         if before is None:
             return 0.0
         match step:
             case Settle(relinearize=True):
-                return self.prices.settled(TOP - before.level)
+                return self.prices.settle_seconds(TOP - before.level)
             case Drop(level):
-                return self.prices.dropped(TOP - level - 1)
+                return self.prices.drop_seconds(TOP - level - 1)
         return 0.0
 
 

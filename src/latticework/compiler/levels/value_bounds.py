@@ -1,11 +1,11 @@
 """Bounds of every value of a program for inputs anywhere in the ranges that clients accept, and for any trip count.
 
 In:  rlwe + ckks IR in which every value has its level and scale, linear maps and polynomials still symbolic.
-Out: `Reach`: the interval and the noise of every output, and how much of the modulus the largest value takes.
-Loops are run turn by turn, and everything that any number of turns can leave is joined; a loop of many turns ends
-where another turn adds nothing. Conditions that depend on a run-time integer take both branches.
+Out: `ValueBounds`: the interval and the noise of every output, and how much of the modulus the largest value takes.
+Loops are run iteration by iteration, and what any number of iterations can leave is joined; a loop of many iterations
+ends where another one adds nothing. Conditions that depend on a run-time integer take both branches.
 Source: interval arithmetic; average-case noise as in `params.noise`, correlation by lineage.
-Cost: O(ops), times the turns of loops; a linear map costs its diagonals.
+Cost: O(ops), times the iterations of loops; a linear map costs its diagonals.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.compiler.levels.abstract_value import (
+    AbstractValue,
     Array,
-    Held,
     Lineage,
     add,
     are_apart,
@@ -33,19 +33,19 @@ from latticework.compiler.levels.abstract_value import (
     multiply,
     negate,
     roll,
+    rotate,
+    rotate_lineage,
     scale,
-    turn,
-    turn_lineage,
     unite,
 )
 from latticework.compiler.levels.complex_pair import (
-    Parts,
-    add_parts,
+    ComplexPair,
+    add_pairs,
+    as_complex_pair,
     bound_bootstrap,
     each,
-    parts_of,
-    sub_parts,
-    turn_parts,
+    multiply_by_i_power,
+    subtract_pairs,
 )
 from latticework.compiler.levels.copy_noise import mean_shift, steep_spread
 from latticework.compiler.levels.known_slots import WITHIN, Draw, owners_of
@@ -73,7 +73,7 @@ from latticework.values.sums import add_up
 
 TOLERANCE = 1e-8  # of arguments outside [-1, 1], which rounding may give; errors of polynomials hold so far outside
 POINT = 1e-8  # of a number, or of 1, by which rounding may move it
-MAX_TURNS = 1 << 14  # of all loops together
+MAX_ITERATIONS = 1 << 14  # of all loops together
 MAX_EXTRAPOLATION = 4.0  # times the interval of a polynomial, beyond which its values are of no use
 MOST_BITS = 1 << 10
 OPENED = 1.0  # by how much a sign is taken to be off within its gap, to see what that moves
@@ -91,13 +91,13 @@ class Comparison(NamedTuple):
     gap: float
 
 
-Item = Held | Parts | Span | None  # None: not followed
+Item = AbstractValue | ComplexPair | Span | None  # None: not followed
 KnownArguments = dict[Op, npt.NDArray[np.int64]]  # by slot what its number is about, -1 where it is not known
-_OF_PARTS = ("ckks.bootstrap", "rlwe.mul_monomial", "rlwe.relabel")
+_COMPLEX_OPS = ("ckks.bootstrap", "rlwe.mul_monomial", "rlwe.relabel")
 
 
 @dataclass
-class Reach:
+class ValueBounds:
     """Bounds of the values of a program, and the comparisons and polynomials that may fail.
 
     outputs  in order; None where nothing is known
@@ -117,11 +117,11 @@ class Reach:
     short_bits  of scale, for noise beside kinks to stay within what is reserved for it
     """
 
-    outputs: list[Held | None] = field(default_factory=list)
-    proved: list[Held | None] = field(default_factory=list)
+    outputs: list[AbstractValue | None] = field(default_factory=list)
+    proved: list[AbstractValue | None] = field(default_factory=list)
     open: set[Comparison] = field(default_factory=set)
     beyond: set[Comparison] = field(default_factory=set)
-    opened: Callable[[Collection[Comparison]], list[Held | None]] | None = None
+    opened: Callable[[Collection[Comparison]], list[AbstractValue | None]] | None = None
     is_vague: bool = False
     short_bits: int = -MOST_BITS
     size: float = 0.0
@@ -130,74 +130,76 @@ class Reach:
     tensors: dict[int, float] = field(default_factory=dict)
 
 
-def reach(
-    module: Module,
-    chain: ModulusChain,
-    inputs: Sequence[tuple[Array, Array] | int],
-    *,
-    deviations: float,
-    polynomial_noise: PolynomialNoise,
-    elements: Mapping[int, npt.NDArray[np.bool_]],
-    choices: Mapping[Op, Choice],
-    bootstrap_noise: BootstrapNoise | None = None,
-    draws: Sequence[Draw] = (),
-) -> Reach:
-    """Follow a managed module: as it is, and, if polynomials stand for functions, against the functions.
+@dataclass(frozen=True)
+class ChainNoise:
+    """The noise of operations on a chain.
 
-    inputs            lowest and highest slots, (slots,) or (count, slots); of a run-time integer the largest
     deviations        of noise that count as its bound
     polynomial_noise  deviation that evaluating a polynomial adds: its operand and result types, and the largest
                       argument
-    elements          slots that hold elements of watched values, (count, slots), by position
     choices           how linear maps are carried out; others are not packed
     bootstrap_noise   what bootstraps with the chain leave; without it, what comes out of one is not known
-    draws             inputs, and numbers that are within [-1, 1] for all that clients accept: arguments of polynomials
-                      that are such are taken to be there
     """
-    common = module, chain, deviations, polynomial_noise
-    known = _known_arguments(common, choices, bootstrap_noise, draws)
-    found = _follow(_Run(*common, elements, choices, bootstrap_noise, known=known), inputs)
-    found.proved = found.outputs
+
+    chain: ModulusChain
+    deviations: float
+    polynomial_noise: PolynomialNoise
+    choices: Mapping[Op, Choice] = field(default_factory=dict)
+    bootstrap_noise: BootstrapNoise | None = None
+
+
+def bound_values(
+    module: Module,
+    inputs: Sequence[tuple[Array, Array] | int],
+    noise: ChainNoise,
+    *,
+    elements: Mapping[int, npt.NDArray[np.bool_]],
+    draws: Sequence[Draw] = (),
+) -> ValueBounds:
+    """Follow a managed module: as it is, and, if polynomials stand for functions, against the functions.
+
+    inputs    lowest and highest slots, (slots,) or (count, slots); of a run-time integer the largest
+    elements  slots that hold elements of watched values, (count, slots), by position
+    draws     inputs, and numbers that are within [-1, 1] for all that clients accept: arguments of polynomials that
+              are such are taken to be there
+    """
+    known = _known_arguments(module, noise, draws)
+    bounds = _follow(_Run(module, noise, elements, known=known), inputs)
+    bounds.proved = bounds.outputs
     if any(op.name == "ckks.polynomial" and op.attrs["polynomial"].error for op in module.walk()):
 
-        def against_functions(opened: Collection[Comparison] = ()) -> Reach:
-            run = _Run(*common, {}, choices, bootstrap_noise, with_functions=True, opened=opened, known=known)
-            return _follow(run, inputs)
+        def against_functions(opened: Collection[Comparison] = ()) -> ValueBounds:
+            return _follow(_Run(module, noise, {}, with_functions=True, opened=opened, known=known), inputs)
 
         exact = against_functions()
-        found.proved, found.assumed = exact.outputs, found.assumed | exact.assumed
-        found.open, found.beyond = exact.open, exact.beyond
+        bounds.proved, bounds.assumed = exact.outputs, bounds.assumed | exact.assumed
+        bounds.open, bounds.beyond = exact.open, exact.beyond
         if not exact.is_vague:
-            found.opened = lambda opened: against_functions(opened).outputs
+            bounds.opened = lambda opened: against_functions(opened).outputs
     if any(isinstance(op.attrs.get("polynomial"), PiecewiseLinearComposition) for op in module.walk()):
-        inside = _Run(
-            *common, {}, choices, bootstrap_noise, within=True, known=known
-        )  # noise where no argument leaves its interval
-        found.short_bits = _follow(inside, inputs).short_bits
-    return found
+        inside = _Run(module, noise, {}, within=True, known=known)  # noise where no argument leaves its interval
+        bounds.short_bits = _follow(inside, inputs).short_bits
+    return bounds
 
 
-def _known_arguments(
-    common: tuple[Module, ModulusChain, float, PolynomialNoise], choices: Mapping[Op, Choice],
-    bootstrap_noise: BootstrapNoise | None, draws: Sequence[Draw],
-) -> KnownArguments:  # fmt: skip
+def _known_arguments(module: Module, noise: ChainNoise, draws: Sequence[Draw]) -> KnownArguments:
     """Slots of the arguments of polynomials that hold known numbers, each time that a polynomial is reached."""
     seen: list[dict[Op, list[Array]]] = []
     for draw in draws:
-        run = _Run(*common, {}, choices, bootstrap_noise)
+        run = _Run(module, noise, {})
         run.arguments = {}
         _follow(run, draw.inputs)
         seen.append(run.arguments)
-    found: KnownArguments = {}
+    result: KnownArguments = {}
     for op, visits in seen[0].items() if seen else ():
         times = [each.get(op, []) for each in seen]
         if all(len(each) == len(visits) for each in times):
             owners = np.stack([owners_of(visit, draws) for visit in zip(*times, strict=True)])
-            found[op] = np.where(np.all(owners == owners[0], axis=0), owners[0], -1)
-    return found
+            result[op] = np.where(np.all(owners == owners[0], axis=0), owners[0], -1)
+    return result
 
 
-def _follow(run: _Run, inputs: Sequence[tuple[Array, Array] | int]) -> Reach:
+def _follow(run: _Run, inputs: Sequence[tuple[Array, Array] | int]) -> ValueBounds:
     module, chain = run.module, run.chain
     items: list[Item] = []
     for value, given in zip(module.inputs, inputs, strict=True):
@@ -208,10 +210,10 @@ def _follow(run: _Run, inputs: Sequence[tuple[Array, Array] | int]) -> Reach:
         items.append(run.noisy(exact, step_noise.public_encryption(chain), value.type))
     with np.errstate(over="ignore", invalid="ignore"):
         outputs = run.block(module.body, items)
-    run.found.outputs = [item if isinstance(item, Held) else None for item in outputs]
+    run.bounds.outputs = [item if isinstance(item, AbstractValue) else None for item in outputs]
     if any(item is None for item in outputs):
-        run.found.size = inf
-    return run.found
+        run.bounds.size = inf
+    return run.bounds
 
 
 class _Run:
@@ -226,12 +228,8 @@ class _Run:
     def __init__(
         self,
         module: Module,
-        chain: ModulusChain,
-        deviations: float,
-        polynomial_noise: PolynomialNoise,
+        noise: ChainNoise,
         elements: Mapping[int, npt.NDArray[np.bool_]],
-        choices: Mapping[Op, Choice],
-        bootstrap_noise: BootstrapNoise | None,
         *,
         with_functions: bool = False,
         within: bool = False,
@@ -241,13 +239,15 @@ class _Run:
         self.known = {} if known is None else known
         self.arguments: dict[Op, list[Array]] | None = None  # of polynomials, collected where it is asked for
         self.within, self.comparisons_opened = within, opened
-        self.choices, self.with_functions, self.bootstrap_noise = choices, with_functions, bootstrap_noise
-        self.module, self.chain, self.deviations = module, chain, deviations
-        self.polynomial_noise, self.elements = polynomial_noise, elements
-        self.found = Reach()
+        self.choices, self.bootstrap_noise, self.polynomial_noise = (
+            noise.choices, noise.bootstrap_noise, noise.polynomial_noise,
+        )  # fmt: skip
+        self.module, self.chain, self.deviations = module, noise.chain, noise.deviations
+        self.elements, self.with_functions = elements, with_functions
+        self.bounds = ValueBounds()
         self.env: dict[Value, Item] = {}
         self.sources = count()
-        self.turns = 0
+        self.iterations = 0
         self.constants: dict[Hashable, int] = {}  # sources of roundings, which are the same wherever a constant is used
 
     # -- blocks ----------------------------------------------------------------------------------
@@ -264,37 +264,37 @@ class _Run:
             for value, item in zip(op.results, self.results(op, operands), strict=True):
                 self.write(value, item)
             for value in {*op.operands, *op.results}:  # what comes from outside a loop is read again
-                if until[value] == place and _made_in(value, block):
+                if until[value] == place and _is_defined_in(value, block):
                     self.env.pop(value, None)
         raise AssertionError("block without loop.yield")
 
     def write(self, value: Value, item: Item) -> None:
         """Set a value, and note what it takes of the modulus."""
-        if isinstance(item, Held) and not is_finite(item):
+        if isinstance(item, AbstractValue) and not is_finite(item):
             item = None
         self.env[value] = item
         if not isinstance(value.type, CipherType):
             return
-        if isinstance(item, Parts):
+        if isinstance(item, ComplexPair):
             self.note(item.largest(self.deviations), value.type)
             return
-        if not isinstance(item, Held):
-            self.found.size = inf
+        if not isinstance(item, AbstractValue):
+            self.bounds.size = inf
             return
-        off = item.reach(self.deviations)
+        off = item.largest_error(self.deviations)
         self.note(float(np.max(item.size + off)), value.type)
         position = value.origin.position if value.origin is not None else None
         if position is not None and position[0] in self.elements:
             held = self.elements[position[0]]
             worst = float(np.max(np.broadcast_to(off, item.low.shape), where=held, initial=0.0))
             worst *= abs(value.origin.factor)  # type: ignore[union-attr]
-            self.found.tensors[position[0]] = max(self.found.tensors.get(position[0], 0.0), worst)
+            self.bounds.tensors[position[0]] = max(self.bounds.tensors.get(position[0], 0.0), worst)
 
     def note(self, size: float, kind: CipherType) -> None:
         """A value of this magnitude."""
         chain, level = self.chain, kind.level
         above = log2(chain.modulus(level.index, level.track)) - log2(chain.modulus(0, level.track))
-        self.found.size = max(self.found.size, size * kind.scale / chain.main.scales[0] * 2.0 ** -min(above, 1000.0))
+        self.bounds.size = max(self.bounds.size, size * kind.scale / chain.main.scales[0] * 2.0 ** -min(above, 1000.0))
 
     def results(self, op: Op, operands: list[Item]) -> list[Item]:
         """Those of one operation."""
@@ -314,34 +314,34 @@ class _Run:
             return [of_indices(op.name, a, b)]
         if op.name in ("rlwe.take_at", "rlwe.put_at", "rlwe.encode_at"):
             return [self.by_number(op, operands)]
-        if any(not isinstance(x, Held | Parts) for x in operands):
+        if any(not isinstance(x, AbstractValue | ComplexPair) for x in operands):
             self.leave((op,))
             return [None]
-        if op.name in _OF_PARTS or any(isinstance(x, Parts) for x in operands):
-            return [self.step_of_parts(op, operands)]  # type: ignore[arg-type]
+        if op.name in _COMPLEX_OPS or any(isinstance(x, ComplexPair) for x in operands):
+            return [self.step_of_pairs(op, operands)]  # type: ignore[arg-type]
         return [self.step(op, operands)]  # type: ignore[arg-type]
 
     def leave(self, ops: Iterable[Op]) -> None:
         """Arguments of these may be anything, or outside the interval."""
         for op in ops:
             if op.name == "ckks.polynomial":
-                self.found.leaving.update(loc for loc, _ in op.loc.shares)
+                self.bounds.leaving.update(loc for loc, _ in op.loc.shares)
                 comparisons = _comparisons(op)  # none of a later stage, which noise alone may take out
-                self.found.open.update(comparisons)
-                self.found.beyond.update(comparisons)
+                self.bounds.open.update(comparisons)
+                self.bounds.beyond.update(comparisons)
 
     def loop(self, op: Op, operands: list[Item]) -> list[Item]:
         """Run a loop; returns the union of what any number of iterations that it may make leaves."""
         static = op.attrs.get("static_trip")
-        trips, carried = (Span(static, static), operands) if static is not None else (operands[0], operands[1:])
-        assert isinstance(trips, Span)
-        least, most = max(trips.low, 0), max(trips.high, 0)
+        trip_counts, carried = (Span(static, static), operands) if static is not None else (operands[0], operands[1:])
+        assert isinstance(trip_counts, Span)
+        least, most = max(trip_counts.low, 0), max(trip_counts.high, 0)
         body = op.regions[0].block
         left = list(carried) if least == 0 else None
         ever = list(carried)
         for number in range(most):
-            self.turns += 1
-            if any(item is None for item in carried) or self.turns > MAX_TURNS:
+            self.iterations += 1
+            if any(item is None for item in carried) or self.iterations > MAX_ITERATIONS:
                 self.leave(walk_block(body))
                 return [None] * len(carried)
             carried = self.block(body, [Span(number, number), *carried])
@@ -353,13 +353,13 @@ class _Run:
         assert left is not None
         return left
 
-    def find_fixpoint(self, body: Block, ever: list[Item], turns: Span) -> list[Item] | None:
+    def find_fixpoint(self, body: Block, ever: list[Item], iterations: Span) -> list[Item] | None:
         """Bounds of the carried values for ever, if an iteration from slightly wider ones stays within those."""
-        if turns.low > turns.high or any(item is None for item in ever):
+        if iterations.low > iterations.high or any(item is None for item in ever):
             return None
-        wide = [_widen(item) for item in ever if isinstance(item, Held)]
-        after = self.block(body, [turns, *wide])
-        if all(isinstance(b, Held) and is_within(b, a) for a, b in zip(wide, after, strict=True)):
+        wide = [_widen(item) for item in ever if isinstance(item, AbstractValue)]
+        after = self.block(body, [iterations, *wide])
+        if all(isinstance(b, AbstractValue) and is_within(b, a) for a, b in zip(wide, after, strict=True)):
             return list(wide)
         return None
 
@@ -376,17 +376,17 @@ class _Run:
 
     # -- operations ------------------------------------------------------------------------------
 
-    def noisy(self, a: Held, deviation: float, kind: Any) -> Held:
+    def noisy(self, a: AbstractValue, deviation: float, kind: Any) -> AbstractValue:
         """Add independent noise with this deviation of a coefficient."""
         return self.add_noise(a, self.slot_variance(deviation, kind))
 
-    def add_noise(self, a: Held, variance: Array | float) -> Held:
+    def add_noise(self, a: AbstractValue, variance: Array | float) -> AbstractValue:
         """Add independent noise with this variance of a slot."""
         lineage = tuple(unite((x, frozenset([(next(self.sources), 0)]))) for x in a.lineage)
-        return Held(a.low, a.high, a.variance + variance, a.bias, lineage)
+        return AbstractValue(a.low, a.high, a.variance + variance, a.bias, lineage)
 
     def rounding_of(self, *constant: Any) -> Lineage:
-        """The source that the rounding of a constant is: one for all its uses, such as those of every turn."""
+        """The source that the rounding of a constant is: one for all its uses, such as those of every iteration."""
         key = tuple(attribute_key(part) for part in constant)
         if key not in self.constants:
             self.constants[key] = next(self.sources)
@@ -402,7 +402,7 @@ class _Run:
         rounding = step_noise.mod_down(self.chain.ring_degree)
         return float(np.hypot(step_noise.key_product(self.chain, level.index, level.track), rounding))
 
-    def step(self, op: Op, x: list[Held]) -> Held | None:
+    def step(self, op: Op, x: list[AbstractValue]) -> AbstractValue | None:
         """One operation on vectors."""
         a, kind = x[0] if x else None, op.results[0].type
         assert isinstance(kind, CipherType | PlainType)
@@ -418,20 +418,20 @@ class _Run:
                 return negate(a)
             case "rlwe.add_int":
                 public = op.attrs["addend"] / kind.scale
-                return Held(a.low + public, a.high + public, a.variance, a.bias + 0.5 / kind.scale, a.lineage)
+                return AbstractValue(a.low + public, a.high + public, a.variance, a.bias + 0.5 / kind.scale, a.lineage)
             case "rlwe.mul_int":
                 before = _cipher(op.operands[0])
-                made = scale(a, op.attrs["factor"] * (before.scale / kind.scale))
+                result = scale(a, op.attrs["factor"] * (before.scale / kind.scale))
                 if op.attrs.get("exact") is True:
-                    return made  # by the integer that is meant; else by one that was rounded
+                    return result  # by the integer that is meant; else by one that was rounded
                 off = a.size * (0.5 * before.scale / kind.scale)
-                return Held(made.low, made.high, made.variance, made.bias + off, made.lineage)
+                return AbstractValue(result.low, result.high, result.variance, result.bias + off, result.lineage)
             case "ckks.mul" | "rlwe.mul_plain":
                 return multiply(a, x[1], self.deviations, same=op.operands[0] is op.operands[1])
             case "ckks.square":
                 return multiply(a, a, self.deviations, same=True)
             case "rlwe.rotate":
-                return turn(self.noisy(a, self.switching(kind), kind), op.attrs["steps"])
+                return rotate(self.noisy(a, self.switching(kind), kind), op.attrs["steps"])
             case "rlwe.relinearize" | "rlwe.conjugate":
                 return self.noisy(a, self.switching(kind), kind)
             case "rlwe.rescale":
@@ -444,9 +444,9 @@ class _Run:
                 return self.polynomial(op, a)
             case "rlwe.trivial" | "rlwe.drop_level":
                 return a
-        raise AssertionError(f"reach does not follow {op.name}; say in `step` what it does to values")
+        raise AssertionError(f"bound_values does not follow {op.name}; say in `step` what it does to values")
 
-    def step_of_parts(self, op: Op, x: list[Held | Parts]) -> Held | Parts | None:
+    def step_of_pairs(self, op: Op, x: list[AbstractValue | ComplexPair]) -> AbstractValue | ComplexPair | None:
         """One operation on vectors that hold two, or that makes such of them."""
         before, kind = _cipher(op.operands[0]), _cipher(op.result)
         match op.name:
@@ -454,55 +454,55 @@ class _Run:
                 return self.bootstrap(op, x[0])
             case "rlwe.mul_monomial":
                 quarters, rest = divmod(op.attrs["exponent"], op.attrs["ring_degree"] // 2)
-                return turn_parts(x[0], quarters) if rest == 0 else None
+                return multiply_by_i_power(x[0], quarters) if rest == 0 else None
             case "rlwe.relabel":
                 return each(x, lambda a: scale(a[0], before.scale / kind.scale)) if before.slots == kind.slots else None
             case "rlwe.add":
-                return add_parts(x[0], x[1])
+                return add_pairs(x[0], x[1])
             case "rlwe.sub":
-                return sub_parts(x[0], x[1])
+                return subtract_pairs(x[0], x[1])
             case "rlwe.conjugate":
-                a, switching = parts_of(x[0]), self.switching(kind)
+                a, switching = as_complex_pair(x[0]), self.switching(kind)
                 real, imaginary = (self.noisy(part, switching, kind) for part in (a.real, negate(a.imaginary)))
-                return Parts(real, imaginary, a)
+                return ComplexPair(real, imaginary, a)
             case "rlwe.take" | "rlwe.concat":
                 return each(x, lambda a: move(op, a))
         return None
 
-    def bootstrap(self, op: Op, x: Held | Parts) -> Held | Parts | None:
+    def bootstrap(self, op: Op, x: AbstractValue | ComplexPair) -> AbstractValue | ComplexPair | None:
         """The same slots, each within the error of a bootstrap; parts beyond its interval have larger ones."""
         before, kind = _cipher(op.operands[0]), _cipher(op.result)
         if self.bootstrap_noise is None:
             return None
         end = kind.level.index, kind.scale
         step = BootstrapStep.of(self.chain, self.bootstrap_noise, kind.slots, before.scale, end, op.attrs["iterations"])
-        a = parts_of(x)
+        a = as_complex_pair(x)
         size = a.largest(self.deviations)
         if op.attrs["real"]:
             return self.add_noise(bound_bootstrap(a.real, size, step, self.deviations), 0.0)
         real, imaginary = (
             self.add_noise(bound_bootstrap(part, size, step, self.deviations), 0.0) for part in (a.real, a.imaginary)
         )
-        return Parts(real, imaginary)
+        return ComplexPair(real, imaginary)
 
     def by_number(self, op: Op, operands: list[Item]) -> Item:
         """A part that any number in a span may choose, or replace."""
         *parts, number = operands
         assert isinstance(number, Span)
-        found: list[Item] | None = None
-        for at in range(max(number.low, 0), min(number.high + 1, _num_parts(op))):
+        items: list[Item] | None = None
+        for at in range(max(number.low, 0), min(number.high + 1, _num_choices(op))):
             one = self.encode(row_of(op.attrs["value"], at), op.result.type) if not parts else _by_number(op, parts, at)
-            found = _join(found, [one])
-        return None if found is None else found[0]  # no number of a part: refused when it runs
+            items = _join(items, [one])
+        return None if items is None else items[0]  # no number of a part: refused when it runs
 
-    def encode(self, constant: ConstRef, kind: Any) -> Held:
+    def encode(self, constant: ConstRef, kind: Any) -> AbstractValue:
         """A public vector, rounded."""
         value = as_vectors(np.real(constant.evaluate(self.module.sources)))
         exact, rounding = exactly(value, value), self.rounding_of(constant, kind.scale)
         variance = np.full((len(value), 1), self.slot_variance(step_noise.encoding(), kind))
-        return Held(exact.low, exact.high, variance, exact.bias, (rounding,) * len(value))
+        return AbstractValue(exact.low, exact.high, variance, exact.bias, (rounding,) * len(value))
 
-    def transform(self, op: Op, x: Held) -> Held | None:
+    def transform(self, op: Op, x: AbstractValue) -> AbstractValue | None:
         """A linear map: each weight takes the end of the interval that suits its sign."""
         linear_map, before, kind = op.attrs["map"], _cipher(op.operands[0]), _cipher(op.result)
         if not linear_map.is_real:
@@ -517,7 +517,7 @@ class _Run:
         if packing == "inputs":
             baby, squared = (_with_next(v, read_inputs(linear_map)) for v in (baby, squared))
         if choice is not None and packing == "diagonals":
-            baby, squared = (_with_turned(v, choice.apart) for v in (baby, squared))
+            baby, squared = (_add_rotated_variance(v, choice.apart) for v in (baby, squared))
         rows = (x.low, x.high, baby, np.sqrt(baby), x.bias, x.size, squared)
         bounds = np.stack([np.broadcast_to(v, (len(x.low), kind.slots)) for v in rows], axis=1)
         sums = np.zeros((len(lineages), *bounds.shape[1:]))
@@ -526,7 +526,8 @@ class _Run:
             weights = np.ascontiguousarray(np.real(d.values.evaluate(self.module.sources)))
             ends = [(d.in_, d.out)] if is_block else [(n, n) for n in range(len(sums))]
             differ = [
-                _core.maps.add_diagonal(weights, bounds[read], d.steps % kind.slots, sums[made]) for read, made in ends
+                _core.maps.add_diagonal(weights, bounds[read], d.steps % kind.slots, sums[output])
+                for read, output in ends
             ]
             if differ[0]:  # one number for all slots is one coefficient, whose rounding is small
                 alike[d.out, hash((weights + 0.0).tobytes())] += 1  # + 0.0: zeros of both signs are alike
@@ -544,9 +545,9 @@ class _Run:
             fresh = PACKED * fresh + self.slot_variance(self.switching(kind), kind)
         rounding = self.rounding_of(linear_map, unit)
         joint = tuple(unite((*row, rounding)) for row in lineages)
-        return self.add_noise(Held(low.copy(), high.copy(), carried + fresh, bias.copy(), joint), 0.0)
+        return self.add_noise(AbstractValue(low.copy(), high.copy(), carried + fresh, bias.copy(), joint), 0.0)
 
-    def polynomial(self, op: Op, x: Held) -> Held | None:
+    def polynomial(self, op: Op, x: AbstractValue) -> AbstractValue | None:
         """A polynomial that is close to a function on [-1, 1]."""
         polynomial, kind = op.attrs["polynomial"], _cipher(op.result)
         error = polynomial.error if self.with_functions else 0.0
@@ -555,7 +556,7 @@ class _Run:
             self.arguments.setdefault(op, []).append(np.where(is_point, x.low, np.nan))
         x = self.clip_assured(op, x)
         if self.within:
-            x = Held(np.clip(x.low, -1.0, 1.0), np.clip(x.high, -1.0, 1.0), x.variance, x.bias, x.lineage)
+            x = AbstractValue(np.clip(x.low, -1.0, 1.0), np.clip(x.high, -1.0, 1.0), x.variance, x.bias, x.lineage)
             if isinstance(polynomial, PiecewiseLinearComposition):
                 return self.only_noise(polynomial, x, kind)
         opened = self.find_open_slots(op, x)
@@ -565,15 +566,15 @@ class _Run:
             if error:
                 return None  # out there the polynomial may be as far from the function as can be
         if opened is not None:  # stages stay within [-1, 1] whatever their arguments in there
-            x = Held(x.low, x.high, x.variance, np.where(opened, 0.0, x.bias), x.lineage)
+            x = AbstractValue(x.low, x.high, x.variance, np.where(opened, 0.0, x.bias), x.lineage)
         spread = steep_spread(polynomial, x, self.chain.slots / _cipher(op.operands[0]).slots, self.deviations)
-        off = x.reach(self.deviations) if spread is None else x.bias + self.deviations * spread
+        off = x.largest_error(self.deviations) if spread is None else x.bias + self.deviations * spread
         low, high = x.low - off, x.high + off
         largest = max(1.0, float(-low.min()), float(high.max()))
         if largest > MAX_EXTRAPOLATION:
             return None
         if isinstance(polynomial, PiecewiseLinearComposition):
-            return self.apply_kinked(op, polynomial, x, (float(low.min()), float(high.max())))
+            return self.apply_piecewise_linear(op, polynomial, x, (float(low.min()), float(high.max())))
         values, slopes = extremes(polynomial, largest)
         self.note(largest_terms(polynomial, largest), kind)
         least_slope, most_slope = slopes.on(low, high)
@@ -583,14 +584,14 @@ class _Run:
         bias = slope * x.bias + error
         if spread is not None:
             more = mean_shift(least_slope, most_slope, spread)
-            self.found.is_vague |= bool(np.any(more > LOST))
+            self.bounds.is_vague |= bool(np.any(more > LOST))
             bias = bias + more
         if opened is not None:
             bias = bias + np.where(opened, OPENED, 0.0)
-        made = Held(lowest - error, highest + error, slope**2 * x.variance, bias, x.lineage)
-        return self.add_noise(made, own**2)
+        bounded = AbstractValue(lowest - error, highest + error, slope**2 * x.variance, bias, x.lineage)
+        return self.add_noise(bounded, own**2)
 
-    def clip_assured(self, op: Op, x: Held) -> Held:
+    def clip_assured(self, op: Op, x: AbstractValue) -> AbstractValue:
         """The argument of a polynomial, where constraints hold it within [-1, 1] and nothing else does."""
         owners = self.known.get(op)
         is_fit = owners is not None and owners.shape == np.broadcast_shapes(x.low.shape, x.high.shape, owners.shape)
@@ -602,10 +603,10 @@ class _Run:
         beyond = (x.low < -1.0 - TOLERANCE) | (x.high > 1.0 + TOLERANCE)
         if not beyond.any() or np.any(beyond & ~held):
             return x  # it needs none, or they are not enough
-        self.found.assumed.update(np.unique(owners[beyond & held]).tolist())
-        return Held(low, high, x.variance, x.bias, x.lineage)
+        self.bounds.assumed.update(np.unique(owners[beyond & held]).tolist())
+        return AbstractValue(low, high, x.variance, x.bias, x.lineage)
 
-    def find_open_slots(self, op: Op, x: Held) -> npt.NDArray[np.bool_] | None:
+    def find_open_slots(self, op: Op, x: AbstractValue) -> npt.NDArray[np.bool_] | None:
         """Slots in which the sign that this is a stage of is taken to be off; None: in none, whatever arguments are.
 
         Where the first stage is, those after it are. In slots that hold no element arguments are 0, and are within the
@@ -617,16 +618,16 @@ class _Run:
         comparisons = _comparisons(op)
         if not comparisons:
             off = x.bias >= OPENED / 2
-            self.found.is_vague |= bool(off.any())
+            self.bounds.is_vague |= bool(off.any())
             return off if self.comparisons_opened else None
         inside = (x.low < gap * (1.0 - KEPT)) & (x.high > -gap * (1.0 - KEPT))
         if inside.any():
-            self.found.open.update(comparisons)
+            self.bounds.open.update(comparisons)
         return inside if comparisons & set(self.comparisons_opened) else None
 
-    def apply_kinked(
-        self, op: Op, polynomial: PiecewiseLinearComposition, x: Held, ends: tuple[float, float]
-    ) -> Held | None:
+    def apply_piecewise_linear(
+        self, op: Op, polynomial: PiecewiseLinearComposition, x: AbstractValue, ends: tuple[float, float]
+    ) -> AbstractValue | None:
         """A piecewise linear function by composed signs, of arguments between these ends, noise included.
 
         At every argument it is within its error of the function, whose slopes are known; its own slopes are far steeper
@@ -646,17 +647,17 @@ class _Run:
         own = self.polynomial_noise(polynomial, _cipher(op.operands[0]), kind, largest)
         low, high = polynomial.bounds(x.low, x.high)
         off = (error if self.with_functions else 2.0 * error) + self.bound_smear(polynomial, x, kind)
-        made = Held(low - error, high + error, slope**2 * x.variance, slope * x.bias + off, x.lineage)
-        return self.add_noise(made, own**2)
+        bounded = AbstractValue(low - error, high + error, slope**2 * x.variance, slope * x.bias + off, x.lineage)
+        return self.add_noise(bounded, own**2)
 
-    def only_noise(self, polynomial: PiecewiseLinearComposition, x: Held, kind: CipherType) -> Held:
+    def only_noise(self, polynomial: PiecewiseLinearComposition, x: AbstractValue, kind: CipherType) -> AbstractValue:
         """The noise that noise of the argument leaves, wherever the argument lies."""
         self.bound_smear(polynomial, x, kind)
         low, high = polynomial.bounds(x.low, x.high)
         slope = polynomial.steepest
-        return Held(low, high, slope**2 * x.variance, slope * x.bias, x.lineage)
+        return AbstractValue(low, high, slope**2 * x.variance, slope * x.bias, x.lineage)
 
-    def bound_smear(self, polynomial: PiecewiseLinearComposition, x: Held, kind: CipherType) -> float:
+    def bound_smear(self, polynomial: PiecewiseLinearComposition, x: AbstractValue, kind: CipherType) -> float:
         """The error beside a kink, to one side, by noise of the argument, beyond what is reserved for it.
 
         A narrow vector is the mean of its copies in all slots of the ring, each of which has noise of its own, larger
@@ -667,7 +668,7 @@ class _Run:
             return 0.0
         deviation = float(np.sqrt(np.max(x.variance) * copies))
         moved, reserved = SMEAR * add_up(map(abs, polynomial.weights)) * deviation, reserve_of(polynomial)
-        self.found.short_bits = max(self.found.short_bits, ceil(log2(moved / reserved)))
+        self.bounds.short_bits = max(self.bounds.short_bits, ceil(log2(moved / reserved)))
         return max(0.0, moved - reserved)
 
 
@@ -676,26 +677,26 @@ def reserve_of(polynomial: PiecewiseLinearComposition) -> float:
     return polynomial.error * SMEARED / (1.0 + SMEARED)
 
 
-def move(op: Op, x: Sequence[Held]) -> Held:
+def move(op: Op, x: Sequence[AbstractValue]) -> AbstractValue:
     """Whole vectors taken, joined, or neighbours added up."""
     full = [_arrays(_spread(part)) for part in x]
     if op.name == "rlwe.take":
         numbers = op.attrs["vectors"]
         low, high, variance, bias = (take_vectors(v, numbers) for v in full[0])
-        return Held(low, high, variance, bias, tuple(x[0].lineage[i] for i in numbers))
+        return AbstractValue(low, high, variance, bias, tuple(x[0].lineage[i] for i in numbers))
     if op.name == "rlwe.concat":
         low, high, variance, bias = (concat_vectors([part[i] for part in full]) for i in range(4))
-        return Held(low, high, variance, bias, tuple(lineage for part in x for lineage in part.lineage))
+        return AbstractValue(low, high, variance, bias, tuple(lineage for part in x for lineage in part.lineage))
     groups, (low, high, variance, bias) = op.attrs["groups"], full[0]
     size = len(low) // groups
     rows: list[tuple[Lineage, ...]] = [x[0].lineage[size * g : size * (g + 1)] for g in range(groups)]
     apart = np.array([are_apart(row) for row in rows])[:, None]
     together = np.where(apart, sum_vectors(variance, groups), sum_vectors(np.sqrt(variance), groups) ** 2)
     ends = sum_vectors(low, groups), sum_vectors(high, groups)
-    return Held(*ends, together, sum_vectors(bias, groups), tuple(unite(row) for row in rows))
+    return AbstractValue(*ends, together, sum_vectors(bias, groups), tuple(unite(row) for row in rows))
 
 
-def _num_parts(op: Op) -> int:
+def _num_choices(op: Op) -> int:
     """The number of parts to choose from."""
     if op.name == "rlwe.encode_at":
         rows: int = op.attrs["rows"]
@@ -704,9 +705,9 @@ def _num_parts(op: Op) -> int:
     return _cipher(op.operands[0]).count // _cipher(part).count
 
 
-def _by_number(op: Op, parts: list[Item], number: int) -> Held | None:
+def _by_number(op: Op, parts: list[Item], number: int) -> AbstractValue | None:
     """A part taken from an array, or put into it."""
-    held = [part for part in parts if isinstance(part, Held)]
+    held = [part for part in parts if isinstance(part, AbstractValue)]
     if len(held) < len(parts):
         return None
     size = _cipher(op.result if op.name == "rlwe.take_at" else op.operands[1]).count
@@ -714,17 +715,19 @@ def _by_number(op: Op, parts: list[Item], number: int) -> Held | None:
     end = first + size
     if op.name == "rlwe.take_at":
         low, high, variance, bias = (v[first:end] for v in whole[0])
-        return Held(low, high, variance, bias, held[0].lineage[first:end])
+        return AbstractValue(low, high, variance, bias, held[0].lineage[first:end])
     low, high, variance, bias = (
         np.concatenate([v[:first], part, v[end:]]) for v, part in zip(whole[0], whole[1], strict=True)
     )
-    return Held(low, high, variance, bias, (*held[0].lineage[:first], *held[1].lineage, *held[0].lineage[end:]))
+    return AbstractValue(
+        low, high, variance, bias, (*held[0].lineage[:first], *held[1].lineage, *held[0].lineage[end:])
+    )
 
 
-def _spread(a: Held) -> Held:
+def _spread(a: AbstractValue) -> AbstractValue:
     """Broadcast all arrays of a value to the shape of its lower bound."""
     low, high, variance, bias = (np.broadcast_to(v, a.low.shape) for v in _arrays(a))
-    return Held(low, high, variance, bias, a.lineage)
+    return AbstractValue(low, high, variance, bias, a.lineage)
 
 
 def _read_lineages(linear_map: LinearMap, given: Sequence[Lineage], *, is_block: bool) -> list[list[Lineage]]:
@@ -732,7 +735,7 @@ def _read_lineages(linear_map: LinearMap, given: Sequence[Lineage], *, is_block:
     rows: list[list[Lineage]] = [[] for _ in range(linear_map.count_out if is_block else len(given))]
     for d in linear_map.diagonals:
         for out in [d.out] if is_block else range(len(rows)):
-            rows[out].append(turn_lineage(given[d.in_ if is_block else out], d.steps, linear_map.slots))
+            rows[out].append(rotate_lineage(given[d.in_ if is_block else out], d.steps, linear_map.slots))
     return rows
 
 
@@ -746,12 +749,12 @@ def _with_next(variance: Array, packed: Sequence[int]) -> Array:
     return result
 
 
-def _with_turned(variance: Array, apart: int) -> Array:
+def _add_rotated_variance(variance: Array, apart: int) -> Array:
     """Sums of the variances of slots with those `apart`, one of which is its imaginary part or has it as theirs."""
     return variance + np.maximum(roll(variance, apart), roll(variance, -apart))
 
 
-def _arrays(a: Held) -> tuple[Array, Array, Array, Array]:
+def _arrays(a: AbstractValue) -> tuple[Array, Array, Array, Array]:
     return a.low, a.high, a.variance, a.bias
 
 
@@ -761,7 +764,7 @@ def _join(a: Sequence[Item] | None, b: Sequence[Item]) -> list[Item]:
         return list(b)
     return [
         either(x, y)
-        if isinstance(x, Held) and isinstance(y, Held)
+        if isinstance(x, AbstractValue) and isinstance(y, AbstractValue)
         else Span(min(x.low, y.low), max(x.high, y.high))
         if isinstance(x, Span) and isinstance(y, Span)
         else None
@@ -769,10 +772,10 @@ def _join(a: Sequence[Item] | None, b: Sequence[Item]) -> list[Item]:
     ]
 
 
-def _widen(a: Held) -> Held:
+def _widen(a: AbstractValue) -> AbstractValue:
     """A little more than a value may be, from sources that nobody knows."""
     span = 1e-6 * (a.high - a.low + a.size) + 1e-300
-    return Held(a.low - span, a.high + span, a.variance * 1.1, a.bias * 1.1, (None,) * len(a.lineage))
+    return AbstractValue(a.low - span, a.high + span, a.variance * 1.1, a.bias * 1.1, (None,) * len(a.lineage))
 
 
 def _cipher(value: Value) -> CipherType:
@@ -786,5 +789,5 @@ def _comparisons(op: Op) -> set[Comparison]:
     return {Comparison(loc, gap) for loc, _ in op.loc.shares} if 0.0 < gap < 1.0 else set()
 
 
-def _made_in(value: Value, block: Block) -> bool:
+def _is_defined_in(value: Value, block: Block) -> bool:
     return (value.owner.block if isinstance(value.owner, Op) else value.owner) is block

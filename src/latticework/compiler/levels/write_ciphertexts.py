@@ -124,12 +124,12 @@ class _Writer:
 
     def operands(self, op: Op, planned: OpPlan) -> list[Any]:
         """The values that an operation reads, after the steps before it."""
-        found = [self.written[v] for v in op.operands]
+        written = [self.written[v] for v in op.operands]
         for number, step in planned.before:
-            found[number] = self.step(op.operands[number], found[number], step)
+            written[number] = self.step(op.operands[number], written[number], step)
         if planned.before:
-            self.reads[op] = found
-        return [found[number] for number in planned.reads]
+            self.reads[op] = written
+        return [written[number] for number in planned.reads]
 
     def attributes(self, op: Op, planned: OpPlan) -> dict[str, Any]:
         """Its own; where it ends is new."""
@@ -213,7 +213,7 @@ class _Writer:
 
 def products_of(value: Value) -> Loc | None:
     """The lines of the products that a value not yet settled is the sum of: they are what it is settled for."""
-    found: dict[Loc, float] = {}
+    lines: dict[Loc, float] = {}
     seen, waiting = {value}, [value]
     while waiting:
         op = waiting.pop().owner
@@ -223,9 +223,9 @@ def products_of(value: Value) -> Loc | None:
             waiting += [v for v in op.operands if v not in seen]
             seen.update(op.operands)
         else:
-            found[op.loc] = found.get(op.loc, 0.0) + 1.0
+            lines[op.loc] = lines.get(op.loc, 0.0) + 1.0
     at = value.owner.loc if isinstance(value.owner, Op) else None
-    return at and Loc.fuse(found.items(), at)
+    return at and Loc.fuse(lines.items(), at)
 
 
 def _array(value: Value) -> ConstRef:

@@ -1,4 +1,4 @@
-"""Whether a program on arrays computes what a circuit computes, on random numbers.
+"""Check on random numbers that a program on arrays computes what a circuit computes.
 
 Where all public numbers are whole this is modulo a prime, three times: a program of degree d that differed would pass
 with a probability of at most (d / 2^20)^3 for each of its outputs.

@@ -64,12 +64,12 @@ class TensorEmitter:
 
     # Stages.
 
-    def program(self, found: Lifted, results: Sequence[Result]) -> Module:
+    def program(self, lifted: Lifted, results: Sequence[Result]) -> Module:
         """All stages, and the results as outputs."""
         values: list[Value] = []
         names: list[str] = []
-        named = {number: result.name for number, result in zip(found.outputs, results, strict=True)}
-        for number, stage in enumerate(found.stages):
+        named = {number: result.name for number, result in zip(lifted.outputs, results, strict=True)}
+        for number, stage in enumerate(lifted.stages):
             name = stage.name or named.get(number) or f"t{number}"
             names.append(name)
             if stage.name:
@@ -77,11 +77,11 @@ class TensorEmitter:
                 values.append(self.module.body.add_arg(kind, Origin(name, self.at)))
                 self.module.input_names.append(name)
             else:
-                self.line = found.lines[number]
+                self.line = lifted.lines[number]
                 values.append(self.stage(stage, values))
-                self.formulas.append(formula(stage, name, names, found.stages))
+                self.formulas.append(formula(stage, name, names, lifted.stages))
         self.builder.create(
-            loop_dialect.YIELD, [trivial.trace(self, values[n]) for n in found.outputs], {}, loc=self.at
+            loop_dialect.YIELD, [trivial.trace(self, values[n]) for n in lifted.outputs], {}, loc=self.at
         )
         self.module.outputs = [result.name for result in results]
         return self.module
@@ -93,8 +93,8 @@ class TensorEmitter:
             if len(nests) == 1:
                 part = self.nest(nests[0], values)
             else:
-                whole = (self.nest(replace(nest, kept=len(nest.extents)), values) for nest in nests)
-                axes = tuple(range(nests[0].kept, len(nests[0].extents)))
+                whole = (self.nest(replace(nest, num_result_loops=len(nest.extents)), values) for nest in nests)
+                axes = tuple(range(nests[0].num_result_loops, len(nests[0].extents)))
                 part = summed.trace(self, reduce(lambda a, b: add.trace(self, a, b), whole), axes)
             part = reshape.trace(self, part, stage.shape)
             total = part if total is None else add.trace(self, total, part)
@@ -103,24 +103,24 @@ class TensorEmitter:
 
     def nest(self, nest: Nest, values: Sequence[Value]) -> Value:
         """One nest as an array over the loops it keeps."""
-        kept, scale = nest.extents[: nest.kept], nest.coefficients
+        shape, scale = nest.extents[: nest.num_result_loops], nest.coefficients
         viewed = [self.view(values[reading.array], reading, nest.extents) for reading in nest.factors]
         viewed.sort(key=lambda factor: min(factor[1], default=LAST))  # rows of the result come from the left
         if np.ndim(scale):
             viewed.insert(1, self.weights(scale))
             scale = np.ones(())
         known = {i for _, loops in viewed for i in loops}
-        repeated = prod(n for i, n in enumerate(nest.extents) if i >= nest.kept and i not in known)
+        repeated = prod(n for i, n in enumerate(nest.extents) if i >= nest.num_result_loops and i not in known)
         factor = float(scale) * repeated
         if not viewed:
-            return self.lift(np.broadcast_to(factor, kept))
-        wanted = [i for i in range(nest.kept) if i in known]
+            return self.lift(np.broadcast_to(factor, shape))
+        wanted = [i for i in range(nest.num_result_loops) if i in known]
         terms = ",".join("".join(LETTERS[i] for i in loops) for _, loops in viewed)
         value = einsum.einsum(self, (f"{terms}->{''.join(LETTERS[i] for i in wanted)}", *(v for v, _ in viewed)))
         if factor != 1.0:
             value = neg.trace(self, value) if factor == -1.0 else mul.trace(self, value, factor)
-        value = reshape.trace(self, value, tuple(n if i in known else 1 for i, n in enumerate(kept)))
-        return broadcast_to.trace(self, value, kept)
+        value = reshape.trace(self, value, tuple(n if i in known else 1 for i, n in enumerate(shape)))
+        return broadcast_to.trace(self, value, shape)
 
     def weights(self, coefficients: FloatArray) -> tuple[Value, list[int]]:
         """Public factors over the loops that they vary with."""
@@ -151,8 +151,8 @@ class TensorEmitter:
         walked = [along for along in walking if along]
         for axis, along in enumerate(walked):
             if len(along) > 1:  # windows: several loops walk one axis
-                turns = [np.arange(extents[i])[:: 1 if strides[i] > 0 else -1] for i in along]
-                value = take.take_along(self, value, axis, _sums(turns))
+                indices = [np.arange(extents[i])[:: 1 if strides[i] > 0 else -1] for i in along]
+                value = take.take_along(self, value, axis, _sums(indices))
         order = [i for along in walked for i in along]
         return reshape.trace(self, value, tuple(extents[i] for i in order)), order
 
@@ -168,8 +168,8 @@ def _alike(nests: Sequence[Nest]) -> list[list[Nest]]:
     groups: dict[Any, list[Nest]] = {}
     for number, nest in enumerate(nests):
         whole = all(all(reading.strides) for reading in nest.factors)  # no product of matrices, which sums by itself
-        summing = nest.factors and whole and nest.kept < len(nest.extents)
-        groups.setdefault((nest.extents, nest.kept) if summing else number, []).append(nest)
+        summing = nest.factors and whole and nest.num_result_loops < len(nest.extents)
+        groups.setdefault((nest.extents, nest.num_result_loops) if summing else number, []).append(nest)
     return list(groups.values())
 
 

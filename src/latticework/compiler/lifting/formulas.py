@@ -15,23 +15,23 @@ LETTERS = "ijklmnopqrstuvwxyzabcdefgh"  # of loops
 
 def formula(stage: Stage, name: str, names: Sequence[str], stages: Sequence[Stage]) -> str:
     """A stage in words: result[i, j] = sum over k of a[i, k] * b[k, j]."""
-    said = ""
+    text = ""
     for nest in stage.nests:
         sign, term = _nest_text(nest, names, stages)
-        said += f" {'-' if sign < 0 else '+'} {term}" if said else ("-" if sign < 0 else "") + term
+        text += f" {'-' if sign < 0 else '+'} {term}" if text else ("-" if sign < 0 else "") + term
     if not stage.shape:
-        return f"{name} = {said}"
+        return f"{name} = {text}"
     own = ", ".join(LETTERS[: len(stage.shape)])
-    alike = all(nest.extents[: nest.kept] == stage.shape for nest in stage.nests)
-    return f"{name}[{own}] = {said}" if alike else f"{name} in order of {_loops(stage.nests[0])} = {said}"
+    alike = all(nest.extents[: nest.num_result_loops] == stage.shape for nest in stage.nests)
+    return f"{name}[{own}] = {text}" if alike else f"{name} in order of {_loops(stage.nests[0])} = {text}"
 
 
 def _loops(nest: Nest) -> str:
-    return ", ".join(LETTERS[i] for i in range(nest.kept))
+    return ", ".join(LETTERS[i] for i in range(nest.num_result_loops))
 
 
 def _nest_text(nest: Nest, names: Sequence[str], stages: Sequence[Stage]) -> tuple[int, str]:
-    summed = [LETTERS[i] for i in range(nest.kept, len(nest.extents)) if nest.extents[i] > 1]
+    summed = [LETTERS[i] for i in range(nest.num_result_loops, len(nest.extents)) if nest.extents[i] > 1]
     parts, sign = [], 1
     if np.ndim(nest.coefficients):
         parts.append("public")
@@ -43,8 +43,8 @@ def _nest_text(nest: Nest, names: Sequence[str], stages: Sequence[Stage]) -> tup
         _reading_text(reading, nest.extents, names[reading.array], stages[reading.array].shape)
         for reading in nest.factors
     ]
-    said = " * ".join(parts)
-    return sign, f"sum over {', '.join(summed)} of {said}" if summed else said
+    text = " * ".join(parts)
+    return sign, f"sum over {', '.join(summed)} of {text}" if summed else text
 
 
 def _reading_text(reading: Reading, extents: Shape, name: str, shape: Shape) -> str:

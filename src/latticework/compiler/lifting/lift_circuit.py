@@ -1,4 +1,4 @@
-"""A circuit as a program on arrays, if that is what it is."""
+"""Lifting of a regular circuit to a program on arrays, if it is one."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ def lift(
     graph  as traced, not rewritten
     at     line that its operations get
     """
-    found = lift_circuit(graph, arguments, results)
-    if found is None or not _pays(found, graph):
+    lifted = lift_circuit(graph, arguments, results)
+    if lifted is None or not _pays(lifted, graph):
         return None
     emitter = TensorEmitter(at or Loc.unknown())
     try:
-        module = emitter.program(found, results)
+        module = emitter.program(lifted, results)
     except UserError:  # an array that cannot be, such as one too large
         return None
     return LiftedProgram(module, tuple(emitter.formulas)) if agrees(module, graph, arguments, results) else None
 
 
-def _pays(found: Lifted, graph: Graph) -> bool:
+def _pays(lifted: Lifted, graph: Graph) -> bool:
     """Whether nests are few beside the operations that they stand for, so that placing their arrays is worthwhile."""
-    nests = [nest for stage in found.stages for nest in stage.nests]
+    nests = [nest for stage in lifted.stages for nest in stage.nests]
     operations = len(graph.nodes) - graph.num_inputs
     few = len(nests) <= MOST_NESTS and len(nests) * LEAST_OPERATIONS <= operations
     return few and all(len(nest.extents) <= len(LETTERS) for nest in nests)

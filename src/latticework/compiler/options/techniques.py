@@ -32,7 +32,7 @@ class Techniques:
                           the fewest steps
     horner_giants         giant steps may be taken one on top of the other, in Horner's form, where this takes fewer
                           keys; else each has its own
-    shared_keys           ways to carry out linear maps are chosen for a whole program, so that they share keys with
+    shared_keys           strategies of linear maps are chosen for a whole program, so that they share keys with
                           each other and with bootstraps; else for each map by itself
     hoisting              rotations of one value share its decomposition, and sums of rotations one division
     complex_packing       linear maps of real values may use the imaginary halves of slots

@@ -45,7 +45,7 @@ def _find_repeated(module: Module) -> dict[Value, Value]:
             continue
         key = _key(op, same)
         earlier = (known.get(block, {}).get(key) for block in _enclosing(op.block))
-        first = next((found for found in earlier if found is not None), None)
+        first = next((repeated for repeated in earlier if repeated is not None), None)
         if first is None:
             known.setdefault(op.block, {})[key] = op
         else:

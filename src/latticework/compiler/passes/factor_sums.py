@@ -20,10 +20,10 @@ def run(module: Module, _cost: object = None) -> Module:
 
 
 def _visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
-    found = _common(op)
-    if found is None:
+    common = _common(op)
+    if common is None:
         return False
-    factor, terms = found
+    factor, terms = common
     builder.loc = op.loc
     both = builder.build(op.spec, [mapping.get(v, v) for v in terms])
     mapping[op.result] = builder.build("vec.mul", [both, mapping.get(factor, factor)])

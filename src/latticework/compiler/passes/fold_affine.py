@@ -1,4 +1,4 @@
-"""fold-affine: products with public numbers beside a product with weights go into the weights, and spend no level.
+"""fold-affine: products with public numbers next to a product with weights go into the weights, and spend no level.
 
 In/out: tensor IR, same cleartext meaning.  c (W x + b) = (c W) x + c b  where nothing else reads W x + b, and
 W (c x + d) = (W c) (x + d / c): batch normalisations before and after, scalers, gains. Reshapes, transpositions and
@@ -97,9 +97,9 @@ class _Results(_Fold):
         for op in reversed(list(module.walk())):
             if op.name != "tensor.mul" or op in self.gone or op.result not in self.made:
                 continue
-            if (found := self._find(op)) is not None:
-                self.ends[op] = found
-                self.gone |= {found[0].op, *(step.op for step, _ in found[2])} - {op}
+            if (fold := self._find(op)) is not None:
+                self.ends[op] = fold
+                self.gone |= {fold[0].op, *(step.op for step, _ in fold[2])} - {op}
 
     def fold(self) -> Module | None:
         """The module with products where their factors were; None if there are none."""
@@ -158,8 +158,8 @@ class _Operands(_Fold):
         self.ends: dict[Op, tuple[Weighted, FloatArray, list[_Step]]] = {}
         for op in module.walk():
             product = find_weighted(op, self.public)
-            if product is not None and (found := self._find(product)) is not None:
-                self.ends[op] = found
+            if product is not None and (fold := self._find(product)) is not None:
+                self.ends[op] = fold
         while whole and (left := self._partial()):
             for op in left:
                 del self.ends[op]

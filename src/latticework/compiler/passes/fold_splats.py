@@ -41,10 +41,10 @@ def run(module: Module, _cost: object = None) -> Module:
 
 def _blocks(block: Block) -> list[Block]:
     """A block and all that are nested in it."""
-    found = [block]
-    for each in found:
-        found += [region.block for op in each.ops for region in op.regions]
-    return found
+    result = [block]
+    for each in result:
+        result += [region.block for op in each.ops for region in op.regions]
+    return result
 
 
 def _is(value: Value, *names: str) -> bool:
@@ -72,11 +72,11 @@ def _find_folded(op: Op) -> Value | None:
     """The x of x + rotate(x) where nothing else reads x, or None."""
     if op.name != "vec.add":
         return None
-    x, turned = op.operands
-    if not _is(turned, "vec.rotate") or turned.owner.operands[0] is not x:  # type: ignore[union-attr]
+    x, rotated = op.operands
+    if not _is(rotated, "vec.rotate") or rotated.owner.operands[0] is not x:  # type: ignore[union-attr]
         return None
-    alone = len(x.uses) == 2 and len(turned.uses) == 1
-    return x if alone and all(_block(v) is op.block for v in (x, turned)) else None
+    alone = len(x.uses) == 2 and len(rotated.uses) == 1
+    return x if alone and all(_block(v) is op.block for v in (x, rotated)) else None
 
 
 def _block(value: Value) -> Block | None:

@@ -25,7 +25,7 @@ class NewtonStep(NamedTuple):
 
 def run(module: Module, _cost: object = None) -> Module:
     """The module with all chains rewritten."""
-    steps = {op.result: found for op in module.walk() if (found := _step(op)) is not None}
+    steps = {op.result: newton_step for op in module.walk() if (newton_step := _step(op)) is not None}
     follows = {value for value, step in steps.items() if _goes_on(step, steps)}
     if not follows:
         return module
@@ -73,13 +73,13 @@ def _taken_from_two(value: Value) -> Value | None:
     if not isinstance(op, Op) or len(op.operands) != 2:
         return None
     first, second = op.operands
-    found: Value | None = None
+    product: Value | None = None
     if op.name == "vec.sub" and _number(first) == 2.0:
-        found = second
+        product = second
     elif op.name == "vec.add" and 2.0 in (_number(first), _number(second)):
         negated = second if _number(first) == 2.0 else first
-        found = negated.owner.operands[0] if _is(negated, "vec.neg") else None  # type: ignore[union-attr]
-    return found if found is not None and _is(found, "vec.mul") else None
+        product = negated.owner.operands[0] if _is(negated, "vec.neg") else None  # type: ignore[union-attr]
+    return product if product is not None and _is(product, "vec.mul") else None
 
 
 def _is(value: Value, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Linear forms: what slots of a vector are, as sums of turned base vectors times public vectors, plus a public vector.
+"""Linear forms: what slots of a vector are, as sums of rotated base vectors times public vectors, plus a public vector.
 
 y = bias + sum of values[t] * rotate(base[t], steps[t]). Forms are composed in numbers, so that what cancels, or falls
 on slots that hold zeros, is gone.

@@ -52,8 +52,8 @@ def regions(block: Block) -> list[LinearRegion]:
         if not is_linear(op):
             continue
         read = [v for v in op.operands if v.is_secret]
-        found = list(dict.fromkeys(id(owner[v]) for v in read if v in owner))
-        joined = [next(owner[v] for v in read if v in owner and id(owner[v]) == number) for number in found]
+        numbers = list(dict.fromkeys(id(owner[v]) for v in read if v in owner))
+        joined = [next(owner[v] for v in read if v in owner and id(owner[v]) == number) for number in numbers]
         region = max(joined, key=lambda r: len(r.ops), default=LinearRegion())
         for other in joined:
             if other is not region:
@@ -111,32 +111,32 @@ def make_forms(op: Op, forms: Mapping[Value, list[Form]], sources: Sources) -> l
     match op.name:
         case "vec.add" | "vec.sub" if all(v.is_secret for v in op.operands):
             a, b = _alike(read[0], read[1])
-            made = [total([x, y if op.name == "vec.add" else y.times(-1.0)]) for x, y in zip(a, b, strict=True)]
+            results = [total([x, y if op.name == "vec.add" else y.times(-1.0)]) for x, y in zip(a, b, strict=True)]
         case "vec.add" | "vec.sub":
             side = 0 if op.operands[0].is_secret else 1
             sign = -1.0 if op.name == "vec.sub" else 1.0
             x, known = _alike(read[side], _vectors(op, sources))
             if side == 0:
-                made = [form.plus(sign * vector) for form, vector in zip(x, known, strict=True)]
+                results = [form.plus(sign * vector) for form, vector in zip(x, known, strict=True)]
             else:
-                made = [form.times(sign).plus(vector) for form, vector in zip(x, known, strict=True)]
+                results = [form.times(sign).plus(vector) for form, vector in zip(x, known, strict=True)]
         case "vec.mul":
             x, known = _alike(next(r for r in read if r), _vectors(op, sources))
-            made = [total([form.times(vector)]) for form, vector in zip(x, known, strict=True)]
+            results = [total([form.times(vector)]) for form, vector in zip(x, known, strict=True)]
         case "vec.neg":
-            made = [form.times(-1.0) for form in read[0]]
+            results = [form.times(-1.0) for form in read[0]]
         case "vec.rotate":
-            made = [form.rotate(op.attrs["steps"]) for form in read[0]]
+            results = [form.rotate(op.attrs["steps"]) for form in read[0]]
         case "vec.take":
-            made = [read[0][number] for number in op.attrs["vectors"]]
+            results = [read[0][number] for number in op.attrs["vectors"]]
         case "vec.concat":
-            made = [form for array in read for form in array]
+            results = [form for array in read for form in array]
         case "vec.sum":
             size = len(read[0]) // op.attrs["groups"]
-            made = [total(read[0][g * size : (g + 1) * size]) for g in range(op.attrs["groups"])]
+            results = [total(read[0][g * size : (g + 1) * size]) for g in range(op.attrs["groups"])]
         case _:
             return _map_forms(op, read[0], sources)
-    return made if sum(form.size for form in made) <= MOST_NUMBERS else None
+    return results if sum(form.size for form in results) <= MOST_NUMBERS else None
 
 
 def _map_forms(op: Op, read: list[Form], sources: Sources) -> list[Form] | None:
@@ -152,8 +152,8 @@ def _map_forms(op: Op, read: list[Form], sources: Sources) -> list[Form] | None:
         for number, array in enumerate(arrays):
             terms[d.out + number].append(array[d.in_].rotate(d.steps).times(values))
     nothing = read[0].times(0.0)
-    made = [total(of or [nothing]) for of in terms]
-    return made if sum(form.size for form in made) <= MOST_NUMBERS else None
+    results = [total(of or [nothing]) for of in terms]
+    return results if sum(form.size for form in results) <= MOST_NUMBERS else None
 
 
 def _alike(a: Sequence[A], b: Sequence[B]) -> tuple[Sequence[A], Sequence[B]]:

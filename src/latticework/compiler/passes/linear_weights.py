@@ -86,12 +86,12 @@ def find_weighted(op: Op, public: dict[Value, FloatArray]) -> Weighted | None:
 
 def compact(array: FloatArray, shape: Sequence[int]) -> FloatArray:
     """An array that broadcasts to a shape, of its rank, with extent 1 along every axis that it is the same along."""
-    found = np.asarray(array, dtype=np.float64).reshape((1,) * (len(shape) - array.ndim) + array.shape)
-    for axis, extent in enumerate(found.shape):
-        first = found.take([0], axis)
-        if extent > 1 and bool(np.all(found == first)):
-            found = first
-    return found
+    result = np.asarray(array, dtype=np.float64).reshape((1,) * (len(shape) - array.ndim) + array.shape)
+    for axis, extent in enumerate(result.shape):
+        first = result.take([0], axis)
+        if extent > 1 and bool(np.all(result == first)):
+            result = first
+    return result
 
 
 def shape_of(value: Value) -> tuple[int, ...]:

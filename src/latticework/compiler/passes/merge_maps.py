@@ -56,14 +56,14 @@ class Group:
     def ops(self, value: Value) -> list[Op]:
         """The operations that a value is made by, from the bases on."""
         ends = {base for base, _ in self.bases}
-        found: dict[Op, None] = {}
+        members: dict[Op, None] = {}
         waiting = [value]
         while waiting:
             op = waiting.pop().owner
-            if isinstance(op, Op) and op not in found:
-                found[op] = None
+            if isinstance(op, Op) and op not in members:
+                members[op] = None
                 waiting += [v for v in op.operands if v.is_secret and v not in ends]
-        return list(found)
+        return list(members)
 
 
 def run(module: Module, cost: Cost, *, once: bool = False) -> Module:
@@ -73,17 +73,17 @@ def run(module: Module, cost: Cost, *, once: bool = False) -> Module:
     """
     # What is public until it is used, such as a trivial encryption, is made at any level.
     spent = {value: -(level or 0) for value, level in levels_of(module, once=once).of.items()}
-    made: dict[Value, Group] = {}
+    groups: dict[Value, Group] = {}
     lines: dict[Value, Loc] = {}
     bodies = [module.body, *(r.block for op in module.walk() for r in op.regions)] if once else [module.body]
     for region in (region for block in bodies for region in regions(block)):
         for group in _Cuts(region, module, cost, spent).best():
-            made.update(dict.fromkeys(group.forms, group))
+            groups.update(dict.fromkeys(group.forms, group))
             lines.update((value, _lines(group.ops(value), cost, spent)) for value in group.forms)
-    if not made:
+    if not groups:
         return module
     module = module.empty_like(module.body)  # whose sources may grow
-    return rebuild(module, lambda op, builder, mapping: _emit(op, made, lines, module, builder, mapping))
+    return rebuild(module, lambda op, builder, mapping: _emit(op, groups, lines, module, builder, mapping))
 
 
 @dataclass(frozen=True)
@@ -137,9 +137,9 @@ class _Cuts:
                     least[end] = _lesser(least[end], grouped)
                     if grouped.total - here.total > TOO_DEAR * (written.total - here.total):
                         break
-        found = least[depth]
-        assert found is not None, "a region as it is written is one of its cuts"
-        return found.groups
+        cut = least[depth]
+        assert cut is not None, "a region as it is written is one of its cuts"
+        return cut.groups
 
     def _state(self, seconds: float, spent: Mapping[Value, int], groups: tuple[Group, ...]) -> _State:
         return _State(seconds, self.cost.level * max(spent.values(), default=0), spent, groups)
@@ -161,9 +161,9 @@ class _Cuts:
         for value, forms in group.forms.items():
             numbers = _read(forms)
             level = max(before.spent[group.bases[number][0]] for number in numbers)
-            turn = _turned_whole(forms)
-            if turn is not None:
-                seconds += self.cost.rotations(1, level) if turn[1] else 0.0
+            rotation = _rotation_of_whole(forms)
+            if rotation is not None:
+                seconds += self.cost.rotations(1, level) if rotation[1] else 0.0
             else:
                 together.setdefault(numbers, []).extend(forms)
                 level += 1
@@ -189,12 +189,12 @@ class _Cuts:
                     if value.is_secret and layers[value] <= start and value not in forms:
                         numbers = [bases.setdefault((value, i), len(bases)) for i in range(_count(value))]
                         forms[value] = [base_form(number, _slots(value)) for number in numbers]
-                made = make_forms(op, forms, self.module.sources) if work < MOST_WORK else None
-                if made is None:
+                new_forms = make_forms(op, forms, self.module.sources) if work < MOST_WORK else None
+                if new_forms is None:
                     yield None
                     return
-                work += sum(form.size for form in made)
-                forms[op.result] = made
+                work += sum(form.size for form in new_forms)
+                forms[op.result] = new_forms
                 place += 1
             left = {op.result: forms[op.result] for op in ops[:place] if self._is_read_below(op, end)}
             yield Group(tuple(bases), left)
@@ -232,21 +232,21 @@ def _unweighted_map(numbers: Sequence[int], forms: Sequence[Form]) -> LinearMap:
 
 def _emit(
     op: Op,
-    made: dict[Value, Group],
+    groups: dict[Value, Group],
     lines: Mapping[Value, Loc],
     module: Module,
     builder: Builder,
     mapping: dict[Value, Value],
 ) -> bool:
     """Emit a value that a group leaves as one map of the group's bases."""
-    if len(op.results) != 1 or op.result not in made:
+    if len(op.results) != 1 or op.result not in groups:
         return False
     builder.loc = lines[op.result]
-    group = made[op.result]
+    group = groups[op.result]
     forms = group.forms[op.result]
-    turn = _turned_whole(forms)
-    if turn is not None:
-        base, steps = turn
+    rotation = _rotation_of_whole(forms)
+    if rotation is not None:
+        base, steps = rotation
         value, number = group.bases[base]
         one = mapping[value]
         if _count(value) > 1:
@@ -297,14 +297,16 @@ def _constants(values: np.ndarray, module: Module) -> list[ConstRef]:
     slots, period = values.shape[1], _period(values)
     pack = PackMap((period,), slots, (PackDim(REPEAT, slots // period), PackDim(0, period)))
     rows = {row.tobytes(): row for row in values[:, :period]}
-    found = {key: constant for key, row in rows.items() if (constant := _plain(row, pack)) is not None}
-    left = {key: row for key, row in rows.items() if key not in found}
+    constants = {key: constant for key, row in rows.items() if (constant := _plain(row, pack)) is not None}
+    left = {key: row for key, row in rows.items() if key not in constants}
     if left:
         source, whole = module.add_source(np.stack(list(left.values()))), (len(left) * period,)
         out = Access((period,), ((1,),), (0,))
         for number, key in enumerate(left):
-            found[key] = ConstRef(LoopNest((period,), pack, out, source, Access(whole, ((1,),), (number * period,))))
-    return [found[row.tobytes()] for row in values[:, :period]]
+            constants[key] = ConstRef(
+                LoopNest((period,), pack, out, source, Access(whole, ((1,),), (number * period,)))
+            )
+    return [constants[row.tobytes()] for row in values[:, :period]]
 
 
 def _plain(row: np.ndarray, pack: PackMap) -> ConstRef | None:
@@ -343,8 +345,8 @@ def _pack(vectors: np.ndarray, module: Module) -> ConstRef:
     return ConstRef(LoopNest((count, period), pack, walk, source, walk))
 
 
-def _turned_whole(forms: Sequence[Form]) -> tuple[int, int] | None:
-    """(base, steps) of a single vector that is a base vector turned, or None."""
+def _rotation_of_whole(forms: Sequence[Form]) -> tuple[int, int] | None:
+    """(base, steps) of a single vector that is a rotated base vector, or None."""
     if len(forms) != 1 or forms[0].codes.size != 1 or forms[0].bias.any() or not (forms[0].values == 1.0).all():
         return None
     return forms[0].terms[0]

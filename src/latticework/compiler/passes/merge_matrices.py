@@ -44,14 +44,14 @@ def run(module: Module, _cost: object = None) -> Module:
 
 def _variant(module: Module) -> set[Value]:
     """Values that differ from one iteration to another of the loop they are made in."""
-    found: set[Value] = set()
+    result: set[Value] = set()
     for op in module.walk():
         for region in op.regions:
-            found.update(region.block.args)
+            result.update(region.block.args)
         block = op.block
-        if op.regions or any(v in found and _block(v) is block for v in op.operands):
-            found.update(op.results)
-    return found
+        if op.regions or any(v in result and _block(v) is block for v in op.operands):
+            result.update(op.results)
+    return result
 
 
 def _block(value: Value) -> Block | None:
@@ -100,24 +100,28 @@ def _move_inwards(
 def _through(outer: Value, inner: Op, side: int, changes: Callable[[Value], bool]) -> tuple[Make | None, bool]:
     """The outer matrix met by that of an inner product, where this does not change."""
     for place, (matrix, carried) in enumerate((inner.operands, inner.operands[::-1])):
-        turned = place != side
+        transposed = place != side
         if changes(matrix) or not changes(carried) or _rank(matrix) != 2 or _rank(carried) not in (1, 2):
             continue
-        if turned and _rank(carried) != 1:
+        if transposed and _rank(carried) != 1:
             continue
-        shape = _shape(matrix)[::-1] if turned else _shape(matrix)
-        made = _shape(outer)[0] * shape[1] if side == 0 else shape[0] * _shape(outer)[1]
-        if made > max(math.prod(_shape(outer)), math.prod(shape)) or not (outer.is_secret or matrix.is_secret):
+        shape = _shape(matrix)[::-1] if transposed else _shape(matrix)
+        size = _shape(outer)[0] * shape[1] if side == 0 else shape[0] * _shape(outer)[1]
+        if size > max(math.prod(_shape(outer)), math.prod(shape)) or not (outer.is_secret or matrix.is_secret):
             continue
         columns = math.prod(_shape(carried)) // shape[1 - side]
-        if made * shape[side] > max(MOST, math.prod(shape) * columns):
+        if size * shape[side] > max(MOST, math.prod(shape) * columns):
             continue
 
         def make(
-            builder: Builder, mapping: Mapping, matrix: Value = matrix, carried: Value = carried, turned: bool = turned
+            builder: Builder,
+            mapping: Mapping,
+            matrix: Value = matrix,
+            carried: Value = carried,
+            transposed: bool = transposed,
         ) -> Value:
             by = _at(mapping, matrix)
-            by = builder.build("tensor.transpose", [by], axes=(1, 0)) if turned else by
+            by = builder.build("tensor.transpose", [by], axes=(1, 0)) if transposed else by
             return _product(builder, _product(builder, _at(mapping, outer), by, side), _at(mapping, carried), side)
 
         return make, True

@@ -21,7 +21,7 @@ def run(module: Module, _cost: object = None) -> Module:
         if op.name != "vec.polynomial":
             return False
         low, high = op.attrs["polynomial"].interval
-        made = _on_unit(op.attrs["polynomial"])
+        polynomial = _on_unit(op.attrs["polynomial"])
         x = mapping[op.operands[0]]
         slots = op.result.type.slots  # type: ignore[attr-defined]
 
@@ -29,15 +29,15 @@ def run(module: Module, _cost: object = None) -> Module:
             return builder.build("vec.splat", [], value=float(value), slots=slots)
 
         half, middle = (high - low) / 2, (high + low) / 2
-        if made.degree == 0:
+        if polynomial.degree == 0:
             nothing = builder.build("vec.mul", [x, splat(0.0)])
-            mapping[op.result] = builder.build("vec.add", [nothing, splat(float(made(0.0)))])
+            mapping[op.result] = builder.build("vec.add", [nothing, splat(float(polynomial(0.0)))])
             return True
         if half != 1.0:
             x = builder.build("vec.mul", [x, splat(1.0 / half)])
         if middle != 0.0:
             x = builder.build("vec.sub", [x, splat(middle / half)])
-        mapping[op.result] = builder.build("vec.polynomial", [x], polynomial=made)
+        mapping[op.result] = builder.build("vec.polynomial", [x], polynomial=polynomial)
         return True
 
     return rebuild(module, visit) if any(op.name == "vec.polynomial" for op in module.walk()) else module

@@ -4,7 +4,7 @@ In/out: vec IR whose loops are kept, same cleartext meaning. A factor f of a pro
 (a b) f = a (b f), (a + b) f = a f + b f, so that f meets what lies high, or is made outside the loop and moves out of
 it: a chain of products becomes a balanced tree, y (x w - b) becomes (y x) w - y b with y x made once. A move is kept
 if an iteration then spends fewer levels on what loops carry, on the deepest of it or on all of it, or as many with
-fewer products. Sums over slots and linear maps are in the way, since f differs from slot to slot.
+fewer products. Sums over slots and linear maps block this, since f differs from slot to slot.
 Cost: O(moves x ops), of at most 32 moves.
 """
 
@@ -36,12 +36,12 @@ def run(module: Module, _cost: object = None) -> Module:
     tried, place = 0, 0
     spent = _spent_levels(module)
     while tried < MOST_MOVES:
-        found = next(_moves(module, place), None)
-        if found is None:
+        move = next(_moves(module, place), None)
+        if move is None:
             break
-        place, op, way = found
+        place, op, regrouping = move
         tried += 1
-        changed = _regroup(module, op, way)
+        changed = _regroup(module, op, regrouping)
         then = _spent_levels(changed)
         if then < spent:
             module, spent, place = changed, then, 0
@@ -63,17 +63,17 @@ def _moves(module: Module, place: int) -> Iterator[tuple[int, Op, Regrouping]]:
             continue
         a, b = op.operands
         level = of[op.result] or 0
-        ways = [_Moving(factor, op, of).way(value, MOST_DEEP) for value, factor in ((a, b), (b, a))]
-        best = max(ways, key=lambda way: way.level)
+        candidates = [_Moving(factor, op, of).regroup(value, MOST_DEEP) for value, factor in ((a, b), (b, a))]
+        best = max(candidates, key=lambda regrouping: regrouping.level)
         if best.level > level:
             yield number, op, best
 
 
 @dataclass(frozen=True)
 class _Moving:
-    """A factor on its way into what a product multiplies by it.
+    """A factor that moves into what a product multiplies by it.
 
-    known  ways of values that it has met, by the first path to each
+    known  regroupings of values that it has met, by the first path to each
     """
 
     factor: Value
@@ -81,16 +81,16 @@ class _Moving:
     of: dict[Value, int | None]
     known: dict[Value, Regrouping] = field(default_factory=dict)
 
-    def way(self, value: Value, deep: int) -> Regrouping:
-        """The way that leaves a value times the factor highest."""
+    def regroup(self, value: Value, deep: int) -> Regrouping:
+        """The regrouping that leaves a value times the factor highest."""
         if value not in self.known:
             self.known[value] = self._find(value, deep)
         return self.known[value]
 
     def _find(self, value: Value, deep: int) -> Regrouping:
-        found = self._inside(value, deep) if deep else None
+        inside = self._inside(value, deep) if deep else None
         direct = self._product(self._level(value), self._level(self.factor), _as_it_is(value), _as_it_is(self.factor))
-        return direct if found is None or found.level <= direct.level else found
+        return direct if inside is None or inside.level <= direct.level else inside
 
     def _inside(self, value: Value, deep: int) -> Regrouping | None:
         """The factor moved into the operands of what made a value."""
@@ -98,13 +98,15 @@ class _Moving:
         if not isinstance(op, Op) or op.block is not self.product.block:
             return None
         if op.name == "vec.mul":
-            ways = []
+            candidates = []
             for one, other in (op.operands, reversed(op.operands)):
-                way = self.way(one, deep - 1)
-                ways.append(self._product(way.level, self._level(other), way.make, _as_it_is(other)))
-            return max(ways, key=lambda way: way.level)
+                regrouping = self.regroup(one, deep - 1)
+                candidates.append(
+                    self._product(regrouping.level, self._level(other), regrouping.make, _as_it_is(other))
+                )
+            return max(candidates, key=lambda regrouping: regrouping.level)
         if op.name in ("vec.add", "vec.sub", "vec.neg") or (op.name == "vec.sum" and self._is_one_vector()):
-            parts = [self.way(v, deep - 1) for v in op.operands]
+            parts = [self.regroup(v, deep - 1) for v in op.operands]
 
             def make(builder: Builder, mapping: Mapping) -> Value:
                 return builder.create(op.spec, [part.make(builder, mapping) for part in parts], op.attrs).result
@@ -136,13 +138,13 @@ def _as_it_is(value: Value) -> Callable[[Builder, Mapping], Value]:
     return lambda _builder, mapping: mapping.get(value, value)
 
 
-def _regroup(module: Module, product: Op, way: Regrouping) -> Module:
-    """The module with one product made another way, and what then repeats outside its loop."""
+def _regroup(module: Module, product: Op, regrouping: Regrouping) -> Module:
+    """The module with one product regrouped, and what then repeats outside its loop."""
 
     def visit(op: Op, builder: Builder, mapping: Mapping) -> bool:
         if op is not product:
             return False
-        mapping[op.result] = way.make(builder, mapping)
+        mapping[op.result] = regrouping.make(builder, mapping)
         return True
 
     return dce.run(cse.run(hoist_invariants.run(rebuild(module, visit))))

@@ -24,7 +24,7 @@ def run(module: Module, _cost: object = None) -> Module:
     """Join the maps of every value."""
     groups = _groups(module)
     place = {op: (group, number) for group in groups for number, op in enumerate(group)}
-    made: dict[int, Value] = {}
+    shared: dict[int, Value] = {}
 
     def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
         if op not in place:
@@ -33,11 +33,11 @@ def run(module: Module, _cost: object = None) -> Module:
         if number == 0:
             joined = stack([other.attrs["map"] for other in group])
             builder.loc = Loc.fuse([(other.loc, price(other.attrs["map"])) for other in group], op.loc)
-            made[id(group)] = builder.build(op.spec, [mapping[op.operands[0]]], map=joined)
+            shared[id(group)] = builder.build(op.spec, [mapping[op.operands[0]]], map=joined)
         builder.loc = op.loc
         first = sum(other.attrs["map"].count_out for other in group[:number])
         vectors = tuple(range(first, first + op.attrs["map"].count_out))
-        mapping[op.result] = builder.build("vec.take", [made[id(group)]], vectors=vectors)
+        mapping[op.result] = builder.build("vec.take", [shared[id(group)]], vectors=vectors)
         return True
 
     return rebuild(module, visit) if groups else module
@@ -45,12 +45,12 @@ def run(module: Module, _cost: object = None) -> Module:
 
 def _groups(module: Module) -> list[list[Op]]:
     """Maps that read one value in one block, in order, where joining them is cheaper."""
-    found: dict[tuple[Value, Block | None], list[Op]] = {}
+    packs: dict[tuple[Value, Block | None], list[Op]] = {}
     for op in module.walk():
         if op.name == "vec.linear_transform" and op.result.uses and op.operands[0].is_secret and is_block(op):
-            found.setdefault((op.operands[0], op.block), []).append(op)
+            packs.setdefault((op.operands[0], op.block), []).append(op)
     groups = []
-    for ops in found.values():
+    for ops in packs.values():
         group = ops[:1]
         for op in ops[1:]:
             if _is_cheaper([other.attrs["map"] for other in (*group, op)], len(group)):

@@ -63,7 +63,7 @@ def join(
         note(name, "the server", is_integer=True)
         integers[name] = value
     for argument, outputs in results.items():
-        fed = find_fed(spec, interface, argument, outputs)
+        fed = find_feedback(spec, interface, argument, outputs)
         rounds = max(rounds, outputs.rounds + 1) if fed else rounds
         giver = f"a result of {'a run before' if fed else f'circuit {outputs.program}'}"
         for name, array in (fed or link_result(spec, argument, outputs)).items():
@@ -91,7 +91,7 @@ def _joined_device(spec: ClientSpec, parts: Iterable[Encrypted]) -> str:
     return devices[0] if devices else "cpu"
 
 
-def find_fed(
+def find_feedback(
     spec: ClientSpec, interface: bytes, name: str, results: Encrypted
 ) -> dict[str, tuple[_core.Ciphertext, ...]]:
     """The input that a result of a run before is, by name; none if it is of a circuit, which may be linked to others.

@@ -13,7 +13,7 @@ from functools import cached_property
 from math import ceil
 
 from latticework.compiler.levels.depth import Env, Levels, is_public, is_trivial, levels_of, spent_by
-from latticework.compiler.levels.loops.iteration_levels import has_spending_loop, round_levels, stays_above
+from latticework.compiler.levels.loops.iteration_levels import has_spending_loop, iteration_levels, stays_above
 from latticework.compiler.levels.loops.period import (
     MOST_COPIED,
     MOST_POINTS,
@@ -27,7 +27,7 @@ from latticework.compiler.levels.loops.period import (
     steady_heads,
 )
 from latticework.compiler.levels.loops.seconds import USUAL_TRIPS
-from latticework.compiler.levels.loops.straight_run import Place, Placed, WaitingRun, iterations_of
+from latticework.compiler.levels.loops.straight_run import Place, PlacedRun, WaitingRun, iterations_of
 from latticework.compiler.levels.loops.writing import (
     LoopWriter,
     TripCount,
@@ -78,8 +78,8 @@ class BlockPlanner:
             else:
                 self.append(op)
         ends = [self.at.get(v, v) for v in source.terminator.operands]
-        found = self.flush(len(source.ops), dict(zip(ends, wanted, strict=True)), ends)
-        return [found.get(v, v) for v in ends]
+        refreshed = self.flush(len(source.ops), dict(zip(ends, wanted, strict=True)), ends)
+        return [refreshed.get(v, v) for v in ends]
 
     # -- runs ------------------------------------------------------------------------------------
 
@@ -108,14 +108,14 @@ class BlockPlanner:
         names = {run.of(v): level for v, level in wanted.items() if run.holds(v) or v in raised}
         placed = self.place_run(run.end(outputs, self.writer.builder.loc), run.starts, [names.get(v) for v in outputs])
         written = self.inline(placed.module, dict(zip(placed.module.inputs, run.outside, strict=True)))
-        found = dict(zip(outputs, written, strict=True))
-        for old, new in found.items():
+        result = dict(zip(outputs, written, strict=True))
+        for old, new in result.items():
             self.facts.hand_on(old, new)
-        found |= {v: found[run.of(v)] for v in raised}
+        result |= {v: result[run.of(v)] for v in raised}
         for value, now in list(self.at.items()):
-            if now in found:
-                self.at[value] = found[now]
-        return found
+            if now in result:
+                self.at[value] = result[now]
+        return result
 
     def run_seconds(self, wanted: Mapping[Value, int]) -> float:
         """Seconds that the run takes if it ends with these values, at these levels."""
@@ -134,7 +134,7 @@ class BlockPlanner:
         starts: Sequence[int | None],
         wanted: Sequence[int | None],
         only: Sequence[Value] | None = None,
-    ) -> Placed:
+    ) -> PlacedRun:
         """A run with its bootstraps, of these values alone if they are given."""
         exact = [-self.residual if level is None else level for level in wanted]
         known = self.facts.exponents
@@ -176,8 +176,8 @@ class BlockPlanner:
                 now = self.at.get(value, value)
                 wanted[now] = max(wanted.get(now, level), level)
         self.flush(number, wanted)
-        made = self.writer.builder.copy(op, self.at)
-        Levels(self.levels, residual=self.residual).add(made)
+        copied = self.writer.builder.copy(op, self.at)
+        Levels(self.levels, residual=self.residual).add(copied)
 
     def loop(self, op: Op, number: int, wanted: Sequence[int]) -> None:
         """A loop, as it is if it spends nothing."""
@@ -209,17 +209,17 @@ class BlockPlanner:
         outside = {**plan.outside, **dict.fromkeys(low, 0)}
         heads = steady_heads(plan.op, plan.starts, self.residual, outside)
         other = LoopPlanner(self, plan.op, plan.number, plan.starts, heads, outside)
-        trips = plan.trips.static if plan.trips.is_static else USUAL_TRIPS
-        fewer = trips / max(plan.fitting(), 0.5) - trips / max(other.fitting(), 0.5)
+        trip_count = plan.trips.static if plan.trips.is_static else USUAL_TRIPS
+        fewer = trip_count / max(plan.fitting(), 0.5) - trip_count / max(other.fitting(), 0.5)
         if fewer < len(low):
             return None
         here, there = (min(each.groups, key=lambda group: group.rate) for each in (plan, other))
         once = there.seconds / max(there.bootstraps, 1)
-        return other if trips * there.rate + len(low) * once < trips * here.rate else None
+        return other if trip_count * there.rate + len(low) * once < trip_count * here.rate else None
 
     def fits(self, op: Op, heads: Sequence[int | None], outside: Env) -> bool:
         """Whether an iteration from these levels stays above the floor."""
-        return stays_above(round_levels(op, heads, self.residual, outside), self.residual)
+        return stays_above(iteration_levels(op, heads, self.residual, outside), self.residual)
 
 
 class LoopPlanner:
@@ -239,7 +239,7 @@ class LoopPlanner:
         self.trips = TripCount.of(op)
         if not self.trips.is_static:
             self.trips = TripCount(around.at[self.trips.value], self.trips.at_most)
-        self.copied: Placed | None = None
+        self.copied: PlacedRun | None = None
         self.counts = bool(op.regions[0].block.args[0].uses)
         self.num_points = max(sum(1 for each in op.regions[0].block.ops if spent_by(each)), 1)
 
@@ -250,12 +250,12 @@ class LoopPlanner:
         return [0 if head is None else head for head in self.heads]
 
     def fitting(self, needed: int = 0) -> int:
-        """Iterations from the top after which so many levels above the floor are left."""
+        """Count the iterations from the top after which `needed` levels above the floor are left."""
         levels = self.residual - needed
         return self.free(self.tops(), levels, self.outside, levels)
 
     def levels_spent(self, number: int) -> int:
-        """Levels that so many iterations from the top spend, of which as many fit."""
+        """Return the levels that a number of iterations from the top spend, of which as many fit."""
         tops, outside = self.tops(), self.outside
         enough = (n for n in range(self.residual) if self.free(tops, n, outside, number) >= number)
         return next(enough, self.residual)
@@ -268,25 +268,25 @@ class LoopPlanner:
     def groups(self) -> list[IterationGroup]:
         """Groups that are worth a look."""
         floor, quarter = -self.residual, max(self.residual // 4, 1)
-        found: list[IterationGroup] = []
+        result: list[IterationGroup] = []
         for size in sizes(self.fitting(), self.num_points):
-            found.append(self.group(size, floor))
-            if self.fitting() > 1 and len(found) > 1 and found[-1].rate >= found[-2].rate:
+            result.append(self.group(size, floor))
+            if self.fitting() > 1 and len(result) > 1 and result[-1].rate >= result[-2].rate:
                 break
-        if found[0].size == 1 and self.num_points <= MOST_POINTS // 3:
-            found += [self.group(1, head) for head in range(floor + quarter, 0, quarter)]
-            best = min(found, key=lambda group: group.rate)
+        if result[0].size == 1 and self.num_points <= MOST_POINTS // 3:
+            result += [self.group(1, head) for head in range(floor + quarter, 0, quarter)]
+            best = min(result, key=lambda group: group.rate)
             if best.size == 1 and self.base_of(best) != floor:
-                found += [self.group(1, self.base_of(best) + step) for step in (-1, 1)]
-        return found
+                result += [self.group(1, self.base_of(best) + step) for step in (-1, 1)]
+        return result
 
     def cheapest(self, seconds: Callable[[IterationGroup], float]) -> IterationGroup:
         """The smallest of those groups with which the loop takes hardly more than with any."""
-        found = self.groups
-        least = min(map(seconds, found))
-        return min((g for g in found if seconds(g) <= least * (1 + HARDLY)), key=lambda g: (g.size, seconds(g)))
+        groups = self.groups
+        least = min(map(seconds, groups))
+        return min((g for g in groups if seconds(g) <= least * (1 + HARDLY)), key=lambda g: (g.size, seconds(g)))
 
-    def ways(self, taken: IterationGroup) -> list[LoopStrategy]:
+    def alternatives(self, taken: IterationGroup) -> list[LoopStrategy]:
         """Alternatives that were weighed: groups of each size, copies if they were; none for iterations left over."""
         if all(group is not taken for group in self.groups):
             return []
@@ -295,10 +295,10 @@ class LoopPlanner:
             best.setdefault(group.size, group)
         best[taken.size] = taken
         shown = [taken, *(group for group in best.values() if group is not taken)]
-        ways = [LoopStrategy(group.size, group.bootstraps, group.rate) for group in shown]
+        alternatives = [LoopStrategy(group.size, group.bootstraps, group.rate) for group in shown]
         if self.copied is not None:
-            ways.append(LoopStrategy(0, self.copied.bootstraps, self.copied.seconds / self.trips.static))
-        return ways if len(ways) > 1 else []
+            alternatives.append(LoopStrategy(0, self.copied.bootstraps, self.copied.seconds / self.trips.static))
+        return alternatives if len(alternatives) > 1 else []
 
     def base_of(self, group: IterationGroup) -> int:
         """The level, when a group starts, of the carried values that spend levels."""
@@ -318,7 +318,7 @@ class LoopPlanner:
         return IterationGroup(size, heads, placed, tuple(line.run.outside), line.indices)
 
     def write_groups(
-        self, group: IterationGroup, trips: TripCount, carried: Sequence[Value], first: Value | int
+        self, group: IterationGroup, trip_count: TripCount, carried: Sequence[Value], first: Value | int
     ) -> list[Value]:
         """The loop over groups, of which iterations are counted from `first`."""
         around, arguments = self.around, arguments_of(self.op)
@@ -335,10 +335,10 @@ class LoopPlanner:
             stands = [known[v] if v in known else around.at.get(v, v) for v in group.outside]
             module = group.placed.module
             ends = around.inline(module, dict(zip(module.inputs, stands, strict=True)), inside)
-            note_period(inside.builder.block, group.size, self.ways(group))
+            note_period(inside.builder.block, group.size, self.alternatives(group))
             return ends
 
-        return self.results(around.writer.loop(trips, carried, arguments, body))
+        return self.results(around.writer.loop(trip_count, carried, arguments, body))
 
     def results(self, values: list[Value]) -> list[Value]:
         """The results of a loop or a branch, with their levels noted."""
@@ -376,8 +376,8 @@ class LoopPlanner:
         for value, level in zip(carried, wanted, strict=True):
             if not is_trivial(value):
                 levels[value] = max(level, levels.get(value, level))
-        found = around.flush(self.number, levels, carried)
-        return [found.get(v, v) for v in carried]
+        refreshed = around.flush(self.number, levels, carried)
+        return [refreshed.get(v, v) for v in carried]
 
     # -- kinds of loops ----------------------------------------------------------------------------
 
@@ -386,17 +386,17 @@ class LoopPlanner:
 
         needed  levels above the floor that what follows spends of the results
         """
-        trips = self.trips.static
+        trip_count = self.trips.static
         group = self.cheapest(lambda each: self.estimate(each, needed))
         parts = self.parts(group, needed)
         if parts.groups == 0 or self.is_copied(group, parts, needed):
-            self.end(self.iterations(self.inits(), 0, trips))
+            self.end(self.iterations(self.inits(), 0, trip_count))
             return
         first, carried = self.write_first(group, parts)
         results = self.write_groups(
-            group, TripCount((trips - parts.last - first) // group.size), self.flush(carried, group.head), first
+            group, TripCount((trip_count - parts.last - first) // group.size), self.flush(carried, group.head), first
         )
-        self.end(self.iterations(results, trips - parts.last, parts.last))
+        self.end(self.iterations(results, trip_count - parts.last, parts.last))
 
     def write_first(self, group: IterationGroup, parts: TripSplit) -> tuple[int, list[Value]]:
         """Write the iterations that end the run, a group more where that takes less: their number, what they yield."""
@@ -431,20 +431,20 @@ class LoopPlanner:
         That is no more code where a loop would go round once. Else it has to be worth the code, which grows with the
         number of iterations where that of a loop does not.
         """
-        trips, worth = self.trips.static, 1 if parts.groups == 1 else 1 - WORTH_COPIES
-        if trips * self.num_points > MOST_COPIED:
+        trip_count, worth = self.trips.static, 1 if parts.groups == 1 else 1 - WORTH_COPIES
+        if trip_count * self.num_points > MOST_COPIED:
             return False
         ends = [needed - self.residual] * len(self.starts)
         apart = [self.line(self.starts, parts.first, group.head), self.line(list(group.head), parts.last, ends)]
         had = parts.groups * group.bootstraps + sum(line.bootstraps for line in apart)
-        later = trips - self.without(trips) - 1  # iterations that surely spend levels of bootstraps
+        later = trip_count - self.without(trip_count) - 1  # iterations that surely spend levels of bootstraps
         if ceil((later * self.levels_spent(1) + needed) / self.residual) > worth * had:
             return False
         grouped = parts.groups * group.seconds + add_up(line.seconds for line in apart)
-        self.copied = self.line(self.starts, trips, ends)
+        self.copied = self.line(self.starts, trip_count, ends)
         return self.copied.seconds < worth * grouped
 
-    def line(self, starts: Sequence[int | None], number: int, wanted: Sequence[int]) -> Placed:
+    def line(self, starts: Sequence[int | None], number: int, wanted: Sequence[int]) -> PlacedRun:
         """Place bootstraps in `number` iterations in a straight line, from the levels `starts` to `wanted`."""
         arguments, inits = arguments_of(self.op), inits_of(self.op)
         begin = [i if start is None else a for a, i, start in zip(arguments, inits, starts, strict=True)]
@@ -454,35 +454,37 @@ class LoopPlanner:
 
     def any_number(self) -> None:
         """A number of iterations that is known at run time."""
-        writer, trips = self.around.writer, self.trips
+        writer, trip_count = self.around.writer, self.trips
         group = self.cheapest(lambda each: each.rate)
         size, above = group.size, -self.base_of(group)  # what comes before has to leave what groups start with
         free = first_iterations(self.op, self.starts, above, self.outside, size, guarded=True)
         if free >= size:  # the first of them, up to a whole group, need no bootstrap
-            whole, _ = writer.groups(writer.after(trips, 1), size)
-            rest = writer.builder.build("loop.index_sub", [trips.value, writer.times(whole.value, size)])
+            whole, _ = writer.groups(writer.after(trip_count, 1), size)
+            rest = writer.builder.build("loop.index_sub", [trip_count.value, writer.times(whole.value, size)])
             carried = self.write_guarded(self.inits(), TripCount(rest, size), size, group.head)
         elif size - 1 <= self.free(self.tops(), above, self.outside, size - 1):
-            whole, left = writer.groups(trips, size)
+            whole, left = writer.groups(trip_count, size)
             rest = left.value
             raised = 0 if free >= size - 1 else self.levels_spent(size - 1)
             wanted = [head + raised if own is None else head for head, own in zip(group.head, self.heads, strict=True)]
             carried = self.write_guarded(self.inits(), left, size - 1, wanted)
         else:  # iterations that are left over have bootstraps of their own
-            whole, left = writer.groups(trips, size)
+            whole, left = writer.groups(trip_count, size)
             rest = left.value
             alone = self.group(1, self.base_of(group))
             carried = self.write_groups(alone, left, self.flush(self.inits(), group.head), 0)
         self.end(self.write_groups(group, whole, carried, rest if self.counts else 0))
 
-    def write_guarded(self, inits: Sequence[Value], trips: TripCount, most: int, wanted: Sequence[int]) -> list[Value]:
-        """Iterations that run if there are so many, without bootstraps, from these levels at least."""
+    def write_guarded(
+        self, inits: Sequence[Value], trip_count: TripCount, most: int, wanted: Sequence[int]
+    ) -> list[Value]:
+        """Write iterations guarded by the trip count, without bootstraps, from at least these levels."""
         around, writer = self.around, self.around.writer
         carried = self.flush(inits, wanted)
         outside = {v: around.at.get(v, v) for v in captured_by(self.op)}
         for number in range(most):
             index = writer.index(number) if self.counts else 0
-            condition, start = writer.is_above(trips, number), carried
+            condition, start = writer.is_above(trip_count, number), carried
             around.levels[condition] = None
 
             def body(inside: LoopWriter, index: Value | int = index, start: list[Value] = start) -> list[Value]:

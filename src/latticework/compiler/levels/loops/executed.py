@@ -18,36 +18,36 @@ _ARITHMETIC: Mapping[str, Callable[[int, int], int]] = {
 }
 
 
-def executions(module: Module, trips: Mapping[str, int] | None = None) -> Counter[Op]:
+def executions(module: Module, trip_counts: Mapping[str, int] | None = None) -> Counter[Op]:
     """Count how often each operation is run that is no arithmetic on public integers.
 
-    trips  run-time integers by the names of inputs
+    trip_counts  run-time integers by the names of inputs
     """
     numbers: dict[Value, int] = {}
     for name, value in zip(module.input_names, module.inputs, strict=True):
         if value.type is INDEX:
-            numbers[value] = (trips or {})[name]
-    found: Counter[Op] = Counter()
-    _count(module.body, numbers, found)
-    return found
+            numbers[value] = (trip_counts or {})[name]
+    result: Counter[Op] = Counter()
+    _count(module.body, numbers, result)
+    return result
 
 
-def bootstraps_run(module: Module, trips: Mapping[str, int] | None = None) -> int:
+def bootstraps_run(module: Module, trip_counts: Mapping[str, int] | None = None) -> int:
     """Ciphertexts that are bootstrapped in a run of a `vec` module; a complex one counts once."""
-    runs = executions(module, trips)
+    runs = executions(module, trip_counts)
     each = ((op, number) for op, number in runs.items() if op.name == "vec.bootstrap")
     return sum(number * group.number for op, number in each for group in ciphertexts(op))
 
 
-def _count(block: Block, numbers: dict[Value, int], found: Counter[Op]) -> None:
+def _count(block: Block, numbers: dict[Value, int], counts: Counter[Op]) -> None:
     for op in block.ops:
         if op.name == "loop.for":
             static = op.attrs.get("static_trip")
-            _turns(op, numbers[op.operands[0]] if static is None else static, numbers, found)
+            _count_iterations(op, numbers[op.operands[0]] if static is None else static, numbers, counts)
         elif op.name == "loop.if":
             chosen = op.regions[0 if numbers[op.operands[0]] else 1].block
             _bind(chosen.args, op.operands[1:], numbers)
-            _count(chosen, numbers, found)
+            _count(chosen, numbers, counts)
             _bind(op.results, chosen.terminator.operands, numbers)
         elif op.name == "loop.index_constant":
             numbers[op.result] = op.attrs["value"]
@@ -57,16 +57,16 @@ def _count(block: Block, numbers: dict[Value, int], found: Counter[Op]) -> None:
             a, b = (numbers[v] for v in op.operands)
             numbers[op.result] = _ARITHMETIC[op.name](a, b)
         else:
-            found[op] += 1
+            counts[op] += 1
 
 
-def _turns(op: Op, trips: int, numbers: dict[Value, int], found: Counter[Op]) -> None:
+def _count_iterations(op: Op, trip_count: int, numbers: dict[Value, int], counts: Counter[Op]) -> None:
     """A loop, gone round so often."""
     block, carried = op.regions[0].block, carried_operands(op)
-    for turn in range(trips):
-        numbers[block.args[0]] = turn
+    for iteration in range(trip_count):
+        numbers[block.args[0]] = iteration
         _bind(block.args[1:], carried, numbers)
-        _count(block, numbers, found)
+        _count(block, numbers, counts)
         carried = block.terminator.operands
     _bind(op.results, carried, numbers)
 

@@ -17,16 +17,16 @@ from latticework.ir.core import walk_regions
 
 
 def flatten_inner(module: Module, residual: int, facts: ValueFacts, most: int) -> Module:
-    """The module without inner loops whose copies have at most so many operations that spend levels."""
+    """The module without inner loops whose copies have at most `most` operations that spend levels."""
 
     def rewrite(loop: Op, writer: LoopWriter) -> Sequence[Value] | None:
-        trips = TripCount.of(loop)
-        if not writer.is_nested or not trips.is_static or not spends(loop, residual):
+        trip_count = TripCount.of(loop)
+        if not writer.is_nested or not trip_count.is_static or not spends(loop, residual):
             return None
-        if trips.static * sum(1 for op in walk_regions(loop.regions) if spent_by(op)) > most:
+        if trip_count.static * sum(1 for op in walk_regions(loop.regions) if spent_by(op)) > most:
             return None
         carried = inits_of(loop)
-        for number in range(trips.static):
+        for number in range(trip_count.static):
             carried = writer.iteration(loop, number, carried)
         return carried
 
@@ -34,7 +34,7 @@ def flatten_inner(module: Module, residual: int, facts: ValueFacts, most: int) -
 
 
 def flattening(residual: int, most: int) -> Pass[object]:
-    """The pass, for a chain whose bootstraps leave so many levels."""
+    """The pass, for a chain whose bootstraps leave `residual` levels."""
     return Pass(
         "flatten-inner", lambda module, _cost: flatten_inner(module, residual, ValueFacts(), most),
         reads=("vec", "loop"), writes=("loop.index_constant",),

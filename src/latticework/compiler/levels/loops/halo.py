@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from latticework.compiler.levels.depth import Env, levels_of
-from latticework.compiler.levels.loops.iteration_levels import round_levels, stays_above
+from latticework.compiler.levels.loops.iteration_levels import iteration_levels, stays_above
 from latticework.compiler.levels.loops.pack_carried import MASK_AND_MASK, pack_carried, packed_values
 from latticework.compiler.levels.loops.peel import peel
 from latticework.compiler.levels.loops.periods import carried_periods
@@ -70,7 +70,7 @@ def place_in_bodies(module: Module, residual: int, prices: VecPrices, facts: Val
 
     def rewrite(loop: Op, writer: LoopWriter) -> Sequence[Value] | None:
         arguments, floor = arguments_of(loop), -residual
-        if stays_above(round_levels(loop, [floor] * len(arguments), residual), residual):
+        if stays_above(iteration_levels(loop, [floor] * len(arguments), residual), residual):
             return None
         levels: Env = {**dict.fromkeys(captured_by(loop), 0), **dict.fromkeys(arguments, floor)}
         line = iterations_of(loop, 1, levels, facts, module)

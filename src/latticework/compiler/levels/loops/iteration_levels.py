@@ -28,7 +28,7 @@ class Written(dict[Value, "int | None"]):
         raise KeyError(value)
 
 
-class Round(Levels):
+class IterationLevels(Levels):
     """Levels in which loops are only gone round once where they spend levels."""
 
     def loop(self, op: Op) -> LoopPlan:
@@ -42,13 +42,13 @@ class Round(Levels):
         return LoopPlan(carried, carried)
 
 
-def round_levels(loop: Op, carried: Sequence[int | None], residual: int, outside: Env | None = None) -> Levels:
+def iteration_levels(loop: Op, carried: Sequence[int | None], residual: int, outside: Env | None = None) -> Levels:
     """Levels in an iteration.
 
     carried  level of each carried value at its start; None: public
     outside  levels of values that the body reads from outside; the top where they are not there
     """
-    levels = Round(Outside(outside or {}), residual=residual)
+    levels = IterationLevels(Outside(outside or {}), residual=residual)
     block = loop.regions[0].block
     levels.of[block.args[0]] = None
     for argument, level in zip(arguments_of(loop), carried, strict=True):
@@ -58,8 +58,8 @@ def round_levels(loop: Op, carried: Sequence[int | None], residual: int, outside
 
 
 def ends_of(loop: Op, carried: Sequence[int | None], residual: int) -> list[int | None]:
-    """Levels of what an iteration yields; arguments as of `round_levels`."""
-    levels = round_levels(loop, carried, residual)
+    """Levels of what an iteration yields; arguments as of `iteration_levels`."""
+    levels = iteration_levels(loop, carried, residual)
     return [levels.of[v] for v in yielded_by(loop)]
 
 
@@ -68,13 +68,13 @@ def stays_plain(loop: Op, residual: int) -> list[bool]:
     plain = [is_trivial(v) for v in inits_of(loop)]
     while True:
         ends = ends_of(loop, [None if each else 0 for each in plain], residual)
-        kept = [each and end is None for each, end in zip(plain, ends, strict=True)]
-        if kept == plain:
+        still_plain = [each and end is None for each, end in zip(plain, ends, strict=True)]
+        if still_plain == plain:
             return plain
-        plain = kept
+        plain = still_plain
 
 
-def depth_of_round(loop: Op, residual: int) -> int:
+def iteration_depth(loop: Op, residual: int) -> int:
     """Levels between carried values and what an iteration makes of them, at most: all at the top when it starts."""
     plain = stays_plain(loop, residual)
     ends = ends_of(loop, [None if each else 0 for each in plain], residual)
@@ -97,7 +97,7 @@ def spends(loop: Op, residual: int) -> bool:
 def fits_once(loop: Op, residual: int) -> bool:
     """Whether an iteration from the top stays above the floor."""
     plain = stays_plain(loop, residual)
-    return stays_above(round_levels(loop, [None if each else 0 for each in plain], residual), residual)
+    return stays_above(iteration_levels(loop, [None if each else 0 for each in plain], residual), residual)
 
 
 def stays_above(levels: Levels, residual: int) -> bool:

@@ -22,8 +22,8 @@ def copy_known(builder: Builder, op: Op, mapping: dict[Value, Value]) -> bool:
     operands = [mapping.get(v, v) for v in op.operands]
     numbers = [_number(v) for v in operands]
     builder.loc = op.loc
-    if kind.count == 1 and (made := _evaluate(op.name, numbers)) is not None:
-        splat = builder.build("vec.splat", [], value=made, slots=kind.slots)
+    if kind.count == 1 and (number := _evaluate(op.name, numbers)) is not None:
+        splat = builder.build("vec.splat", [], value=number, slots=kind.slots)
         mapping[op.result] = builder.build("vec.trivial", [splat])
         return True
     if op.name != "vec.mul":

@@ -31,7 +31,7 @@ MASK_AND_MASK = 2  # levels of packing and unpacking
 
 
 def pack_carried(module: Module, residual: int, facts: ValueFacts, *, refresh: bool = True) -> Module:
-    """The module with packed loops, on a chain whose bootstraps leave so many levels.
+    """The module with packed loops, on a chain whose bootstraps leave `residual` levels.
 
     refresh  bootstrap what is carried at the head of each iteration; else that is left to others
     """
@@ -44,12 +44,12 @@ def packed_values(loop: Op, residual: int, facts: ValueFacts) -> list[int]:
     if not spends(loop, residual):
         return []
     arguments, plain = arguments_of(loop), stays_plain(loop, residual)
-    found = [i for i, value in enumerate(arguments) if not plain[i] and _fits(value)]
-    slots = {_kind(arguments[i]).slots for i in found}
-    if len(found) < 2 or len(slots) > 1:
+    numbers = [i for i, value in enumerate(arguments) if not plain[i] and _fits(value)]
+    slots = {_kind(arguments[i]).slots for i in numbers}
+    if len(numbers) < 2 or len(slots) > 1:
         return []
-    width = max(_period(arguments[i], facts) for i in found)
-    return found if _power_of_two(len(found) * width) <= slots.pop() else []
+    width = max(_period(arguments[i], facts) for i in numbers)
+    return numbers if _power_of_two(len(numbers) * width) <= slots.pop() else []
 
 
 def _fits(value: Value) -> bool:
@@ -92,7 +92,7 @@ class _Packer:
             self.facts.exponents[packed] = exponent
             return [packed, *(values[i] for i in others)]
 
-        def part_members(inside: LoopWriter, carried: Sequence[Value]) -> list[Value]:
+        def unpack_members(inside: LoopWriter, carried: Sequence[Value]) -> list[Value]:
             whole = dict(zip(others, carried[1:], strict=True))
             whole |= dict(zip(members, self.unpack(inside, carried[0], len(members), width), strict=True))
             for i, value in whole.items():
@@ -100,18 +100,18 @@ class _Packer:
             return [whole[i] for i in range(len(arguments))]
 
         def body(inside: LoopWriter, index: Value, carried: list[Value]) -> list[Value]:
-            kept = [False, *(plain[i] for i in others)]
+            plain_results = [False, *(plain[i] for i in others)]
             fresh = [
                 value if stays or not self.refresh else bootstrap_to(inside, [value], self.residual)[0]
-                for value, stays in zip(carried, kept, strict=True)
+                for value, stays in zip(carried, plain_results, strict=True)
             ]
-            return join_members(inside, inside.iteration(loop, index, part_members(inside, fresh)))
+            return join_members(inside, inside.iteration(loop, index, unpack_members(inside, fresh)))
 
         start = join_members(writer, inits)
-        return part_members(writer, writer.loop(TripCount.of(loop), start, start, body))
+        return unpack_members(writer, writer.loop(TripCount.of(loop), start, start, body))
 
     def pack(self, writer: LoopWriter, values: Sequence[Value], width: int) -> Value:
-        """Vectors that repeat after `width` slots, one beside the other in one vector."""
+        """Join vectors that repeat after `width` slots in one vector, one after the other."""
         packed, had = self.packed.get(tuple(values), (None, 0))
         if packed is not None and had == width:
             return packed
@@ -122,8 +122,8 @@ class _Packer:
         return total
 
     def unpack(self, writer: LoopWriter, packed: Value, number: int, width: int) -> list[Value]:
-        """Unpack the values that lie beside one another in a vector, each repeated through one of its own."""
-        found = []
+        """Unpack the values that lie side by side in a vector, each repeated through a whole vector."""
+        result = []
         for place in range(number):
             value, step = _mask(writer, packed, place * width, width), width
             while step < _kind(packed).slots:
@@ -131,21 +131,21 @@ class _Packer:
                     "vec.add", [value, writer.builder.build("vec.rotate", [value], steps=step)]
                 )
                 step *= 2
-            found.append(value)
-        self.packed[tuple(found)] = packed, width
-        return found
+            result.append(value)
+        self.packed[tuple(result)] = packed, width
+        return result
 
 
 def _mask(writer: LoopWriter, value: Value, first: int, width: int) -> Value:
-    """Zeros but for so many slots from the first."""
+    """A mask of `width` slots from the first."""
     slots = _kind(value).slots
-    kept = Access((slots,), ((1,),), (first,))
-    mask = ConstRef(LoopNest((width,), PackMap((slots,), slots, (PackDim(0, slots),)), kept, None, None))
+    first_slots = Access((slots,), ((1,),), (first,))
+    mask = ConstRef(LoopNest((width,), PackMap((slots,), slots, (PackDim(0, slots),)), first_slots, None, None))
     return writer.builder.build("vec.mul", [value, writer.builder.build("vec.constant", value=mask)])
 
 
 def packing(residual: int, facts: ValueFacts) -> Pass[object]:
-    """The pass, for a chain whose bootstraps leave so many levels, with what is known of values."""
+    """The pass, for a chain whose bootstraps leave `residual` levels, with what is known of values."""
     return Pass(
         "pack-carried", lambda module, _cost: pack_carried(module, residual, facts), reads=("vec", "loop"),
         writes=("vec.bootstrap", "vec.constant", "vec.mul", "vec.add", "vec.rotate"),

@@ -28,7 +28,7 @@ WRITES = ("loop.for", "loop.if", "loop.index_constant", "loop.index_less", "loop
 
 
 def peel(module: Module, residual: int, facts: ValueFacts) -> Module:
-    """The module with peeled loops, on a chain whose bootstraps leave so many levels."""
+    """The module with peeled loops, on a chain whose bootstraps leave `residual` levels."""
 
     def rewrite(loop: Op, writer: LoopWriter) -> Sequence[Value] | None:
         return _peel(loop, writer) if is_peeled(loop, residual) else None
@@ -47,10 +47,10 @@ def is_peeled(loop: Op, residual: int) -> bool:
 
 
 def _peel(loop: Op, writer: LoopWriter) -> list[Value]:
-    trips, inits = TripCount.of(loop), inits_of(loop)
-    if not trips.is_static:
-        first = writer.when(writer.is_above(trips, 0), inits, lambda inside: inside.iteration(loop, 0, inits))
-    elif trips.static == 0:
+    trip_count, inits = TripCount.of(loop), inits_of(loop)
+    if not trip_count.is_static:
+        first = writer.when(writer.is_above(trip_count, 0), inits, lambda inside: inside.iteration(loop, 0, inits))
+    elif trip_count.static == 0:
         return inits
     else:
         first = writer.iteration(loop, 0, inits)
@@ -59,11 +59,11 @@ def _peel(loop: Op, writer: LoopWriter) -> list[Value]:
     def body(inside: LoopWriter, index: Value, carried: list[Value]) -> list[Value]:
         return inside.iteration(loop, inside.shift_index(index, 1) if counts else index, carried)
 
-    return writer.loop(writer.after(trips, 1), first, arguments_of(loop), body)
+    return writer.loop(writer.after(trip_count, 1), first, arguments_of(loop), body)
 
 
 def peeling(residual: int) -> Pass[object]:
-    """The pass, for a chain whose bootstraps leave so many levels."""
+    """The pass, for a chain whose bootstraps leave `residual` levels."""
     return Pass(
         "peel", lambda module, _cost: peel(module, residual, ValueFacts()), reads=("vec", "loop"), writes=WRITES
     )  # fmt: skip

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from latticework.compiler.levels.depth import Env, spent_by
-from latticework.compiler.levels.loops.iteration_levels import round_levels, stays_above
-from latticework.compiler.levels.loops.straight_run import Placed
+from latticework.compiler.levels.loops.iteration_levels import iteration_levels, stays_above
+from latticework.compiler.levels.loops.straight_run import PlacedRun
 from latticework.compiler.levels.loops.writing import yielded_by
 from latticework.ir import Block, Op, Value
 from latticework.plan.instructions.reason import LoopStrategy
@@ -34,7 +34,7 @@ class IterationGroup:
 
     size: int
     head: tuple[int, ...]
-    placed: Placed
+    placed: PlacedRun
     outside: tuple[Value, ...]
     indices: tuple[Value, ...]
 
@@ -77,7 +77,7 @@ def steady_heads(loop: Op, starts: Sequence[int | None], residual: int, outside:
 
 
 def _levels_after(loop: Op, carried: Sequence[int], residual: int, outside: Env) -> list[int]:
-    levels = round_levels(loop, carried, residual, outside)
+    levels = iteration_levels(loop, carried, residual, outside)
     ends = (levels.of[v] for v in yielded_by(loop))
     return [before if end is None else min(before, end) for before, end in zip(carried, ends, strict=True)]
 
@@ -92,7 +92,7 @@ def first_iterations(
     """
     carried = list(starts)
     for number in range(most):
-        levels = round_levels(loop, carried, residual, outside)
+        levels = iteration_levels(loop, carried, residual, outside)
         if not stays_above(levels, residual):
             return number
         ends = [levels.of[v] for v in yielded_by(loop)]
@@ -111,23 +111,23 @@ def sizes(largest: int, num_points: int) -> list[int]:
     return [size for size in range(1, DEEP + 1) if size * num_points <= MOST_POINTS] or [1]
 
 
-def split(trips: int, size: int, most_first: int, last: int) -> TripSplit:
+def split(trip_count: int, size: int, most_first: int, last: int) -> TripSplit:
     """A known number of iterations: as many of the first as are free, as few groups as can be."""
-    last = min(last, trips)
-    first = (trips - last) % size
-    while first + size <= min(most_first, trips - last):
+    last = min(last, trip_count)
+    first = (trip_count - last) % size
+    while first + size <= min(most_first, trip_count - last):
         first += size
-    return TripSplit(first, (trips - last - first) // size, last)
+    return TripSplit(first, (trip_count - last - first) // size, last)
 
 
-def note_period(block: Block, iterations: int, ways: Sequence[LoopStrategy] = ()) -> None:
+def note_period(block: Block, iterations: int, alternatives: Sequence[LoopStrategy] = ()) -> None:
     """Bootstraps say how many iterations of their loop lie between two runs of them; of groups of groups the product.
 
     Until `state_reasons` they are noted in the attribute `every`, and in `ways` what else was weighed for the loop.
     """
     for op in block.ops:
         if op.name == "vec.bootstrap":
-            noted = {"ways": tuple(ways)} if ways else {}
+            noted = {"ways": tuple(alternatives)} if alternatives else {}
             op.attrs = {**noted, **op.attrs, "every": iterations * op.attrs.get("every", 1)}
 
 

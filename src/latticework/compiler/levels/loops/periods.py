@@ -20,31 +20,33 @@ SAME = 1e-13  # of the largest magnitude: sums in another order
 def carried_periods(module: Module) -> dict[Value, int]:
     """Powers of two for the vectors that loops carry, where they repeat."""
     rng = np.random.default_rng(1)
-    found: dict[Value, int] = {}
+    result: dict[Value, int] = {}
     loops = [op.regions[0].block.args[1:] for op in module.walk() if op.name == "loop.for"]
     carried = {value for values in loops for value in values}
     most = max(map(len, loops), default=0) + 1  # what one value has, another has an iteration later
 
     def see(value: Value, array: Array) -> None:
         if value in carried and isinstance(value.type, VecType):
-            found[value] = max(found.get(value, 1), period(array))
+            result[value] = max(result.get(value, 1), period(array))
 
-    def run(trips: Mapping[Value, int]) -> None:
+    def run(trip_counts: Mapping[Value, int]) -> None:
         kinds = {v: v.type for v in module.inputs}
         inputs = [
-            rng.uniform(-1, 1, (kind.count, kind.slots)[kind.count == 1 :]) if isinstance(kind, VecType) else trips[v]
+            rng.uniform(-1, 1, (kind.count, kind.slots)[kind.count == 1 :])
+            if isinstance(kind, VecType)
+            else trip_counts[v]
             for v, kind in kinds.items()
         ]
         interpret(module, inputs, on_value=see)
 
-    trips = dict.fromkeys((v for v in module.inputs if v.type is INDEX), 0)
-    run(trips)
+    trip_counts = dict.fromkeys((v for v in module.inputs if v.type is INDEX), 0)
+    run(trip_counts)
     for _ in range(most):
-        for number in trips:
+        for number in trip_counts:
             with suppress(RangeError):  # beyond an axis that the number chooses from: it is never so large
-                run(trips | {number: trips[number] + 1})
-                trips[number] += 1
-    return found
+                run(trip_counts | {number: trip_counts[number] + 1})
+                trip_counts[number] += 1
+    return result
 
 
 def period(array: Array) -> int:

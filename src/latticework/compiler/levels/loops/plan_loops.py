@@ -1,4 +1,4 @@
-"""plan-loops: where programs with loops bootstrap, by one of several ways.
+"""plan-loops: where programs with loops bootstrap, by one of several strategies.
 
 In: a vec module in which loops may spend levels, of trip counts known or not. Out: the same with bootstraps, in which
 no loop does, so that `decide_levels` finds types for all that loops carry.
@@ -21,7 +21,7 @@ from latticework.compiler.levels.loops.peel import peel
 from latticework.compiler.levels.loops.period import MOST_COPIED, note_period
 from latticework.compiler.levels.loops.periods import carried_periods
 from latticework.compiler.levels.loops.seconds import USUAL_TRIPS, line_seconds, module_seconds
-from latticework.compiler.levels.loops.straight_run import Placed
+from latticework.compiler.levels.loops.straight_run import PlacedRun
 from latticework.compiler.levels.loops.target_level import target_level
 from latticework.compiler.levels.loops.unroll_groups import factor_of, unroll_groups
 from latticework.compiler.levels.loops.writing import LoopWriter, ValueCopies, ValueFacts
@@ -61,22 +61,22 @@ def plan_loops(
     if mode != OURS:
         return plan_halo(module, residual, prices, facts(), mode)
     planner = _Planner(residual, prices, starts, iterations)
-    made = planner.plan(module, facts())
+    result = planner.plan(module, facts())
     packed_facts = facts()
     named = zip(module.input_names, module.inputs, strict=True)
-    had = bootstraps_run(made, {name: USUAL_TRIPS for name, value in named if value.type is INDEX})
-    found = packed_loops(module, residual, packed_facts, had)
-    if found is None:
-        return made
-    packed, factors = found
+    had = bootstraps_run(result, {name: USUAL_TRIPS for name, value in named if value.type is INDEX})
+    packing = packed_loops(module, residual, packed_facts, had)
+    if packing is None:
+        return result
+    packed, factors = packing
     with suppress(LevelError):
         other = planner.plan(packed, packed_facts)
         for loop in other.walk():
             if loop.name == "loop.for" and loop.loc in factors:
                 note_period(loop.regions[0].block, factors[loop.loc])
-        if planner.seconds(other) < planner.seconds(made):
+        if planner.seconds(other) < planner.seconds(result):
             return other
-    return made
+    return result
 
 
 def packed_loops(module: Module, residual: int, facts: ValueFacts, had: int) -> tuple[Module, dict[Loc, int]] | None:
@@ -108,7 +108,7 @@ def packed_loops(module: Module, residual: int, facts: ValueFacts, had: int) -> 
 
 @dataclass(frozen=True)
 class _Planner:
-    """Our way. What the arguments of `plan_loops` say."""
+    """Our own strategy, with the arguments of `plan_loops`."""
 
     residual: int
     prices: VecPrices
@@ -117,18 +117,18 @@ class _Planner:
 
     def place(
         self, run: Module, levels: Sequence[int | None], wanted: Sequence[int], known: Mapping[Value, int]
-    ) -> Placed:
+    ) -> PlacedRun:
         """A run with its bootstraps."""
         residual = self.residual
         above = [residual if level is None else level + residual for level in levels]
         ends = [level + residual for level in wanted]
         few = worthwhile(run)
         able = {value: k for value, k in known.items() if value in few}
-        made = place_bootstraps(
+        with_bootstraps = place_bootstraps(
             run, residual, self.prices, able, starts=above, wanted=ends, iterations=self.iterations,
             placer=place_condensed,
         )  # fmt: skip
-        return Placed(made, line_seconds(made, levels, residual, self.prices))
+        return PlacedRun(with_bootstraps, line_seconds(with_bootstraps, levels, residual, self.prices))
 
     def plan(self, module: Module, facts: ValueFacts) -> Module:
         """The module with bootstraps."""
@@ -144,11 +144,11 @@ class _Planner:
         around = BlockPlanner(module, residual, self.place, writer, at, levels)
         ends = around.block(module.body, [-residual] * len(outputs))
         writer.builder.create("loop.yield", ends, loc=module.body.terminator.loc)
-        made = module.empty_like(body)
-        erase_dead(made)
-        return target_level(made, residual)
+        planned = module.empty_like(body)
+        erase_dead(planned)
+        return target_level(planned, residual)
 
-    def seconds(self, made: Module) -> float:
+    def seconds(self, module: Module) -> float:
         """Seconds that a planned module takes."""
         starts = None if self.starts is None else list(self.starts)
-        return module_seconds(made, starts, self.residual, self.prices)
+        return module_seconds(module, starts, self.residual, self.prices)

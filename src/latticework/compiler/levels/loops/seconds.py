@@ -34,8 +34,8 @@ def module_seconds(module: Module, starts: Sequence[int | None] | None, residual
     """Seconds of a module in which no loop spends levels, from inputs at these levels; every run-time number is 40."""
     of = levels_of(module, starts, residual).of
     pairs = zip(module.input_names, module.inputs, strict=True)
-    trips = {name: USUAL_TRIPS for name, value in pairs if value.type is INDEX}
+    trip_counts = {name: USUAL_TRIPS for name, value in pairs if value.type is INDEX}
     total = 0.0
-    for op, number in executions(module, trips).items():
+    for op, number in executions(module, trip_counts).items():
         total += number * _op_seconds(op, of, residual, prices)
     return total

@@ -13,7 +13,7 @@ from latticework.ir.live import erase_dead
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedRun:
     """A run with its bootstraps, and what it takes."""
 
     module: Module
@@ -22,12 +22,12 @@ class Placed:
     @property
     def bootstraps(self) -> int:
         """Ciphertexts that are bootstrapped; a complex one counts once."""
-        found = (op for op in self.module.body.ops if op.name == "vec.bootstrap")
-        return sum(each.number for op in found for each in ciphertexts(op))
+        calls = (op for op in self.module.body.ops if op.name == "vec.bootstrap")
+        return sum(each.number for op in calls for each in ciphertexts(op))
 
 
 # (run, level of every input, level that every output has to have at least, exponents of values) -> with bootstraps
-Place = Callable[[Module, Sequence[int | None], Sequence[int], Mapping[Value, int]], Placed]
+Place = Callable[[Module, Sequence[int | None], Sequence[int], Mapping[Value, int]], PlacedRun]
 
 
 class WaitingRun:
@@ -78,10 +78,10 @@ class WaitingRun:
         for op in self.module.body.ops:
             clone.builder.copy(op, copies)
         clone.builder.create("loop.yield", [copies[v] for v in outputs])
-        made = self.module.empty_like(clone.builder.block)
-        made.outputs = [f"r{i}" for i in range(len(outputs))]
-        erase_dead(made)
-        return made
+        result = self.module.empty_like(clone.builder.block)
+        result.outputs = [f"r{i}" for i in range(len(outputs))]
+        erase_dead(result)
+        return result
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,6 @@ def iterations_of(
     run.levels.update(dict.fromkeys(indices, None))
     carried = [run.of(v) for v in begin or arguments_of(loop)]
     outside = {v: run.of(v) for v in captured_by(loop)}
-    for turn in range(number):
-        carried = run.writer.iteration(loop, run.of(indices[turn]) if indices else 0, carried, outside)
+    for iteration in range(number):
+        carried = run.writer.iteration(loop, run.of(indices[iteration]) if indices else 0, carried, outside)
     return IterationLine(run, carried, indices)

@@ -14,7 +14,7 @@ from latticework.ir.rewrite import rebuild
 
 
 def target_level(module: Module, residual: int) -> Module:
-    """The module with the lowest targets, on a chain whose bootstraps leave so many levels at most."""
+    """The module with the lowest targets, on a chain whose bootstraps leave at most `residual` levels."""
     needs = Needs(levels_of(module, residual=residual), residual)
     needs.block(module.body, [-residual] * len(module.body.terminator.operands))
 
@@ -23,15 +23,15 @@ def target_level(module: Module, residual: int) -> Module:
             return False
         target = max(1, *(needs.of(v) + residual for v in op.results))
         attrs = {**op.attrs, "target": min(target, op.attrs["target"])}
-        made = builder.create(op.spec, [mapping[v] for v in op.operands], attrs)
-        mapping.update(zip(op.results, made.results, strict=True))
+        copied = builder.create(op.spec, [mapping[v] for v in op.operands], attrs)
+        mapping.update(zip(op.results, copied.results, strict=True))
         return True
 
     return rebuild(module, visit)
 
 
 def tuning(residual: int) -> Pass[object]:
-    """The pass, for a chain whose bootstraps leave so many levels."""
+    """The pass, for a chain whose bootstraps leave `residual` levels."""
     return Pass(
         "target-level", lambda module, _cost: target_level(module, residual),
         reads=("vec", "loop"), writes=("vec.bootstrap",),

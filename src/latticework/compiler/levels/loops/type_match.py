@@ -22,7 +22,7 @@ from latticework.ir import Module, Op, Pass, Value
 
 
 def type_match(module: Module, residual: int, facts: ValueFacts) -> Module:
-    """The module with bootstraps at the heads of loops, on a chain where they leave so many levels."""
+    """The module with bootstraps at the heads of loops, on a chain where they leave `residual` levels."""
 
     def rewrite(loop: Op, writer: LoopWriter) -> Sequence[Value] | None:
         if not spends(loop, residual):
@@ -53,7 +53,7 @@ def bootstrap_to(writer: LoopWriter, values: Sequence[Value], target: int) -> li
 
 
 def matching(residual: int) -> Pass[object]:
-    """The pass, for a chain whose bootstraps leave so many levels."""
+    """The pass, for a chain whose bootstraps leave `residual` levels."""
     return Pass(
         "type-match", lambda module, _cost: type_match(module, residual, ValueFacts()),
         reads=("vec", "loop"), writes=("vec.bootstrap",),

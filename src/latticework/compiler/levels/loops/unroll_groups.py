@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from latticework.compiler.levels.loops.iteration_levels import depth_of_round, has_spending_loop, spends
+from latticework.compiler.levels.loops.iteration_levels import has_spending_loop, iteration_depth, spends
 from latticework.compiler.levels.loops.writing import (
     LoopWriter,
     TripCount,
@@ -44,7 +44,7 @@ def factor_of(loop: Op, residual: int, *, overhead: int = 0) -> int:
     """
     if has_spending_loop(loop, residual) or not spends(loop, residual):
         return 1
-    return (residual - overhead) // (depth_of_round(loop, residual) + overhead)
+    return (residual - overhead) // (iteration_depth(loop, residual) + overhead)
 
 
 def unroll_by(loop: Op, writer: LoopWriter, size: int) -> list[Value]:
@@ -80,15 +80,15 @@ def unroll_by(loop: Op, writer: LoopWriter, size: int) -> list[Value]:
 
 
 def guard_iteration(
-    writer: LoopWriter, loop: Op, trips: TripCount, number: int, index: Value | int, carried: Sequence[Value]
+    writer: LoopWriter, loop: Op, trip_count: TripCount, number: int, index: Value | int, carried: Sequence[Value]
 ) -> list[Value]:
     """An iteration that runs if there are more trips than its number."""
-    condition = writer.is_above(trips, number)
+    condition = writer.is_above(trip_count, number)
     return writer.when(condition, carried, lambda inside: inside.iteration(loop, index, carried))
 
 
 def unrolling(residual: int) -> Pass[object]:
-    """The pass, for a chain whose bootstraps leave so many levels."""
+    """The pass, for a chain whose bootstraps leave `residual` levels."""
     return Pass(
         "unroll-groups",
         lambda module, _cost: unroll_groups(module, ValueFacts(), lambda loop: factor_of(loop, residual)),

@@ -115,12 +115,14 @@ class LoopWriter:
         self.builder.loc = outer
         return [copies.get(v, v) for v in block.terminator.operands]
 
-    def loop(self, trips: TripCount, inits: Sequence[Value], arguments: Sequence[Value], body: Body) -> list[Value]:
+    def loop(
+        self, trip_count: TripCount, inits: Sequence[Value], arguments: Sequence[Value], body: Body
+    ) -> list[Value]:
         """A loop, whose body is written by `body`.
 
         arguments  values that what it carries is like
         """
-        if trips.count == 0:
+        if trip_count.count == 0:
             return list(inits)
         block = Block()
         index = block.add_arg(INDEX)
@@ -129,9 +131,9 @@ class LoopWriter:
             self.facts.hand_on(old, new)
         inside = LoopWriter(block, self.builder.loc, self.facts)
         inside.builder.create("loop.yield", body(inside, index, carried))
-        static = trips.static if trips.is_static else None
-        attrs = {"static_trip": static, "at_most": None if trips.is_static else trips.at_most}
-        operands = [*inits] if trips.is_static else [trips.value, *inits]
+        static = trip_count.static if trip_count.is_static else None
+        attrs = {"static_trip": static, "at_most": None if trip_count.is_static else trip_count.at_most}
+        operands = [*inits] if trip_count.is_static else [trip_count.value, *inits]
         results = list(self.builder.create("loop.for", operands, attrs, [Region(block)]).results)
         for old, new in zip(arguments, results, strict=True):
             self.facts.hand_on(old, new)
@@ -168,27 +170,27 @@ class LoopWriter:
         """An index times a number."""
         return index if by == 1 else self.builder.build("loop.index_mul", [index, self.index(by)])
 
-    def is_above(self, trips: TripCount, number: int) -> Value:
+    def is_above(self, trip_count: TripCount, number: int) -> Value:
         """Whether a trip count that is not known is larger than a number."""
-        return self.builder.build("loop.index_less", [self.index(number), trips.value])
+        return self.builder.build("loop.index_less", [self.index(number), trip_count.value])
 
-    def after(self, trips: TripCount, done: int) -> TripCount:
+    def after(self, trip_count: TripCount, done: int) -> TripCount:
         """TripCount that are left after the first ones, as far as there are any."""
-        at_most = None if trips.at_most is None else max(trips.at_most - done, 0)
-        if trips.is_static:
-            return TripCount(max(trips.static - done, 0), at_most)
-        first = self.builder.build("loop.index_min", [trips.value, self.index(done)])
-        return TripCount(self.builder.build("loop.index_sub", [trips.value, first]), at_most)
+        at_most = None if trip_count.at_most is None else max(trip_count.at_most - done, 0)
+        if trip_count.is_static:
+            return TripCount(max(trip_count.static - done, 0), at_most)
+        first = self.builder.build("loop.index_min", [trip_count.value, self.index(done)])
+        return TripCount(self.builder.build("loop.index_sub", [trip_count.value, first]), at_most)
 
-    def groups(self, trips: TripCount, size: int) -> tuple[TripCount, TripCount]:
-        """Whole groups of so many trips, and how many trips are left over."""
-        at_most = None if trips.at_most is None else trips.at_most // size
-        if trips.is_static:
-            whole, rest = divmod(trips.static, size)
+    def groups(self, trip_count: TripCount, size: int) -> tuple[TripCount, TripCount]:
+        """Return the number of whole groups of `size` iterations, and of those left over."""
+        at_most = None if trip_count.at_most is None else trip_count.at_most // size
+        if trip_count.is_static:
+            whole, rest = divmod(trip_count.static, size)
             return TripCount(whole, at_most), TripCount(rest)
-        quotient = self.builder.build("loop.index_div", [trips.value], by=size)
+        quotient = self.builder.build("loop.index_div", [trip_count.value], by=size)
         grouped = self.times(quotient, size)
-        left = self.builder.build("loop.index_sub", [trips.value, grouped])
+        left = self.builder.build("loop.index_sub", [trip_count.value, grouped])
         return TripCount(quotient, at_most), TripCount(left, size - 1)
 
 
@@ -227,9 +229,9 @@ def _rewrite_block(source: Block, target: Block, copies: ValueCopies, rewrite: R
         if results is None:
             writer.builder.insert(new)
             continue
-        for old, kept, value in zip(op.results, new.results, results, strict=True):
+        for old, result, value in zip(op.results, new.results, results, strict=True):
             copies[old] = value
-            value.origin = value.origin or kept.origin
+            value.origin = value.origin or result.origin
         new.erase()
 
 
@@ -238,8 +240,8 @@ def captured_by(op: Op) -> list[Value]:
     inside = set(walk_regions(op.regions))
     blocks = {region.block for each in (op, *inside) for region in each.regions}
     read = (v for each in walk_regions(op.regions) for v in each.operands)
-    found = (v for v in read if v.owner not in inside and v.owner not in blocks)
-    return list(dict.fromkeys(found))
+    captured = (v for v in read if v.owner not in inside and v.owner not in blocks)
+    return list(dict.fromkeys(captured))
 
 
 def arguments_of(loop: Op) -> list[Value]:

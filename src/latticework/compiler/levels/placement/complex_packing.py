@@ -1,4 +1,4 @@
-"""Bootstraps shared by any two values of a kind, wherever they are: what a bound, and a first idea, go by.
+"""Complex packing: bootstraps shared by any two values of a kind, for a lower bound and a first placement.
 
 Who refreshes a value pays for a whole bootstrap and may leave half of it to one that is refreshed later, which pays
 only for a higher target. A few halves of each kind are kept track of, by their targets; where there are more, all
@@ -22,7 +22,7 @@ KEPT = 3  # halves of each kind
 NONE = 127  # less the target of a half: the smaller, the better
 
 
-class Halves:
+class SharedBootstraps:
     """The kinds of a problem whose values may share bootstraps, each with columns of states: halves, the highest first,
     and whether all pay half (0 if so).
 
@@ -49,16 +49,16 @@ class Halves:
         """The columns of the first state."""
         return np.array([[*[NONE] * KEPT, 1] * len(self.kinds)], dtype=np.uint8)
 
-    def ways(self, kind: Hashable, target: Levels, columns: Levels) -> Iterator[tuple[Numbers, Floats, Levels]]:
-        """Ways to refresh a value: for which states each is one, what it takes, and their columns then.
+    def refreshes(self, kind: Hashable, target: Levels, columns: Levels) -> Iterator[tuple[Numbers, Floats, Levels]]:
+        """Yield choices to refresh a value: the states that may take each, its seconds, and their columns then.
 
         target   of the value, by state;  columns  of all kinds, by state
         """
-        for seconds, then, is_way in self._all_ways(kind, target, columns):
+        for seconds, then, is_way in self._all_refreshes(kind, target, columns):
             rows = np.flatnonzero(is_way & (target > 0))
             yield rows, seconds[rows], then[rows]
 
-    def _all_ways(
+    def _all_refreshes(
         self, kind: Hashable, target: Levels, columns: Levels
     ) -> Iterator[tuple[Floats, Levels, npt.NDArray[np.bool_]]]:
         first = self.kinds.index(kind) * (KEPT + 1)
@@ -83,10 +83,10 @@ class Halves:
 
     def worth_left(self, columns: Levels) -> Floats:
         """The most that halves which nobody has taken are worth, by state: so much of what was paid may serve later."""
-        found = np.zeros(len(columns))
+        result = np.zeros(len(columns))
         for place, kind in enumerate(self.kinds):
             worth = self.alone[kind] - self.least(kind)
             worth[0] = 0.0
             for number in range(place * (KEPT + 1), place * (KEPT + 1) + KEPT):
-                found += worth[NONE - columns[:, number].astype(np.int64)]
-        return found
+                result += worth[NONE - columns[:, number].astype(np.int64)]
+        return result

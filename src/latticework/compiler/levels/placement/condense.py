@@ -22,18 +22,18 @@ def place_condensed(problem: Problem, states: int = FEW_STATES) -> BootstrapPlac
 
     raises  LevelError if no placement is possible
     """
-    small, kept = condense(problem)
-    found = place(small, states)
-    bypassing = {v: _bypassing(problem, v, refresh.bypassing, kept) for v, refresh in found.refreshes.items()}
-    whole = evaluate(problem, bypassing, found.pairs)
-    if whole is None or schedule(problem, bypassing, found.pairs) is None:
+    small, op_numbers = condense(problem)
+    placement = place(small, states)
+    bypassing = {v: _bypassing(problem, v, refresh.bypassing, op_numbers) for v, refresh in placement.refreshes.items()}
+    whole = evaluate(problem, bypassing, placement.pairs)
+    if whole is None or schedule(problem, bypassing, placement.pairs) is None:
         return place(problem, states)  # readers of what was left out want it both as it was made and refreshed
-    return replace(whole, bound=min(found.bound, whole.seconds))
+    return replace(whole, bound=min(placement.bound, whole.seconds))
 
 
-def _bypassing(problem: Problem, value: int, small: frozenset[int], kept: Sequence[int]) -> frozenset[int]:
+def _bypassing(problem: Problem, value: int, small: frozenset[int], op_numbers: Sequence[int]) -> frozenset[int]:
     """Readers of a value that bypass its refresh: those that do in the smaller problem, and what only they read."""
-    number = {old: new for new, old in enumerate(kept)} | {OUTPUT: OUTPUT}
+    number = {old: new for new, old in enumerate(op_numbers)} | {OUTPUT: OUTPUT}
 
     def bypasses(reader: int) -> bool:
         if reader in number:
@@ -48,7 +48,7 @@ def condense(problem: Problem) -> tuple[Problem, list[int]]:
     """The smaller problem, with the same values, and the operations that it has."""
     made_from = list(range(len(problem.values)))
     extra: dict[int, list[float]] = {}
-    kept: list[int] = []
+    op_numbers: list[int] = []
     for number, op in enumerate(problem.ops):
         sources = {made_from[v] for v in op.operands}
         if len(sources) == 1 and len(op.results) == 1 and _keeps_levels(op) and not _may_refresh(problem, op):
@@ -59,12 +59,12 @@ def condense(problem: Problem) -> tuple[Problem, list[int]]:
                 before = extra.get(maker, [0.0] * len(op.seconds))
                 extra[maker] = [a + b for a, b in zip(before, op.seconds, strict=True)]
         else:
-            kept.append(number)
-    ops = [_over(problem.ops[number], made_from, extra.get(number)) for number in kept]
+            op_numbers.append(number)
+    ops = [_over(problem.ops[number], made_from, extra.get(number)) for number in op_numbers]
     wanted: dict[int, int] = {}
     for value, level in problem.wanted.items():
         wanted[made_from[value]] = max(wanted.get(made_from[value], 0), level)
-    return Problem(problem.residual, problem.values, ops, wanted), kept
+    return Problem(problem.residual, problem.values, ops, wanted), op_numbers
 
 
 def _keeps_levels(op: OpPrices) -> bool:

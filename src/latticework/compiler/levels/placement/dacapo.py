@@ -35,7 +35,7 @@ def place_by_points(problem: Problem) -> BootstrapPlacement:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The cheapest way to reach a point.
+    """The cheapest path to a point.
 
     levels   of live values, before what stands at the point
     raised   the point at which each value was refreshed
@@ -59,7 +59,7 @@ class _Points:
             self.counts[point] = sum(problem.values[v].count for v in self.sets[point])
 
     def plan(self, limit: int) -> _Plan | None:
-        """The cheapest way to the end over points with at most so many ciphertexts."""
+        """Return the cheapest path to the end over points with at most `limit` ciphertexts."""
         problem = self.problem
         given = {v: p.available for v, p in enumerate(problem.values) if p.available is not None}
         best = {START: _Plan(0.0, given, {})}
@@ -94,11 +94,11 @@ class _Points:
         problem, levels, seconds = self.problem, dict(plan.levels), plan.seconds
         for number in range(point + 1, len(problem.ops)):
             op = problem.ops[number]
-            made = _highest_result(op, min((levels[v] for v in op.operands), default=problem.residual))
-            if made is None:
+            highest = _highest_result(op, min((levels[v] for v in op.operands), default=problem.residual))
+            if highest is None:
                 return
-            seconds += op.seconds[made]
-            levels.update(dict.fromkeys(op.results, made))
+            seconds += op.seconds[highest]
+            levels.update(dict.fromkeys(op.results, highest))
             if number in points:
                 live = {v: level for v, level in levels.items() if self.last[v] > number}
                 yield number, _Plan(seconds, live, plan.raised)
@@ -110,16 +110,16 @@ class _Points:
         makers = self.problem.makers
         return [
             v for v in self.problem.refreshable
-            if (START if (made := makers[v]) is None else made) <= point < self.last[v]
+            if (START if (maker := makers[v]) is None else maker) <= point < self.last[v]
         ]  # fmt: skip
 
     def _depths(self) -> list[int]:
         """Levels spent from the inputs to each value."""
         depth = [0] * len(self.problem.values)
         for op in self.problem.ops:
-            made = max((depth[v] for v in op.operands), default=0) + op.enters[0]
+            result_depth = max((depth[v] for v in op.operands), default=0) + op.enters[0]
             for v in op.results:
-                depth[v] = made
+                depth[v] = result_depth
         return depth
 
     def _is_read_soon(self, value: int, point: int, here: int, depth: list[int]) -> bool:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from latticework.compiler.levels.placement.complex_packing import Halves
+from latticework.compiler.levels.placement.complex_packing import SharedBootstraps
 from latticework.compiler.levels.placement.packed_pairs import Pairs
 from latticework.compiler.levels.placement.problem import OUTPUT, Problem
 from latticework.values.sums import add_up
@@ -35,7 +35,7 @@ KEEP, ALONE = -2, -1  # choices; else the value that it is refreshed with
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The end of a search.
 
     refreshed  values, each with the readers that bypass it;  pairs  of them that are refreshed together
@@ -70,11 +70,11 @@ def least_ahead(problem: Problem, alone: Sequence[Floats | None]) -> list[Floats
     alone  seconds of a refresh by target, None where there may be none
     """
     top = problem.residual
-    found: list[Floats] = [np.zeros(0)] * len(problem.values)
+    result: list[Floats] = [np.zeros(0)] * len(problem.values)
 
     def keep(value: int, seconds: Floats) -> None:
         refresh = alone[value]
-        found[value] = seconds if refresh is None else np.minimum(seconds, refresh + seconds[0])
+        result[value] = seconds if refresh is None else np.minimum(seconds, refresh + seconds[0])
 
     for value, prices in enumerate(problem.values):
         if prices.available is not None:
@@ -83,12 +83,12 @@ def least_ahead(problem: Problem, alone: Sequence[Floats | None]) -> list[Floats
         enters = np.minimum(np.asarray(op.enters), top + 1)
         below = np.zeros(top + 2)
         for operand in op.operands:
-            below[: top + 1] = np.maximum(below[: top + 1], found[operand])
+            below[: top + 1] = np.maximum(below[: top + 1], result[operand])
         below[top + 1] = np.inf
         seconds = np.where(enters > top, np.inf, np.asarray(op.seconds) - min(op.seconds))
         for value in op.results:
             keep(value, seconds + below[enters])
-    return found
+    return result
 
 
 def dearest_path(problem: Problem, alone: Sequence[Floats | None]) -> float:
@@ -104,13 +104,13 @@ class Search:
     alone   seconds of a refresh of each value by target, that of 0 being 0; None where there may be none
     paired  whether values of a kind may be refreshed two at a time
     states  most of them that are kept
-    halves  what is left of bootstraps that any value of a kind may share; None: nothing is shared so
+    shared  what is left of bootstraps that any value of a kind may share; None: nothing is shared so
     limit   seconds of a placement that is known: only what may take less is looked for
     """
 
     def __init__(
         self, problem: Problem, order: Sequence[int], alone: Sequence[Floats | None], *, paired: bool, states: int,
-        limit: float = np.inf, halves: Halves | None = None,
+        limit: float = np.inf, shared: SharedBootstraps | None = None,
     ) -> None:  # fmt: skip
         self.problem, self.order, self.alone, self.paired = problem, order, alone, paired
         self.states, self.limit = states, limit
@@ -119,16 +119,16 @@ class Search:
         self.live: list[int] = list(problem.wanted)
         self.needs: Levels = np.array([list(problem.wanted.values())], dtype=np.uint8).reshape(1, -1)
         self.seconds: Floats = np.zeros(1)
-        self.halves = halves
-        self.columns: Levels = np.zeros((1, 0), dtype=np.uint8) if halves is None else halves.start()
+        self.shared = shared
+        self.columns: Levels = np.zeros((1, 0), dtype=np.uint8) if shared is None else shared.start()
         self.dropped = np.inf  # what dropped states promise
         self.stages: list[_Stage] = []
         self.visited = {OUTPUT}
 
-    def run(self) -> Found:
+    def run(self) -> SearchResult:
         """Visit all operations."""
         for value in list(self.live) if self.paired else ():
-            self._pair(value)
+            self._refresh_together(value)
         for number in self.order:
             self._visit(number)
             if not len(self.seconds):
@@ -140,11 +140,11 @@ class Search:
             if available is not None:
                 self._select(np.flatnonzero(self._column(value) <= available))
         if not len(self.seconds):
-            return Found({}, [], None, min(self.dropped, self.limit))
+            return SearchResult({}, [], None, min(self.dropped, self.limit))
         best = int(np.argmin(self.seconds))
         seconds = float(self.seconds[best])
         refreshed, pairs = self._trace(best)
-        return Found(refreshed, pairs, seconds, min(seconds, self.dropped, self.limit))
+        return SearchResult(refreshed, pairs, seconds, min(seconds, self.dropped, self.limit))
 
     def _visit(self, number: int) -> None:
         op = self.problem.ops[number]
@@ -163,7 +163,7 @@ class Search:
         self._reduce()
         self.visited.add(number)
         for value in dict.fromkeys(op.operands) if self.paired else ():
-            self._pair(value)
+            self._refresh_together(value)
 
     # -- live values -------------------------------------------------------------------------------
 
@@ -191,33 +191,33 @@ class Search:
         if alone is None:
             return
         column, kind = self._column(value), self.problem.values[value].kind
-        if self.halves is not None and kind in self.halves.kinds:
-            ways = self.halves.ways(kind, column, self.columns)
-            self._branch(value, [(rows, seconds, ALONE, then) for rows, seconds, then in ways])
+        if self.shared is not None and kind in self.shared.kinds:
+            branches = self.shared.refreshes(kind, column, self.columns)
+            self._branch(value, [(rows, seconds, ALONE, then) for rows, seconds, then in branches])
         else:
             rows = np.flatnonzero(column)
             self._branch(value, [(rows, alone[column[rows]], ALONE, self.columns[rows])])
 
-    def _pair(self, value: int) -> None:
+    def _refresh_together(self, value: int) -> None:
         """Refresh a value together with another, or not, for all that has read it so far."""
         values = self.problem.values
         shared = values[value].shared
-        ways = []
+        branches = []
         for other in self.live if shared is not None else ():
             if other != value and values[other].kind == values[value].kind and self.alone[other] is not None:
                 one, two = self._column(value), self._column(other)
                 rows = np.flatnonzero(np.minimum(one, two))
-                ways.append((rows, np.asarray(shared)[np.maximum(one, two)[rows]], other, self.columns[rows]))
-        if ways:
-            self._branch(value, ways)
+                branches.append((rows, np.asarray(shared)[np.maximum(one, two)[rows]], other, self.columns[rows]))
+        if branches:
+            self._branch(value, branches)
             self._reduce()
 
-    def _branch(self, value: int, ways: Sequence[tuple[Numbers, Floats, int, Levels]]) -> None:
+    def _branch(self, value: int, branches: Sequence[tuple[Numbers, Floats, int, Levels]]) -> None:
         """States in which a value was not refreshed, and those in which it was."""
-        parents = [np.arange(len(self.seconds)), *(rows for rows, *_ in ways)]
-        seconds = [self.seconds, *(self.seconds[rows] + added for rows, added, *_ in ways)]
+        parents = [np.arange(len(self.seconds)), *(rows for rows, *_ in branches)]
+        seconds = [self.seconds, *(self.seconds[rows] + added for rows, added, *_ in branches)]
         needs, columns, choices = [self.needs], [self.columns], [np.full(len(self.seconds), KEEP)]
-        for rows, _, other, then in ways:
+        for rows, _, other, then in branches:
             taken = self.needs[rows]
             taken[:, self.live.index(value)] = 0
             if other != ALONE:
@@ -258,7 +258,7 @@ class Search:
         ahead = np.zeros(len(self.seconds))
         for value in self.live:
             np.maximum(ahead, self.ahead[value][self._column(value)], out=ahead)
-        left = 0.0 if self.halves is None else self.halves.worth_left(self.columns)
+        left = 0.0 if self.shared is None else self.shared.worth_left(self.columns)
         return self.seconds - left + ahead + self.rest
 
     def _reduce(self) -> None:
@@ -285,26 +285,26 @@ def _pareto_front(needs: Levels, seconds: Floats) -> Numbers:
     padded[:, : needs.shape[1]] = needs
     order = np.lexsort((padded.sum(axis=1), np.round(seconds, 9)))
     words = padded[order].view(np.uint64)
-    kept = np.zeros(0, np.int64)
+    front = np.zeros(0, np.int64)
     for start in range(0, len(words), BLOCK):
         block = np.arange(start, min(start + BLOCK, len(words)))
-        block = block[~_any_below(words[kept], words[block])]
+        block = block[~_any_below(words[front], words[block])]
         own = _below(words[block], words[block])
         block = block[~np.any(np.triu(own, 1), axis=0)]
-        kept = np.concatenate([kept, block])
-    return order[kept]
+        front = np.concatenate([front, block])
+    return order[front]
 
 
 def _below(a: npt.NDArray[np.uint64], b: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
     """Whether no byte of a row of `a` is above that of a row of `b`, for all pairs; bytes are below 128."""
-    found = np.ones((len(a), len(b)), bool)
+    result = np.ones((len(a), len(b)), bool)
     for word in range(a.shape[1]):
-        found &= (((b[None, :, word] | HIGH) - a[:, None, word]) & HIGH) == HIGH
-    return found
+        result &= (((b[None, :, word] | HIGH) - a[:, None, word]) & HIGH) == HIGH
+    return result
 
 
 def _any_below(a: npt.NDArray[np.uint64], b: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
-    found = np.zeros(len(b), bool)
+    result = np.zeros(len(b), bool)
     for start in range(0, len(a), BLOCK * 4):
-        found |= np.any(_below(a[start : start + BLOCK * 4], b), axis=0)
-    return found
+        result |= np.any(_below(a[start : start + BLOCK * 4], b), axis=0)
+    return result

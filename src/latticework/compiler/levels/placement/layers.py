@@ -76,14 +76,14 @@ class _Layers:
     def _layer(self, value: int, reader: int, paths: Sequence[Path]) -> tuple[int, Sequence[Path]]:
         """An operation on one value."""
         op = self.problem.ops[reader]
-        found = []
+        outgoing = []
         for need in self.levels:
             if op.enters[need] > self.problem.residual:
-                found.append(NOWHERE)
+                outgoing.append(NOWHERE)
             else:
                 seconds, edges = self.edge(value, reader, paths, op.enters[need])
-                found.append((seconds + op.seconds[need], edges))
-        return op.results[0], found
+                outgoing.append((seconds + op.seconds[need], edges))
+        return op.results[0], outgoing
 
     def _fork(self, value: int, paths: Sequence[Path]) -> tuple[int, Sequence[Path]]:
         """All branches from a value to where they meet."""
@@ -96,7 +96,7 @@ class _Layers:
         operands = list(dict.fromkeys(op.operands))
         if operands == [value]:
             return self._layer(value, join, paths)
-        found: list[Path] = []
+        outgoing: list[Path] = []
         by_level = [self._branches(value, join, operands, level) for level in self.levels]
         for need in self.levels:
             best = NOWHERE
@@ -108,8 +108,8 @@ class _Layers:
                         total, all_edges = total + more, _both(all_edges, inside)
                     if total < best[0]:
                         best = total, all_edges
-            found.append(best)
-        return meet, found
+            outgoing.append(best)
+        return meet, outgoing
 
     def _branches(self, value: int, join: int, operands: Sequence[int], level: int) -> list[Sequence[Path]]:
         """Shortest paths to each operand of a join, by its level, when the fork lies at a level."""
@@ -169,12 +169,12 @@ def _both(a: Edges, b: Edges) -> Edges:
 
 def _flat(edges: Edges) -> set[tuple[int, int]]:
     """All edges of a tree."""
-    found: set[tuple[int, int]] = set()
+    result: set[tuple[int, int]] = set()
     waiting = [edges]
     while waiting:
         match waiting.pop():
             case (int(value), int(reader)):
-                found.add((value, reader))
+                result.add((value, reader))
             case (a, b):
                 waiting += [a, b]
-    return found
+    return result

@@ -9,10 +9,10 @@ from latticework.compiler.levels.placement.problem import OUTPUT, Problem
 
 def visiting_orders(problem: Problem) -> list[list[int]]:
     """Orders of operations, readers before makers, the one with the fewest ways for levels of live values first."""
-    found = {
+    orders = {
         tuple(order): None for order in (_narrow(problem), list(reversed(range(len(problem.ops)))), _even(problem))
     }
-    return sorted(map(list, found), key=lambda order: live_values(problem, order))
+    return sorted(map(list, orders), key=lambda order: live_values(problem, order))
 
 
 def live_values(problem: Problem, order: Sequence[int]) -> tuple[int, int]:
@@ -56,10 +56,10 @@ def _count_added(problem: Problem, number: int, live: set[int]) -> int:
 
 def _even(problem: Problem) -> list[int]:
     """An order by levels spent from the inputs, the deepest first: what may be refreshed together is live together."""
-    depths, found = [0] * len(problem.values), []
+    depths, by_depth = [0] * len(problem.values), []
     for number, op in enumerate(problem.ops):
         depth = max((depths[v] for v in op.operands), default=0) + op.enters[0]
         for value in op.results:
             depths[value] = depth
-        found.append((depth, number))
-    return [number for _, number in sorted(found, reverse=True)]
+        by_depth.append((depth, number))
+    return [number for _, number in sorted(by_depth, reverse=True)]

@@ -32,7 +32,7 @@ class Partners:
         """Whether neither is made from the other."""
         return a != b and not self.is_made_from(a, b) and not self.is_made_from(b, a)
 
-    def readers_on_the_way(self, early: int, late: int) -> frozenset[int]:
+    def readers_between(self, early: int, late: int) -> frozenset[int]:
         """The readers of a value that another is made by."""
         ops = self.problem.ops
         return frozenset(
@@ -64,7 +64,7 @@ class Partners:
     def _savings(self, targets: Mapping[int, int]) -> list[tuple[float, int, int]]:
         """Pairs by what they save, most first."""
         values = self.problem.values
-        found: list[tuple[float, int, int]] = []
+        savings: list[tuple[float, int, int]] = []
         able = [v for v in targets if values[v].shared is not None]
         for i, a in enumerate(able):
             for b in able[:i]:
@@ -73,5 +73,5 @@ class Partners:
                     assert alone is not None and other is not None and shared is not None
                     saving = alone[targets[a]] + other[targets[b]] - shared[max(targets[a], targets[b])]
                     if saving > 0:
-                        found.append((-saving, min(a, b), max(a, b)))
-        return sorted(found)
+                        savings.append((-saving, min(a, b), max(a, b)))
+        return sorted(savings)

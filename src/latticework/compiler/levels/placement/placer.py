@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from latticework.compiler.levels.placement.complex_packing import Halves
-from latticework.compiler.levels.placement.dynamic_program import Floats, Found, Search, dearest_path
+from latticework.compiler.levels.placement.complex_packing import SharedBootstraps
+from latticework.compiler.levels.placement.dynamic_program import Floats, Search, SearchResult, dearest_path
 from latticework.compiler.levels.placement.execution_order import schedule
 from latticework.compiler.levels.placement.order import live_values, visiting_orders
 from latticework.compiler.levels.placement.packed_pairs import Partners
@@ -72,23 +72,23 @@ class _PlacementSearch:
         yield self._without()
         if not self.partners.exist:
             for most in (FIRST_STATES, self.states):
-                found = self._search(self.alone, self.orders[0], most)
-                self._take(found)
-                yield found.bound
+                result = self._search(self.alone, self.orders[0], most)
+                self._take(result)
+                yield result.bound
             return
         for order in self.orders:
             for paired in (True,) if self.is_brief else (True, False):
-                way = self._search(self.alone, order, paired=True) if paired else self._search_halves(order)
-                self._take(way)
-                self._move(way.refreshed)
-                yield 0.0 if paired else way.bound
+                result = self._search(self.alone, order, paired=True) if paired else self._search_shared(order)
+                self._take(result)
+                self._move(result.refreshed)
+                yield 0.0 if paired else result.bound
         if self.is_brief:
             return
         for order in self.orders:
             limit = self.best.seconds
             self._take(self._search(self.alone, order, self.states, paired=True, limit=limit))
         self._move(self.best.refreshes)
-        yield self._search_halves(self.orders[0], self.states, limit=self.best.seconds).bound
+        yield self._search_shared(self.orders[0], self.states, limit=self.best.seconds).bound
 
     def _without(self) -> float:
         """No refresh at all, which is best where one takes more than all higher levels together."""
@@ -103,30 +103,30 @@ class _PlacementSearch:
         """States for a search that takes no longer than others."""
         return max(min(states, self.states, WORK // (1 + live_values(self.problem, order)[1])), LEAST_STATES)
 
-    def _search_halves(self, order: list[int], most: int = FIRST_STATES, *, limit: float = np.inf) -> Found:
+    def _search_shared(self, order: list[int], most: int = FIRST_STATES, *, limit: float = np.inf) -> SearchResult:
         """Search as if any two values of a kind could share a bootstrap."""
-        halves, states = Halves(self.problem), self._affordable(order, most)
-        least = refresh_tables(self.problem, halves)
-        return Search(self.problem, order, least, paired=False, states=states, limit=limit, halves=halves).run()
+        shared, states = SharedBootstraps(self.problem), self._affordable(order, most)
+        least = refresh_tables(self.problem, shared)
+        return Search(self.problem, order, least, paired=False, states=states, limit=limit, shared=shared).run()
 
     def _search(
         self, alone: list[Floats | None], order: list[int], most: int = FIRST_STATES, *, paired: bool = False,
         limit: float = np.inf,
-    ) -> Found:  # fmt: skip
+    ) -> SearchResult:  # fmt: skip
         states = self._affordable(order, most)
         return Search(self.problem, order, alone, paired=paired, states=states, limit=limit).run()
 
-    def _take(self, found: Found) -> None:
+    def _take(self, result: SearchResult) -> None:
         """Keep what was found if it is better."""
-        if found.seconds is not None:
-            self._keep(evaluate(self.problem, found.refreshed, found.pairs))
-            self._keep(self._place_matched(frozenset(found.refreshed)))
+        if result.seconds is not None:
+            self._keep(evaluate(self.problem, result.refreshed, result.pairs))
+            self._keep(self._place_matched(frozenset(result.refreshed)))
 
-    def _keep(self, made: BootstrapPlacement | None) -> bool:
+    def _keep(self, placement: BootstrapPlacement | None) -> bool:
         """Keep a placement if it is better than the best; whether it is."""
-        if made is None or made.seconds >= self.best.seconds - TOLERANCE:
+        if placement is None or placement.seconds >= self.best.seconds - TOLERANCE:
             return False
-        self.best = made
+        self.best = placement
         return True
 
     def _place_matched(self, refreshed: frozenset[int]) -> BootstrapPlacement | None:
@@ -134,11 +134,11 @@ class _PlacementSearch:
         if refreshed not in self._known:
             self._moves_left -= 1
             self._known[refreshed] = None
-            found = lowest_levels(self.problem, dict.fromkeys(refreshed, EVERY))
-            if found is not None:
-                targets = {v: target for v, target in found.targets.items() if target > 0}
+            lowest = lowest_levels(self.problem, dict.fromkeys(refreshed, EVERY))
+            if lowest is not None:
+                targets = {v: target for v, target in lowest.targets.items() if target > 0}
                 pairs = self.partners.match(targets) if self.partners.exist else ()
-                self._known[refreshed] = placement_of(self.problem, found, pairs)
+                self._known[refreshed] = placement_of(self.problem, lowest, pairs)
         return self._known[refreshed]
 
     # -- one refresh at a time -----------------------------------------------------------------
@@ -149,18 +149,18 @@ class _PlacementSearch:
         while current is not None:
             self._keep(current)
             better = (
-                made
-                for made in self._neighbours(current)
-                if made is not None and made.seconds < current.seconds - TOLERANCE
+                neighbour
+                for neighbour in self._neighbours(current)
+                if neighbour is not None and neighbour.seconds < current.seconds - TOLERANCE
             )
             current = next(better, None)
 
     def _neighbours(self, current: BootstrapPlacement) -> Iterator[BootstrapPlacement | None]:
         """Placements that differ little from one, nearer ones first, as many as there is time for."""
-        for made in self._all_neighbours(current):
+        for neighbour in self._all_neighbours(current):
             if self._moves_left <= 0:
                 return
-            yield made
+            yield neighbour
 
     def _all_neighbours(self, current: BootstrapPlacement) -> Iterator[BootstrapPlacement | None]:
         problem, refreshed = self.problem, frozenset(current.refreshes)
@@ -191,30 +191,30 @@ class _PlacementSearch:
                 if values[a].kind != values[b].kind or self.partners.are_independent(a, b) or b in {a, *together}:
                     continue
                 early, late = (a, b) if self.partners.is_made_from(b, a) else (b, a)
-                ways = self.partners.readers_on_the_way(early, late)
+                readers = self.partners.readers_between(early, late)
                 refreshed = {b: EVERY} | bypassing
-                refreshed[early] |= ways
+                refreshed[early] |= readers
                 pairs = [*current.pairs, (early, late)]
                 self._moves_left -= 1
                 if schedule(self.problem, refreshed, pairs) is not None:
                     yield evaluate(self.problem, refreshed, pairs)
 
 
-def refresh_tables(problem: Problem, halves: Halves | None = None) -> list[Floats | None]:
+def refresh_tables(problem: Problem, shared: SharedBootstraps | None = None) -> list[Floats | None]:
     """Seconds of refreshing each value by itself, by target.
 
-    halves  the least that a value can add, as one of two
+    shared  the least that a value can add, as one of two
     """
-    found: list[Floats | None] = []
+    result: list[Floats | None] = []
     for prices in problem.values:
         if prices.alone is None:
-            found.append(None)
+            result.append(None)
             continue
-        is_half = halves is not None and prices.kind in halves.kinds and prices.shared is not None
-        seconds = halves.least(prices.kind) if halves is not None and is_half else np.array(prices.alone, dtype=float)
+        is_half = shared is not None and prices.kind in shared.kinds and prices.shared is not None
+        seconds = shared.least(prices.kind) if shared is not None and is_half else np.array(prices.alone, dtype=float)
         seconds[0] = 0.0
-        found.append(seconds)
-    return found
+        result.append(seconds)
+    return result
 
 
 def _bypass_readers(problem: Problem, placement: BootstrapPlacement) -> BootstrapPlacement:

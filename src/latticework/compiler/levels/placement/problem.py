@@ -1,4 +1,4 @@
-"""Bootstrap placement as a problem of its own: operations in order, and what each takes at each level.
+"""Bootstrap placement as a separate problem: operations in order, and the seconds of each at each level.
 
 Levels are counted up from the floor of the chain: `residual` is where the best bootstrap ends, 0 the lowest that can be
 used, and from 0 on a value can still be bootstrapped. A value is refreshed at most once, to a target; each of its
@@ -68,13 +68,13 @@ class Problem:
     @cached_property
     def readers(self) -> list[list[int]]:
         """The operations that read each value, each once, and `OUTPUT`."""
-        found: list[list[int]] = [[] for _ in self.values]
+        result: list[list[int]] = [[] for _ in self.values]
         for number, op in enumerate(self.ops):
             for value in dict.fromkeys(op.operands):
-                found[value].append(number)
+                result[value].append(number)
         for value in self.wanted:
-            found[value].append(OUTPUT)
-        return found
+            result[value].append(OUTPUT)
+        return result
 
     @cached_property
     def given(self) -> list[tuple[int, int]]:
@@ -84,11 +84,11 @@ class Problem:
     @cached_property
     def makers(self) -> list[int | None]:
         """The operation that makes each value."""
-        found: list[int | None] = [None] * len(self.values)
+        result: list[int | None] = [None] * len(self.values)
         for number, op in enumerate(self.ops):
             for value in op.results:
-                found[value] = number
-        return found
+                result[value] = number
+        return result
 
     @cached_property
     def refreshable(self) -> list[int]:
@@ -151,8 +151,8 @@ def evaluate(
     refreshed  for each of them the readers that bypass it
     full       all targets are `residual`
     """
-    found = lowest_levels(problem, refreshed)
-    return None if found is None else placement_of(problem, found, pairs, full=full)
+    lowest = lowest_levels(problem, refreshed)
+    return None if lowest is None else placement_of(problem, lowest, pairs, full=full)
 
 
 def lowest_levels(problem: Problem, refreshed: Mapping[int, frozenset[int]]) -> LowestLevels | None:
@@ -190,16 +190,16 @@ def lowest_levels(problem: Problem, refreshed: Mapping[int, frozenset[int]]) -> 
 
 
 def placement_of(
-    problem: Problem, found: LowestLevels, pairs: Sequence[tuple[int, int]] = (), *, full: bool = False
+    problem: Problem, lowest: LowestLevels, pairs: Sequence[tuple[int, int]] = (), *, full: bool = False
 ) -> BootstrapPlacement:
     """The placement with these levels, some values refreshed two at a time; arguments as of `evaluate`."""
-    made = {v: problem.residual if full else target for v, target in found.targets.items() if target > 0}
-    together = [pair for pair in pairs if all(v in made for v in pair)]
+    refreshed_targets = {v: problem.residual if full else target for v, target in lowest.targets.items() if target > 0}
+    together = [pair for pair in pairs if all(v in refreshed_targets for v in pair)]
     for pair in together:
-        made.update(dict.fromkeys(pair, max(made[v] for v in pair)))
-    seconds = found.seconds + refresh_seconds(problem, made, together)
-    refreshes = {v: _refresh(target, found.refreshed[v]) for v, target in made.items()}
-    return BootstrapPlacement(refreshes, together, found.needs, seconds)
+        refreshed_targets.update(dict.fromkeys(pair, max(refreshed_targets[v] for v in pair)))
+    seconds = lowest.seconds + refresh_seconds(problem, refreshed_targets, together)
+    refreshes = {v: _refresh(target, lowest.refreshed[v]) for v, target in refreshed_targets.items()}
+    return BootstrapPlacement(refreshes, together, lowest.needs, seconds)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -263,6 +263,6 @@ def _too_deep(op: OpPrices, need: int, residual: int) -> LevelError:
 
 
 def spending(spent: int, seconds: Sequence[float], residual: int) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """`enters` and `seconds` of an operation that spends so many levels, from its seconds by the level it enters at."""
+    """`enters` and `seconds` of an operation that spends `spent` levels, from its seconds by the level it enters at."""
     enters = tuple(need + spent for need in range(residual + 1))
     return enters, tuple(seconds[level] if level <= residual else float("inf") for level in enters)

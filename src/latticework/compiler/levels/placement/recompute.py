@@ -45,24 +45,24 @@ def recompute(problem: Problem, placement: BootstrapPlacement) -> Recomputed:
     best = without_copies(problem, placement)
     looks = min(MOST_LOOKS, MOST_OPS // (1 + len(problem.ops)))
     while looks > 0:
-        found, partners = [], Partners(best.problem)
+        candidates, partners = [], Partners(best.problem)
         for early, late in _nested_pairs(best, partners):
             looks -= 1
-            made = _refresh_together(best, partners, early, late)
-            if made is not None and made.placement.seconds < best.placement.seconds - TOLERANCE:
-                found.append(made)
+            joined = _refresh_together(best, partners, early, late)
+            if joined is not None and joined.placement.seconds < best.placement.seconds - TOLERANCE:
+                candidates.append(joined)
             if looks == 0:
                 break
-        if not found:
+        if not candidates:
             break
-        best = min(found, key=lambda each: each.placement.seconds)
+        best = min(candidates, key=lambda each: each.placement.seconds)
     return best
 
 
-def _nested_pairs(found: Recomputed, partners: Partners) -> Iterator[tuple[int, int]]:
+def _nested_pairs(recomputed: Recomputed, partners: Partners) -> Iterator[tuple[int, int]]:
     """Values of a kind of which one goes into the other and one at least is refreshed; both first, then nearest."""
-    values, refreshed = found.problem.values, found.placement.refreshes
-    able = [v for v in found.problem.refreshable if values[v].shared is not None]
+    values, refreshed = recomputed.problem.values, recomputed.placement.refreshes
+    able = [v for v in recomputed.problem.refreshable if values[v].shared is not None]
     both = [
         (early, late) for early in able for late in able
         if (early in refreshed or late in refreshed)
@@ -77,9 +77,9 @@ def _nested_pairs(found: Recomputed, partners: Partners) -> Iterator[tuple[int, 
     yield from sorted(both, key=distance)
 
 
-def _refresh_together(found: Recomputed, partners: Partners, early: int, late: int) -> Recomputed | None:
+def _refresh_together(recomputed: Recomputed, partners: Partners, early: int, late: int) -> Recomputed | None:
     """Both refreshed together, and what lies between computed again where others read it; None if that is no order."""
-    problem = found.problem
+    problem = recomputed.problem
     between = {
         number for number, op in enumerate(problem.ops)
         if any(partners.is_made_from(v, early) and (v == late or partners.is_made_from(late, v)) for v in op.results)
@@ -92,31 +92,33 @@ def _refresh_together(found: Recomputed, partners: Partners, early: int, late: i
             copied.add(number)
     if not copied or problem.makers[late] in copied:
         return None
-    made = _with_copies(found, between, copied)
-    new = _numbers(found.problem, copied)
-    refreshed = {v: frozenset(new[r] for r in refresh.bypassing) for v, refresh in found.placement.refreshes.items()}
+    with_copies = _with_copies(recomputed, between, copied)
+    new = _numbers(recomputed.problem, copied)
+    refreshed = {
+        v: frozenset(new[r] for r in refresh.bypassing) for v, refresh in recomputed.placement.refreshes.items()
+    }
     refreshed[early] = frozenset(new[r] for r in problem.readers[early] if r in between)
-    pairs = [pair for pair in found.placement.pairs if early not in pair and late not in pair] + [(early, late)]
+    pairs = [pair for pair in recomputed.placement.pairs if early not in pair and late not in pair] + [(early, late)]
     refreshed.setdefault(late, EVERY)
-    placement = _evaluate_scheduled(made.problem, refreshed, pairs)
-    for value in sorted(found.placement.refreshes.keys() - {early, late}):
+    placement = _evaluate_scheduled(with_copies.problem, refreshed, pairs)
+    for value in sorted(recomputed.placement.refreshes.keys() - {early, late}):
         fewer = {v: bypassing for v, bypassing in refreshed.items() if v != value}
-        other = _evaluate_scheduled(made.problem, fewer, [pair for pair in pairs if value not in pair])
+        other = _evaluate_scheduled(with_copies.problem, fewer, [pair for pair in pairs if value not in pair])
         if other is not None and (placement is None or other.seconds < placement.seconds):
             placement, refreshed = other, fewer
             pairs = [pair for pair in pairs if value not in pair]
-    return None if placement is None else replace(made, placement=placement)
+    return None if placement is None else replace(with_copies, placement=placement)
 
 
 def _evaluate_scheduled(
     problem: Problem, refreshed: Mapping[int, frozenset[int]], pairs: Sequence[tuple[int, int]]
 ) -> BootstrapPlacement | None:
     """A placement that has enough levels, and an order."""
-    made = evaluate(problem, refreshed, pairs)
-    if made is None:
+    placement = evaluate(problem, refreshed, pairs)
+    if placement is None:
         return None
-    kept = {v: refresh.bypassing for v, refresh in made.refreshes.items()}
-    return None if schedule(problem, kept, made.pairs) is None else made
+    bypassing = {v: refresh.bypassing for v, refresh in placement.refreshes.items()}
+    return None if schedule(problem, bypassing, placement.pairs) is None else placement
 
 
 def _numbers(problem: Problem, copied: set[int]) -> dict[int, int]:
@@ -127,10 +129,10 @@ def _numbers(problem: Problem, copied: set[int]) -> dict[int, int]:
     }
 
 
-def _with_copies(found: Recomputed, between: set[int], copied: set[int]) -> Recomputed:
+def _with_copies(recomputed: Recomputed, between: set[int], copied: set[int]) -> Recomputed:
     """A copy behind each of some operations, read by all that lies not between two values, and by other copies."""
-    problem = found.problem
-    values, origins = list(problem.values), list(found.values)
+    problem = recomputed.problem
+    values, origins = list(problem.values), list(recomputed.values)
     copies: dict[int, int] = {}
     ops: list[OpPrices] = []
     numbers: list[int] = []
@@ -140,14 +142,14 @@ def _with_copies(found: Recomputed, between: set[int], copied: set[int]) -> Reco
 
     for number, op in enumerate(problem.ops):
         ops.append(op if number in between else reading(op))
-        numbers.append(found.ops[number])
+        numbers.append(recomputed.ops[number])
         if number in copied:
             again = reading(op)
             for value in op.results:
                 copies[value] = len(values)
                 values.append(replace(problem.values[value], alone=None, shared=None, kind=None))
-                origins.append(found.values[value])
+                origins.append(recomputed.values[value])
             ops.append(replace(again, results=tuple(copies[v] for v in op.results)))
-            numbers.append(found.ops[number])
+            numbers.append(recomputed.ops[number])
     wanted = {copies.get(v, v): level for v, level in problem.wanted.items()}
-    return Recomputed(Problem(problem.residual, values, ops, wanted), found.placement, numbers, origins)
+    return Recomputed(Problem(problem.residual, values, ops, wanted), recomputed.placement, numbers, origins)

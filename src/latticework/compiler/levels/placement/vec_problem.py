@@ -22,10 +22,10 @@ class VecPrices(Protocol):
     """Prices of vec code on a chain with bootstraps, in seconds."""
 
     def operation(self, op: Op, level: int) -> float:
-        """An operation whose operands are read so many levels above the floor."""
+        """Price an operation whose operands are read at a level above the floor."""
 
     def bootstrap(self, target: int, *, real: bool, count: int = 1) -> float:
-        """Bootstraps of so many ciphertexts to so many levels above the floor; real: imaginary parts are dropped."""
+        """Price bootstraps of `count` ciphertexts to a target above the floor; real: imaginary parts are dropped."""
 
 
 @dataclass
@@ -111,11 +111,11 @@ class VecProblem:
 
     def _by_target(self, count: int, *, real: bool, single: int = 0) -> Sequence[float]:
         """Complex bootstraps and real ones, by target; a higher one never takes less."""
-        found = [0.0]
+        prices = [0.0]
         for target in range(1, self.residual + 1):
             seconds = self.prices.bootstrap(target, real=real, count=count) if count else 0.0
-            found.append(seconds + (self.prices.bootstrap(target, real=True, count=single) if single else 0.0))
-        return tuple(accumulate(found, max))
+            prices.append(seconds + (self.prices.bootstrap(target, real=True, count=single) if single else 0.0))
+        return tuple(accumulate(prices, max))
 
     # -- operations ------------------------------------------------------------------------------
 
@@ -151,14 +151,14 @@ class VecProblem:
         for value in values_read(op):
             levels.of.setdefault(value, None)
         levels.add(op)
-        known = [found for found in levels.of.values() if found is not None]
+        known = [result_level for result_level in levels.of.values() if result_level is not None]
         if min(known, default=0) < -self.residual:
             return None
         return min(levels.of[v] or 0 for v in op.results) + self.residual
 
     def _nested_seconds(self, op: Op, level: int) -> float:
         """Every operation as if it were read on one level, by the trips that are known of."""
-        trips = op.attrs.get("static_trip") or op.attrs.get("at_most") or 1
+        trip_count = op.attrs.get("static_trip") or op.attrs.get("at_most") or 1
         inside = 0.0
         for region in op.regions:
             for nested in region.block.ops[:-1]:
@@ -168,7 +168,7 @@ class VecProblem:
                     inside += self._refresh_seconds(nested)
                 elif nested.name.startswith("vec.") and not is_public(nested):
                     inside += self.prices.operation(nested, level)
-        return trips * inside
+        return trip_count * inside
 
     def _refresh_seconds(self, op: Op) -> float:
         """A bootstrap that is there already."""
@@ -181,8 +181,8 @@ def values_read(op: Op) -> list[Value]:
     nested = list(walk_regions(op.regions))
     inside = {v for each in nested for v in each.results}
     inside.update(v for each in (op, *nested) for region in each.regions for v in region.block.args)
-    found = [*op.operands, *(v for each in nested for v in each.operands)]
-    return [v for v in dict.fromkeys(found) if v not in inside]
+    read = [*op.operands, *(v for each in nested for v in each.operands)]
+    return [v for v in dict.fromkeys(read) if v not in inside]
 
 
 def _name_of(op: Op) -> str:

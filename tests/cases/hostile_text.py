@@ -10,7 +10,7 @@ from vec_cases import SLOTS, Vectors, line, plan_of, small_chain
 from latticework.compiler.lanes.lane_record import record_lanes, scalar_counts
 from latticework.plan.schema.arguments import Argument, Branch, Link, Result
 from latticework.plan.schema.circuit_schedule import CircuitStrategy
-from latticework.plan.schema.placement_record import ConversionRecord, LayoutRecord, LayoutStep, ProgramLayout
+from latticework.plan.schema.placement_record import ConversionRecord, LayoutRecord, ProgramLayout, TensorLayout
 from latticework.plan.schema.schema import Approximation, Scores, SourceLocation, TensorValue
 
 # Script in two ways, a terminal's colour and title, text turned around, a forged line, markup of rich, no Unicode.
@@ -46,7 +46,7 @@ def full_plan():
     steps = (*made.steps[:-1], dataclasses.replace(made.steps[-1], op=HOSTILE))
     pack, elements = line(), tuple(range(SLOTS))
     moved = ConversionRecord("x", ("a", "b"), ("roll",), 0.5)
-    step = LayoutStep("x", "input", 0, pack, "box", 1.0, 1, (moved,), "c", -1.0)
+    step = TensorLayout("x", "input", 0, pack, "box", 1.0, 1, (moved,), "c", -1.0)
     client = dataclasses.replace(
         plan.client,
         arguments=(Argument("u", (SLOTS,), 0, elements, -1.0, 1.0, Link("before", "out", "00")),),

@@ -12,7 +12,7 @@ from latticework.compiler.layout_choice import Counted, find_layouts, slots_need
 from latticework.ir import Builder, Module, interpret, verify
 from latticework.ir.dialects import loop_dialect  # noqa: F401  (registers loop.yield)
 from latticework.ir.dialects.tensor_dialect import TensorType
-from latticework.tensor.layout import LayoutChoice, LayoutRules, assign_layouts
+from latticework.tensor.layout import LayoutRules, OperationLayouts, assign_layouts
 from latticework.tensor.layout.conversions import direct
 from latticework.tensor.layout.layout_candidates import seeds
 from latticework.tensor.ops import ALL_OPS
@@ -154,5 +154,5 @@ def test_conversions_keep_every_element(seed):
     builder.create("loop.yield", [op.result])
     old, new = (lying_anyhow(shape, case_slots, rng) for _ in range(2))
     array = rng.normal(size=shape)
-    (got,) = run(module, Fixed({x: old}, {op: LayoutChoice((new,), new)}, rng), [array], rng)
+    (got,) = run(module, Fixed({x: old}, {op: OperationLayouts((new,), new)}, rng), [array], rng)
     np.testing.assert_allclose(got, -array, rtol=1e-12)

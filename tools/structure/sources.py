@@ -69,6 +69,7 @@ class Sources:
     """All Python files of the package below the root of a tree."""
 
     def __init__(self, root: Path) -> None:
+        self.root = root
         self.files: dict[str, Source] = {}  # by module
         for path in sorted((root / "src" / PACKAGE).rglob("*.py")):
             parts = path.relative_to(root / "src").with_suffix("").parts

@@ -16,7 +16,7 @@ namespace lw::cpu {
 
 /// A limb of packed coefficients, of which the first `count` are unpacked by vectors: a multiple of 8. `out` is aligned
 /// to 64 bytes.
-struct PackedLimb {
+struct LimbToUnpack {
   Word* out;
   const std::byte* from;
   unsigned width;

@@ -42,19 +42,19 @@ std::size_t unpacked_fast(const CpuQueue& queue, unsigned width) noexcept {
 }
 
 /// The rest of them.
-bool unpack_last(const CpuQueue& queue, const PackedLimb& limb, const Prime& prime) noexcept {
+bool unpack_last(const CpuQueue& queue, const LimbToUnpack& limb, const Prime& prime) noexcept {
   return unpack_tiles(queue.limb, limb.out + limb.count, limb.from + limb.count / kPackedGroup * limb.width, limb.width,
                       queue.degree - limb.count, prime);
 }
 
-bool unpack_limb(const CpuQueue& queue, const PackedLimb& limb, const Prime& prime) noexcept {
+bool unpack_limb(const CpuQueue& queue, const LimbToUnpack& limb, const Prime& prime) noexcept {
   const bool all_reduced = queue.limb.unpack(limb.out, limb.from, limb.width, limb.count, prime);
   return unpack_last(queue, limb, prime) && all_reduced;
 }
 
 /// The residues of a stream for one limb, and beside them those of a packed limb as far as it is unpacked fast.
 void expand_limb(const CpuQueue& queue, Word* out, const UniformStream& stream, std::uint16_t limb,
-                 PackedLimb* packed) noexcept {
+                 LimbToUnpack* packed) noexcept {
   const Prime& prime = queue.ntt[limb].prime;
   const Word value = queue.moduli[limb].value();
   const Word largest_accepted = ~Word{0} / value * value - 1;
@@ -81,7 +81,7 @@ bool import_residues(Queue& q, LimbView out, const PackedLimbs& packed) noexcept
   std::atomic<bool> all_reduced = true;
   queue.for_limbs(out, queue.degree * kCycles, [&](std::size_t poly, std::size_t j) {
     const std::byte* from = packed.base + packed.offsets[poly * out.limbs.size() + j];
-    const PackedLimb limb = {out.limb(poly, j), from, packed.widths[j], unpacked_fast(queue, packed.widths[j])};
+    const LimbToUnpack limb = {out.limb(poly, j), from, packed.widths[j], unpacked_fast(queue, packed.widths[j])};
     if (!unpack_limb(queue, limb, queue.ntt[out.limbs[j]].prime)) all_reduced.store(false, std::memory_order_relaxed);
   });
   return all_reduced.load();
@@ -100,7 +100,7 @@ bool import_seeded(Queue& q, LimbView stored, LimbView expanded, const PackedLim
   std::atomic<bool> all_reduced = true;
   queue.for_limbs(stored, queue.degree * kExpandCycles, [&](std::size_t, std::size_t j) {
     const unsigned width = packed.widths[j];
-    PackedLimb limb = {stored.limb(0, j), packed.base + packed.offsets[j], width, unpacked_fast(queue, width)};
+    LimbToUnpack limb = {stored.limb(0, j), packed.base + packed.offsets[j], width, unpacked_fast(queue, width)};
     expand_limb(queue, expanded.limb(0, j), stream, stored.limbs[j], &limb);
     if (!unpack_last(queue, limb, queue.ntt[stored.limbs[j]].prime) || !limb.all_reduced) {
       all_reduced.store(false, std::memory_order_relaxed);

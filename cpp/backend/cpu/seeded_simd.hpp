@@ -93,7 +93,7 @@ std::size_t expand_steps(Word* out, std::size_t first, std::size_t n, const ChaC
 
 template <class V>
 std::size_t expand(Word* out, std::size_t first, std::size_t n, const ChaChaState& state, Word largest, const Prime& p,
-                   PackedLimb* packed) noexcept {
+                   LimbToUnpack* packed) noexcept {
   if (packed == nullptr || packed->count <= first) {
     return expand_steps<V, NearWrites<V>>(out, first, n, state, largest, p, [](std::size_t) {});
   }

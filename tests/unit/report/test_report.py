@@ -21,7 +21,7 @@ from latticework.plan.cost import CostModel, default_table
 from latticework.plan.files.serialise import write_client, write_plan
 from latticework.plan.schema.conditions import Condition
 from latticework.plan.schema.constraints import Constraint, Element
-from latticework.plan.schema.placement_record import INPUT, ConversionRecord, LayoutRecord, LayoutStep, ProgramLayout
+from latticework.plan.schema.placement_record import INPUT, ConversionRecord, LayoutRecord, ProgramLayout, TensorLayout
 from latticework.plan.schema.schema import SourceLocation
 from latticework.report import Report, build_client_report, build_report, explain_file
 from latticework.report.data import Contents
@@ -74,7 +74,7 @@ def nasty_plan():
     approximations = tuple(replace(a, function=NASTY * 8) for a in plan.approximations)
     moved = ConversionRecord(NASTY, (NASTY, NASTY * 9), (NASTY,), 0.5)
     steps = tuple(
-        LayoutStep(NASTY, operation, 0, PACK, NASTY, 1.0, 1, (moved,), NASTY, behind)
+        TensorLayout(NASTY, operation, 0, PACK, NASTY, 1.0, 1, (moved,), NASTY, behind)
         for operation, behind in ((INPUT, 0.0), (NASTY, -1.0), ("mul", 1e-3))
     )
     placing = LayoutRecord(3, 1e9, steps, (ProgramLayout(1.0, 2, 3, True),))

@@ -12,7 +12,7 @@ from tiny_plans import counted_plan, loop_plan
 
 import latticework as lw
 from latticework.plan.analysis.estimate import OperationCounts
-from latticework.plan.schema.placement_record import LayoutRecord, LayoutStep, ProgramLayout
+from latticework.plan.schema.placement_record import LayoutRecord, ProgramLayout, TensorLayout
 from latticework.report import as_json, build_client_report, build_report
 from latticework.report.layout_words import first_slots, layout_words
 from latticework.report.quantities import bits_text, difference, duration, real, share, size, small
@@ -182,7 +182,7 @@ def test_bounds_that_say_nothing_are_told_in_words():
 def test_ways_to_lay_out_a_program_are_compared_with_the_chosen_one():
     plan = loop_plan()
     endings = (ProgramLayout(2.0, 9, 4, False), ProgramLayout(1.0, 10, 3, True), ProgramLayout(1.04, 9, 5, False))
-    step = LayoutStep("x", "mul", 0, plan.client.outputs[0].pack, "", 1.0, 1, (), "[0:8]", 0.25)
+    step = TensorLayout("x", "mul", 0, plan.client.outputs[0].pack, "", 1.0, 1, (), "[0:8]", 0.25)
     report = build_report(replace(plan, placing=LayoutRecord(3, 1e9, (step,), endings)))
     assert ending_table(report.execution.choice).rows == (
         ("other", "2 times more", "1 fewer", "1 more"),

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = ROOT / "src" / "latticework"
 MOST_CLIMBS = 5
-WAY = "the data"  # its section is "The way of the data"
+DATA = "the data"  # its section is "The path of the data"
 PROGRAMS = {
     "`x @ w`": (
         "@lw.program\ndef made(x: lw.Secret[8], w):\n    return x @ w\n",
@@ -23,7 +23,7 @@ PROGRAMS = {
         "calibrate={'a': np.ones(3), 'b': np.ones(3)}",
     ),
 }
-PROGRAMS[WAY] = PROGRAMS["`x @ w`"]
+PROGRAMS[DATA] = PROGRAMS["`x @ w`"]
 RUN = """
 client = model.client()
 keys = client.keygen()
@@ -52,7 +52,7 @@ print(json.dumps(entered))
 def tours():
     """Title -> the Python files that it stops at."""
     text = (PACKAGE / "README.md").read_text() + (ROOT / "ARCHITECTURE.md").read_text()
-    pattern = rf"^## (?:A tour: (?=`)|The way of (?={WAY}))(`[^`]+`|{WAY})[^\n]*\n(.*?)(?=^#)"
+    pattern = rf"^## (?:A tour: (?=`)|The path of (?={DATA}))(`[^`]+`|{DATA})[^\n]*\n(.*?)(?=^#)"
     sections = re.findall(pattern, text, re.MULTILINE | re.DOTALL)
     return {title: re.findall(r"^\d+\. `([\w/]+\.py)`", body, re.MULTILINE) for title, body in sections}
 
@@ -81,10 +81,10 @@ def floors():
 
 
 @pytest.mark.parametrize("title", PROGRAMS)
-def test_a_tour_is_the_way_of_the_code(title, start_python):
+def test_a_tour_is_the_path_of_the_code(title, start_python):
     program, arguments = PROGRAMS[title]
     stops = tours()[title]
-    code = FOLLOWED.format(program=program, arguments=arguments, run=RUN if title == WAY else "")
+    code = FOLLOWED.format(program=program, arguments=arguments, run=RUN if title == DATA else "")
     output, errors = start_python(code).communicate()
     assert output, errors
     entered = iter(json.loads(output))
@@ -93,7 +93,7 @@ def test_a_tour_is_the_way_of_the_code(title, start_python):
         assert any(name == wanted for name in entered), f"{stop} is not entered after the stops before it"
 
 
-@pytest.mark.parametrize(("title", "fewer_than"), [("`x @ w`", 31), ("`a * b + a`", 27), (WAY, 19)])
+@pytest.mark.parametrize(("title", "fewer_than"), [("`x @ w`", 31), ("`a * b + a`", 27), (DATA, 19)])
 def test_a_tour_is_short_and_seldom_climbs(title, fewer_than):
     stops = tours()[title]
     heights = [floors()[stop.split("/")[0]] for stop in stops]

@@ -20,7 +20,7 @@ from latticework.ir.dialects.vec_dialect import VecType
 from latticework.plan.cost import CostModel
 from latticework.plan.cost import Shape as WorkShape
 from latticework.plan.cost.networks import LAN_BITS_A_SECOND
-from latticework.tensor.layout.assign import LayoutChoice
+from latticework.tensor.layout.assign import OperationLayouts
 from latticework.tensor.layout.conversions import Conversion
 from latticework.tensor.layout.layout import Layout, Shape
 from latticework.tensor.layout.search import Price
@@ -196,7 +196,7 @@ class LoweringPrices:
     def __post_init__(self) -> None:
         self._conversions = Conversions(self._price_block, self.techniques.spread_sums, self.techniques.rolls)
 
-    def operation(self, op: Op, placement: LayoutChoice, layouts: Sequence[Layout | None], spent: int) -> Price:
+    def operation(self, op: Op, placement: OperationLayouts, layouts: Sequence[Layout | None], spent: int) -> Price:
         """One operation, its operands already where the placement wants them."""
         key = (kind_key(op), tuple(map(self._public, op.operands)), placement, tuple(layouts))
         if key not in self._operations:
@@ -217,7 +217,7 @@ class LoweringPrices:
             self._numbers[source] = complex(array[0]) if array.size and (array == array[0]).all() else "array"
         return None if source is None else self._numbers[source]
 
-    def _lower(self, op: Op, placement: LayoutChoice, layouts: Sequence[Layout | None]) -> Block:
+    def _lower(self, op: Op, placement: OperationLayouts, layouts: Sequence[Layout | None]) -> Block:
         block = Block()
         operands: list[Operand | Value] = []
         for value, layout in zip(op.operands, layouts, strict=True):

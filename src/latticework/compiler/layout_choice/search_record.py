@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from latticework.ir import Loc, Module, Op, Value
 from latticework.ir.dialects.tensor_dialect import TensorType
-from latticework.plan.schema.placement_record import INPUT, ConversionRecord, LayoutRecord, LayoutStep
+from latticework.plan.schema.placement_record import INPUT, ConversionRecord, LayoutRecord, TensorLayout
 from latticework.tensor.layout.layout import Layout
 from latticework.tensor.layout.search import Decisions
 from latticework.tensor.ops.base import shape_of
@@ -13,7 +13,7 @@ from latticework.values.packing.pack import PackMap
 
 def explain(module: Module, decisions: Decisions, bits_a_second: float) -> tuple[LayoutRecord, tuple[Loc, ...]]:
     """The decisions in program order, and the lines that their locations number."""
-    steps: list[LayoutStep] = []
+    steps: list[TensorLayout] = []
     lines: dict[Loc, int] = {}
 
     def number(loc: Loc) -> int:
@@ -24,7 +24,7 @@ def explain(module: Module, decisions: Decisions, bits_a_second: float) -> tuple
             loc = Loc.unknown() if value.origin is None else value.origin.loc
             took, where = decisions.taken.get(value), _pack(value, decisions.inputs[value])
             steps.append(
-                LayoutStep(_name(value), INPUT, number(loc), where, "", took.seconds if took else 0.0, 0, (), "", 0.0)
+                TensorLayout(_name(value), INPUT, number(loc), where, "", took.seconds if took else 0.0, 0, (), "", 0.0)
             )
     for op in module.walk():
         placement = decisions.chosen.get(op)
@@ -43,7 +43,7 @@ def explain(module: Module, decisions: Decisions, bits_a_second: float) -> tuple
         )
         kind = op.name.removeprefix("tensor.")
         steps.append(
-            LayoutStep(
+            TensorLayout(
                 _name(op.result), kind, number(op.loc), _pack(op.result, placement.result),
                 "" if placement.box is None else str(placement.box), took.seconds, took.levels, moves,
                 "" if other is None else str(other.layout), 0.0 if other is None else other.behind,

@@ -183,7 +183,7 @@ class CircuitTracer:
         if key not in self._made:
             operands = [value, self.lift(0)]
             self._made[key] = made = self._builder.create(scalar_dialect.ADD, operands, {}, loc=user_loc()).result
-            self.facts.computed(made, scalar_dialect.ADD, operands)
+            self.facts.record_result(made, scalar_dialect.ADD, operands)
             self.facts.mean(made, low, high)
         return Number(self, self._made[key])
 
@@ -194,7 +194,9 @@ class CircuitTracer:
         if found is None:
             found = self._made[key] = self._builder.create(spec, operands, attrs, loc=loc).result
             if self.dtype == INTEGER:
-                self.facts.computed(found, spec, operands) if operands else self.facts.public(found, attrs["value"])
+                self.facts.record_result(found, spec, operands) if operands else self.facts.public(
+                    found, attrs["value"]
+                )
         return found
 
 

@@ -55,8 +55,8 @@ class Facts:
         """A public number."""
         self._of[value] = Fact((number, number), (number, number))
 
-    def computed(self, value: Value, spec: OpSpec, operands: Sequence[Value]) -> None:
-        """The result of an operation."""
+    def record_result(self, value: Value, spec: OpSpec, operands: Sequence[Value]) -> None:
+        """Record the result of an operation."""
         one = self._of[operands[0]]
         if spec is scalar_dialect.NEG:
             self._of[value] = Fact(negative(one.accepted), negative(one.assumed), one.depth)

@@ -19,7 +19,7 @@ _COUNTER = REMEDIES["counter"].outside
 
 def _refuse(what: str, advice: str) -> Callable[..., NoReturn]:
     def refuse(self: TracedIndex, *_args: Any, **_kwargs: Any) -> NoReturn:
-        raise self.unknown(what, advice)
+        raise self.unknown_error(what, advice)
 
     return refuse
 
@@ -65,7 +65,7 @@ class TracedIndex(Traced):
         owner = self._value.owner
         return isinstance(owner, Block) and owner is not self._tracer.module.body
 
-    def unknown(self, what: str, advice: str) -> TraceError:
+    def unknown_error(self, what: str, advice: str) -> TraceError:
         """The error of needing its number; `what` needs it, `advice` does without."""
         if self.is_loop_variable:
             message = (
@@ -88,7 +88,7 @@ def refuse_indices(operands: Sequence[Any]) -> None:
     """TraceError if one of the operands of array arithmetic is an index."""
     for operand in operands:
         if isinstance(operand, TracedIndex):
-            raise operand.unknown("arithmetic with arrays needs a number", _COUNTER)
+            raise operand.unknown_error("arithmetic with arrays needs a number", _COUNTER)
 
 
 def _index_value(index: TracedIndex, other: Any) -> Value:

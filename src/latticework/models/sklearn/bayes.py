@@ -94,8 +94,8 @@ def quadratic_discriminant(step: FittedStep, x: Ref, method: str) -> StepResult:
     """Every class normal, with a covariance of its own."""
     classes = len(step.classes)
     means, priors = step.array("means_", classes, step.width), step.array("priors_", classes)
-    variances = [step.checked(s, "scalings_", None) for s in step.get("scalings_")]
-    rotations = [step.checked(r, "rotations_", step.width, None) for r in step.get("rotations_")]
+    variances = [step.check_numbers(s, "scalings_", None) for s in step.get("scalings_")]
+    rotations = [step.check_numbers(r, "rotations_", step.width, None) for r in step.get("rotations_")]
     roots = [r / np.sqrt(s) for r, s in zip(rotations, variances, strict=True)]
     constants = np.log(priors) - 0.5 * np.array([np.log(s).sum() for s in variances])
     value = full(step, x, means, roots, constants)
@@ -112,7 +112,7 @@ def gaussian_mixture(step: FittedStep, x: Ref, method: str) -> StepResult:
     kind = step.setting("covariance_type", "full", "tied", "diag", "spherical")
     constants = np.log(weights) - 0.5 * width * np.log(2 * np.pi)
     if kind in ("full", "tied"):
-        each = np.broadcast_to(step.checked(roots, "precisions_cholesky_", *((count,) if kind == "full" else ()),
+        each = np.broadcast_to(step.check_numbers(roots, "precisions_cholesky_", *((count,) if kind == "full" else ()),
                                             width, width), (count, width, width))  # fmt: skip
         logs = np.log(np.diagonal(each, axis1=1, axis2=2)).sum(axis=1)
         value = full(step, x, means, list(each), constants + logs)

@@ -125,10 +125,10 @@ class FittedStep:
 
         shape  what it has to be; None for any length; not given: any
         """
-        return self.checked(self.get(name), name, *shape)
+        return self.check_numbers(self.get(name), name, *shape)
 
-    def checked(self, value: Any, name: str, *shape: int | None) -> Reals:
-        """Numbers of an attribute as float64: dense, real, finite and of the shape."""
+    def check_numbers(self, value: Any, name: str, *shape: int | None) -> Reals:
+        """Check an attribute, and return its numbers as float64: dense, real, finite and of the shape."""
         if hasattr(value, "toarray"):
             self.refuse(f"its {name} are sparse", "call densify() or toarray() before")
         array = np.asarray(value)
@@ -147,7 +147,7 @@ class FittedStep:
 
     def number(self, name: str) -> float:
         """An attribute that is one number."""
-        return float(self.checked(np.asarray(self.get(name)).reshape(-1), name, 1)[0])
+        return float(self.check_numbers(np.asarray(self.get(name)).reshape(-1), name, 1)[0])
 
     def setting(self, name: str, *allowed: Any, instead: str = "") -> Any:
         """A parameter of the constructor, of which only some values are taken."""

@@ -62,7 +62,7 @@ def classifier(step: FittedStep, x: Ref, method: str) -> StepResult:
     vectors = step.array("support_vectors_", None, step.width)
     dual = step.array("dual_coef_", classes - 1, len(vectors))
     bias = step.array("intercept_", classes * (classes - 1) // 2)
-    ends = np.cumsum(step.checked(step.get("n_support_"), "n_support_", classes)).astype(int)
+    ends = np.cumsum(step.check_numbers(step.get("n_support_"), "n_support_", classes)).astype(int)
     of_class = [slice(end - int(n), end) for end, n in zip(ends, step.get("n_support_"), strict=True)]
     weight = np.zeros((len(bias), len(vectors)))
     pairs = [(i, j) for i in range(classes) for j in range(i + 1, classes)]

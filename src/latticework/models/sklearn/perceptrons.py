@@ -13,8 +13,10 @@ ACTIVATIONS = tuple(record.sklearn for record in RECORDS if record.sklearn)
 def scores(step: FittedStep, x: Ref) -> Ref:
     """The last layer before its own activation; (rows,) where it is one number a row."""
     activation = step.setting("activation", "identity", *ACTIVATIONS)
-    weights = [step.checked(w, "coefs_", None, None) for w in step.get("coefs_")]
-    biases = [step.checked(b, "intercepts_", w.shape[1]) for b, w in zip(step.get("intercepts_"), weights, strict=True)]
+    weights = [step.check_numbers(w, "coefs_", None, None) for w in step.get("coefs_")]
+    biases = [
+        step.check_numbers(b, "intercepts_", w.shape[1]) for b, w in zip(step.get("intercepts_"), weights, strict=True)
+    ]
     for number, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
         if number and activation != "identity":
             x = step.emit(activation, x)

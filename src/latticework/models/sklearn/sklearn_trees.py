@@ -36,7 +36,7 @@ def leaves_of_predictor(step: FittedStep, nodes: Any) -> tuple[Leaf, ...]:
         step.refuse("a tree of it has other fields", FIT_HERE)
     if nodes["is_categorical"].any():
         step.refuse("it compares categories", f"{REMEDIES['category'].outside}, and fit it on numbers")
-    value = step.checked(nodes["value"], "values of leaves", len(nodes))[:, None]
+    value = step.check_numbers(nodes["value"], "values of leaves", len(nodes))[:, None]
     left, right, feature = (nodes[name].astype(np.int64) for name in ("left", "right", "feature_idx"))
     return _leaves(step, left, right, feature, nodes["num_threshold"], nodes["is_leaf"].astype(bool), value)
 

@@ -39,7 +39,7 @@ Finish = Callable[[FittedStep, Ref, str], StepResult]
 
 def _values(step: FittedStep, tree: Any, is_chances: bool) -> Reals:
     """(nodes, outputs): shares of classes, or means."""
-    values = step.checked(tree.tree_.value, "values of leaves", None, None, None)
+    values = step.check_numbers(tree.tree_.value, "values of leaves", None, None, None)
     if values.shape[1] != 1:
         step.refuse("it has several outputs", "import one estimator for each output")
     values = values[:, 0]
@@ -72,7 +72,9 @@ def gradient_boosting(step: FittedStep) -> TreeSum:
     init = step.get("init_")
     if not isinstance(init, str) and type(init).__name__ not in ("DummyClassifier", "DummyRegressor"):
         step.refuse(f"it begins with a {type(init).__name__}", "fit it with init=None or init='zero'")
-    constant = step.checked(step.estimator._raw_predict_init(np.zeros((1, step.width))), "init_", 1, trees.shape[1])[0]
+    constant = step.check_numbers(
+        step.estimator._raw_predict_init(np.zeros((1, step.width))), "init_", 1, trees.shape[1]
+    )[0]
     rate = step.number("learning_rate")
     read = []
     for row in trees:
@@ -87,7 +89,7 @@ def histogram_boosting(step: FittedStep) -> TreeSum:
     """A constant, and trees of histograms, some for each class."""
     predictors = step.get("_predictors")
     outputs = len(predictors[0])
-    constant = step.checked(np.reshape(step.get("_baseline_prediction"), -1), "_baseline_prediction", outputs)
+    constant = step.check_numbers(np.reshape(step.get("_baseline_prediction"), -1), "_baseline_prediction", outputs)
     read = []
     for row in predictors:
         for output, predictor in enumerate(row):

@@ -50,7 +50,7 @@ def average(
 
     outputs  columns of each; None: one number a row
     """
-    shares = np.ones(len(results)) if weights is None else step.checked(weights, "weights", len(results))
+    shares = np.ones(len(results)) if weights is None else step.check_numbers(weights, "weights", len(results))
     shares = shares / shares.sum()
     if not any(result.finish for result in results):
         return StepResult(step.emit("weighted_sum", tuple(r.value for r in results), weights=shares))

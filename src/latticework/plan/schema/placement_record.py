@@ -53,7 +53,7 @@ class ConversionRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class LayoutStep:
+class TensorLayout:
     """The layout of one tensor: an encrypted input, or the result of an operation.
 
     operation  what makes it; INPUT for one that is sent
@@ -88,5 +88,5 @@ class LayoutRecord:
 
     explored: int
     bits_a_second: float
-    steps: tuple[LayoutStep, ...]
+    steps: tuple[TensorLayout, ...]
     endings: tuple[ProgramLayout, ...]

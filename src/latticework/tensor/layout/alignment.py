@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 
-from latticework.tensor.layout.assign import LayoutChoice
+from latticework.tensor.layout.assign import OperationLayouts
 from latticework.tensor.layout.canonical import CanonicalForm, rotation_order
 from latticework.tensor.layout.conversions.convert_take import distinct_vectors
 from latticework.tensor.layout.derive import with_axis, without_copies
@@ -31,7 +31,7 @@ from latticework.values.packing.pack import GAP, REPEAT, PackDim
 Facing = list[tuple[int | None, int | None]]  # places of dims of both forms that face each other; None: nothing
 
 
-def align(loops: Loops, layouts: Sequence[Layout | None], boxes: Iterable[Layout]) -> Iterator[LayoutChoice]:
+def align(loops: Loops, layouts: Sequence[Layout | None], boxes: Iterable[Layout]) -> Iterator[OperationLayouts]:
     """The placements of an operation whose secret operands meet in boxes, layouts of all its loops (None: public).
 
     An operand lies where its part of the box does, repeating along the loops that it lacks; the result lies where the
@@ -46,7 +46,7 @@ def align(loops: Loops, layouts: Sequence[Layout | None], boxes: Iterable[Layout
         else:
             results = free_sums(box, loops.extents, loops.summed, keepdims=False)
         for result in results:
-            yield LayoutChoice(wanted, result, box if loops.summed else None)
+            yield OperationLayouts(wanted, result, box if loops.summed else None)
 
 
 def meeting(loops: Loops, layouts: Sequence[Layout | None]) -> Layout | None:

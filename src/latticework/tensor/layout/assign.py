@@ -51,7 +51,7 @@ class LayoutRules:
 
 
 @dataclass(frozen=True)
-class LayoutChoice:
+class OperationLayouts:
     """Layouts of an operation: of each operand (None: public, or as it is), of the result, and of the product's box.
 
     box  of a product of two secrets: the layout of all its loops
@@ -80,7 +80,7 @@ class LayoutDecisions(Protocol):
         """Layout of what loops carry, where it is not that of the initial value."""
 
     @property
-    def chosen(self) -> Mapping[Op, LayoutChoice]:
+    def chosen(self) -> Mapping[Op, OperationLayouts]:
         """Layouts of every operation with a secret result."""
 
     def find_conversions(self, value: Value, old: Layout, new: Layout) -> Sequence[Conversion]:

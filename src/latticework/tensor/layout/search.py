@@ -23,7 +23,7 @@ from latticework.errors import LayoutError
 from latticework.ir import Block, Module, Op, Value, kind_key, last_uses
 from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.plan.schema.placement_record import ProgramLayout, pareto_front
-from latticework.tensor.layout.assign import LayoutChoice, LayoutRules, is_trivial
+from latticework.tensor.layout.assign import LayoutRules, OperationLayouts, is_trivial
 from latticework.tensor.layout.conversions import Conversion, stations
 from latticework.tensor.layout.derive import fold
 from latticework.tensor.layout.layout import Layout, Shape
@@ -49,7 +49,7 @@ class Price:
 class Prices(Protocol):
     """Cost model of the search; `spent` is the number of levels that the operands have spent already."""
 
-    def operation(self, op: Op, choice: LayoutChoice, layouts: Sequence[Layout | None], spent: int) -> Price:
+    def operation(self, op: Op, choice: OperationLayouts, layouts: Sequence[Layout | None], spent: int) -> Price:
         """Price an operation whose secret operands have these layouts (None: public)."""
 
     def conversion(self, shape: Shape, old: Layout, new: Layout, spent: int) -> Price:
@@ -62,7 +62,7 @@ class Prices(Protocol):
         """Return the seconds to send a tensor to or from the client."""
 
 
-Choices = Callable[[Op, Sequence[Layout | None], LayoutRules], Iterable[LayoutChoice]]
+Choices = Callable[[Op, Sequence[Layout | None], LayoutRules], Iterable[OperationLayouts]]
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Decisions:
 
     inputs: dict[Value, Layout]
     heads: dict[Value, Layout]
-    chosen: dict[Op, LayoutChoice]
+    chosen: dict[Op, OperationLayouts]
     explored: int
     seconds: float
     prices: Prices
@@ -105,7 +105,7 @@ class _SearchState:
     seconds: float = 0.0
     deepest: int = 0
     sent: int = 0
-    trail: tuple[object, object, Layout | LayoutChoice, Taken] | None = None
+    trail: tuple[object, object, Layout | OperationLayouts, Taken] | None = None
 
     def having(
         self, value: Value, layout: Layout, spent: int, price: Price, what: object, how: object,
@@ -148,7 +148,7 @@ class LayoutSearch:
     level_seconds: float = 0.0
     explored: int = 0
     _numbers: dict[Value, int] = field(default_factory=dict)
-    _choices: dict[object, list[LayoutChoice]] = field(default_factory=dict)
+    _choices: dict[object, list[OperationLayouts]] = field(default_factory=dict)
     _reached: dict[Op, dict[Layout, float]] = field(default_factory=dict)  # least seconds, by where a result lies
 
     def run(self, module: Module) -> Decisions:
@@ -161,7 +161,7 @@ class LayoutSearch:
         best = min(end, key=lambda state: (self._rank(state), state.seconds, state.sent))
         inputs: dict[Value, Layout] = {}
         heads: dict[Value, Layout] = {}
-        chosen: dict[Op, LayoutChoice] = {}
+        chosen: dict[Op, OperationLayouts] = {}
         taken: dict[Op | Value, Taken] = {}
         trail = best.trail
         while trail is not None:
@@ -287,7 +287,7 @@ class LayoutSearch:
                     seen.add((choice, sent))
                     yield self._with(op, state, choice, dict(zip(is_open, sent, strict=True)))
 
-    def _offer(self, op: Op, layouts: Sequence[Layout | None]) -> Sequence[LayoutChoice]:
+    def _offer(self, op: Op, layouts: Sequence[Layout | None]) -> Sequence[OperationLayouts]:
         """The choices that can be packed, found once for all operations of a kind."""
         key = (kind_key(op), tuple(layouts))
         if key not in self._choices:
@@ -314,7 +314,7 @@ class LayoutSearch:
         self,
         op: Op,
         state: _SearchState,
-        choice: LayoutChoice,
+        choice: OperationLayouts,
         sent: Mapping[Value, Layout],
     ) -> _SearchState:
         """The state after an operation in one choice, some operands just sent."""
@@ -339,7 +339,7 @@ class LayoutSearch:
         price = self.prices.operation(op, choice, where, spent)
         return state.having(op.result, choice.result, spent + price.levels, price, op, choice, moves)
 
-    def _send_as(self, op: Op, value: Value, layout: Layout, choice: LayoutChoice) -> list[Layout]:
+    def _send_as(self, op: Op, value: Value, layout: Layout, choice: OperationLayouts) -> list[Layout]:
         """Return layouts that a client may send: that of the first use, or the nearest to it with no more vectors."""
         for operand, wanted in zip(op.operands, choice.operands, strict=True):
             if operand is value and wanted is not None:
@@ -436,7 +436,7 @@ def _is_tensor(value: Value) -> bool:
     return isinstance(value.type, TensorType)
 
 
-def _vectors(choice: LayoutChoice) -> int:
+def _vectors(choice: OperationLayouts) -> int:
     """Count the vectors of the operand or result that takes the most."""
     laid = [*(layout for layout in choice.operands if layout is not None), choice.result]
     return max(layout.count for layout in laid)

@@ -12,7 +12,7 @@ from math import prod
 from latticework.errors import UnsupportedError
 from latticework.ir.core import Op
 from latticework.tensor.layout.alignment import align, around, meeting
-from latticework.tensor.layout.assign import LayoutChoice, LayoutRules
+from latticework.tensor.layout.assign import LayoutRules, OperationLayouts
 from latticework.tensor.layout.derive import exchange, fill
 from latticework.tensor.layout.iteration_space import boxes
 from latticework.tensor.layout.layout import Layout, Shape
@@ -30,12 +30,12 @@ LARGE = 4
 LARGE_BOX = 512  # vectors of a box of which few are tried, because they take long to price
 
 
-def choices(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterable[LayoutChoice]:
+def choices(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterable[OperationLayouts]:
     """Placements of an operation whose operands lie in these layouts (None: public)."""
     return _BY_NAME.get(op.name, linear_map)(op, layouts, rules)
 
 
-def linear_map(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
+def linear_map(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[OperationLayouts]:
     """Anywhere: every axis that is as long as before stays where it is, or a fresh form."""
     lying = next(layout for layout in layouts if layout is not None)
     before = next(shape_of(v) for v, layout in zip(op.operands, layouts, strict=True) if layout is not None)
@@ -46,27 +46,27 @@ def linear_map(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutC
         )
         wanted = tuple(None if layout is None or start == layout else start for layout in layouts)
         for result in _distinct([*derived, *_forms(after, rules)], after):
-            yield LayoutChoice(wanted, result)
+            yield OperationLayouts(wanted, result)
 
 
-def same(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
+def same(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[OperationLayouts]:
     """Slot by slot: where the operand lies."""
     assert layouts[0] is not None
-    yield LayoutChoice((None,), layouts[0])
+    yield OperationLayouts((None,), layouts[0])
 
 
-def clean(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
+def clean(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[OperationLayouts]:
     """Slot by slot, by a function that needs other slots cleared: where the operand lies, or without gaps."""
     assert layouts[0] is not None
     lying = layouts[0]
-    yield LayoutChoice((None,), lying)
+    yield OperationLayouts((None,), lying)
     if any(d.axis == GAP for d in lying.all_dims):
         out = shape_of(op.result)
         for result in _distinct([join(lying), *_forms(out, rules)], out):
-            yield LayoutChoice((result,), result)
+            yield OperationLayouts((result,), result)
 
 
-def elementwise(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
+def elementwise(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[OperationLayouts]:
     """Operands brought together where they lie already, or where one of them does."""
     out = shape_of(op.result)
     loops = Loops.elementwise(*map(shape_of, op.operands))
@@ -77,7 +77,7 @@ def elementwise(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[Layout
     yield from align(loops, layouts, [*lying, *fresh])
 
 
-def matmul(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
+def matmul(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[OperationLayouts]:
     """Yield placements: one linear map for a public matrix, boxes for two secrets."""
     loops = Loops.matmul(*map(shape_of, op.operands))
     out = shape_of(op.result)
@@ -94,11 +94,11 @@ def matmul(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoic
     for start in dict.fromkeys((lying, fill(lying))):
         wanted = tuple(start if i == side and start != lying else None for i in (0, 1))
         for result in _distinct([_exchange(loops, side, start, out), *_forms(out, rules)], out):
-            yield LayoutChoice(wanted, result)
+            yield OperationLayouts(wanted, result)
     rotated = skew(shape_of(op.operands[side]), rules.slots, prod(out)) if rules.rolls else None
     if rotated is not None:
         wanted = tuple(rotated if i == side else None for i in (0, 1))
-        yield LayoutChoice(wanted, rules.row_major(out))
+        yield OperationLayouts(wanted, rules.row_major(out))
 
 
 def _exchange(loops: Loops, side: int, lying: Layout, out: Shape) -> Layout:
@@ -123,17 +123,17 @@ def _fresh_boxes(
         yield from boxes(result, summed, loops.extents[summed], own, is_large, rules.rolls)
 
 
-def total(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
+def total(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[OperationLayouts]:
     """Yield the layouts that sums come to, and others by one linear map."""
     assert layouts[0] is not None
     rank, out = len(shape_of(op.operands[0])), shape_of(op.result)
     axes, keepdims = op.attrs["axes"], op.attrs["keepdims"]
     lying = summed_layouts(layouts[0], rank, axes, keepdims)
     for result in _distinct([*lying, *_forms(out, rules)], out):
-        yield LayoutChoice((None,), result)
+        yield OperationLayouts((None,), result)
 
 
-def products(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
+def products(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[OperationLayouts]:
     """Yield the operation's one placement: the multiplied axes in front of one vector."""
     choice = move_multiplied_first(op, layouts, rules)
     lying = choice.operands[0]
@@ -146,22 +146,22 @@ def products(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutCho
     yield choice
 
 
-def rename(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
+def rename(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[OperationLayouts]:
     """A transpose moves nothing."""
     assert layouts[0] is not None
-    yield LayoutChoice((None,), layouts[0].renumber_axes({old: new for new, old in enumerate(op.attrs["axes"])}))
+    yield OperationLayouts((None,), layouts[0].renumber_axes({old: new for new, old in enumerate(op.attrs["axes"])}))
 
 
-def relabel(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
+def relabel(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[OperationLayouts]:
     """A reshape moves nothing where every dim lies within one new axis; else anywhere by one linear map."""
     assert layouts[0] is not None
     old, new = shape_of(op.operands[0]), shape_of(op.result)
     reshaped = reshape_layout(layouts[0], old, new)
     if reshaped is not None:
-        yield LayoutChoice((None,), reshaped)
+        yield OperationLayouts((None,), reshaped)
         return
     for result in _distinct(_forms(new, rules), new):
-        yield LayoutChoice((None,), result)
+        yield OperationLayouts((None,), result)
 
 
 def reshape_layout(layout: Layout, old: Shape, new: Shape) -> Layout | None:
@@ -250,45 +250,45 @@ def _distinct(layouts: Iterable[Layout | None], shape: Shape) -> list[Layout]:
     return [layout for layout in dict.fromkeys(layouts) if layout is not None and holds(layout, shape)]
 
 
-def in_rows(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
+def in_rows(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[OperationLayouts]:
     """The leading axis along vectors, and every part in one of its forms."""
     shape = shape_of(op.result)
     assert layouts[0] is not None
     lying = [layouts[0]] if part_of(layouts[0]) is not None else []
     for result in _distinct([*lying, *(stack_layout(part, shape[0]) for part in _forms(shape[1:], rules))], shape):
-        yield LayoutChoice((result,), result)
+        yield OperationLayouts((result,), result)
 
 
-def blank(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
+def blank(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[OperationLayouts]:
     """Zeros with the leading axis along vectors."""
     shape = shape_of(op.result)
     for result in _distinct((stack_layout(part, shape[0]) for part in _forms(shape[1:], rules)), shape):
-        yield LayoutChoice((), result)
+        yield OperationLayouts((), result)
 
 
-def part_taken(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
+def part_taken(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[OperationLayouts]:
     """A part lies as all of them do."""
     assert layouts[0] is not None
     part = part_of(layouts[0])
     if part is not None:
-        yield LayoutChoice((None, None), part)
+        yield OperationLayouts((None, None), part)
 
 
-def part_put(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
+def part_put(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[OperationLayouts]:
     """A part is brought to where the array has it."""
     assert layouts[0] is not None
     part = part_of(layouts[0])
     if part is not None:
-        yield LayoutChoice((None, part, None), layouts[0])
+        yield OperationLayouts((None, part, None), layouts[0])
 
 
-def public_part(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
+def public_part(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[OperationLayouts]:
     """Anywhere: a part of a public table is packed as it is wanted."""
     for result in _distinct(_forms(shape_of(op.result), rules), shape_of(op.result)):
-        yield LayoutChoice((None,), result)
+        yield OperationLayouts((None,), result)
 
 
-_BY_NAME: dict[str, Callable[[Op, Layouts, LayoutRules], Iterable[LayoutChoice]]] = {
+_BY_NAME: dict[str, Callable[[Op, Layouts, LayoutRules], Iterable[OperationLayouts]]] = {
     "tensor.add": elementwise,
     "tensor.sub": elementwise,
     "tensor.mul": elementwise,
@@ -304,5 +304,5 @@ _BY_NAME: dict[str, Callable[[Op, Layouts, LayoutRules], Iterable[LayoutChoice]]
     "tensor.with_part": part_put,
     "tensor.row": public_part,
     "tensor.blank": blank,
-    "tensor.trivial": lambda op, layouts, rules: [LayoutChoice((None,), rules.row_major(shape_of(op.result)))],
+    "tensor.trivial": lambda op, layouts, rules: [OperationLayouts((None,), rules.row_major(shape_of(op.result)))],
 }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from latticework.ir.core import Op, Value
-from latticework.tensor.layout.assign import LayoutChoice, LayoutRules
+from latticework.tensor.layout.assign import LayoutRules, OperationLayouts
 from latticework.tensor.layout.layout import Layout, num_bits
 from latticework.tensor.layout.sum_layouts import summed_layout
 from latticework.tensor.ops import pad, row_rules
@@ -51,12 +51,12 @@ def _prod(a: FloatArray, axes: Ints, keepdims: bool) -> Any:
     return np.prod(a, axis=axes, keepdims=keepdims)
 
 
-def move_multiplied_first(op: Op, layouts: Sequence[Layout | None], rules: LayoutRules) -> LayoutChoice:
+def move_multiplied_first(op: Op, layouts: Sequence[Layout | None], rules: LayoutRules) -> OperationLayouts:
     """The operand with the multiplied axes in front, which then become repetition."""
     shape, axes = shape_of(op.operands[0]), op.attrs["axes"]
     order = (*axes, *(axis for axis in range(len(shape)) if axis not in axes))
     lying = rules.row_major(tuple(shape[axis] for axis in order)).renumber_axes(dict(enumerate(order)))
-    return LayoutChoice((lying,), summed_layout(lying, len(shape), **PROD.own(op.attrs)))
+    return OperationLayouts((lying,), summed_layout(lying, len(shape), **PROD.own(op.attrs)))
 
 
 def lower(target: Target, a: Operand, axes: Ints, keepdims: bool) -> Value:

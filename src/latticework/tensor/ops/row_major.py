@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from latticework.errors import LayoutError
 from latticework.ir.core import Op
 from latticework.tensor.layout.alignment import align
-from latticework.tensor.layout.assign import LayoutChoice, LayoutRules
+from latticework.tensor.layout.assign import LayoutRules, OperationLayouts
 from latticework.tensor.layout.layout_candidates import in_order
 from latticework.tensor.layout.loops import Loops
 from latticework.tensor.layout.sum_layouts import summed_layouts
@@ -25,7 +25,7 @@ _ELEMENTWISE = ("tensor.add", "tensor.sub", "tensor.mul")
 _UNMOVED = ("tensor.neg", "tensor.transpose", "tensor.prod", "tensor.trivial")
 
 
-def row_major(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterable[LayoutChoice]:
+def row_major(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterable[OperationLayouts]:
     """The placement of an operation whose operands lie in these layouts (None: public)."""
     result = rules.row_major(shape_of(op.result))
     if op.name == "tensor.matmul":
@@ -36,21 +36,23 @@ def row_major(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterable[LayoutCh
         assert layouts[0] is not None
         rank = len(shape_of(op.operands[0]))
         layouts_of_sum = summed_layouts(layouts[0], rank, op.attrs["axes"], op.attrs["keepdims"])
-        return [LayoutChoice((None,), layouts_of_sum[-1] if layouts_of_sum else result)]
+        return [OperationLayouts((None,), layouts_of_sum[-1] if layouts_of_sum else result)]
     if op.name in _UNMOVED:
         return choices(op, layouts, rules)
     return _in_order(op, layouts, rules)
 
 
-def _in_order(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[LayoutChoice]:
+def _in_order(op: Op, layouts: Layouts, rules: LayoutRules) -> Iterator[OperationLayouts]:
     """Yield the placement that moves nothing; else row-major order."""
     result = rules.row_major(shape_of(op.result))
     offered = list(choices(op, layouts, rules))
     still = [p for p in offered if len(offered) == 1 and all(wanted is None for wanted in p.operands)]
-    yield from still or [p for p in offered if p.result == result][:1] or [LayoutChoice((None,) * len(layouts), result)]
+    yield from (
+        still or [p for p in offered if p.result == result][:1] or [OperationLayouts((None,) * len(layouts), result)]
+    )
 
 
-def _product(op: Op, layouts: Layouts, rules: LayoutRules) -> LayoutChoice:
+def _product(op: Op, layouts: Layouts, rules: LayoutRules) -> OperationLayouts:
     loops = Loops.matmul(*map(shape_of, op.operands))
     box = in_order(loops.extents, rules.slots)
     if box.count * box.slots > MAX_PLACES:
@@ -64,7 +66,7 @@ def _product(op: Op, layouts: Layouts, rules: LayoutRules) -> LayoutChoice:
     return first
 
 
-def _together(op: Op, layouts: Layouts, rules: LayoutRules) -> LayoutChoice:
+def _together(op: Op, layouts: Layouts, rules: LayoutRules) -> OperationLayouts:
     """Return the operands' layout, if they share one and none has to be stretched; else row-major order."""
     out = shape_of(op.result)
     shapes = [shape_of(value) for value in op.operands]
@@ -72,6 +74,6 @@ def _together(op: Op, layouts: Layouts, rules: LayoutRules) -> LayoutChoice:
     if len(lying) == 1:
         ((layout, shape),) = lying
         if layout is not None and shape == out:
-            return LayoutChoice((None,) * len(layouts), layout)
+            return OperationLayouts((None,) * len(layouts), layout)
     (result,) = align(Loops.elementwise(*shapes), layouts, [rules.row_major(out)])
     return result

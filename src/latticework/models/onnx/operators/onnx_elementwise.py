@@ -110,10 +110,10 @@ def _swish(x: Any, *, alpha: float = 1.0) -> Any:
 
 
 def _shrink(x: Any, *, bias: float = 0.0, lambd: float = 0.5) -> Any:
-    def shrunk(v: Any) -> Any:
+    def shrink(v: Any) -> Any:
         return np.where(v < -lambd, v + bias, np.where(v > lambd, v - bias, 0.0))
 
-    return approximate(shrunk)(x) if is_secret(x) else shrunk(x)
+    return approximate(shrink)(x) if is_secret(x) else shrink(x)
 
 
 def _scaled_tanh(x: Any, *, alpha: float = 1.0, beta: float = 1.0) -> Any:

@@ -1,5 +1,5 @@
 // Parts of the transforms by default as kernels of their own, so that their instructions can be counted: with the
-// butterflies for one size of primes, without the choice between them, and without branches that rows of 2^15 words do
+// butterflies for one size of primes, without the choice between them, and without branches that limbs of 2^15 words do
 // not take.
 #include "kernels.cuh"
 
@@ -35,7 +35,7 @@ LW_GPU void butterflies(const Word* words, const typename A::Twiddle* table, con
   for (int i = 0; i < 8; ++i) out[i] = A::to_word(v[i]);
 }
 
-/// The last stages of a row that has columns before them.
+/// The last stages of a limb that has columns before them.
 struct Rest : FullTile<Radix8> {
   static LW_GPU std::uint32_t first(const TileShape& args) noexcept {
     __builtin_assume(args.first > 0);
@@ -45,12 +45,12 @@ struct Rest : FullTile<Radix8> {
 /// A kernel of transforms for primes that B takes.
 template <class A, class B, class Tile, template <class, class> class Phases>
 LW_GPU void transform(const NttArgs& args, const Place& place, Shared shared) noexcept {
-  RowRegisters<A, Radix8, Tile> row;
+  LimbRegisters<A, Radix8, Tile> limb;
 #pragma unroll
   for (std::uint32_t phase = 0; phase < num_passes<Radix8, Tile>(args) + Tile::kIsFull; ++phase) {
     if (phase > 0) meet<ForwardNtt<A, Radix8, Tile>>();
-    row.begin(phase, args, place);
-    Phases<Radix8, Tile>::template Of<A, B>::run(row.prime, phase, args, place, shared, row.held);
+    limb.begin(phase, args, place);
+    Phases<Radix8, Tile>::template Of<A, B>::run(limb.prime, phase, args, place, shared, limb.held);
   }
 }
 
@@ -59,7 +59,7 @@ template <class A, class B, bool kIsInverse>
 LW_GPU void columns(const NttArgs& args, const Place& place) noexcept {
   using Kernel = ColumnsKernel<A, kIsInverse>;
   __builtin_assume(args.tables.log_degree == 15);
-  Kernel::template run_rows<3>(args, place, [&](const typename A::Prime& prime, std::uint32_t limb, auto& v) {
+  Kernel::template run_limbs<3>(args, place, [&](const typename A::Prime& prime, std::uint32_t limb, auto& v) {
     Kernel::template Stages<3>::template Of<A, B>::run(prime, args, limb, v);
   });
 }

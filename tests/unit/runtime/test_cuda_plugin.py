@@ -19,9 +19,9 @@ OTHERS = ("Radix16", "Cluster")
 MOST_OF = {
     "(Forward|Inverse)ColumnsINS0_4Fp64E": 80,
     "(Forward|Inverse)ColumnsINS0_3U64E": 128,
-    "LiftRows": 80,
+    "BaseConvertLimbs": 80,
     "KeyProduct": 128,
-    "(LiftNttRow|LiftNttSubScale)INS0_3U64E": 104,
+    "BaseConvertNtt(SubScale)?INS0_3U64E": 104,
 }
 
 pytestmark = pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not there: nothing of CUDA is compiled")

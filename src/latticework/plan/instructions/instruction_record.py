@@ -51,11 +51,13 @@ class Record:
              their `KeySpec`; of control instructions (walk, site, *operands)
     error    (errors, use, *operands) -> result, or a list of several: what is known of the error of each vector, a
              tuple with an item for each (`vectors`); of control instructions it is `meaning`
-    work     units of the operations that it adds to those that cost tables price, by their names there parts    (use)
-    -> of which operations on one ciphertext a run of it consists (`Part`) counts   (use) -> what a run of it counts as,
-    by the names of `OperationCounts` keys     (use) -> products with each operand that is a key, by its place scratch
-    (use, stored) -> rows on top of those of operands and results;  stored  whether digits that it reads have rows reuse
-    (use, lent, *buffers) -> the buffers of operands that become those of its result; None if it needs new
+    work     units of the operations that it adds to those that cost tables price, by their names there
+    parts    (use) -> of which operations on one ciphertext a run of it consists (`Part`)
+    counts   (use) -> what a run of it counts as, by the names of `OperationCounts`
+    keys     (use) -> products with each operand that is a key, by its place
+    scratch  (use, stored) -> rows on top of those of operands and results;  stored  whether digits that it reads have
+             rows
+    reuse    (use, lent, *buffers) -> the buffers of operands that become those of its result; None if it needs new
              ones;  lent  whether the first operand's may be written over
     """
 

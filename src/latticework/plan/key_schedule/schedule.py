@@ -3,12 +3,12 @@
 The core carries no schedule out: it knows the order of uses as it runs, and follows a rule. The rule, in ten lines:
 
 1.  A use is an instruction that reads keys; it makes its passes, and a pass goes through windows of limbs (`windows`).
-2.  A row is one digit of one key at one limb, both halves; the budget is a number of slots, a row each, never more. 3.
-A window is claimed as a whole: its absent rows get slots, and none of its rows leaves before it is released. 4.
-Claimed are the window that is computed with and the one after it; where both do not fit, only the first. 5.  Windows
-after these are claimed in order, while their absent rows fit into free slots and rows without another use. 6.  A row
-that has to go is one whose next use is farthest away in the true order: loops iterate as often as they do, the
-    branch that is taken is known, calls are followed.
+2.  A row is one digit of one key at one limb, both halves; the budget is a number of slots, a row each, never more.
+3.  A window is claimed as a whole: its absent rows get slots, and none of its rows leaves before it is released.
+4.  Claimed are the window that is computed with and the one after it; where both do not fit, only the first.
+5.  Windows after these are claimed in order, while their absent rows fit into free slots and rows without another use.
+6.  The row that is evicted is one whose next use is farthest away in the true order: loops iterate as often as they
+    do, the branch that is taken is known, calls are followed.
 7.  Claims are made when a window is released, before anything else is, and a read starts only after its claim.
 8.  Readers read rows in the order of claims; the computation waits for all rows of a window before it starts with it.
 9.  So what is read depends on the plan, the trip counts and the budget alone, and the times on the machine besides.
@@ -61,10 +61,11 @@ class Smallest:
 class KeySchedule:
     """The keys of a run under a budget.
 
-    budget_bytes  for keys;  row_bytes  of one row;  slots  rows that the budget is windows    of the run, of long loops
-    those of the iterations that were followed buffer_bytes  of the budget, into which packed rows are read is_exact
-    every iteration was followed, no branch was guessed, and every next use is known in time: loads are then those
-               of a run of a server that has just started
+    budget_bytes  for keys;  row_bytes  of one row;  slots  rows that the budget is
+    windows       of the run, of long loops those of the iterations that were followed
+    buffer_bytes  of the budget, into which packed rows are read
+    is_exact      every iteration was followed, no branch was guessed, and every next use is known in time: loads are
+                  then those of a run of a server that has just started
     """
 
     budget_bytes: int

@@ -38,7 +38,7 @@ from latticework.runtime.client.input_check import InputCheck, Inputs
 from latticework.runtime.devices.operation_names import during
 from latticework.runtime.events import Event
 from latticework.runtime.exchange.clipped import ClippedRows
-from latticework.runtime.exchange.misfits import Finding
+from latticework.runtime.exchange.input_errors import Finding
 from latticework.runtime.exchange.row_batches import Extent
 from latticework.runtime.memory_use import KeyTraffic, MemoryUse
 from latticework.schemes.rlwe.ciphertext import Ciphertext

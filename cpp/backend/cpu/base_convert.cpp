@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "backend/cpu/base_conversion.hpp"
+#include "backend/cpu/base_convert_parts.hpp"
 #include "backend/cpu/kernels.hpp"
 #include "backend/cpu/queue.hpp"
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <bit>
 
-#include "backend/cpu/base_conversion.hpp"
+#include "backend/cpu/base_convert_parts.hpp"
 #include "backend/cpu/kernels.hpp"
 #include "backend/cpu/output_automorphism.hpp"
 #include "backend/cpu/queue.hpp"

@@ -10,7 +10,7 @@ from latticework.compiler.accuracy.function_uses import Fitted
 from latticework.compiler.bound_conditions import line_of, lines_read
 from latticework.compiler.stage_results import TracedProgram
 from latticework.errors import ApproximationWarning
-from latticework.functions.approximation.few_runs import FEW, LIKELY, SURE, share_leaving
+from latticework.functions.approximation.exceedance import FEW, LIKELY, SURE, share_leaving
 from latticework.ir.lines import warn
 from latticework.plan.schema.conditions import Condition, merge_conditions
 from latticework.plan.schema.schema import Output, Plan

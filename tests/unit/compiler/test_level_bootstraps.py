@@ -9,8 +9,8 @@ from vec_cases import SLOTS, Vectors, counted, managed, plan_of, small_chain
 
 from latticework.compiler.levels import ciphertexts, count_bootstraps, decide_levels, write_levels
 from latticework.compiler.levels.depth import Levels, levels_of
+from latticework.compiler.levels.level_plan import CipherState, Drop
 from latticework.compiler.levels.level_plan_text import print_levels
-from latticework.compiler.levels.plan import CipherState, Drop
 from latticework.compiler.passes import cse, dce
 from latticework.errors import IrError, LevelError
 from latticework.ir import Loc, interpret, run_passes, verify

@@ -11,7 +11,7 @@ from latticework.compiler.layout_choice.prices import Seconds
 from latticework.compiler.levels import decide_levels, decide_levels_bfv, program_depth, unroll, write_levels
 from latticework.compiler.levels import write_ciphertexts as writing
 from latticework.compiler.levels.depth import depth_of, input_levels, levels_of
-from latticework.compiler.levels.plan import LADDER, CipherState, Drop, Encode, Encrypt, Scale, Settle, after
+from latticework.compiler.levels.level_plan import LADDER, CipherState, Drop, Encode, Encrypt, Scale, Settle, after
 from latticework.compiler.options.techniques import ALL, Techniques
 from latticework.compiler.passes import cse, dce
 from latticework.errors import IrError

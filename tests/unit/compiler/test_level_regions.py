@@ -11,7 +11,7 @@ from latticework.compiler.layout_choice import CodeCost
 from latticework.compiler.levels import decide_levels, write_levels
 from latticework.compiler.levels.depth import levels_of, lowest_input_levels
 from latticework.compiler.levels.early_rescale import lowest_levels
-from latticework.compiler.levels.plan import Drop
+from latticework.compiler.levels.level_plan import Drop
 from latticework.compiler.levels.rescale_timing import plan_seconds
 from latticework.compiler.options.techniques import Rescaling, Techniques
 from latticework.compiler.passes import cse, dce

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.functions.approximation.few_runs import (
+from latticework.functions.approximation.exceedance import (
     LIKELY,
     SURE,
     ExtremesSeen,

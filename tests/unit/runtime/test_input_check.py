@@ -25,7 +25,7 @@ from latticework.plan.client_steps import (
 )
 from latticework.runtime.client import input_inspection
 from latticework.runtime.exchange.clipped import ClippedRows
-from latticework.runtime.exchange.misfits import Misfits
+from latticework.runtime.exchange.input_errors import Misfits
 
 SMALL = {"ring_degree": 2048, "insecure": True, "progress": False, "precision_bits": 8}
 RNG = np.random.default_rng(0)

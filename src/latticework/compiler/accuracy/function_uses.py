@@ -14,7 +14,7 @@ from latticework.frontend.recording.tracing import user_line
 from latticework.functions.approximation.channel_curve import ChannelCurve
 from latticework.functions.approximation.chebyshev import Interval
 from latticework.functions.approximation.curve import Curve
-from latticework.functions.approximation.few_runs import FEW, RangeSlack, find_slack, share_leaving
+from latticework.functions.approximation.exceedance import FEW, RangeSlack, find_slack, share_leaving
 from latticework.functions.approximation.piecewise_linear_curve import PiecewiseLinearCurve
 from latticework.functions.approximation.real_functions import Function, function_of
 from latticework.functions.approximation.sign import CompositeSign

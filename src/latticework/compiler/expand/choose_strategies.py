@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from latticework.compiler.expand.butterfly_maps import maps_of_bootstrap
+from latticework.compiler.expand.coeff_to_slot import maps_of_bootstrap
 from latticework.compiler.expand.map_strategies import (
     LevelPrices,
     MapStrategies,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from math import log2
 
-from latticework.compiler.expand.butterfly_maps import butterfly_maps
+from latticework.compiler.expand.coeff_to_slot import butterfly_maps
 from latticework.compiler.expand.eval_mod import expand_eval_mod
 from latticework.compiler.expand.linear_transform import expand_linear_transform
 from latticework.compiler.expand.map_strategies import TYPICAL_STRATEGIES, MapStrategies

@@ -5,8 +5,8 @@ from latticework.compiler.levels.critical_path import LoopSpending, Spent, loop_
 from latticework.compiler.levels.decide import decide_levels
 from latticework.compiler.levels.decide_bfv import decide_levels_bfv
 from latticework.compiler.levels.depth import program_depth
+from latticework.compiler.levels.level_plan import LevelPlan
 from latticework.compiler.levels.origins import keep_whole_origins
-from latticework.compiler.levels.plan import LevelPlan
 from latticework.compiler.levels.write_ciphertexts import write_levels
 
 __all__ = [

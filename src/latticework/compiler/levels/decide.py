@@ -28,8 +28,7 @@ from latticework.compiler.levels.depth import (
     spent_by,
 )
 from latticework.compiler.levels.early_rescale import lowest_levels
-from latticework.compiler.levels.operands import Operands
-from latticework.compiler.levels.plan import (
+from latticework.compiler.levels.level_plan import (
     LADDER,
     PRODUCT,
     CipherState,
@@ -44,6 +43,7 @@ from latticework.compiler.levels.plan import (
     State,
     after,
 )
+from latticework.compiler.levels.operands import Operands
 from latticework.compiler.levels.rescale_timing import LevelPrices, worth_lowering
 from latticework.compiler.levels.unroll import with_copies
 from latticework.compiler.options.techniques import ALL, PROACTIVE, WATERLINE, Techniques

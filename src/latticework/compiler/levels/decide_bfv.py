@@ -13,8 +13,8 @@ from dataclasses import replace
 from latticework.compiler.levels.decide import Decider
 from latticework.compiler.levels.depth import Levels, public_value
 from latticework.compiler.levels.lazy_bfv import choose_relinearized
+from latticework.compiler.levels.level_plan import TOP, CipherState, Encode, LevelPlan, NumberOp, Settle, State, after
 from latticework.compiler.levels.operands import Operands
-from latticework.compiler.levels.plan import TOP, CipherState, Encode, LevelPlan, NumberOp, Settle, State, after
 from latticework.compiler.options.techniques import ALL, Techniques
 from latticework.errors import UnsupportedError
 from latticework.ir import Module, Op, Value

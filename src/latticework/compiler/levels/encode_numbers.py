@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from latticework.compiler.levels.plan import NumberOp
+from latticework.compiler.levels.level_plan import NumberOp
 from latticework.errors import DtypeError, RangeError, ScaleError
 from latticework.ir import Builder, Loc, Value
 from latticework.ir.dialects.bfv_dialect import SCALE

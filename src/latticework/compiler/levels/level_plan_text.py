@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from latticework.compiler.levels.depth import LoopPlan
-from latticework.compiler.levels.plan import Drop, Encode, Encrypt, LevelPlan, Negate, Settle, Step
+from latticework.compiler.levels.level_plan import Drop, Encode, Encrypt, LevelPlan, Negate, Settle, Step
 from latticework.ir import Block, Loc, Op, Value
 
 

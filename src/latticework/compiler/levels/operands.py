@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from latticework.compiler.levels.plan import (
+from latticework.compiler.levels.level_plan import (
     LADDER,
     TOP,
     CipherState,

@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterator
 from typing import Protocol
 
 from latticework.compiler.levels.groups import Groups
-from latticework.compiler.levels.plan import TOP, Drop, LevelPlan, Settle, State, after
+from latticework.compiler.levels.level_plan import TOP, Drop, LevelPlan, Settle, State, after
 from latticework.ir import Block, Op, Value
 from latticework.ir.dialects.vec_dialect import VecType
 from latticework.values.sums import add_up

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from latticework.compiler.levels.plan import CipherState, Encode, LevelPlan, State, after
+from latticework.compiler.levels.level_plan import CipherState, Encode, LevelPlan, State, after
 from latticework.errors import IrError
 from latticework.ir import Loc, Op, Value
 from latticework.ir.dialects.rlwe_dialect import CipherType, PlainType

@@ -14,7 +14,7 @@ from typing import Any
 from latticework.compiler.levels.bootstrap_calls import write_bootstrap
 from latticework.compiler.levels.depth import carried_operands, public_row, public_value
 from latticework.compiler.levels.encode_numbers import Numbers, NumbersBfv, NumbersCkks
-from latticework.compiler.levels.plan import (
+from latticework.compiler.levels.level_plan import (
     CipherState,
     Drop,
     Encode,

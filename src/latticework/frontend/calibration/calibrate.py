@@ -23,8 +23,8 @@ from latticework.functions.approximation.channel_samples import (
     telling_axis,
 )
 from latticework.functions.approximation.chebyshev import Interval
+from latticework.functions.approximation.exceedance import ExtremesSeen
 from latticework.functions.approximation.extreme_value import TailsSeen
-from latticework.functions.approximation.few_runs import ExtremesSeen
 from latticework.functions.approximation.real_functions import function_of
 from latticework.ir.core import Op, Value
 from latticework.ir.dialects.scalar_dialect import GroupType

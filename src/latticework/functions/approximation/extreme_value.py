@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.functions.approximation.chebyshev import FloatArray, Interval
-from latticework.functions.approximation.few_runs import RunExtremes
+from latticework.functions.approximation.exceedance import RunExtremes
 
 LEAST_RUNS = 16  # fewer say nothing of what is rare
 SHARE, FEWEST, MOST = 8, 3, 32  # of so many runs one is among the farthest, and how many of those there are

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from latticework.plan.schema.constraints import Constraint, Element
 from latticework.plan.schema.schema import ClientSpec
-from latticework.runtime.exchange.misfits import OUTSIDE, REMEDY, Misfits
+from latticework.runtime.exchange.input_errors import OUTSIDE, REMEDY, Misfits
 from latticework.runtime.exchange.row_batches import has_rows
 
 Arrays = Mapping[str, npt.NDArray[Any]]  # by name, some of the encrypted inputs or all: one run, rows, or a stack

@@ -12,7 +12,7 @@ from latticework.errors import DtypeError
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.schema.schema import Output, SecretInput
 from latticework.runtime.exchange.decrypted import OwnerValue
-from latticework.runtime.exchange.misfits import OUTSIDE, REMEDY, Misfits, not_finite, not_whole, replace_misfits
+from latticework.runtime.exchange.input_errors import OUTSIDE, REMEDY, Misfits, not_finite, not_whole, replace_misfits
 from latticework.values.extension import _core
 from latticework.values.packing.slot_arrays import as_value
 

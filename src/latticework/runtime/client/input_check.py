@@ -15,7 +15,7 @@ from latticework.errors.shown import count_noun, describe
 from latticework.plan.schema.schema import ClientSpec
 from latticework.runtime.client.input_inspection import Looked
 from latticework.runtime.exchange.clipped import ClippedRows
-from latticework.runtime.exchange.misfits import Finding, refusal
+from latticework.runtime.exchange.input_errors import Finding, refusal
 from latticework.runtime.exchange.row_batches import Extent, has_rows, in_runs
 
 _SHOWN = 8

@@ -13,8 +13,8 @@ from latticework.runtime.client.check_constraints import elements_beyond, sums_b
 from latticework.runtime.client.coding import Coding
 from latticework.runtime.client.preprocess import fitting_inputs, in_owners_terms
 from latticework.runtime.client.user_names import fitting_arguments, in_arguments_terms, locate_declaration
+from latticework.runtime.exchange.input_errors import Misfits, in_users_terms, replace_misfits
 from latticework.runtime.exchange.integers import check_integer
-from latticework.runtime.exchange.misfits import Misfits, in_users_terms, replace_misfits
 from latticework.runtime.exchange.row_batches import Extent, extent_of, has_rows, in_runs
 from latticework.values.inputs.foreign_arrays import as_array, find_loss
 

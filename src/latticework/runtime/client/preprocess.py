@@ -12,7 +12,7 @@ from latticework.errors import RangeError
 from latticework.plan.client_steps.run_steps import UnfitInputError, accepted_spans, prepare, prepare_fitting, raw_array
 from latticework.plan.client_steps.stages import Given, OwnerStages
 from latticework.plan.schema.schema import ClientSpec
-from latticework.runtime.exchange.misfits import Array, Mask, Misfits
+from latticework.runtime.exchange.input_errors import Array, Mask, Misfits
 
 FILTER = "leave it out"
 

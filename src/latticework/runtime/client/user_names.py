@@ -16,8 +16,7 @@ from latticework.plan.schema.arguments import Argument, Result, gather, rebuild_
 from latticework.plan.schema.schema import ClientSpec
 from latticework.runtime.exchange.clipped import Doubted
 from latticework.runtime.exchange.decrypted import OwnerValue, of_several
-from latticework.runtime.exchange.input_parts import check_whole_ciphertexts
-from latticework.runtime.exchange.misfits import (
+from latticework.runtime.exchange.input_errors import (
     OUTSIDE,
     REMEDY,
     Misfits,
@@ -27,6 +26,7 @@ from latticework.runtime.exchange.misfits import (
     refusal,
     replace_misfits,
 )
+from latticework.runtime.exchange.input_parts import check_whole_ciphertexts
 from latticework.values.inputs.column_names import in_order
 from latticework.values.inputs.foreign_arrays import as_array, find_loss
 

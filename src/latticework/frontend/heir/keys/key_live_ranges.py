@@ -3,7 +3,7 @@
 Keeping a key between two uses takes one place in between and saves one load. To keep as often as possible where no
 place holds more than the capacity: go through the uses, and where there are too many let go of the key that is used
 again last. Source: Belady, "A study of replacement algorithms for a virtual-storage computer" (1966); the same rule as
-for rows of keys in `plan/key_schedule/residency.py`.
+for rows of keys in `plan/key_schedule/key_eviction.py`.
 """
 
 from __future__ import annotations

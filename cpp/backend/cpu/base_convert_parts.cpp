@@ -1,4 +1,4 @@
-#include "backend/cpu/base_conversion.hpp"
+#include "backend/cpu/base_convert_parts.hpp"
 
 #include <algorithm>
 

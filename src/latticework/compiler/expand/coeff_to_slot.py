@@ -1,4 +1,4 @@
-"""The linear maps of a bootstrap: the special FFT in a few maps, and where in a chain each is applied."""
+"""CoeffToSlot and SlotToCoeff of a bootstrap: the special FFT in a few linear maps, and where in a chain each is."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ import argparse
 import math
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
@@ -26,6 +26,8 @@ ULP = Fraction(1, 2**53)  # the largest relative error of one rounding
 HALF = Fraction(1, 2)
 LOG_DEGREES = range(4, 18)  # from 5 on for vectors of eight words
 REST = {47: Fraction(9, 16), 49: Fraction(19, 32), 50: Fraction(11, 16)}  # at rest, in units of q, for q < 2^bits
+KERNELS = Path(__file__).resolve().parents[1] / "cpp" / "backend" / "kernels.def"
+POINTWISE = re.compile(r"^LW_(?:UNARY|BINARY|ACCUMULATE|SCALAR|BINARY_SCALAR)\((\w+)\)", re.MULTILINE)
 
 
 class RangeError(Exception):
@@ -198,18 +200,26 @@ def prove_inverse(ranges: Ranges, log_degree: int) -> Fraction:
     return arithmetic.largest
 
 
+def require_all(results: Mapping[str, Fraction]) -> None:
+    """Require a result of every pointwise kernel of the table, by name."""
+    proved = {name for names in results for name in names.split(", ")}
+    if missing := sorted(set(POINTWISE.findall(KERNELS.read_text())) - proved):
+        raise RangeError(f"nothing is proved of the pointwise kernels {', '.join(missing)}; add their results")
+
+
 def prove_pointwise(bits: int) -> Fraction:
     """The largest intermediate of the pointwise kernels, whose operands and results are at rest."""
     arithmetic, rest = Arithmetic(bits), REST[bits]
     product = arithmetic.product(rest, rest)
     results = {
-        "add, sub, add_scalar": arithmetic.reduce(arithmetic.add(rest, rest)),
+        "add, sub, neg, add_scalar": arithmetic.reduce(arithmetic.add(rest, rest)),
         "mul": product,
         "mul_add": arithmetic.reduce(arithmetic.add(product, rest)),
         "mul_scalar": arithmetic.product(rest, roundings=2),
         "sub_scale": arithmetic.product(arithmetic.add(rest, rest), roundings=2),
         "join of one limb": arithmetic.product(Fraction(2**50 - 1, 2 ** (bits + 1)), roundings=2),
     }
+    require_all(results)
     for what, result in results.items():
         require_rest(result, bits, what)
     return arithmetic.largest
@@ -250,11 +260,12 @@ def prove_gpu_pointwise(bits: int) -> Fraction:
     arithmetic, rest = gpu_arithmetic(bits), REST[bits]
     product, total = arithmetic.product(rest, rest), arithmetic.reduce(arithmetic.add(rest, rest))
     results = {
-        "add, sub, add_scalar": total,
+        "add, sub, neg, add_scalar": total,
         "mul, mul_scalar": product,
         "mul_add": arithmetic.reduce(arithmetic.add(product, rest)),
         "sub_scale": arithmetic.product(total),
     }
+    require_all(results)
     for what, result in results.items():
         require_rest(result, bits, what)
     return arithmetic.largest

@@ -40,7 +40,8 @@ def decrypt(
     load_secret_key(owner, keys, refusals["ledger"])
     if record is not None:
         owner.load_clipped(record)
-    allowed = {key: value for key, value in refusals.items() if key == "allow_refusals" and value is not None}
+    allow = refusals["allow_refusals"]
+    allowed = {} if allow is None else {"allow_refusals": allow}
     with talk.step("decrypt"):
         values = name_values(owner.decrypt(owner.load_encrypted(source(outputs)), **allowed))
     arrays = {key: value.as_array() for key, value in values.items()}

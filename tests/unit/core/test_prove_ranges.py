@@ -153,3 +153,12 @@ def test_bounds_of_one_product_hold_on_extreme_operands(bits):
             assert computed == exact and (exact - int(x) * int(w)) % q == 0
             slack = abs(Fraction(x) * Fraction(w)) / q * ((1 + Fraction(1, 2**53)) ** 3 - 1)
             assert abs(exact) <= q * Fraction(1, 2) + slack * q
+
+
+def test_every_pointwise_kernel_has_a_proof():
+    script = runpy.run_path(str(SCRIPT))
+    names = set(script["POINTWISE"].findall(script["KERNELS"].read_text()))
+    assert {"add", "neg", "mul_add", "sub_scale"} <= names
+    script["require_all"](dict.fromkeys(names, Fraction(0)))
+    with pytest.raises(script["RangeError"], match="pointwise kernels mul; add"):
+        script["require_all"](dict.fromkeys(names - {"mul"}, Fraction(0)))

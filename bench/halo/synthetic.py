@@ -18,7 +18,7 @@ from bench.vectors import SLOTS, Vectors
 from latticework.compiler.levels import decide_levels
 from latticework.compiler.levels.bootstrap_calls import ciphertexts
 from latticework.compiler.levels.loops.executed import bootstraps_run
-from latticework.compiler.levels.loops.halo import HALO, PACKING, PACKING_UNROLLING, TYPE_MATCHED
+from latticework.compiler.levels.loops.halo_baseline import HALO, PACKING, PACKING_UNROLLING, TYPE_MATCHED
 from latticework.compiler.levels.loops.plan_loops import OURS, plan_loops
 from latticework.ir import Module, Value
 from latticework.ir.dialects.vec_dialect import VecType

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from latticework.compiler.keys import resident_bytes
 from latticework.plan.analysis.memory_plan import MachinePrices
-from latticework.plan.analysis.trips import TripCounts
+from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.cost import CostModel
 from latticework.plan.key_schedule.key_uses import Called, Either, KeyStep, Loop, Node, Others, key_order
 from latticework.plan.schema.schema import Plan

@@ -20,7 +20,7 @@ from bench.rows import Row
 from latticework.compiler.keys import resident_bytes
 from latticework.errors.shown import size
 from latticework.plan.analysis.memory_plan import MachinePrices
-from latticework.plan.analysis.trips import TripCounts
+from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.cost import CostModel
 from latticework.plan.files.serialise import read_plan, write_plan
 from latticework.plan.instructions.value_shapes import key_row_bytes

@@ -5,7 +5,7 @@ from typing import Any
 import latticework as lw
 from latticework import _core
 from latticework.plan.analysis.kept_constants import all_bytes, encodings
-from latticework.plan.analysis.trips import TripCounts
+from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.cost import CostModel
 from latticework.plan.schema.schema import Plan
 

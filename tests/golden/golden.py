@@ -27,11 +27,11 @@ from latticework.compiler.levels import (
 )
 from latticework.compiler.levels.level_plan_text import print_levels
 from latticework.compiler.levels.loops.flatten import flattening
-from latticework.compiler.levels.loops.halo import HALO
+from latticework.compiler.levels.loops.halo_baseline import HALO
 from latticework.compiler.levels.loops.pack_carried import packing
 from latticework.compiler.levels.loops.peel import peeling
-from latticework.compiler.levels.loops.periods import carried_periods
 from latticework.compiler.levels.loops.plan_loops import plan_loops
+from latticework.compiler.levels.loops.slot_periods import carried_periods
 from latticework.compiler.levels.loops.target_level import tuning
 from latticework.compiler.levels.loops.type_match import matching
 from latticework.compiler.levels.loops.unroll_groups import unrolling

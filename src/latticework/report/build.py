@@ -9,7 +9,7 @@ from latticework.errors import UnsupportedError
 from latticework.plan.analysis.bfv_noise_domain import output_budgets
 from latticework.plan.analysis.error_bounds import Magnitude, predict
 from latticework.plan.analysis.estimate import estimate
-from latticework.plan.analysis.trips import instructions_run
+from latticework.plan.analysis.trip_counts import instructions_run
 from latticework.plan.cost import CostModel, client_costs
 from latticework.plan.schema.schema import ClientSpec, IndexInput, Plan
 from latticework.report.carried import carried_levels

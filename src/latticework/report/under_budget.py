@@ -8,7 +8,7 @@ from itertools import accumulate
 from latticework.plan.analysis.memory_plan import MemoryPlan, MemoryPlanner
 from latticework.plan.cost import CostModel
 from latticework.plan.key_schedule.key_eviction import RowTraffic
-from latticework.plan.key_schedule.over_time import Stretch, Trace, merge_stretches
+from latticework.plan.key_schedule.keys_over_time import Stretch, Trace, merge_stretches
 from latticework.plan.schema.amounts import checked_runs, parse_bytes
 from latticework.plan.schema.schema import Plan
 from latticework.report.budget_records import KeyLine, KeyLoop, KeyStretch, UnderBudget

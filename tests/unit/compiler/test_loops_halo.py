@@ -7,8 +7,8 @@ from vec_cases import SLOTS, Vectors
 
 from bench.halo.synthetic import closed_form, nested
 from latticework.compiler.levels import decide_levels
-from latticework.compiler.levels.loops.halo import BASELINES, HALO, PACKING, TYPE_MATCHED, plan_halo
-from latticework.compiler.levels.loops.periods import carried_periods, period
+from latticework.compiler.levels.loops.halo_baseline import BASELINES, HALO, PACKING, TYPE_MATCHED, plan_halo
+from latticework.compiler.levels.loops.slot_periods import carried_periods, period
 from latticework.compiler.levels.loops.writing import ValueFacts
 from latticework.errors import LevelError
 from latticework.ir import Builder, rebuild

@@ -6,7 +6,7 @@ from loop_cases import MEAN, RESIDUAL, Published, check_plan, planned, synthetic
 from vec_cases import SLOTS, Vectors
 
 from latticework.compiler.levels.loops import plan_loops
-from latticework.compiler.levels.loops.halo import HALO
+from latticework.compiler.levels.loops.halo_baseline import HALO
 from latticework.compiler.levels.loops.plan_loops import MODES
 from latticework.compiler.levels.loops.seconds import module_seconds
 from latticework.ir import print_module

@@ -14,7 +14,7 @@ from latticework.ir import interpret
 from latticework.plan.analysis.error_bounds import Magnitude, predict
 from latticework.plan.analysis.simulate import simulate
 from latticework.plan.analysis.simulation import DRAWN
-from latticework.plan.analysis.trips import instructions_run
+from latticework.plan.analysis.trip_counts import instructions_run
 from latticework.plan.files.serialise import read_plan, write_plan
 from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain
 from latticework.plan.parameters.bootstrap_noise import sine_series

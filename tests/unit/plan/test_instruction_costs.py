@@ -10,7 +10,7 @@ from tiny_plans import CHAIN, DOWN, GALOIS, INDEX, PLAIN, TOP, counted_plan, loo
 from latticework.compiler.noisy_code import NoisyCode
 from latticework.plan.analysis.estimate import OperationCounts, estimate
 from latticework.plan.analysis.memory import peak_value_bytes
-from latticework.plan.analysis.trips import TripCounts, instructions_run
+from latticework.plan.analysis.trip_counts import TripCounts, instructions_run
 from latticework.plan.cost import CostModel, work
 from latticework.plan.instructions.executable import Instruction, PlanBlock, RegisterOperand
 from latticework.plan.instructions.shared_rules import no_parts

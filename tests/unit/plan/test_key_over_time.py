@@ -5,12 +5,12 @@ from key_events import Memory, Run
 from key_plans import CHAIN
 from test_key_schedule import Flat, drawn, room
 
-from latticework.plan.analysis.trips import TripCounts
+from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.key_schedule import key_windows
 from latticework.plan.key_schedule.key_eviction import follow
 from latticework.plan.key_schedule.key_uses import Loop, Others, key_order
 from latticework.plan.key_schedule.key_windows import FEW_ITERATIONS, visits_of
-from latticework.plan.key_schedule.over_time import Trace, merge_stretches
+from latticework.plan.key_schedule.keys_over_time import Trace, merge_stretches
 from latticework.plan.key_schedule.schedule import schedule
 
 

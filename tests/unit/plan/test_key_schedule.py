@@ -9,7 +9,7 @@ from key_plans import CHAIN, PlanMaker
 from scipy.optimize import linprog
 from scipy.sparse import lil_array
 
-from latticework.plan.analysis.trips import TripCounts
+from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.instructions.value_shapes import key_row_bytes
 from latticework.plan.key_schedule import key_windows
 from latticework.plan.key_schedule.key_uses import Loop, key_order

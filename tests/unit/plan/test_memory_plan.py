@@ -15,7 +15,7 @@ from latticework.errors import BudgetError
 from latticework.ir import Loc
 from latticework.plan.analysis.kept_constants import all_bytes, encodings, keep_constants
 from latticework.plan.analysis.memory_plan import MemoryPlanner, ValueMemory, at_once_with, plan_memory
-from latticework.plan.analysis.trips import TripCounts
+from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.cost import CostModel
 from latticework.plan.files.serialise import write_plan
 from latticework.plan.instructions.value_shapes import key_row_bytes, row_bytes

@@ -10,7 +10,7 @@ from test_plan_files import PLAN
 from vec_cases import Vectors, plan_of, small_chain
 
 from latticework.errors import FormatError
-from latticework.plan.analysis.trips import instructions_run
+from latticework.plan.analysis.trip_counts import instructions_run
 from latticework.plan.files.check_file import check_chain, check_gather
 from latticework.plan.files.serialise import read_client, read_plan, write_client, write_plan
 from latticework.plan.schema.arguments import Argument, Branch, Result

@@ -20,7 +20,7 @@ from latticework import _core
 from latticework.compiler.levels import program_depth
 from latticework.errors import FormatError, RangeError, ShapeError
 from latticework.plan.analysis.memory_plan import at_once_with
-from latticework.plan.analysis.trips import TripCounts
+from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.instructions.value_shapes import row_bytes
 from latticework.plan.key_schedule.schedule import schedule
 from latticework.plan.parameters import BOOTSTRAP_SETS, bootstrap_chain

@@ -15,7 +15,7 @@ from latticework.ir import interpret
 from latticework.plan.analysis.error_bounds import Magnitude, predict
 from latticework.plan.analysis.memory import peak_value_bytes
 from latticework.plan.analysis.simulate import simulate
-from latticework.plan.analysis.trips import TripCounts
+from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.files.serialise import read_plan, write_plan
 from latticework.values.packing.loop_nests.baby_giant import ROTOM, TYPICAL, BlockMapPrices, choose, places
 from latticework.values.packing.packed_constants import Diagonal, LinearMap, splat

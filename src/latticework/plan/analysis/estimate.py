@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from latticework.plan.analysis.bootstrap_costs import BootstrapCosts, bootstrap_costs
 from latticework.plan.analysis.memory import PeakMemory, peak_value_bytes
 from latticework.plan.analysis.step_prices import ENCODE, Step, StepPrices
-from latticework.plan.analysis.trips import TripCounts
+from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.cost import CostModel, Work
 from latticework.plan.cost.client_cost import input_bytes, result_bytes
 from latticework.plan.instructions.value_shapes import row_bytes

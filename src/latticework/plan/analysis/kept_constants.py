@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from latticework.plan.analysis.trips import Once, TripCounts
+from latticework.plan.analysis.trip_counts import Once, TripCounts
 from latticework.plan.cost import CostModel
 from latticework.plan.instructions.value_shapes import WORD_BYTES, row_bytes
 from latticework.plan.instructions.walk import Site

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from latticework.plan.analysis.trips import TripCounts
+from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.instructions.executable import Instruction
 from latticework.plan.instructions.linear_map_sums import most_products
 from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind, IndexKind, Kind, PlainKind

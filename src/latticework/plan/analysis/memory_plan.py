@@ -16,13 +16,13 @@ from latticework.plan.analysis.kept_constants import Encoding, KeptConstants, al
 from latticework.plan.analysis.memory import peak_value_bytes
 from latticework.plan.analysis.on_device import CONVERSION_BYTES, baby_rows, in_pieces, queue_bytes
 from latticework.plan.analysis.step_prices import StepPrices
-from latticework.plan.analysis.trips import TripCounts
+from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.cost import CostModel
 from latticework.plan.instructions.signatures import SIGNATURES
 from latticework.plan.instructions.value_shapes import WORD_BYTES, row_bytes
 from latticework.plan.instructions.walk import Site
 from latticework.plan.key_schedule.key_uses import Node, key_order
-from latticework.plan.key_schedule.over_time import Trace
+from latticework.plan.key_schedule.keys_over_time import Trace
 from latticework.plan.key_schedule.schedule import KeySchedule, Smallest, require_room, schedule_of, smallest_budget
 from latticework.plan.schema.schema import Plan
 

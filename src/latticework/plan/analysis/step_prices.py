@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from latticework.plan.analysis.trips import Once, TripCounts
+from latticework.plan.analysis.trip_counts import Once, TripCounts
 from latticework.plan.cost import CostModel, Shape, Work, work
 from latticework.plan.instructions.register_kinds import CipherKind, DigitsKind, KeyKind, Kind, PlainKind
 from latticework.plan.instructions.walk import Site

@@ -20,7 +20,7 @@ from heapq import heapify, heappop, heappush
 from itertools import accumulate, pairwise
 
 from latticework.plan.key_schedule.key_windows import Visit, Visits
-from latticework.plan.key_schedule.over_time import Stretch, Trace
+from latticework.plan.key_schedule.keys_over_time import Stretch, Trace
 
 FORETOLD_ROWS = 1 << 17  # uses that are further ahead are not known to the core
 NEVER = 1 << 62

@@ -50,7 +50,7 @@ class Visit:
     weight   how many visits it stands for: other iterations of a loop that are not followed
     before   seconds of what reads no key, since the window before;  seconds  of the products with this window
     first    whether a pass starts here
-    stretch  its number among those that are told (`plan.key_schedule.over_time`), the same in iterations told as one
+    stretch  its number in `plan.key_schedule.keys_over_time`, the same in iterations told as one
     call     number and block of the outermost call that it is in
     """
 

@@ -28,7 +28,7 @@ from latticework.plan.instructions.walk import Site
 from latticework.plan.key_schedule.key_eviction import Residency, RowTraffic, follow
 from latticework.plan.key_schedule.key_uses import Called, Either, KeyStep, KnownTripCounts, Loop, Node, key_order
 from latticework.plan.key_schedule.key_windows import rows_of_limb, visits_of
-from latticework.plan.key_schedule.over_time import Trace
+from latticework.plan.key_schedule.keys_over_time import Trace
 from latticework.plan.schema.schema import Plan
 
 WINDOWS_AT_ONCE = 2  # the one that is computed with, and the next

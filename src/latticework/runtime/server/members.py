@@ -9,7 +9,7 @@ from typing import Any
 from latticework.errors import UserError
 from latticework.errors.whole_numbers import whole_number
 from latticework.plan.analysis.memory import peak_value_bytes
-from latticework.plan.analysis.trips import TripCounts
+from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.schema.schema import ClientSpec, Plan
 from latticework.runtime.events import Event
 from latticework.runtime.exchange.encrypted import Encrypted

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from latticework.errors import BudgetError, ParameterMismatchError, RangeError, SecretKeyError, ShapeError, UserError
 from latticework.errors.shown import count_noun, describe, size
-from latticework.plan.analysis.trips import TripCounts
+from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.files.serialise import interface_id, read_plan
 from latticework.plan.key_schedule.key_uses import key_order
 from latticework.plan.key_schedule.schedule import buffer_bytes, smallest_budget, whole_key_bytes

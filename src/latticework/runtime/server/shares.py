@@ -15,7 +15,7 @@ from latticework.plan.analysis.kept_constants import all_bytes, encodings
 from latticework.plan.analysis.memory import peak_value_bytes
 from latticework.plan.analysis.memory_plan import ValueMemory, at_once_with, constants_beside_keys, plan_memory
 from latticework.plan.analysis.on_device import of_pieces, recorded_runs, resident_key_bytes
-from latticework.plan.analysis.trips import TripCounts
+from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.cost import CostModel
 from latticework.plan.instructions.value_shapes import row_bytes
 from latticework.plan.key_schedule.schedule import whole_key_bytes

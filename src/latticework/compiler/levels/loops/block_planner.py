@@ -13,8 +13,7 @@ from functools import cached_property
 from math import ceil
 
 from latticework.compiler.levels.depth import Env, Levels, is_public, is_trivial, levels_of, spent_by
-from latticework.compiler.levels.loops.iteration_levels import has_spending_loop, iteration_levels, stays_above
-from latticework.compiler.levels.loops.period import (
+from latticework.compiler.levels.loops.bootstrap_period import (
     MOST_COPIED,
     MOST_POINTS,
     IterationGroup,
@@ -26,6 +25,7 @@ from latticework.compiler.levels.loops.period import (
     split,
     steady_heads,
 )
+from latticework.compiler.levels.loops.iteration_levels import has_spending_loop, iteration_levels, stays_above
 from latticework.compiler.levels.loops.seconds import USUAL_TRIPS
 from latticework.compiler.levels.loops.straight_run import Place, PlacedRun, WaitingRun, iterations_of
 from latticework.compiler.levels.loops.writing import (

@@ -11,16 +11,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from latticework.compiler.levels.loops.block_planner import BlockPlanner
+from latticework.compiler.levels.loops.bootstrap_period import MOST_COPIED, note_period
 from latticework.compiler.levels.loops.candidates import worthwhile
 from latticework.compiler.levels.loops.executed import bootstraps_run
 from latticework.compiler.levels.loops.flatten import flatten_inner
-from latticework.compiler.levels.loops.halo import BASELINES, plan_halo
+from latticework.compiler.levels.loops.halo_baseline import BASELINES, plan_halo
 from latticework.compiler.levels.loops.iteration_levels import Written
 from latticework.compiler.levels.loops.pack_carried import MASK_AND_MASK, pack_carried, packed_values
 from latticework.compiler.levels.loops.peel import peel
-from latticework.compiler.levels.loops.period import MOST_COPIED, note_period
-from latticework.compiler.levels.loops.periods import carried_periods
 from latticework.compiler.levels.loops.seconds import USUAL_TRIPS, line_seconds, module_seconds
+from latticework.compiler.levels.loops.slot_periods import carried_periods
 from latticework.compiler.levels.loops.straight_run import PlacedRun
 from latticework.compiler.levels.loops.target_level import target_level
 from latticework.compiler.levels.loops.unroll_groups import factor_of, unroll_groups

@@ -13,7 +13,7 @@ from latticework.compiler.levels.depth import Env, levels_of
 from latticework.compiler.levels.loops.iteration_levels import iteration_levels, stays_above
 from latticework.compiler.levels.loops.pack_carried import MASK_AND_MASK, pack_carried, packed_values
 from latticework.compiler.levels.loops.peel import peel
-from latticework.compiler.levels.loops.periods import carried_periods
+from latticework.compiler.levels.loops.slot_periods import carried_periods
 from latticework.compiler.levels.loops.straight_run import iterations_of
 from latticework.compiler.levels.loops.target_level import target_level
 from latticework.compiler.levels.loops.type_match import type_match

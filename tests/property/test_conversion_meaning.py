@@ -137,7 +137,7 @@ def test_the_way_that_is_taken_arrives_and_is_never_dearer_than_one_step(seed, c
     assert_converts(joined(way))
     taken = prices.conversion(shape, source, target, 0)
     for c in direct(shape, source, target):
-        assert taken.seconds <= prices._ways.priced(prices._ways._block(c), 0).seconds * (1 + 1e-9)
+        assert taken.seconds <= prices._conversions.priced(prices._conversions._block(c), 0).seconds * (1 + 1e-9)
 
 
 def joined(way):

@@ -5,9 +5,14 @@
 
 import sys
 from importlib import import_module
-from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
+else:
+    Loader = object  # importlib.abc takes 7 ms to load, and a loader needs nothing of it
 
 MOVED = {
     "latticework.analysis.noise": "latticework.plan.analysis.bfv_noise_domain",

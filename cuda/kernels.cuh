@@ -11,7 +11,7 @@
 
 namespace lw::gpu {
 
-/// How many phases are unrolled: all, where their number is known.
+/// The number of phases that are unrolled: all, where their number is known.
 template <class K>
 inline constexpr std::uint32_t kUnrolled = 1;
 template <class K>

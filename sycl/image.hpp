@@ -32,7 +32,7 @@ class Image {
     return reinterpret_cast<T*>(base_ + begin * sizeof(Word));
   }
   Word* put_zeros(std::size_t count) { return put<Word>(std::vector<Word>(count)); }
-  /// Of an arithmetic's residues modulo a limb, at random.
+  /// Puts random residues of an arithmetic modulo each limb into the image.
   template <class A>
   Word* put_residues(const HostTables& tables, std::uint32_t polys) {
     std::vector<Word> residues;

@@ -10,7 +10,7 @@
 
 namespace lw::gpu {
 
-/// In a range of (z, y, x) threads: the last number of a SYCL range is that of neighbours.
+/// The kernel in a range of (z, y, x) threads: the last number of a SYCL range is that of neighbours.
 template <class K>
 SYCL_EXT_ONEAPI_FUNCTION_PROPERTY((sycl::ext::oneapi::experimental::nd_range_kernel<3>))
 void kernel(const typename K::Args* args, sycl::local_accessor<std::uint64_t, 1> words) {

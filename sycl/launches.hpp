@@ -33,7 +33,7 @@ inline LimbNumbers all_limbs(const HostTables& tables) noexcept {
 template <class A>
 using WholeLimbs = ForwardNtt<A, Radix8, FullTile<Radix8>>;
 
-/// Of two polys.
+/// The forward transform of two polys.
 template <class A>
 Work<WholeLimbs<A>> forward_ntt(const HostTables& tables, Image& image) {
   constexpr std::uint32_t kLogTile = Radix8::kLogTile;
@@ -47,7 +47,7 @@ Work<WholeLimbs<A>> forward_ntt(const HostTables& tables, Image& image) {
   return {{{args, grid, ntt_shared_words(kLogTile)}}, {out.base, polys * poly_stride}};
 }
 
-/// Of three digits with two keys, one of them with an automorphism; the first limb is a special one.
+/// The key product of three digits with two keys, one of them with an automorphism; the first limb is a special one.
 template <class A>
 Work<KeyProduct<A>> key_product(const HostTables& tables, Image& image) {
   const std::uint32_t limbs = static_cast<std::uint32_t>(tables.moduli().size()), digits = 3, keys = 2, special = 1;

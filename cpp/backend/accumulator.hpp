@@ -22,7 +22,8 @@ struct Accumulator {
 constexpr std::size_t kMostTerms = 256;
 constexpr double kRestRange = 11.0 / 16.0;  // of residues at rest, in units of q; cpu/prime.hpp
 
-/// For sums of `wanted` products of magnitude <= `product`, modulo q, that begin at a value of magnitude <= `initial`.
+/// Makes the accumulator for sums of `wanted` products of magnitude <= `product`, modulo q, that begin at a value of
+/// magnitude <= `initial`.
 inline Accumulator make_accumulator(std::size_t wanted, double product, double initial, double q) noexcept {
   // Low sum + initial + |S - c q| <= 2^53, where |S - c q| <= 2.01 q as |S| <= 2^52 q.
   const double low_room = 0x1p53 - std::max(initial, kRestRange * q) - 2.01 * q;

@@ -20,8 +20,8 @@ namespace lw {
 
 class Device;
 
-/// What is called on a queue happens in this order. Each backend derives its own, with the tables of a ring. On a host
-/// a call is done when it returns, so that its one queue serves all.
+/// An in-order queue of kernel calls on a device: each backend derives its own, with the tables of a ring. On a host a
+/// call is done when it returns, so that its one queue serves all.
 class Queue {
  public:
   virtual ~Queue() = default;
@@ -121,9 +121,9 @@ class Recording {
   virtual ~Recording() = default;
   /// The queue on which everything about it is to be called. Memory got there before `end` belongs to the recording.
   virtual const QueueNumber& queue() const noexcept = 0;
-  /// From here to `end` calls on the queue are noted, and carried out a little later.
+  /// Begins the recording: until `end`, calls on the queue are noted, and carried out a little later.
   virtual void begin() noexcept = 0;
-  /// From here on calls are only carried out, and memory is that of all: what comes cannot be repeated.
+  /// Stops noting: from now on calls are only carried out, and memory is that of all; what comes cannot be repeated.
   virtual void give_up() noexcept = 0;
   /// Whether all between was noted.
   virtual bool end() noexcept = 0;
@@ -143,7 +143,7 @@ class QueueClock {
   virtual std::size_t num_past(bool wait) = 0;
   /// Whether the device can say when.
   virtual bool is_timed() const noexcept = 0;
-  /// Of one that has come, by the steady clock of the host.
+  /// The time of a moment that has come, in nanoseconds by the steady clock of the host.
   virtual std::uint64_t time_ns(std::size_t moment) const noexcept = 0;
 };
 
@@ -166,7 +166,8 @@ class Device : public std::enable_shared_from_this<Device> {
  public:
   virtual ~Device() = default;
   virtual std::string_view name() const noexcept = 0;
-  /// At least `bytes` of uninitialised memory, aligned to 64 bytes, for any queue. Throws lw::Error(kOutOfMemory).
+  /// Allocates at least `bytes` of uninitialised memory, aligned to 64 bytes, for any queue. Throws
+  /// lw::Error(kOutOfMemory).
   virtual Buffer allocate(std::size_t bytes) = 0;
   /// The queue of a number from running_queue(), for any thread. Throws lw::Error(kOutOfMemory) where it has to be
   /// made.
@@ -186,12 +187,12 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual bool is_behind(Queue&) noexcept { return false; }
   /// Whether each kernel is to be called by itself, since somebody takes its time.
   virtual bool is_profiled() const noexcept { return false; }
-  /// For a queue; nullptr where calls are done when they return, so that the host's clock says all.
+  /// A clock for a queue; nullptr where calls are done when they return, so that the host's clock says all.
   virtual std::unique_ptr<QueueClock> clock(Queue&) { return nullptr; }
   /// Whether something is gained by recording runs.
   virtual bool can_record() const noexcept { return false; }
-  /// For a run; nullptr where nothing is gained by it, or queues are scarce. One that would hold more than `most_bytes`
-  /// of the device is given up.
+  /// A new recording of a run; nullptr where nothing is gained by it, or queues are scarce. One that would hold more
+  /// than `most_bytes` of the device is given up.
   virtual std::unique_ptr<Recording> record(std::size_t) { return nullptr; }
   /// Asked to drop what it keeps when memory runs out, and by `trim`.
   virtual void add_spare(std::weak_ptr<Spare>) {}
@@ -205,8 +206,8 @@ class Device : public std::enable_shared_from_this<Device> {
   virtual void trim() noexcept = 0;
   /// Moves the limit up to which freed memory stays, for the next buffers; see Reserve.
   virtual void keep(std::ptrdiff_t more_bytes) noexcept = 0;
-  /// From the first begin_run to the last end_run as much stays as makes, with what is in use, the most that was in use
-  /// since then: of a run that frees and asks again nothing is got anew, and it holds no more at its peak for that.
+  /// Begins a run. From the first begin_run to the last end_run the device keeps freed memory up to the peak of memory
+  /// in use since then: a run that frees and asks again gets nothing anew, and its peak is no higher for that.
   virtual void begin_run() noexcept = 0;
   virtual void end_run() noexcept = 0;
   /// A moment, and the bytes of idle memory that was in use at some time since then.

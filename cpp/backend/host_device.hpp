@@ -9,7 +9,8 @@
 
 namespace lw {
 
-/// Words between limbs of so many: a cache line more, as limbs of power-of-two length would share cache sets.
+/// The words from one limb to the next, for limbs of `degree` words: a cache line more, as limbs of power-of-two length
+/// would share cache sets.
 constexpr std::size_t host_limb_stride(std::size_t degree) noexcept { return degree + 8; }
 
 class HostDevice : public Device {

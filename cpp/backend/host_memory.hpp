@@ -58,7 +58,7 @@ class HostMemory {
   void put_back(std::byte* place, std::size_t bytes);
   void take_back(Header* block);
   void take_back_pending();
-  /// For so many bytes more that will be got.
+  /// Gives back the idle memory above the limit, as if `more` further bytes were in use.
   void trim(std::size_t more = 0);
   void give_back(std::byte* place, std::size_t bytes);
   std::vector<UnusedPage> unused_pages() const;

@@ -23,7 +23,7 @@ class LimbStream {
   /// Words [first, first + out.size()) of round 0; first is a multiple of 8.
   void first_round(std::size_t first, std::span<Word> out) const noexcept { draw(key_, first, out); }
 
-  /// What the block of word 0 of round 0 is made from; block b has word 8 b first.
+  /// The state from which the block of word 0 of round 0 is made; block b has word 8 b first.
   ChaChaState first_state() const noexcept { return chacha20_state(key_, 0); }
 
   /// The first word of coefficient i that is not above `largest`, where round 0 gave `word`.

@@ -22,7 +22,8 @@ struct Operation {
   std::vector<std::uint64_t> counted_in;  // numbers of the profiles that have counted it
 };
 
-/// For kernels that this thread calls now. Both are null where nothing has a name.
+/// The operation and the step that kernels count for which this thread calls now. Both are null where nothing has a
+/// name.
 struct RunningOperation {
   std::shared_ptr<Operation> operation;  // what is asked for: the innermost that a user named, else the outermost call,
                                          // else the instruction
@@ -41,7 +42,7 @@ class OperationScope {
   OperationScope(const OperationScope&) = delete;
   OperationScope& operator=(const OperationScope&) = delete;
 
-  /// As the destructor; on another thread, or again, nothing.
+  /// Ends the scope as the destructor does; on another thread, or again, it does nothing.
   void end() noexcept {
     if (running_ != nullptr) leave();
   }

@@ -106,7 +106,7 @@ class Profiler {
   std::shared_ptr<Profile> profile_;
 };
 
-/// Of all backends on the host.
+/// The profiler of all backends on the host.
 Profiler& host_profiler() noexcept;
 
 }  // namespace lw

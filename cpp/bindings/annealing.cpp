@@ -15,7 +15,7 @@ namespace {
 
 using lanes::AnnealOptions;
 
-/// Which of two words it is.
+/// Whether `word` is the second of two words; throws where it is neither.
 bool is_second(const std::string& word, const char* name, const char* first, const char* second) {
   if (word != first && word != second) {
     throw Error(ErrorKind::kValue,

@@ -51,7 +51,8 @@ PyObject* builtin_class(ErrorKind kind) {
   }
 }
 
-/// On one line, with everything printable: messages quote names from files, and file names need not even be UTF-8.
+/// The message of an error on one line, with everything printable: messages quote names from files, and file names need
+/// not even be UTF-8.
 nb::object message_of(const Error& error) {
   const nb::object text = nb::steal(PyUnicode_DecodeFSDefault(error.what()));
   if (!text.is_valid()) throw nb::python_error();

@@ -288,7 +288,7 @@ KeyWaitObserver wait_observer(nb::object on_wait) {
   };
 }
 
-/// Without the GIL, for whose sake the thread that is ended may wait in an observer.
+/// Destroys keys without the GIL, for which the thread that is ended may wait in an observer.
 void destroy_unlocked(const MappedKeys* keys) {
   if (PyGILState_Check() == 0) {
     delete keys;

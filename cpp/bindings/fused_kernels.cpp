@@ -141,7 +141,7 @@ void for_each_window(std::size_t count, std::size_t size, const Body& body) {
   for (std::size_t first = 0; first < count; first += size) body(LimbWindow{first, std::min(size, count - first)});
 }
 
-/// Results of two polys each.
+/// The results of a key switch: arrays of two polys each.
 class ResultPairs {
  public:
   ResultPairs(const Ring& ring, const LimbList& limbs, std::size_t count) : ring_(ring) {

@@ -52,8 +52,8 @@ const LwDriver* driver_of(const std::string& kind) {
   return kind == "sim" ? &simulator_of(kind).driver() : gpu::current_driver();
 }
 
-/// What all that compute on a device have of its memory, after waiting for all work and, if `trim`, giving back what is
-/// idle: {bytes held, how many failures there ever were}.
+/// Waits for all work on a device, gives idle memory back if `trim`, and returns {bytes held, number of failures so
+/// far} of all that compute on it.
 std::pair<std::uint64_t, std::uint64_t> settle_device(const std::string& kind, std::int32_t number, bool trim) {
   const nb::gil_scoped_release released;
   std::pair<std::uint64_t, std::uint64_t> total;

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::array<std::uint8_t, 32> kSeed = {};
 
-/// What a loop works on: `terms` pairs of factors over `limbs`, results over `limbs` or `to`.
+/// The operands of a timed loop: `terms` pairs of factors over `limbs`, results over `limbs` or `to`.
 struct Operands {
   const Ring& ring;
   LimbList limbs, to;

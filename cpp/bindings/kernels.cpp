@@ -55,7 +55,7 @@ std::uint32_t joint_polys(std::initializer_list<const RnsPolys*> operands) {
   return polys;
 }
 
-/// Of one operand. in_place: the result is written over it.
+/// Calls a kernel of one operand. in_place: the result is written over it.
 template <auto kKernel>
 Result unary(const Ring& ring, const ResidueArray& a, const LimbList& limbs, bool in_place) {
   RnsPolys x = load(ring, a, limbs);
@@ -179,7 +179,8 @@ Result import_signed(const Ring& ring, const Coefficients& coefficients, const L
   return compute(ring, limbs, 1, [&](Queue& queue, LimbView out) { ring.kernels().import_signed(queue, out, values); });
 }
 
-/// Of integers on the device; in 32 bits each where all are small enough, and by half of them where they are mirrored.
+/// Calls a kernel that reads integers on the device; in 32 bits each where all are small enough, and by half of them
+/// where they are mirrored.
 template <auto kKernel>
 Result of_integers(const Ring& ring, const Coefficients& coefficients, const LimbList& limbs) {
   const std::span values(coefficients.data(), coefficients.size());
@@ -206,7 +207,7 @@ nb::bytes export_residues(const Ring& ring, const ResidueArray& a, const std::ve
   return nb::bytes(bytes.data(), bytes.size());
 }
 
-/// What names a stream, in Python.
+/// The name of a stream of random words, as Python gives it.
 struct StreamName {
   std::array<std::uint8_t, 32> seed;
   std::uint32_t domain;

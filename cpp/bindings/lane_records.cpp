@@ -83,7 +83,7 @@ void init_circuit(lanes::ScalarCircuit* self, const Numbers& code, const Numbers
   new (self) lanes::ScalarCircuit(std::move(circuit));
 }
 
-/// One number of each element.
+/// A column of numbers: `number` of each element.
 template <class T, class F>
 Numbers column(const std::vector<T>& elements, const F& number) {
   Numbers result;

@@ -14,7 +14,7 @@ using Words = gpu::Global<Word>;
 
 inline std::size_t index_of(const gpu::Place& at) { return std::size_t{at.block[0]} * at.threads + at.thread; }
 
-/// What kernels of one phase without registers have in common.
+/// The common base of kernels of one phase without registers.
 struct WithoutBarriers {
   static constexpr std::uint32_t kThreads = 256;
   struct Registers {};

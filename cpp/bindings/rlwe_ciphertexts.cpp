@@ -60,7 +60,7 @@ Owned<T> move_value(const Owned<T>& x, const SharedContext& to, bool keeps_copy)
           })};
 }
 
-/// Where ciphertexts are written from: the memory that all of them are in, or else the host's.
+/// The context from whose memory ciphertexts are written: the one that all of them are in, or else the host's.
 const Context& one_memory(const std::vector<PyCiphertext>& ciphertexts) {
   const Context& first = *ciphertexts[0].context;
   const bool is_one = std::ranges::all_of(

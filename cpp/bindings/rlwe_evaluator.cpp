@@ -103,7 +103,7 @@ std::vector<PyCiphertext> sums_of_digits(const PyEvaluator& self, const PyDigits
   return wrap(self, run_unlocked([&] { return self.value.diag_sums(x.value, found, all, diagonals, num_giants); }));
 }
 
-/// Of a ciphertext whose digits nothing else needs.
+/// The inner sums of a linear transform (`sums_of_digits`) of a ciphertext whose digits nothing else needs.
 std::vector<PyCiphertext> sums_of_cipher(const PyEvaluator& self, const PyCiphertext& x,
                                          const std::vector<std::uint64_t>& elements, const PyEvaluationKeys& keys,
                                          const std::vector<ProductTerm>& terms, std::size_t num_giants) {

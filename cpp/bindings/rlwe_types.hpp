@@ -69,9 +69,9 @@ struct SourceView {
   std::optional<BytesView> view;
   Source source;
 };
-/// Where to save to: None means memory.
+/// The path to save to: None means memory.
 std::optional<std::string> optional_path(nanobind::handle object);
-/// What saving returns: None for a file, bytes for memory.
+/// The Python result of saving: None for a file, bytes for memory.
 nanobind::object saved(const std::optional<std::string>& path, const std::vector<std::uint8_t>& bytes);
 
 /// Asks Python for pending signals, and calls `also` unless it is None, at most every 10 ms; throws what they raise.

@@ -68,7 +68,7 @@ class PlantedSimulator {
     throw std::runtime_error(text);
   }
 
-  /// For the calls on what belongs to a device, whose number the messages need.
+  /// Calls a driver function on an object of a device, whose number the messages need.
   template <auto LwDriver::* function, class... Given>
   void on(std::int32_t device, Given... given) const {
     call(device, driver().*function, given...);

@@ -56,7 +56,7 @@ struct RecordingLimits {
   std::size_t bytes = SIZE_MAX, count = SIZE_MAX;
 };
 
-/// May be shared between threads if its providers may.
+/// Runs a plan on ciphertexts. May be shared between threads if its providers may.
 class Executor {
  public:
   /// Throws lw::Error(kParameterMismatch), and kMissingKey naming every key of the plan that the set lacks.
@@ -74,10 +74,10 @@ class Executor {
                                std::optional<RunState> from = std::nullopt) const;
   /// Throws what run throws for these inputs before any work.
   void check(const std::vector<Input>& inputs) const;
-  /// Several runs, of which up to so many (at least 1) go through the plan together where keys come by windows: then
-  /// each window is read once for them. Those whose integers differ take different ways, and are not together. The
-  /// results are those of runs one by one, and so are the errors, which name the member: before any work for any of
-  /// them. If one fails or the batch is cancelled, none has results.
+  /// Runs several inputs, up to `at_once` (at least 1) of which go through the plan together where keys come by
+  /// windows: then each window is read once for them. Those whose integers differ take different ways, and are not
+  /// together. The results are those of runs one by one, and so are the errors, which name the member: before any work
+  /// for any of them. If one fails or the batch is cancelled, none has results.
   std::vector<std::vector<Ciphertexts>> run_many(std::vector<std::vector<Input>> members, std::size_t at_once,
                                                  const BatchObservers& observers = {}) const;
   /// Whether a run can go on in the middle of a loop.

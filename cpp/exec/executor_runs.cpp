@@ -37,7 +37,7 @@ std::size_t num_bytes(const std::vector<Ciphertexts>& outputs) {
 
 constexpr std::chrono::microseconds kPause{50};  // of a host that waits for a device
 
-/// What a member of a batch reports.
+/// The observers of one member of a batch, which report under its number.
 Observers of_member(const BatchObservers& observers, std::size_t member, Tick tick) {
   Observers own;
   own.tick = std::move(tick);

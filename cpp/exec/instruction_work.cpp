@@ -101,7 +101,7 @@ auto Interpreter::work<Opcode::kIf>(const Instruction& instruction) -> RegisterV
   return run_block(static_cast<std::uint32_t>(instruction.imm[condition ? 0 : 1]), take(instruction, 1));
 }
 
-/// No block that is under way is entered again, so a called block has its registers to itself.
+/// Runs a called block. No block that is under way is entered again, so it has its registers to itself.
 template <>
 auto Interpreter::work<Opcode::kCall>(const Instruction& instruction) -> RegisterValues {
   return run_block(static_cast<std::uint32_t>(instruction.imm[0]), take(instruction, 0));

@@ -29,17 +29,17 @@ class Interpreter {
   using RegisterValues = std::vector<RegisterValue>;
 
   RegisterValues run_block(std::uint32_t block, RegisterValues args);
-  /// From an instruction on, its arguments and all before it being there.
+  /// Runs a block from instruction `first` on; its arguments and all results before it must be in registers.
   RegisterValues run_code(std::uint32_t block, std::uint32_t first);
   void step(std::uint32_t block, std::uint32_t instruction);
-  /// The body from a state on.
+  /// Runs the body from a state on.
   RegisterValues resume(RegisterValues args, RunState from);
   RegisterValues execute(const Instruction& instruction);
   /// The carried values after each iteration go to on_iteration, with what else the rest of the run needs.
   void report_iteration(const StateOutline& outline, const RegisterValues& carried, RunState state) const;
   // What instructions do, in instruction_work.cpp.
   using Work = RegisterValues (Interpreter::*)(const Instruction&);
-  /// By opcode; declared for all, and defined for each.
+  /// Carries out an instruction, by opcode; declared for all, and defined for each.
   template <Opcode op>
   RegisterValues work(const Instruction& instruction) = delete;
   template <Opcode op>
@@ -64,7 +64,7 @@ class Interpreter {
   /// many as the result has, where one meets an array.
   template <class Function>
   RegisterValues each(const Instruction& instruction, const Function& function);
-  /// A run-time integer that numbers one of so many; throws kRange.
+  /// The value of a run-time integer that selects one of `count` parts; throws kRange.
   std::size_t part(const Operand& number, std::size_t count) const;
 
   /// Number i of an array, or the one that meets each of another.

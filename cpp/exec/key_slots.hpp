@@ -16,7 +16,7 @@
 
 namespace lw {
 
-/// Both halves of one digit of a key at one limb.
+/// One digit of a key at one limb: both halves.
 struct KeyLimb {
   enum class State : std::uint8_t { kAbsent, kWanted, kReading, kReady };  // all but absent ones have a slot
   std::size_t key;                                                         // its number in the file

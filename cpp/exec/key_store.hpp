@@ -25,7 +25,8 @@ class KeyStore {
   KeyStore(const KeyStore&) = delete;
 
   static std::size_t limb_bytes(const Context& context) noexcept;
-  /// What is being read goes through buffers, one for each reader and one for who reads for itself.
+  /// The bytes of the buffers that limbs are read through: one for each reader, and one for a run that reads for
+  /// itself.
   static std::size_t buffer_bytes(const EvaluationKeyFile& file, const KeyReading& reading) noexcept;
   bool is_ours() const noexcept { return process_ == getpid(); }
 
@@ -38,12 +39,12 @@ class KeyStore {
   /// Waits until the limbs of the first window are there. Throws what reading throws, lw::Error(kIo) after the
   /// deadline, and what tick does.
   void wait(KeyLimbWindows& windows, const Tick& tick);
-  /// The first window has been used; readers go on.
+  /// Retires the first window, which has been used; readers go on.
   void retire_first(KeyLimbWindows& windows);
-  /// All windows of a run that ends early, or that has none left.
+  /// Retires all windows of a run that ends early, or that has none left.
   void retire_all(KeyLimbWindows& windows) noexcept;
 
-  /// Ends the threads.
+  /// Ends the reader threads.
   void close() noexcept;
   KeyTraffic traffic() const;
 
@@ -59,7 +60,7 @@ class KeyStore {
   bool may_claim(const KeyLimbWindows& windows, std::size_t place) const;
   void wait_for_slots(std::unique_lock<std::mutex>& lock, KeyLimbWindows& windows, Stall& stall);
   void wait_for_limbs(std::unique_lock<std::mutex>& lock, const KeyLimbWindows& windows, Stall& stall);
-  /// In a wait, with the lock open: tells of it, and whoever runs may cancel.
+  /// Reports a wait, with the lock open; whoever runs may cancel.
   void look_up(std::unique_lock<std::mutex>& lock, Stall& stall);
   void start_readers();
   void work() noexcept;

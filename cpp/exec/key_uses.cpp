@@ -136,7 +136,7 @@ void PlanKeyUses::enter(std::uint32_t block, const Instruction* outer, std::int6
   frames_.push_back({block, 0, outer, iteration, trips});
 }
 
-/// What a block yields goes round its loop, or to the results of what ran it.
+/// Leaves a block: the values that it yields go round its loop, or to the results of the instruction that ran it.
 void PlanKeyUses::leave() {
   Frame& frame = frames_.back();
   const Block& block = plan_.blocks()[frame.block];
@@ -155,7 +155,7 @@ void PlanKeyUses::leave() {
   frames_.pop_back();
 }
 
-/// All at once: a carried value may be read by another.
+/// Passes integers between registers, all at once: a carried value may be read by another.
 void PlanKeyUses::pass(const std::vector<Operand>& from, std::size_t first, const std::vector<std::uint32_t>& to) {
   std::vector<std::int64_t> moved;
   for (std::size_t i = 0; i < to.size(); ++i) moved.push_back(values_[from[first + i].reg]);

@@ -48,7 +48,7 @@ void Lockstep::run(const std::function<void(std::size_t)>& body, const Tick& tic
   if (failure_) std::rethrow_exception(failure_);
 }
 
-/// On the thread that waits for all: what tick throws ends them.
+/// Watches the members on the thread that waits for all: an exception of tick ends them.
 void Lockstep::watch(const Tick& tick) {
   std::unique_lock lock(mutex_);
   while (num_ended_ < places_.size()) {

@@ -27,7 +27,7 @@ class Lockstep {
   /// body(member) of every member; returns when all have ended. If one throws, or tick does, which is called on this
   /// thread every 20 ms, all are ended, and that is thrown. Throws IoError where the system refuses a thread.
   void run(const std::function<void(std::size_t member)>& body, const Tick& tick);
-  /// Of the member that computes: waits until all that have not ended are here. What `once` throws is its own error.
+  /// Has the computing member wait until all that have not ended are here. What `once` throws is its own error.
   void meet(std::size_t member, const std::function<void()>& once);
   /// Throws lw::Error(kCancelled) if all are to end.
   void check() const;

@@ -60,7 +60,7 @@ class MapSums {
   }
 
  private:
-  /// Without keys: the products of one sum after the other, over Q.
+  /// Adds the products of an input that needs no keys: one sum after the other, over Q.
   void add_without_keys(const Ciphertexts& x) {
     for (std::uint32_t first = 0; first < products_.size();) {
       const std::uint32_t sum = products_[first].sum;
@@ -77,7 +77,7 @@ class MapSums {
     }
   }
 
-  /// All products of one input.
+  /// Adds all products of input u, pass by pass.
   void add_input(std::uint32_t u, const Ciphertext& x) {
     const std::vector<MapPass> passes = map_passes(products_, u, at_once_);
     const Digits digits = passes.size() > 1 ? evaluator_.hoist(x) : Digits{x, nullptr};

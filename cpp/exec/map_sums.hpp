@@ -17,7 +17,7 @@ struct MapPass {
   std::vector<std::uint32_t> sums;      // that they are added to
 };
 
-/// The passes of an input, of so many products each.
+/// The passes of an input: its products in groups of up to `at_once`.
 std::vector<MapPass> map_passes(std::span<const MapProduct> products, std::uint32_t input, std::size_t at_once);
 /// The number of plaintexts for sums of this type the provider's budget holds; at least one.
 std::size_t plaintexts_at_once(const Context& context, const PlaintextProvider& plaintexts, const ValueType& result);

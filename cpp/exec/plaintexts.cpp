@@ -146,7 +146,7 @@ bool PlaintextProvider::has_room(std::size_t bytes) const noexcept {
   return rounded_bytes_ + foreseen_bytes_ + whole_bytes_ + bytes <= budget_bytes_;
 }
 
-/// Those that are known, or made anew.
+/// The rounded coefficients of a constant: those that are known, or made anew.
 PlaintextProvider::Rounded PlaintextProvider::round_values(const Values& values, const ValueType& type) {
   {
     const std::lock_guard lock(mutex_);

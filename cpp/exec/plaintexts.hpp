@@ -53,7 +53,7 @@ class PlaintextProvider {
         products_(std::move(products)),
         budget_bytes_(budget_bytes) {}
 
-  /// As many plaintexts as the type counts; of one product of a block map, if it is given.
+  /// Gets the plaintexts of a constant, as many as `type` counts; those of one product of a block map, if it is given.
   std::vector<Plaintext> acquire(std::uint32_t constant, std::optional<std::uint32_t> product, const ValueType& type);
 
   /// The kept form of a constant: whole plaintexts, else coefficients, else nothing.
@@ -67,10 +67,10 @@ class PlaintextProvider {
   /// else gets them.
   std::vector<Plaintext> lift(const Coefficients& coefficients, const ValueType& type) const;
 
-  /// So many bytes of coefficients are to come at most: whole plaintexts leave room for them from the start, and need
-  /// not make way later.
+  /// Reserves the budget for at most `bytes` of coefficients that are to come: whole plaintexts leave room for them
+  /// from the start, and need not be evicted later.
   void foresee(std::size_t bytes);
-  /// At most, of a constant of this type.
+  /// An upper bound on the bytes of coefficients of a constant of this type.
   std::size_t coefficient_bytes(const ValueType& type) const noexcept;
 
   std::vector<MapProduct> products(std::uint32_t constant) const { return products_(constant); }
@@ -82,7 +82,7 @@ class PlaintextProvider {
  private:
   /// The key of cached coefficients: constant, product, slots, count and scale.
   using Values = std::tuple<std::uint32_t, std::optional<std::uint32_t>, std::uint32_t, std::uint32_t, double>;
-  /// And plaintexts: track and level, basis, and whether BFV adds them.
+  /// The key of cached plaintexts: the coefficients' key, track and level, basis, and whether BFV adds them.
   using Name = std::tuple<Values, std::uint32_t, std::uint32_t, Basis, bool>;
   struct Whole {
     std::vector<Plaintext> plaintexts;
@@ -100,7 +100,7 @@ class PlaintextProvider {
     std::vector<Plaintext> all() const;  // none unless all are there
   };
 
-  /// One that a thread makes. After a fork those of the parent's threads are nobody's.
+  /// A constant that a thread makes. After a fork those of the parent's threads are nobody's.
   struct Work {
     pid_t process;
     std::shared_future<void> done;
@@ -108,7 +108,7 @@ class PlaintextProvider {
   class Making;
 
   static Name name_of(std::uint32_t constant, std::optional<std::uint32_t> product, const ValueType& type);
-  /// Until nobody makes it.
+  /// Waits until no other thread makes the plaintexts of this name.
   void wait_for_others(std::unique_lock<std::mutex>& lock, const Name& name);
   std::vector<Plaintext> find(const Name& name);
   std::vector<Plaintext> find_whole(const Name& name);
@@ -118,7 +118,7 @@ class PlaintextProvider {
   Rounded round_values(const Values& values, const ValueType& type);
   std::vector<std::vector<std::int64_t>> round(const Values& values, const ValueType& type) const;
   bool keep_rounded(const Values& values, const ValueType& type, const std::vector<Hash>& hashes, Coefficients& made);
-  /// Whether it stays.
+  /// Keeps whole plaintexts where there is room. Returns whether they stay.
   bool keep_whole(const Name& name, const std::vector<Plaintext>& lifted);
   void drop_oldest();
   void note_held(const Name& name, const std::vector<Plaintext>& lifted);

@@ -9,7 +9,7 @@ namespace lw {
 struct Site {
   std::uint32_t block, instruction;
   const char* op;
-  /// Throws lw::Error(kFormat).
+  /// Throws lw::Error(kFormat) with `what` and this place.
   [[noreturn]] void fail(const std::string& what) const;
 };
 

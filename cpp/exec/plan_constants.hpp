@@ -47,7 +47,7 @@ class PlanConstants {
   std::size_t whole_bytes_ = 0;            // of it
 };
 
-/// Bytes of the coefficients of all constants of a plan, at most.
+/// An upper bound on the bytes of the coefficients of all constants of a plan.
 std::size_t all_coefficient_bytes(const Plan& plan, const PlaintextProvider& provider);
 
 }  // namespace lw

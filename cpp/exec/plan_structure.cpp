@@ -55,7 +55,7 @@ class StructureCheck {
     std::uint32_t last_touch = 0;  // instruction of that block after which nothing reads it
   };
 
-  /// Where a block is first called from, and how many blocks its caller is nested in at most.
+  /// The first call of a block: its site, and the largest nesting depth of its caller, in blocks.
   struct Entry {
     Site site;
     std::uint32_t nesting;
@@ -280,7 +280,7 @@ class StructureCheck {
     calls_.push_back({site, root_, number, &instruction});
   }
 
-  /// What is left to check of calls when all blocks are known to be right: results, and how much code they run.
+  /// Checks what is left of calls when all blocks are known to be right: results, and how much code they run.
   void check_calls() {
     for (const Call& call : calls_) {
       require_same_types(yields(blocks_[call.to]), call.instruction->out, "yielded value and result", call.site);

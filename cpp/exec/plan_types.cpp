@@ -342,7 +342,7 @@ class TypeRule {
     type.degree = 1;
     return type;
   }
-  /// On the same track and not above the operand; below it, if `strict`.
+  /// Requires a level on the same track and not above the operand's; below it, if `strict`.
   void require_downward(Level to, bool strict) const {
     require(to.track == in(0).level.track && to.index + (strict ? 1 : 0) <= in(0).level.index,
             "there is no way down from " + to_string(in(0).level) + " to " + to_string(to));

@@ -21,7 +21,7 @@ struct KeyUse {
 class KeyUses {
  public:
   virtual ~KeyUses() = default;
-  /// Nothing after the last.
+  /// The next use of a key; nullopt after the last.
   virtual std::optional<KeyUse> next() = 0;
 };
 
@@ -46,7 +46,8 @@ class KeyProvider {
   /// The bytes of keys that there may be in memory, and the fewest with which a use can be served.
   virtual std::size_t budget_bytes() const noexcept { return SIZE_MAX; }
   virtual std::size_t least_bytes(const KeyUse&) const { return 0; }
-  /// For a run that will use these; tick is called now and then in a wait, and may throw to cancel it.
+  /// Starts the key reading of a run with these uses; tick is called now and then in a wait, and may throw to cancel
+  /// it.
   virtual std::unique_ptr<KeyRun> start(std::unique_ptr<KeyUses> uses, Tick tick) = 0;
 };
 

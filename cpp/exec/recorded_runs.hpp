@@ -24,7 +24,7 @@ std::vector<std::int64_t> integers(const std::vector<Input>& inputs);
 class RecordedRuns final : public Spare {
  public:
   using Integers = std::vector<std::int64_t>;
-  /// All else that the calls of a recording read and write.
+  /// A recorded run: the recording, and all else that its calls read and write.
   struct Run {
     Integers integers;
     std::unique_ptr<Recording> recording;

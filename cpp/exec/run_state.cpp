@@ -13,12 +13,12 @@ class ReadRegisters {
   explicit ReadRegisters(const Plan& plan) : plan_(plan), is_read_(plan.num_registers()) {}
 
   bool operator[](std::uint32_t reg) const { return is_read_[reg]; }
-  /// What an instruction reads, and what the blocks that it runs do.
+  /// Notes the registers that an instruction reads, and those that the blocks read that it runs.
   void note(const Instruction& instruction) {
     for (const Operand& operand : instruction.in) is_read_[operand.reg] = true;
     note_blocks(instruction);
   }
-  /// As it is between two iterations: the initial values have been taken.
+  /// Notes the registers that a loop reads between two iterations: its initial values have been taken by then.
   void note_loop(const Instruction& loop) {
     is_read_[loop.in[0].reg] = true;
     note_blocks(loop);

@@ -31,8 +31,8 @@ struct StateOutline {
   std::vector<bool> is_repeated;       // of the instructions before the loop
 };
 
-/// For the loop at a place of the body; nothing for another instruction, and for a loop that carries what no file
-/// holds.
+/// The outline of a state in the loop at instruction `place` of the body; nullopt for another instruction, and for a
+/// loop that carries values of a type that no file holds.
 std::optional<StateOutline> state_outline(const Plan& plan, std::size_t place);
 
 }  // namespace lw

@@ -7,7 +7,7 @@
 namespace lw {
 namespace {
 
-/// For the run that reads the keys.
+/// The uses of the batch, for the one run that reads the keys.
 class TheirUses final : public KeyUses {
  public:
   explicit TheirUses(NumberedUses& uses) : uses_(uses) {}
@@ -47,12 +47,12 @@ class SharedKeys::Pass {
         digits_(digits.begin(), digits.end()),
         limbs_(limbs) {}
 
-  /// For all members.
+  /// Goes on to the next window, for all members.
   void advance() {
     if (keys_ == nullptr) keys_ = shared_.reach(use_).read(which_, digits_, limbs_);
     window_ = keys_->next();
   }
-  /// For one of them, on its queue.
+  /// The window, for one of the members, on its queue.
   const KeyWindow& window() const {
     keys_->share();
     return window_;

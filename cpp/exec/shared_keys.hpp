@@ -16,7 +16,7 @@ class NumberedUses {
  public:
   explicit NumberedUses(std::unique_ptr<KeyUses> uses) : uses_(std::move(uses)) {}
 
-  /// Nothing after the last; it stays until it is forgotten.
+  /// Use `number`; nullptr after the last. It stays until it is forgotten.
   const KeyUse* at(std::size_t number);
   void forget_before(std::size_t number);
 

@@ -18,7 +18,7 @@ class WorkingMemory {
   WorkingMemory(std::shared_ptr<const Context> context, std::shared_ptr<const PlaintextProvider> plaintexts)
       : context_(std::move(context)), plaintexts_(std::move(plaintexts)), reserve_(context_->ring().device()) {}
 
-  /// As long as it exists, a run is under way. Runs may overlap; the last of them decides what stays.
+  /// A run that is under way as long as this exists. Runs may overlap; the last of them decides what stays.
   class Run {
    public:
     explicit Run(WorkingMemory& memory) : memory_(memory) { memory_.begin(); }

@@ -31,7 +31,7 @@ class Map {
 
   /// Throws lw::Error(kValue) if the key is there already.
   void add(std::string key, Value value);
-  /// nullptr if there is no such key.
+  /// The value of a key; nullptr if there is no such key.
   const Value* find(std::string_view key) const noexcept;
   std::size_t size() const noexcept { return entries_.size(); }
   std::vector<Entry>::const_iterator begin() const noexcept { return entries_.begin(); }

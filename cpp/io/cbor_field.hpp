@@ -25,16 +25,16 @@ class Field {
       : document_(&document), value_(&document), name_(name) {}
 
   const Value& value() const noexcept { return *value_; }
-  /// Where the field is in the document, such as "parameters.primes[3]".
+  /// The path of the field in the document, such as "parameters.primes[3]".
   std::string path() const;
 
   Field operator[](std::string_view key) const;
   Field operator[](std::size_t index) const;
-  /// Of a map: the value of an optional key.
+  /// The value of an optional key of a map.
   std::optional<Field> find(std::string_view key) const;
-  /// Items of an array.
+  /// The number of items of an array.
   std::size_t size() const;
-  /// A map has exactly these keys.
+  /// Requires that a map has exactly these keys.
   void require_keys(std::initializer_list<std::string_view> keys) const;
 
   bool is_null() const noexcept { return value_->get_if<std::nullptr_t>() != nullptr; }

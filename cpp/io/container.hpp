@@ -60,7 +60,8 @@ inline constexpr std::uint16_t kLargeMajor = 3;  // the version with large heads
 /// Whether a header and as many sections can be written without it.
 bool has_small_head(const cbor::Map& header, std::size_t num_sections);
 
-/// With its article: "a client file". Throws lw::Error(kValue) for a number that is no kind.
+/// The name of a kind of file, with its article: "a client file". Throws lw::Error(kValue) for a number that is no
+/// kind.
 std::string to_string(FileKind kind);
 
 struct Section {
@@ -84,17 +85,17 @@ class Writer {
     std::vector<std::uint64_t> row_bytes = {};  // of a section of rows: multiples of 64 that add up to `bytes`
   };
 
-  /// To a file, or without a path to memory. `oldest` is the major version that its content needs.
-  /// Throws IoError, also if there is no room for all of it; lw::Error(kValue) past the format's limits.
+  /// Writes to a file, or without a path to memory. `oldest` is the major version that its content needs. Throws
+  /// IoError, also if there is no room for all of it; lw::Error(kValue) past the format's limits.
   Writer(const std::optional<std::string>& path, FileKind kind, const Hash& parameters, const cbor::Map& header,
          std::span<const Declared> sections, std::uint16_t oldest = 1);
-  /// To a file whose room is the caller's business.
+  /// Writes to a file whose room on the disk is the caller's business.
   Writer(std::shared_ptr<OutputFile> file, FileKind kind, const Hash& parameters, const cbor::Map& header,
          std::span<const Declared> sections, std::uint16_t oldest = 1);
 
-  /// Bytes of the whole file.
+  /// The size of the whole file in bytes.
   std::uint64_t total_bytes() const noexcept { return total_bytes_; }
-  /// Where section i lies; its sum and hash once it is complete.
+  /// The entry of section i in the table: where it lies; its sum and hash once it is complete.
   const Section& section(std::size_t i) const { return sections_.at(i); }
   /// Puts another header in the place of the first. Throws lw::Error(kValue) unless it is as long.
   void set_header(const cbor::Map& header);
@@ -138,7 +139,7 @@ class Writer {
 /// Whether an unfinished file holds the section of rows with this place and hash: its row table, and then every row.
 bool holds_rows(const PartialFile& file, const Section& section);
 
-/// What the reader of a file insists on.
+/// The kind and parameters that the reader of a file insists on.
 struct Expected {
   std::vector<FileKind> kinds = {};               // any of these; at least one
   std::optional<Hash> parameters = std::nullopt;  // their fingerprint

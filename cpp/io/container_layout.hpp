@@ -21,7 +21,8 @@ inline constexpr std::uint64_t kHashedPrologueBytes = 64;
 inline constexpr std::uint64_t kSectionEntryBytes = 64;
 inline constexpr std::uint64_t kSectionAlignment = 4096;
 
-/// How much a file may describe of itself. What a reader makes of a header is bounded by its bytes and its values.
+/// The limits on what a file may describe of itself. What a reader makes of a header is bounded by its bytes and its
+/// values.
 struct HeadLimits {
   std::uint64_t header_bytes;
   std::uint64_t sections;
@@ -44,7 +45,7 @@ struct Prologue {
   Hash header_hash{};
   Hash reserved{};
 
-  /// Where the section table ends; cannot overflow.
+  /// The offset of the end of the section table; cannot overflow.
   std::uint64_t head_bytes() const noexcept {
     return kPrologueBytes + header_bytes + kSectionEntryBytes * section_count;
   }
@@ -72,7 +73,7 @@ RowEntry load_row(std::span<const std::uint8_t> in) noexcept;
 /// `head`: prologue, header and section table.
 Hash hash_of_head(std::span<const std::uint8_t> head) noexcept;
 
-/// Where a section starts if what is before it ends at `end`; false if that passes 2^63.
+/// Computes the start of a section after one that ends at `end`; returns false if that passes 2^63.
 inline bool align_section(std::uint64_t end, std::uint64_t& offset) noexcept {
   constexpr std::uint64_t kMaxOffset = std::uint64_t{1} << 63;
   if (end > kMaxOffset - kSectionAlignment) return false;
@@ -80,7 +81,7 @@ inline bool align_section(std::uint64_t end, std::uint64_t& offset) noexcept {
   return true;
 }
 
-/// Where a section ends; false if that passes 2^63.
+/// Computes the end of a section; returns false if that passes 2^63.
 inline bool end_of_section(std::uint64_t offset, std::uint64_t bytes, std::uint64_t& end) noexcept {
   constexpr std::uint64_t kMaxOffset = std::uint64_t{1} << 63;
   if (offset > kMaxOffset || bytes > kMaxOffset - offset) return false;

@@ -154,8 +154,9 @@ class HeadCheck {
 
 }  // namespace
 
-/// Where the rows of a section are, what they were verified to be, and which of them were looked at. Nothing is
-/// believed of the file again once its table is verified: another file may lie there by then, valid in itself.
+/// The rows of a section: their offsets, the hashes that they were verified with, and which of them were looked at.
+/// Nothing is believed of the file again once its table is verified: another file may lie there by then, valid in
+/// itself.
 struct Reader::RowTable {
   explicit RowTable(std::size_t num_rows)
       : starts(num_rows + 1), entries(num_rows), verified(std::make_unique<std::atomic<bool>[]>(num_rows)) {}

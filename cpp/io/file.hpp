@@ -65,7 +65,7 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-/// Where the bytes of a file under construction go until it is complete. Members throw IoError.
+/// A file under construction, which takes its bytes until it is complete. Members throw IoError.
 class OutputFile {
  public:
   OutputFile() = default;

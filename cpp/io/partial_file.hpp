@@ -32,7 +32,7 @@ class PartialFile : public OutputFile {
   /// False if the file ends before.
   bool read_at(std::uint64_t offset, std::span<std::uint8_t> bytes) const;
   void write_at(std::uint64_t offset, std::span<const std::uint8_t> bytes) override;
-  /// Makes durable what it holds.
+  /// Makes the file's content durable.
   void sync() const;
   void commit() override;
   void remove();

@@ -54,7 +54,7 @@ class QuotientSearch {
     return result;
   }
 
-  /// What may be contracted: arcs between operations in different lanes. Loads stay by themselves.
+  /// Finds the arcs that may be contracted: those between operations in different lanes. Loads stay by themselves.
   void find_untried(PlacedQuotient& candidate) const {
     const Number gates = candidate.epochs.num_gates();
     std::map<std::pair<Number, Number>, std::size_t> class_of;  // by epoch that is read, and distance

@@ -81,7 +81,8 @@ class EpochBuilder {
     }
   }
 
-  /// In a free group two inputs may have the same lane: they lie in different vectors, which are epochs of their own.
+  /// Adds the inputs of a group with fixed lanes. In a free group two inputs may have the same lane: they lie in
+  /// different vectors, which are epochs of their own.
   void add_fixed_gates(const std::vector<Number>& inputs, const std::vector<Number>& lanes) {
     std::map<Number, Number> layer_of_lane;
     const Number first = static_cast<Number>(out_.members.size());

@@ -18,12 +18,12 @@ class Random {
     return z ^ (z >> 31);
   }
 
-  /// In [0, bound); the bias of bound / 2^32 does not matter here.
+  /// A random integer in [0, bound); the bias of bound / 2^32 does not matter here.
   std::int32_t below(std::size_t bound) {
     return static_cast<std::int32_t>(((bits() >> 32) * static_cast<std::uint64_t>(bound)) >> 32);
   }
 
-  /// In [0, 1).
+  /// A random number in [0, 1).
   double unit() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
 
  private:

@@ -7,7 +7,7 @@
 namespace lw::maps {
 namespace {
 
-/// A set of codes below a size: bits where so many are added that looking through all words takes no longer, else a
+/// A set of codes below a size: a bit map where so many are added that a scan of all its words takes no longer, else a
 /// list that is sorted now and then.
 class CodeSet {
  public:
@@ -62,8 +62,9 @@ std::int64_t plus(std::int64_t a, std::int64_t b, std::int64_t low) {
 
 std::int64_t largest(Codes codes) { return codes.empty() ? 0 : *std::max_element(codes.begin(), codes.end()); }
 
-/// For each number of steps to the first output that shares a sum: the fewest to any of them, times the outputs, plus
-/// the number of that one. Outputs whose steps are alike modulo their distance choose among the same numbers.
+/// The best output for each number of steps to the first output that shares a sum: the fewest steps to any of them,
+/// times the number of outputs, plus the number of that one. Outputs whose steps are alike modulo their distance choose
+/// among the same numbers.
 std::vector<std::int64_t> shared(Codes nearest, std::int64_t spread) {
   const auto slots = static_cast<std::int64_t>(nearest.size()), width = slots / spread;
   std::vector<std::int64_t> best(nearest.size());

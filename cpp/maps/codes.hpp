@@ -15,8 +15,8 @@ using Codes = std::span<const std::int64_t>;
 /// The different sums of a move of each, ascending.
 std::vector<std::int64_t> sum_codes(Codes a, Codes b, std::int64_t slots);
 
-/// Of each sum of a total and a row of moves, one for each copy of the input, the code of the copy with the fewest
-/// steps; of several the one of the lowest pair. Different ones, ascending.
+/// Settles which copy of the input is rotated: of each sum of a total and a row of moves, one for each copy, the code
+/// of the copy with the fewest steps; of several the one of the lowest pair. Returns the distinct ones, ascending.
 ///
 /// rows     `copies` to a row
 /// nearest  for each number of steps the fewest that reach one of the copies that do not depend on elements

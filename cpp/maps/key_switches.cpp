@@ -6,7 +6,7 @@
 namespace lw::maps {
 namespace {
 
-/// What is rotated: the distinct steps of each line, an output or an input (twice its number, one more if conjugated).
+/// A line that is rotated, and its distinct steps: an output or an input (twice its number, one more if conjugated).
 struct Line {
   std::int64_t number;
   std::size_t begin, end;

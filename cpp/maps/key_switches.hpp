@@ -11,7 +11,7 @@ namespace lw::maps {
 
 using Numbers = std::span<const std::int64_t>;
 
-/// Where a map has diagonals, a row each; steps are signed, in (-slots/2, slots/2], all others not negative.
+/// The diagonals of a map, a row each; steps are signed, in (-slots/2, slots/2], all others not negative.
 struct Places {
   std::int64_t slots;
   Numbers conj, out, in, steps;
@@ -23,7 +23,7 @@ struct Split {
   bool centred;
 };
 
-/// In which order giant steps are taken, as in values/packing/loop_nests/giant_order.py.
+/// The order in which giant steps are taken, as in values/packing/loop_nests/giant_order.py.
 enum class GiantOrder : std::uint8_t { kOwn, kHorner, kAround };
 
 struct SwitchCounts {

@@ -8,7 +8,8 @@
 
 namespace lw::maps {
 
-/// For each distance how many of the steps, distinct and in [0, slots), have a partner so much further around.
+/// Counts, for each of `distances`, the steps that have a partner that distance further around. `steps` are distinct
+/// and in [0, slots).
 std::vector<std::int64_t> count_partners(std::span<const std::int64_t> steps, std::int64_t slots,
                                          std::span<const std::int64_t> distances);
 

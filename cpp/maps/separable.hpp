@@ -34,7 +34,7 @@ struct SeparableDiagonal {
 void diagonal_of(const SeparableDiagonal& diagonal, const bool* also, std::int64_t rotation, double factor,
                  double* out);
 
-/// What is followed of every slot of a vector that a linear map reads, or makes: rows of `slots`.
+/// The bounds that are followed for every slot of a vector that a linear map reads, or makes: rows of `slots`.
 enum BoundRow : std::size_t { kLow, kHigh, kSquares, kLinear, kBias, kSizes, kEncoded, kNumBoundRows };
 
 /// Adds what a diagonal makes of bounds: lowest and highest sums, variances added up with squared weights and

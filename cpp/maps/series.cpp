@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kTogether = 8;  // numbers whose recurrences go side by side, in registers
 
-/// Of so many numbers, whose coefficients lie beside each other, or are the same.
+/// Evaluates series at kTogether numbers, whose coefficients lie beside each other, or are the same.
 template <bool kDiffer>
 void clenshaw(const double* x, const double* coefficients, std::size_t terms, std::size_t channels, double* out) {
   double twice[kTogether], lower[kTogether], upper[kTogether];

@@ -5,7 +5,8 @@
 
 namespace lw::maps {
 
-/// Numbers in `runs` times `channels` rows of so many elements, and for each channel a series of so many terms.
+/// Chebyshev series for numbers in `runs` times `channels` rows of `elements`: for each channel a series of `terms`
+/// terms.
 ///
 /// coefficients  (terms, channels), lowest degree first
 struct ChannelSeries {

@@ -57,13 +57,13 @@ void hash_four(const Blake3Inputs& inputs, std::uint32_t* out) noexcept {
   });
 }
 
-/// Some inputs at a time.
+/// A kernel that hashes a fixed number of inputs at a time.
 struct Lanes {
   std::size_t inputs;
   void (*hash)(const Blake3Inputs& inputs, std::uint32_t* out) noexcept;
 };
 
-/// Those that may be used, the widest first.
+/// The kernels that may be used with these vectors, the widest first.
 std::span<const Lanes> lanes_of(VectorSet vectors) noexcept {
 #if defined(__x86_64__)
   static constexpr std::array kLanes = {Lanes{16, blake3_sixteen_avx512}, Lanes{8, blake3_eight_avx2},
@@ -75,7 +75,7 @@ std::span<const Lanes> lanes_of(VectorSet vectors) noexcept {
 #endif
 }
 
-/// As many of `count` inputs as whole vectors hold; returns how many.
+/// Hashes as many of `count` inputs as whole vectors hold; returns how many.
 std::size_t hash_lanes(Blake3Inputs inputs, std::size_t count, VectorSet vectors, ChainingValue* out) noexcept {
   std::size_t done = 0;
   for (const Lanes& lanes : lanes_of(vectors)) {

@@ -22,7 +22,7 @@ struct Blake3Inputs {
 
 /// Chaining values of 8 inputs, 8 words each. For AVX2.
 void blake3_eight_avx2(const Blake3Inputs& inputs, std::uint32_t* out) noexcept;
-/// Of 16 inputs. For AVX-512.
+/// Hashes 16 inputs. For AVX-512.
 void blake3_sixteen_avx512(const Blake3Inputs& inputs, std::uint32_t* out) noexcept;
 
 namespace {
@@ -33,7 +33,7 @@ constexpr std::array<std::uint32_t, 8> kIv = {0x6a09e667, 0xbb67ae85, 0x3c6ef372
 
 using MessageSchedule = std::array<std::array<std::uint8_t, 16>, 7>;
 
-/// Which message word each of the sixteen places of each round uses.
+/// Makes the message schedule: the message word that each of the sixteen places of each round uses.
 constexpr MessageSchedule make_schedule() {
   constexpr std::uint8_t kPermutation[16] = {2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8};
   MessageSchedule schedule{};

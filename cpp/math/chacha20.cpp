@@ -16,13 +16,13 @@ constexpr std::size_t kStreamBlockBytes = 64;
 
 void four_blocks(const std::uint32_t state[16], std::uint8_t* out) noexcept { chacha20_blocks<Words4>(state, out); }
 
-/// Some blocks of consecutive counters at a time, from that in word 12 on.
+/// A kernel that makes some blocks of consecutive counters at a time, from that in word 12 on.
 struct Step {
   std::uint32_t blocks;
   void (*make)(const std::uint32_t state[16], std::uint8_t* out) noexcept;
 };
 
-/// Those that may be used, the widest first.
+/// The kernels that may be used with these vectors, the widest first.
 std::span<const Step> steps_of(VectorSet vectors) noexcept {
 #if defined(__x86_64__)
   static constexpr std::array kSteps = {Step{16, chacha20_sixteen_blocks_avx512}, Step{8, chacha20_eight_blocks_avx2},

@@ -40,8 +40,8 @@ inline void four_quarter_rounds(Words (&x)[16]) noexcept {
 
 constexpr int kDoubleRounds = 10;
 
-/// As many blocks as a vector has words, with counters from state[12] on. between(i): called before double round i, for
-/// what may be begun meanwhile.
+/// Computes as many ChaCha20 blocks as a vector has words, with counters from state[12] on. between(i): called before
+/// double round i, for what may be begun meanwhile.
 template <typename Words, typename Between>
 inline void chacha20_blocks(const std::uint32_t state[16], std::uint8_t* out, const Between& between) noexcept {
   constexpr std::size_t kBlocks = sizeof(Words) / sizeof(std::uint32_t);

@@ -16,7 +16,7 @@ inline constexpr std::size_t kWords = 4;
 
 inline Words4 broadcast(std::uint32_t x) noexcept { return Words4{x, x, x, x}; }
 
-/// Of one 32-bit word, or of each word of a vector.
+/// Rotates one 32-bit word right by kBits, or each word of a vector.
 template <int kBits, typename Word>
 inline Word rotate_right(Word x) noexcept {
   if constexpr (sizeof(Word) == 32 && kBits % 8 == 0) {  // whole bytes, where vectors have no rotation

@@ -20,7 +20,7 @@ bool are_mirrored(std::span<const std::int64_t> values) noexcept {
   return true;
 }
 
-/// Two to a word.
+/// Packs values of 32 bits two to a word.
 std::vector<Word> halves(std::span<const std::int64_t> values) {
   std::vector<Word> words((values.size() + 1) / 2);
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -21,7 +21,7 @@ class Integers {
   std::size_t size() const noexcept { return count_; }
   /// Bytes that they take on the device, which gives no less than kLeastBytes.
   std::size_t num_bytes() const noexcept { return bytes_of(buffer_.bytes()); }
-  /// For calls on the running queue.
+  /// A view of the integers for calls on the running queue.
   IntegerView view() const noexcept { return {buffer_.to_read(), count_, is_narrow_, is_mirrored_}; }
 
   /// Bytes that a device gives for this many.

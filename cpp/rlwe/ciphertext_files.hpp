@@ -23,7 +23,7 @@ struct CiphertextFile {
   cbor::Map extras;
 };
 
-/// All of one key set and over Q. Returns the bytes if there is no path, else nothing.
+/// Saves ciphertexts, all of one key set and over Q. Returns the bytes if there is no path, else nothing.
 std::vector<std::uint8_t> save_ciphertexts(const std::optional<std::string>& path, const CiphertextFile& file,
                                            const Context& context);
 CiphertextFile load_ciphertexts(const Source& source, const Context& context);
@@ -41,8 +41,8 @@ class CiphertextReader {
   const cbor::Map& extras() const { return reader_.header()["extras"].as_map(); }
 
   Ciphertext read(std::size_t i) const { return read(i, level(i)); }
-  /// As read at its own level and dropped to a lower one of the same track, without touching other limbs; a seeded one
-  /// stays seeded. Throws lw::Error(kLevel) for any other level.
+  /// Reads ciphertext i as if at its own level and then dropped to a lower one of the same track, without touching
+  /// other limbs; a seeded one stays seeded. Throws lw::Error(kLevel) for any other level.
   Ciphertext read(std::size_t i, Level to) const;
   std::uint64_t touched_bytes() const noexcept { return reader_.touched_bytes(); }
 

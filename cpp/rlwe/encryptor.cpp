@@ -24,8 +24,9 @@ SecretPolys fresh_error(const Ring& ring, const LimbList& limbs, const PrivateSe
   return to_ntt(ring, sample_error(ring.degree(), seed, digit).span(), limbs);
 }
 
-/// What to take from half * mask to leave the nearest multiple of p to half * mask + e, where p is the prime of the
-/// special limb: half * mask modulo p, with which half * mask + e is nearest to zero. Without a special limb: -e.
+/// The remainder to take from half * mask to leave the nearest multiple of p to half * mask + e, where p is the prime
+/// of the special limb: half * mask modulo p, with which half * mask + e is nearest to zero. Without a special limb:
+/// -e.
 SecretPolys remainder(const Ring& ring, const RnsPolys& half, const RnsPolys& mask, const LimbList& special,
                       const LimbList& limbs, const PrivateSeed& seed, std::uint32_t digit) {
   const SecretBuffer<std::int64_t> error = sample_error(ring.degree(), seed, digit);

@@ -55,9 +55,9 @@ class Evaluator {
   /// x over Q as the same value over QP, that is times P.
   Ciphertext extend(const Ciphertext& x) const;
 
-  /// Degree 1 with c1 = 0.
+  /// The trivial encryption of a plaintext: degree 1 with c1 = 0.
   Ciphertext trivial(const Plaintext& p) const;
-  /// Same limbs under another name: a level with the same limbs, another scale or slot count.
+  /// Renames the level of a ciphertext: to a level with the same limbs, another scale or slot count.
   Ciphertext relabel(const Ciphertext& x, Level level, double scale, std::uint32_t slots) const;
 
   /// x over Q of degree 1 or 2: its last polynomial as extended digits. Digits that are not stored are extended by
@@ -92,7 +92,7 @@ class Evaluator {
   void require_alike(const Ciphertext& a, const Ciphertext& b, const char* op) const;
   /// The keys are of this kind, of x's key set, and hold the limbs of `level`.
   void require_keys(const Ciphertext& x, const SwitchKeys& keys, KeyKind kind, Level level, const char* op) const;
-  /// It is one, and the same.
+  /// Requires a single key, with the conditions of require_keys.
   void require_key(const Ciphertext& x, const SwitchKeys& key, KeyKind kind, Level level, const char* op) const;
   void require_key(const Ciphertext& x, const SwitchKeys& key, KeyKind kind, const char* op) const {
     require_key(x, key, kind, x.level, op);

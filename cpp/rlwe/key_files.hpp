@@ -6,8 +6,9 @@
 
 namespace lw {
 
-/// To a file of mode 0600, or without a path to bytes, which are as secret as the key and for the caller to guard: two
-/// bits a coefficient. Loading throws lw::Error(kSecretKey) for a file that others than its owner may read or write.
+/// Saves a secret key to a file of mode 0600, or without a path to bytes, which are as secret as the key and for the
+/// caller to guard: two bits a coefficient. Loading throws lw::Error(kSecretKey) for a file that others than its owner
+/// may read or write.
 std::vector<std::uint8_t> save_secret_key(const std::optional<std::string>& path, const SecretKey& key,
                                           const Parameters& parameters);
 SecretKey load_secret_key(const Source& source, const Parameters& parameters);

@@ -20,7 +20,7 @@ class KeyGenerator {
   explicit KeyGenerator(const Context& context) : home_(context), context_(context.host()) {}
 
   SecretKey secret_key() const;
-  /// On the host, where the encryptor is.
+  /// Makes a public key on the host, where the encryptor is.
   PublicKey public_key(const SecretKey& secret) const;
   /// One key per spec, in order, in the memory of the context. Keys to and from the sparse secret come together, for it
   /// is drawn here and forgotten; lw::Error(kValue) otherwise. Throws lw::Error(kSecurity) before any work if one of

@@ -52,8 +52,8 @@ class SwitchOperand {
 /// Digits of x's last polynomial on all target limbs, stored: [digit][P limbs, then Q limbs ascending], NTT form.
 RnsPolys extend_digits(const Context& context, const Ciphertext& x, const Tick& tick);
 
-/// For every key two polys over the operand's limbs. The keys hold these limbs and digits. tick: called between windows
-/// of keys.
+/// Multiplies the operand's digits with every key: two polys over the operand's limbs for each. The keys hold these
+/// limbs and digits. tick: called between windows of keys.
 std::vector<RnsPolys> key_switch(const Context& context, const SwitchOperand& operand, const SwitchKeys& keys,
                                  const Tick& tick = {});
 

@@ -11,7 +11,7 @@ std::size_t place(const std::vector<T>& held, const T& item) {
   return static_cast<std::size_t>(std::find(held.begin(), held.end(), item) - held.begin());
 }
 
-/// All limbs at once.
+/// A pass over the keys in a single window of all limbs.
 class WholePass final : public KeyPass {
  public:
   WholePass(const std::vector<const EvaluationKey*>& keys, std::span<const std::uint32_t> digits, const LimbList& limbs)

@@ -48,7 +48,7 @@ class HeldKeys final : public SwitchKeys {
  public:
   explicit HeldKeys(std::vector<const EvaluationKey*> keys) : keys_(std::move(keys)) {}
   explicit HeldKeys(const EvaluationKey& key) : HeldKeys(std::vector<const EvaluationKey*>{&key}) {}
-  /// Keys that it keeps alive.
+  /// Makes a view of keys that it keeps alive.
   explicit HeldKeys(std::vector<std::shared_ptr<const EvaluationKey>> owners);
 
   std::size_t size() const noexcept override { return keys_.size(); }

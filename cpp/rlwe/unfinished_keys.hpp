@@ -41,7 +41,7 @@ class UnfinishedKeys {
   bool keep(std::size_t i);  // whether key i is there, whole
   void write(std::size_t i, const EvaluationKey& key);
   void commit();
-  /// Gives up what is in it.
+  /// Removes the file with what is in it.
   void remove();
 
  private:

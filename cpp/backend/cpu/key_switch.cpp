@@ -136,7 +136,7 @@ class GiantSums {
             const Word* babies, bool has_self, std::size_t j, Word* is_begun) noexcept
       : queue_(queue), out_(out), terms_(terms), babies_(babies), has_self_(has_self), j_(j), is_begun_(is_begun) {}
 
-  /// All giants, words [start, start + size).
+  /// Adds up all giants, for words [start, start + size).
   void tile(std::size_t start, std::size_t size) const noexcept {
     std::fill_n(is_begun_, out_.size(), Word{0});
     for (std::size_t first = 0; first < terms_.size();) first = run(first, start, size);

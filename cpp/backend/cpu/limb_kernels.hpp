@@ -32,9 +32,9 @@ struct LimbKernels {
 #include "backend/cpu/limb_kernels.def"
 };
 
-/// For a machine with AVX2 and FMA.
+/// The kernels for a machine with AVX2 and FMA.
 extern const LimbKernels kAvx2Limbs;
-/// For one with AVX-512 too, namely F, DQ, BW and VL; from degree kAvx512Degree on.
+/// The kernels for a machine with AVX-512 too, namely F, DQ, BW and VL; from degree kAvx512Degree on.
 extern const LimbKernels kAvx512Limbs;
 constexpr std::uint32_t kAvx512Degree = 32;
 constexpr std::uint32_t kMirroredDegree = 64;  // whose half has passes before its tails in any of them

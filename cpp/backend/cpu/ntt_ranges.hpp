@@ -20,10 +20,10 @@ constexpr NttPasses ntt_passes(unsigned log_degree, unsigned tail_stages) noexce
   return {stages / 3, stages % 3 / 2};
 }
 
-/// For primes below 2^bits: bit i says that value i of a pass is reduced. A forward pass reduces before its first
-/// stage, an inverse pass after its last one. A tail is the pass of the last tail_stages stages, within 2^tail_stages
-/// adjacent positions. A forward tail ends with a reduction of all. The last inverse pass has other ends: its sums are
-/// multiplied by 1/N, its differences by a root over N and reduced.
+/// Which values the passes of an NTT reduce, for primes below 2^bits: bit i says that value i of a pass is reduced. A
+/// forward pass reduces before its first stage, an inverse pass after its last one. A tail is the pass of the last
+/// tail_stages stages, within 2^tail_stages adjacent positions. A forward tail ends with a reduction of all. The last
+/// inverse pass has other ends: its sums are multiplied by 1/N, its differences by a root over N and reduced.
 struct NttRanges {
   unsigned bits, tail_stages;
   unsigned forward8, forward4, forward_tail;

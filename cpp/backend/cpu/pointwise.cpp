@@ -92,7 +92,7 @@ void monomial(Queue& q, LimbView out, std::uint64_t exponent) noexcept {
   void name parameters noexcept { by_limbs<&LimbKernels::name> arguments; }
 #include "backend/kernels.def"
 
-/// All polys of a limb together, so that they come from memory once.
+/// The tensor product of two ciphertexts: all polys of a limb together, so that they come from memory once.
 void tensor_product(Queue& q, LimbView out, ConstLimbView a, ConstLimbView b) noexcept {
   CpuQueue& queue = cpu_queue(q);
   const bool is_square = a.base == b.base;
@@ -127,7 +127,7 @@ void import_signed(Queue& q, LimbView out, std::span<const std::int64_t> coeffic
 
 namespace {
 
-/// Residues of all coefficients.
+/// Computes the residues of all coefficients of one limb.
 void import_whole(const CpuQueue& queue, Word* to, const IntegerView& in, const Prime& p) noexcept {
   if (!in.is_mirrored) return import_spread(queue, to, in, p);
   const std::size_t half = queue.degree / 2;

@@ -41,7 +41,7 @@ std::size_t unpacked_fast(const CpuQueue& queue, unsigned width) noexcept {
   return queue.degree - kPackedGroup * ((kReadBeyond + width - 1) / width);
 }
 
-/// The rest of them.
+/// Unpacks the coefficients of a limb that the vector kernel leaves, those from limb.count on.
 bool unpack_last(const CpuQueue& queue, const LimbToUnpack& limb, const Prime& prime) noexcept {
   return unpack_tiles(queue.limb, limb.out + limb.count, limb.from + limb.count / kPackedGroup * limb.width, limb.width,
                       queue.degree - limb.count, prime);

@@ -10,15 +10,17 @@
 
 namespace lw::gpu {
 
-/// Of the cache, the limbs between kernels may get all. On an H100 that is faster than half of it: what streams through
-/// drives some of them out, but fewer and larger launches leave fewer multiprocessors idle at their ends.
+/// The share of the cache that the limbs between kernels may fill: all of it. On an H100 that is faster than half of
+/// it: what streams through drives some of them out, but fewer and larger launches leave fewer multiprocessors idle at
+/// their ends.
 inline constexpr std::size_t kCacheShare = 1;
 
 inline std::size_t num_processors(const GpuQueue& queue) noexcept {
   return std::max<std::size_t>(1, queue.card().info().multiprocessors);
 }
 
-/// At most `limbs`, with so many limbs between kernels for each, which get the share-th part of the cache.
+/// The batch size in limbs, from 1 to `limbs`: each limb has `limbs_of_one` limbs of intermediate data between kernels,
+/// and all of those together fit into 1 / `share` of the cache.
 inline std::size_t limbs_at_once(const GpuQueue& queue, std::size_t limbs_of_one, std::size_t share,
                                  std::size_t limbs) noexcept {
   const std::size_t bytes = std::max<std::size_t>(1, limbs_of_one * degree_of(queue) * sizeof(Word));

@@ -21,7 +21,7 @@ namespace lw::gpu {
 class DeviceMemory;
 class GpuRecording;
 
-/// What went wrong first.
+/// The first failure of a card: its status and its message.
 struct Failure {
   LwStatus status = LW_OK;
   std::string text;
@@ -31,26 +31,27 @@ struct Failure {
 };
 
 constexpr int kQueues = 64;  // numbers of queues, each of which has a stream
-/// Of a set of queues.
+/// The bit of a queue in a set of queues.
 constexpr std::uint64_t queue_bit(int number) noexcept { return std::uint64_t{1} << number; }
 constexpr std::uint64_t kAllQueues = ~std::uint64_t{0};
 
-/// After a failure nothing more is computed on the driver, and `check` throws: what was being computed may be wrong,
-/// and whoever asks for a result is told. A new card for the device starts afresh. In a process made by fork the cards
-/// of its parent have failed, whose locks may be held by threads that are not there. Safe to share between threads.
+/// A device of a driver, with its queues and its memory. After a failure it computes nothing more on the driver, and
+/// `check` throws: what was being computed may be wrong, and whoever asks for a result is told. A new card for the
+/// device starts afresh. In a process made by fork the cards of its parent have failed, whose locks may be held by
+/// threads that are not there. Safe to share between threads.
 class Card {
  public:
   /// The card of a device of a driver: the same one for all who ask with the same options, while it has not failed.
   /// Throws lw::Error(kDevice).
   static std::shared_ptr<Card> of(const LwDriver& driver, const DeviceOptions& options);
-  /// All there are of a device now, whatever their options, but for those that failed and were replaced.
+  /// All cards of a device now, whatever their options, but for those that failed and were replaced.
   static std::vector<std::shared_ptr<Card>> all_of(const LwDriver& driver, std::int32_t device);
-  /// How many cards of a device ever failed.
+  /// The number of cards of a device that ever failed.
   static std::uint64_t failures_of(const LwDriver& driver, std::int32_t device);
   /// Throws as `check` of the card that failed last, though it may be gone.
   static void check_latest(const LwDriver& driver, std::int32_t device);
 
-  /// Of all cards of a device.
+  /// The profiler that all cards of a device share.
   static Profiler& profiler_of(const LwDriver& driver, std::int32_t device);
 
   Card(const LwDriver& driver, const DeviceOptions& options);
@@ -61,7 +62,7 @@ class Card {
   const LwDriver& driver() const noexcept { return driver_; }
   std::int32_t device() const noexcept { return options_.number; }
   const DeviceOptions& options() const noexcept { return options_; }
-  /// That no other card has, from 1 on.
+  /// A number that no other card has, from 1 on.
   std::uint64_t number() const noexcept { return number_; }
   const LwDeviceInfo& info() const noexcept { return info_; }
   DeviceMemory& memory() noexcept { return *memory_; }
@@ -79,7 +80,8 @@ class Card {
     issued_[number].fetch_add(1, std::memory_order_release);
     return is_well;
   }
-  /// The same of a kernel or a copy of so many bytes, timed while the device is profiled unless it goes to a graph.
+  /// Calls a kernel or a copy of `bytes` bytes as `call` does, and times it while the device is profiled unless it goes
+  /// to a graph.
   template <class... Parameters, class... Given>
   bool timed_call(int number, const char* what, std::size_t bytes, LwStatus (*function)(LwStream*, Parameters...),
                   Given... given) noexcept {
@@ -94,27 +96,28 @@ class Card {
   /// The host waits until all that was called on the queue is done, after a failure too: copies to its memory may be
   /// under way. Not while it is captured.
   void wait(int number) noexcept;
-  /// The same for every queue, apart from what is captured.
+  /// Waits for every queue as `wait` does, apart from what is captured.
   void wait_for_all() noexcept;
 
-  /// From here to `end_capture` what is called on the queue of a recording, by one thread, goes to a graph; nullptr
-  /// after a failure.
+  /// Begins the capture of a recording: until `end_capture` what one thread calls on its queue goes to a graph, which
+  /// `end_capture` returns; nullptr after a failure.
   void begin_capture(GpuRecording& recording) noexcept;
   LwGraph* end_capture(int number) noexcept;
-  /// Which captures a queue; nullptr: what is called is carried out.
+  /// The recording that captures a queue; nullptr: what is called is carried out.
   GpuRecording* recording(int number) const noexcept { return recordings_[number].load(std::memory_order_acquire); }
-  /// Has the recording that captures a queue give up. Whether there is one.
+  /// Has the recording that captures a queue give up. Returns whether there is one.
   bool give_up_recording(int number) noexcept;
   void replay(LwGraph* graph, std::size_t calls, int number) noexcept;
 
-  /// How much was called on a queue, and whether enough of it is not done yet.
+  /// The number of calls on a queue so far. `is_behind`: whether so many of them are not done yet that callers should
+  /// wait.
   std::uint64_t issued(int number) const noexcept { return issued_[number].load(std::memory_order_acquire); }
   bool is_behind(int number) noexcept { return paces_[static_cast<std::size_t>(number)].is_behind(); }
 
   void add_spare(std::weak_ptr<Spare> spare);
-  /// Has everything dropped that can be done without.
+  /// Has every spare drop its memory.
   void drop_spares() noexcept;
-  /// Of `memory`, after that if need be.
+  /// Gets `bytes` from `memory` for a queue, after dropping spares if need be.
   void* memory_for(std::size_t bytes, int number) noexcept;
 
   bool has_failed() const noexcept { return has_failed_.load(std::memory_order_acquire) || is_forked(); }
@@ -126,9 +129,9 @@ class Card {
   void check() const;
 
  private:
-  /// Made when it is first needed; nullptr after a failure.
+  /// The stream of a queue, made when it is first needed; nullptr after a failure.
   LwStream* stream(int number) noexcept;
-  /// Recorded after what was called on a queue; of a captured one, what was before the capture. nullptr: it failed.
+  /// The event at the end of a queue's calls; of a captured one, of those before the capture. nullptr: it failed.
   LwEvent* end_of(int number) noexcept;
 
   const LwDriver& driver_;

@@ -63,7 +63,7 @@ bool is_short(const GpuQueue& queue, const ConversionPart& part) noexcept {
   return true;
 }
 
-/// As many parts as a launch takes, whose limbs begin at `limb`.
+/// Makes the jobs of one launch: one for each of `parts`, whose limbs begin at `limb`.
 ConversionJobs jobs_of(GpuQueue& queue, Staging& staging, std::span<const ConversionPart> parts,
                        std::size_t limb) noexcept {
   ConversionJobs jobs = {};

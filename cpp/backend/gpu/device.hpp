@@ -43,7 +43,7 @@ class GpuDevice final : public Device {
   std::unique_ptr<Recording> record(std::size_t most_bytes) override;
   void add_spare(std::weak_ptr<Spare> spare) override { card_->add_spare(std::move(spare)); }
 
-  /// Of what is called from now on, on any queue.
+  /// The choices for all rings of the device; they hold for calls from now on, on any queue.
   RingChoices& choices() noexcept { return choices_; }
   const RingChoices& choices() const noexcept { return choices_; }
 
@@ -52,7 +52,7 @@ class GpuDevice final : public Device {
   void reset_peak() noexcept override { peak_.store(live_); }
   MemoryUse memory() const noexcept override;
   void trim() noexcept override;
-  /// Nothing to do: all freed memory stays.
+  /// Does nothing: all freed memory stays.
   void keep(std::ptrdiff_t) noexcept override {}
   void begin_run() noexcept override {}
   void end_run() noexcept override {}
@@ -62,7 +62,7 @@ class GpuDevice final : public Device {
  private:
   GpuDevice(std::string_view name, std::shared_ptr<Card> card, const HostTables& host);
 
-  /// Of the arena of a queue, which then owns it, or of the card.
+  /// Gets `bytes` from the arena of queue `number`, which then owns them, or from the card.
   void* get(std::size_t bytes, int number, Buffer::Uses& uses) noexcept;
   void* get_without(Arena& arena, std::size_t bytes, int number) noexcept;
   void order_read(Buffer::Uses& uses) noexcept override;

@@ -27,11 +27,11 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  /// nullptr where the card has no more, or it may hold no more.
+  /// Gets at least `bytes`; nullptr where the card has no more, or the arena may hold no more.
   void* get(std::size_t bytes) noexcept;
   /// queues: bit n for each on which something may still use it.
   void put_back(void* memory, std::size_t bytes, std::uint64_t queues) noexcept;
-  /// From here on nothing is kept: what is not in use goes back to the card, and the rest when it comes.
+  /// Ends keeping: memory that is not in use goes back to the card now, and the rest when it is put back.
   void close() noexcept;
   bool is_closed() const noexcept;
   std::size_t bytes() const noexcept;
@@ -59,7 +59,7 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  /// At least `bytes`, for what is called next on a queue: after all that earlier owners called. nullptr where the
+  /// Gets at least `bytes` for what is called next on a queue, after all that earlier owners called. nullptr where the
   /// device has no more, also after `trim`.
   void* get(std::size_t bytes, int queue) noexcept;
   /// queues: bit n for each on which something may still use it.
@@ -74,13 +74,13 @@ class DeviceMemory {
   };
   Use use() const noexcept;
 
-  /// What serves a queue instead; null: nothing else.
+  /// Has an arena serve a queue from now on; null: none does.
   void set_arena(int queue, std::shared_ptr<Arena> arena);
   std::shared_ptr<Arena> arena_of(int queue) const;
   /// Tells a driver that watches accesses; see LwDriver::mark.
   void mark(void* memory, std::size_t bytes, int queue, bool in_use) noexcept;
 
-  /// What `bytes` take.
+  /// The bytes that a request of `bytes` takes: its size class.
   static std::size_t size_class(std::size_t bytes) noexcept;
 
  private:

@@ -6,7 +6,7 @@
 
 namespace lw::gpu {
 
-/// For the queues of rings with this arithmetic.
+/// The kernel table for the queues of rings with this arithmetic.
 const lw::Kernels& entries_of(Arithmetic arithmetic) noexcept;
 
 template <class A>

@@ -19,9 +19,9 @@ class EventClock {
 
   /// A device that is no chip is no measure of time either.
   bool is_timed() const noexcept;
-  /// Before the first event that is timed: the host waits for the queue.
+  /// Starts the clock, before the first event that is timed: the host waits for the queue.
   void start(int queue);
-  /// One that nobody else has; nullptr after a failure.
+  /// Takes an event that nobody else has; nullptr after a failure.
   LwEvent* take();
   void put_back(LwEvent* event) { idle_.push_back(event); }
   /// Seconds at an event that is done, which is put back; NaN after a failure.

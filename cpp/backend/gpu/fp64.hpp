@@ -116,7 +116,7 @@ struct Fp64 {
       sum_ = fused_multiply_add(y, reciprocal, sum_);
       return y;
     }
-    /// How often the product of all source primes is too much in the sum of the parts.
+    /// The multiple of the product of all source primes by which the sum of the parts is too large.
     LW_GPU Value multiples() const noexcept { return nearest_small(sum_); }
 
    private:

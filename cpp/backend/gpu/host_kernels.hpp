@@ -7,7 +7,7 @@
 
 namespace lw::gpu {
 
-/// By their numbers in AllKernels.
+/// The kernels as host functions, by their numbers in AllKernels.
 std::span<const HostKernel> host_kernels() noexcept;
 
 }  // namespace lw::gpu

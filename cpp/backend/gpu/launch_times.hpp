@@ -17,7 +17,7 @@ namespace lw::gpu {
 
 class Card;
 
-/// Of one card. Safe to share between threads.
+/// The launch times of one card. Safe to share between threads.
 class LaunchTimes {
  public:
   explicit LaunchTimes(Card& card) noexcept : card_(card), clock_(card) {}
@@ -43,7 +43,7 @@ class LaunchTimes {
     LwEvent *start, *end;  // null: without a time
   };
 
-  /// Nothing where the profile has just ended.
+  /// Begins to time a launch; nullopt where the profile has just ended.
   std::optional<Timed> begin(int queue, const char* what, std::size_t bytes) noexcept;
   void end(Timed& timed, int queue, bool is_well) noexcept;
   /// Reads the first `count` of those under way, after waiting for each.

@@ -7,10 +7,10 @@
 
 namespace lw::gpu {
 
-/// For primes below 2^bits: bit k is about the stage whose butterflies span 2^k words, which is the forward transform's
-/// last but k and the inverse one's number k. Forward, the first operands of butterflies are reduced before the stage,
-/// and all results of the last one. Backwards, sums are reduced after the stage; those of the last are multiplied by
-/// 1/N instead, its differences by a root over N and reduced.
+/// Which stages of the NTTs of Fp64 reduce, for primes below 2^bits: bit k is about the stage whose butterflies span
+/// 2^k words, which is the forward transform's last but k and the inverse one's number k. Forward, the first operands
+/// of butterflies are reduced before the stage, and all results of the last one. Backwards, sums are reduced after the
+/// stage; those of the last are multiplied by 1/N instead, its differences by a root over N and reduced.
 struct NttRanges {
   std::uint32_t bits, forward, inverse;
 };

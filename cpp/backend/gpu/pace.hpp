@@ -12,8 +12,8 @@ namespace lw::gpu {
 
 class Card;
 
-/// Events after every so many calls: while those of the last few are not done, enough was called. Safe to share between
-/// threads.
+/// A limit on the calls that are under way on a queue: an event is recorded after every few calls, and while the events
+/// of the last few are not done, enough was called. Safe to share between threads.
 class Pace {
  public:
   Pace(Card& card, int queue) noexcept : card_(card), queue_(queue) {}

@@ -42,7 +42,7 @@
 
 namespace lw::gpu {
 
-/// Where a thread stands.
+/// The place of a thread: the index of its block in the grid and its index in the block, which has `threads` threads.
 struct Place {
   std::uint32_t block[3];
   std::uint32_t thread, threads;  // in its block, and of it
@@ -54,13 +54,13 @@ struct Place {
 class Memory {
  public:
   virtual ~Memory() = default;
-  /// Where the host has `bytes` at a device's address, which the running thread reads or writes as a thing of this
-  /// alignment. A `shout` is a write of the same value by any number of threads.
+  /// The kind of an access. `global` returns where the host has `bytes` at a device's address, which the running thread
+  /// reads or writes as an object of this alignment. A `shout` is a write of the same value by any number of threads.
   enum class Access { kRead, kWrite, kShout };
   virtual void* global(const void* address, std::size_t bytes, std::size_t alignment, Access access) noexcept = 0;
   /// Word i of the shared memory of a block of the cluster.
   virtual std::uint64_t* shared(std::uint32_t rank, std::size_t i, Access access) noexcept = 0;
-  /// What the running thread gives to others of its warp, and what the one whose number differs in these bits gave.
+  /// Gives a word to the other threads of the warp; `take` returns what the thread gave whose number differs in `bits`.
   virtual void give(std::uint64_t word) noexcept = 0;
   virtual std::uint64_t take(std::uint32_t bits) noexcept = 0;
 };
@@ -113,7 +113,7 @@ class Shared {
   explicit Shared(std::uint32_t rank, std::size_t first = 0) noexcept : rank_(rank), first_(first) {}
 #endif
 
-  /// Those from word i on.
+  /// The shared words from word i on.
   LW_GPU Shared operator+(std::size_t i) const noexcept {
 #if defined(LW_ON_DEVICE)
     return Shared(words_ + i);
@@ -122,7 +122,7 @@ class Shared {
 #endif
   }
 
-  /// Those of another block of the cluster, or of this one. They are there from the second phase to the last.
+  /// The shared words of block `rank` of the cluster. They are there from the second phase to the last.
   LW_GPU Shared of(std::uint32_t rank) const noexcept {
 #if !defined(LW_ON_DEVICE)
     return Shared(rank, first_);
@@ -175,7 +175,7 @@ class WarpLanes {
     memory->give(word);
 #endif
   }
-  /// From the thread of the same warp whose number differs in these bits.
+  /// Takes the word that the thread of the same warp gave whose number differs in `bits`.
   LW_GPU std::uint64_t take(const Place& place, std::uint32_t bits) const noexcept {
 #if defined(__CUDA_ARCH__)
     const std::uint32_t all = place.threads < kWarp ? (1u << place.threads) - 1 : ~0u;

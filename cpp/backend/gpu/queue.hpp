@@ -19,13 +19,13 @@
 
 namespace lw::gpu {
 
-/// What entries know of a ring themselves.
+/// The host's copy of a ring's constants, for the kernel entries.
 struct HostRing {
   std::vector<Modulus> moduli;
   std::vector<std::complex<double>> roots;
 };
 
-/// What may be chosen for a ring while it is used; results are the same.
+/// The settings of a ring that may change while it is used; results are the same with each.
 struct RingChoices {
   std::atomic<NttForm> transform = kDefaultTransform;
   std::atomic<std::size_t> cache_bytes = 0;  // that batches of limbs are made for
@@ -48,16 +48,16 @@ class GpuQueue final : public Queue {
   const Card& card() const noexcept { return card_; }
   int number() const noexcept { return number_; }
   StagingBlocks& staging() noexcept { return staging_; }
-  /// Of them, or of the recording that captures what is called.
+  /// Gets staging memory of `bytes` from the queue's blocks, or from the recording that captures what is called.
   StagingBlocks::Place stage(std::size_t bytes) noexcept;
 
   /// The ring's constants on the device.
   const Tables& tables() const noexcept { return tables_; }
   /// The form of the ring's transforms.
   NttForm transform() const noexcept { return choices_.transform; }
-  /// Of the device, that batches of limbs are made for.
+  /// The bytes of the device's cache that batches of limbs are made for.
   std::size_t cache_bytes() const noexcept { return choices_.cache_bytes; }
-  /// By limb number, on the host.
+  /// The moduli by limb number, on the host.
   std::span<const Modulus> moduli() const noexcept { return host_.moduli; }
   /// Roots of the canonical embedding, on the host.
   std::span<const std::complex<double>> roots() const noexcept { return host_.roots; }
@@ -72,12 +72,12 @@ class GpuQueue final : public Queue {
     if (grid.blocks[0] == 0 || grid.blocks[1] == 0 || grid.blocks[2] == 0) return;
     start(AllKernels::number<K>(), &args, sizeof args, grid, shared_words);
   }
-  /// From pinned memory, which stays as it is until the copy is done.
+  /// Copies `bytes` from pinned memory, which must stay as it is until the copy is done, to the device.
   void upload(void* to, const void* from, std::size_t bytes) noexcept;
   void copy(void* to, const void* from, std::size_t bytes) noexcept;
   /// Copies to the host, whose memory is not to be touched before the queue was waited for.
   void download_later(void* to, const void* from, std::size_t bytes) noexcept;
-  /// The same, and waits for it.
+  /// Copies to the host as `download_later` does, and waits for it.
   void download(void* to, const void* from, std::size_t bytes) noexcept;
 
  private:

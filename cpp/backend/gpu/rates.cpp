@@ -10,7 +10,7 @@ namespace {
 
 Grid grid_of(std::size_t threads) noexcept { return limb_grid(threads, 1, 1); }
 
-/// Also a way to fill memory that other kernels read.
+/// Launches the arithmetic loop of Op on `threads` threads; also a way to fill memory that other kernels read.
 template <class Op>
 void compute(GpuQueue& queue, Word* out, std::size_t threads, std::uint32_t rounds) noexcept {
   queue.launch<ComputeRate<Op>>({out, Op::kFactor, rounds}, grid_of(threads));
@@ -44,7 +44,7 @@ class Moment {
   Moment(const Moment&) = delete;
   Moment& operator=(const Moment&) = delete;
 
-  /// Both are over.
+  /// Seconds between two moments, both of which are over.
   double seconds_since(const Moment& before) const noexcept {
     double seconds = 0;
     Card& card = queue_.card();

@@ -54,7 +54,7 @@ void GpuRecording::begin() noexcept {
   }
 }
 
-/// What was captured is called, and never again. After that its memory may be anybody's.
+/// Gives the recording up: what was captured is called once, and never again. After that its memory may be anybody's.
 void GpuRecording::give_up() noexcept {
   end_piece();
   is_whole_ = false;
@@ -126,7 +126,7 @@ GpuRecording::Place GpuRecording::stage(std::size_t bytes) noexcept {
   return {block.pinned + at, block.memory + at};
 }
 
-/// Its memory is got on the queue of threads outside of all runs, whose calls are not captured.
+/// Makes a staging block. Its memory is got on the queue of threads outside of all runs, whose calls are not captured.
 bool GpuRecording::make_block(std::size_t bytes) noexcept {
   void* pinned = nullptr;
   if (card_->has_failed() || bytes > most_bytes_ - std::min(most_bytes_, this->bytes())) return false;

@@ -17,7 +17,7 @@ namespace lw::gpu {
 /// What kernels are given goes to memory that stays, and is uploaded once.
 class GpuRecording final : public Recording {
  public:
-  /// nullptr where as many queues as may be belong to recordings.
+  /// Makes a recording; nullptr where the most queues allowed belong to recordings.
   static std::unique_ptr<GpuRecording> make(std::shared_ptr<Card> card, std::size_t most_bytes);
   ~GpuRecording() override;
 
@@ -34,7 +34,7 @@ class GpuRecording final : public Recording {
   };
   /// Room for what the kernels of this piece are given: pinned memory that is uploaded before them.
   Place stage(std::size_t bytes) noexcept;
-  /// Something was called, with so many bytes of arguments.
+  /// Counts a call with `args_bytes` bytes of arguments.
   void note_call(std::size_t args_bytes) noexcept;
   /// The piece that is captured is to wait for what was called on a queue.
   void await(int number) noexcept { awaited_ |= queue_bit(number); }

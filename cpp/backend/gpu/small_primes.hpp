@@ -10,7 +10,7 @@
 
 namespace lw::gpu {
 
-/// Those of row kRow of kNttRanges.
+/// Fp64 with the butterflies for small primes: those below 2^bits of row kRow of kNttRanges.
 template <std::size_t kRow>
 struct Fp64Below : Fp64 {
   static constexpr NttRanges kRanges = kNttRanges[kRow];

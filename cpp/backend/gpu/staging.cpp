@@ -71,7 +71,7 @@ StagingBlocks::Block* StagingBlocks::free_block(std::size_t bytes, bool wait) no
   return nullptr;
 }
 
-/// nullptr where there is no memory, and after a failure.
+/// Makes a block; nullptr where there is no memory, and after a failure.
 StagingBlocks::Block* StagingBlocks::make(std::size_t bytes) noexcept {
   if (card_.has_failed()) return nullptr;
   const LwDriver& driver = card_.driver();

@@ -40,7 +40,7 @@ class StagingBlocks {
 
   /// Makes the first block, with which small things can be staged whatever comes. Returns false if there is no memory.
   bool reserve() noexcept;
-  /// Room for so many bytes, until it is released: after the kernels that read it were called. Where there is no more
+  /// Gets room for `bytes` until it is released, after the kernels that read it were called. Where there is no more
   /// memory it waits for a block; if none is large enough, or all are held, the device fails.
   Place hold(std::size_t bytes) noexcept;
   void release(Block* block) noexcept;
@@ -57,7 +57,7 @@ class StagingBlocks {
   std::list<Block> blocks_;  // in the order of their last use
 };
 
-/// What one kernel entry stages. It ends after the kernels that read it were launched.
+/// The staged arguments of one kernel entry. It ends after the kernels that read it were launched.
 class Staging {
  public:
   explicit Staging(GpuQueue& queue) noexcept : queue_(queue) {}
@@ -98,7 +98,7 @@ class Staging {
   }
 
  private:
-  /// At least a word, and whole words, the last of which is zero in pinned memory.
+  /// Gets staging memory for `bytes`: at least a word, and whole words, the last of which is zero in pinned memory.
   StagingBlocks::Place hold(std::size_t bytes) noexcept;
   void upload(const StagingBlocks::Place& place, std::size_t bytes) noexcept;  // in whole words
 

@@ -41,7 +41,7 @@ class HostTables {
   std::uint32_t degree() const noexcept { return degree_; }
   std::span<const Modulus> moduli() const noexcept { return moduli_; }
   std::span<const Word> words() const noexcept { return words_; }
-  /// Where the words lie on a device from `base` on, which is aligned to 16 bytes.
+  /// The tables at their addresses on a device, whose words lie from `base` on, which is aligned to 16 bytes.
   Tables at(const void* base) const noexcept;
 
  private:
@@ -88,7 +88,7 @@ struct DeviceConversion {
   }
 };
 
-/// Of the sums of a table modulo one of its target primes, in doubles.
+/// The accumulator of the sums of a table modulo one of its target primes, in doubles.
 Accumulator conversion_accumulator(std::span<const Modulus> moduli, const BaseConversionTable& table,
                                    std::uint64_t target) noexcept;
 

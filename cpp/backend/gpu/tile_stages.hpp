@@ -21,7 +21,7 @@ Stages columns_of(std::uint32_t log_degree) noexcept {
   const std::uint32_t count = log_degree - std::min(log_degree, Radix::kLogTile);
   return {0, count, Radix::kLogTile, Radix::kLogTile - count};
 }
-/// The others.
+/// The stages after the columns: those within one tile.
 template <class Radix>
 Stages rest_of(std::uint32_t log_degree) noexcept {
   const std::uint32_t log_tile = std::min(log_degree, Radix::kLogTile);
@@ -57,7 +57,7 @@ inline NttArgs ntt_args(const GpuQueue& queue, const LimbView& out, const ConstL
   return {tile_shape(queue, stages), result(out), operand(x), numbers_of(out.limbs)};
 }
 
-/// Of the transforms that `ntt` is about.
+/// The arguments of the subtraction and scaling that follow the transforms of `ntt`.
 template <class A>
 SubScaleArgs sub_scale_args(const GpuQueue& queue, const LimbView& out, const ConstLimbView& a, const NttArgs& ntt,
                             std::span<const Word> scalars) noexcept {

@@ -26,7 +26,7 @@ enum class NttForm : std::uint8_t {
 
 inline constexpr NttForm kDefaultTransform = NttForm::kRadix8;
 
-/// In the order of the values.
+/// The names of the forms, in the order of the values.
 inline constexpr std::array<std::string_view, 9> kTransformNames = {
     "naive",    "radix-2", "radix-2-shuffle-8", "radix-2-shuffle-16", "radix-2-shuffle-32", "radix-4", "radix-8",
     "radix-16", "cluster"};

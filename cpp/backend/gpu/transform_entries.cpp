@@ -48,7 +48,7 @@ struct Staged {
   static void forward(GpuQueue& queue, const LimbView& out, const ConstLimbView& x) noexcept {
     tiles(queue, out, columns(queue, out, x) ? ConstLimbView(out) : x);
   }
-  /// After the columns, if there are any.
+  /// Runs the stages of a forward transform within tiles, after the columns, if there are any.
   static void tiles(GpuQueue& queue, const LimbView& out, const ConstLimbView& begun) noexcept {
     const Stages rest = rest_of<Radix>(queue.tables().log_degree);
     if (rest.log_tile == Radix::kLogTile) {
@@ -68,7 +68,7 @@ struct Staged {
   }
 };
 
-/// Columns as of radix 2.
+/// The entries of the transforms whose last stages are by lanes; columns as of radix 2.
 template <class A>
 struct ByLanes {
   template <class K>

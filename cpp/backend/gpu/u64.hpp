@@ -112,7 +112,7 @@ struct U64 {
       sum_ = fused_multiply_add(static_cast<double>(centred), reciprocal, sum_);
       return y;
     }
-    /// How often the product of all source primes is too much in the sum of the parts; not negative.
+    /// The multiple of the product of all source primes by which the sum of the parts is too large; not negative.
     LW_GPU Value multiples() const noexcept {
       return static_cast<std::uint64_t>(static_cast<std::int64_t>(nearest_small(sum_)) + num_above_);
     }

@@ -55,7 +55,8 @@ std::size_t AddressSpace::granules_of(const Piece& piece) const noexcept {
   return ((before + piece.bytes + kLeastGap - 1) >> kGranuleBits) + 1;
 }
 
-/// The first of so many granules that nobody has, from next_ on and then from the start; granules_ if there are none.
+/// Finds the first of `granules` free granules in a row, from next_ on and then from the start; returns granules_ if
+/// there are none.
 std::size_t AddressSpace::room(std::size_t granules) const noexcept {
   for (const auto& [start, end] : {std::pair{next_, granules_}, std::pair{std::size_t{0}, next_}}) {
     std::size_t at = start;

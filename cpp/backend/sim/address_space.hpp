@@ -15,8 +15,7 @@
 
 namespace lw::sim {
 
-/// What the memory of a device and of the host is filled with where nothing was written: a signalling NaN, and no
-/// residue.
+/// The value of unwritten memory of the device and of the host: a signalling NaN, and no residue.
 inline constexpr std::uint64_t kPoison = 0x7ff4dead7ff4dead;
 void poison(void* memory, std::size_t bytes) noexcept;
 
@@ -60,7 +59,7 @@ class AddressSpace {
   bool contains(const void* memory) const noexcept {
     return reinterpret_cast<std::uintptr_t>(memory) - begin_ < granules_ << kGranuleBits;
   }
-  /// Where bytes lie that are in no piece, in words.
+  /// Describes in words where bytes lie that are in no allocated piece.
   std::string locate(std::uintptr_t at, std::size_t bytes) const;
 
  private:

@@ -122,7 +122,7 @@ LwStatus Machine::event_order(LwStream* stream, LwEvent* event) noexcept {
   });
 }
 
-/// Until the host knows that the signal was given.
+/// Waits until the host knows that the signal was given.
 void Machine::wait_for(const std::shared_ptr<Signal>& signal, Gpu& device, Lock& lock) {
   hand_over(*signal);
   device.finish(lock);

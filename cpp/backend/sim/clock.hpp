@@ -8,7 +8,7 @@
 
 namespace lw::sim {
 
-/// Of every stream, by its number, the time up to which its work comes before.
+/// A vector clock: for every stream, by its number, the time up to which its work comes before.
 class Clock {
  public:
   std::uint32_t at(std::uint32_t stream) const noexcept { return stream < times_.size() ? times_[stream] : 0; }

@@ -49,7 +49,7 @@ class Gpu {
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
 
-  /// The worker will do it.
+  /// Hands work over to the worker, which will do it.
   void hand_over(Work work);
   /// Waits until all is done that was handed over before the call; what it found wrong shows from then on.
   void finish(std::unique_lock<std::mutex>& lock);

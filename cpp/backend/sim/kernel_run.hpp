@@ -15,7 +15,7 @@
 
 namespace lw::sim {
 
-/// How a launch was called.
+/// The arguments of a launch.
 struct Launch {
   const gpu::HostKernel* kernel = nullptr;
   gpu::Grid grid = {};
@@ -49,12 +49,12 @@ class KernelRun final : public Watch, public gpu::Memory, public gpu::Schedule {
   void end_block() noexcept override { check_takes(); }
 
  private:
-  /// Of a word of shared memory; turns of other blocks count as none.
+  /// The last accesses to a word of shared memory; turns of other blocks count as none.
   struct SharedCell {
     std::uint32_t writer_turn = 0, reader_turn = 0;
   };
   static constexpr std::uint32_t kNever = UINT32_MAX;
-  /// What a thread gave in a phase of the running block.
+  /// The word that a thread gave in a phase of the running block.
   struct Given {
     std::uint64_t word = 0;
     std::uint32_t phase = kNever;

@@ -231,7 +231,7 @@ void Machine::hand_over_all(LwStream& stream) {
   }
 }
 
-/// What comes before the end of what was called on a stream.
+/// The clock of the end of all that was called on a stream.
 Clock Machine::end_of(const LwStream& stream) {
   Clock clock = *stream.clock;
   clock.advance(stream.number, stream.time);

@@ -79,10 +79,10 @@ class Machine {
     std::uintptr_t begin, end;
     std::uint32_t stream, time;
   };
-  /// What a call does in a device that is lost or has a failure to show.
+  /// Whether a call is carried out on a device that is lost or has a failure to show: only on a sound one, or always.
   enum class When { kSound, kAlways };
 
-  /// What all functions of the driver have in common; `f` does the rest.
+  /// Carries out a function of the driver: does what all of them have in common, and calls `f` for the rest.
   template <class F>
   LwStatus call(Gpu* device, When when, const F& f) noexcept;
   Gpu* at(std::int32_t device) noexcept {

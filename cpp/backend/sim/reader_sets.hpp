@@ -17,7 +17,7 @@ namespace lw::sim {
 /// them. Of one device, whose worker alone uses it.
 class ReaderSets {
  public:
-  /// What follows is done by another piece of work.
+  /// Begins another piece of work, which does what follows.
   void begin(const Works& works);
   /// Whether the piece of work that began last is among the readers.
   bool holds(std::uint32_t readers, std::uint32_t work) const noexcept {

@@ -5,7 +5,7 @@
 
 namespace lw::sim {
 
-/// Of 8 bytes of a device's memory: who wrote them last, and who has read them since.
+/// The shadow of 8 bytes of a device's memory: who wrote them last, and who has read them since.
 struct Cell {
   std::uint32_t writer;       // the number of a piece of work; 0: nobody
   std::uint32_t reader;       // the same, or a set of them (kSet and the number of the set)

@@ -14,7 +14,7 @@ namespace lw::sim {
 
 inline constexpr std::int32_t kDevices = 2;
 
-/// In what order the blocks of a kernel have their turns, and the threads of a block in each phase.
+/// The order in which the blocks of a kernel run, and the threads of a block in each phase.
 enum class Order { kForward, kReversed, kShuffled };
 
 struct Options {
@@ -23,7 +23,7 @@ struct Options {
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;  // of each device
 };
 
-/// What a device was asked for.
+/// The requests that a device has served, counted.
 struct Counters {
   std::uint64_t allocations = 0, frees = 0;
   std::uint64_t bytes_up = 0, bytes_down = 0;
@@ -53,12 +53,12 @@ class Simulator {
   Counters counters(std::int32_t device) const;
   void reset_counters(std::int32_t device);
 
-  /// Of the calls from now on, the `first`-th (from 1) and the `count` - 1 after it fail: memory_get and pinned_get
-  /// with LW_OUT_OF_MEMORY, launch and all copies with LW_FAILED. `first` 0: none.
+  /// Makes later calls fail: from now on, the `first`-th call (from 1) and the `count` - 1 after it, memory_get and
+  /// pinned_get with LW_OUT_OF_MEMORY, launch and all copies with LW_FAILED. `first` 0: none.
   void fail_allocations(std::int32_t device, std::uint64_t first, std::uint64_t count = UINT64_MAX);
   void fail_launches(std::int32_t device, std::uint64_t first, std::uint64_t count = UINT64_MAX);
   void fail_copies(std::int32_t device, std::uint64_t first, std::uint64_t count = UINT64_MAX);
-  /// From the `nth` call on (from 1), of whatever function, the device is lost; 0: from none.
+  /// Loses the device from the `nth` call on (from 1), of whatever function; 0: from none.
   void lose(std::int32_t device, std::uint64_t nth = 1);
   /// Forgets the failure of a kernel or a copy, or that the device was lost: it is as before, and what was called on it
   /// meanwhile is not carried out.

@@ -17,7 +17,7 @@
 
 namespace lw::sim {
 
-/// What the checks of a device stand on.
+/// The memory state that the checks of a device read: addresses, sets of readers, and pieces of work.
 struct Memories {
   AddressSpace& addresses;
   ReaderSets& sets;
@@ -36,10 +36,10 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
   virtual ~Watch() = default;
 
-  /// Empty: nothing went wrong.
+  /// The message of the first wrong access; empty: nothing went wrong.
   const std::string& failure() const noexcept { return failure_; }
 
-  /// Where the host has bytes that are read or written as a whole; nullptr if the access is wrong.
+  /// The host's address of bytes that are read or written as a whole; nullptr if the access is wrong.
   std::byte* range(const void* address, std::uint64_t bytes, Access access);
   /// Makes bytes nobody's, or somebody's that hold nothing.
   void mark(const void* address, std::uint64_t bytes, bool in_use);

@@ -29,7 +29,7 @@ class Works {
 
   /// Throws std::length_error after kMost.
   std::uint32_t add(const WorkName& name);
-  /// Nothing if all that is not done comes after it.
+  /// The name of a piece of work; nullopt if all that is not done comes after it.
   std::optional<WorkName> find(std::uint32_t number) const;
   void set_done(std::uint32_t number);
   /// The host has waited for what comes before `host`.

@@ -24,7 +24,8 @@ struct BaseConvert : OnePhase {
     std::uint32_t first, count;  // targets, to limbs from 0 on
   };
 
-  /// In a grid of (parts of a limb, groups of targets, polys).
+  /// Converts one word of all source limbs to some target limbs, in a grid of (parts of a limb, groups of targets,
+  /// polys).
   static LW_GPU void run(std::uint32_t, const Args& args, const Place& place, Shared shared, Registers&) noexcept {
     const std::uint32_t i = word_of(place), poly = place.block[2], count = args.table.num_from;
     typename A::ConversionParts parts;

@@ -22,7 +22,7 @@ struct Dot : OnePhase {
     LimbNumbers limbs;
   };
 
-  /// Two words to a thread.
+  /// Adds up the products, two words to a thread.
   static LW_GPU void run(std::uint32_t, const Args& args, const Place& place, Shared, Registers&) noexcept {
     const std::uint32_t i = word_of(place), j = place.block[1], poly = place.block[2];
     const typename A::Prime prime = args.tables.template prime<A>(args.limbs.number[j]);

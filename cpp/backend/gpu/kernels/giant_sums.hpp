@@ -11,7 +11,7 @@ struct GiantTerm {
   std::uint32_t baby;  // 0: P * self
 };
 
-/// In a grid of (parts of a limb, giants, limbs), two words to a thread.
+/// The kernel of the inner sums of giant steps, in a grid of (parts of a limb, giants, limbs), two words to a thread.
 template <class A>
 struct GiantSums : OnePhase {
   static constexpr KernelName kName{A::kName, "giant_sums"};

@@ -74,7 +74,7 @@ struct KeyProduct : OnePhase {
   }
 
  private:
-  /// P * rest, where there is one.
+  /// Begins the sums with P * rest, where there is one.
   static LW_GPU void begin(Sums<A, 4>& sums, std::uint32_t half, const Args& args, std::uint32_t limb,
                            std::uint32_t from, const typename A::Prime& prime) noexcept {
     const std::uint32_t target = args.where.first + limb;

@@ -54,7 +54,8 @@ struct ClusterPart : TileWords<A, PartOfCluster> {
   }
 };
 
-/// Nothing, as not all blocks have begun; the columns; passes over parts; the limbs.
+/// The phases of the forward transform in a cluster: nothing, as not all blocks have begun; the columns; passes over
+/// parts; the store to the limbs.
 template <class A, class B>
 struct ForwardClusterPhases {
   static LW_GPU void run(const typename A::Prime& prime, std::uint32_t phase, const NttArgs& args, const Place& place,

@@ -95,7 +95,7 @@ class ColumnStages {
   const Prime& prime_;
 };
 
-/// In a grid of (parts of a limb, limbs, polys).
+/// The kernel of the column stages of an NTT, in a grid of (parts of a limb, limbs, polys).
 template <class A, bool kIsInverse>
 struct ColumnsKernel : OnePhase {
   static constexpr std::uint32_t kThreads = kColumnThreads;

@@ -15,7 +15,7 @@ struct LaneArgs {
   LW_GPU std::uint32_t lane_stages() const noexcept {
     return log_lanes + 2 < ntt.stages ? log_lanes + 1 : ntt.stages - 1;
   }
-  /// Those before them, each of which is a pass.
+  /// The number of stages before those by lanes, each of which is a pass.
   LW_GPU std::uint32_t pass_stages() const noexcept { return ntt.stages - lane_stages(); }
 };
 
@@ -67,7 +67,8 @@ class LaneStages : public TileWords<A, PassOfLanes> {
     if (B::reduces_sums(this->log_span(stage), prime_)) held_.a = B::reduce(held_.a, prime_);
   }
 
-  /// Both words, where butterflies span 2^bit words in the tile, and where they lie together in the limbs.
+  /// Loads both words of a butterfly from the tile, where they are 2^bit words apart; `load_limb` from the limbs, where
+  /// they are adjacent.
   LW_GPU void load(std::uint32_t bit) const noexcept {
     held_.a = A::from_word(this->shared_.load(shared_place(word(bit))));
     held_.b = A::from_word(this->shared_.load(shared_place(word(bit) + (1u << bit))));

@@ -20,7 +20,8 @@ struct HeldTwiddles {
 };
 struct NoTwiddles {};  // each stage loads its own
 
-/// Those of integers are two words each, for which there are no registers.
+/// The twiddles that a thread holds for the next pass: none for integers, whose twiddles are two words each, for which
+/// there are no registers.
 template <class A, class Radix, class Tile>
 struct Holds {
   using Twiddles = NoTwiddles;
@@ -97,7 +98,7 @@ class TilePasses : public TileWords<A, Tile> {
     Held none;
     inverse(pass, none);
   }
-  /// Before the first pass backwards.
+  /// Loads the twiddles of the last pass, before an inverse transform begins with it.
   LW_GPU void hold_last(Held& held) const noexcept {
     if constexpr (Tile::kIsFull) hold_inverse<Radix::kStages>(held, this->stages() - Radix::kStages);
   }
@@ -120,7 +121,7 @@ class TilePasses : public TileWords<A, Tile> {
   }
 
  private:
-  /// Stages of the kernel.
+  /// The range of the kernel's stages that a pass carries out.
   struct Range {
     std::uint32_t from, stages;
     bool is_last;
@@ -218,7 +219,7 @@ class TilePasses : public TileWords<A, Tile> {
     for (std::uint32_t i = 0; i < 1 << s; ++i) held.twiddle[(1 << s) - 1 + i] = twiddles[i];
     if constexpr (s + 1 < kStages) hold<kStages, s + 1>(held, w);
   }
-  /// Of stage number s of a pass whose first twiddle has the number w.
+  /// Gets the twiddles of stage number s of a pass whose first twiddle has the number w.
   template <std::uint32_t s>
   LW_GPU void get_twiddles(typename A::Twiddle (&out)[1 << s], const Held& held, std::uint32_t w) const noexcept {
     if constexpr (kHolds) {
@@ -248,7 +249,7 @@ class TilePasses : public TileWords<A, Tile> {
     }
     store_group<Tile::kEnd>(v, group, range.is_last);
   }
-  /// From stage number s of a pass on, whose first twiddle has the number w.
+  /// Carries out the forward stages from number s of a pass on, whose first twiddle has the number w.
   template <std::uint32_t kStages, std::uint32_t s>
   LW_GPU void forward_stages(Value (&v)[1 << kStages], std::uint32_t from, std::uint32_t w,
                              const Held& held) const noexcept {
@@ -274,7 +275,8 @@ class TilePasses : public TileWords<A, Tile> {
     inverse_stages<kStages, kStages - 1>(v, range.from, w, now);
     store_group<Tile::kStart>(v, group, range.from == 0);
   }
-  /// From stage number s of a pass down. The inverse twiddle of the pass's first stage has the number w.
+  /// Carries out the inverse stages from number s of a pass down. The inverse twiddle of the pass's first stage has the
+  /// number w.
   template <std::uint32_t kStages, std::uint32_t s>
   LW_GPU void inverse_stages(Value (&v)[1 << kStages], std::uint32_t from, std::uint32_t w,
                              const Held& held) const noexcept {

@@ -13,7 +13,8 @@ struct SubScaleArgs {
   Scalars scalars;
 };
 
-/// On full tiles of radix 8: the first passes, and the last one's words on their way to limbs.
+/// The phases of a transform with a subtraction and a scaling, on full tiles of radix 8: the first passes, and the last
+/// one's words on their way to limbs.
 template <class A, class Tile>
 struct SubScaleTile : UnrolledPhases<Radix8> {
   /// Whether words of a are loaded before the last pass, for which integers have no registers.

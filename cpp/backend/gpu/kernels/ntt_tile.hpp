@@ -127,8 +127,8 @@ class TileWords {
     return (run << (args_.tables.log_degree - stages())) + in_run;
   }
 
-  /// Of the words of a butterfly network of columns in the shared memory of the blocks of a cluster, one in each, if l
-  /// is the first.
+  /// The place in shared memory of word l of a butterfly network of columns across the blocks of a cluster, one word in
+  /// each, if l is the first.
   LW_GPU std::uint32_t shared_place_across(std::uint32_t l) const noexcept {
     return shared_place((place_.block[0] << Tile::log_run(args_)) + l);
   }

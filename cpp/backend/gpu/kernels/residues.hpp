@@ -41,7 +41,7 @@ struct PackedLimb {
   std::uint32_t limb, width;
 };
 
-/// In a grid of (parts of a limb, limbs).
+/// The kernel that unpacks residues, in a grid of (parts of a limb, limbs).
 template <class A>
 struct UnpackResidues : OnePhase {
   static constexpr KernelName kName{A::kName, "unpack"};

@@ -99,7 +99,7 @@ class KeyHash {
     v_[kA] += v_[kB] + y, v_[kD] = rotated_left(v_[kD] ^ v_[kA], 24);
     v_[kC] += v_[kD], v_[kB] = rotated_left(v_[kB] ^ v_[kC], 25);
   }
-  /// Of the message, between rounds: its cycles are (0 2 3 10 12 9 11 5), (1 6 4 7 13 14 15 8).
+  /// Permutes the message words between rounds: the cycles are (0 2 3 10 12 9 11 5), (1 6 4 7 13 14 15 8).
   LW_GPU void permute() noexcept {
     const std::uint32_t first = m_[0], second = m_[1];
     m_[0] = m_[2], m_[2] = m_[3], m_[3] = m_[10], m_[10] = m_[12], m_[12] = m_[9], m_[9] = m_[11], m_[11] = m_[5];

@@ -16,7 +16,7 @@ class Sums {
     LW_GPU_UNROLL
     for (std::uint32_t i = 0; i < kCount; ++i) begin(i, A::zero());
   }
-  /// Of what sum i is from here on, before anything is added.
+  /// Sets sum i to `value`, before anything is added to it.
   LW_GPU void begin(std::uint32_t i, Value value) noexcept { sums_[i] = typename A::Sum(limits_, value); }
 
   /// add(t, sums) for t = 0 .. count - 1, which adds at most one product to each of them.

@@ -9,9 +9,9 @@
 
 #include "bindings/bindings.hpp"
 #include "bindings/lane_records.hpp"
+#include "lanes/initial_schedules.hpp"
 #include "lanes/search.hpp"
-#include "lanes/spans.hpp"
-#include "lanes/starts.hpp"
+#include "lanes/span_annealing.hpp"
 #include "math/error.hpp"
 
 namespace nb = nanobind;

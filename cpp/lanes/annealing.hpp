@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "lanes/placement.hpp"
+#include "lanes/epoch_placement.hpp"
 #include "lanes/schedule.hpp"
 
 namespace lw::lanes {

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "lanes/content.hpp"
+#include "lanes/lane_contents.hpp"
 #include "lanes/vector_program.hpp"
 
 namespace lw::lanes {

@@ -3,7 +3,7 @@
 #include <map>
 #include <numeric>
 
-#include "lanes/placement.hpp"
+#include "lanes/epoch_placement.hpp"
 
 namespace lw::lanes {
 namespace {

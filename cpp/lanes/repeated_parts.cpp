@@ -4,7 +4,7 @@
 #include <bit>
 #include <map>
 
-#include "lanes/cover.hpp"
+#include "lanes/rotation_cover.hpp"
 
 namespace lw::lanes {
 namespace {

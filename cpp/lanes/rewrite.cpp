@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "lanes/rows.hpp"
+#include "lanes/grouped_sums.hpp"
 
 namespace lw::lanes {
 namespace {

@@ -16,7 +16,7 @@ struct Pack {
 };
 
 // Packs are in an order in which every operand comes before its use. Inputs of free and replicated groups lie where
-// they are used, so they have no lane here (`copies.hpp` lays them out).
+// they are used, so they have no lane here (`input_copies.hpp` lays them out).
 struct LaneSchedule {
   std::vector<Pack> packs;
   std::vector<Number> lane;              // of every operation, and of every input of a grouped vector; else -1

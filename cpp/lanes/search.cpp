@@ -6,10 +6,10 @@
 #include <string>
 
 #include "lanes/annealing.hpp"
-#include "lanes/moves.hpp"
+#include "lanes/initial_schedules.hpp"
 #include "lanes/repeated_parts.hpp"
-#include "lanes/spans.hpp"
-#include "lanes/starts.hpp"
+#include "lanes/schedule_moves.hpp"
+#include "lanes/span_annealing.hpp"
 #include "lanes/stencils.hpp"
 #include "math/error.hpp"
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "lanes/copies.hpp"
+#include "lanes/input_copies.hpp"
 #include "math/error.hpp"
 
 namespace lw::lanes {

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "lanes/movement.hpp"
+#include "lanes/data_movement.hpp"
 #include "lanes/schedule.hpp"
 
 namespace lw::lanes {

@@ -1,4 +1,4 @@
-#include "lanes/cover.hpp"
+#include "lanes/rotation_cover.hpp"
 
 #include <algorithm>
 #include <cstdint>

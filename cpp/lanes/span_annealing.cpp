@@ -1,8 +1,8 @@
-#include "lanes/spans.hpp"
+#include "lanes/span_annealing.hpp"
 
 #include <cmath>
 
-#include "lanes/cover.hpp"
+#include "lanes/rotation_cover.hpp"
 
 namespace lw::lanes {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "lanes/cover.hpp"
+#include "lanes/rotation_cover.hpp"
 
 namespace lw::lanes {
 

@@ -1,4 +1,4 @@
-#include "lanes/movement.hpp"
+#include "lanes/data_movement.hpp"
 
 #include <algorithm>
 #include <map>

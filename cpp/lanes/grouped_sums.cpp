@@ -1,4 +1,4 @@
-#include "lanes/rows.hpp"
+#include "lanes/grouped_sums.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "lanes/starts.hpp"
+#include "lanes/initial_schedules.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "lanes/cover.hpp"
+#include "lanes/rotation_cover.hpp"
 
 namespace lw::lanes {
 namespace {

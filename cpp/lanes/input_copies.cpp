@@ -1,6 +1,6 @@
-#include "lanes/copies.hpp"
+#include "lanes/input_copies.hpp"
 
-#include "lanes/cover.hpp"
+#include "lanes/rotation_cover.hpp"
 #include "math/error.hpp"
 
 namespace lw::lanes {

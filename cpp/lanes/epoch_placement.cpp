@@ -1,4 +1,4 @@
-#include "lanes/placement.hpp"
+#include "lanes/epoch_placement.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,9 +1,9 @@
-#include "lanes/moves.hpp"
+#include "lanes/schedule_moves.hpp"
 
 #include <algorithm>
 #include <map>
 
-#include "lanes/cover.hpp"
+#include "lanes/rotation_cover.hpp"
 
 namespace lw::lanes {
 namespace {

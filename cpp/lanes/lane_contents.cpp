@@ -1,4 +1,4 @@
-#include "lanes/content.hpp"
+#include "lanes/lane_contents.hpp"
 
 #include <algorithm>
 

@@ -5,6 +5,7 @@ import pytest
 
 from latticework.compiler.expand import expanding
 from latticework.ir import verify
+from latticework.ir.passes import ANY
 
 CASES = [pytest.param(name, case, id=f"{name}: {case.title}") for name in golden.STEPS for case in golden.read(name)]
 EXPANSIONS = ("expand", "expand-without-hoisting")
@@ -33,6 +34,18 @@ def test_two_bootstraps_need_no_more_of_keys_at_once_than_one():
 def test_what_a_pass_declares_to_write_is_written_in_one_of_its_texts(step):
     """Else its declaration is wider than need be."""
     assert set(step.writes) <= made_in(step.name)
+
+
+@pytest.mark.parametrize("step", [step for step in golden.PASSES if step.roots != ANY], ids=lambda step: step.name)
+def test_a_pass_changes_no_text_without_its_roots(step):
+    """Else leaving it out there would lose something."""
+    modules = [golden.parsed(case.before) for name in golden.STEPS for case in golden.read(name)]
+    names = [{part for op in module.walk() for part in (op.name, op.name.partition(".")[0])} for module in modules]
+    known = [(m, n) for m, n in zip(modules, names, strict=True) if {x for x in n if "." not in x} <= set(step.reads)]
+    without = [m for m, found in known if found.isdisjoint({*step.roots, "vec.bootstrap"})]  # placed later
+    assert without
+    for module in without:
+        assert golden.printed(step.run(module, golden.COST)) == golden.printed(module)
 
 
 def test_expansion_writes_no_more_than_it_declares():

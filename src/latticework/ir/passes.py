@@ -27,9 +27,10 @@ C = TypeVar("C")
 
 @dataclass(frozen=True, slots=True)
 class Pass(Generic[C_contra]):
-    """One pass. Names in the last three are those of ops ("vec.take"), or of dialects ("vec") for all their ops.
+    """One pass. Names in the last four are those of ops ("vec.take"), or of dialects ("vec") for all their ops.
 
     run      the function; it returns what it is given where there is nothing to change
+    roots    the ops that its rewriting begins at: a module without any of them is left as it is
     reads    what it knows: it is given nothing else
     writes   what it may make: everything else that it returns is an op that it was given, or a copy of one (the same
              attributes; operands and places may be others)
@@ -38,6 +39,7 @@ class Pass(Generic[C_contra]):
 
     name: str
     run: Callable[[Module, C_contra], Module]
+    roots: tuple[str, ...] = ANY
     reads: tuple[str, ...] = ANY
     writes: tuple[str, ...] = ()
     removes: tuple[str, ...] = ()
@@ -83,7 +85,7 @@ def run_passes(
     on_event: Callable[[PassEvent], None] | None = None,
     clock: Callable[[], float] = time.perf_counter,
 ) -> Module:
-    """Run passes in order.
+    """Run passes in order, each where its roots occur.
 
     cost      what passes ask for prices
     verify    check the module before the first pass and after each that changed it (a large one only at the end, since
@@ -97,7 +99,7 @@ def run_passes(
             verify_module(module)
             is_due = False
         start = clock()
-        result = step.run(module, cost)
+        result = step.run(module, cost) if _has_roots(step, module) else module
         if on_event is not None:
             before, after = (sum(1 for _ in m.walk()) for m in (module, result))
             on_event(PassEvent(step.name, before, after, start, clock()))
@@ -108,6 +110,11 @@ def run_passes(
     if is_due:
         verify_module(module)
     return module
+
+
+def _has_roots(step: Pass[Any], module: Module) -> bool:
+    """Whether a module has what a pass rewrites."""
+    return step.roots == ANY or any(_is_named(op, step.roots) for op in module.walk())
 
 
 def check_declared(step: Pass[Any], before: Module, after: Module) -> None:

@@ -148,4 +148,4 @@ def test_inputs_start_as_low_as_the_depth_allows(seed):
 def test_where_there_is_nothing_to_change_the_module_stays(step):
     v = Vectors(2)
     module = v.done(v.op("mul", v.op("add", *v.x), v.x[0]))
-    assert step.run(module, None) is module
+    assert run_passes(module, (step,)) is module

@@ -90,6 +90,20 @@ def test_every_pass_is_handed_the_cost():
     assert asked == [3.5, 3.5, None]
 
 
+def test_a_pass_runs_where_its_roots_occur():
+    ran = []
+
+    def noting(name):
+        return lambda module, _cost: ran.append(name) or module
+
+    roots = {"op": ("vec.rotate",), "dialect": ("vec",), "one of two": ("tensor.add", "vec.mul"), "none": ("vec.add",)}
+    events = []
+    steps = [Pass(name, noting(name), roots=of) for name, of in roots.items()]
+    run_passes(program(), (*steps, Pass("any", noting("any"))), on_event=events.append)
+    assert ran == ["op", "dialect", "one of two", "any"]
+    assert [event.name for event in events] == [*roots, "any"]  # progress counts those left out too
+
+
 def test_what_stands_in_regions_is_looked_at_too():
     v = Vectors(1)
     module = v.done(*v.loop(lambda _i, x: [v.op("rotate", x, steps=1)], [v.x[0]], 3))

@@ -27,8 +27,6 @@ def has_loops(module: Module) -> bool:
 
 def run(module: Module, _cost: object = None) -> Module:
     """The module without loops that spend levels."""
-    if not has_loops(module):
-        return module
     return with_copies(module, levels_of(module).loops)
 
 
@@ -92,4 +90,4 @@ class _Copier:
         return list(builder.create("loop.if", [condition, *carried], {}, [Region(run), Region(skip)]).results)
 
 
-PASS = Pass("unroll", run, reads=("vec", "loop"), writes=WRITTEN)
+PASS = Pass("unroll", run, roots=("loop.for",), reads=("vec", "loop"), writes=WRITTEN)

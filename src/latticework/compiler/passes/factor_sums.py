@@ -49,4 +49,4 @@ def _is_read_here_only(product: Op, reader: Op) -> bool:
     return product.name == "vec.mul" and product.block is reader.block and len(product.result.uses) == 1
 
 
-PASS = Pass("factor-sums", run, reads=("vec", "loop"))
+PASS = Pass("factor-sums", run, roots=SUMS, reads=("vec", "loop"))

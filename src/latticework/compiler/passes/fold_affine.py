@@ -303,5 +303,7 @@ def _after(op: Op, scale: FloatArray) -> FloatArray | None:
 
 
 _WRITES = ("tensor.constant", "tensor.add", "tensor.sub", "tensor.matmul", "tensor.conv2d", *MOVES)
-PASS = Pass("fold-affine", run, reads=("tensor", "loop"), writes=_WRITES)
-PASS_WHOLE = Pass("fold-affine", partial(run, whole=True), reads=("tensor", "loop"), writes=_WRITES)
+PASS = Pass("fold-affine", run, roots=("tensor.mul",), reads=("tensor", "loop"), writes=_WRITES)
+PASS_WHOLE = Pass(
+    "fold-affine", partial(run, whole=True), roots=("tensor.mul",), reads=("tensor", "loop"), writes=_WRITES
+)

@@ -138,4 +138,10 @@ def _constant(value: Value, factor: float, builder: Builder) -> Value:
     return builder.build("vec.constant", [], value=replace(constant, factor=constant.factor * factor))
 
 
-PASS = Pass("fold-splats", run, reads=("vec", "loop"), writes=("vec.constant", "vec.linear_transform", "vec.splat"))
+PASS = Pass(
+    "fold-splats",
+    run,
+    roots=("vec.mul",),
+    reads=("vec", "loop"),
+    writes=("vec.constant", "vec.linear_transform", "vec.splat"),
+)

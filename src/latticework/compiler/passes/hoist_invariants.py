@@ -76,4 +76,4 @@ def _inside(op: Op) -> Iterator[Op]:
             yield from _inside(nested)
 
 
-PASS = Pass("hoist-invariants", run, reads=("vec", "tensor", "loop"))
+PASS = Pass("hoist-invariants", run, roots=("loop.for",), reads=("vec", "tensor", "loop"))

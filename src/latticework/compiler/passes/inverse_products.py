@@ -96,4 +96,6 @@ def _same(one: Value, other: Value) -> bool:
     return one is other or (_number(one) is not None and _number(one) == _number(other))
 
 
-PASS = Pass("inverse-products", run, reads=("vec", "loop"), writes=("vec.add", "vec.splat", "vec.sub"))
+PASS = Pass(
+    "inverse-products", run, roots=("vec.mul",), reads=("vec", "loop"), writes=("vec.add", "vec.splat", "vec.sub")
+)

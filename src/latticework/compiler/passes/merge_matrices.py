@@ -145,4 +145,4 @@ def _rank(value: Value) -> int:
     return len(_shape(value)) if isinstance(value.type, TensorType) else 0
 
 
-PASS = Pass("merge-matrices", run, reads=("tensor", "loop"), writes=("tensor.transpose",))
+PASS = Pass("merge-matrices", run, roots=("tensor.matmul",), reads=("tensor", "loop"), writes=("tensor.transpose",))

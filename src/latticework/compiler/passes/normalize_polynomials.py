@@ -40,7 +40,7 @@ def run(module: Module, _cost: object = None) -> Module:
         mapping[op.result] = builder.build("vec.polynomial", [x], polynomial=polynomial)
         return True
 
-    return rebuild(module, visit) if any(op.name == "vec.polynomial" for op in module.walk()) else module
+    return rebuild(module, visit)
 
 
 def _on_unit(polynomial: Approximant) -> Approximant:
@@ -58,4 +58,4 @@ def _on_unit(polynomial: Approximant) -> Approximant:
 
 
 WRITTEN = ("vec.add", "vec.mul", "vec.polynomial", "vec.splat", "vec.sub")
-PASS = Pass("normalize-polynomials", run, reads=("vec", "loop"), writes=WRITTEN)
+PASS = Pass("normalize-polynomials", run, roots=("vec.polynomial",), reads=("vec", "loop"), writes=WRITTEN)

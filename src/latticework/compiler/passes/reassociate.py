@@ -169,4 +169,4 @@ def _end(levels: Levels, value: Value) -> int:
     return levels.of[value] or 0
 
 
-PASS = Pass("reassociate", run, reads=("vec", "loop"))
+PASS = Pass("reassociate", run, roots=("loop.for",), reads=("vec", "loop"))

@@ -76,4 +76,10 @@ def price(linear_map: LinearMap) -> float:
     return choose(places(linear_map), PRICES).counts.price(PRICES)
 
 
-PASS = Pass("share-inputs", run, reads=("vec", "loop"), writes=("vec.linear_transform", "vec.take"))
+PASS = Pass(
+    "share-inputs",
+    run,
+    roots=("vec.linear_transform",),
+    reads=("vec", "loop"),
+    writes=("vec.linear_transform", "vec.take"),
+)

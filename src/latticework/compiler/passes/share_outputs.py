@@ -43,7 +43,7 @@ def run(module: Module, _cost: object = None) -> Module:
         mapping[op.result] = builder.build("vec.linear_transform", [array], map=joined)
         return True
 
-    return rebuild(module, visit) if any(op.name == "vec.linear_transform" for op in module.walk()) else module
+    return rebuild(module, visit)
 
 
 def _map_of(value: Value, builder: Builder) -> Op | None:
@@ -79,4 +79,10 @@ def _arrays(value: Value) -> list[Value]:
     return [value]
 
 
-PASS = Pass("share-outputs", run, reads=("vec", "loop"), writes=("vec.concat", "vec.linear_transform"))
+PASS = Pass(
+    "share-outputs",
+    run,
+    roots=("vec.linear_transform",),
+    reads=("vec", "loop"),
+    writes=("vec.concat", "vec.linear_transform"),
+)

@@ -248,7 +248,7 @@ class _Noise(Domain):
         """Multiply, with the noise of a key switch."""
         return self.mul(use, a, b, relinearized=True)
 
-    def key_switch(self, use: Use, a: AbstractNoise, key: KeySpec) -> AbstractNoise:
+    def key_product(self, use: Use, a: AbstractNoise, key: KeySpec) -> AbstractNoise:
         """Turned, and with the noise of a key switch."""
         kind, terms = use.operands[0], a.terms
         if key.kind == "galois":
@@ -259,14 +259,18 @@ class _Noise(Domain):
             self.rotated_phases[rotation] = next(self.unused_phases)
         return self.with_source(a, self.switching(self.level(kind)), terms, self.rotated_phases[rotation])
 
-    key_product = key_switch
+    def key_switch(self, use: Use, a: AbstractNoise, key: KeySpec) -> AbstractNoise:
+        """The same, and divided where the division goes down levels."""
+        switched = self.key_product(use, a, key)
+        return switched if use.stated.level == use.operands[0].level else self.mod_down(use, switched)
 
     def mod_down(self, use: Use, a: AbstractNoise) -> AbstractNoise:
         """Divided, and rounded."""
         level, lower = self.level(use.operands[0]), self.level(use.stated)
         divided = self.model.parameters.log2_q(lower) - self.model.parameters.log2_q(level)
         terms = {source: before + divided for source, before in a.terms.items()}
-        return self.with_source(a, self.model.mod_switch(no_noise(level), lower), terms, a.phase)
+        rounding = self.model.mod_switch(no_noise(level), lower, use.stated.degree)
+        return self.with_source(a, rounding, terms, a.phase)
 
 
 def no_noise(level: int) -> Noise:

@@ -96,10 +96,20 @@ def carry(
 
     raises  UnsupportedError for a bootstrap
     """
-    (result,) = _Bounds(steps, model, sources).walk.run(0, [(x,)])
+    (result,) = bounds_of_outputs(steps, sources, model, [(x,)])
     kind = steps.kinds[steps.registers[steps.blocks[0].code[-1].operands[0].register]]
-    assert isinstance(result, tuple) and isinstance(kind, CipherKind)
+    assert isinstance(kind, CipherKind)
     return worst_of(result), kind
+
+
+def bounds_of_outputs(
+    code: Executable, sources: Mapping[str, npt.NDArray[Any]], model: ErrorModel, inputs: Sequence[Bounds]
+) -> list[Bounds]:
+    """The bounds of every array of ciphertexts that code gives out, of arrays whose bounds are known.
+
+    raises  UnsupportedError for a bootstrap
+    """
+    return [bounds for bounds in _Bounds(code, model, sources).walk.run(0, inputs) if isinstance(bounds, tuple)]
 
 
 class _Bounds(Domain):

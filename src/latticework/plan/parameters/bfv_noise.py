@@ -178,11 +178,11 @@ class ShapeNoiseModel:
         """A rotation, a swap of the rows, or a relinearisation."""
         return self._switch(x)
 
-    def mod_switch(self, x: Noise, level: int) -> Noise:
-        """Switch to a lower level."""
+    def mod_switch(self, x: Noise, level: int, degree: int = 1) -> Noise:
+        """Switch a ciphertext of this degree to a lower level."""
         divided = self.parameters.log2_q(x.level) - self.parameters.log2_q(level)
         small = Noise(level, tuple(v - 2 * divided for v in x.variances), x.worst - divided)
-        return self._round(small, 1)
+        return self._round(small, degree)
 
     def mul(self, x: Noise, y: Noise, *, relinearized: bool = True) -> Noise:
         """Return the noise of a product of independent ciphertexts."""

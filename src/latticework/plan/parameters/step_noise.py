@@ -9,7 +9,7 @@ only its coefficients are decoded.
 from __future__ import annotations
 
 from functools import lru_cache
-from math import erfc, prod, sqrt
+from math import erfc, factorial, prod, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -44,9 +44,12 @@ def public_encryption(chain: ModulusChain) -> float:
 
 
 def mod_down(ring_degree: int, degree: int = 1) -> float:
-    """Rounding of a rescale or a division by P: r0 + r1 s (+ r2 s^2) with each r uniform in [-1/2, 1/2]."""
+    """Rounding of a rescale or a division by P: r0 + r1 s (+ r2 s^2) with each r uniform in [-1/2, 1/2].
+
+    s is all but complex normal at roots of unity (`secret_shares`), so that the mean of |s|^2i is i! times a power.
+    """
     spread = SECRET_VARIANCE * ring_degree
-    return sqrt(ROUNDING_VARIANCE * add_up(spread**power for power in range(degree + 1)))
+    return sqrt(ROUNDING_VARIANCE * add_up(factorial(power) * spread**power for power in range(degree + 1)))
 
 
 def mod_down_by_slot(ring_degree: int, degree: int, shares: FloatArray) -> FloatArray:

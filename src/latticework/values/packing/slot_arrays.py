@@ -46,8 +46,8 @@ def sum_vectors(vectors: Array, groups: int) -> Array:
 
 def dot_vectors(a: Array, b: Array, groups: int) -> Array:
     """`sum_vectors` of products, without holding them all."""
-    stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    *_, count, slots = a.shape
+    *stack, count, slots = np.broadcast_shapes(a.shape, b.shape)
+    a, b = (np.broadcast_to(x, (*x.shape[:-2], count, slots)) for x in (a, b))
     size = count // groups
     sums: Array = np.empty((*stack, groups, slots), dtype=np.result_type(a, b))
     for group in range(groups):

@@ -26,7 +26,7 @@ from latticework.compiler.levels.refresh_ends import refresh_ends
 from latticework.compiler.levels.refresh_reasons import state_reasons
 from latticework.compiler.levels.unroll import has_loops
 from latticework.compiler.options.compile_options import NEVER, CompileOptions
-from latticework.compiler.precision import Trial, element_slots
+from latticework.compiler.precision import PrecisionSearch, Trial, element_slots
 from latticework.compiler.program_lowering import Lowering
 from latticework.compiler.stage_results import TracedProgram, Vectors
 from latticework.compiler.vector_levels import with_small_outputs
@@ -114,8 +114,8 @@ class BootstrapSearch:
 
     @property
     def samples(self) -> list[Sample]:
-        """Samples of its inputs."""
-        return self.lowering.samples
+        """Samples of its inputs, on which values are measured."""
+        return self.lowering.bootstrap_samples[0]
 
     @property
     def asked(self) -> CompileOptions:
@@ -161,7 +161,7 @@ class BootstrapSearch:
                 first, trial = simulated
                 return self._finish_plan(first, trial, measured)
             assert first is not None
-            trial = self.lowering.search(first.vectors).tried_on(first.chain)
+            trial = self._precision(first.vectors).tried_on(first.chain)
             if trial.missing_bits <= 0 and trial.holds_values:
                 return self._finish_plan(first, trial, measured)
             if trial.noisy_bits <= 0 and trial.holds_values and simulated is None:
@@ -174,7 +174,7 @@ class BootstrapSearch:
     def _finish_plan(
         self, first: ChainCandidate, trial: Trial, measured: Mapping[ChainOption, float]
     ) -> tuple[Vectors, Plan]:
-        plan = self.lowering.search(first.vectors).add_error_bounds(trial.plan, trial.measured, trial.found)
+        plan = self._precision(first.vectors).add_error_bounds(trial.plan, trial.measured, trial.found)
         return first.vectors, replace(plan, weighed=self._considered_chains(first.option, measured))
 
     def may_be_quicker(self, vectors: Vectors, plan: Plan) -> bool:
@@ -233,7 +233,8 @@ class BootstrapSearch:
         said = ", ".join(reached[-2:]) or "no set has bootstraps of so many bits"
         return PrecisionError(
             f"compile: precision_bits={self.precision_bits:g} is not reached with bootstraps: {said}; ask for less"
-            + ("" if self.chosen is None else ", or for another bootstrap_set"),
+            + ("" if self.chosen is None else ", or for another bootstrap_set")
+            + f". Precision is that {self.lowering.bootstrap_samples[1]}",
             at=self.program.loc,
         )
 
@@ -357,15 +358,19 @@ class BootstrapSearch:
         if ring not in self._laid_out:
             usual = self.chosen or next(s for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == ring)
             vectors = self.lowering.to_vectors_of(ring, usual.residual)
-            sizes = self.lowering.search(vectors).magnitudes
+            sizes = self._precision(vectors).magnitudes
             self._laid_out[ring] = with_small_outputs(vectors, sizes, self.asked.on_event, keep_loops=True)
         return self._laid_out[ring]
 
     def ranges(self, ring: int) -> Ranges:
         """How large values are on calibration data."""
         if ring not in self._ranges:
-            self._ranges[ring] = ranges_of(self.laid_out(ring), self.samples)
+            samples, runs = self.lowering.bootstrap_samples
+            self._ranges[ring] = replace(ranges_of(self.laid_out(ring), samples), runs=runs)
         return self._ranges[ring]
+
+    def _precision(self, vectors: Vectors) -> PrecisionSearch:
+        return PrecisionSearch(self.program, self.traced, vectors, self.samples, self.asked)
 
 
 def _integers(vectors: Vectors) -> list[str]:

@@ -61,6 +61,11 @@ class Lowering(ABC):
         return obstacle(self.options.parameters)
 
     @property
+    def bootstrap_samples(self) -> tuple[list[Sample], str]:
+        """Samples on which values that bootstraps take are measured, and what a message calls them."""
+        return self.samples, "on the calibration data"
+
+    @property
     def least_ring_degree(self) -> int | None:
         """Ring degree that one row of a batch takes in any case, where more is known than its levels."""
         return None

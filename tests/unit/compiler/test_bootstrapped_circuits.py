@@ -1,9 +1,12 @@
 """Circuits on real numbers that spend more levels than their chain has: bootstrapped as programs are, or refused."""
 
+from itertools import product
+
+import numpy as np
 import pytest
 
 import latticework as lw
-from latticework.errors import LevelError, UserError
+from latticework.errors import LevelError, PrecisionError, RangeError, UserError
 
 SMALL = {"bootstrap_set": "T11", "insecure": True, "precision_bits": 8, "algorithm": "scalar"}
 X, Y = 0.83, -0.41
@@ -58,6 +61,66 @@ def test_a_circuit_deeper_than_any_ring():
 
 def test_circuits_that_fit_do_not_bootstrap_for_time():
     assert not lw.compile(squarings(3, **RANGED), effort="fast").plan.bootstraps
+
+
+def alternating(rate, scaled=1.0):
+    """Sums that are 0 at both ends of all ranges, and 4 elsewhere, iterated through bootstraps.
+
+    scaled  what the iterated sum is multiplied by before it is added to something of known size
+    """
+
+    def iterated(a: lw.scalar(**RANGED), b: lw.scalar(**RANGED), c: lw.scalar(**RANGED), d: lw.scalar(**RANGED)):
+        total = a - b + c - d
+        for _ in range(7):
+            total = total * (1 - rate * total)
+        return {"sum": scaled * total + 0.5 * a, "beside": total * (a + b) * scaled + 0.5 * b, "product": a * b}
+
+    return lw.circuit(iterated)
+
+
+CORNERS = list(product((-1.0, 1.0), repeat=4))
+
+
+def test_values_are_largest_where_only_some_inputs_are():
+    """Bootstraps have room for what any corner of the ranges gives, though both ends of all ranges give 0."""
+    circuit = alternating(0.05)
+    model = lw.compile(circuit, **SMALL)
+    assert model.plan.bootstraps and all(output.is_proved for output in model.plan.client.outputs)
+    for corner in CORNERS:
+        agrees(model, circuit, model.simulate(*corner), corner)
+    client, worst = model.client(), (-1.0, 1.0, -1.0, 1.0)
+    assert circuit(*worst)["sum"] < -70
+    result = client.decrypt(model.server(client.keygen().public())(client.encrypt(*worst)))
+    agrees(model, circuit, {name: float(value.reveal()) for name, value in result.items()}, worst)
+    assert all(value.is_certain for value in result.values())
+
+
+def test_corners_that_grow_beyond_bootstraps_are_refused():
+    with pytest.raises(
+        RangeError, match=r"beyond 2\^23 with inputs at ends of their declared ranges \(give calibrate="
+    ):
+        lw.compile(alternating(0.25), **SMALL)
+    with pytest.raises(PrecisionError, match=r"8 is not reached .* Precision is that with inputs at ends of their dec"):
+        lw.compile(alternating(0.1, scaled=1e-3), **SMALL)
+
+
+def test_what_wraps_and_becomes_small_is_not_certain():
+    """Where data are given, values that these never have may leave the room of a bootstrap: results look as usual.
+
+    The stated bound is for inputs like the data, and every result that it may be wrong of says so.
+    """
+    circuit, alike = alternating(0.25, scaled=1e-6), np.random.default_rng(0).uniform(-1, 1, (4, 2))
+    data = dict(zip("abcd", (alike[:, 0], alike[:, 0], alike[:, 1], alike[:, 1]), strict=True))
+    model = lw.compile(circuit, **SMALL, calibrate=data)
+    agrees(model, circuit, model.simulate(0.5, 0.5, -1, -1), (0.5, 0.5, -1, -1))
+    client, worst = model.client(), (-1.0, 1.0, -1.0, 1.0)
+    found, wanted = model.simulate(*worst), circuit(*worst)
+    assert abs(found["sum"]) < 1 < 1e20 < abs(wanted["sum"])  # nothing in the number tells
+    result = client.decrypt(model.server(client.keygen().public())(client.encrypt(*worst)))
+    for name in ("sum", "beside"):
+        assert not result[name].is_certain and not result[name].is_proved
+        assert result[name].doubt() == "error bound for inputs like those of calibration only"
+    assert abs(result["product"].reveal() + 1) <= result["product"].error_bound
 
 
 DEEP = {"algorithm": "scalar"}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,11 @@ from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
 from latticework.frontend import Circuit
 from latticework.frontend.calibration.calibration_data import ASSUMED_SAMPLES, Sample
 from latticework.frontend.recording.plain import plain_array
+from latticework.ir import Module, interpret
 from latticework.plan.schema.arguments import Argument, gather
 
 MARGIN = 0.1  # inputs may leave the calibrated range by this part of it
+MOST_CORNERS = 32  # of declared ranges, at which values that bootstraps take are looked at; of more, those drawn
 
 
 def circuit_samples(circuit: Circuit, scalars: Scalars, data: Any) -> list[Sample]:
@@ -32,7 +36,41 @@ def circuit_samples(circuit: Circuit, scalars: Scalars, data: Any) -> list[Sampl
         declared = [a.name for a in arguments if a.low is not None or data is None]
         corner = {a.name: np.full(a.shape, _bounds(a)[end]) if a.name in declared else first[a.name] for a in arguments}
         drawn.append(corner)
-    names = scalars.traced.module.input_names
+    return _to_groups(scalars, drawn)
+
+
+def corner_samples(scalars: Scalars) -> list[Sample]:
+    """Arrays of all groups by name, every number at an end of its range: all such corners, or some by chance.
+
+    A difference of numbers is 0 where all are at the same end, and largest where they are at different ones.
+    """
+    arguments = scalars.traced.arguments
+    sizes = [prod(a.shape) for a in arguments]
+    total = sum(sizes)
+    if 2**total <= MOST_CORNERS:
+        ends = np.array(list(product((0, 1), repeat=total)))
+    else:
+        ends = np.random.default_rng(0).integers(0, 2, (MOST_CORNERS, total))
+    drawn = []
+    for corner in ends:
+        parts = np.split(corner, np.cumsum(sizes)[:-1])
+        of_arguments = zip(arguments, parts, strict=True)
+        drawn.append({a.name: np.choose(part, _bounds(a)).reshape(a.shape) for a, part in of_arguments})
+    return _to_groups(scalars, drawn)
+
+
+def note_sizes(placed: Module, samples: Sequence[Sample]) -> None:
+    """Note at outputs how large samples make them, where that is more than was seen before."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        runs = [interpret(placed, sample) for sample in samples]
+    for value, *arrays in zip(placed.body.terminator.operands, *runs, strict=True):
+        if value.origin is not None:
+            seen = max((float(np.max(np.abs(array))) for array in arrays), default=0.0)
+            value.origin = replace(value.origin, max_abs=max(value.origin.max_abs or 0.0, seen))
+
+
+def _to_groups(scalars: Scalars, drawn: Sequence[Mapping[str, Any]]) -> list[Sample]:
+    arguments, names = scalars.traced.arguments, scalars.traced.module.input_names
     sizes = [len(group.labels) for group in scalars.written.groups]
     return [dict(zip(names, gather(arguments, sizes, values), strict=True)) for values in drawn]
 

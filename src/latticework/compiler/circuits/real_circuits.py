@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from latticework.compiler.circuits.array_circuits import argument_samples, is_of_arrays
 from latticework.compiler.circuits.choose_vectors import Candidate
 from latticework.compiler.circuits.circuit_batch import check_rows
-from latticework.compiler.circuits.circuit_inputs_seen import circuit_samples, with_ranges
+from latticework.compiler.circuits.circuit_inputs_seen import circuit_samples, corner_samples, note_sizes, with_ranges
 from latticework.compiler.circuits.circuit_pipeline import WIDTH, LaneOptions, Scalars, to_lanes, to_scalars
 from latticework.compiler.circuits.circuit_vectors import CircuitVectors, find_arrays
 from latticework.compiler.circuits.composition import SharedParameters, shared_parameters
@@ -23,6 +23,7 @@ from latticework.compiler.program_lowering import Lowering
 from latticework.compiler.stage_results import TracedProgram, Vectors
 from latticework.errors import UserError
 from latticework.frontend import Circuit
+from latticework.frontend.calibration.calibration_data import Sample
 from latticework.plan.schema.schema import Plan
 
 MAX_NAMED = 8  # inputs in a message
@@ -65,6 +66,7 @@ class RealCircuitLowering(Lowering):
     """A circuit on real numbers, whose vectors are as they are on every ring.
 
     wanted_bits  of precision of its results; `options` has more where other circuits go on with them
+    corners      samples of inputs at ends of their declared ranges; none where there are calibration data
     """
 
     bootstraps_for_time = False  # what fits keeps its parameters, so that other circuits go on with its results
@@ -73,6 +75,7 @@ class RealCircuitLowering(Lowering):
     shared: SharedParameters
     vectors: Vectors
     wanted_bits: float
+    corners: list[Sample]
 
     def to_vectors(self) -> Vectors:
         """Give the vectors that were chosen."""
@@ -88,6 +91,7 @@ class RealCircuitLowering(Lowering):
                 f"compile: circuit {self.program.name} is not bootstrapped: {self.bootstrap_obstacle}",
                 at=self.program.loc,
             )
+        note_sizes(self.vectors.placed, self.corners)
         return super().to_vectors_of(ring_degree, residual)
 
     def fits_ring(self, ring_degree: int) -> bool:
@@ -110,6 +114,14 @@ class RealCircuitLowering(Lowering):
             listed = ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" * (len(names) > MAX_NAMED))
             return f"bootstraps take values of known size: declare low= and high= of {listed}, or give calibrate=data"
         return super().bootstrap_obstacle
+
+    @property
+    def bootstrap_samples(self) -> tuple[list[Sample], str]:
+        """The same with all corners of declared ranges, since what a bootstrap has no room for wraps unseen."""
+        if not self.corners:
+            return super().bootstrap_samples
+        ends = "with inputs at ends of their declared ranges (give calibrate=data if yours are never there)"
+        return [*self.samples, *self.corners], ends
 
     def plan(self, vectors: Vectors) -> Plan:
         """Plan on the parameters that are shared, or on the smallest that do; others want the scale of the level."""
@@ -134,8 +146,13 @@ def lower_real_circuit(circuit: Circuit, options: CompileOptions) -> RealCircuit
     arrays = find_arrays(circuit, scalars, given, shared, laid_out)
     choice = RealVectors(scalars, given, arrays, shared, laid_out)
     vectors = arrays if arrays is not None and choice.is_settled else choice.choose().vectors
-    samples = argument_samples(scalars, given) if is_of_arrays(vectors) else given
-    samples = [{name: s[name] for name in vectors.placed.input_names} for s in samples]
+    samples, corners = (
+        [{name: sample[name] for name in vectors.placed.input_names} for sample in seen]
+        for seen in (
+            argument_samples(scalars, found) if is_of_arrays(vectors) else found
+            for found in (given, [] if options.samples is not None else corner_samples(scalars))
+        )
+    )
     vectors = with_ranges(vectors, scalars, given)
     if shared.chain is not None:
         vectors = shared.with_starts(vectors, circuit)
@@ -143,4 +160,6 @@ def lower_real_circuit(circuit: Circuit, options: CompileOptions) -> RealCircuit
     traced = TracedProgram(vectors.placed, [], nothing, nothing)
     bits = options.precision_bits + (SPARE_BITS if options.expert.spare_levels else 0)
     planned = options.override(precision_bits=bits)
-    return RealCircuitLowering(circuit, traced, samples, planned, scalars, shared, vectors, options.precision_bits)
+    return RealCircuitLowering(
+        circuit, traced, samples, planned, scalars, shared, vectors, options.precision_bits, corners
+    )

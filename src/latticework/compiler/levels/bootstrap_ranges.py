@@ -34,10 +34,12 @@ class Ranges:
 
     largest    magnitude of an element of every secret value, over all runs and iterations; 0 of what never ran
     outgrown   where values first were too large to be bootstrapped: the value, and the iteration of its loop
+    runs       what a message calls the runs
     """
 
     largest: dict[Value, float] = field(default_factory=dict)
     outgrown: dict[Value, int | None] = field(default_factory=dict)
+    runs: str = "on the calibration data"
 
     def exponent(self, value: Value) -> int | None:
         """The k for which a bootstrap divides a value by 2^k; None if it is too large."""
@@ -99,7 +101,7 @@ def outgrown_error(ranges: Ranges, carried: Sequence[Value]) -> RangeError | Non
             where = "" if iteration is None else f" in iteration {iteration + 1}"
             return RangeError(
                 f"{name} has to be bootstrapped, which takes values up to 2^{MAX_EXPONENT}, and grows beyond "
-                f"2^{MAX_EXPONENT - 1}{where} on the calibration data; scale it down, or make its steps smaller",
+                f"2^{MAX_EXPONENT - 1}{where} {ranges.runs}; scale it down, or make its steps smaller",
                 at=at,
             )
     return None

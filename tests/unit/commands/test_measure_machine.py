@@ -16,6 +16,7 @@ from latticework.commands.benchmarks import suites
 from latticework.commands.machine import MeasuredExtent, default_place, measure_machine, table_text, write_table
 from latticework.commands.machine.bootstrap_timing import EncryptedBootstrap, MeasuredBootstrap, kinds_of
 from latticework.commands.machine.measured_operations import MeasuredChain, Operations
+from latticework.commands.machine.operations_bfv import BfvOperations
 from latticework.compiler.codegen.bootstrap_plans import bootstrap_plan
 from latticework.plan.cost import UNITS, CostModel, parse_table
 from latticework.plan.instructions.table import RECORDS
@@ -201,3 +202,17 @@ def test_keys_of_a_measured_bootstrap_are_gone_with_it():
         assert held() is None
     finally:
         gc.enable()
+
+
+# Operations whose price is that of their kernels alone: no call of the core's is one of them and nothing else, or they
+# are only in bootstraps, which are measured as a whole.
+NOT_MEASURED = {"mul_monomial", "extend", "diag_sums", "to_sparse", "mod_raise"}
+
+
+def test_no_operation_of_a_record_is_forgotten_where_operations_are_measured():
+    chain = MeasuredChain(1 << 10, 2, 1)
+    measured = {op for of in (Operations, BfvOperations) for op, _, _ in of(chain, "ref", 1).calls()}
+    for op in (name for record in RECORDS.values() for name in record.work):
+        place = "operations_bfv.py" if op.startswith("bfv.") else "measured_operations.py"
+        assert (op in measured) != (op in NOT_MEASURED), f"{op}: add a call of it to commands/machine/{place}"
+    assert {name for record in RECORDS.values() for name in record.work} >= NOT_MEASURED

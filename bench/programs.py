@@ -137,7 +137,7 @@ def _shares(plan: Plan, location: int) -> dict[SourceLocation, float]:
 def _levels(plan: Plan, steps: list[Step]) -> int:
     read, written = [], []
     for step in steps:
-        instruction = plan.blocks[step.block].code[step.place]
+        instruction = plan.blocks[step.block].code[step.index]
         for registers, levels in (
             ([operand.register for operand in instruction.operands], read),
             (instruction.results, written),

@@ -306,7 +306,7 @@ def test_an_output_that_ends_too_low_is_refreshed_to_the_level_of_its_input():
     verify(found)
     (bootstrap,) = (op for op in found.walk() if op.name == "vec.bootstrap")
     assert (bootstrap.attrs["target"], bootstrap.attrs["exponent"]) == (2, 2)
-    plan = decide_levels(found, residual=5, fed={0: 0})
+    plan = decide_levels(found, residual=5, feedback={0: 0})
     assert plan.states[found.body.terminator.operands[0]].level == plan.states[found.inputs[0]].level
     with pytest.raises(RangeError, match="result an input of the next run.*scale it down"):
         refresh_ends(module, {0: 0}, 5, {0: None}, iterations=1)

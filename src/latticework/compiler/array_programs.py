@@ -59,7 +59,7 @@ class SampledProgram:
     stages     what the owner computes before encryption and after decryption
     data       for calibration as the program itself takes them; None: samples are stand-ins
     samples    those given, then what is fed to later runs;  num_given  how many of them are the former
-    fed        numbers of outputs that are an input of the next run -> the number of that input
+    feedback  numbers of outputs that are an input of the next run -> the number of that input
     axis       of rows that the program has itself
     """
 
@@ -69,7 +69,7 @@ class SampledProgram:
     data: Any
     samples: list[Sample]
     num_given: int
-    fed: Mapping[int, int]
+    feedback: Mapping[int, int]
     axis: Batch | None
 
 
@@ -91,13 +91,13 @@ class ArrayLowering(Lowering):
         """Lay the tensors out for the levels that bootstraps leave, and keep loops."""
         options = self.options.override(ring_degree=ring_degree)
         return ArrayVectors(
-            self.traced.module, options, residual=residual, keep_loops=True, fed=self.traced.fed
+            self.traced.module, options, residual=residual, keep_loops=True, feedback=self.traced.feedback
         ).choose()
 
     def _request(self) -> ArrayVectors:
         """Ask for vectors without bootstraps."""
         rows = least_rows(self.options.rows)
-        return ArrayVectors(self.traced.module, self.options, fed=self.traced.fed, rows=rows)
+        return ArrayVectors(self.traced.module, self.options, feedback=self.traced.feedback, rows=rows)
 
     def explain(self, error: UserError) -> UserError:
         """Add the part that max-pools have in levels and precision."""
@@ -167,7 +167,7 @@ def _approximate(sampled: SampledProgram, options: CompileOptions) -> TracedProg
     precision = options.precision
     if traced.is_lossy and precision.agreement is None and precision.tolerance is None:
         warn(traced.loss, ApproximationWarning)
-    return replace(traced, fed=sampled.fed)
+    return replace(traced, feedback=sampled.feedback)
 
 
 def _level_limits(options: CompileOptions) -> LevelLimits | None:

@@ -58,7 +58,7 @@ class ArrayVectors:
     scarce_levels  spend as few levels as can be found, whatever time they take
     keep_loops     none becomes copies, for bootstraps are to be placed: depth is that of one iteration of each
     residual       levels that bootstraps leave: how high values lie does not follow from the program's depth then
-    fed            numbers of outputs that are an input of the next run -> the number of that input
+    feedback  numbers of outputs that are an input of the next run -> the number of that input
     rows           of a batch that go together, if there is one: slots that stay empty are for others of them
     """
 
@@ -68,7 +68,7 @@ class ArrayVectors:
     scarce_levels: bool = False
     keep_loops: bool = False
     residual: int | None = None
-    fed: Mapping[int, int] = field(default_factory=dict)
+    feedback: Mapping[int, int] = field(default_factory=dict)
     rows: int = 0
 
     def choose(self) -> Vectors:
@@ -134,16 +134,18 @@ class LayoutAttempt:
             wanted.module, self.width, prices, options.techniques, scarce_levels=wanted.scarce_levels,
             level_seconds=refresh,
         )  # fmt: skip
-        placed = assign_layouts(wanted.module, decisions, wanted.fed)
+        placed = assign_layouts(wanted.module, decisions, wanted.feedback)
         verify(placed)
-        lowered, tensors, positions = lower_to_vectors(placed, options.techniques.spread_sums, set(wanted.fed.values()))
+        lowered, tensors, positions = lower_to_vectors(
+            placed, options.techniques.spread_sums, set(wanted.feedback.values())
+        )
         made = self._share(self._merge(self._rewrite(lowered), prices, decisions.seconds))
         why = explain(wanted.module, decisions, options.bits_a_second)
         packs = _packs(placed.inputs), _packs(placed.body.terminator.operands)
         flat = None if wanted.exact else self._flatten(made)
         spent = program_depth(made if flat is None else flat, once=wanted.keep_loops)
         return decisions.seconds, Vectors(
-            placed, made, tensors, positions, spent, self.width, *packs, *why, flat=flat, fed=wanted.fed
+            placed, made, tensors, positions, spent, self.width, *packs, *why, flat=flat, feedback=wanted.feedback
         )
 
     def _prices(self) -> Any:
@@ -162,10 +164,14 @@ class LayoutAttempt:
         made = run_passes(made, HOISTING_PASSES, on_event=on_event)
         if techniques.reassociated:
             made = run_passes(made, FACTORING_PASSES, on_event=on_event)
-        made = to_loops(made, on_event, whole=self.wanted.fed)
+        made = to_loops(made, on_event, whole=self.wanted.feedback)
         if techniques.reassociated:  # now that products with public numbers no longer look like levels
             again = run_passes(made, (reassociate.PASS,), on_event=on_event)
-            made = made if again is made else to_loops(run_passes(again, TIDY_PASSES), on_event, whole=self.wanted.fed)
+            made = (
+                made
+                if again is made
+                else to_loops(run_passes(again, TIDY_PASSES), on_event, whole=self.wanted.feedback)
+            )
         return made
 
     def _merge(self, made: Module, prices: Any, seconds: float) -> Module:
@@ -187,7 +193,7 @@ class LayoutAttempt:
     def _flatten(self, made: Module) -> Module:
         """The module from which levels are managed."""
         to_flat = to_loops if self.wanted.keep_loops else to_copies
-        return to_flat(made, self.wanted.options.on_event, whole=self.wanted.fed)
+        return to_flat(made, self.wanted.options.on_event, whole=self.wanted.feedback)
 
 
 def _packs(values: Sequence[Value]) -> tuple[Any, ...]:

@@ -110,7 +110,7 @@ def _assemble(
             f.degree,
             f.max_error,
             f.loc in leaving,
-            f.given,
+            f.has_given_degree,
             f.form,
             f.leaving if f.loc in leaving else None,
         )
@@ -158,7 +158,7 @@ def _find_declarations(vectors: Vectors, module: Module) -> tuple[tuple[str, str
 def _inputs(vectors: Vectors, lowered: Lowered, samples: list[Sample]) -> tuple[SecretInput | IndexInput, ...]:
     module: Module = lowered.module
     accepted = accepted_ranges(vectors.placed, samples)
-    source_of = {module.input_names[of]: module.outputs[number] for number, of in vectors.fed.items()}
+    source_of = {module.input_names[of]: module.outputs[number] for number, of in vectors.feedback.items()}
     result: list[SecretInput | IndexInput] = []
     for name, pack, value in zip(module.input_names, vectors.inputs, module.inputs, strict=True):
         if pack is None:

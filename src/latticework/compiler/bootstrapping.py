@@ -405,9 +405,11 @@ def with_bootstraps(vectors: Vectors, ranges: Ranges, prices: BootstrapPrices) -
         if error is not None:
             raise error from None
         raise
-    if vectors.fed:
-        ends = {number: ranges.exponents.get(vectors.flat.body.terminator.operands[number]) for number in vectors.fed}
-        placed = refresh_ends(placed, vectors.fed, prices.residual, ends, iterations=prices.iterations)
+    if vectors.feedback:
+        ends = {
+            number: ranges.exponents.get(vectors.flat.body.terminator.operands[number]) for number in vectors.feedback
+        }
+        placed = refresh_ends(placed, vectors.feedback, prices.residual, ends, iterations=prices.iterations)
     keep_whole_origins(vectors.flat, placed)
     placed = state_reasons(placed, prices.residual)
     return replace(vectors, flat=placed, residual=prices.residual, depth=prices.residual)

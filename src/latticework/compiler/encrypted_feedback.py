@@ -106,9 +106,11 @@ def follow_feedback(vectors: Vectors, samples: Sequence[Sample], num_given: int 
     num_given  samples that the first run may have; the others are inputs of later ones
     """
     placed = vectors.placed
-    if not vectors.fed:
+    if not vectors.feedback:
         return None
-    sources = {placed.input_names[of]: number for number, of in sorted(vectors.fed.items(), key=lambda pair: pair[1])}
+    sources = {
+        placed.input_names[of]: number for number, of in sorted(vectors.feedback.items(), key=lambda pair: pair[1])
+    }
     accepted = accepted_ranges(placed, list(samples))
     steps = {name: STEP * (accepted[name][1] - accepted[name][0]) for name in sources}
     starts = [

@@ -336,7 +336,7 @@ class PrecisionSearch:
     @cached_property
     def forms(self) -> tuple[CheckedForm, ...]:
         """Arguments that clients can hold within their ranges; not of inputs that come as results of earlier runs."""
-        fed = {self.vectors.placed.input_names[number] for number in self.vectors.fed.values()}
+        fed = {self.vectors.placed.input_names[number] for number in self.vectors.feedback.values()}
         return tuple(form for form in self.traced.forms if form.constraint.input not in fed)
 
     def draws(self, accepted: Mapping[str, tuple[float, float]]) -> list[Draw]:

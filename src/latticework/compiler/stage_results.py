@@ -30,7 +30,7 @@ class TracedProgram:
     effects  the same for inputs like those of calibration: what the largest errors of the functions can do
     loss     what degrees that the user gave lose, in words, where that is more than was asked; then `is_lossy`
     scores   against labels of calibration rows, if there were any
-    fed      numbers of outputs that are an input of the next run -> the number of that input
+    feedback  numbers of outputs that are an input of the next run -> the number of that input
     stand_ins  the functions themselves, and the polynomials that took their places
     forms      arguments of these functions that clients can hold within their ranges
     num_given  samples that runs one after the other start from; those after them are what is fed later
@@ -42,7 +42,7 @@ class TracedProgram:
     effects: list[float]
     loss: str = ""
     scores: Scores | None = None
-    fed: Mapping[int, int] = field(default_factory=dict)
+    feedback: Mapping[int, int] = field(default_factory=dict)
     num_given: int | None = None
     stand_ins: tuple[StandIn, ...] = ()
     forms: tuple[CheckedForm, ...] = ()
@@ -78,7 +78,7 @@ class Vectors:
     flat       vec IR from which levels are managed, if not `module`: loops that spend levels are copies, and public
                factors stand where they spend the fewest levels
     residual   levels that bootstraps leave on the chain that the bootstraps in `flat` are for, if there are any
-    fed        numbers of outputs that are an input of the next run -> the number of that input
+    feedback  numbers of outputs that are an input of the next run -> the number of that input
     rows       of a batch that are interleaved in `slots`, and computed in one run; `placed` is of one of them
     sizes      of the values of `placed` on samples, as far as they were asked for
     """
@@ -97,7 +97,7 @@ class Vectors:
     starts: tuple[int, ...] | None = None
     flat: Module | None = None
     residual: int | None = None
-    fed: Mapping[int, int] = field(default_factory=dict)
+    feedback: Mapping[int, int] = field(default_factory=dict)
     rows: int = 1
     sizes: SampleSizes = field(default_factory=SampleSizes, compare=False, repr=False)
 

@@ -69,7 +69,7 @@ def with_small_outputs(
     """
     if not any(0.0 < size < public_factors.SMALL for size in sizes):
         return vectors
-    flat = (to_loops if keep_loops else to_copies)(vectors.module, on_event, sizes, vectors.fed)
+    flat = (to_loops if keep_loops else to_copies)(vectors.module, on_event, sizes, vectors.feedback)
     return replace(vectors, flat=flat, depth=program_depth(flat, once=keep_loops))
 
 
@@ -81,7 +81,12 @@ def to_levels(vectors: Vectors, techniques: Techniques = UNPACKED, costs: CostMo
     degree = max(2 * vectors.slots, least_ring_degree(vectors.depth))
     priced = vector_costs(costs or CostModel.load(), degree, vectors.depth, LAN_BITS_A_SECOND, techniques)
     return decide_levels(
-        vectors.flat or vectors.module, techniques, vectors.starts, vectors.residual, vectors.fed, CodeCost(priced, 0.0)
+        vectors.flat or vectors.module,
+        techniques,
+        vectors.starts,
+        vectors.residual,
+        vectors.feedback,
+        CodeCost(priced, 0.0),
     )
 
 

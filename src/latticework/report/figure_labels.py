@@ -46,7 +46,7 @@ class Column:
 class Within:
     """A field that is told in the cell of another one, or elsewhere in its section, such as in a drawing."""
 
-    place: str
+    shown_in: str
 
 
 def number(label: str, show: Callable[[Any], Cell | str] = str, *, total: bool = False) -> Column:

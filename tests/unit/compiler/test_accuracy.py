@@ -252,8 +252,8 @@ def test_degrees_of_a_budget():
     class Stub:
         most_levels = 10
 
-        def __init__(self, scale, given=None):
-            self.scale, self.given, self.curve = scale, given, self
+        def __init__(self, scale, given_degree=None):
+            self.scale, self.given_degree, self.curve = scale, given_degree, self
             self.function = self
             self.smooth = True
 
@@ -279,7 +279,7 @@ def test_degrees_of_a_budget():
             lower = [top if k == number else d for k, d in enumerate(tops)]
             if top:
                 assert np.any(parts @ [use.error(d) for use, d in zip(uses, lower, strict=True)] > 1.0)
-    assert choose_degrees([Stub(1.0, given=3), Stub(1.0)], np.array([[0.01, 1.0]]))[0] == 3
+    assert choose_degrees([Stub(1.0, given_degree=3), Stub(1.0)], np.array([[0.01, 1.0]]))[0] == 3
     assert choose_degrees([Stub(1e200)], np.array([[1.0]])) is None
 
 

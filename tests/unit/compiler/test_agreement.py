@@ -127,7 +127,7 @@ def test_degrees_by_layer_cost_less_than_the_least_that_is_the_same_for_all():
         return sum(np.argmax(interpret(made, sample)[0]) == c for sample, c in zip(held, wanted, strict=True))
 
     chosen, agreement = asked.choose(module, seen, held)
-    degrees = [use.given for use in uses_of(chosen)]
+    degrees = [use.given_degree for use in uses_of(chosen)]
     assert agreeing(degrees) == agreement.equal >= 0.975 * len(held)
     even = next(c for c in range(1, 11) if agreeing([2**c - 1] * len(uses)) >= 0.975 * len(held))
     assert sum(degree.bit_length() for degree in degrees) < even * len(uses)

@@ -118,7 +118,7 @@ def test_an_output_that_is_fed_stays_as_high_as_its_input_has_to_be():
     v = Vectors(2)
     x, y = v.x
     module = v.done(v.op("rotate", x, steps=1), v.op("mul", v.op("mul", x, y), y))
-    plan = decide_levels(module, Techniques(rescaling="proactive"), fed={0: 0})
+    plan = decide_levels(module, Techniques(rescaling="proactive"), feedback={0: 0})
     fed, start = module.body.terminator.operands[0], module.body.args[0]
     assert plan.states[fed].level == plan.states[start].level == 0
 

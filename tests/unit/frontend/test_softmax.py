@@ -7,7 +7,7 @@ from scipy.special import softmax
 import latticework as lw
 from latticework.errors import RangeError, ShapeError, UnsupportedError
 from latticework.frontend.calibration.calibration_data import samples_of
-from latticework.frontend.calibration.softmax_choice import best_way, expand_softmax
+from latticework.frontend.calibration.softmax_choice import best_method, expand_softmax
 from latticework.frontend.programs.array_program import trace
 from latticework.ir.interpret import interpret
 from latticework.ir.verify import verify
@@ -50,7 +50,7 @@ def test_wide_ranges_are_halved_first():
     def sums(lo, hi):
         return [(lo / 2**k, hi / 2**k) for k in range(9)]
 
-    narrow, wide = best_way((-2, 2), sums(0, 3), 10), best_way((-40, 40), sums(-5, 35), 10)
+    narrow, wide = best_method((-2, 2), sums(0, 3), 10), best_method((-40, 40), sums(-5, 35), 10)
     assert narrow.squarings == 0 and wide.squarings > 0
     assert narrow.levels < wide.levels < 45
     assert wide.sums[1] == 1.0 and wide.sums[0] > 1e-6  # the reciprocal's range is no longer one of e^40

@@ -48,8 +48,8 @@ def check(plan, arrays, integers, path, constants):
     by_place, seen = {}, set()
     for use in uses:
         assert use.bytes == use.part.rows * key_row_bytes(plan.chain) and use.passes > 0
-        assert plan.blocks[use.block].code[use.place].op == use.op
-        by_place.setdefault((use.block, use.place), []).append(use.part)
+        assert plan.blocks[use.block].code[use.index].op == use.op
+        by_place.setdefault((use.block, use.index), []).append(use.part)
     for block, place, reads in trace.steps:
         found = {}
         for part in by_place.get((block, place), []):

@@ -107,7 +107,7 @@ def approximate_functions(
         moved[:outputs] = np.maximum(moved[:outputs], margin[:outputs] * shifts)
         effects = moved[:outputs]
         is_lossy = bool(np.any(effects > budgets))
-        if not is_lossy or any(use.given is not None for use in uses):
+        if not is_lossy or any(use.given_degree is not None for use in uses):
             break
         steeper = np.clip(moved / np.maximum(straight, 1e-300), 1.0, STEEPER)[:, None]
         slopes, seen_slopes = slopes * steeper, seen_slopes * steeper
@@ -120,7 +120,7 @@ def approximate_functions(
         level_limits is not None
         and level_limits.most is not None
         and levels > level_limits.most
-        and any(use.given is None for use in uses)
+        and any(use.given_degree is None for use in uses)
     ):
         cheaper = {} if guess is None else guess.cheaper(precision_bits)
         raise TooDeep(uses, degrees, levels, precision_bits, cheaper, operator_at).of_all(level_limits.most)
@@ -130,7 +130,7 @@ def approximate_functions(
     needed = _find_needed(uses, parts) if is_lossy else [None] * len(uses)
     fitted = [
         Fitted(
-            use.function.name, use.op.loc, use.interval, made_of.degree, error, use.given is not None, least,
+            use.function.name, use.op.loc, use.interval, made_of.degree, error, use.given_degree is not None, least,
             form_words(use, degree), use.leaving(degree), use.room, use.function.gap, use.function.told,
             use.is_sampled(degree),
         )
@@ -151,7 +151,7 @@ def _guess(
 
     raises  FunctionsTooDeepError, before anything that takes long, where it is plain that they take more
     """
-    kinked = [use for use in uses if use.given is None and use.function.pieces is not None]
+    kinked = [use for use in uses if use.given_degree is None and use.function.pieces is not None]
     if level_limits is None or not kinked:
         return None
     guess = DepthGuess.of(module, uses, samples, SHARE)

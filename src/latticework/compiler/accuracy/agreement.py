@@ -105,7 +105,7 @@ class DegreeOptions:
         uses = uses_of(module) if self.degree is not None or self.goal is not None else []
         if self.degree is not None:
             module = _with_degrees(module, self._degrees_of(uses))
-        if self.goal is None or not any(use.given is None and not use.function.gap for use in uses):
+        if self.goal is None or not any(use.given_degree is None and not use.function.gap for use in uses):
             return module, None
         search = _Search(module, samples, held, self.goal)
         degrees = search.last(search.way_down(search.first()))
@@ -113,7 +113,7 @@ class DegreeOptions:
 
     def _degrees_of(self, uses: Sequence[FunctionUse]) -> list[int | None]:
         """Degrees of all functions, of which some may have their own."""
-        free = [use for use in uses if use.given is None and not use.function.gap]
+        free = [use for use in uses if use.given_degree is None and not use.function.gap]
         degrees = self.degree if isinstance(self.degree, tuple) else (self.degree,) * len(free)
         if len(degrees) != len(free):
             raise RangeError(
@@ -121,7 +121,7 @@ class DegreeOptions:
                 f"{'; '.join(f'{use} at {use.op.loc}' for use in free) or 'none'}; give one for each, in this order"
             )
         left = iter(degrees)
-        return [next(left) if use in free else use.given for use in uses]
+        return [next(left) if use in free else use.given_degree for use in uses]
 
 
 FREE_DEGREES = DegreeOptions()
@@ -153,18 +153,18 @@ class _Search:
     """A search for the degrees of one program.
 
     free  numbers of the functions that have no degree of their own
-    held  samples that were held back, and  often  those of them that are asked often; those first that told last
+    validation  samples that were held back, and  often  those of them that are asked often; those first that told last
     """
 
     def __init__(self, module: Module, samples: Sequence[Sample], held: Sequence[Sample], goal: Goal) -> None:
         self.module, self.goal, self.uses = module, goal, uses_of(module)
-        self.free = [n for n, use in enumerate(self.uses) if use.given is None and not use.function.gap]
+        self.free = [n for n, use in enumerate(self.uses) if use.given_degree is None and not use.function.gap]
         spaced = space_out(held, affordable_samples(module, held[0], MOST_SAMPLES))
         exact = [(sample, interpret(module, sample)) for sample in spaced]
-        self.held = [
+        self.validation = [
             HeldBackSample(sample, wanted, len(goal.rows_reaching(wanted, wanted))) for sample, wanted in exact
         ]
-        self.often = self.held[::2]
+        self.often = self.validation[::2]
         self.tried = space_out(samples, TRIED_SAMPLES)
         self.exact = [interpret(module, sample) for sample in self.tried]
         self._moves: dict[tuple[int, int], float] = {}
@@ -172,10 +172,10 @@ class _Search:
     def first(self) -> list[int]:
         """Classes of the free functions that agree: first on the path, or the same for all where that costs less."""
         alike = ([levels] * len(self.free) for levels in range(FIRST, EVEN + 1))
-        even = next((classes for classes in alike if self.agrees(self.tops(classes), self.held)), None)
+        even = next((classes for classes in alike if self.agrees(self.tops(classes), self.validation)), None)
         path = self._raise_classes(inf if even is None else sum(map(_cost, even)))
         wrong, right = -1, 0  # far up polynomials take long to find: so from below in longer and longer steps
-        while not self.agrees(self.tops(path[right]), self.held):
+        while not self.agrees(self.tops(path[right]), self.validation):
             if right == len(path) - 1:
                 if even is not None:
                     return even
@@ -183,7 +183,7 @@ class _Search:
             wrong, right = right, min(2 * right + 1, len(path) - 1)
         while right - wrong > 1:
             middle = (wrong + right) // 2
-            if self.agrees(self.tops(path[middle]), self.held):
+            if self.agrees(self.tops(path[middle]), self.validation):
                 right = middle
             else:
                 wrong = middle
@@ -224,7 +224,7 @@ class _Search:
 
     def last(self, path: Sequence[list[int | None]]) -> list[int | None]:
         """The last degrees on a path down with which all rows held back agree, as they do with the first."""
-        return next((degrees for degrees in reversed(path[1:]) if self.agrees(degrees, self.held)), path[0])
+        return next((degrees for degrees in reversed(path[1:]) if self.agrees(degrees, self.validation)), path[0])
 
     def _given_up(self, place: int, levels: int) -> float:
         """Return what one level less adds to the sum of squares, divided by the cost that it saves."""
@@ -233,14 +233,14 @@ class _Search:
 
     def tops(self, classes: Sequence[int]) -> list[int | None]:
         """The highest degrees of these classes; None for signs."""
-        degrees = [use.given for use in self.uses]
+        degrees = [use.given_degree for use in self.uses]
         for number, levels in zip(self.free, classes, strict=True):
             degrees[number] = (1 << levels) - 1
         return degrees
 
     def agreement(self, degrees: Sequence[int | None]) -> Agreement:
         """Agreement of the rows held back, with polynomials of these degrees; signs are taken as they are."""
-        return self._without(self.held, sum(missing for _, missing in self._missing(degrees, self.held)))
+        return self._without(self.validation, sum(missing for _, missing in self._missing(degrees, self.validation)))
 
     def agrees(self, degrees: Sequence[int | None], samples: list[HeldBackSample]) -> bool:
         """Whether enough rows of samples reach the goal; those that tell otherwise come first the next time."""

@@ -38,15 +38,15 @@ def part_taken(uses: Sequence[FunctionUse], parts: FloatArray, degrees: Sequence
 class _Choice:
     def __init__(self, uses: Sequence[FunctionUse], parts: FloatArray) -> None:
         self.uses = uses
-        given = [n for n, use in enumerate(uses) if use.given is not None]
-        self.free = [n for n, use in enumerate(uses) if use.given is None]
-        taken = parts[:, given] @ np.array([uses[n].error(uses[n].given or 0) for n in given])
+        given = [n for n, use in enumerate(uses) if use.given_degree is not None]
+        self.free = [n for n, use in enumerate(uses) if use.given_degree is None]
+        taken = parts[:, given] @ np.array([uses[n].error(uses[n].given_degree or 0) for n in given])
         self.left = np.where(taken <= GIVEN_PART, 1.0 - taken, 1.0)
         self.parts = parts[:, self.free] / self.left[:, None]
         self.levels = [1] * len(self.free)
 
     def degrees(self) -> list[int] | None:
-        result = [use.given or 0 for use in self.uses]
+        result = [use.given_degree or 0 for use in self.uses]
         if self.free:
             if not self._raise_levels():
                 return None

@@ -32,7 +32,7 @@ class Fitted:
 
     interval   where the polynomial is close to the function; it may be far off outside
     max_error  largest |polynomial - function| on the interval
-    given      whether the user gave the degree
+    has_given_degree  whether the user gave the degree
     needed     the degree that the precision asked for needs; None if none that is affordable does
     gap        of a comparison, whose argument has to keep this distance from 0;  told  another output tells where not
     is_sampled  max_error is the largest that was seen at points of a function that only its user knows
@@ -48,7 +48,7 @@ class Fitted:
     interval: Interval
     degree: int
     max_error: float
-    given: bool = False
+    has_given_degree: bool = False
     needed: int | None = None
     form: str = ""
     leaving: float | None = None
@@ -62,13 +62,13 @@ class Fitted:
 class FunctionUse:
     """One place at which a program applies a function.
 
-    given  the degree that the user gave, if any
+    given_degree  the degree that the user gave, if any
     """
 
     op: Op
     function: Function
     interval: Interval
-    given: int | None
+    given_degree: int | None
 
     @cached_property
     def curve(self) -> Curve | PiecewiseLinearCurve | SignCurve:
@@ -175,13 +175,13 @@ class FunctionUse:
 
     def free(self) -> FunctionUse:
         """The same as if no degree were given, for degrees to speak of."""
-        result, curve = replace(self, given=None), self.curve
+        result, curve = replace(self, given_degree=None), self.curve
         result.__dict__["curve"] = curve.rough() if isinstance(curve, Curve) else curve  # with what is known
         return result
 
     @property
     def _curve(self) -> Curve | PiecewiseLinearCurve | SignCurve | ChannelCurve:
-        return self.curve if self.given is None else self.given_curve
+        return self.curve if self.given_degree is None else self.given_curve
 
     def __str__(self) -> str:
         return f"{plain_text(self.function.name)} on [{self.interval[0]:.4g}, {self.interval[1]:.4g}]"

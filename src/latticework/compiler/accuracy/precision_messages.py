@@ -43,10 +43,11 @@ def refusal(uses: Sequence[FunctionUse], parts: FloatArray, precision_bits: floa
 
     parts  (outputs, uses): the part of an output's budget that a unit of a function's error takes
     """
-    free = [number for number, use in enumerate(uses) if use.given is None]
+    free = [number for number, use in enumerate(uses) if use.given_degree is None]
     listed = [*LISTED, *_compositions(uses)]
     by_degree = {
-        degree: part_taken(uses, parts, [use.given or min(degree, use.highest) for use in uses]) for degree in listed
+        degree: part_taken(uses, parts, [use.given_degree or min(degree, use.highest) for use in uses])
+        for degree in listed
     }
     last = np.max(by_degree[listed[-1]], axis=0)
     worst = max(free, key=lambda number: float(last[number]))
@@ -84,7 +85,8 @@ def refusal(uses: Sequence[FunctionUse], parts: FloatArray, precision_bits: floa
 def _compositions(uses: Sequence[FunctionUse]) -> list[int]:
     """Degrees that stand for compositions, where any function may become one."""
     most = max(
-        (use.highest for use in uses if use.given is None and isinstance(use.curve, PiecewiseLinearCurve)), default=0
+        (use.highest for use in uses if use.given_degree is None and isinstance(use.curve, PiecewiseLinearCurve)),
+        default=0,
     )
     return [degree for levels in COMPOSED_LEVELS if MAX_DEGREE < (degree := (1 << levels) - 1) <= most]
 
@@ -112,12 +114,12 @@ def _remedy(reached: dict[int, float]) -> str:
 def form_words(use: FunctionUse, degree: int) -> str:
     """Describe how a piecewise linear function was composed, its cost and that of one polynomial; or the number of
     polynomials, if each channel has its own; "" for one polynomial."""
-    polynomial = None if use.given is None else use.given_curve.polynomial(use.given)
+    polynomial = None if use.given_degree is None else use.given_curve.polynomial(use.given_degree)
     if isinstance(polynomial, ChannelPolynomial):
         return f"{len(polynomial.table)} polynomials, one for each channel on the part of the interval that it takes"
     composed = (
         use.curve.find_composition(degree)
-        if use.given is None and isinstance(use.curve, PiecewiseLinearCurve)
+        if use.given_degree is None and isinstance(use.curve, PiecewiseLinearCurve)
         else None
     )
     if composed is None:
@@ -231,7 +233,7 @@ def divergence(
 
     parts  (outputs and arguments, uses): the part of what either may be off by that a unit of a function's error takes
     """
-    given = [number for number, use in enumerate(uses) if use.given is not None]
+    given = [number for number, use in enumerate(uses) if use.given_degree is not None]
     taken = np.nan_to_num(np.max(parts, axis=0) * errors, nan=0.0)
     worst = uses[number := max(given, key=lambda n: float(taken[n]))]
     return PrecisionError(
@@ -260,13 +262,13 @@ def loss(
     worst = int(np.argmax(relative))
     bits = -log2(float(relative[worst]))
     if agreement is not None:
-        listed = ", ".join(f"{f.function} of degree {f.degree} at {_where(f)}" for f in fitted if f.given)
+        listed = ", ".join(f"{f.function} of degree {f.degree} at {_where(f)}" for f in fitted if f.has_given_degree)
         return (
             f"{agreement}: {listed}. Results themselves are moved by up to {program.effects[worst]:.3g} on inputs like "
             f"those of calibration ({program.shifts[worst]:.3g} on the calibration data), which leaves "
             f"{over(bits, precision_bits)} bits of the largest"
         ) + ("" if scores is None else f"; {scores}")
-    given = [f for f in fitted if f.given]
+    given = [f for f in fitted if f.has_given_degree]
     parts = [
         f"{_where(f)}: {f.function} of degree {f.degree} is off by up to {f.max_error:.3g} on "
         f"[{f.interval[0]:.4g}, {f.interval[1]:.4g}]"

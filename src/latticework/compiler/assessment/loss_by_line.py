@@ -120,7 +120,7 @@ def _function(
     level, vectors = _place_of(plan, mirror, each)
     return FunctionAccuracy(
         use.function.name, seen.low, seen.high, use.interval, tuple(int(n) for n in seen.counts), len(seen.outside),
-        placed.may_leave, placed.leaving, _degrees(each), use.given is not None,
+        placed.may_leave, placed.leaving, _degrees(each), use.given_degree is not None,
         float(each.stand_in.stages[-1].error or 0.0), seen.off, effect, effect / whole if whole > 0.0 else 0.0,
         steps.of(each.stand_in, level, vectors),
     )  # fmt: skip

@@ -56,7 +56,7 @@ class _Together:
 
     def __init__(self, module: Module, chain: ModulusChain, techniques: Techniques, prices: LevelPrices) -> None:
         self.chain, self.techniques, self.prices = chain, techniques, cache(prices)
-        self.held: dict[int, float] = {}
+        self.fixed_keys: dict[int, float] = {}
         self.sites: dict[Op | tuple[LinearMap, Level], MapSite] = {}
         self.pieces: dict[tuple[LinearMap, Level], tuple[int, float]] = {}  # babies by the set, runs
         for op, runs in _runs(module.body, 1.0):
@@ -66,7 +66,7 @@ class _Together:
 
     def choose(self) -> MapStrategies:
         """Those of all."""
-        chosen = dict(zip(self.sites, settle(list(self.sites.values()), self.held), strict=True))
+        chosen = dict(zip(self.sites, settle(list(self.sites.values()), self.fixed_keys), strict=True))
         maps = {of: choice for of, choice in chosen.items() if isinstance(of, Op)}
         return MapStrategies(
             maps, self.techniques, {of: choice for of, choice in chosen.items() if not isinstance(of, Op)}
@@ -124,7 +124,7 @@ class _Together:
         """These are there up to a level."""
         parts = self.prices(level)
         for key in keys:
-            self.held[key] = max(self.held.get(key, 0.0), parts.key + parts.stored)
+            self.fixed_keys[key] = max(self.fixed_keys.get(key, 0.0), parts.key + parts.stored)
 
 
 def _runs(block: Block, times: float) -> Iterator[tuple[Op, float]]:

@@ -72,7 +72,7 @@ class _Lift:
     """Arrays of one circuit.
 
     sums   nodes that are sums, ascending;  terms  theirs
-    array  of every node: the array it is an element of, -1 for none yet;  place  which element
+    array  of every node: the array it is an element of, -1 for none yet;  element  which element
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class _Lift:
     ) -> None:
         self.graph, self.results, self.sums, self.terms = graph, results, sums, terms
         self.array = np.full(len(graph.nodes), -1)
-        self.place = np.full(len(graph.nodes), -1)
+        self.element = np.full(len(graph.nodes), -1)
         self.stages: list[Stage] = []
         self.lines = [Loc.unknown()] * len(arguments)
         self.seen: set[int] = set()
@@ -90,7 +90,7 @@ class _Lift:
             for place, element in enumerate(argument.elements):
                 node = numbers.get((argument.input, element))
                 if node is not None:
-                    self.array[node], self.place[node] = number, place
+                    self.array[node], self.element[node] = number, place
 
     def run(self) -> Lifted | None:
         """Arrays of sums that are alike, the first computed first; then the results."""
@@ -109,7 +109,7 @@ class _Lift:
             if nests is None:
                 return None
             nodes = self.sums[chosen]
-            self.array[nodes], self.place[nodes] = len(self.stages), np.arange(len(members))
+            self.array[nodes], self.element[nodes] = len(self.stages), np.arange(len(members))
             shapes = [nest.extents[: nest.num_result_loops] for nest in nests if nest.factors] or [(len(members),)]
             self.stages.append(Stage("", max(shapes, key=len), tuple(nests)))
             self.lines.append(self._lines(nodes.tolist()))
@@ -201,7 +201,7 @@ class _Lift:
         elements = int(np.prod(shape, dtype=np.int64))
         present = factors[factors[:, 0] >= 0]
         arrays = [int(self.array[nodes[0]]) for nodes in present]
-        places = self.place[present]
+        places = self.element[present]
         if not arrays:
             total = np.bincount(owner, weights=coefficients, minlength=elements).astype(np.float64)
             return Nest(shape, len(shape), (), _fewest(total.reshape(shape)))

@@ -57,7 +57,7 @@ def decide_levels(
     techniques: Techniques = ALL,
     starts: Sequence[int] | None = None,
     residual: int | None = None,
-    fed: Mapping[int, int] = {},
+    feedback: Mapping[int, int] = {},
     prices: LevelPrices | None = None,
 ) -> LevelPlan:
     """The level plan of a verified `vec` module.
@@ -65,7 +65,7 @@ def decide_levels(
     techniques  whether products are relinearised and rescaled lazily, and when values come down
     starts      level of each input; the lowest that do if not given
     residual    levels that bootstraps leave at most, for a chain with bootstraps
-    fed         numbers of outputs that go on as an input of the next run -> the number of that input, at whose level
+    feedback    numbers of outputs that go on as an input of the next run -> the number of that input, at whose level
                 they have to end
     prices      by which values come down before they are computed with, where that takes less; they stay where they are
                 if not given. With bootstraps all come down, for targets follow from what is read
@@ -81,11 +81,11 @@ def decide_levels(
         raise _below_floor(levels, residual)
     at = lowest_input_levels(module, levels) if starts is None else starts
     levels = levels_of(module, at, residual)
-    ends = {number: at[of] for number, of in fed.items()}
+    ends = {number: at[of] for number, of in feedback.items()}
 
     def decide(lowest: Mapping[Value, int]) -> LevelPlan:
         known = levels_of(module, at, residual, lowest=lowest) if lowest else levels
-        _check_feedback(module, known, at, fed)
+        _check_feedback(module, known, at, feedback)
         decider = Decider(known, techniques, ends)
         decider.begin(module.body.args, at)
         decider.block(module.body, decider.outputs)
@@ -103,9 +103,9 @@ def decide_levels(
     return decide({value: level for value, level in lowest.items() if value in lowered}) if lowered else high
 
 
-def _check_feedback(module: Module, levels: Levels, starts: Sequence[int], fed: Mapping[int, int]) -> None:
+def _check_feedback(module: Module, levels: Levels, starts: Sequence[int], feedback: Mapping[int, int]) -> None:
     """LevelError if an output ends below the level of the input that it is to be in the next run."""
-    for number, of in fed.items():
+    for number, of in feedback.items():
         value = module.body.terminator.operands[number]
         lower = starts[of] - (levels.of[value] or 0)
         if lower > 0:

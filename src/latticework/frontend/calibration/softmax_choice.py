@@ -1,4 +1,4 @@
-"""Softmax as exponentials, sums and reciprocals, in the way that spends the fewest levels on the values it gets.
+"""Softmax as exponentials, sums and reciprocals, by the method that spends the fewest levels on the values it gets.
 
 softmax(x) = e / sum(e) with e = exp(x - c), for any constant c.  The sum spans a
 ratio that grows exponentially with the range of x, and a reciprocal on a wide
@@ -45,11 +45,11 @@ from latticework.tensor.ops.sub import SUB
 from latticework.tensor.ops.sum import SUM
 
 LEAST_CENTRING = 16  # samples from which places have means of their own
-_TOLERANCE = 2.0**-14  # at which ways are compared
+_TOLERANCE = 2.0**-14  # at which methods are compared
 
 
 @dataclass(frozen=True, slots=True)
-class SoftmaxWay:
+class SoftmaxMethod:
     """A method of computing a softmax.
 
     squarings  k
@@ -81,13 +81,13 @@ def expand_softmax(
     found = [op for op in module.walk() if op.spec is SOFTMAX.spec]
     if not found:
         return module
-    ways = _ways(module, found, samples, assumed, margin)
+    methods = _methods(module, found, samples, assumed, margin)
 
     def visit(op: Op, builder: Builder, mapping: dict[Value, Value]) -> bool:
         if op.spec is not SOFTMAX.spec:
             return False
         operands = [mapping[value] for value in op.operands]
-        mapping[op.result] = _apart(sources, builder, operands, op, ways[op], _mask_of(module, op))
+        mapping[op.result] = _apart(sources, builder, operands, op, methods[op], _mask_of(module, op))
         return True
 
     sources = Module(sources=module.sources)
@@ -96,22 +96,24 @@ def expand_softmax(
     return made
 
 
-def best_way(interval: Interval, sums: Sequence[Interval], count: int, margin: float = MARGIN) -> SoftmaxWay:
-    """The way of the fewest levels.
+def best_method(interval: Interval, sums: Sequence[Interval], count: int, margin: float = MARGIN) -> SoftmaxMethod:
+    """The method of the fewest levels.
 
     interval  of the operand;  sums  logarithms of the sums of exp(x / 2^k) of up to `count` elements, for every k
     """
-    return min((_way(interval, sums[k], count, k, margin) for k in range(len(sums))), key=lambda way: way.levels)
+    return min(
+        (_method(interval, sums[k], count, k, margin) for k in range(len(sums))), key=lambda method: method.levels
+    )
 
 
-def _way(interval: Interval, sums: Interval, count: int, k: int, margin: float) -> SoftmaxWay:
+def _method(interval: Interval, sums: Interval, count: int, k: int, margin: float) -> SoftmaxMethod:
     shift, range_of_sums = _up_to_one(sums, margin)
     exponents = interval[0] / 2**k - shift, interval[1] / 2**k - shift
-    return SoftmaxWay(k, shift, exponents, range_of_sums, count, _levels(exponents, range_of_sums, count, k))
+    return SoftmaxMethod(k, shift, exponents, range_of_sums, count, _levels(exponents, range_of_sums, count, k))
 
 
-def centred_way(seen: SeenLogits, count: int, is_masked: bool, margin: float = MARGIN) -> SoftmaxWay | None:
-    """The way of the fewest levels around what is expected at each place; None of too few samples to expect anything.
+def centred_method(seen: SeenLogits, count: int, is_masked: bool, margin: float = MARGIN) -> SoftmaxMethod | None:
+    """The method of the fewest levels around the values expected at each place; None if samples are too few for that.
 
     is_masked  elements are multiplied by a public mask in any case
     """
@@ -126,8 +128,8 @@ def centred_way(seen: SeenLogits, count: int, is_masked: bool, margin: float = M
         levels = _levels(exponents, range_of_sums, count, k) + (not is_masked)
         shift = mean / 2**k + top
         factor = np.exp(shift - sums.mean(seen.count) - above)
-        found.append(SoftmaxWay(k, shift, exponents, range_of_sums, count, levels, factor))
-    return min(found, key=lambda way: way.levels)
+        found.append(SoftmaxMethod(k, shift, exponents, range_of_sums, count, levels, factor))
+    return min(found, key=lambda method: method.levels)
 
 
 def _up_to_one(sums: Interval, margin: float) -> tuple[float, Interval]:
@@ -151,9 +153,9 @@ def _depth(name: str, interval: Interval, size: float) -> int:
     return ceil(log2(degree + 1)) if isfinite(degree) else 1 << 20
 
 
-def _ways(
+def _methods(
     module: Module, found: Sequence[Op], samples: Sequence[Sample], assumed: bool, margin: float
-) -> dict[Op, SoftmaxWay]:
+) -> dict[Op, SoftmaxMethod]:
     operands = {op.operands[0]: op for op in found}
     seen = {op: SeenLogits() for op in found}
 
@@ -188,7 +190,7 @@ def _counts(module: Module, op: Op) -> tuple[int, int]:
     return int(counts.min()), int(counts.max())
 
 
-def _choose(op: Op, seen: SeenLogits, assumed: bool, counts: tuple[int, int], margin: float) -> SoftmaxWay:
+def _choose(op: Op, seen: SeenLogits, assumed: bool, counts: tuple[int, int], margin: float) -> SoftmaxMethod:
     given: Interval | None = op.attrs["interval"]
     around = None
     lo, hi = (0.0, 0.0) if seen.values is None else seen.values.range
@@ -200,7 +202,7 @@ def _choose(op: Op, seen: SeenLogits, assumed: bool, counts: tuple[int, int], ma
                 at=op.loc,
             )
         given = FUNCTIONS["exp"].widen(lo, hi, margin)
-        around = centred_way(seen, counts[1], len(op.operands) > 1, margin)
+        around = centred_method(seen, counts[1], len(op.operands) > 1, margin)
     elif not assumed and seen.values is not None and (lo < given[0] or hi > given[1]):
         shown = outside(lo, hi, given[0], given[1], shown=4)
         raise RangeError(
@@ -212,12 +214,12 @@ def _choose(op: Op, seen: SeenLogits, assumed: bool, counts: tuple[int, int], ma
     if assumed:
         least, most = map(log, counts)
         sums = [(given[0] / 2**k + least, given[1] / 2**k + most) for k in range(MOST_SQUARINGS + 1)]
-    plain = best_way(given, sums, counts[1], margin)
+    plain = best_method(given, sums, counts[1], margin)
     return plain if around is None or plain.levels <= around.levels else around
 
 
 def _apart(
-    sources: Module, builder: Builder, values: Sequence[Value], op: Op, way: SoftmaxWay,
+    sources: Module, builder: Builder, values: Sequence[Value], op: Op, method: SoftmaxMethod,
     mask: npt.NDArray[np.float64] | None,
 ) -> Value:  # fmt: skip
     """The operations of one softmax; elements that do not count become 0 once, and stay so."""
@@ -236,15 +238,15 @@ def _apart(
         total = builder.build(SUM.spec, [parts], axes=(axis,), keepdims=True)
         return builder.build(MUL.spec, [parts, apply_function("reciprocal", total, interval)])
 
-    if way.squarings:
-        x = builder.build(MUL.spec, [x, public(2.0**-way.squarings)])
-    exponents = builder.build(SUB.spec, [x, public(way.shift)])
-    parts = apply_function("exp", exponents, way.range)
-    if way.factor is not None:
-        parts = builder.build(MUL.spec, [parts, public(way.factor if mask is None else way.factor * (mask != 0))])
+    if method.squarings:
+        x = builder.build(MUL.spec, [x, public(2.0**-method.squarings)])
+    exponents = builder.build(SUB.spec, [x, public(method.shift)])
+    parts = apply_function("exp", exponents, method.range)
+    if method.factor is not None:
+        parts = builder.build(MUL.spec, [parts, public(method.factor if mask is None else method.factor * (mask != 0))])
     elif kept:
         parts = builder.build(MUL.spec, [parts, *kept])
-    result = normalise(parts, way.sums)
-    for _ in range(way.squarings):
-        result = normalise(builder.build(MUL.spec, [result, result]), (1.0 / way.count, 1.0))
+    result = normalise(parts, method.sums)
+    for _ in range(method.squarings):
+        result = normalise(builder.build(MUL.spec, [result, result]), (1.0 / method.count, 1.0))
     return result

@@ -184,13 +184,13 @@ class HeirProgram(Program):
         secrets, empty = iter(given), iter(zeros)
         arguments = [
             (next(empty) if _ZERO_ARGUMENT in attributes else next(secrets)) if kind.element == CIPHERTEXT else CONTEXT
-            for kind, attributes in zip(self.main.types, self.main.given, strict=True)
+            for kind, attributes in zip(self.main.types, self.main.argument_attributes, strict=True)
         ]
         return HeirRun(self.text, arithmetic, width).call(self.main.name, arguments)
 
     def _check_arguments(self) -> None:
         """UserError unless the client functions make what the program takes, and take what it returns."""
-        zero = [_ZERO_ARGUMENT in attributes for attributes in self.main.given]
+        zero = [_ZERO_ARGUMENT in attributes for attributes in self.main.argument_attributes]
         secret = [kind.element == CIPHERTEXT for kind in self.main.types]
         plain = [kind for kind in self.main.types if kind.is_number or kind.element == "!openfhe.plaintext"]
         clients = [(f, True, f in self._encrypting) for f in (*self._encrypting, *self._zeros)]

@@ -112,14 +112,14 @@ class HeirOperation:
 
 @dataclass
 class HeirFunction:
-    """A function; given: the attributes of its arguments."""
+    """A function; argument_attributes: the attributes of its arguments."""
 
     name: str
     line: int
     types: list[HeirType]
     returns: list[HeirType]
     attributes: dict[str, Any]
-    given: list[dict[str, Any]]
+    argument_attributes: list[dict[str, Any]]
     body: HeirRegion
 
     def walk(self) -> Iterator[HeirOperation]:

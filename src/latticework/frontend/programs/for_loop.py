@@ -48,13 +48,13 @@ def for_loop(n: Any, body: Callable[..., Carried], init: Carried, *, at_most: in
         trips = n if isinstance(n, TracedIndex) else _count(n, at_most)
         _check_body(body, len(carried))
         index, *names = _names(body, len(carried))
-        turn = Turn("for_loop", body, carried, names)
+        state = CarriedValues("for_loop", body, carried, names)
         if tracer is not None:
-            leaves = _trace(tracer, turn, single, Origin(index, body_loc(body)), (trips, at_most))
+            leaves = _trace(tracer, state, single, Origin(index, body_loc(body)), (trips, at_most))
         elif isinstance(trips, TracedIndex):
             raise TraceError("for_loop: n is an index of a program that is no longer traced; use the program's own")
         else:
-            leaves = _run(turn, single, trips)
+            leaves = _run(state, single, trips)
     return cast(Carried, rebuild(init, iter(leaves)))
 
 
@@ -98,7 +98,7 @@ def _check_body(body: Callable[..., Any], carried: int) -> None:
         ) from None
 
 
-class Turn:
+class CarriedValues:
     """The carried values of a loop by their leaves, and the structure around these.
 
     loop    for_loop or scan, for messages
@@ -152,27 +152,31 @@ class Turn:
         return converted
 
 
-def _run(turn: Turn, single: bool, count: int) -> Sequence[Any]:
-    carried = turn.each("init", plain_array, turn.leaves)
+def _run(state: CarriedValues, single: bool, count: int) -> Sequence[Any]:
+    carried = state.each("init", plain_array, state.leaves)
     for i in range(count):
-        returned = _unwrap_returned(turn.body(i, *turn.arguments(carried)), single, len(turn.init))
-        carried = turn.next(carried, returned, plain_array, np.shape)
+        returned = _unwrap_returned(state.body(i, *state.arguments(carried)), single, len(state.init))
+        carried = state.next(carried, returned, plain_array, np.shape)
     return carried
 
 
 def _trace(
-    tracer: FunctionTracer, turn: Turn, single: bool, variable: Origin, count: tuple[int | TracedIndex, int | None]
+    tracer: FunctionTracer,
+    state: CarriedValues,
+    single: bool,
+    variable: Origin,
+    count: tuple[int | TracedIndex, int | None],
 ) -> Sequence[Any]:
     (trips, at_most), at = count, variable.loc
-    starts = turn.each("init", lambda leaf: trivial.trace(tracer, leaf), turn.leaves)
+    starts = state.each("init", lambda leaf: trivial.trace(tracer, leaf), state.leaves)
     block = Block()
     index = block.add_arg(INDEX, variable)
     tracer.trips[index] = at_most if isinstance(trips, TracedIndex) else trips
-    arguments = [block.add_arg(start.type, Origin(path, at)) for start, path in zip(starts, turn.paths, strict=True)]
+    arguments = [block.add_arg(start.type, Origin(path, at)) for start, path in zip(starts, state.paths, strict=True)]
     with tracer.inside(block):
-        given = turn.arguments([tracer.wrap(value) for value in arguments])
-        returned = _unwrap_returned(turn.body(tracer.wrap(index), *given), single, len(turn.init))
-        results = turn.next(starts, returned, lambda leaf: trivial.trace(tracer, leaf), shape_of)
+        given = state.arguments([tracer.wrap(value) for value in arguments])
+        returned = _unwrap_returned(state.body(tracer.wrap(index), *given), single, len(state.init))
+        results = state.next(starts, returned, lambda leaf: trivial.trace(tracer, leaf), shape_of)
         tracer.create(loop_dialect.YIELD, results, {})
     operands: list[Value] = [tracer.value_of(trips)] if isinstance(trips, TracedIndex) else []
     attrs = {"static_trip": None if operands else trips, "at_most": at_most}

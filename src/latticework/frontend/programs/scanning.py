@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import DtypeError, RangeError, ShapeError, TraceError
-from latticework.frontend.programs.for_loop import Turn, body_loc
+from latticework.frontend.programs.for_loop import CarriedValues, body_loc
 from latticework.frontend.programs.traced_arrays import TracedArray
 from latticework.frontend.recording.indices import TracedIndex
 from latticework.frontend.recording.plain import plain_array
@@ -44,10 +44,10 @@ def scan(body: Body, init: Any, xs: Any = None, length: int | None = None) -> tu
     with user_line():
         tracer = current_tracer()
         count = _length(list(leaves_of(xs, "xs")) if xs is not None else [], length)
-        turn = Turn("scan", body, (init,), ["carry"])
+        state = CarriedValues("scan", body, (init,), ["carry"])
         if tracer is None:
-            return _run(turn, body, xs, count)
-        return _trace(tracer, turn, body, xs, count)
+            return _run(state, body, xs, count)
+        return _trace(tracer, state, body, xs, count)
 
 
 def _length(leaves: Sequence[tuple[str, Any]], length: Any) -> int:
@@ -84,17 +84,17 @@ def _split(returned: Any) -> tuple[Any, Any]:
     return returned[0], returned[1]
 
 
-def _run(turn: Turn, body: Body, xs: Any, count: int) -> tuple[Any, Any]:
-    (init,) = turn.init
+def _run(state: CarriedValues, body: Body, xs: Any, count: int) -> tuple[Any, Any]:
+    (init,) = state.init
     take_traced(_WORK_OF_TURN * count)
-    carried = turn.each("init", plain_array, turn.leaves)
+    carried = state.each("init", plain_array, state.leaves)
     given = [] if xs is None else [plain_array(leaf) for _, leaf in leaves_of(xs, "xs")]
     first: Any = None
     stacks: list[list[Any]] = []
     for i in range(count):
         x = None if xs is None else rebuild(xs, iter([leaf[i] for leaf in given]))
         carry, y = _split(body(rebuild(init, iter(carried)), x))
-        carried = turn.next(carried, [carry], plain_array, np.shape)
+        carried = state.next(carried, [carry], plain_array, np.shape)
         first = y if i == 0 else first
         stacks.append([plain_array(leaf) for leaf in _results(first, y)])
     stacked = [np.stack(parts) for parts in zip(*stacks, strict=True)]
@@ -105,21 +105,21 @@ def _results(first: Any, y: Any) -> list[Any]:
     return [] if first is None and y is None else list(leaves_like(first, y, "y", "scan: body returns"))
 
 
-def _trace(tracer: FunctionTracer, turn: Turn, body: Body, xs: Any, count: int) -> tuple[Any, Any]:
-    (init,) = turn.init
+def _trace(tracer: FunctionTracer, state: CarriedValues, body: Body, xs: Any, count: int) -> tuple[Any, Any]:
+    (init,) = state.init
     at = body_loc(body)
-    starts = turn.each("init", lambda leaf: trivial.trace(tracer, leaf), turn.leaves)
+    starts = state.each("init", lambda leaf: trivial.trace(tracer, leaf), state.leaves)
     block = Block()
     index = block.add_arg(INDEX, Origin("i", at))
     tracer.trips[index] = count
-    arguments = [block.add_arg(start.type, Origin(path, at)) for start, path in zip(starts, turn.paths, strict=True)]
+    arguments = [block.add_arg(start.type, Origin(path, at)) for start, path in zip(starts, state.paths, strict=True)]
     with tracer.inside(block):
         number = tracer.wrap(index)
         assert isinstance(number, TracedIndex)
         parts = [] if xs is None else [tracer.wrap(part(tracer, leaf, number)) for _, leaf in leaves_of(xs, "xs")]
         x = None if xs is None else rebuild(xs, iter(parts))
         carry, y = _split(body(rebuild(init, map(tracer.wrap, arguments)), x))
-        results = turn.next(starts, [carry], lambda leaf: trivial.trace(tracer, leaf), shape_of)
+        results = state.next(starts, [carry], lambda leaf: trivial.trace(tracer, leaf), shape_of)
         named = [] if y is None else list(leaves_of(y, "y"))
         ys = [trivial.trace(tracer, leaf) for _, leaf in named]
         for (path, _), one in zip(named, ys, strict=True):
@@ -131,5 +131,5 @@ def _trace(tracer: FunctionTracer, turn: Turn, body: Body, xs: Any, count: int) 
         starts.append(blank(tracer, (count, *shape_of(one))))
     made = tracer.create(loop_dialect.FOR, starts, {"static_trip": count, "at_most": None}, regions=[Region(block)])
     wrapped = [tracer.wrap(value) for value in made.results]
-    stacked = None if y is None else rebuild(y, iter(wrapped[len(turn.leaves) :]))
-    return rebuild(init, iter(wrapped[: len(turn.leaves)])), stacked
+    stacked = None if y is None else rebuild(y, iter(wrapped[len(state.leaves) :]))
+    return rebuild(init, iter(wrapped[: len(state.leaves)])), stacked

@@ -74,7 +74,7 @@ class PiecewiseLinearCurve:
             pieces.slope * half,
             pieces.constant + pieces.slope * centre,
             (centre - half, centre + half),
-            given=self.interval,
+            fitted_interval=self.interval,
         )
 
     @cached_property

@@ -75,7 +75,7 @@ def _cost(plan: Plan, kinds: dict[int, Bootstrap], group: list[Step]) -> Bootstr
     assert call.bootstrap is not None
     repeated = add_up(step.seconds for step in group if not step.is_encoding)
     encoding = add_up(step.seconds for step in group if step.is_encoding)
-    reason = next((each.reason for each in plan.reasons if (each.block, each.place) == (call.block, call.place)), None)
+    reason = next((each.reason for each in plan.reasons if (each.block, each.place) == (call.block, call.index)), None)
     return BootstrapCost(call.location, kinds[call.bootstrap], call.trips, repeated, encoding, reason)
 
 

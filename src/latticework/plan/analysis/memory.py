@@ -191,7 +191,7 @@ class _Liveness(Domain):
 
     def leave(self, site: Site) -> None:
         """Drop what is not touched again."""
-        for register in self.last_touch.get((site.block, site.place), ()):
+        for register in self.last_touch.get((site.block, site.index), ()):
             self.drop(register)
 
 

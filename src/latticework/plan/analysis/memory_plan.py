@@ -114,14 +114,14 @@ class MachinePrices:
         steps = StepPrices(plan, trip_counts, model)
         steps.follow()
         self._seconds = {
-            (step.block, step.place): step.seconds / step.trips
+            (step.block, step.index): step.seconds / step.trips
             for step in steps.steps
             if step.trips and not step.is_encoding
         }
 
     def seconds(self, site: Site) -> float:
         """Return the seconds of one run of an instruction; 0 for a branch that estimates do not follow."""
-        return self._seconds.get((site.block, site.place), 0.0)
+        return self._seconds.get((site.block, site.index), 0.0)
 
 
 @dataclass(frozen=True, slots=True)

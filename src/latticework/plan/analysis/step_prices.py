@@ -33,7 +33,7 @@ class Step:
     """
 
     block: int
-    place: int
+    index: int
     op: str
     location: int
     level: int | None
@@ -160,7 +160,7 @@ class StepPrices(Once):
             for unit, count in needed.items():
                 units[unit] += count * number
         location = site.instruction.location if self._line is None else self._line
-        place = site.block, site.place, op, location, _level(site)
+        place = site.block, site.index, op, location, _level(site)
         return Step(*place, seconds, dict(units), counts, keys, self.times)
 
     def _price(self, op: str, shape: Shape) -> tuple[float, Work]:

@@ -42,7 +42,7 @@ class Site:
     """A place in the code, and the instruction there."""
 
     block: int
-    place: int
+    index: int
     instruction: Instruction
     record: Record
     use: Use

@@ -146,7 +146,7 @@ class _Slots:
             traffic = wanted, self.absent[number], started - asked, visit.weight
             total.add(*traffic)
             by_line[visit.line].add(*traffic)
-            by_place[visit.site.block, visit.site.place].add(*traffic)
+            by_place[visit.site.block, visit.site.index].add(*traffic)
             self.release(number)
             self.claim_ahead(number, seconds, row_seconds)
         weighted += self.run_of.after

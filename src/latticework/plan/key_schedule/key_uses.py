@@ -50,12 +50,12 @@ Pass = tuple[KeyPart, ...]  # of one set of limbs
 class KeyRead:
     """One use of one key.
 
-    block, place  of the instruction
+    block, index  of the instruction
     passes  times that it goes through the key;  bytes  of the rows that each of them reads, in memory
     """
 
     block: int
-    place: int
+    index: int
     op: str
     location: int
     part: KeyPart
@@ -130,7 +130,7 @@ def key_uses(plan: Executable, chain: ModulusChain, at_once: Callable[[int], int
             for one in passes_of(site, chain, plan, at_once):
                 for part in one:
                     times[part] = times.get(part, 0) + 1
-            at = site.block, site.place, site.record.name, site.instruction.location
+            at = site.block, site.index, site.record.name, site.instruction.location
             reads += [KeyRead(*at, part, passes, part.rows * size) for part, passes in times.items()]
     return tuple(reads)
 
@@ -223,7 +223,7 @@ class _Order(Domain):
 
     def step(self, site: Site, operands: list[Any]) -> Sequence[None]:
         """Note an instruction."""
-        place = site.block, site.place
+        place = site.block, site.index
         if place not in self._steps:
             passes = passes_of(site, self.chain, self.plan, self.at_once)
             self._steps[place] = KeyStep(site, passes) if passes else None

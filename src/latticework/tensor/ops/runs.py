@@ -10,17 +10,17 @@ Ints = tuple[int, ...]
 
 @dataclass(frozen=True)
 class RegularBlock:
-    """Element t of run u is at place + u * place_by_run + t, and is number start + u * by_run + t * by_step.
+    """Element t of run u is at offset + u * offset_by_run + t, and is number start + u * by_run + t * by_step.
 
     Numbers may have several components (start, by_run and by_step are vectors).
     """
 
-    place: int
+    offset: int
     start: Ints
     by_step: Ints
     length: int
     runs: int = 1
-    place_by_run: int = 0
+    offset_by_run: int = 0
     by_run: Ints = ()
 
 
@@ -58,7 +58,7 @@ def _join(runs: list[RegularBlock], still: Ints) -> list[RegularBlock]:
             alike += 1
         count, by_run = _progression([run.start for run in runs[first:alike]])
         blocks.append(
-            RegularBlock(head.place, head.start, head.by_step, head.length, count, head.length, by_run or still)
+            RegularBlock(head.offset, head.start, head.by_step, head.length, count, head.length, by_run or still)
         )
         first += count
     return blocks

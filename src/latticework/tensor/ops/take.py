@@ -126,7 +126,7 @@ def _block(target: Target, a: Operand, axes: Ints, at: int, block: RegularBlock)
     def row(loop: int | None, by_run: int = 0, by_step: int = 0) -> Ints:
         return (*(int(loop == j) for j in range(loops - 2)), by_run, by_step)
 
-    new = row(None, block.place_by_run, 1)
+    new = row(None, block.offset_by_run, 1)
     out = [new if axis == at else row(loop_of[axis]) for axis in range(len(target.shape))]
     into, starts = [], []
     for axis in range(len(a.shape)):
@@ -137,7 +137,7 @@ def _block(target: Target, a: Operand, axes: Ints, at: int, block: RegularBlock)
         else:
             into.append(row(loop_of[result_axis[axis]]))
             starts.append(0)
-    out_start = tuple(block.place if axis == at else 0 for axis in range(len(target.shape)))
+    out_start = tuple(block.offset if axis == at else 0 for axis in range(len(target.shape)))
     return linear(
         target, a, (*rest, block.runs, block.length),
         Access(target.shape, tuple(out), out_start), Access(a.shape, tuple(into), tuple(starts)),

@@ -120,7 +120,7 @@ class PiecewiseLinearComposition(Approximant):
     the interval to [-1, 1]; distances t - places within [-1, 1] are those for which the error holds.
 
     stages   odd polynomials on [-1, 1] that make s, each within [-1, 1] for the next
-    given    the part of the interval that it was made for; None: all of it
+    fitted_interval  the part of the interval that it was made for; None: all of it
     """
 
     stages: tuple[IntervalPolynomial, ...]
@@ -130,12 +130,12 @@ class PiecewiseLinearComposition(Approximant):
     constant: float
     interval: Interval = (-1.0, 1.0)
     error: float = 0.0
-    given: Interval | None = None
+    fitted_interval: Interval | None = None
 
     @property
     def arguments(self) -> Interval | None:
         """The interval that a user gave, or calibration found."""
-        return self.given or self.interval
+        return self.fitted_interval or self.interval
 
     @property
     def degree(self) -> int:  # type: ignore[override]
@@ -196,7 +196,7 @@ class PiecewiseLinearComposition(Approximant):
 
     def over(self, interval: Interval) -> PiecewiseLinearComposition:
         """The same of arguments that another interval is mapped from."""
-        return replace(self, interval=interval, given=None)
+        return replace(self, interval=interval, fitted_interval=None)
 
     def scale_by(self, factor: float) -> PiecewiseLinearComposition:
         """A number times the same."""

@@ -44,7 +44,7 @@ class KeyWalk(HeirRun):
     def __init__(self, text: HeirText, inner: tuple[int, ...]) -> None:
         super().__init__(text, NoSlots())
         self.inner = inner
-        self.held: dict[int, int] = {}  # index -> the number of its load
+        self.loaded: dict[int, int] = {}  # index -> the number of its load
         self.asked: set[int] = set()
         self.uses = self.loads = self.requests = self.most = 0
         self._rules: dict[str, Callable[[HeirOperation, Any], list[Any]]] = {
@@ -61,7 +61,7 @@ class KeyWalk(HeirRun):
             return self._rules[op.name](op, inputs[0])
         if op.name in (ROTATION, BOOTSTRAP):
             keys = keys_of(op, inputs, self.inner)
-            missing = [key for key in keys if key not in self.held]
+            missing = [key for key in keys if key not in self.loaded]
             if missing:
                 self.fail(op, f"takes the key of {missing[0]}, which is not in memory")
             self.uses += len(keys)
@@ -72,7 +72,7 @@ class KeyWalk(HeirRun):
         raise UserError(f"{self.text.name}:{op.line}: {op.name} {what}")
 
     def _ask(self, op: HeirOperation, index: int) -> list[Any]:
-        if index in self.held or index in self.asked:
+        if index in self.loaded or index in self.asked:
             self.fail(op, f"asks for the key of {index}, which is in memory or was asked for")
         self.asked.add(index)
         self.requests += 1
@@ -80,18 +80,18 @@ class KeyWalk(HeirRun):
         return []
 
     def _load(self, op: HeirOperation, index: int) -> list[Any]:
-        if index in self.held:
+        if index in self.loaded:
             self.fail(op, f"loads the key of {index}, which is in memory")
         self.asked.discard(index)
         self.loads += 1
-        self.held[index] = self.loads
+        self.loaded[index] = self.loads
         self._count()
         return self._check_key_type(op, LoadedKey(index, self.loads))
 
     def _assume(self, op: HeirOperation, index: int) -> list[Any]:
-        if index not in self.held:
+        if index not in self.loaded:
             self.fail(op, f"takes the key of {index}, which is not in memory")
-        return self._check_key_type(op, LoadedKey(index, self.held[index]))
+        return self._check_key_type(op, LoadedKey(index, self.loaded[index]))
 
     def _use(self, op: HeirOperation, key: LoadedKey) -> list[Any]:
         self._require(op, key)
@@ -99,11 +99,11 @@ class KeyWalk(HeirRun):
 
     def _clear(self, op: HeirOperation, key: LoadedKey) -> list[Any]:
         self._require(op, key)
-        del self.held[key.index]
+        del self.loaded[key.index]
         return []
 
     def _require(self, op: HeirOperation, key: LoadedKey) -> None:
-        if self.held.get(key.index) != key.load:
+        if self.loaded.get(key.index) != key.load:
             self.fail(op, f"takes the key of {key.index} as it was loaded before, which is no longer in memory")
 
     def _check_key_type(self, op: HeirOperation, key: LoadedKey) -> list[Any]:
@@ -113,7 +113,7 @@ class KeyWalk(HeirRun):
         return [key]
 
     def _count(self) -> None:
-        self.most = max(self.most, len(self.held) + len(self.asked))
+        self.most = max(self.most, len(self.loaded) + len(self.asked))
 
 
 def check_keys(text: HeirText, main: HeirFunction, inner: Sequence[int] = (), most: int | None = None) -> KeyCounts:
@@ -126,8 +126,8 @@ def check_keys(text: HeirText, main: HeirFunction, inner: Sequence[int] = (), mo
     walk = KeyWalk(text, tuple(inner))
     run_without_slots(walk, main)
     where = f"{text.name}:{main.line}: {main.name}"
-    if walk.held or walk.asked:
-        raise UserError(f"{where} leaves keys in memory at its end: {sorted({*walk.held, *walk.asked})}")
+    if walk.loaded or walk.asked:
+        raise UserError(f"{where} leaves keys in memory at its end: {sorted({*walk.loaded, *walk.asked})}")
     if most is not None and walk.most > most:
         raise UserError(f"{where} has {walk.most} keys in memory at once, {most} are allowed")
     return KeyCounts(walk.uses, walk.loads, walk.requests, walk.most)

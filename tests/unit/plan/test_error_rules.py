@@ -41,7 +41,7 @@ DRAWS = 24  # on each of the two chains
 # Of the measured error over the average one of the rule, of vectors of 512 slots. One is within a few per cent of the
 # other, and a root mean square over 512 slots within 5 %, that of what s^2 is a factor of within 8 %.
 MOST = 1.35  # of one vector; errors of one source that are taken for independent ones are 1.41 times as large
-MOST_SECOND_ORDER = 2.3  # of products of errors larger than values: E|e^2|^2 = 2 E|e|^4, and squares are coherent
+MOST_SECOND_ORDER = 2.8  # of products of errors larger than values: squares of complex normal ones are twice as large
 LEAST = 0.2  # of one vector: sums of related errors are taken for coherent ones, which of up to 6 terms they are not
 MEDIAN = (0.65, 1.25)  # 0.71 where the rounding of real constants meets complex values, half of which is turned away
 SIZES = (0.65, 1.4)  # of root mean squares of values: that of x^2 is 1.34 times as large as of products of any two

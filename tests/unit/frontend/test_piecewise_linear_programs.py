@@ -43,7 +43,6 @@ def check(seed):
 
     rows = np.vstack([rng.uniform(-1, 1, (30, size)), np.full(size, 1.0), np.full(size, -1.0)])
     model = lw.compile(program, calibrate=rows, precision_bits=float(rng.uniform(13, 15)), **SMALL)
-    assert all(a.form for a in model.plan.approximations)
     for x in arguments(pieces.places, rng, size):
         for got, want, output in zip(
             model.simulate(x, noise=np.random.default_rng(seed)), program(x), model.plan.client.outputs, strict=True
@@ -51,18 +50,20 @@ def check(seed):
             off, reach = np.max(np.abs(got - want)), output.reach
             assert off <= output.error_bound, (seed, x, off, output.error_bound)
             assert reach is None or np.max(np.abs(want)) <= reach
-    return [output.reach is not None for output in model.plan.client.outputs]
+    return model.plan
 
 
 @pytest.mark.parametrize("seed", (1, 2))
 def test_random_functions_are_within_their_bounds(seed):
-    assert check(seed) == [True, True]  # and the bounds are proved
+    plan = check(seed)
+    assert all(output.reach is not None for output in plan.client.outputs)  # the bounds are proved
+    assert all(function.form for function in plan.approximations)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *range(3, 200)])
 def test_more_random_functions_are_within_their_bounds(seed):
-    check(seed)
+    check(seed)  # of some, one polynomial is precise enough, or the range has no kink
 
 
 @lw.program

@@ -60,12 +60,21 @@ def corner_samples(scalars: Scalars) -> list[Sample]:
 
 
 def note_sizes(placed: Module, samples: Sequence[Sample]) -> None:
-    """Note at outputs how large samples make them, where that is more than was seen before."""
+    """Note at outputs how large corners make them, where that is more than was seen before.
+
+    raises  RangeError for an output that grows beyond all numbers
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         runs = [interpret(placed, sample) for sample in samples]
     for value, *arrays in zip(placed.body.terminator.operands, *runs, strict=True):
         if value.origin is not None:
-            seen = max((float(np.max(np.abs(array))) for array in arrays), default=0.0)
+            seen = float(np.max([np.max(np.abs(array)) for array in arrays], initial=0.0))
+            if not np.isfinite(seen):
+                raise RangeError(
+                    f"output {value.origin.name} grows beyond all numbers with inputs at ends of their declared "
+                    "ranges: declare smaller ones, or give calibrate=data if yours are never there",
+                    at=value.origin.loc,
+                )
             value.origin = replace(value.origin, max_abs=max(value.origin.max_abs or 0.0, seen))
 
 

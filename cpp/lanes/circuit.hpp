@@ -55,6 +55,9 @@ struct ScalarCircuit {
   bool operator==(const ScalarCircuit&) const = default;
 };
 
+/// Tells whether a node computes something: inputs do not.
+inline bool is_operation(const ScalarCircuit& circuit, Number node) { return circuit.nodes[node].code != Code::kInput; }
+
 // The price of one vector instruction of each kind, in any unit.
 struct InstructionWeights {
   double rotate, mul, mul_constant, add_constant, add, neg;

@@ -13,8 +13,6 @@ namespace {
 
 using Users = std::vector<std::vector<Number>>;
 
-bool is_operation(const ScalarCircuit& circuit, Number node) { return circuit.nodes[node].code != Code::kInput; }
-
 Users users_of(const ScalarCircuit& circuit) {
   Users users(circuit.nodes.size());
   for (std::size_t i = 0; i < circuit.nodes.size(); ++i) {

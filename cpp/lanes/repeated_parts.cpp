@@ -25,8 +25,6 @@ class Components {
   std::vector<Number> parent_;
 };
 
-bool is_operation(const ScalarCircuit& circuit, Number node) { return circuit.nodes[node].code != Code::kInput; }
-
 // The operations that some outputs need, operands first, and what they do in a form that does not name nodes.
 struct Traversal {
   std::vector<Number> operations, signature;

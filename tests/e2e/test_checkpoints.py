@@ -276,7 +276,16 @@ def line(x: lw.Secret[64], y: lw.Secret[64], n: lw.Index):
     return lw.for_loop(n, step, (0.0, 0.0))
 
 
+@pytest.fixture
+def hearing_interrupts():
+    """SIGINT raises KeyboardInterrupt, also where the parent ignores it, as of a shell's background job."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("hearing_interrupts")
 def test_interrupts_in_bootstraps_stop_within_a_second_and_lose_little(tmp_path):
     """Ctrl-C again and again while 40 iterations with real bootstraps run: the bytes of the run that nobody stopped."""
     x = np.random.default_rng(0).uniform(-1, 1, (4, 64))
@@ -288,7 +297,7 @@ def test_interrupts_in_bootstraps_stop_within_a_second_and_lose_little(tmp_path)
     begun = time.perf_counter()
     whole = server(sent, n=40).to_bytes()
     seconds = time.perf_counter() - begun
-    delays, found, turns = [], None, []
+    delays, found, iterations = [], None, []
     while found is None:
         pressed = []
 
@@ -299,7 +308,7 @@ def test_interrupts_in_bootstraps_stop_within_a_second_and_lose_little(tmp_path)
         timer = threading.Timer(seconds * (0.3 + 0.05 * (len(delays) % 5)), press)
         timer.start()
         try:
-            found = server(sent, n=40, checkpoint=tmp_path / "run.ckpt", on_event=lambda e: turns.append(e.iteration))
+            found = server(sent, n=40, checkpoint=tmp_path / "run.ckpt", on_event=lambda e: iterations.append(e.iteration))
         except KeyboardInterrupt:
             delays.append(time.perf_counter() - pressed[0])
         timer.cancel()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from latticework.compiler.codegen.emit_code import emit_code
 from latticework.compiler.expand import MapStrategies, choose_strategies, expanding
 from latticework.compiler.keys import plan_keys
-from latticework.compiler.layout_choice import CodeCost, Counted, find_layouts
+from latticework.compiler.layout_choice import CodeCost, Counted, code_seconds, find_layouts
 from latticework.compiler.levels import (
     LevelPlan,
     decide_levels,
@@ -51,6 +52,7 @@ from latticework.compiler.passes import (
     merge_maps,
     merge_matrices,
     normalize_polynomials,
+    pack_products,
     reassociate,
     share_inputs,
     share_outputs,
@@ -120,10 +122,16 @@ def packing_all() -> Pass[object]:
     return replace(packing(RESIDUAL, facts), run=run)
 
 
+def packing_products() -> Pass[CodeCost]:
+    """By Rotom's prices."""
+    pack = pack_products.PASS
+    return replace(pack, run=lambda module, cost: pack.run(module, partial(code_seconds, costs=cost.vectors)))
+
+
 PASSES: tuple[Pass[CodeCost], ...] = (
     cse.PASS, dce.PASS, factor_sums.PASS, fold_splats.PASS, hoist_invariants.PASS, inverse_products.PASS,
     merge_maps.PASS, merge_matrices.PASS,
-    normalize_polynomials.PASS, reassociate.PASS, share_inputs.PASS, share_outputs.PASS, unroll.PASS, public_factors.factor_pass(),
+    normalize_polynomials.PASS, packing_products(), reassociate.PASS, share_inputs.PASS, share_outputs.PASS, unroll.PASS, public_factors.factor_pass(),
     peeling(RESIDUAL), flattening(RESIDUAL, 12), matching(RESIDUAL), unrolling(RESIDUAL), packing_all(), tuning(RESIDUAL),
     bootstrap_pass(RESIDUAL, BootstrapPrices(), magnitudes), interleave_rows.interleaving(2),
 )  # fmt: skip

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from latticework.compiler.layout_choice import (
     USUAL_DEPTH,
     CodeCost,
+    code_seconds,
     explain,
     find_layouts,
     least_ring_degree,
@@ -34,7 +36,7 @@ from latticework.compiler.pass_order import (
     SHARING_PASSES,
     TIDY_PASSES,
 )
-from latticework.compiler.passes import reassociate
+from latticework.compiler.passes import pack_products, reassociate
 from latticework.compiler.stage_results import Vectors
 from latticework.compiler.vector_levels import to_copies, to_loops
 from latticework.errors import LayoutError
@@ -139,7 +141,7 @@ class LayoutAttempt:
         lowered, tensors, positions = lower_to_vectors(
             placed, options.techniques.spread_sums, set(wanted.feedback.values())
         )
-        made = self._share(self._merge(self._rewrite(lowered), prices, decisions.seconds))
+        made = self._share(self._pack(self._merge(self._rewrite(lowered), prices, decisions.seconds), prices))
         why = explain(wanted.module, decisions, options.bits_a_second)
         packs = _packs(placed.inputs), _packs(placed.body.terminator.operands)
         flat = None if wanted.exact else self._flatten(made)
@@ -183,6 +185,14 @@ class LayoutAttempt:
         level = share * seconds / (program_depth(made, once=keep_loops) + 2)
         merging = MERGING_PASSES_ONCE if keep_loops else MERGING_PASSES
         return run_passes(made, merging, CodeCost(prices, level), on_event=options.on_event)
+
+    def _pack(self, made: Module, prices: Any) -> Module:
+        """Sums of products packed in the imaginary parts of slots, where that takes less time."""
+        options = self.wanted.options
+        if not options.techniques.complex_packing or self.wanted.exact or self.wanted.keep_loops:
+            return made
+        seconds = partial(code_seconds, costs=prices, techniques=options.techniques)
+        return run_passes(made, (pack_products.PASS,), seconds, on_event=options.on_event)
 
     def _share(self, made: Module) -> Module:
         """Rotations of inputs and outputs shared, by the techniques that are left."""

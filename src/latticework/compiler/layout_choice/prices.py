@@ -370,6 +370,10 @@ def _price_rotations(costs: VectorCosts, op: Op, spent: int) -> float:
     return _count(op.result) * costs.rotations(1 + sum(1 for _ in alike), spent)
 
 
+def _price_twice_real(costs: VectorCosts, op: Op, spent: int) -> float:
+    return _count(op.result) * (costs.rotations(1, spent) + costs.addition(spent))
+
+
 def _price_map(costs: VectorCosts, op: Op, spent: int) -> float:
     return costs.linear(op.attrs["map"], spent, op.operands[0].type.elem == "real")  # type: ignore[attr-defined]
 
@@ -390,6 +394,8 @@ _PRICED: dict[str, Priced] = {
     "vec.mul": _price_product,
     "vec.rotate": _price_rotations,
     "vec.conjugate": _price_rotations,
+    "vec.times_i": _price_sum,
+    "vec.twice_real": _price_twice_real,
     _MAP: _price_map,
     "vec.polynomial": _polynomial,
     "vec.sum": _sum,

@@ -58,11 +58,17 @@ def write_bootstrap(builder: Builder, chain: ModulusChain, op: Op, operands: Seq
     return [builder.build("rlwe.concat", parts)]
 
 
+def times_i_power(builder: Builder, chain: ModulusChain, x: Value, power: int) -> Value:
+    """Write a product with a power of i, which is one of X."""
+    degree = chain.ring_degree
+    return builder.build("rlwe.mul_monomial", [x], exponent=power * (degree // 2), ring_degree=degree)
+
+
 class _PairWriter:
     """Writes at a builder's insertion point, to the target and for the exponent of an operation."""
 
     def __init__(self, builder: Builder, chain: ModulusChain, op: Op) -> None:
-        self.builder, self.ring_degree = builder, chain.ring_degree
+        self.builder, self.chain = builder, chain
         self.level = Level(0, chain.floor + op.attrs["target"])
         self.scale = chain.main.scales[self.level.index]
         self.larger = 2.0 ** op.attrs["exponent"]
@@ -76,11 +82,14 @@ class _PairWriter:
 
     def pair(self, x: Value, y: Value) -> Iterator[Value]:
         """Two real arrays as one complex one: twice the real and twice the imaginary parts of the result."""
-        both = self.builder.build("rlwe.add", [x, self.times_i_power(self.times(y, self.apart), 1)])
+        both = self.builder.build(
+            "rlwe.add", [x, times_i_power(self.builder, self.chain, self.times(y, self.apart), 1)]
+        )
         refreshed = self.bootstrap(both, self.scale * self.larger / self.apart / 2, real=False)
         other = self.builder.build("rlwe.conjugate", [refreshed])
         yield self.times(self.relabel(self.builder.build("rlwe.add", [refreshed, other]), self.scale), self.apart)
-        yield self.relabel(self.times_i_power(self.builder.build("rlwe.sub", [refreshed, other]), 3), self.scale)
+        difference = self.builder.build("rlwe.sub", [refreshed, other])
+        yield self.relabel(times_i_power(self.builder, self.chain, difference, 3), self.scale)
 
     def bootstrap(self, x: Value, scale: float, *, real: bool) -> Value:
         """The bootstrap of x over 2^exponent, at a scale."""
@@ -103,11 +112,6 @@ class _PairWriter:
         if factor == 1:
             return x
         return self.builder.build("rlwe.mul_int", [x], factor=factor, scale=kind.scale, exact=True)
-
-    def times_i_power(self, x: Value, power: int) -> Value:
-        """Times a power of i."""
-        exponent = power * (self.ring_degree // 2)
-        return self.builder.build("rlwe.mul_monomial", [x], exponent=exponent, ring_degree=self.ring_degree)
 
     def take(self, x: Value, vectors: Sequence[int]) -> Value:
         """Some of the vectors."""

@@ -1,4 +1,4 @@
-"""Abstract values around bootstraps: two real vectors, one in the imaginary parts, and what is made of them.
+"""Abstract values around bootstraps and packed products: two real vectors, one in the imaginary parts.
 
 Everywhere else in a managed module vectors are real, and imaginary parts are noise that nobody reads.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from latticework.compiler.levels.abstract_value import AbstractValue, add, exactly, negate, scale
+from latticework.compiler.levels.abstract_value import AbstractValue, add, exactly, multiply, negate, scale
 from latticework.plan.parameters.bootstrap_noise import BootstrapStep
 
 
@@ -61,6 +61,15 @@ def multiply_by_i_power(a: AbstractValue | ComplexPair, quarters: int) -> Abstra
     for _ in range(quarters % 4):
         real, imaginary = negate(imaginary), real
     return real if _is_nothing(imaginary) else ComplexPair(real, imaginary)
+
+
+def multiply_pairs(
+    x: AbstractValue | ComplexPair, y: AbstractValue | ComplexPair, deviations: float
+) -> AbstractValue | ComplexPair:
+    """A product of complex vectors, of which neither is made of the other."""
+    a, b = as_complex_pair(x), as_complex_pair(y)
+    real = add(multiply(a.real, b.real, deviations), negate(multiply(a.imaginary, b.imaginary, deviations)))
+    return ComplexPair(real, add(multiply(a.real, b.imaginary, deviations), multiply(a.imaginary, b.real, deviations)))
 
 
 def bound_bootstrap(a: AbstractValue, size: float, step: BootstrapStep, deviations: float) -> AbstractValue:

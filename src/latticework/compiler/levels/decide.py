@@ -152,6 +152,8 @@ class Decider:
             "vec.concat": self.concat,
             "vec.rotate": self.keep_level,
             "vec.conjugate": self.keep_level,
+            "vec.times_i": self.keep_level,
+            "vec.twice_real": self.keep_level,
             "vec.label": self.label,
             "vec.linear_transform": self.spending,
             "vec.polynomial": self.spending,

@@ -47,7 +47,7 @@ class _DeciderBfv(Decider):
     def __init__(self, techniques: Techniques, early: set[Value]) -> None:
         super().__init__(Levels(), techniques)
         self.early = early
-        for name in ("vec.conjugate", "vec.label", "vec.polynomial"):
+        for name in ("vec.conjugate", "vec.times_i", "vec.twice_real", "vec.label", "vec.polynomial"):
             del self.rules[name]
 
     def op(self, op: Op) -> None:

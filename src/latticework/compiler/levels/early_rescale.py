@@ -17,8 +17,10 @@ from latticework.compiler.levels.depth import Levels, Needs, spent_by
 from latticework.compiler.levels.groups import Groups
 from latticework.ir import INDEX, Module, Op, Value
 
-_ALONE = ("vec.rotate", "vec.conjugate", "vec.linear_transform", "vec.polynomial")
-_SUMS = ("vec.add", "vec.sub", "vec.neg", "vec.sum", "vec.take", "vec.concat", "vec.take_at", "vec.put_at")
+_ALONE = ("vec.rotate", "vec.conjugate", "vec.twice_real", "vec.linear_transform", "vec.polynomial")
+_SUMS = (
+    "vec.add", "vec.sub", "vec.neg", "vec.times_i", "vec.sum", "vec.take", "vec.concat", "vec.take_at", "vec.put_at",
+)  # fmt: skip
 
 
 def lowest_levels(module: Module, levels: Levels, floor: int, ends: Mapping[int, int] = {}) -> dict[Value, int]:

@@ -169,7 +169,7 @@ class Scaling:
                 return self._with(op, value, number, emitter, map=op.attrs["map"].scale_by(number))
             case "vec.polynomial":
                 return self._with(op, value, number, emitter, polynomial=op.attrs["polynomial"].scale_by(number))
-            case "vec.rotate" | "vec.neg" | "vec.take" | "vec.sum" | "vec.conjugate":
+            case "vec.rotate" | "vec.neg" | "vec.take" | "vec.sum" | "vec.conjugate" | "vec.times_i" | "vec.twice_real":
                 return self._each(op, op.operands, number, emitter, budget)
             case "vec.add" if (rotated := _rotated_copy(op)) is not None:
                 return self._copy(op, rotated, number, emitter, budget)

@@ -287,6 +287,8 @@ _HANDLERS = {
     "vec.neg": "keep_outside",
     "vec.rotate": "keep_outside",
     "vec.conjugate": "keep_outside",
+    "vec.times_i": "keep_outside",
+    "vec.twice_real": "keep_outside",
     "vec.take": "keep_outside",
     "vec.sum": "keep_outside",
     "vec.concat": "concat",

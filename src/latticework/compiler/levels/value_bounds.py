@@ -32,9 +32,7 @@ from latticework.compiler.levels.abstract_value import (
     is_within,
     multiply,
     negate,
-    roll,
     rotate,
-    rotate_lineage,
     scale,
     unite,
 )
@@ -45,10 +43,12 @@ from latticework.compiler.levels.complex_pair import (
     bound_bootstrap,
     each,
     multiply_by_i_power,
+    multiply_pairs,
     subtract_pairs,
 )
 from latticework.compiler.levels.copy_noise import mean_shift, steep_spread
 from latticework.compiler.levels.known_slots import WITHIN, Draw, owners_of
+from latticework.compiler.levels.map_noise import add_rotated_variance, read_lineages, with_next
 from latticework.compiler.levels.polynomial_extremes import extremes, largest_terms
 from latticework.compiler.levels.spans import Span, of_indices
 from latticework.ir import Block, Loc, Module, Op, Value, attribute_key, last_uses, walk_block
@@ -64,7 +64,6 @@ from latticework.values.packing.packed_constants import (
     Approximant,
     ChannelPolynomial,
     ConstRef,
-    LinearMap,
     PiecewiseLinearComposition,
     row_of,
 )
@@ -93,6 +92,10 @@ class Comparison(NamedTuple):
 
 Item = AbstractValue | ComplexPair | Span | None  # None: not followed
 KnownArguments = dict[Op, npt.NDArray[np.int64]]  # by slot what its number is about, -1 where it is not known
+_ALIKE_IN_PARTS = (
+    "rlwe.neg", "rlwe.sum", "rlwe.rotate", "rlwe.relinearize", "rlwe.rescale", "rlwe.drop_level", "rlwe.mul_int",
+    "ckks.linear_transform",
+)  # fmt: skip
 _COMPLEX_OPS = ("ckks.bootstrap", "rlwe.mul_monomial", "rlwe.relabel")
 
 
@@ -465,9 +468,19 @@ class _Run:
                 a, switching = as_complex_pair(x[0]), self.switching(kind)
                 real, imaginary = (self.noisy(part, switching, kind) for part in (a.real, negate(a.imaginary)))
                 return ComplexPair(real, imaginary, a)
+            case "ckks.mul":
+                return multiply_pairs(x[0], x[1], self.deviations)
             case "rlwe.take" | "rlwe.concat":
                 return each(x, lambda a: move(op, a))
+            case name if name in _ALIKE_IN_PARTS and (name != "ckks.linear_transform" or op.attrs["map"].is_real):
+                return each(x, lambda a: self.step_of_part(op, a[0]))
         return None
+
+    def step_of_part(self, op: Op, a: AbstractValue) -> AbstractValue:
+        """One operation that does the same to real and imaginary parts."""
+        result = self.step(op, [a])
+        assert result is not None, op.name
+        return result
 
     def bootstrap(self, op: Op, x: AbstractValue | ComplexPair) -> AbstractValue | ComplexPair | None:
         """The same slots, each within the error of a bootstrap; parts beyond its interval have larger ones."""
@@ -510,14 +523,14 @@ class _Run:
         is_block = (linear_map.count_in, linear_map.count_out) != (1, 1)  # else it acts on each vector of an array
         choice = self.choices.get(op)
         packing = "none" if choice is None else choice.packing
-        lineages = _read_lineages(linear_map, x.lineage, is_block=is_block)
+        lineages = read_lineages(linear_map, x.lineage, is_block=is_block)
         apart = np.array([are_apart(row) for row in lineages])[:, None]
         switch = self.slot_variance(self.switching(before), before)
         baby, squared = x.variance + switch, x.size**2
         if packing == "inputs":
-            baby, squared = (_with_next(v, read_inputs(linear_map)) for v in (baby, squared))
+            baby, squared = (with_next(v, read_inputs(linear_map)) for v in (baby, squared))
         if choice is not None and packing == "diagonals":
-            baby, squared = (_add_rotated_variance(v, choice.apart) for v in (baby, squared))
+            baby, squared = (add_rotated_variance(v, choice.apart) for v in (baby, squared))
         rows = (x.low, x.high, baby, np.sqrt(baby), x.bias, x.size, squared)
         bounds = np.stack([np.broadcast_to(v, (len(x.low), kind.slots)) for v in rows], axis=1)
         sums = np.zeros((len(lineages), *bounds.shape[1:]))
@@ -540,7 +553,7 @@ class _Run:
         fresh += self.slot_variance(step_noise.mod_down(self.chain.ring_degree), kind)
         carried = np.where(apart, squares, linear**2)
         if packing == "outputs":
-            carried = _with_next(carried, made_outputs(linear_map))
+            carried = with_next(carried, made_outputs(linear_map))
         if packing != "none":
             fresh = PACKED * fresh + self.slot_variance(self.switching(kind), kind)
         rounding = self.rounding_of(linear_map, unit)
@@ -728,30 +741,6 @@ def _spread(a: AbstractValue) -> AbstractValue:
     """Broadcast all arrays of a value to the shape of its lower bound."""
     low, high, variance, bias = (np.broadcast_to(v, a.low.shape) for v in _arrays(a))
     return AbstractValue(low, high, variance, bias, a.lineage)
-
-
-def _read_lineages(linear_map: LinearMap, given: Sequence[Lineage], *, is_block: bool) -> list[list[Lineage]]:
-    """Lineages of the noise of every product that a result of a map is the sum of."""
-    rows: list[list[Lineage]] = [[] for _ in range(linear_map.count_out if is_block else len(given))]
-    for d in linear_map.diagonals:
-        for out in [d.out] if is_block else range(len(rows)):
-            rows[out].append(rotate_lineage(given[d.in_ if is_block else out], d.steps, linear_map.slots))
-    return rows
-
-
-def _with_next(variance: Array, packed: Sequence[int]) -> Array:
-    """Sums of the variances of each two vectors of which one is the imaginary part of the other."""
-    if len(variance) == 1:
-        return 2.0 * variance
-    result = variance.copy()
-    for one, other in zip(packed[::2], packed[1::2], strict=False):
-        result[[one, other]] = variance[one] + variance[other]
-    return result
-
-
-def _add_rotated_variance(variance: Array, apart: int) -> Array:
-    """Sums of the variances of slots with those `apart`, one of which is its imaginary part or has it as theirs."""
-    return variance + np.maximum(roll(variance, apart), roll(variance, -apart))
 
 
 def _arrays(a: AbstractValue) -> tuple[Array, Array, Array, Array]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from latticework.compiler.levels.bootstrap_calls import write_bootstrap
+from latticework.compiler.levels.bootstrap_calls import times_i_power, write_bootstrap
 from latticework.compiler.levels.depth import carried_operands, public_row, public_value
 from latticework.compiler.levels.encode_numbers import Numbers, NumbersBfv, NumbersCkks
 from latticework.compiler.levels.level_plan import (
@@ -109,6 +109,11 @@ class _Writer:
             results = self.nest(op, planned, operands)
         elif op.name == "vec.bootstrap":
             results = write_bootstrap(self.builder, self.chain, op, operands)
+        elif op.name == "vec.times_i":
+            results = [times_i_power(self.builder, self.chain, operands[0], 1)]
+        elif op.name == "vec.twice_real":
+            conjugate = self.builder.build("rlwe.conjugate", operands)
+            results = [self.builder.build("rlwe.add", [operands[0], conjugate])]
         elif isinstance(planned.writes, NumberOp):
             results = [self.numbers.meet(self.builder, planned.writes, operands[0], _number(op, planned))]
         else:

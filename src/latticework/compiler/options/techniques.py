@@ -35,7 +35,7 @@ class Techniques:
     shared_keys           strategies of linear maps are chosen for a whole program, so that they share keys with
                           each other and with bootstraps; else for each map by itself
     hoisting              rotations of one value share its decomposition, and sums of rotations one division
-    complex_packing       linear maps of real values may use the imaginary halves of slots
+    complex_packing       linear maps of real values, and sums of their products, may use the imaginary halves of slots
     merged_maps           runs of linear operations become fewer linear maps
     inverse_products      Newton's steps to an inverse are a product of powers, of half their levels
     hoisted_invariants    what is the same in every iteration of a loop that bootstraps is made once, public factors of

@@ -102,6 +102,20 @@ MUL = _elementwise("vec.mul", 2, np.multiply)
 CONJUGATE = _elementwise("vec.conjugate", 1, np.conj)
 
 
+def _with_elem(name: str, elem: str, function: Callable[[Array], Array]) -> OpSpec:
+    """Define an op that acts slot by slot on one array, and gives another kind of elements."""
+
+    def infer(operands: Sequence[Value], _attrs: Attrs, _regions: Sequence[Region]) -> list[Type]:
+        (type_,) = _vectors(name, operands, 1)
+        return [type_.replace(elem=elem)]
+
+    return define(name, infer=infer, semantics=lambda _op, inputs, _context: [function(inputs[0])])
+
+
+TIMES_I = _with_elem("vec.times_i", "complex", lambda x: 1j * x)
+TWICE_REAL = _with_elem("vec.twice_real", "real", lambda x: 2.0 * np.real(x))  # a vector and its conjugate, added up
+
+
 def _elem(factor: complex) -> str:
     return "complex" if isinstance(factor, complex) else "real"
 

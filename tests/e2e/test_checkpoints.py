@@ -308,7 +308,9 @@ def test_interrupts_in_bootstraps_stop_within_a_second_and_lose_little(tmp_path)
         timer = threading.Timer(seconds * (0.3 + 0.05 * (len(delays) % 5)), press)
         timer.start()
         try:
-            found = server(sent, n=40, checkpoint=tmp_path / "run.ckpt", on_event=lambda e: iterations.append(e.iteration))
+            found = server(
+                sent, n=40, checkpoint=tmp_path / "run.ckpt", on_event=lambda e: iterations.append(e.iteration)
+            )
         except KeyboardInterrupt:
             delays.append(time.perf_counter() - pressed[0])
         timer.cancel()

@@ -61,7 +61,7 @@ def test_approximated_program_is_close():
     module, records = found.module, found.fitted
     verify(module)
     assert not ops_named(module, "tensor.apply") and len(ops_named(module, "tensor.polynomial")) == 2
-    assert [(r.function, r.given) for r in records] == [("relu", True), ("sigmoid", False)]
+    assert [(r.function, r.has_given_degree) for r in records] == [("relu", True), ("sigmoid", False)]
     assert records[0].degree == 15 and found.is_lossy
     assert records[0].loc.text == "hidden = lw.relu(x @ WEIGHT, degree=15)"
     assert 0 < records[0].max_error < 0.3 and 0 < records[1].max_error < 0.75 * 2**-7
@@ -78,7 +78,7 @@ def test_range_given_by_the_user():
 
     calibrated = lw.calibrate(lw.trace(tight), DATA)
     (record,) = approximate_functions(calibrated, DATA, 8).fitted
-    assert record.interval == (-9.0, 9.0) and record.degree == 21 and record.given
+    assert record.interval == (-9.0, 9.0) and record.degree == 21 and record.has_given_degree
     assert 0.0 <= record.leaving < 1e-6
     assert approximate_functions(lw.trace(tight), DATA, 8).fitted == [replace(record, leaving=None)]
 

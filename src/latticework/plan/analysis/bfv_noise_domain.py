@@ -23,7 +23,7 @@ from latticework.plan.instructions.use import Use
 from latticework.plan.instructions.walk import Body, Domain, Site, Walk
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.bfv_chain import ChainShape
-from latticework.plan.parameters.bfv_noise import Noise, ShapeNoiseModel, log_sum
+from latticework.plan.parameters.bfv_noise import Noise, ShapeNoiseModel, add_rounding, log_sum
 from latticework.plan.schema.schema import Plan
 from latticework.values.packing.key_manifest import KeySpec, galois_action
 from latticework.values.packing.packed_constants import ConstRef
@@ -269,7 +269,7 @@ class _Noise(Domain):
         level, lower = self.level(use.operands[0]), self.level(use.stated)
         divided = self.model.parameters.log2_q(lower) - self.model.parameters.log2_q(level)
         terms = {source: before + divided for source, before in a.terms.items()}
-        rounding = self.model.mod_switch(no_noise(level), lower, use.stated.degree)
+        rounding = add_rounding(no_noise(lower), use.stated.degree, self.model.parameters.ring_degree)
         return self.with_source(a, rounding, terms, a.phase)
 
 

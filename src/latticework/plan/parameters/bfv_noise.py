@@ -178,11 +178,11 @@ class ShapeNoiseModel:
         """A rotation, a swap of the rows, or a relinearisation."""
         return self._switch(x)
 
-    def mod_switch(self, x: Noise, level: int, degree: int = 1) -> Noise:
-        """Switch a ciphertext of this degree to a lower level."""
+    def mod_switch(self, x: Noise, level: int) -> Noise:
+        """Switch to a lower level."""
         divided = self.parameters.log2_q(x.level) - self.parameters.log2_q(level)
         small = Noise(level, tuple(v - 2 * divided for v in x.variances), x.worst - divided)
-        return self._round(small, degree)
+        return add_rounding(small, 1, self.parameters.ring_degree)
 
     def mul(self, x: Noise, y: Noise, *, relinearized: bool = True) -> Noise:
         """Return the noise of a product of independent ciphertexts."""
@@ -212,14 +212,8 @@ class ShapeNoiseModel:
             self._n + log_sum(x.worst, other_bound) + wrap_bound,
             self._n + x.worst + other_bound + self._t - p.log2_q(x.level),
         )
-        product = self._round(Noise(x.level, _sum(linear, quadratic), bound), 2)
+        product = add_rounding(Noise(x.level, _sum(linear, quadratic), bound), 2, self.parameters.ring_degree)
         return self._switch(product) if relinearized else product
-
-    def _round(self, x: Noise, degree: int) -> Noise:
-        """Return the noise after every polynomial of a ciphertext is rounded."""
-        n = self.parameters.ring_degree
-        bound = log2(sum(n**i for i in range(degree + 1)) / 2)
-        return Noise(x.level, _sum(x.variances, (ROUNDING,) * (degree + 1)), log_sum(x.worst, bound))
 
     def _switch(self, x: Noise) -> Noise:
         """A key switch: sum over digits of digit * error / P, and a rounding."""
@@ -227,7 +221,8 @@ class ShapeNoiseModel:
         ratios = [digit - p.log2_p for digit in p.digit_bits(x.level)]
         spread = log_sum(*(self._n + 2 * r + ROUNDING + log2(ERROR_VARIANCE) for r in ratios))
         bound = log_sum(*(self._n + r - 1 + log2(ERROR_BOUND) for r in ratios))
-        return self._round(Noise(x.level, _sum(x.variances, (spread,)), log_sum(x.worst, bound)), 1)
+        switched = Noise(x.level, _sum(x.variances, (spread,)), log_sum(x.worst, bound))
+        return add_rounding(switched, 1, p.ring_degree)
 
 
 def _moment(i: int, cut: float) -> float:
@@ -237,6 +232,12 @@ def _moment(i: int, cut: float) -> float:
     if cut == inf:
         return float(factorial(i))
     return factorial(i) * (1 - exp(-cut) * add_up(cut**k / factorial(k) for k in range(i + 1)))
+
+
+def add_rounding(x: Noise, degree: int, ring_degree: int) -> Noise:
+    """Return the noise after every polynomial of a ciphertext of this degree is rounded."""
+    bound = log2(sum(ring_degree**i for i in range(degree + 1)) / 2)
+    return Noise(x.level, _sum(x.variances, (ROUNDING,) * (degree + 1)), log_sum(x.worst, bound))
 
 
 def _sum(a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, ...]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from math import ceil
 from typing import Any
 
 import numpy as np
 
-from latticework.compiler.codegen.bootstrap_plans import bootstrap_plan
+from latticework.compiler.codegen.added_up_bootstraps import added_up_seconds, priced_targets
 from latticework.compiler.layout_choice import CodeCost
 from latticework.compiler.layout_choice.prices import Seconds
 from latticework.compiler.levels import ciphertexts
@@ -17,7 +16,6 @@ from latticework.compiler.levels.depth import levels_of, spent_by
 from latticework.compiler.levels.loops.executed import executions
 from latticework.compiler.options.techniques import ALL, Techniques
 from latticework.ir import Module, Op
-from latticework.plan.analysis.estimate import estimate
 from latticework.plan.cost import CostModel, Shape
 from latticework.plan.instructions.value_shapes import level_shape
 from latticework.plan.parameters import ModulusChain
@@ -118,20 +116,13 @@ def bootstrap_seconds(costs: CostModel, chain: ModulusChain, slots: int, target:
 
     Where none was measured, operations are added up at a few targets, and what lies between is taken from lines.
     """
-    most = chain.main.top - chain.floor
-    targets = sorted({1, (most + 1) // 2, most})
+    targets = priced_targets(chain)
 
     def added_up() -> float:
         if target in targets:
-            return _added_up(costs, chain, slots, target, real)
+            return added_up_seconds(costs, chain, slots, target, real)
         low, high = max(t for t in targets if t < target), min(t for t in targets if t > target)
-        ends = (_added_up(costs, chain, slots, end, real) for end in (low, high))
+        ends = (added_up_seconds(costs, chain, slots, end, real) for end in (low, high))
         return float(np.interp(target, (low, high), tuple(ends)))
 
     return costs.bootstrap_seconds(chain, target, slots, added_up, real=real)
-
-
-@lru_cache(maxsize=256)
-def _added_up(costs: CostModel, chain: ModulusChain, slots: int, target: int, real: bool) -> float:
-    """Return the seconds of a bootstrap's operations; costs by identity: a table is read once."""
-    return estimate(bootstrap_plan(chain, slots, target, real=real), costs).warm_seconds

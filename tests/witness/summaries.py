@@ -14,11 +14,12 @@ from cases import Planned
 from latticework import Model, _core
 from latticework.plan.files.code_file import Executable, encode_code
 from latticework.plan.files.codec import to_data
+from latticework.plan.files.deflate import inflate
 from latticework.plan.files.serialise import write_client, write_plan
 from latticework.plan.parameters import ModulusChain
 from latticework.schemes.ckks.planned import Place
 
-SECTIONS = {1: "client", 2: "code", 3: "constants", 4: "debug", 5: "sources"}
+PARTS = ("client", "code", "constants", "debug")
 PLAN_FILE = 1
 
 
@@ -27,7 +28,7 @@ class Pinned:
     """One compiled thing.
 
     files    name -> exact bytes
-    parts    the sections of the plan file
+    parts    what the plan file holds
     code     what is executed;  values  the slot vectors of constants, where no file holds what they are made of
     """
 
@@ -47,7 +48,7 @@ def pinned(thing: Model | Planned) -> Pinned:
         assert file is not None and client is not None
         bounds = {o.name: {"error_bound": o.error_bound, "reach": o.reach} for o in plan.client.outputs}
         files = {"plan": file, "client": client}
-        return Pinned(files, _sections(file), plan, plan.chain, {"outputs": bounds}, to_data(plan.client))
+        return Pinned(files, _parts(file), plan, plan.chain, {"outputs": bounds}, to_data(plan.client))
     parameters, level = thing.parameters, thing.parameters.levels if thing.level is None else thing.level
     compiled = thing.operation._plan_for(parameters, Place(thing.slots, level, parameters.scales[level]))
     vectors = b"".join(compiled.constant(i).tobytes() for i in range(len(compiled.constants)))
@@ -107,10 +108,9 @@ def _register(code: Executable, register: int) -> str:
     return f"%{register}: {code.kinds[code.registers[register]]}"
 
 
-def _sections(file: bytes) -> dict[str, bytes]:
+def _parts(file: bytes) -> dict[str, bytes]:
     reader = _core.ContainerReader(file, kinds=[PLAN_FILE])
-    found: dict[str, bytes] = {}
-    for i in range(reader.num_sections):
-        name = SECTIONS[reader.section_kind(i)]
-        found[name] = found.get(name, b"") + bytes(reader.section(i))
-    return found
+    *parts, few = _core.cbor_decode(inflate(bytes(reader.section(0)), "plan"))
+    weights = bytes(reader.section(1)) if reader.num_sections > 1 else few
+    found = {name: bytes(_core.cbor_encode(part)) for name, part in zip(PARTS, parts, strict=True)}
+    return found | ({"sources": weights} if weights else {})

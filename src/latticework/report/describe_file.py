@@ -9,7 +9,7 @@ from typing import Any
 
 from latticework.errors import FormatError
 from latticework.plan.files.serialise import CODE as CODE_SECTION
-from latticework.plan.files.serialise import CONSTANTS, DEBUG, META, SOURCE, read_client, read_plan
+from latticework.plan.files.serialise import CONSTANTS, DEBUG, META, PROGRAM, SOURCE, read_client, read_plan
 from latticework.report.as_json import document_data
 from latticework.report.build import build_client_report, build_report
 from latticework.report.quantities import count, power_of_two, size
@@ -29,6 +29,7 @@ _KINDS = {
 }
 _PLAN_SECTIONS = {
     META: "interface", CODE_SECTION: "code", CONSTANTS: "constants", DEBUG: "debug tables", SOURCE: "weights",
+    PROGRAM: "interface, code, constants, debug tables",
 }  # fmt: skip
 _MAX_SECTIONS = 24
 _MAX_ITEMS = 8

@@ -1,11 +1,12 @@
-"""How plan files say what repeats: exact both ways, bounded, and files of format 1 are read as ever."""
+"""How plan files say what they hold: exact both ways, bounded, and files of older formats are read as ever."""
 
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from plan_contents import contents, new_file, old_file, opened
+from plan_contents import new_file, old_file, opened, share_repeats, shared_file, weights, written
 from test_plan_files import DATA, PLAN, X
 
 from latticework import _core
@@ -13,14 +14,20 @@ from latticework.errors import FormatError
 from latticework.plan.analysis.simulate import simulate
 from latticework.plan.files.code_columns import from_columns, to_columns
 from latticework.plan.files.code_file import code_data, encode_code
-from latticework.plan.files.serialise import plan_id, read_plan, write_plan
-from latticework.plan.files.shared_data import MAX_DEPTH, expand_repeats, share_repeats
+from latticework.plan.files.serialise import plan_id, read_client, read_plan, write_plan
+from latticework.plan.files.shared_data import MAX_DEPTH, expand_repeats
 from latticework.plan.parameters.fingerprint import core_parameters
 
 
-def test_files_of_format_1_are_the_same_plans():
-    old = old_file(DATA)
-    assert opened(old).header["format"] == 1 and bytes(opened(old).section(1)) == encode_code(PLAN)
+def test_files_of_format_1_hold_code_as_the_core_reads_it():
+    assert opened(old_file(DATA)).header["format"] == 1
+    assert bytes(opened(old_file(DATA)).section(1)) == encode_code(PLAN)
+
+
+@pytest.mark.parametrize("older", [old_file, shared_file])
+def test_files_of_older_formats_are_the_same_plans(older):
+    old = older(DATA)
+    assert read_client(old) == PLAN.client
     again = read_plan(old)
     assert write_plan(again) == DATA and plan_id(again) == plan_id(PLAN)
     for a, b in zip(simulate(again, X), simulate(PLAN, X), strict=True):
@@ -32,11 +39,29 @@ def test_a_plan_has_the_name_that_it_has_in_format_1():
     reader = opened(old_file(DATA))
     interface = _core.blake3(bytes(reader.section(0)))
     parts = [_core.blake3(bytes(reader.section(i))) for i in (1, 2, *range(4, reader.num_sections))]
+    assert weights(DATA) == b"".join(bytes(reader.section(i)) for i in range(4, reader.num_sections))
     assert plan_id(PLAN) == bytes(_core.blake3(b"".join(map(bytes, [interface, *parts]))))
 
 
 def test_what_a_file_says_is_written_back():
-    assert new_file(DATA, contents(DATA)) == DATA
+    assert new_file(DATA, written(DATA)) == DATA
+
+
+@pytest.mark.parametrize("older", [None, shared_file, old_file])
+def test_weights_are_read_wherever_they_lie(older):
+    """Few beside the program, more in a section of their own, from which none may be missing and none left."""
+    for rows in (1, 600):
+        more = np.arange(float(rows * 16)).reshape(rows, -1)
+        data = write_plan(replace(PLAN, sources={**PLAN.sources, "more": more}))
+        assert opened(data).num_sections == (1 if rows == 1 else 2)
+        said = data if older is None else older(data)
+        np.testing.assert_array_equal(read_plan(said).sources["more"], more)
+    reader = opened(said)
+    sections = [(reader.section_kind(i), bytes(reader.section(i))) for i in range(reader.num_sections)]
+    kind, arrays = sections.pop()
+    for wrong in (arrays[:-8], arrays + bytes(8)):
+        with pytest.raises(FormatError, match="source"):
+            read_plan(_core.write_container(None, 1, reader.parameters, reader.header, [*sections, (kind, wrong)]))
 
 
 def random_data(rng, depth=4):

@@ -21,7 +21,8 @@ from latticework.plan.files.check_file import (
 from latticework.plan.files.code_columns import from_columns, to_columns
 from latticework.plan.files.code_file import code_data, decode_code, encode_code
 from latticework.plan.files.codec import from_data, to_data
-from latticework.plan.files.shared_data import expand_repeats, share_repeats
+from latticework.plan.files.deflate import deflate, inflate
+from latticework.plan.files.shared_data import expand_repeats
 from latticework.plan.instructions.executable import BootstrapBlock
 from latticework.plan.instructions.reason import CallReason
 from latticework.plan.parameters import ModulusChain
@@ -52,11 +53,13 @@ CODE: Final = 2
 CONSTANTS: Final = 3
 DEBUG: Final = 4
 SOURCE: Final = 5
+PROGRAM: Final = 6  # from format 3 on: the first four in one, and weights that are few
+FEW_WEIGHTS: Final = 4096  # bytes: a section of their own would begin at the next multiple of as many
 
 
 def write_client(spec: ClientSpec, path: Path | None = None) -> bytes | None:
     """The client file: parameters, inputs, outputs and key manifest; no weights. Bytes if there is no path."""
-    return _write(path, CLIENT_FILE, spec, [])
+    return _write(path, CLIENT_FILE, spec, [(META, _meta_bytes(spec))], fingerprint(spec.chain))
 
 
 def read_client(source: Path | bytes) -> ClientSpec:
@@ -65,7 +68,7 @@ def read_client(source: Path | bytes) -> ClientSpec:
     raises  FormatError
     """
     reader = _open(source, [CLIENT_FILE, PLAN_FILE])
-    return _read_meta(reader)
+    return _read_client(reader, _client_data(reader))
 
 
 def interface_id(spec: ClientSpec) -> bytes:
@@ -93,11 +96,13 @@ def write_plan(plan: Plan, path: Path | None = None) -> bytes | None:
         **({"reasons": to_data(plan.reasons)} if plan.reasons else {}),
         **({"changes": to_data(plan.changes)} if plan.changes else {}),
     }
-    contents = {CODE: to_columns(code_data(plan)), CONSTANTS: _constants_data(plan), DEBUG: debug}
-    sections = [(kind, bytes(_core.cbor_encode(share_repeats(content)))) for kind, content in contents.items()]
-    if plan.sources:
-        sections.append((SOURCE, b"".join(map(_array_bytes, plan.sources.values()))))
-    return _write(path, PLAN_FILE, plan.client, sections)
+    weights = b"".join(map(_array_bytes, plan.sources.values()))
+    few = weights if len(weights) <= FEW_WEIGHTS else b""
+    program = [to_data(plan.client), to_columns(code_data(plan)), _constants_data(plan), debug, few]
+    sections = [(PROGRAM, deflate(bytes(_core.cbor_encode(program))))]
+    if len(weights) > FEW_WEIGHTS:
+        sections.append((SOURCE, weights))
+    return _write(path, PLAN_FILE, plan.client, sections, fingerprint(plan.client.chain))
 
 
 def plan_id(plan: Plan) -> bytes:
@@ -141,13 +146,11 @@ def read_plan(source: Path | bytes) -> Plan:
     raises  FormatError
     """
     reader = _open(source, [PLAN_FILE])
-    client = _read_meta(reader)
-    if reader.num_sections < 4 or [reader.section_kind(i) for i in range(1, 4)] != [CODE, CONSTANTS, DEBUG]:
-        raise FormatError("plan: sections are missing or out of order; the file was altered")
-    code, content, debug = _contents(reader)
+    meta, code, content, debug, weights = _contents(reader)
+    client = _read_client(reader, meta)
     _core.Plan(core_parameters(client.chain), code)  # the core's decoder checks all rules of the code
     kinds, registers, blocks, keys = decode_code(code)
-    sources = _sources(reader, _field(content, "sources"))
+    sources = _sources(weights, _field(content, "sources"))
     constants = _constants(content, sources, client.chain.slots)
     locations = from_data(tuple[SourceLocation, ...], _field(debug, "locations"), "locations")
     plan = Plan(
@@ -170,35 +173,61 @@ def read_plan(source: Path | bytes) -> Plan:
     return plan
 
 
-def _contents(reader: _core.ContainerReader) -> tuple[bytes, Any, Any]:
-    """Code as the core reads it, what the constants are, and what reports and debugging need."""
-    if reader.header["format"] == 1:
-        return reader.section(1), *(_core.cbor_decode(reader.section(i)) for i in (2, 3))
-    columns, content, debug = (
-        expand_repeats(_core.cbor_decode(reader.section(i)), name)
-        for i, name in ((1, "code"), (2, "constants"), (3, "debug"))
+Weights = list[memoryview]  # of each array, or of all in one
+
+
+def _contents(reader: _core.ContainerReader) -> tuple[Any, bytes, Any, Any, Weights]:
+    """The client part, code as the core reads it, what the constants are, what reports and debugging need, weights."""
+    form = _read_format(reader)
+    sections = [memoryview(reader.section(i)) for i in range(reader.num_sections)]
+    if form == FORMAT:
+        meta, columns, content, debug, few = _program(reader)
+        if [reader.section_kind(i) for i in range(1, len(sections))] not in ([], [SOURCE]) or type(few) is not bytes:
+            raise FormatError("plan: sections are missing or out of order; the file was altered")
+        return meta, _code(columns), content, debug, [memoryview(few), *sections[1:]]
+    meta = _client_data(reader)
+    if len(sections) < 4 or [reader.section_kind(i) for i in range(1, 4)] != [CODE, CONSTANTS, DEBUG]:
+        raise FormatError("plan: sections are missing or out of order; the file was altered")
+    code, content, debug = (_core.cbor_decode(bytes(section)) for section in sections[1:4])
+    if form == 1:
+        return meta, bytes(sections[1]), content, debug, sections[4:]
+    code, content, debug = (
+        expand_repeats(shared, name) for shared, name in ((code, "code"), (content, "constants"), (debug, "debug"))
     )
-    return _core.cbor_encode(from_columns(columns)), content, debug
+    return meta, _code(code), content, debug, sections[4:]
+
+
+def _code(columns: Any) -> bytes:
+    """Code as the core reads it."""
+    return bytes(_core.cbor_encode(from_columns(columns)))
+
+
+def _program(reader: _core.ContainerReader) -> list[Any]:
+    """The parts of a plan of format 3, whose client part is the first."""
+    if not reader.num_sections or reader.section_kind(0) != PROGRAM:
+        raise FormatError("plan: the PROGRAM section is missing; the file was altered")
+    parts = _core.cbor_decode(inflate(bytes(reader.section(0)), "plan"))
+    if not isinstance(parts, list) or len(parts) != 5:
+        raise FormatError("plan: expected five parts; the file was altered")
+    return parts
 
 
 def client_file_bytes(spec: ClientSpec) -> int:
     """Bytes of the client file, whether or not its parameters are valid ones."""
-    written = _read_contained(None, CLIENT_FILE, spec, [], bytes(32))
+    written = _write(None, CLIENT_FILE, spec, [(META, _meta_bytes(spec))], bytes(32))
     assert written is not None
     return len(written)
 
 
-def _write(path: Path | None, kind: int, spec: ClientSpec, sections: list[tuple[int, bytes]]) -> bytes | None:
-    return _read_contained(path, kind, spec, sections, fingerprint(spec.chain))
+def _meta_bytes(spec: ClientSpec) -> bytes:
+    return bytes(_core.cbor_encode(to_data(spec)))
 
 
-def _read_contained(
+def _write(
     path: Path | None, kind: int, spec: ClientSpec, sections: list[tuple[int, bytes]], parameters: bytes
 ) -> bytes | None:
     header = {"format": FORMAT if kind == PLAN_FILE else CLIENT_FORMAT, "name": spec.name}
-    meta = bytes(_core.cbor_encode(to_data(spec)))
-    target = None if path is None else str(path)
-    written = _core.write_container(target, kind, parameters, header, [(META, meta), *sections])
+    written = _core.write_container(None if path is None else str(path), kind, parameters, header, sections)
     return None if written is None else bytes(written)
 
 
@@ -222,16 +251,28 @@ def is_secret_key(source: str | bytes) -> bool:
     return True
 
 
-def _read_meta(reader: _core.ContainerReader) -> ClientSpec:
-    if reader.header.get("format") not in FORMATS:
+def _read_format(reader: _core.ContainerReader) -> int:
+    form = reader.header.get("format")
+    if form not in FORMATS:
+        *others, last = FORMATS
         raise FormatError(
-            f"plan format {reader.header.get('format')!r}: this version of latticework reads plan formats "
-            f"{' and '.join(map(str, FORMATS))}; use the version that compiled the program, or compile it anew with "
-            "this one"
+            f"plan format {form!r}: this version of latticework reads plan formats {', '.join(map(str, others))} and "
+            f"{last}; use the version that compiled the program, or compile it anew with this one"
         )
+    return int(form)
+
+
+def _client_data(reader: _core.ContainerReader) -> Any:
+    """The client part of a plan or client file, as plain data."""
+    if _read_format(reader) == FORMAT:
+        return _program(reader)[0]
     if reader.num_sections < 1 or reader.section_kind(0) != META:
         raise FormatError("plan: the META section is missing; the file was altered")
-    spec: ClientSpec = from_data(ClientSpec, _core.cbor_decode(reader.section(0)), "meta")
+    return _core.cbor_decode(reader.section(0))
+
+
+def _read_client(reader: _core.ContainerReader, data: Any) -> ClientSpec:
+    spec: ClientSpec = from_data(ClientSpec, data, "meta")
     _check_chain(spec.chain)
     if fingerprint(spec.chain) != bytes(reader.parameters):
         raise FormatError("plan: the parameters are not those the file is labelled with; the file was altered")
@@ -253,26 +294,23 @@ def _field(content: Any, name: str) -> Any:
     return content[name]
 
 
-def _sources(reader: _core.ContainerReader, listed: Any) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
+def _sources(weights: Weights, listed: Any) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
+    """The arrays whose names and shapes are listed, of their bytes one after the other."""
     shapes = from_data(tuple[tuple[str, tuple[int, ...]], ...], listed, "sources")
-    is_apart = reader.header["format"] == 1
-    sections = len(shapes) if is_apart else min(len(shapes), 1)
-    if reader.num_sections != 4 + sections:
-        raise FormatError(f"plan: {reader.num_sections - 4} source sections where there are {sections}")
     arrays = {}
-    whole = memoryview(reader.section(4) if sections and not is_apart else b"")
-    for i, (name, shape) in enumerate(shapes):
-        data = memoryview(reader.section(4 + i)) if is_apart else whole
+    for name, shape in shapes:
+        weights = [part for part in weights if len(part)]
+        data = weights[0] if weights else memoryview(b"")
         size = 8 * product_within(shape, len(data))
-        if min(shape, default=1) < 1 or len(data) < size or (is_apart and len(data) != size):
+        if min(shape, default=1) < 1 or len(data) < size:
             raise FormatError(f"plan: source {name} has {len(data)} bytes, which do not fit its shape {shape}")
-        data, whole = data[:size], whole[size:]
-        array = np.frombuffer(data, dtype="<f8").reshape(shape)
+        weights = [data[size:], *weights[1:]]
+        array = np.frombuffer(data[:size], dtype="<f8").reshape(shape)
         if not np.isfinite(array).all():
             raise FormatError(f"plan: source {name} holds values that are not finite")
         arrays[name] = array
-    if len(whole):
-        raise FormatError(f"plan: {len(whole)} bytes of sources belong to none")
+    if left := sum(map(len, weights)):
+        raise FormatError(f"plan: {left} bytes of sources belong to none")
     return arrays
 
 

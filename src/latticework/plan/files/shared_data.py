@@ -1,61 +1,17 @@
-"""Plain data in which what occurs several times is written once: how plan files hold what they say.
+"""Plain data in which what occurs several times is written once: what sections of plan files of format 2 hold.
 
-Plans repeat themselves: gathers that differ in an offset, types of one scale, lines of one file. `share_repeats` gives
-a table of what repeats, items before what reads them, and the data with byte strings, which plain data has none of, for
+A table of what repeats, items before what reads them, and the data with byte strings, which plain data has none of, for
 numbers in the table. What a file says this way cannot be longer than a limit, however short the file.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from latticework.errors import FormatError
-from latticework.values.extension import _core
 
-SHORT = 3  # encoded bytes, of what is not worth a number
 MAX_ITEMS = 1 << 24  # of lists and maps, with everything that repeats written out
 MAX_DEPTH = 64  # of lists and maps in each other
-
-Key = tuple[Any, ...]
-
-
-def share_repeats(data: Any) -> list[Any]:
-    """[table, data] of plain data: None, bool, int, float, str, lists and maps of them."""
-    keys: dict[Key, int] = {}
-    nodes: list[Any] = []
-    times: Counter[int] = Counter()
-
-    def number(item: Any) -> int:
-        """Equal items have the same number; what is in one is counted once."""
-        if isinstance(item, list):
-            parts: Any = [number(part) for part in item]
-            key: Key = (list, *parts)
-        elif isinstance(item, dict):
-            parts = {name: number(part) for name, part in item.items()}
-            key = (dict, *parts.items())
-        else:
-            parts, key = item, (type(item), repr(item))  # which tells -0.0 from 0.0
-        place = keys.setdefault(key, len(nodes))
-        if place == len(nodes):
-            nodes.append(parts)
-            times.update(parts if isinstance(item, list) else parts.values() if isinstance(item, dict) else ())
-        return place
-
-    root = number(data)
-    table: list[Any] = []
-    written: list[Any] = []
-    for found, parts in enumerate(nodes):
-        item: Any = parts
-        if isinstance(parts, list):
-            item = [written[part] for part in parts]
-        elif isinstance(parts, dict):
-            item = {name: written[part] for name, part in parts.items()}
-        if times[found] > 1 and len(_core.cbor_encode(item)) > SHORT:
-            table.append(item)
-            item = _reference(len(table) - 1)
-        written.append(item)
-    return [table, written[root]]
 
 
 def expand_repeats(data: Any, path: str) -> Any:
@@ -88,7 +44,3 @@ def expand_repeats(data: Any, path: str) -> Any:
     for item in data[0]:
         table.append(whole(item))
     return whole(data[1])[0]
-
-
-def _reference(place: int) -> bytes:
-    return place.to_bytes((place.bit_length() + 7) // 8 or 1, "little")

@@ -35,9 +35,9 @@ from latticework.values.packing.key_manifest import KeyManifest, KeySpec
 from latticework.values.packing.pack import PackMap
 from latticework.values.packing.packed_constants import ConstRef, MapSums
 
-FORMATS = (1, 2)  # that are read
-FORMAT = 2  # of plans that are written
-CLIENT_FORMAT = 1  # of client files: what they hold is in plans of either format
+FORMATS = (1, 2, 3)  # that are read
+FORMAT = 3  # of plans that are written
+CLIENT_FORMAT = 1  # of client files: what they hold is in plans of every format
 
 
 @dataclass(frozen=True, slots=True)

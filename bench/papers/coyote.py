@@ -113,6 +113,8 @@ def _layouts() -> Section:
         Line(case, (Cell(rotations + blends, found.ours(f"mm.3 {case}", "rotations + blends")),))
         for case, rotations, blends in tables()["coyote_repository"]["figure8"]
     )
+    ratio = found.cell("mm.3", "rotations of individual by those of together")
+    lines += (Line("rotations of individual by those of together", (ratio,)),)
     return Section(
         "Figure 8, layouts of the inputs of mm.3", ("rotations + blends",), lines, str(found),
         "Counts of the authors' repository; the figure has no numbers.",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from math import exp, log
 
 from bench.rotom.measuring import Limits, Measured, measure
+from bench.rotom.network import network_rows
 from bench.rotom.workloads import PAPER, Workload
 from bench.rows import Row
 from latticework.compiler.options.techniques import Techniques
@@ -97,6 +98,7 @@ def compared(
             yield Row(case, "compile", "s", other.made.seconds, checked=True)
         yield Row(case, "run, predicted on one thread", "s", other.cost.warm_seconds, checked=right)
         yield Row(case, "run", "s", other.seconds, checked=right, note=other.note)
+        yield from network_rows(case, other)
         ratio = faster(ours, other, workload.name)
         found.setdefault(baseline.name, []).append(ratio)
         published = workload.published.get(baseline.published or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from math import log2
 from statistics import median
 from typing import Any
 
@@ -18,6 +19,7 @@ from latticework.compiler.options.techniques import ALL, Techniques
 from latticework.errors import UserError
 from latticework.plan.analysis.estimate import CostEstimate, estimate
 from latticework.plan.cost import CostModel
+from latticework.plan.cost.client_cost import input_bytes, result_bytes
 from latticework.plan.schema.schema import Plan
 
 PRECISION_BITS = 10
@@ -41,6 +43,7 @@ class Measured:
     times     seconds of runs, of which the first encodes constants; none if it was not run, and `note` says why
     error     the largest, of the largest result; None if it was not run
     by_place  seconds of one more run by place in the outermost sequence of instructions; None if that was not asked for
+    stored    bytes of inputs and results as they were sent; None if it was not run
     """
 
     plan: Plan
@@ -50,6 +53,12 @@ class Measured:
     error: float | None = None
     note: str | None = None
     by_place: dict[int, float] | None = None
+    stored: tuple[int, int] | None = None
+
+    @property
+    def moved_bytes(self) -> tuple[int, int]:
+        """Bytes of inputs and of results; without headers if it was not run."""
+        return self.stored or (input_bytes(self.plan.client), result_bytes(self.plan.client))
 
     @property
     def is_warm(self) -> bool:
@@ -97,7 +106,7 @@ def measure(
     except TimeoutError as error:
         if like is None:
             return f"not compiled: {error}"
-        plan = counted(options(workload.name, slots, techniques), like.chain)
+        plan = counted(options(workload.name, slots, techniques), round(log2(like.chain.main.scales[-1])))
         return Measured(plan, estimate(plan, model), note=f"only counted: {error}")
     except (MemoryError, UserError) as error:
         return f"not compiled: {error}"
@@ -125,7 +134,8 @@ def measure(
     if cost.memory.constants > memory:
         whole, there = cost.memory.constants / 2**30, memory / 2**30
         note = f"encodes constants in every run: they take {whole:.1f} GiB, and there are {there:.1f}"
-    return Measured(plan, cost, made, tuple(times), error, note, clock.seconds if watched else None)
+    stored = len(sent.to_bytes()), len(result.to_bytes())
+    return Measured(plan, cost, made, tuple(times), error, note, clock.seconds if watched else None, stored)
 
 
 def _too_large(cost: CostEstimate, limits: Limits) -> str | None:

@@ -13,6 +13,8 @@ from bench.programs import facts, figures, layers
 from bench.rotom.ablation import ablation, pivot
 from bench.rotom.baselines import Faster, compared, means
 from bench.rotom.measuring import PRECISION_BITS, Limits, Measured, measure, options
+from bench.rotom.network import network_rows
+from bench.rotom.packings import packing_rows
 from bench.rotom.tables import conversion_rows, product_rows
 from bench.rotom.tuning import tuning
 from bench.rotom.workloads import SLOTS, Workload, workloads
@@ -46,6 +48,9 @@ def rotom(
     tuned: Annotated[
         bool, typer.Option("--tuning", help="Instead: what the constants of the search for layouts do.")
     ] = False,
+    tables: Annotated[
+        bool, typer.Option("--tables", help="Instead: the paper's Tables 1 to 3, and packings of BOLT and THOR.")
+    ] = False,
     limit: Annotated[float, typer.Option(help="Seconds of one run that a baseline may take, as predicted.")] = 180.0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -64,8 +69,11 @@ def rotom(
         with err.status("") as status:
             show(report("rotom tuning", list(tuning(chosen, n, status.update)), conditions), json)
         return
+    if tables:
+        show(report("rotom tables", [*conversion_rows(), *product_rows(), *packing_rows()], conditions), json)
+        return
     rows: list[Row] = []
-    tables: dict[str, list[dict[str, Any]]] = {}
+    lines: dict[str, list[dict[str, Any]]] = {}
     conditions["programs"] = {}
     found: dict[str, list[Faster]] = {}
     with err.status("") as status:
@@ -73,14 +81,14 @@ def rotom(
             status.update(workload.name)
             ours = measure(workload, n, runs=runs, watched=True)
             assert isinstance(ours, Measured), ours
-            rows += figures_of(workload, ours, conditions["programs"], tables)
+            rows += figures_of(workload, ours, conditions["programs"], lines)
             if baselines:
                 status.update(f"{workload.name}, baselines")
                 rows += compared(workload, n, runs, limits, ours, found)
     rows += means(found, [workload.name for workload in chosen])
     if not names:
-        rows += [*conversion_rows(), *product_rows()]
-    show(report("rotom", rows, conditions, tables), json)
+        rows += [*conversion_rows(), *product_rows(), *packing_rows()]
+    show(report("rotom", rows, conditions, lines), json)
 
 
 def show_ablation(
@@ -120,4 +128,5 @@ def figures_of(
     yield from found.made.rows(workload.name, COMPILE_SECONDS.get(workload.name, 10.0))
     yield row("first run", "s", found.times[0])
     yield replace(row("run", "s", found.seconds), note=found.note)
+    yield from network_rows(workload.name, found)
     yield row("largest error, of the largest result", "", found.error, target=2.0**-PRECISION_BITS)

@@ -10,12 +10,17 @@ from rich.console import Console
 
 import latticework as lw
 from latticework.commands.benchmarks import suites
+from latticework.compiler.options.compile_options import CompileOptions
+from latticework.compiler.trace_arrays import to_tensors
+from latticework.ir import interpret
 
 bench_suites = suites()  # puts the source tree on the path
 from bench.compiling import compiled  # noqa: E402
 from bench.rotom import ablation as ablating  # noqa: E402
 from bench.rotom.baselines import BASELINES, ROTOM, Faster, compared, faster, means  # noqa: E402
 from bench.rotom.measuring import Limits, Measured, measure, options  # noqa: E402
+from bench.rotom.network import network_rows  # noqa: E402
+from bench.rotom.packings import by_columns, by_diagonals, lay_out  # noqa: E402
 from bench.rotom.tables import conversion_rows, eight, seven  # noqa: E402
 from bench.rotom.workloads import PAPER, SLOTS, workloads  # noqa: E402
 
@@ -38,6 +43,20 @@ def test_products_of_tiles_are_numpys():
     for product in (eight, seven):
         c11, c12, c21, c22 = product(*tiles)
         assert np.array_equal(np.block([[c11, c12], [c21, c22]]), a @ b)
+
+
+@pytest.mark.parametrize("packing", [by_columns, by_diagonals])
+@pytest.mark.parametrize("slots", [32, 64])
+def test_packings_of_others_are_products_of_matrices(packing, slots):
+    a, weights = np.random.default_rng(0).normal(size=(2, 8, 8))
+
+    def program(x: lw.Secret[8, 8]):
+        return x @ weights
+
+    vectors = lay_out(to_tensors(lw.program(program), (), None), CompileOptions.of(), packing=packing, slots=slots)
+    (found,) = interpret(vectors.module, [vectors.inputs[0].pack(a)])
+    assert vectors.depth == 1 and vectors.inputs[0].count == 64 // slots
+    np.testing.assert_allclose(vectors.outputs[0].unpack(found), a @ weights)
 
 
 def test_means_are_of_what_was_run():
@@ -64,6 +83,16 @@ def test_compiling_ends_at_its_limit():
 @pytest.fixture(scope="module")
 def distance():
     return measure(DISTANCE, SLOTS[0], runs=1)
+
+
+def test_whole_times_add_the_network(distance):
+    sent, received, lan, wan = network_rows("distance", distance)
+    assert sent.ours == distance.stored[0] / 1e6 > 0.05 and received.ours > 0.05
+    bits = 8e6 * (sent.ours + received.ours)
+    assert lan.ours == pytest.approx(distance.seconds + bits / 1e9)
+    assert wan.ours == pytest.approx(distance.seconds + bits / 1e8)
+    (_, headless, *_) = network_rows("distance", replace(distance, stored=None, times=()))
+    assert headless.ours < received.ours < 1.05 * headless.ours
 
 
 def test_what_takes_too_long_is_not_run(distance):

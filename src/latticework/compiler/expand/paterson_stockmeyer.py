@@ -23,6 +23,7 @@ from latticework.plan.parameters import ModulusChain
 from latticework.values.packing.packed_constants import IntervalPolynomial
 
 MAX_INTEGER = 1 << 62
+MAX_KNOWN = 256  # polynomials whose trial expansions are remembered
 Coefficients = Sequence[Any]  # as `Factors` takes them
 
 
@@ -90,12 +91,34 @@ def expand_chebyshev(
 def cheapest_baby_limit(
     p: Primitives, x: Value, coefficients: Coefficients, level: int, scale: float, factors: Factors | None = None
 ) -> int:
-    """Largest Chebyshev index summed directly, chosen by counting products in a trial expansion of each."""
-    factors = Factors(p) if factors is None else factors
-    limits = [1 << k for k in range(1, ceil(log2(len(coefficients) + 1)) + 1)]
+    """Largest Chebyshev index summed directly, chosen by counting products in a trial expansion of each.
+
+    The counts depend on how many levels there are, not on which, nor on scales: what bootstraps to several targets
+    evaluate is tried once.
+    """
+    limits = _baby_limits(coefficients)
     if len(limits) <= 1:
         return limits[0] if limits else 1
-    return min(limits, key=lambda limit: _products(p, cipher(x), coefficients, level, scale, limit, factors))
+    factors = Factors(p) if factors is None else factors
+
+    def count(limit: int) -> int:
+        return _products(p, cipher(x), coefficients, level, scale, limit, factors)
+
+    if type(factors) is not Factors:
+        return min(limits, key=count)
+    known = (tuple(coefficients), cipher(x).level.index - level)
+    if known not in _CHEAPEST:
+        if len(_CHEAPEST) >= MAX_KNOWN:
+            _CHEAPEST.clear()
+        _CHEAPEST[known] = min(limits, key=count)
+    return _CHEAPEST[known]
+
+
+_CHEAPEST: dict[tuple[tuple[Any, ...], int], int] = {}  # limit by coefficients and levels
+
+
+def _baby_limits(coefficients: Coefficients) -> list[int]:
+    return [1 << k for k in range(1, ceil(log2(len(coefficients) + 1)) + 1)]
 
 
 def num_products(polynomial: IntervalPolynomial, chain: ModulusChain) -> int:
@@ -104,9 +127,9 @@ def num_products(polynomial: IntervalPolynomial, chain: ModulusChain) -> int:
     coefficients = trim(polynomial.coefficients, factors)
     top, scales = chain.main.top, chain.main.scales
     kind, level = CipherType("ckks", 1, 1, Level(0, top), scales[top]), top - (len(coefficients) - 1).bit_length()
-    limits = [1 << k for k in range(1, ceil(log2(len(coefficients) + 1)) + 1)]
     p = factors.p
-    return min((_products(p, kind, coefficients, level, scales[level], limit, factors) for limit in limits), default=0)
+    counts = (_products(p, kind, coefficients, level, scales[level], k, factors) for k in _baby_limits(coefficients))
+    return min(counts, default=0)
 
 
 def _products(

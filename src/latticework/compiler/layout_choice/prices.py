@@ -190,6 +190,8 @@ class LoweringPrices:
     costs: VectorCosts
     techniques: Techniques = ALL
     _operations: dict[object, tuple[Block, dict[int, Price]]] = field(default_factory=dict)
+    _kinds: dict[Op, int] = field(default_factory=dict)  # numbers of kinds, by which prices are looked up
+    _kind_numbers: dict[object, int] = field(default_factory=dict)
     _numbers: dict[str, complex | str] = field(default_factory=dict)
     _conversions: Conversions = field(init=False)
 
@@ -198,7 +200,10 @@ class LoweringPrices:
 
     def operation(self, op: Op, placement: OperationLayouts, layouts: Sequence[Layout | None], spent: int) -> Price:
         """One operation, its operands already where the placement wants them."""
-        key = (kind_key(op), tuple(map(self._public, op.operands)), placement, tuple(layouts))
+        if op not in self._kinds:
+            kind = (kind_key(op), tuple(map(self._public, op.operands)))
+            self._kinds[op] = self._kind_numbers.setdefault(kind, len(self._kind_numbers))
+        key = (self._kinds[op], placement, tuple(layouts))
         if key not in self._operations:
             self._operations[key] = (self._lower(op, placement, layouts), {})
         block, known = self._operations[key]

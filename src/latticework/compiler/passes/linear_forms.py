@@ -74,7 +74,9 @@ def total(forms: Sequence[Form]) -> Form:
     for form in forms:
         values[np.searchsorted(codes, form.codes)] += form.values
     largest = max((float(np.max(np.abs(form.values), initial=0.0)) for form in forms), default=0.0)
-    values[np.abs(values) <= NOTHING * largest] = 0.0
-    held = values.any(axis=1)
+    is_nothing = np.abs(values) <= NOTHING * largest
+    held = ~is_nothing.all(axis=1)
+    kept = values[held]
+    np.copyto(kept, 0.0, where=is_nothing[held])
     bias = np.sum([form.bias for form in forms], axis=0)
-    return Form(codes[held], values[held], np.asarray(bias, dtype=np.float64))
+    return Form(codes[held], kept, np.asarray(bias, dtype=np.float64))

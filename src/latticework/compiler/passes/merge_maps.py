@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Protocol
 
 import numpy as np
@@ -222,12 +222,17 @@ def _lesser(a: _State | None, b: _State) -> _State:
 def _unweighted_map(numbers: Sequence[int], forms: Sequence[Form]) -> LinearMap:
     """A map with the diagonals of forms of these bases, for its price."""
     place = {number: i for i, number in enumerate(numbers)}
-    slots = forms[0].slots
+    places = tuple((steps, out, place[base]) for out, form in enumerate(forms) for base, steps in form.terms)
+    return _map_of_ones(forms[0].slots, places, len(numbers), len(forms))
+
+
+@lru_cache(maxsize=1 << 10)
+def _map_of_ones(slots: int, places: tuple[tuple[int, int, int], ...], count_in: int, count_out: int) -> LinearMap:
+    """A map whose diagonals, (steps, output, input) of each, are ones: equal ones are the same object, which a search
+    that looks up prices by maps compares at once."""
     one = splat(1.0, slots)
-    diagonals = tuple(
-        Diagonal(steps, one, False, out, place[base]) for out, form in enumerate(forms) for base, steps in form.terms
-    )
-    return LinearMap(slots, None, 1.0, diagonals or (Diagonal(0, one),), len(numbers), len(forms))
+    diagonals = tuple(Diagonal(steps, one, False, out, in_) for steps, out, in_ in places)
+    return LinearMap(slots, None, 1.0, diagonals or (Diagonal(0, one),), count_in, count_out)
 
 
 def _emit(

@@ -149,6 +149,7 @@ class LayoutSearch:
     explored: int = 0
     _numbers: dict[Value, int] = field(default_factory=dict)
     _choices: dict[object, list[OperationLayouts]] = field(default_factory=dict)
+    _texts: dict[Layout, str] = field(default_factory=dict)
     _reached: dict[Op, dict[Layout, float]] = field(default_factory=dict)  # least seconds, by where a result lies
 
     def run(self, module: Module) -> Decisions:
@@ -244,7 +245,7 @@ class LayoutSearch:
             layouts = {v: lay for v, lay in state.layouts.items() if v not in gone}
             spent = {v: n for v, n in state.spent.items() if v in layouts}
             live = _SearchState(layouts, spent, state.seconds, state.deepest, state.sent, state.trail)
-            key = tuple(sorted((self._numbers[v], str(lay)) for v, lay in layouts.items()))
+            key = tuple(sorted([(self._numbers[v], self._text(lay)) for v, lay in layouts.items()]))
             groups.setdefault(key, []).append(live)
         survivors = []
         for group in sorted(groups, key=str):
@@ -254,6 +255,13 @@ class LayoutSearch:
                     best.append(state)
             survivors += best
         return sorted(survivors, key=self._rank)[: self.tuning.beam]
+
+    def _text(self, layout: Layout) -> str:
+        """Return a layout as text, written once: states are told apart by many of them."""
+        text = self._texts.get(layout)
+        if text is None:
+            text = self._texts[layout] = str(layout)
+        return text
 
     @staticmethod
     def _cheaper_somewhere(state: _SearchState, other: _SearchState) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from latticework.plan.instructions.ciphertext_arrays import added_up, each, keep_error
-from latticework.plan.instructions.instruction_record import ORDINARY, Error, Meaning, Record
+from latticework.plan.instructions.instruction_record import ORDINARY, Error, Meaning, Record, Rule
 from latticework.plan.instructions.protocols import Errors
 from latticework.plan.instructions.register_kinds import CipherKind, Kind
 from latticework.plan.instructions.shared_rules import count_each, in_place, no_keys, no_scratch, one_part
@@ -26,18 +26,24 @@ def _sum(use: Use) -> Sequence[Kind]:
     return (replace(a, count=count, degree=degree),)
 
 
+def _sum_with_plain(use: Use) -> Sequence[Kind]:
+    """Not over QP: what is there is a multiple of P, which plaintexts are not."""
+    require_q(use.operands[0], "; divide it by P first (mod_down)")
+    return _sum(use)
+
+
 def _shape_of_sum(use: Use) -> Shape:
     """Return the sizes of an operation on as many polynomials as the sum has."""
     return shape_of(use, polys=use.stated.degree + 1)
 
 
-def _of_two(name: str, line: str, meaning: Meaning, error: Error) -> Record:
+def _of_two(name: str, line: str, meaning: Meaning, error: Error, rule: Rule = _sum) -> Record:
     return Record(
         name=name,
         line=line,
         family="add",
         traits=ORDINARY,
-        rule=_sum,
+        rule=rule,
         meaning=meaning,
         error=each(error),
         work={name: pointwise},
@@ -60,9 +66,15 @@ def _error_with_plain(errors: Errors, use: Use, a: Any, b: Any) -> Any:
 ADD = _of_two("add", "sum of two ciphertexts", lambda _run, _use, a, b: a + b, _error)
 SUB = _of_two("sub", "difference of two ciphertexts", lambda _run, _use, a, b: a - b, _error)
 ADD_PLAIN = _of_two(
-    "add_plain", "sum of a ciphertext and a plaintext", lambda _run, _use, a, b: a + b, _error_with_plain
+    "add_plain",
+    "sum of a ciphertext and a plaintext",
+    lambda _run, _use, a, b: a + b,
+    _error_with_plain,
+    _sum_with_plain,
 )
-SUB_PLAIN = _of_two("sub_plain", "a ciphertext minus a plaintext", lambda _run, _use, a, b: a - b, _error_with_plain)
+SUB_PLAIN = _of_two(
+    "sub_plain", "a ciphertext minus a plaintext", lambda _run, _use, a, b: a - b, _error_with_plain, _sum_with_plain
+)
 NEG = Record(
     name="neg",
     line="a ciphertext with the other sign",

@@ -86,7 +86,7 @@ def _compiling() -> Section:
             for n in (10, 40)
         )
         dacapo = Cell(TABLES["compile_seconds"][name]["dacapo"]["40"], cells[1].ours, is_fact=True)
-        why = "layouts of arrays are searched, and bootstraps are priced by their code"
+        why = "layouts of arrays are searched, and every candidate is lowered to be priced"
         lines.append(Line(name, (*cells, dacapo), why))
     return Section(
         "Table 6, seconds of compiling", ("10 iterations", "40 iterations", "DaCapo, 40 iterations (shown)"),

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from vec_cases import SLOTS, Vectors, counted, expanded, managed, plan_of, small_chain
 
-from latticework.compiler.expand.paterson_stockmeyer import divide
+from latticework.compiler.expand import paterson_stockmeyer
+from latticework.compiler.expand.paterson_stockmeyer import Factors, cheapest_baby_limit, divide
+from latticework.compiler.expand.primitive_builder import Primitives
 from latticework.compiler.levels import program_depth
 from latticework.errors import ScaleError
-from latticework.ir import interpret
-from latticework.ir.dialects.rlwe_dialect import CipherType
+from latticework.ir import Block, Builder, Loc, interpret
+from latticework.ir.dialects.rlwe_dialect import CipherType, Level
 from latticework.plan.analysis.simulate import simulate
 from latticework.values.packing.key_manifest import galois_element
 from latticework.values.packing.loop_nests.baby_giant import choose, places
@@ -282,6 +284,23 @@ def test_a_coefficient_too_large_for_an_integer_is_an_error():
     module = v.done(v.polynomial(v.x[0], [0.0, 1e7, 1e7]))
     with pytest.raises(ScaleError, match="2\\^62"):
         expanded(module, small_chain(2))
+
+
+@pytest.mark.parametrize("degree", [7, 19, 31])
+def test_products_of_a_polynomial_depend_on_the_number_of_levels_alone(degree, monkeypatch):
+    """So the cheapest form found at one level, for one scale, is that at all others, and is found once."""
+    monkeypatch.setattr(paterson_stockmeyer, "_CHEAPEST", {})
+    p = Primitives(Builder(Block(), Loc.unknown()), small_chain(9))
+    c, depth = tuple(RNG.uniform(-1, 1, degree + 1)), degree.bit_length()
+    limits, scales, found = [2, 4, 8, 16, 32], p.chain.main.scales, set()
+    for top, finer in ((9, 1.0), (9, 3.7), (7, 0.9)):
+        level = top - depth
+        kind, scale = CipherType("ckks", 1, 1, Level(0, top), scales[top]), scales[level] * finer
+        x = p.builder.block.add_arg(kind, None)
+        counts = [paterson_stockmeyer._products(p, kind, c, level, scale, limit, Factors(p)) for limit in limits]
+        assert counts[limits.index(cheapest_baby_limit(p, x, c, level, scale))] == min(counts)
+        found.add(tuple(counts))
+    assert len(found) == 1 == len(paterson_stockmeyer._CHEAPEST)
 
 
 @pytest.mark.parametrize("degree", range(1, 40))

@@ -9,14 +9,18 @@ from rlwe_cases import SCALE, plain_parameters, spec
 from vec_cases import SLOTS, Vectors
 
 from latticework import _core
+from latticework.compiler.noisy_code import NoisyCode
 from latticework.compiler.options.techniques import Techniques
 from latticework.errors import DtypeError, FormatError, LevelError, RangeError, UnsupportedError
 from latticework.plan.analysis.bfv_noise_domain import output_budgets
 from latticework.plan.analysis.error_bounds import Magnitude, predict
+from latticework.plan.analysis.estimate import estimate
 from latticework.plan.analysis.simulate import simulate
 from latticework.plan.analysis.simulation_bfv import mul_mod
+from latticework.plan.cost import CostModel
 from latticework.plan.files.code_file import encode_code
 from latticework.plan.parameters.fingerprint import core_parameters
+from latticework.plan.parameters.select_bfv import spare_bits
 from latticework.runtime.client.client import Client
 from latticework.values.packing.packed_constants import LinearMap, slot_vectors
 
@@ -119,6 +123,38 @@ def test_products_are_relinearized_as_late_as_that_is_cheapest():
 
 def test_rotations_of_one_value_share_its_decomposition():
     assert opcodes(plan_of(one(CASES["rotations"]))).count("hoist") == 1
+
+
+def test_rotations_of_one_sum_share_its_division():
+    def build(v, x, y):
+        total = v.op("add", v.op("rotate", x, steps=1), y)
+        return v.op("add", v.op("add", v.op("rotate", x, steps=5), total), v.op("rotate", y, steps=2))
+
+    module = one(build)
+    plan = plan_of(module)
+    done = opcodes(plan)
+    assert (done.count("key_product"), done.count("mod_down"), done.count("rotate")) == (3, 1, 0)
+    inputs = draw(np.random.default_rng(5), plan)
+    np.testing.assert_array_equal(encrypted(plan, inputs)[0], meaning(module, inputs, plan.chain.plain_modulus)[0])
+
+
+def test_values_come_down_before_they_are_computed_with_where_noise_allows():
+    def build(v, x, y):
+        product = v.op("mul", x, y)
+        return v.op("add", v.op("rotate", product, steps=1), v.op("rotate", product, steps=2))
+
+    module = one(build)
+    plan, high = plan_of(module), plan_of(module, techniques=Techniques(rescaling="waterline"))
+    top = plan.chain.main.top
+    assert plan.chain == high.chain and plan.client.outputs[0].level < top == high.client.outputs[0].level
+    assert opcodes(plan)[:3] == ["mul_relinearize", "mod_down", "hoist"]  # once for both rotations
+    assert spare_bits(NoisyCode(plan), plan.chain) >= min(spare_bits(NoisyCode(high), high.chain), 6.0) - 2.0
+    assert estimate(plan, CostModel.load()).warm_seconds < estimate(high, CostModel.load()).warm_seconds
+
+
+def test_what_others_go_on_with_stays_at_the_top():
+    plan = plan_of(one(lambda v, x, y: v.op("rotate", v.op("mul", x, y), steps=1)), spare_levels=1)
+    assert plan.client.outputs[0].level == plan.chain.main.top
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from latticework.compiler.codegen.emit_code import Code, emit_code
 from latticework.compiler.expand import LevelPrices, MapStrategies, choose_strategies, expanding
 from latticework.compiler.keys import plan_keys
 from latticework.compiler.options.techniques import ALONE, POWERS_OF_TWO, Techniques
-from latticework.compiler.passes import cse, dce
+from latticework.compiler.passes import cse, dce, sums_over_p
 from latticework.compiler.passes.powers_of_two import power_of_two_rotations
 from latticework.ir import Module, Op, Pass, PassEvent, run_passes
 from latticework.plan.parameters import ModulusChain
@@ -63,4 +63,6 @@ def expansion(
     hoisting = techniques.hoisting and not by_powers
     strategies = choose_strategies(managed, replace(techniques, hoisting=hoisting), prices, chain)
     step = expanding(chain, strategies, hoisting=hoisting, shared_bootstraps=techniques.shared_bootstraps)
-    return strategies, (step, power_of_two_rotations(chain.ring_degree)) if by_powers else (step,)
+    if by_powers:
+        return strategies, (step, power_of_two_rotations(chain.ring_degree))
+    return strategies, (step, sums_over_p.PASS) if hoisting else (step,)

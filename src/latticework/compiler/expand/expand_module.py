@@ -3,9 +3,9 @@
 In:  rlwe + ckks IR with symbolic linear transforms and polynomials.
 Out: rlwe + ckks IR of primitives; every key switch has a key operand.
 Meaning kept: decryption meaning of every value. Bootstraps of one kind are one procedure (`procedures`).
-Rotations that share an operand share its decomposition; a relinearisation that only a rescale reads is one operation
-with it, and products that only a sum over an array reads are one operation with that, on the line of the product. What
-rotations of several lines share is shared by these.
+Rotations that share an operand share its decomposition; a relinearisation that only a rescale reads, or a step down
+under BFV, is one operation with it, and products that only a sum over an array reads are one operation with that, on
+the line of the product. What rotations of several lines share is shared by these.
 Cost: O(ops of the result).
 """
 
@@ -72,6 +72,7 @@ def expand(
     """
     procedures = Procedures()
     merged = _read_only_by(module, _MERGED)
+    merged -= {v for v in merged if _op(v).name == "rlwe.relinearize" and _op(v).operands[0] in merged}  # with products
     rotations: dict[Value, dict[Loc, float]] = defaultdict(
         lambda: defaultdict(float)
     )  # rotations of a value on each line
@@ -114,16 +115,17 @@ def expand(
                 )  # fmt: skip
             case "rlwe.rescale":
                 new = p.settle(operands[0], cipher(operands[0]).level.index - 1, op.attrs["scale"])
+            case "rlwe.mod_down" if op.operands[0] in merged:
+                new = p.settle(operands[0], op.attrs["level"].index, op.attrs["scale"])
             case name if name in _MERGED and op.result in merged:
                 mapping[op.result] = operands[0]  # the operation that reads it does both
                 return True
             case "rlwe.sum" if op.operands[0] in merged:
-                summed = op.operands[0].owner
-                assert isinstance(summed, Op)
+                summed = _op(op.operands[0])
                 builder.loc = summed.loc
                 new = builder.build(_SUMMED[summed.name], _factors(op, mapping), groups=op.attrs["groups"])
             case "rlwe.relinearize" if op.operands[0] in merged:
-                builder.loc = op.operands[0].owner.loc  # type: ignore[union-attr]
+                builder.loc = _op(op.operands[0]).loc
                 new = p.mul_relinearize(*_factors(op, mapping))
             case "rlwe.relinearize":
                 new = p.relinearize(operands[0])
@@ -161,7 +163,7 @@ _SUMMED = {
 }  # fmt: skip
 # By what does the work of both: operations, if nothing else reads their result.
 _MERGED = {
-    "rlwe.relinearize": ("rlwe.rescale",),
+    "rlwe.relinearize": ("rlwe.rescale", "rlwe.mod_down"),
     **dict.fromkeys(_SUMMED, ("rlwe.sum",)),
     **dict.fromkeys(("bfv.mul", "bfv.square"), ("rlwe.sum", "rlwe.relinearize")),
 }
@@ -169,9 +171,13 @@ _MERGED = {
 
 def _factors(reader: Op, mapping: dict[Value, Value]) -> list[Value]:
     """The two factors of the product that an operation reads first; a square has one."""
-    product = reader.operands[0].owner
-    assert isinstance(product, Op)
-    return [mapping[v] for v in (product.operands * 2)[:2]]
+    return [mapping[v] for v in (_op(reader.operands[0]).operands * 2)[:2]]
+
+
+def _op(value: Value) -> Op:
+    """The operation that makes a value."""
+    assert isinstance(value.owner, Op)
+    return value.owner
 
 
 def _read_only_by(module: Module, readers: dict[str, tuple[str, ...]]) -> set[Value]:

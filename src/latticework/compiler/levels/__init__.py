@@ -6,6 +6,7 @@ from latticework.compiler.levels.decide import decide_levels
 from latticework.compiler.levels.decide_bfv import decide_levels_bfv
 from latticework.compiler.levels.depth import program_depth
 from latticework.compiler.levels.level_plan import LevelPlan
+from latticework.compiler.levels.lowest_bfv import lowest_levels_bfv
 from latticework.compiler.levels.origins import keep_whole_origins
 from latticework.compiler.levels.write_ciphertexts import write_levels
 
@@ -19,6 +20,7 @@ __all__ = [
     "decide_levels_bfv",
     "keep_whole_origins",
     "loop_spending",
+    "lowest_levels_bfv",
     "program_depth",
     "spending",
     "write_levels",

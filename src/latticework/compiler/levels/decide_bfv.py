@@ -1,19 +1,30 @@
 """decide_bfv: what stands at every use of every value of a program under BFV.
 
-In: a `vec` module of straight-line code. Out: its `LevelPlan`, all of it at the top level: no product takes one. What
-there is to decide is where products are relinearised: where that takes the fewest operations (`lazy_bfv`).
+In: a `vec` module of straight-line code. Out: its `LevelPlan`. No product takes a level, so all may lie at the top;
+where values may come down (`lowest_bfv`) they do before a rotation, a product or a linear map, which then have fewer
+primes to compute with. Products are relinearised where that takes the fewest operations (`lazy_bfv`).
 Cost: O(ops).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from latticework.compiler.levels.decide import Decider
 from latticework.compiler.levels.depth import Levels, public_value
 from latticework.compiler.levels.lazy_bfv import choose_relinearized
-from latticework.compiler.levels.level_plan import TOP, CipherState, Encode, LevelPlan, NumberOp, Settle, State, after
+from latticework.compiler.levels.level_plan import (
+    TOP,
+    CipherState,
+    Drop,
+    Encode,
+    LevelPlan,
+    NumberOp,
+    Settle,
+    State,
+    after,
+)
 from latticework.compiler.levels.operands import Operands
 from latticework.compiler.options.techniques import ALL, Techniques
 from latticework.errors import UnsupportedError
@@ -22,31 +33,42 @@ from latticework.ir.dialects.vec_dialect import VecType
 from latticework.values.packing.packed_constants import ConstRef
 
 
-def decide_levels_bfv(module: Module, techniques: Techniques = ALL) -> LevelPlan:
+def decide_levels_bfv(
+    module: Module,
+    techniques: Techniques = ALL,
+    starts: Mapping[int, int] = {},
+    lowest: Mapping[Value, int] = {},
+) -> LevelPlan:
     """The level plan of a verified `vec` module of straight-line code.
 
     techniques  whether products are relinearised lazily
+    starts      levels of inputs that are not at the top, by number
+    lowest      levels to which values may come down
     raises  UnsupportedError for what BFV has not (polynomials, conjugates, loops), at the user's line
     """
     if any(not isinstance(v.type, VecType) for v in module.inputs):
         raise UnsupportedError("BFV: run-time integers are for loops, which it has not; give a plain int")
-    decider = _DeciderBfv(techniques, choose_relinearized(module, lazy=techniques.lazy_relinearization))
-    decider.begin(module.inputs, [TOP] * len(module.inputs))
+    early = choose_relinearized(module, lazy=techniques.lazy_relinearization)
+    decider = _DeciderBfv(techniques, early, lowest)
+    decider.begin(module.inputs, [starts.get(number, TOP) for number in range(len(module.inputs))])
     decider.block(module.body, decider.outputs)
-    return LevelPlan(module, "bfv", decider.states, decider.ops, {}, 0)
+    depth = -min((state.level for state in decider.states.values() if state is not None), default=TOP)
+    return LevelPlan(module, "bfv", decider.states, decider.ops, {}, depth, is_lowered=bool(lowest))
 
 
 class _DeciderBfv(Decider):
     """All scales are 1, so nothing is rescaled, and sums and products with public numbers take any degree.
 
-    early  values that are relinearised where they are made
+    early   values that are relinearised where they are made
+    lowest  levels to which values may come down
     """
 
     plain_sums = ("bfv.add_plain", "bfv.sub_plain")
 
-    def __init__(self, techniques: Techniques, early: set[Value]) -> None:
+    def __init__(self, techniques: Techniques, early: set[Value], lowest: Mapping[Value, int]) -> None:
         super().__init__(Levels(), techniques)
         self.early = early
+        self.lowest = lowest
         for name in ("vec.conjugate", "vec.times_i", "vec.twice_real", "vec.label", "vec.polynomial"):
             del self.rules[name]
 
@@ -70,10 +92,29 @@ class _DeciderBfv(Decider):
     def before_addend(self, operands: Operands, cipher: int) -> None:
         """Nothing: addends are added to any degree."""
 
+    def enter(self, op: Op, operands: Operands, number: int) -> None:
+        """An operand settled, as low as it may be."""
+        operands.settle(number)
+        self.bring_down(operands, (number,), self.lowest.get(op.operands[number], TOP))
+
+    def bring_down(self, operands: Operands, numbers: Iterable[int], level: int) -> None:
+        """Ciphertexts of any degree to the lowest level of any of them, or to this one if that is lower."""
+        ciphers = [number for number in numbers if operands.states[number] is not None]
+        level = min([level, *(operands.cipher(number).level for number in ciphers)])
+        for number in ciphers:
+            if operands.cipher(number).level > level:
+                operands.step(number, Drop(level))
+
+    def add(self, op: Op, operands: Operands) -> State:
+        """Add or subtract, on the lower level of the two."""
+        self.bring_down(operands, (0, 1), TOP)
+        return super().add(op, operands)
+
     def concat(self, op: Op, operands: Operands) -> State:
         """Join arrays, of degree 1."""
         self.outputs(op, operands)
-        return self.write(op, "rlwe.concat", operands, CipherState(TOP))
+        self.bring_down(operands, range(len(operands.states)), TOP)
+        return self.write(op, "rlwe.concat", operands, operands.cipher(0))
 
     def mul(self, op: Op, operands: Operands) -> State:
         """Multiply; a product of ciphertexts has degree 2."""
@@ -83,19 +124,20 @@ class _DeciderBfv(Decider):
             reads = (0,) if is_square else (0, 1)
             for number in reads:
                 operands.settle(number)
+            self.bring_down(operands, reads, max(self.lowest.get(op.operands[number], TOP) for number in reads))
             name = "bfv.square" if is_square else "bfv.mul"
-            return self.write(op, name, operands, CipherState(TOP, degree=2), reads)
+            return self.write(op, name, operands, CipherState(operands.cipher(0).level, degree=2), reads)
         cipher, public = (1, 0) if a is None else (0, 1)
         is_array = isinstance(public_value(op.operands[public]), ConstRef)
         if is_array:
-            operands.step(public, Encode(TOP))
+            operands.step(public, Encode(operands.cipher(cipher).level))
         name = "rlwe.mul_plain" if is_array else NumberOp.TIMES_INTEGER
         return self.write(op, name, operands, operands.cipher(cipher), (cipher, public))
 
     def spending(self, op: Op, operands: Operands) -> State:
         """A linear map is expanded later; it takes no level."""
-        operands.settle(0)
-        return self.write(op, "bfv.linear_transform", operands, CipherState(TOP))
+        self.enter(op, operands, 0)
+        return self.write(op, "bfv.linear_transform", operands, operands.cipher(0))
 
     def outputs(self, end: Op, operands: Operands) -> None:
         """Encrypt the outputs, and relinearise them to degree 1."""

@@ -106,7 +106,7 @@ class Settle:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """A settled ciphertext comes down to a level, exactly onto the ladder there."""
+    """A ciphertext on the ladder, of any degree under BFV, comes down to a level, exactly onto the ladder there."""
 
     level: int
 
@@ -122,8 +122,8 @@ def after(state: State, step: Step) -> State:
             scale, level = (LADDER, state.level - 1) if rescale else (state.scale, state.level)
             return CipherState(level, scale, 1 if relinearize else state.degree)
         case Drop(level):
-            assert state is not None and state.is_settled and level < state.level, (state, step)
-            return CipherState(level)
+            assert state is not None and state.scale == LADDER and level < state.level, (state, step)
+            return state._replace(level=level)
         case Encrypt(level):
             assert state is None
             return CipherState(level)

@@ -68,6 +68,7 @@ class _Writer:
         self.scales = chain.main.scales
         self.written: dict[Value, Value | None] = {}
         self.reads: dict[Op, list[Value | None]] = {}
+        self.lowered: dict[tuple[Value, int], Value] = {}  # BFV: straight-line code
         self.builder = Builder(Block())
 
     def module(self) -> Module:
@@ -207,8 +208,14 @@ class _Writer:
         return value
 
     def drop(self, value: Value, level: int) -> Value:
-        """A product with an integer, whose rescale ends exactly on the ladder."""
+        """A product with an integer, whose rescale ends exactly on the ladder; under BFV a division, once for all."""
         kind = _cipher(value)
+        if self.plan.scheme == "bfv":
+            if (value, level) not in self.lowered:
+                self.lowered[value, level] = self.builder.build(
+                    "rlwe.mod_down", [value], level=Level(0, level), scale=1.0
+                )
+            return self.lowered[value, level]
         if kind.level.index > level + 1:
             value = self.builder.build("rlwe.drop_level", [value], level=Level(0, level + 1))
         product = self.scales[level] * self.chain.group_product(level + 1)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import count
-from math import inf, log2
+from math import log2
 from typing import Any
 
 from latticework.errors import UnsupportedError
@@ -23,7 +23,7 @@ from latticework.plan.instructions.use import Use
 from latticework.plan.instructions.walk import Body, Domain, Site, Walk
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.bfv_chain import ChainShape
-from latticework.plan.parameters.bfv_noise import Noise, ShapeNoiseModel, add_rounding, log_sum
+from latticework.plan.parameters.bfv_noise import Noise, ShapeNoiseModel, add_rounding, log_sum, no_noise
 from latticework.plan.schema.schema import Plan
 from latticework.values.packing.key_manifest import KeySpec, galois_action
 from latticework.values.packing.packed_constants import ConstRef
@@ -271,8 +271,3 @@ class _Noise(Domain):
         terms = {source: before + divided for source, before in a.terms.items()}
         rounding = add_rounding(no_noise(lower), use.stated.degree, self.model.parameters.ring_degree)
         return self.with_source(a, rounding, terms, a.phase)
-
-
-def no_noise(level: int) -> Noise:
-    """Return no noise, at a level."""
-    return Noise(level, (-inf,), -inf)

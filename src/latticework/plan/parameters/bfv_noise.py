@@ -90,6 +90,11 @@ class Noise:
     worst: float
 
 
+def no_noise(level: int) -> Noise:
+    """Return no noise, at a level."""
+    return Noise(level, (-inf,), -inf)
+
+
 class ShapeNoiseModel:
     """The noise of each operation on ciphertexts of a parameter set. Operands of one operation are at one level."""
 

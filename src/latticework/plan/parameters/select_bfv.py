@@ -111,11 +111,7 @@ def _smallest(code: NoisyProgram, roomy: ModulusChain, security_bits: int, insec
     """Return the smallest chain of the ring of a roomy one: as few primes as there have to be, and the cheapest number
     of special ones."""
 
-    def spare(chain: ModulusChain) -> float:
-        model = ShapeNoiseModel(ChainShape(chain))
-        return min(map(model.spare_bits, code.output_noises(chain)), default=inf) - MARGIN_BITS
-
-    most = spare(roomy)  # noise is hardly less where there is less room
+    most = spare_bits(code, roomy)  # noise is hardly less where there is less room
     if most < 0:
         return None
     least_bits = ChainShape(roomy).log2_q(roomy.main.top) - most - SLACK_BITS
@@ -125,9 +121,18 @@ def _smallest(code: NoisyProgram, roomy: ModulusChain, security_bits: int, insec
         return counts["rotate"] * max(code.switches, 1) + (counts["mul"] - counts["rotate"]) * code.products
 
     return smallest_chain(
-        roomy.ring_degree, roomy.plain_modulus, lambda chain: spare(chain) >= 0, work,
+        roomy.ring_degree, roomy.plain_modulus, lambda chain: spare_bits(code, chain) >= 0, work,
         least_bits=least_bits, security_bits=security_bits, insecure=insecure,
     )  # fmt: skip
+
+
+def spare_bits(code: NoisyProgram, chain: ModulusChain, noises: Mapping[int, Noise] = {}) -> float:
+    """Return bits by which the noise of every output may be larger (negative: by which it is too large).
+
+    noises  of inputs that are no fresh encryptions, by number
+    """
+    model = ShapeNoiseModel(ChainShape(chain))
+    return min(map(model.spare_bits, code.output_noises(chain, noises)), default=inf) - MARGIN_BITS
 
 
 def check_noise(name: str, code: NoisyProgram, chain: ModulusChain, noises: Mapping[int, Noise]) -> None:
@@ -135,8 +140,7 @@ def check_noise(name: str, code: NoisyProgram, chain: ModulusChain, noises: Mapp
 
     noises  of inputs that are no fresh encryptions, by number
     """
-    model = ShapeNoiseModel(ChainShape(chain))
-    if any(model.spare_bits(noise) < MARGIN_BITS for noise in code.output_noises(chain, noises)):
+    if spare_bits(code, chain, noises) < 0:
         raise LevelError(
             f"{name}: the noise of its inputs and its own does not fit the parameters it was to share "
             f"(N={chain.ring_degree}); compile the circuit whose parameters they are with a larger spare_levels="

@@ -1,7 +1,9 @@
 """Vector code as an expert writes it for the kernels of Table 2, on the same BFV core.
 
-The paper does not print its experts' code. Here inputs lie where that helps, each element once (`un`) or copied by the
-client (`fully`), n is padded with zeros to a power of two w, and results stay where they arise:
+The paper prints no expert's code: known are its times (Table 2), and that it was for SEAL 3.7, where products and
+relinearisations are calls of their own and rotations share no decomposition. Code here shares none either and stays at
+the top level; its products and relinearisations share a division. Here inputs lie where that helps, each element once
+(`un`) or copied by the client (`fully`), n is padded with zeros to a power of two w, and results stay where they arise:
 
 dot    a product, then halves are added up: log2 w rotations
 mv     rows one after another, w lanes each, times the vector once for each row; then the same sums within rows

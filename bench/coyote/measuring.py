@@ -27,7 +27,9 @@ from latticework.plan.schema.schema import Plan
 
 RING_DEGREE, PLAIN_BITS = 8192, 20
 SEED = 1  # of the inputs
+Clock = Callable[[], float]
 SHORT_SECONDS, MOST_RUNS = 0.2, 40  # short runs are repeated until they took so long together
+IN_A_ROW, ROW_SECONDS = 5, 0.02  # runs of a side in each turn, as the paper's harness has iterations; fewer if long
 MOST_ATTEMPTS = 4  # parameters for scalar code, each for one more product in a row
 LONG_SECONDS = 2.0  # scalar code that takes longer runs once
 
@@ -80,7 +82,7 @@ def _measure(found: Outcome, how: How) -> None:
     if has_experts(case.name):
         hand = ByHand(case.name, parameters, how.threads)
         sides.append(partial(hand.run, hand.encrypt(inputs)))
-    results, times = in_turns(sides, how.runs)
+    results, times = in_turns(sides, how.runs, IN_A_ROW, clock_of(how))
     found.vector, found.scalar = times[:2]
     found.was_encrypted = True
     vector_is_right = flat(client.decrypt(results[0]), parameters.plain_modulus) == expected
@@ -121,7 +123,7 @@ def small_scalar(case: Case, inputs: Any, how: How) -> float | None:
     except LevelError:
         return None
     code = ScalarCode(case, parameters, how.threads)
-    _, times = in_turns([partial(code.run, code.encrypt(inputs))], how.runs)
+    _, times = in_turns([partial(code.run, code.encrypt(inputs))], how.runs, IN_A_ROW, clock_of(how))
     return round(1e3 * times[0], 4)
 
 
@@ -197,26 +199,41 @@ def has_experts(name: str) -> bool:
     return kernel in table2() and replicated in ("un", "fully")
 
 
-def in_turns(sides: list[Callable[[], Any]], runs: int) -> tuple[list[Any], list[float]]:
+def clock_of(how: How) -> Clock:
+    """Processor time of this thread if it does all the work, so that others may use the machine; else of the wall."""
+    return time.thread_time if how.threads == 1 else time.perf_counter
+
+
+def in_turns(
+    sides: list[Callable[[], Any]], runs: int, in_a_row: int = 1, clock: Clock = time.perf_counter
+) -> tuple[list[Any], list[float]]:
     """Last results and median seconds of the sides, which take turns after a first run each.
 
     The first runs do not count, except of a side after the first one that takes long, which then is its only run.
+
+    in_a_row  runs of each side in a turn, at most, as long as they are short
     """
-    results, times = [], []
+    results, times, rows = [], [], []
     for number, side in enumerate(sides):
-        seconds, result = timed(side)
+        seconds, result = timed(side, 1, clock)
         results.append(result)
         times.append([seconds] if number and seconds > LONG_SECONDS else [])
+        rows.append(max(1, min(in_a_row, int(ROW_SECONDS / max(seconds, 1e-9)))))
     short = [number for number, column in enumerate(times) if not column]
-    while len(times[0]) < runs or (sum(sum(times[i]) for i in short) < SHORT_SECONDS and len(times[0]) < MOST_RUNS):
+
+    def total() -> float:
+        return sum(rows[i] * sum(times[i]) for i in short)
+
+    while len(times[0]) < runs or (total() < SHORT_SECONDS and len(times[0]) < MOST_RUNS):
         for number in short:
-            seconds, results[number] = timed(sides[number])
+            seconds, results[number] = timed(sides[number], rows[number], clock)
             times[number].append(seconds)
     return results, [median(column) for column in times]
 
 
-def timed(action: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds, and the result."""
-    started = time.perf_counter()
-    result = action()
-    return time.perf_counter() - started, result
+def timed(action: Callable[[], Any], runs: int, clock: Clock) -> tuple[float, Any]:
+    """Seconds of one of so many runs in a row, and the last result."""
+    started = clock()
+    for _ in range(runs):
+        result = action()
+    return (clock() - started) / runs, result

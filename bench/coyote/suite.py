@@ -11,7 +11,7 @@ from rich.console import Console
 
 from bench.coyote.cases import Case, cases
 from bench.coyote.means import Means
-from bench.coyote.measuring import PLAIN_BITS, RING_DEGREE, How, compiled, measure
+from bench.coyote.measuring import IN_A_ROW, PLAIN_BITS, RING_DEGREE, How, compiled, measure
 from bench.coyote.outcomes import Outcome, rows_of
 from bench.coyote.published import LARGE
 from bench.coyote.studies import STUDIES
@@ -43,6 +43,7 @@ def coyote(
     chosen = [case for case in cases() if is_chosen(case, only)]
     if not chosen:
         raise UserError(f"bench coyote: {only!r} names none of {', '.join(case.name for case in cases())}")
+    clock = "processor time" if threads == 1 else "time"
     how = How(effort, algorithm, runs=runs if encrypt else 0, threads=threads)
     conditions: dict[str, Any] = {
         "ring degree": RING_DEGREE,
@@ -50,7 +51,7 @@ def coyote(
         "effort": effort,
         "algorithm": algorithm,
         "threads": threads or "all",
-        "time": f"median of at least {runs} runs, in turns: vector code, scalar code" if encrypt else "not run",
+        "time": f"{clock}, median of at least {runs} turns of up to {IN_A_ROW} runs each" if encrypt else "not run",
         "scalar code": "one value a ciphertext, every product relinearised, same parameters",
         "checked": "results equal those of Python's integers modulo the plaintext modulus, on both sides",
     }

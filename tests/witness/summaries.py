@@ -47,8 +47,9 @@ def pinned(thing: Model | Planned) -> Pinned:
         file, client = write_plan(plan), write_client(plan.client)
         assert file is not None and client is not None
         bounds = {o.name: {"error_bound": o.error_bound, "reach": o.reach} for o in plan.client.outputs}
-        files = {"plan": file, "client": client}
-        return Pinned(files, _parts(file), plan, plan.chain, {"outputs": bounds}, to_data(plan.client))
+        parts = _parts(file)  # as the library compresses them, a file may have other bytes in its next version
+        files = {"plan": b"".join(parts.values()), "client": client}
+        return Pinned(files, parts, plan, plan.chain, {"outputs": bounds}, to_data(plan.client))
     parameters, level = thing.parameters, thing.parameters.levels if thing.level is None else thing.level
     compiled = thing.operation._plan_for(parameters, Place(thing.slots, level, parameters.scales[level]))
     vectors = b"".join(compiled.constant(i).tobytes() for i in range(len(compiled.constants)))

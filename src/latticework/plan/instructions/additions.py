@@ -27,7 +27,7 @@ def _sum(use: Use) -> Sequence[Kind]:
 
 
 def _sum_with_plain(use: Use) -> Sequence[Kind]:
-    """Not over QP: what is there is a multiple of P, which plaintexts are not."""
+    """Types of a sum with a plaintext: over Q, since what is over QP is a multiple of P."""
     require_q(use.operands[0], "; divide it by P first (mod_down)")
     return _sum(use)
 

@@ -246,7 +246,6 @@ ROOT = Path(__file__).resolve().parents[2]
 EVERY_STEP = """
 import sys
 from latticework.cli import app
-from latticework.plan.files.serialise import read_plan
 
 def parts():
     return {module.partition(".")[2] for module in sys.modules if module.startswith("latticework.")}

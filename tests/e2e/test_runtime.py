@@ -116,7 +116,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 import latticework as lw
-from latticework.plan.files.serialise import read_plan
 plan, keys, inputs, outputs = sys.argv[1:]
 server = lw.Server.load(plan, keys, threads=1)
 server(server.load_encrypted(inputs)).save(outputs)

@@ -37,18 +37,18 @@ def count_vectors(module, name):
     return sum(op.result.type.count for op in module.walk() if op.name == name)
 
 
-def two_blocks(second=2.0):
+def two_blocks(second=2.0, *, conj=False):
     """Four vectors of each half made of one of the half: what they were, rotated and doubled."""
     places = [(half, n, steps) for half in range(2) for n, steps in enumerate((0, 1, 5, 7))]
     diagonals = tuple(
-        Diagonal(steps, splat(second if half else 2.0, SLOTS), False, 4 * half + n, half) for half, n, steps in places
+        Diagonal(steps, splat(second if half else 2.0, SLOTS), conj, 4 * half + n, half) for half, n, steps in places
     )
     return LinearMap(SLOTS, explicit=diagonals, count_in=2, count_out=8)
 
 
-def sum_of_products(second=2.0):
+def sum_of_products(second=2.0, *, conj=False):
     v = Vectors(2, counts=[2, 8])
-    left = v.op("linear_transform", v.x[0], map=two_blocks(second))
+    left = v.op("linear_transform", v.x[0], map=two_blocks(second, conj=conj))
     left = v.op("concat", left, v.op("rotate", left, steps=3))
     right = v.op("take", v.x[1], vectors=tuple(n for n in range(8)) * 2)
     both = v.op("take", v.op("mul", left, right), vectors=tuple(range(16)))
@@ -71,6 +71,16 @@ def test_maps_of_unequal_blocks_stay_whole():
     (linear,) = (op.attrs["map"] for op in result.walk() if op.name == "vec.linear_transform")
     assert (linear.count_in, linear.count_out) == (2, 8)
     assert count_vectors(result, "vec.rotate") == 4
+
+
+@pytest.mark.parametrize("blocks", ["equal", "one"])
+def test_maps_of_conjugates_stay_whole(blocks):
+    if blocks == "equal":
+        packed(sum_of_products(conj=True))
+        return
+    v = Vectors(2, counts=[16, 16])
+    one = LinearMap(SLOTS, explicit=(Diagonal(1, splat(2.0, SLOTS), True, 0, 0),), count_in=1, count_out=1)
+    packed(v.done(v.op("sum", v.op("mul", v.op("linear_transform", v.x[0], map=one), v.x[1]), groups=1)))
 
 
 def without_need():

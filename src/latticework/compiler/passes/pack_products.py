@@ -183,6 +183,8 @@ def _halve(op: Op, pairs: Pairs, module: Module) -> tuple[Pairs, LinearMap] | No
     None if what makes the second of a pair is not the same of other vectors.
     """
     linear_map: LinearMap = op.attrs["map"]
+    if any(diagonal.conj for diagonal in linear_map.diagonals):  # it would turn imaginary parts round
+        return None
     if (linear_map.count_in, linear_map.count_out) == (1, 1):
         return pairs, linear_map
     rows: dict[int, list[Diagonal]] = {}

@@ -22,7 +22,6 @@ FIRST = (
     "owner",
     "loops",
     "circuits",
-    "circuit-programs",
     "models",
     "heir",
     "client-server",

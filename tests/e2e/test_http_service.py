@@ -1,4 +1,4 @@
-"""The HTTP service of docs/client-server.md, as it is printed, among clients that are slow, many, or lie about lengths."""
+"""The example service over HTTP, among clients that are slow, many, or lie about lengths."""
 
 import contextlib
 import re
@@ -11,12 +11,11 @@ from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
-from test_docs import DOCS, blocks_of
+from e2e_cases import example
 
 import latticework as lw
 
-PAGE = DOCS / "client-server.md"
-(BLOCK,) = [block.code for block in blocks_of(PAGE, PAGE.read_text()) if "serve_forever" in block.code]
+http_service = example("http_service")
 
 
 @lw.program
@@ -26,7 +25,7 @@ def double(x: lw.Secret[4]):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """The files that the block reads, and a request."""
+    """The files that the service reads, and a request."""
     folder = tmp_path_factory.mktemp("service")
     model = lw.compile(double, ring_degree=1024, insecure=True, precision_bits=8)
     model.save(folder / "model.lwplan")
@@ -35,18 +34,9 @@ def folder(tmp_path_factory):
     return SimpleNamespace(path=folder, client=client, request=client.encrypt(np.ones(4)).to_bytes())
 
 
-@contextlib.contextmanager
-def served(folder, code=BLOCK):
-    """What the block defines, while its service runs."""
-    names = {}
-    with contextlib.chdir(folder.path):
-        exec(compile(code, str(PAGE), "exec"), names)
-    service = names["service"]
-    try:
-        yield SimpleNamespace(**names, address=service.server_address)
-    finally:
-        service.shutdown()
-        service.server_close()
+def served(folder, **options):
+    """The service of the folder's files, while the block runs."""
+    return http_service.serving(lw.Server.load(folder.path / "model.lwplan", folder.path / "for-server"), **options)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +47,7 @@ def running(folder):
 
 def exchanged(running, sent):
     """What comes back on a connection until the service ends it."""
-    with socket.create_connection(running.address, timeout=20) as connection:
+    with socket.create_connection(running.server_address, timeout=20) as connection:
         connection.sendall(sent)
         parts = []
         while part := connection.recv(1 << 16):
@@ -71,7 +61,7 @@ def status_of(answer):
 
 def is_served(running, folder):
     """Whether an honest client gets its result."""
-    url = f"http://127.0.0.1:{running.service.server_port}/"
+    url = running.url
     with urlopen(Request(url, data=folder.request), timeout=20) as response:
         result = folder.client.decrypt(folder.client.load_encrypted(response.read()))
     return np.allclose(result.reveal(), 2, atol=0.1)
@@ -98,7 +88,7 @@ def test_what_is_no_request_for_the_program_is_refused(running, folder):
     assert status_of(exchanged(running, b"POST / HTTP/1.0\r\nContent-Length: 0\r\n\r\n")) == 400
     assert status_of(exchanged(running, b"GET / HTTP/1.0\r\n\r\n")) == 501
     with pytest.raises(HTTPError) as refused:
-        urlopen(Request(f"http://127.0.0.1:{running.service.server_port}/", data=b"none"), timeout=20)
+        urlopen(Request(running.url, data=b"none"), timeout=20)
     with refused.value as answer:
         assert answer.code == 400 and answer.read()
     assert is_served(running, folder)
@@ -113,24 +103,24 @@ def test_clients_that_wait_stop_nobody(running, folder):
     )
     with contextlib.ExitStack() as stack:
         for beginning in beginnings * 5:
-            idle = stack.enter_context(socket.create_connection(running.address, timeout=20))
+            idle = stack.enter_context(socket.create_connection(running.server_address, timeout=20))
             idle.sendall(beginning)
         assert is_served(running, folder)
 
 
 def test_connections_are_bounded(running, folder):
-    assert running.CONNECTIONS == 32
+    assert http_service.CONNECTIONS == 32
     before = threading.active_count()
     with contextlib.ExitStack() as stack:
-        held = [stack.enter_context(socket.create_connection(running.address, timeout=20)) for _ in range(40)]
+        held = [stack.enter_context(socket.create_connection(running.server_address, timeout=20)) for _ in range(40)]
         ended = 0
-        for connection in held[running.CONNECTIONS :]:
+        for connection in held[http_service.CONNECTIONS :]:
             with contextlib.suppress(ConnectionResetError):
                 assert connection.recv(1) == b""  # hung up on at once
             ended += 1
         assert ended == 8
-        assert threading.active_count() <= before + 2 * running.CONNECTIONS  # with their deadlines
-        for connection in held[: running.CONNECTIONS]:
+        assert threading.active_count() <= before + 2 * http_service.CONNECTIONS  # with their deadlines
+        for connection in held[: http_service.CONNECTIONS]:
             connection.setblocking(False)
             with pytest.raises(BlockingIOError):
                 connection.recv(1)
@@ -145,11 +135,9 @@ def test_connections_are_bounded(running, folder):
 
 def test_a_request_that_does_not_arrive_in_time_is_dropped(folder):
     """However it drips: a byte now and then keeps no connection."""
-    code = BLOCK.replace("SECONDS = 10.0", "SECONDS = 0.2")
-    assert code != BLOCK
-    with served(folder, code) as running:
+    with served(folder, seconds=0.2) as running:
         for beginning in (b"", b"POST / HTTP/1.0\r\nContent-Length: 100000\r\n\r\n"):
-            with socket.create_connection(running.address, timeout=20) as connection:
+            with socket.create_connection(running.server_address, timeout=20) as connection:
                 connection.sendall(beginning)
                 with contextlib.suppress(ConnectionResetError, BrokenPipeError):
                     for _ in range(400):
@@ -157,3 +145,9 @@ def test_a_request_that_does_not_arrive_in_time_is_dropped(folder):
                         time.sleep(0.01)
                     pytest.fail("it may go on for ever")
         assert is_served(running, folder)
+
+
+def test_results_come_over_http():
+    found, expected, refusal = http_service.run()
+    assert np.allclose(found, expected, atol=0.01)
+    assert refusal.startswith("400 ")

@@ -8,7 +8,7 @@ from bench.papers.results import Result
 
 OURS, COMPILED = Result("coyote-run-times"), Result("coyote")
 DATA = tables()["coyote"]
-SPEED_REASON = "no more operations than published, by the times that ours take here"
+SPEED_REASON = "the same two rotations and one product; the ratio depends on how long each library takes for them"
 
 
 def paper() -> Paper:
@@ -32,9 +32,9 @@ def _counts() -> Section:
     return Section(
         "Table 1", ("rotations + blends", "ciphertext products", "additions (shown)", "compile, s"), tuple(lines),
         f"{OURS}; compile times: {COMPILED}",
-        "Ours has at most as many client ciphertexts and slots as the class of the row. The ideal speed-ups of Table 1 "
-        "count no rotation and are no measurements. mm.16 is one product of matrices here, not 64 blocks; ours "
-        "adds where theirs blends.",
+        "Ours has at most as many client ciphertexts and slots as the class of the row. Its ideal speed-ups are no "
+        "measurements. mm.16 is one product of matrices here, not 64 blocks, with 31 "
+        "products with constants; ours adds where theirs blends.",
     )  # fmt: skip
 
 
@@ -45,7 +45,7 @@ def _additions(name: str) -> float:
 
 def _by_hand() -> Section:
     lines = []
-    why = "the paper does not print its experts' code; ours by hand is within 6 % of what is compiled, either way"
+    why = "the paper does not print its experts' code, and ours by hand takes longer than what is compiled"
     for name, coyote, expert in DATA["table2"]:
         ours = OURS.ratio(f"{name}.un", "run, beside code by hand")
         lines.append(Line(name, (Cell(coyote / expert, ours),), why, Verdict.NOT_COMPARABLE))
@@ -54,9 +54,10 @@ def _by_hand() -> Section:
 
 def _speedups() -> Section:
     lines = []
-    for name, _, limited, _, exact in DATA["table3"]:
+    for name, _, limited, seconds, exact in DATA["table3"]:
         ours = OURS.ours(name, "speed-up over scalar code")
-        cells = (Cell(max(limited, exact), ours, higher=True),)
+        compiling = Cell(seconds, COMPILED.ours(name, "compile"), is_fact=True)
+        cells = (Cell(max(limited, exact), ours, higher=True), compiling)
         line = Line(name, cells)
         lines.append(Line(name, cells, SPEED_REASON) if line.verdict is Verdict.LOST else line)
     scalar, vector = DATA["blocked_mm16_s"]["scalar"], DATA["blocked_mm16_s"]["vector"]
@@ -64,8 +65,8 @@ def _speedups() -> Section:
         Line("mm.16.blocked", (Cell(scalar / vector, OURS.ours(LARGE, "speed-up over scalar code"), higher=True),))
     )
     return Section(
-        "Table 3 and the text", ("times faster than scalar code",), tuple(lines), str(OURS),
-        "Of the paper's two columns the better one.",
+        "Table 3 and the text", ("times faster than scalar code", "compile without time-out, s (shown)"), tuple(lines),
+        f"{OURS}; compile times: {COMPILED}", "Of the paper's two columns the better one.",
     )  # fmt: skip
 
 
@@ -94,7 +95,8 @@ def _polynomials() -> Section:
             lines.append(Line(case, (Cell(most, found.ours(case, metric), higher=True),)))
     return Section(
         "Figure 7, random polynomials", ("times faster than scalar code",), tuple(lines), f"{shallow}; {deep}",
-        "The text states only that none exceeds 1.4; ours are geometric means of five trees.",
+        "The text states only that none exceeds 1.4; ours are geometric means of five trees, deeper ones in rings "
+        "of up to 32768.",
     )  # fmt: skip
 
 
@@ -105,7 +107,8 @@ def _layouts() -> Section:
         for case, rotations, blends in tables()["coyote_repository"]["figure8"]
     )
     ratio = found.cell("mm.3", "rotations of individual by those of together")
-    lines += (Line("rotations of individual by those of together", (ratio,)),)
+    why = "a ratio of two layouts, of which neither is a merit"
+    lines += (Line("rotations of individual by those of together", (ratio,), why, Verdict.NOT_COMPARABLE),)
     return Section(
         "Figure 8, layouts of the inputs of mm.3", ("rotations + blends",), lines, str(found),
         "Counts of the authors' repository; the figure has no numbers.",
@@ -114,17 +117,23 @@ def _layouts() -> Section:
 
 def _moves() -> Section:
     found = Result("coyote-effort")
-    why = "a trend, as published: more moves find no worse code, and exact alignment changes little"
+    why = "the paper draws a trend without figures; ours is the same: more moves find no worse code"
     lines = []
     for name in ("un", "partially", "fully"):
         costs = [found.ours(f"dist.5.{name}, {n} moves a round", "cost after 150 rounds, median of 5 seeds") or 0.0
                  for n in (10000, 15000, 20000)]  # fmt: skip
-        name = f"dist.5.{name}, cost of 20,000 moves by that of 10,000"
-        lines.append(Line(name, (Cell(None, costs[2] / costs[0], is_fact=True),), why, Verdict.EQUAL))
+        lines.append(
+            Line(f"dist.5.{name}", (Cell(None, costs[2] / costs[0], is_fact=True),), why, Verdict.NOT_COMPARABLE)
+        )
     aligned = Result("coyote-alignment")
     shorter = sum(row["ours"] < row["reference"] for row in aligned.content["rows"])
     lines.append(Line(
-        f"Table 3's kernels that exact alignment makes shorter, of {len(aligned.content['rows'])}",
-        (Cell(None, float(shorter), is_fact=True),), why, Verdict.EQUAL,
+        f"exact alignment, of {len(aligned.content['rows'])} kernels",
+        (Cell(None, float(shorter), is_fact=True),), why, Verdict.NOT_COMPARABLE,
     ))  # fmt: skip
-    return Section("Studies of the search: annealing and time-outs", ("found",), tuple(lines), f"{found}; {aligned}")
+    return Section(
+        "Studies of the search",
+        ("cost of 20,000 moves by that of 10,000; kernels made shorter",),
+        tuple(lines),
+        f"{found}; {aligned}",
+    )

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from string import ascii_lowercase
 
 from bench.papers.evaluation import Line, Paper, Section, Verdict
+from bench.papers.results import FOLDER, machine_of
 
 HEAD = """# The five papers, row by row
 
 `python -m bench.papers` writes this page from [stored results](../bench/results/README.md); every table names its file,
-with commit and machine. Cells are *published / ours*. A row is **won** where none of its quantities is worse than
-published and one is better, **lost** where one is worse, **not comparable** where the figures mean different things.
+[commits and machines](#files) are at the end. Cells are *published / ours*. A row is **won** where none of its
+quantities is worse than published and one is better, **equal** where all are within half a per cent, **lost** where
+one is worse; **not comparable** where the figures mean different things, **not run** where there is none of ours.
 Quantities marked (shown) decide nothing. Seconds decide only about compiling. Ours may be another program for the same
-computation, with fewer operations: that is what compilers are compared by, and notes say where it is so.
+computation.
 """
 
 
 def write(papers: Sequence[Paper]) -> str:
     """The page."""
-    return "\n".join([HEAD, *_counts(papers), *(line for paper in papers for line in _paper(paper))]) + "\n"
+    tables = [line for paper in papers for line in _paper(paper)]
+    return "\n".join([HEAD, *_counts(papers), *tables, *_files("\n".join(tables))]) + "\n"
+
+
+def _files(tables: str) -> Iterator[str]:
+    """The stored files that tables name, by machine, with their commits."""
+    found: dict[str, list[str]] = {}
+    for name in sorted(set(re.findall(r"\(\.\./bench/results/([\w.-]+\.json)\)", tables))):
+        commit, machine = machine_of(FOLDER / name)
+        found.setdefault(machine, []).append(f"{name.removesuffix('.json')} {commit}")
+    yield "## Files"
+    yield ""
+    yield from (f"- {machine}: {', '.join(files)}" for machine, files in sorted(found.items()))
 
 
 def _counts(papers: Sequence[Paper]) -> Iterator[str]:

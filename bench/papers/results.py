@@ -64,9 +64,11 @@ class Result:
         return None if row is None or not row["reference"] else row["ours"] / row["reference"]
 
     def __str__(self) -> str:
-        machine = self.content["machine"]
-        gpu = machine.get("gpu")
-        return (
-            f"[{self.path.name}](../bench/results/{self.path.name}): commit {self.content['commit'][:7]}, "
-            f"{gpu or machine['cpu']}, {machine['cores']} cores"
-        )
+        return f"[{self.path.stem}](../bench/results/{self.path.name})"
+
+
+def machine_of(path: Path) -> tuple[str, str]:
+    """The commit and the machine of a stored file."""
+    content = load(path)
+    machine = content["machine"]
+    return content["commit"][:7], f"{machine.get('gpu') or machine['cpu']}, {machine['cores']} cores"

@@ -45,7 +45,11 @@ def _transforms() -> Section:
     )
     why = "theirs is written in assembly; ours is bound by memory, and 7.06 times faster in fp64 arithmetic"
     lines.append(Line("the best on one device; ours: radix-16", cells, why))
-    lines.append(Line("two tiles", (), "an H100 has one; two queues on it give 4.87", Verdict.NOT_COMPARABLE))
+    cells = (
+        Cell(_best(TRANSFORM["speedup_over_naive"]["two tiles"]), None, higher=True),
+        Cell(_best(TRANSFORM["efficiency"]["two tiles"]), None, higher=True),
+    )
+    lines.append(Line("two tiles", cells, "an H100 has one; two queues on it give 4.87", Verdict.NOT_COMPARABLE))
     return Section(
         "Transforms of 32K points, 1024 instances", ("times faster than naive", "share of the arithmetic peak"),
         tuple(lines), str(GPU), "Of each quantity the better device; both sides in 64-bit integers.",
@@ -64,7 +68,11 @@ def _operations() -> Section:
         )
         for form in ("naive", "radix-8")
     )
-    return Section("Operations for each byte", ("operational density",), lines, str(GPU))
+    why = "theirs are instructions of Intel's arithmetic units; NVIDIA's are counted in bench/results/NOTES.md"
+    rounds = TRANSFORM["operations_of_a_round"]
+    name = f"of a work item in a round, radix {', '.join(rounds)}: {', '.join(map(str, rounds.values()))}"
+    lines += (Line(name, (), why, Verdict.NOT_COMPARABLE),)
+    return Section("Operations, and operations for each byte", ("operations",), lines, str(GPU))
 
 
 def _routines() -> Section:
@@ -75,8 +83,15 @@ def _routines() -> Section:
         cells = (Cell(TABLES["routines"]["share_of_transforms_best"], row["ours"]),)
         lines.append(Line(name, cells, shares, Verdict.NOT_COMPARABLE))
     why = "no naive routine is kept in the library to compare with; ours takes 0.1 to 0.2 ms"
-    lines.append(Line("times faster than with naive transforms (3.05)", (), why, Verdict.NOT_COMPARABLE))
-    return Section("Routines, N = 2^15, 8 limbs", ("share of transforms",), tuple(lines), str(GPU))
+    for device in (0, 1):
+        share, faster = (
+            TABLES["routines"][table][device] for table in ("share_of_transforms_naive", "speedup_over_naive")
+        )
+        cells = (Cell(share, None), Cell(faster, None, higher=True))
+        lines.append(Line(f"with naive transforms, device {device + 1}", cells, why))
+    return Section(
+        "Routines, N = 2^15, 8 limbs", ("share of transforms", "times faster than so"), tuple(lines), str(GPU)
+    )
 
 
 def _matrices() -> Section:

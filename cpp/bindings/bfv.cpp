@@ -58,6 +58,20 @@ void bind_bfv(nb::module_& m) {
           },
           "residues"_a, "N residues in [0, t): the first row of slots, then the second.")
       .def(
+          "encode_coefficients",
+          [](const PyEncoder& self, const Residues& residues) {
+            const std::span<const std::uint64_t> values(residues.data(), residues.size());
+            return PyMessage{self.context, run_unlocked([&] { return bfv::to_message(*self.context, values); })};
+          },
+          "residues"_a, "N coefficients in [0, t).")
+      .def(
+          "coefficients",
+          [](const PyEncoder& self, const PyMessage& message) {
+            check_message(message, *self.context, "decode");
+            return to_array(run_unlocked([&] { return self.value.coefficients(message.value); }));
+          },
+          "message"_a, "The N coefficients, in [0, t).")
+      .def(
           "decode",
           [](const PyEncoder& self, const PyMessage& message) {
             check_message(message, *self.context, "decode");

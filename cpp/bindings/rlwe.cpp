@@ -127,6 +127,23 @@ Basis to_basis(const std::string& name) {
 
 const char* basis_name(Basis basis) noexcept { return basis == Basis::kQ ? "Q" : "QP"; }
 
+Encoding to_encoding(const std::string& name) {
+  if (name == "slots") return Encoding::kSlots;
+  if (name == "coefficients") return Encoding::kCoefficients;
+  throw Error(ErrorKind::kValue, "encoding must be \"slots\" or \"coefficients\", got \"" + name + "\"");
+}
+
+const char* encoding_name(Encoding encoding) noexcept {
+  return encoding == Encoding::kSlots ? "slots" : "coefficients";
+}
+
+KeySetId to_key_set(const nb::bytes& bytes) {
+  KeySetId id;
+  if (bytes.size() != id.size()) throw Error(ErrorKind::kValue, "a key set has 16 bytes");
+  std::copy_n(reinterpret_cast<const std::uint8_t*>(bytes.c_str()), id.size(), id.begin());
+  return id;
+}
+
 KeySpec to_spec(const nb::dict& dict) {
   return {to_kind(nb::cast<std::string>(dict["kind"])),
           nb::cast<std::uint64_t>(dict["galois_element"]),
@@ -239,6 +256,7 @@ void bind_rlwe(nb::module_& m) {
   bind_keys(m);
   bind_evaluator(m);
   bind_bfv(m);
+  bind_residues(m);
 }
 
 }  // namespace lw

@@ -104,6 +104,8 @@ void bind_values(nb::module_& m) {
       .def_prop_ro("scale", [](const PyPlaintext& self) { return self.value.scale; })
       .def_prop_ro("slots", [](const PyPlaintext& self) { return self.value.slots; })
       .def_prop_ro("basis", [](const PyPlaintext& self) { return basis_name(self.value.basis); })
+      .def_prop_ro("encoding", [](const PyPlaintext& self) { return encoding_name(self.value.encoding); })
+      .def_prop_ro("is_unproved", [](const PyPlaintext& self) { return self.value.is_unproved; })
       .def_prop_ro("num_bytes", [](const PyPlaintext& self) { return self.value.num_bytes(); });
   nb::class_<PyCiphertext>(m, "Ciphertext", "An encrypted slot vector; immutable.")
       .def_prop_ro(
@@ -118,6 +120,16 @@ void bind_values(nb::module_& m) {
           "parameters", [](const PyCiphertext& self) { return to_bytes(self.value.parameters); },
           "Fingerprint of the parameters.")
       .def_prop_ro("is_seeded", [](const PyCiphertext& self) { return self.value.seed.has_value(); })
+      .def_prop_ro("encoding", [](const PyCiphertext& self) { return encoding_name(self.value.encoding); })
+      .def_prop_ro("is_unproved", [](const PyCiphertext& self) { return self.value.is_unproved; })
+      .def(
+          "mark_unproved",
+          [](const PyCiphertext& self) {
+            PyCiphertext marked = self;
+            marked.value.is_unproved = true;
+            return marked;
+          },
+          "The same ciphertext, of whose noise nothing is known.")
       .def_prop_ro(
           "context", [](const PyCiphertext& self) { return self.context; }, "In whose memory it is.")
       .def("__repr__", [](const PyCiphertext& self) {

@@ -57,9 +57,7 @@ using PyUnfinishedKeys = Owned<std::unique_ptr<UnfinishedKeys>>;
 
 void open_unfinished(PyUnfinishedKeys* self, nb::handle path, const nb::bytes& key_set,
                      const std::vector<nb::dict>& dicts, SharedContext context, bool continues) {
-  KeySetId id;
-  if (key_set.size() != id.size()) throw Error(ErrorKind::kValue, "UnfinishedKeys: a key set has 16 bytes");
-  std::copy_n(reinterpret_cast<const std::uint8_t*>(key_set.c_str()), id.size(), id.begin());
+  const KeySetId id = to_key_set(key_set);
   const std::string file = to_path(path);
   std::vector<KeySpec> specs = to_specs(dicts);
   auto keys =
@@ -134,7 +132,9 @@ PyEvaluationKeys move_keys(const PyEvaluationKeys& keys, const std::shared_ptr<c
       auto copy = std::make_shared<EvaluationKey>(*key);
       if (key->b->form() != to->ring().backend().form()) {
         copy->b = std::make_shared<const RnsPolys>(copy_of(keys.context->ring(), *key->b, to->ring()));
-        copy->a = std::make_shared<const RnsPolys>(expand_key(to->ring(), key->a->limbs(), key->digits, key->seed));
+        copy->a = std::make_shared<const RnsPolys>(
+            key->is_unproved ? copy_of(keys.context->ring(), *key->a, to->ring())
+                             : expand_key(to->ring(), key->a->limbs(), key->digits, key->seed));
       }
       there->add(std::move(copy));
     }
@@ -209,13 +209,14 @@ void bind_keys(nb::module_& m) {
   nb::class_<PyPublicKey>(m, "PublicKey")
       .def_prop_ro("key_set", [](const PyPublicKey& self) { return to_bytes(self.value->id); })
       .def_prop_ro("parameters", [](const PyPublicKey& self) { return to_bytes(self.value->parameters); })
-      .def_prop_ro("num_bytes",
-                   [](const PyPublicKey& self) { return self.value->a->bytes() + self.value->b->bytes(); });
+      .def_prop_ro("num_bytes", [](const PyPublicKey& self) { return self.value->a->bytes() + self.value->b->bytes(); })
+      .def_prop_ro("is_unproved", [](const PyPublicKey& self) { return self.value->is_unproved; });
   nb::class_<PyEvaluationKeys>(m, "EvaluationKeys", "The public keys that a server computes with.")
       .def_prop_ro("key_set", [](const PyEvaluationKeys& self) { return to_bytes(self.value->id()); })
       .def_prop_ro("parameters", [](const PyEvaluationKeys& self) { return to_bytes(self.value->parameters()); })
       .def_prop_ro("num_bytes", [](const PyEvaluationKeys& self) { return self.value->num_bytes(); })
       .def_prop_ro("specs", &specs_of)
+      .def_prop_ro("is_unproved", [](const PyEvaluationKeys& self) { return self.value->is_unproved(); })
       .def("__len__", [](const PyEvaluationKeys& self) { return self.value->keys().size(); })
       .def("merged", &merge, "other"_a, "The keys of both sets, which must be of one secret key.");
   nb::class_<Owned<KeyGenerator>>(m, "KeyGenerator")

@@ -37,6 +37,13 @@ inline LevelPair to_pair(Level level) { return {level.track, level.index}; }
 Basis to_basis(const std::string& name);
 const char* basis_name(Basis basis) noexcept;
 
+/// "slots" or "coefficients".
+Encoding to_encoding(const std::string& name);
+const char* encoding_name(Encoding encoding) noexcept;
+
+/// 16 bytes. Throws lw::Error(kValue) for any other number of them.
+KeySetId to_key_set(const nanobind::bytes& bytes);
+
 /// {"kind": kind_name, "galois_element": int, "track": int, "level": int} and back.
 KeySpec to_spec(const nanobind::dict& dict);
 nanobind::dict spec_dict(const KeySpec& spec);
@@ -83,5 +90,6 @@ void bind_ciphertexts(nanobind::module_& m);
 void bind_lazy_files(nanobind::module_& m);
 void bind_evaluator(nanobind::module_& m);
 void bind_bfv(nanobind::module_& m);
+void bind_residues(nanobind::module_& m);
 
 }  // namespace lw

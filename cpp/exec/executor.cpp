@@ -99,6 +99,9 @@ void Executor::check_inputs(const std::vector<Input>& inputs, const std::string&
       check_context(x.parameters, *x.residues, *context_, name);
       check_key_set(x.key_set, keys_->id(), name);
       check_cipher(x, type, name);
+      if (x.encoding != Encoding::kSlots) {
+        throw Error(ErrorKind::kShape, name + " holds coefficients; the plan takes slots");
+      }
     }
   }
   for (const TripLimit& limit : plan_->trip_limits()) {

@@ -29,6 +29,14 @@ std::size_t num_bytes(const std::vector<Input>& inputs) {
   return total;
 }
 
+/// Whether the outputs are to be marked, which those of a recorded run are not.
+bool has_unproved(const std::vector<Input>& inputs) {
+  return std::ranges::any_of(inputs, [](const Input& input) {
+    const Ciphertexts* array = std::get_if<Ciphertexts>(&input);
+    return array != nullptr && std::ranges::any_of(*array, &Ciphertext::is_unproved);
+  });
+}
+
 std::size_t num_bytes(const std::vector<Ciphertexts>& outputs) {
   std::size_t total = 0;
   for (const Ciphertexts& array : outputs) total += num_bytes(array);
@@ -136,7 +144,7 @@ std::vector<Ciphertexts> Executor::run_checked(std::vector<Input> inputs, const 
   Observers paced = observers;
   paced.tick = this->pace(observers.tick);
   const bool is_watched = observers.on_event || observers.on_watch || observers.on_iteration || from.has_value() ||
-                          context_->ring().device().is_profiled();
+                          has_unproved(inputs) || context_->ring().device().is_profiled();
   if (!is_watched && keys_->budget_bytes() == SIZE_MAX && recorded_->are_possible()) {
     std::call_once(foreseen_, [this] { plaintexts_->foresee(all_coefficient_bytes(*plan_, *plaintexts_)); });
     const auto execute = [&](std::vector<Input> given, RecordedRuns::Run& run) {

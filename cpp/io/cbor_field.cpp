@@ -68,7 +68,7 @@ std::optional<Field> Field::find(std::string_view key) const {
 
 std::size_t Field::size() const { return as_array().size(); }
 
-void Field::require_keys(std::initializer_list<std::string_view> keys) const {
+void Field::require_keys(std::span<const std::string_view> keys) const {
   for (const std::string_view key : keys) (void)(*this)[key];
   for (const Entry& entry : as_map()) {
     if (std::find(keys.begin(), keys.end(), entry.key) == keys.end()) fail("the key \"" + entry.key + "\" is unknown");

@@ -35,7 +35,10 @@ class Field {
   /// The number of items of an array.
   std::size_t size() const;
   /// Requires that a map has exactly these keys.
-  void require_keys(std::initializer_list<std::string_view> keys) const;
+  void require_keys(std::span<const std::string_view> keys) const;
+  void require_keys(std::initializer_list<std::string_view> keys) const {
+    require_keys(std::span(keys.begin(), keys.size()));
+  }
 
   bool is_null() const noexcept { return value_->get_if<std::nullptr_t>() != nullptr; }
   bool as_bool() const;

@@ -23,6 +23,9 @@ struct SeedRef {
 /// The secret that decrypts: that of the secret key, or inside bootstrapping the ephemeral sparse one.
 enum class SecretKind : std::uint8_t { kMain = 0, kSparse = 1 };
 
+/// What the numbers of a value are: slots, which rotate and multiply one by one, or the coefficients of its polynomial.
+enum class Encoding : std::uint8_t { kSlots = 0, kCoefficients = 1 };
+
 /// degree + 1 polynomials in NTT form; c_i goes with the i-th power of the secret.
 struct Ciphertext {
   std::shared_ptr<const RnsPolys> residues;
@@ -34,6 +37,8 @@ struct Ciphertext {
   Fingerprint parameters{};
   std::optional<SeedRef> seed;  // of c1, for a fresh symmetric encryption
   SecretKind secret = SecretKind::kMain;
+  Encoding encoding = Encoding::kSlots;
+  bool is_unproved = false;  // something it is made from came as residues: nothing is known of its noise
 
   std::uint32_t degree() const noexcept { return residues->polys() - 1; }
   std::size_t num_bytes() const noexcept { return residues->bytes(); }
@@ -47,6 +52,8 @@ struct Plaintext {
   double scale = 1.0;
   std::uint32_t slots = 1;
   Fingerprint parameters{};
+  Encoding encoding = Encoding::kSlots;
+  bool is_unproved = false;
 
   std::size_t num_bytes() const noexcept { return residues->bytes(); }
 };

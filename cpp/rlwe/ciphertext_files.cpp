@@ -18,13 +18,20 @@ constexpr std::size_t kSeedBytes = sizeof(Hash) + sizeof(std::uint64_t);  // a s
 /// A seeded ciphertext is stored without its c1.
 std::uint32_t stored_polys(const Ciphertext& x, std::uint32_t degree) { return x.seed ? degree : degree + 1; }
 
+// Fields that are only there where they are true.
+constexpr const char* kHoldsCoefficients = "coefficients";
+constexpr const char* kIsUnproved = "unproved";
+
 /// The description of a ciphertext in a file, without its name and its seed.
 cbor::Map description(const Ciphertext& x) {
-  return {{"track", x.level.track},
-          {"index", x.level.index},
-          {"scale", x.scale},
-          {"slots", x.slots},
-          {"degree", x.degree()}};
+  cbor::Map map{{"track", x.level.track},
+                {"index", x.level.index},
+                {"scale", x.scale},
+                {"slots", x.slots},
+                {"degree", x.degree()}};
+  if (x.encoding == Encoding::kCoefficients) map.add(kHoldsCoefficients, true);
+  if (x.is_unproved) map.add(kIsUnproved, true);
+  return map;
 }
 
 cbor::Value item_value(const NamedCiphertext& item) {
@@ -40,7 +47,7 @@ cbor::Value item_value(const NamedCiphertext& item) {
 /// Whether two ciphertexts can share a description and a section.
 bool are_alike(const Ciphertext& a, const Ciphertext& b) {
   return a.level == b.level && a.scale == b.scale && a.slots == b.slots && a.degree() == b.degree() &&
-         a.seed.has_value() == b.seed.has_value();
+         a.seed.has_value() == b.seed.has_value() && a.encoding == b.encoding && a.is_unproved == b.is_unproved;
 }
 
 cbor::Value group_value(std::span<const NamedCiphertext> group) {
@@ -60,6 +67,13 @@ cbor::Value group_value(std::span<const NamedCiphertext> group) {
   return map;
 }
 
+/// A field that is there where it is true.
+bool read_flag(cbor::Field field, std::string_view name) {
+  const std::optional<cbor::Field> flag = field.find(name);
+  if (flag && !flag->as_bool()) flag->fail("is left out where it is false");
+  return flag.has_value();
+}
+
 /// Everything but the limbs and the seed; `degree` apart, because a ciphertext has it from its limbs.
 Ciphertext read_description(cbor::Field field, const Context& context, std::uint32_t& degree) {
   Ciphertext x;
@@ -68,17 +82,20 @@ Ciphertext read_description(cbor::Field field, const Context& context, std::uint
   x.scale = read_scale(field["scale"]);
   x.slots = read_slots(field["slots"], context.degree());
   degree = static_cast<std::uint32_t>(field["degree"].as_unsigned(kMaxCiphertextDegree));
+  if (read_flag(field, kHoldsCoefficients)) x.encoding = Encoding::kCoefficients;
+  x.is_unproved = read_flag(field, kIsUnproved);
   const bool is_seeded = field.find("seed").has_value() || field.find("seeds").has_value();
   if (is_seeded && degree != 1) field["degree"].fail("a seeded ciphertext has degree 1");
   return x;
 }
 
 void require_keys(cbor::Field field, std::string_view name, std::string_view seed, std::string_view object) {
-  if (!field.find(seed)) {
-    field.require_keys({name, "track", "index", "scale", "slots", "degree"});
-  } else {
-    field.require_keys({name, "track", "index", "scale", "slots", "degree", seed, object});
+  std::vector<std::string_view> keys = {name, "track", "index", "scale", "slots", "degree"};
+  if (field.find(seed)) keys.insert(keys.end(), {seed, object});
+  for (const char* flag : {kHoldsCoefficients, kIsUnproved}) {
+    if (field.find(flag)) keys.emplace_back(flag);
   }
+  field.require_keys(keys);
 }
 
 SeedRef read_seed(std::span<const std::uint8_t> stored) {

@@ -9,14 +9,16 @@ namespace lw {
 namespace {
 
 Ciphertext label(const Plaintext& message, RnsPolys residues, const KeySetId& key_set) {
-  return {std::make_shared<const RnsPolys>(std::move(residues)),
-          message.level,
-          message.basis,
-          message.scale,
-          message.slots,
-          key_set,
-          message.parameters,
-          std::nullopt};
+  Ciphertext fresh{std::make_shared<const RnsPolys>(std::move(residues)),
+                   message.level,
+                   message.basis,
+                   message.scale,
+                   message.slots,
+                   key_set,
+                   message.parameters};
+  fresh.encoding = message.encoding;
+  fresh.is_unproved = message.is_unproved;
+  return fresh;
 }
 
 /// An error in NTT form; `digit` tells apart those of one seed.
@@ -119,7 +121,9 @@ Ciphertext Encryptor::asymmetric(const Plaintext& message, const PublicKey& key)
   }
   const LimbView c0 = residues.view(0, 1, 0, limbs.size());
   kernels.add(ring.queue(), c0, c0, message.residues->view());
-  return label(message, std::move(residues), key.id);
+  Ciphertext fresh = label(message, std::move(residues), key.id);
+  fresh.is_unproved |= key.is_unproved;
+  return fresh;
 }
 
 }  // namespace lw

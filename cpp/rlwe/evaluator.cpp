@@ -26,8 +26,15 @@ Ciphertext with_residues(const Ciphertext& x, RnsPolys residues) {
   return with_residues(x, std::make_shared<RnsPolys>(std::move(residues)));
 }
 
-KeySetId joint_key_set(const Ciphertext& a, const Ciphertext& b) noexcept {
-  return a.key_set == KeySetId{} ? b.key_set : a.key_set;
+void join_label(Ciphertext& result, const Ciphertext& operand) noexcept {
+  if (result.key_set == KeySetId{}) result.key_set = operand.key_set;
+  result.slots = std::max(result.slots, operand.slots);
+  result.is_unproved |= operand.is_unproved;
+}
+
+void join_label(Ciphertext& result, const Plaintext& operand) noexcept {
+  result.slots = std::max(result.slots, operand.slots);
+  result.is_unproved |= operand.is_unproved;
 }
 
 void Evaluator::require_own(const Ciphertext& x, const char* op) const {
@@ -40,12 +47,14 @@ void Evaluator::require_alike(const Ciphertext& a, const Ciphertext& b, const ch
   require_own(a, op);
   require_own(b, op);
   check_key_set(b.key_set, a.key_set, std::string(op) + ": the second operand");
+  require_encoding(a.encoding, b.encoding, op);
   require_same_place(a.level, a.basis, b.level, b.basis, op);
 }
 
 void Evaluator::require_plain(const Ciphertext& x, const Plaintext& p, const char* op) const {
   require_own(x, op);
   check_context(p.parameters, *p.residues, context_, std::string(op) + ": the plaintext");
+  require_encoding(x.encoding, p.encoding, op);
   require_same_place(x.level, x.basis, p.level, p.basis, op);
 }
 
@@ -76,8 +85,7 @@ Ciphertext Evaluator::combine(Ciphertext a, const Ciphertext& b, bool is_sub) co
     }
   }
   Ciphertext result = with_residues(a, out);
-  result.key_set = joint_key_set(a, b);
-  result.slots = std::max(a.slots, b.slots);
+  join_label(result, b);
   return result;
 }
 
@@ -103,7 +111,7 @@ Ciphertext Evaluator::combine_plain(Ciphertext x, const Plaintext& p, bool is_su
                                                      x.residues->view(0, 1, 0, limbs), p.residues->view());
   for (std::uint32_t i = 1; i <= x.degree() && out != x.residues; ++i) copy_limbs(ring, *out, i, *x.residues, i);
   Ciphertext result = with_residues(x, out);
-  result.slots = std::max(x.slots, p.slots);
+  join_label(result, p);
   return result;
 }
 
@@ -119,7 +127,7 @@ Ciphertext Evaluator::mul_plain(Ciphertext x, const Plaintext& p) const {
   context_.ring().kernels().mul(context_.ring().queue(), out->view(), x.residues->view(), p.residues->view());
   Ciphertext result = with_residues(x, out);
   result.scale = x.scale * p.scale;
-  result.slots = std::max(x.slots, p.slots);
+  join_label(result, p);
   return result;
 }
 
@@ -136,8 +144,8 @@ Ciphertext Evaluator::dot_plain(std::span<const Ciphertext* const> x, std::span<
     require_scale(x[k]->scale * p[k]->scale, scale, op);
     left.push_back(x[k]->residues->view());
     right.push_back(p[k]->residues->view());
-    result.key_set = joint_key_set(result, *x[k]);
-    result.slots = std::max({result.slots, x[k]->slots, p[k]->slots});
+    join_label(result, *x[k]);
+    join_label(result, *p[k]);
   }
   const Ring& ring = context_.ring();
   RnsPolys out(ring, x[0]->residues->limbs(), x[0]->residues->polys());
@@ -222,7 +230,11 @@ Ciphertext Evaluator::trivial(const Plaintext& p) const {
   RnsPolys out(ring, p.residues->limbs(), 2);
   copy_limbs(ring, out, 0, *p.residues, 0);
   ring.kernels().zero(ring.queue(), out.view(1, 1, 0, p.residues->limbs().size()));
-  return {std::make_shared<const RnsPolys>(std::move(out)), p.level, p.basis, p.scale, p.slots, {}, p.parameters, {}};
+  Ciphertext result{
+      std::make_shared<const RnsPolys>(std::move(out)), p.level, p.basis, p.scale, p.slots, {}, p.parameters};
+  result.encoding = p.encoding;
+  result.is_unproved = p.is_unproved;
+  return result;
 }
 
 Ciphertext Evaluator::relabel(const Ciphertext& x, Level level, double scale, std::uint32_t slots) const {

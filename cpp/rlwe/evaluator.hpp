@@ -113,7 +113,9 @@ class Evaluator {
 /// x with other limbs, no longer fresh.
 Ciphertext with_residues(const Ciphertext& x, RnsPolys residues);
 Ciphertext with_residues(const Ciphertext& x, std::shared_ptr<const RnsPolys> residues);
-/// The key set of a result of both operands: the one that is not anonymous.
-KeySetId joint_key_set(const Ciphertext& a, const Ciphertext& b) noexcept;
+/// The label of a result, so far that of one operand, for a further operand: the key set that is not anonymous, the
+/// larger number of slots, and whether either is unproved.
+void join_label(Ciphertext& result, const Ciphertext& operand) noexcept;
+void join_label(Ciphertext& result, const Plaintext& operand) noexcept;
 
 }  // namespace lw

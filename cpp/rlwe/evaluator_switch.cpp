@@ -70,6 +70,7 @@ Ciphertext Evaluator::key_product(const Digits& digits, const SwitchKeys& key) c
   const char* op = is_galois ? "rotate" : "relinearize";
   require_own(x, "key_product");
   require_degree(x.degree(), is_galois ? 1 : 2, is_galois ? 1 : 2, op);
+  if (is_galois) require_slots(x, op);
   require_key(x, key, is_galois ? KeyKind::kGalois : KeyKind::kRelin, x.level, op);
   return over_qp(x, std::move(key_switch(context_, operand_of(context_, digits), key, tick_)[0]), key.id());
 }
@@ -88,6 +89,7 @@ Ciphertext Evaluator::rotate(const Ciphertext& x, const SwitchKeys& key, std::op
   require_own(x, "rotate");
   require_basis(x, Basis::kQ, "rotate");
   require_degree(x.degree(), 1, 1, "rotate");
+  require_slots(x, "rotate");
   require_key(x, key, KeyKind::kGalois, x.level, "rotate");
   return apply_switch_key(x, key, to);
 }
@@ -104,6 +106,7 @@ std::vector<Ciphertext> Evaluator::rotate_many(const Ciphertext& x, const Switch
   require_own(x, "rotate_many");
   require_basis(x, Basis::kQ, "rotate_many");
   require_degree(x.degree(), 1, 1, "rotate_many");
+  require_slots(x, "rotate_many");
   require_keys(x, keys, KeyKind::kGalois, x.level, "rotate_many");
   std::vector<Ciphertext> results;
   if (keys.size() == 0) return results;
@@ -124,6 +127,7 @@ std::vector<Ciphertext> Evaluator::diag_sums(const Digits& digits, const SwitchK
   require_own(x, op);
   require_basis(x, Basis::kQ, op);
   require_degree(x.degree(), 1, 1, op);
+  require_slots(x, op);
   require_keys(x, keys, KeyKind::kGalois, x.level, op);
   if (diagonals.empty() || num_giants == 0) fail(ErrorKind::kValue, op, "needs a term and a sum");
   const double scale = diagonals[0].plain->scale;
@@ -161,6 +165,7 @@ Ciphertext Evaluator::to_sparse(const Ciphertext& x, const SwitchKeys& key) cons
   require_own(x, op);
   require_basis(x, Basis::kQ, op);
   require_degree(x.degree(), 1, 1, op);
+  require_slots(x, op);
   if (x.level != Level{}) {
     fail(ErrorKind::kLevel, op,
          "the ciphertext is at " + to_string(x.level) +

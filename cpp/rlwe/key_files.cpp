@@ -101,6 +101,7 @@ SecretKey load_secret_key(const Source& source, const Parameters& parameters) {
 std::vector<std::uint8_t> save_public_key(const std::optional<std::string>& path, const PublicKey& key,
                                           const Context& context) {
   check_context(key.parameters, *key.b, context.host(), "save: the public key");
+  require_seed(key.is_unproved, "save: the public key");
   const PackedLayout layout(context.parameters(), key.b->limbs(), 1);
   const cbor::Map header{{"key_set", std::span<const std::uint8_t>(key.id)},
                          {"seed", std::span<const std::uint8_t>(key.seed.seed)}};
@@ -153,6 +154,7 @@ std::vector<std::uint8_t> save_evaluation_keys(const std::optional<std::string>&
   std::vector<Writer::Declared> sections;
   for (const auto& key : keys.keys()) {
     check_context(keys.parameters(), *key->b, context, "save: an evaluation key");
+    require_seed(key->is_unproved, "save: the " + describe(key->spec, context.degree()));
     specs.push_back(key->spec);
     seeds.push_back(key->seed);
     layouts.emplace_back(context.parameters(), key->b->limbs(), key->b->polys());

@@ -128,6 +128,10 @@ std::size_t EvaluationKeys::num_bytes() const noexcept {
   return bytes;
 }
 
+bool EvaluationKeys::is_unproved() const noexcept {
+  return std::ranges::any_of(keys_, [](const auto& key) { return key->is_unproved; });
+}
+
 std::shared_ptr<const EvaluationKey> EvaluationKeys::find(const KeySpec& spec, const Parameters& parameters) const {
   const LimbList wanted = parameters.basis(spec.level);
   for (const auto& key : keys_) {
@@ -159,6 +163,13 @@ void check_context(const Fingerprint& found, const RnsPolys& residues, const Con
               what + " is held as " + text(held) + (is_same_place ? " before it failed, or with other options" : "") +
                   "; the backend \"" + std::string(expected.ring().backend().name()) + "\" takes " + text(wanted) +
                   ": save it, and load it where it is used");
+}
+
+void require_seed(bool is_unproved, const std::string& what) {
+  if (!is_unproved) return;
+  throw Error(ErrorKind::kFormat, what +
+                                      " was made from residues and has no seed, which a file stores in place of half "
+                                      "of a key; keep the residues themselves, by numpy.save");
 }
 
 void check_key_set(const KeySetId& found, const KeySetId& expected, const std::string& what) {

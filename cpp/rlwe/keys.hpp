@@ -63,6 +63,7 @@ struct PublicKey {
   Fingerprint parameters{};
   SeedRef seed;  // of a
   std::shared_ptr<const RnsPolys> b, a;
+  bool is_unproved = false;  // made from residues: has no seed, and nothing is known of its noise
 };
 
 /// The first special limb, by which encryptions are divided to leave no more noise than that rounds, and all Q limbs.
@@ -97,6 +98,7 @@ struct EvaluationKey {
   SeedRef seed;                       // of the a halves
   std::vector<std::uint32_t> digits;  // digit number of each poly
   std::shared_ptr<const RnsPolys> b, a;
+  bool is_unproved = false;  // as of PublicKey
 
   std::size_t num_bytes() const noexcept { return b->bytes() + a->bytes(); }
 };
@@ -111,6 +113,8 @@ class EvaluationKeys {
   const Fingerprint& parameters() const noexcept { return parameters_; }
   const std::vector<std::shared_ptr<const EvaluationKey>>& keys() const noexcept { return keys_; }
   std::size_t num_bytes() const noexcept;
+  /// Whether one of them is.
+  bool is_unproved() const noexcept;
   /// A key of this kind and element that covers the basis of spec.level; nullptr if there is none.
   std::shared_ptr<const EvaluationKey> find(const KeySpec& spec, const Parameters& parameters) const;
 
@@ -127,5 +131,7 @@ void check_context(const Fingerprint& found, const RnsPolys& residues, const Con
                    const std::string& what);
 /// The same for key sets; an all-zero id fits every set.
 void check_key_set(const KeySetId& found, const KeySetId& expected, const std::string& what);
+/// Throws lw::Error(kFormat) for a key without a seed, which files store in place of half of it.
+void require_seed(bool is_unproved, const std::string& what);
 
 }  // namespace lw

@@ -31,6 +31,18 @@ inline void require_same_place(Level a, Basis a_basis, Level b, Basis b_basis, c
            basis_text(b_basis) + "; bring both to one level first");
 }
 
+inline void require_encoding(Encoding a, Encoding b, const char* op) {
+  if (a == b) return;
+  fail(ErrorKind::kShape, op, "one operand holds slots, the other coefficients: encode both alike");
+}
+
+/// For what moves slots, or maps each: of coefficients it would be something else.
+inline void require_slots(const Ciphertext& x, const char* op) {
+  if (x.encoding == Encoding::kSlots) return;
+  fail(ErrorKind::kShape, op,
+       "the operand holds coefficients, of which there are only sums and products; encode slots");
+}
+
 inline void require_basis(const Ciphertext& x, Basis basis, const char* op) {
   if (x.basis != basis) {
     fail(ErrorKind::kShape, op,

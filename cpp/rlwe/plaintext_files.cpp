@@ -123,6 +123,8 @@ std::vector<std::uint8_t> save_plaintexts(const std::optional<std::string>& path
   std::vector<Writer::Declared> sections;
   for (const auto& [name, x] : plaintexts) {
     check_context(x.parameters, *x.residues, context, "save: plaintext " + name);
+    if (x.encoding != Encoding::kSlots || x.is_unproved)
+      throw Error(ErrorKind::kShape, "save: plaintext " + name + " holds coefficients or was made from residues");
     stored.push_back(choose(x, context));
     sections.push_back(stored.back().section());
     items.push_back(cbor::Map{{"name", name},

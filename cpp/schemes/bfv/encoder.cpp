@@ -1,5 +1,6 @@
 #include "schemes/bfv/encoder.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <string>
@@ -74,6 +75,13 @@ std::vector<std::uint64_t> Encoder::decode(const Message& message) const {
   return residues;
 }
 
+std::vector<std::uint64_t> Encoder::coefficients(const Message& message) const {
+  std::vector<std::uint64_t> words(context_.degree());
+  const PackedLimbsOut packed{reinterpret_cast<std::byte*>(words.data()), kNoOffset, kWordWidth};
+  context_.ring().export_residues(packed, message.residues->view());
+  return words;
+}
+
 Plaintext Encoder::lift(const Context& context, ConstLimbView message, Level level,
                         const BaseConversionTable& table) const {
   const Ring& ring = context.ring();
@@ -121,13 +129,10 @@ std::vector<std::int64_t> Encoder::round(std::span<const std::complex<double>> v
     const std::uint64_t residue = t.from_signed(static_cast<std::int64_t>(values[i].real()));
     for (std::size_t j = i; j < 2 * row; j += n) slots[position_[j]] = residue;
   }
-  const Message message = from_slots(slots);
-  std::vector<std::uint64_t> words(2 * row);
-  const PackedLimbsOut packed{reinterpret_cast<std::byte*>(words.data()), kNoOffset, kWordWidth};
-  context_.ring().export_residues(packed, message.residues->view());
-  std::vector<std::int64_t> coefficients(2 * row);
-  for (std::size_t i = 0; i < words.size(); ++i) coefficients[i] = t.centred(words[i]);
-  return coefficients;
+  std::vector<std::int64_t> centred(2 * row);
+  std::ranges::transform(coefficients(from_slots(slots)), centred.begin(),
+                         [&t](std::uint64_t word) { return t.centred(word); });
+  return centred;
 }
 
 Plaintext Encoder::addend(const Integers& rounded, Level level) const {

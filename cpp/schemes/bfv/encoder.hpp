@@ -26,6 +26,8 @@ class Encoder {
   /// N residues in [0, t), row by row.
   Message encode(std::span<const std::uint64_t> residues) const;
   std::vector<std::uint64_t> decode(const Message& message) const;
+  /// The N coefficients, in [0, t), of a message that holds them; `to_message` makes one.
+  std::vector<std::uint64_t> coefficients(const Message& message) const;
 
   /// round(Q/t * m): what is encrypted, or added to a ciphertext.
   Plaintext addend(const Message& message, Level level) const;

@@ -118,7 +118,7 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b) const {
   TensorProduct product = tensor_product(a, b, constants);
   divide(context_.ring(), product.q.view(), product.q.view(), product.rest.view(), constants.divide, constants.one);
   Ciphertext result = with_residues(a, std::move(product.q));
-  result.key_set = joint_key_set(a, b);
+  join_label(result, b);
   return result;
 }
 
@@ -140,8 +140,8 @@ Ciphertext Evaluator::dot(std::span<const Ciphertext* const> a, std::span<const 
     } else {
       sum.emplace(std::move(product));
     }
-    if (result.key_set == KeySetId{}) result.key_set = joint_key_set(*a[k], *b[k]);
-    result.slots = std::max({result.slots, a[k]->slots, b[k]->slots});
+    join_label(result, *a[k]);
+    join_label(result, *b[k]);
   }
   divide(ring, sum->q.view(), sum->q.view(), sum->rest.view(), constants.divide, constants.one);
   return with_residues(result, std::move(sum->q));
@@ -173,6 +173,7 @@ Ciphertext Evaluator::mul(const Ciphertext& a, const Ciphertext& b, const Switch
          std::as_const(product.rest).view(0, 2, 0, constants.pb.size()), constants.divide_both,
          constants.special_inverse);
   Ciphertext result = with_residues(a, std::move(out));
+  join_label(result, b);
   result.key_set = relin.id();
   return result;
 }

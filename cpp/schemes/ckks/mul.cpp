@@ -23,8 +23,7 @@ void require_factor(const Ciphertext& x, const char* op) {
 Ciphertext label_product(const Ciphertext& a, const Ciphertext& b, RnsPolys residues) {
   Ciphertext result = with_residues(a, std::move(residues));
   result.scale = a.scale * b.scale;
-  result.slots = std::max(a.slots, b.slots);
-  result.key_set = joint_key_set(a, b);
+  join_label(result, b);
   return result;
 }
 
@@ -61,8 +60,7 @@ Ciphertext dot(const Evaluator& evaluator, std::span<const Ciphertext* const> a,
     left[i + j].push_back(a[k]->residues->view(i, 1, 0, limbs.size()));
     right[i + j].push_back(b[k]->residues->view(j, 1, 0, limbs.size()));
   };
-  KeySetId key_set{};
-  std::uint32_t slots = 0;
+  Ciphertext label = *a[0];
   for (std::size_t k = 0; k < a.size(); ++k) {
     evaluator.require_alike(*a[0], *a[k], "dot");
     evaluator.require_alike(*a[k], *b[k], "dot");
@@ -74,18 +72,14 @@ Ciphertext dot(const Evaluator& evaluator, std::span<const Ciphertext* const> a,
     for (std::uint32_t i = 0; i < 2; ++i) {
       for (std::uint32_t j = 0; j < 2; ++j) add_term(i, j, k);
     }
-    const KeySetId own = joint_key_set(*a[k], *b[k]);
-    if (key_set == KeySetId{}) key_set = own;
-    slots = std::max({slots, a[k]->slots, b[k]->slots});
+    join_label(label, *a[k]);
+    join_label(label, *b[k]);
   }
   RnsPolys out(ring, limbs, 3);
   for (std::uint32_t p = 0; p < 3; ++p) {
     ring.kernels().dot(ring.queue(), out.view(p, 1, 0, limbs.size()), left[p], right[p]);
   }
-  Ciphertext result = label_product(*a[0], *b[0], std::move(out));
-  result.key_set = key_set;
-  result.slots = slots;
-  return result;
+  return label_product(label, *b[0], std::move(out));
 }
 
 }  // namespace lw::ckks

@@ -32,7 +32,8 @@ ONLY_BFV = {
 # Arguments that one of them takes more, by call; a name alone is so in every call.
 MORE_ARGUMENTS = {
     "ckks": {"scale", "rescale", "scale_bits", "precision_bits", "max_value", "conjugate", "constant_bytes"}
-    | {"KeyGenerator.evaluation_keys slots", "KeyGenerator.galois_keys slots", "Encoder.encode level"},
+    | {"KeyGenerator.evaluation_keys slots", "KeyGenerator.galois_keys slots", "Encoder.encode level"}
+    | {"Ciphertext.from_residues slots", "Plaintext.from_residues slots", "Plaintext.from_residues level"},
     "bfv": {"plain_bits", "plain_modulus", "swap_rows", "Plaintext.() encoder", "allow_refusals"},
 }
 OTHER_DEFAULTS = {"dtype"}  # complex numbers, integers

@@ -398,6 +398,11 @@ class Client:
 
     def _check_places(self, output: Output, array: tuple[_core.Ciphertext, ...]) -> None:
         for ciphertext in array:
+            if ciphertext.is_unproved or ciphertext.encoding != "slots":
+                raise ParameterMismatchError(
+                    f"output {output.name} was made from residues, or holds coefficients: it is no result of program "
+                    f"{self.spec.name}, and no bound holds for it; read it by Decryptor of latticework.ckks or .bfv"
+                )
             if ciphertext.slots != output.pack.slots:
                 raise ShapeError(f"output {output.name} has {ciphertext.slots} slots, expected {output.pack.slots}")
             if ciphertext.level != (0, output.level) or abs(ciphertext.scale / output.scale - 1) > SCALE_TOLERANCE:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from latticework.errors import UnsupportedError
+from latticework.errors import UnsupportedError, UserError
 from latticework.errors.shown import describe
 from latticework.ir.lines import user_loc
 from latticework.runtime.devices.device import Device
 from latticework.schemes.bfv.bfv_parameters import Parameters
 from latticework.schemes.rlwe import ciphertext
+from latticework.schemes.rlwe.checks import fail, locate
+from latticework.schemes.rlwe.parameters import need_parameters
+from latticework.schemes.rlwe.residues import Form, Residues, check_residues, is_ntt
 from latticework.values.extension import _core
 
 
@@ -38,6 +41,23 @@ class Plaintext(ciphertext.Plaintext[Parameters, _core.BfvMessage]):
         """Bytes in memory, without the form that is kept for products."""
         return 8 * self.parameters.slots
 
+    @locate
+    def residues(self, form: Form = "coefficients") -> Residues:
+        """Canonical residues of its polynomial modulo t, uint64 of shape (1, 1, N); it has coefficient form only."""
+        _require_coefficients("Plaintext.residues", form)
+        return self._encoder.coefficients(self.core).reshape(1, 1, -1)
+
+    @classmethod
+    @locate
+    def from_residues(cls, residues: Residues, parameters: Parameters, *, form: Form = "coefficients") -> Plaintext:
+        """The plaintext of residues as `residues` gives them; it is exact, as all are."""
+        who = "bfv.Plaintext.from_residues"
+        need_parameters(who, parameters, Parameters)
+        _require_coefficients(who, form)
+        checked = check_residues(who, residues, (1,), (parameters.plain_modulus,), parameters.ring_degree)
+        encoder = _core.BfvEncoder(parameters.context)
+        return cls(encoder.encode_coefficients(checked.reshape(-1)), parameters, encoder)
+
     def _as_addend(self, level: int) -> _core.Plaintext:
         """The form that is encrypted or added."""
         return self._encoder.addend(self.core, (0, level))
@@ -54,6 +74,11 @@ class Plaintext(ciphertext.Plaintext[Parameters, _core.BfvMessage]):
         return describe("Plaintext", *self.parameters._ring, *facts)
 
 
+def _require_coefficients(who: str, form: Form) -> None:
+    if is_ntt(who, form):
+        fail(UserError, f'{who}: a bfv.Plaintext is one polynomial modulo t, of no level; use form="coefficients"')
+
+
 class Ciphertext(ciphertext.Ciphertext[Parameters]):
     """Two rows of N/2 encrypted integers modulo t; immutable.
 
@@ -65,6 +90,28 @@ class Ciphertext(ciphertext.Ciphertext[Parameters]):
 
     __slots__ = ()
     _parameters = Parameters
+
+    @classmethod
+    @locate
+    def from_residues(
+        cls,
+        residues: Residues,
+        parameters: Parameters,
+        *,
+        key_set: bytes,
+        level: int | None = None,
+        form: Form = "coefficients",
+        evaluator: ciphertext.Operators | None = None,
+    ) -> Ciphertext:
+        """The ciphertext of residues as `residues` gives them, marked as `is_unproved`.
+
+        key_set  of the secret key that decrypts it
+        level    the highest if not given
+        raises   DtypeError, ShapeError, RangeError
+        """
+        need_parameters("bfv.Ciphertext.from_residues", parameters, Parameters)
+        width = parameters.row_slots
+        return cls._from_residues(residues, parameters, evaluator, form, level, 1.0, width, key_set)
 
     @property
     def slots(self) -> int:

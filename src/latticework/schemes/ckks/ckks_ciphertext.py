@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from latticework.errors import UnsupportedError
+from latticework.errors import LayoutError, UnsupportedError
 from latticework.errors.shown import describe, size
 from latticework.ir.lines import user_loc
 from latticework.runtime.devices.device import Device
-from latticework.schemes.ckks.ckks_checks import is_real_number, short_scale_text
+from latticework.schemes.ckks.ckks_checks import check_scale, is_real_number, short_scale_text
 from latticework.schemes.ckks.ckks_parameters import Parameters
 from latticework.schemes.rlwe import ciphertext
+from latticework.schemes.rlwe.checks import fail, locate, whole
+from latticework.schemes.rlwe.parameters import need_parameters
+from latticework.schemes.rlwe.residues import Form, Residues, check_residues, is_ntt
 from latticework.values.extension import _core
 
 
@@ -47,10 +50,53 @@ class Plaintext(ciphertext.Plaintext[Parameters, _core.Plaintext]):
         """Bytes in memory."""
         return self.core.num_bytes
 
+    @locate
+    def residues(self, form: Form = "coefficients") -> Residues:
+        """Canonical residues, uint64 of shape (1, limbs, N); limb j is modulo `parameters.primes_at(level)[j]`.
+
+        form  as of `Ciphertext.residues`
+        """
+        return _core.plaintext_residues(self.core, is_ntt("residues", form))
+
+    @classmethod
+    @locate
+    def from_residues(
+        cls,
+        residues: Residues,
+        parameters: Parameters,
+        *,
+        level: int | None = None,
+        scale: float | None = None,
+        slots: int | None = None,
+        form: Form = "coefficients",
+    ) -> Plaintext:
+        """The plaintext of residues as `residues` gives them; what is computed with it is `is_unproved`.
+
+        level  the highest if not given; scale: the canonical one of the level; slots: N/2
+        raises DtypeError, ShapeError, RangeError, ScaleError
+        """
+        who = "ckks.Plaintext.from_residues"
+        need_parameters(who, parameters, Parameters)
+        level = parameters.check_level(who, parameters.levels if level is None else level)
+        checked = check_residues(who, residues, (1,), parameters.primes_at(level), parameters.ring_degree)
+        scale = check_scale(who, parameters.scales[level] if scale is None else scale)
+        core = _core.plaintext_from_residues(
+            parameters.context, checked, is_ntt(who, form), (0, level), scale, _slots(who, parameters, slots), "slots"
+        )
+        return cls(core, parameters)
+
     def __repr__(self) -> str:
         place = f"level {self.level} of {self.parameters.levels}"
         facts = f"{self.slots} slots", place, short_scale_text(self.scale), size(self.num_bytes)
         return describe("Plaintext", *self.parameters._ring, *facts)
+
+
+def _slots(who: str, parameters: Parameters, slots: int | None) -> int:
+    """The length of a vector that repeats in all slots; LayoutError unless it is one."""
+    count = parameters.slots if slots is None else whole(f"{who}: slots", slots)
+    if not 1 <= count <= parameters.slots or count & (count - 1):
+        fail(LayoutError, f"{who}: slots={count}; give a power of two up to {parameters.slots}")
+    return count
 
 
 class Ciphertext(ciphertext.Ciphertext[Parameters]):
@@ -65,6 +111,32 @@ class Ciphertext(ciphertext.Ciphertext[Parameters]):
 
     __slots__ = ()
     _parameters = Parameters
+
+    @classmethod
+    @locate
+    def from_residues(
+        cls,
+        residues: Residues,
+        parameters: Parameters,
+        *,
+        key_set: bytes,
+        level: int | None = None,
+        scale: float | None = None,
+        slots: int | None = None,
+        form: Form = "coefficients",
+        evaluator: ciphertext.Operators | None = None,
+    ) -> Ciphertext:
+        """The ciphertext of residues as `residues` gives them, marked as `is_unproved`.
+
+        key_set  of the secret key that decrypts it
+        level    the highest if not given; scale: the canonical one of the level; slots: N/2
+        raises   DtypeError, ShapeError, RangeError, ScaleError
+        """
+        who = "ckks.Ciphertext.from_residues"
+        need_parameters(who, parameters, Parameters)
+        factor = None if scale is None else check_scale(who, scale)
+        width = _slots(who, parameters, slots)
+        return cls._from_residues(residues, parameters, evaluator, form, level, factor, width, key_set)
 
     @property
     def scale(self) -> float:

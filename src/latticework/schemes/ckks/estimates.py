@@ -159,6 +159,8 @@ class Estimator(Evaluator):
         if given is not None:
             if (level, scale, slots) != (None, None, None):
                 fail(UserError, f"{who}: give ciphertext, or level, scale and slots, not both")
+            if given.is_unproved and who == "fresh":
+                fail(UserError, "fresh: the ciphertext was made from residues: state its noise, as stated(bound, ...)")
             return _Shape(given.slots, (0, given.level), given.scale, given.degree, Bound(0.0, 0.0))
         level = self.parameters.check_level(who, self.parameters.levels if level is None else level)
         scale = check_scale(who, self.parameters.scales[level] if scale is None else scale)
@@ -196,6 +198,7 @@ class _Shape:
     degree: int
     bound: Bound
     key_set: bytes = b""
+    is_unproved: bool = False
 
 
 class _EveryKey:

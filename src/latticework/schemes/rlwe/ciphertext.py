@@ -13,6 +13,7 @@ from latticework.runtime.devices.device import Device, as_device
 from latticework.schemes.rlwe.checks import file_bytes, file_path, locate, needs
 from latticework.schemes.rlwe.other_names import KnowsOtherNames
 from latticework.schemes.rlwe.parameters import ChainParameters, Params, check_parameters, need_parameters
+from latticework.schemes.rlwe.residues import Form, Residues, check_key_set, check_residues, is_ntt
 from latticework.values.extension import _core
 
 Core = TypeVar("Core")
@@ -120,6 +121,39 @@ class Ciphertext(KnowsOtherNames, Resident, Generic[Params]):
     def key_set(self) -> bytes:
         """16 bytes that name the secret key that it is encrypted for."""
         return bytes(self.core.key_set)
+
+    @property
+    def is_unproved(self) -> bool:
+        """Whether it, or what it was computed from, was made from residues: then its noise is not known.
+
+        Nothing is promised of what it decrypts to. Files keep the mark.
+        """
+        return self.core.is_unproved
+
+    @locate
+    def residues(self, form: Form = "coefficients") -> Residues:
+        """Canonical residues, uint64 of shape (parts, limbs, N): part i goes with the i-th power of the secret.
+
+        Limb j is modulo `parameters.primes_at(level)[j]`.
+        form  "coefficients", or "ntt": the order of its values is in docs/ckks.md#residues
+        """
+        return _core.ciphertext_residues(self.core, is_ntt("residues", form))
+
+    @classmethod
+    def _from_residues(
+        cls, residues: Residues, parameters: Params, evaluator: Operators | None, form: Form,
+        level: int | None, scale: float | None, slots: int, key_set: bytes,
+    ) -> Self:  # fmt: skip
+        """A ciphertext of residues, marked as unproved; scale None: the canonical one of its level."""
+        who = f"{cls._parameters.scheme}.Ciphertext.from_residues"
+        level = parameters.check_level(who, parameters.levels if level is None else level)
+        checked = check_residues(who, residues, (2, 3), parameters.primes_at(level), parameters.ring_degree)
+        scale = parameters.chain.main.scales[level] if scale is None else scale
+        core = _core.ciphertext_from_residues(
+            parameters.context, checked, is_ntt(who, form), (0, level), scale, slots, "slots",
+            check_key_set(who, key_set),
+        )  # fmt: skip
+        return cls(core, parameters, cls._owner(who, parameters, evaluator))
 
     def using(self, evaluator: Operators) -> Self:
         """The same ciphertext, whose operators use the keys of this evaluator."""
@@ -260,5 +294,5 @@ class Ciphertext(KnowsOtherNames, Resident, Generic[Params]):
 
     def __repr__(self) -> str:
         p, place = self.parameters, f"level {self.level} of {self.parameters.levels}"
-        parts = f"{self.degree + 1} parts", size(self.num_bytes)
+        parts = f"{self.degree + 1} parts", size(self.num_bytes), "UNPROVED" if self.is_unproved else ""
         return describe(type(self).__name__, *p._ring, self._slots_text, place, *self._facts(), *parts)

@@ -202,7 +202,9 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
     # -- checks ------------------------------------------------------------------------------
 
     def _out(self, core: Any) -> Cipher:
-        """A result."""
+        """A result; nothing is known of its noise where the keys came from residues."""
+        if self.keys is not None and self.keys.is_unproved:
+            core = core.mark_unproved()
         found: Cipher = self._operand(core, self.parameters, self._home)
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from math import log2
 from pathlib import Path
@@ -97,6 +98,15 @@ class ChainParameters:
         """The facts that a repr of anything of these parameters begins with: scheme and ring degree."""
         return self.scheme, f"N=2^{self.ring_degree.bit_length() - 1}"
 
+    def mark_insecure(self) -> Self:
+        """Parameters of the same primes that are marked INSECURE: for seeds of tests, and keys from residues.
+
+        They are other parameters: no key, ciphertext or file of one fits the other, and files of them are read with
+        `insecure=True` only.
+        """
+        marked = replace(self.chain, insecure=True)
+        return object.__new__(type(self))._use(marked, self._backend, self._threads, self._place)
+
     # -- what they are -----------------------------------------------------------------------
 
     @property
@@ -108,6 +118,20 @@ class ChainParameters:
     def levels(self) -> int:
         """The highest level, that of new ciphertexts; 0 is the last."""
         return self.chain.main.top
+
+    @property
+    def primes(self) -> tuple[int, ...]:
+        """The primes of the ciphertext modulus, one for each limb."""
+        return self.chain.primes
+
+    @property
+    def special(self) -> tuple[int, ...]:
+        """The special primes of key switching."""
+        return self.chain.special
+
+    def primes_at(self, level: int) -> tuple[int, ...]:
+        """Return the primes of a ciphertext at a level, in the order of its limbs."""
+        return self.chain.limb_primes(self.chain.main.basis(self.check_level("primes_at", level)))
 
     @property
     def log2_q(self) -> float:

@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar
 
+import numpy as np
+
 from latticework.compiler.keys import covering_keys, resident_bytes, steps_by_element
-from latticework.errors import DtypeError, LayoutError, MissingKeyError, SecretKeyError, UserError
+from latticework.errors import (
+    DtypeError,
+    LayoutError,
+    MissingKeyError,
+    RangeError,
+    SecretKeyError,
+    ShapeError,
+    UserError,
+)
 from latticework.errors.shown import count_noun, describe, size
 from latticework.runtime.devices.device import Device
 from latticework.schemes.rlwe.checks import fail, file_bytes, file_path, locate, needs, type_text, whole, whole_list
 from latticework.schemes.rlwe.other_names import KnowsOtherNames
 from latticework.schemes.rlwe.parameters import ChainParameters, Params, check_parameters, need_parameters
+from latticework.schemes.rlwe.residues import (
+    KEY_SET_BYTES,
+    Form,
+    Residues,
+    check_key_set,
+    check_residues,
+    is_ntt,
+    require_insecure,
+    small_integers,
+)
 from latticework.values.extension import _core
 from latticework.values.packing.key_manifest import KeySpec, conjugation_element, galois_element, signed_steps
 
 Core = TypeVar("Core")
+FOREIGN = "nothing is known of the randomness of keys that come as residues"
 OnKey = Callable[[int, int, dict[str, Any]], object]
 
 
@@ -91,6 +113,43 @@ class SecretKey(Key[Params, _core.SecretKey]):
     def _open(cls, source: str | bytes, parameters: ChainParameters) -> _core.SecretKey:
         return _core.load_secret_key(source, parameters.context)
 
+    @locate
+    def secret_residues(self, form: Form = "coefficients") -> Residues:
+        """SECRET: the key as residues, uint64 of shape (1, limbs, N), in ordinary memory that nobody wipes.
+
+        Limb j is modulo `parameters.primes[j]`; in coefficient form 1, 0 and prime - 1 stand for 1, 0 and -1.
+        """
+        primes = np.array(self.parameters.primes, dtype=np.int64)[:, None]
+        residues = (_core.secret_coefficients(self.core).astype(np.int64) % primes).astype(np.uint64)[None]
+        if not is_ntt("secret_residues", form):
+            return residues
+        return _core.transformed(self.parameters.context, residues, list(range(len(primes))), True)
+
+    @classmethod
+    @locate
+    def from_secret_residues(
+        cls, residues: Residues, parameters: Params, *, form: Form = "coefficients", key_set: bytes | None = None
+    ) -> Self:
+        """The secret key of residues as `secret_residues` gives them, of INSECURE parameters.
+
+        key_set  the name that it had; a new one if not given
+        raises   SecurityError for secure parameters; RangeError unless these could draw it
+        """
+        who = f"{cls._parameters.scheme}.SecretKey.from_secret_residues"
+        need_parameters(who, parameters, cls._parameters)
+        require_insecure(who, parameters, FOREIGN)
+        checked = check_residues(who, residues, (1,), parameters.primes, parameters.ring_degree)
+        if is_ntt(who, form):
+            limbs = list(range(len(parameters.primes)))
+            checked = _core.transformed(parameters.context, checked, limbs, False)
+        coefficients = small_integers(who, checked[0], parameters.primes)
+        if np.abs(coefficients).max() > 1:
+            fail(
+                RangeError, f"{who}: coefficients up to {np.abs(coefficients).max()}; secrets are ternary: -1, 0 and 1"
+            )
+        name = secrets.token_bytes(KEY_SET_BYTES) if key_set is None else check_key_set(who, key_set)
+        return cls(_core.secret_key_from_coefficients(parameters.context, coefficients, name), parameters)
+
     def __repr__(self) -> str:
         return self._describe("hidden")
 
@@ -109,6 +168,37 @@ class PublicKey(Key[Params, _core.PublicKey]):
     def num_bytes(self) -> int:
         """Bytes in memory."""
         return self.core.num_bytes
+
+    @property
+    def is_unproved(self) -> bool:
+        """Whether it was made from residues: the noise of what it encrypts is not known."""
+        return self.core.is_unproved
+
+    @locate
+    def residues(self, form: Form = "coefficients") -> Residues:
+        """b and a with b + a s = e, small, as uint64 of shape (2, limbs, N).
+
+        Limb 0 is modulo the first special prime, the others modulo `parameters.primes`. form: as of `Ciphertext`
+        """
+        return _core.public_key_residues(self.core, is_ntt("residues", form))
+
+    @classmethod
+    @locate
+    def from_residues(
+        cls, residues: Residues, parameters: Params, *, key_set: bytes, form: Form = "coefficients"
+    ) -> Self:
+        """The key of residues as `residues` gives them, of INSECURE parameters; its encryptions are `is_unproved`.
+
+        key_set  of the secret key that decrypts
+        raises   SecurityError for secure parameters, ShapeError, RangeError
+        """
+        who = f"{cls._parameters.scheme}.PublicKey.from_residues"
+        need_parameters(who, parameters, cls._parameters)
+        require_insecure(who, parameters, FOREIGN)
+        primes = parameters.special[0], *parameters.primes
+        checked = check_residues(who, residues, (2,), primes, parameters.ring_degree)
+        owner = check_key_set(who, key_set)
+        return cls(_core.public_key_from_residues(parameters.context, checked, is_ntt(who, form), owner), parameters)
 
     def _write(self, path: str | None) -> bytes | None:
         written: bytes | None = _core.save_public_key(path, self.core)
@@ -229,6 +319,59 @@ class EvaluationKeys(Key[Params, _core.EvaluationKeys]):
             lines.append(f"  {self._purpose(spec, steps):<28} levels 0 to {spec.level:>2}  {held / 1e6:8.2f} MB")
         return "\n".join(lines)
 
+    @property
+    def is_unproved(self) -> bool:
+        """Whether some were made from residues: then the noise of what an evaluator computes with them is not known."""
+        return self.core.is_unproved
+
+    @locate
+    def residues(self, spec: KeySpec, form: Form = "coefficients") -> Residues:
+        """One key as residues: for each digit b and a, uint64 of shape (digits, 2, limbs, N).
+
+        For the product P of the special primes, b + a t = e + P s' modulo the primes of the digit, and e modulo all
+        others: of "relin" t = s and s' = s^2, of "galois" t(X) = s(X^(1/g)) and s' = s. Limbs are modulo the special
+        primes, then `parameters.primes_at(spec.level)`.
+        spec  one of `specs`
+        """
+        if not isinstance(spec, KeySpec) or spec not in self.specs:
+            fail(
+                MissingKeyError,
+                f"residues: {spec!r:.90} is none of the {count_noun(len(self), 'key')}; take one of .specs",
+            )
+        pairs = _core.evaluation_key_residues(self.core, self.specs.index(spec), is_ntt("residues", form))
+        return pairs.reshape(-1, 2, *pairs.shape[1:])
+
+    @classmethod
+    @locate
+    def from_residues(
+        cls, residues: Mapping[KeySpec, Residues], parameters: Params, *, key_set: bytes, form: Form = "coefficients"
+    ) -> Self:
+        """Keys for relinearisation and Galois elements, from what `residues` gives for each of their specs.
+
+        They are of INSECURE parameters; what an evaluator computes with them is `is_unproved`.
+        key_set  of the secret key that they are for
+        raises   SecurityError for secure parameters, ShapeError, RangeError
+        """
+        who = f"{cls._parameters.scheme}.EvaluationKeys.from_residues"
+        need_parameters(who, parameters, cls._parameters)
+        require_insecure(who, parameters, FOREIGN)
+        specs = list(residues) if isinstance(residues, Mapping) else []
+        if not specs or not all(isinstance(s, KeySpec) and s.kind in ("relin", "galois") for s in specs):
+            fail(DtypeError, f"{who}: give a dictionary of residues by KeySpec, of kind relin or galois, as .specs has")
+        dicts = [_as_dict(spec) for spec in specs]
+        arrays = []
+        for spec, fields in zip(specs, dicts, strict=True):
+            limbs, digits = _core.key_limbs(parameters.context, fields)
+            found, shape = np.asarray(residues[spec]), (digits, 2, len(limbs), parameters.ring_degree)
+            if found.shape != shape:
+                fail(ShapeError, f"{who}: the {spec.kind} key has shape {found.shape}; {shape} is needed")
+            primes = parameters.chain.limb_primes(tuple(limbs))
+            pairs = found.reshape(2 * digits, *shape[2:])
+            arrays.append(check_residues(who, pairs, (2 * digits,), primes, parameters.ring_degree))
+        owner = check_key_set(who, key_set)
+        core = _core.evaluation_keys_from_residues(parameters.context, dicts, arrays, is_ntt(who, form), owner)
+        return cls(core, parameters)
+
     def _purpose(self, spec: KeySpec, steps: dict[int, int]) -> str:
         if spec.kind != "galois":
             return {"relin": "relinearisation", "to_sparse": "to the sparse secret"}.get(
@@ -251,7 +394,12 @@ class EvaluationKeys(Key[Params, _core.EvaluationKeys]):
         relin = "relinearisation" if self.has_relin_key else ""
         galois = len(self.galois_elements)
         moving = count_noun(galois, "Galois key") if galois else ""
-        return self._describe(relin, moving, size(self.num_bytes))
+        return self._describe(relin, moving, size(self.num_bytes), "UNPROVED" if self.is_unproved else "")
+
+
+def _as_dict(spec: KeySpec) -> dict[str, Any]:
+    """A spec as the core takes it."""
+    return {"kind": spec.kind, "galois_element": spec.galois_element, "track": spec.track, "level": spec.level}
 
 
 Secret = TypeVar("Secret", bound=SecretKey[Any])
@@ -329,10 +477,8 @@ class KeyGenerator(KnowsOtherNames, Generic[Params, Secret, Public, Evaluation])
         if not specs:
             option = self._kinds[3]._other_element[1]
             fail(UserError, f"{who}: no key is asked for; give relin=True, steps, {option} or required")
-        dicts = [
-            {"kind": s.kind, "galois_element": s.galois_element, "track": s.track, "level": s.level} for s in specs
-        ]
-        made: Evaluation = self._kinds[3](self._core.evaluation_keys(self._secret.core, dicts, on_key), p)
+        made_of = self._core.evaluation_keys(self._secret.core, [_as_dict(s) for s in specs], on_key)
+        made: Evaluation = self._kinds[3](made_of, p)
         return made
 
     def __repr__(self) -> str:

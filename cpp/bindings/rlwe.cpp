@@ -137,6 +137,11 @@ const char* encoding_name(Encoding encoding) noexcept {
   return encoding == Encoding::kSlots ? "slots" : "coefficients";
 }
 
+SeedSource to_seed_source(nb::handle insecure_seed, const Context& context, const char* who) {
+  if (insecure_seed.is_none()) return {};
+  return SeedSource(bytes32(insecure_seed, "insecure_seed"), context.parameters(), who);
+}
+
 KeySetId to_key_set(const nb::bytes& bytes) {
   KeySetId id;
   if (bytes.size() != id.size()) throw Error(ErrorKind::kValue, "a key set has 16 bytes");

@@ -160,16 +160,18 @@ void bind_ciphertexts(nb::module_& m) {
   nb::class_<PyEncryptor>(m, "Encryptor", "With a SecretKey: seeded symmetric; with a PublicKey: anyone can.")
       .def(
           "__init__",
-          [](PyEncryptor* self, SharedContext context, std::shared_ptr<const SecretKey> key) {
-            new (self) PyEncryptor{context, Encryptor(*context, std::move(key))};
+          [](PyEncryptor* self, SharedContext context, std::shared_ptr<const SecretKey> key, nb::handle seed) {
+            SeedSource seeds = to_seed_source(seed, *context, "Encryptor");
+            new (self) PyEncryptor{context, Encryptor(*context, std::move(key), std::move(seeds))};
           },
-          "context"_a, "key"_a)
+          "context"_a, "key"_a, "insecure_seed"_a.none() = nb::none(), "insecure_seed: 32 bytes, for tests.")
       .def(
           "__init__",
-          [](PyEncryptor* self, SharedContext context, const PyPublicKey& key) {
-            new (self) PyEncryptor{context, Encryptor(*context, key.value)};
+          [](PyEncryptor* self, SharedContext context, const PyPublicKey& key, nb::handle seed) {
+            SeedSource seeds = to_seed_source(seed, *context, "Encryptor");
+            new (self) PyEncryptor{context, Encryptor(*context, key.value, std::move(seeds))};
           },
-          "context"_a, "key"_a)
+          "context"_a, "key"_a, "insecure_seed"_a.none() = nb::none())
       .def(
           "encrypt",
           [](const PyEncryptor& self, const PyPlaintext& message) {

@@ -222,10 +222,11 @@ void bind_keys(nb::module_& m) {
   nb::class_<Owned<KeyGenerator>>(m, "KeyGenerator")
       .def(
           "__init__",
-          [](Owned<KeyGenerator>* self, SharedContext context) {
-            new (self) Owned<KeyGenerator>{context, KeyGenerator(*context)};
+          [](Owned<KeyGenerator>* self, SharedContext context, nb::handle insecure_seed) {
+            new (self) Owned<KeyGenerator>{
+                context, KeyGenerator(*context, to_seed_source(insecure_seed, *context, "KeyGenerator"))};
           },
-          "context"_a)
+          "context"_a, "insecure_seed"_a.none() = nb::none(), "insecure_seed: 32 bytes, for tests.")
       .def("secret_key",
            [](const Owned<KeyGenerator>& self) { return std::make_shared<SecretKey>(self.value.secret_key()); })
       .def(

@@ -41,6 +41,9 @@ const char* basis_name(Basis basis) noexcept;
 Encoding to_encoding(const std::string& name);
 const char* encoding_name(Encoding encoding) noexcept;
 
+/// None: the system's randomness; 32 bytes: an INSECURE seed.
+SeedSource to_seed_source(nanobind::handle insecure_seed, const Context& context, const char* who);
+
 /// 16 bytes. Throws lw::Error(kValue) for any other number of them.
 KeySetId to_key_set(const nanobind::bytes& bytes);
 

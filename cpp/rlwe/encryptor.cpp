@@ -54,13 +54,13 @@ SecretPolys remainder(const Ring& ring, const RnsPolys& half, const RnsPolys& ma
 
 }  // namespace
 
-Encryptor::Encryptor(const Context& context, std::shared_ptr<const SecretKey> key)
-    : home_(context), context_(context.host()), key_(key) {
+Encryptor::Encryptor(const Context& context, std::shared_ptr<const SecretKey> key, SeedSource seeds)
+    : home_(context), context_(context.host()), key_(key), seeds_(std::move(seeds)) {
   check_parameters(key->parameters(), context.parameters(), "Encryptor: the secret key");
 }
 
-Encryptor::Encryptor(const Context& context, std::shared_ptr<const PublicKey> key)
-    : home_(context), context_(context.host()), key_(key) {
+Encryptor::Encryptor(const Context& context, std::shared_ptr<const PublicKey> key, SeedSource seeds)
+    : home_(context), context_(context.host()), key_(key), seeds_(std::move(seeds)) {
   check_context(key->parameters, *key->b, context_, "Encryptor: the public key");
 }
 
@@ -83,8 +83,8 @@ Ciphertext Encryptor::symmetric(const Plaintext& message, const SecretKey& key) 
   const Ring& ring = context_.ring();
   const Kernels& kernels = ring.kernels();
   const LimbList& limbs = message.residues->limbs();
-  const SecretPolys secret = key.ntt(ring, limbs), error = fresh_error(ring, limbs, PrivateSeed(), 0);
-  const SeedRef seed{os_entropy(), 0};
+  const SecretPolys secret = key.ntt(ring, limbs), error = fresh_error(ring, limbs, PrivateSeed(seeds_), 0);
+  const SeedRef seed{seeds_.draw(), 0};
   RnsPolys residues(ring, limbs, 2);
   const LimbView c0 = residues.view(0, 1, 0, limbs.size()), c1 = residues.view(1, 1, 0, limbs.size());
   expand_uniform(ring, c1, StreamDomain::kSeededCiphertext, seed);
@@ -106,8 +106,8 @@ Ciphertext Encryptor::asymmetric(const Plaintext& message, const PublicKey& key)
   LimbList wide = special;
   wide.insert(wide.end(), limbs.begin(), limbs.end());
   const SecretPolys mask =
-      to_ntt(ring, sample_ternary(ring.degree(), PrivateSeed(), StreamDomain::kEncryptionMask).span(), wide);
-  const PrivateSeed error_seed;
+      to_ntt(ring, sample_ternary(ring.degree(), PrivateSeed(seeds_), StreamDomain::kEncryptionMask).span(), wide);
+  const PrivateSeed error_seed(seeds_);
   const SecretPolys remainders[] = {remainder(ring, *key.b, *mask, special, limbs, error_seed, 0),
                                     remainder(ring, *key.a, *mask, special, limbs, error_seed, 1)};
   const std::vector<Word> inverse = ring.inverse_product_mod(special, limbs);

@@ -12,8 +12,8 @@ namespace lw {
 class Encryptor {
  public:
   /// Throws lw::Error(kParameterMismatch) if the key belongs to other parameters.
-  Encryptor(const Context& context, std::shared_ptr<const SecretKey> key);
-  Encryptor(const Context& context, std::shared_ptr<const PublicKey> key);
+  Encryptor(const Context& context, std::shared_ptr<const SecretKey> key, SeedSource seeds = {});
+  Encryptor(const Context& context, std::shared_ptr<const PublicKey> key, SeedSource seeds = {});
 
   /// Degree 1, at the plaintext's level, scale and slots; the plaintext is over Q.
   Ciphertext encrypt(Plaintext message) const;
@@ -25,6 +25,7 @@ class Encryptor {
   const Context& home_;     // where ciphertexts are used
   const Context& context_;  // where they are made, on the host
   std::variant<std::shared_ptr<const SecretKey>, std::shared_ptr<const PublicKey>> key_;
+  SeedSource seeds_;
 };
 
 }  // namespace lw

@@ -51,13 +51,14 @@ void mask(const Ring& ring, LimbView out, ConstLimbView a, ConstLimbView s, cons
 }  // namespace
 
 SecretKey KeyGenerator::secret_key() const {
-  const PrivateSeed seed;
+  const PrivateSeed seed(seeds_);
   const SecretBuffer<std::int64_t> wide = sample_ternary(context_.degree(), seed, StreamDomain::kSecretKey);
   SecretBuffer<std::int8_t> narrow(wide.size());
   for (std::size_t i = 0; i < wide.size(); ++i) narrow[i] = static_cast<std::int8_t>(wide[i]);
   KeySetId id;
-  const auto random = os_entropy();
+  const Hash random = seeds_.draw();
   std::copy_n(random.begin(), id.size(), id.begin());
+  if (seeds_.is_seeded()) std::copy(kInsecureName.begin(), kInsecureName.end(), id.begin());
   return SecretKey(std::move(narrow), id, context_.parameters().fingerprint());
 }
 
@@ -67,17 +68,17 @@ PublicKey KeyGenerator::public_key(const SecretKey& secret) const {
   const LimbList limbs = public_key_limbs(parameters);
   check_security(parameters, limbs, "public key");
   const Ring& ring = context_.ring();
-  PublicKey key{secret.id(), parameters.fingerprint(), {os_entropy(), 0}, nullptr, nullptr};
+  PublicKey key{secret.id(), parameters.fingerprint(), {seeds_.draw(), 0}, nullptr, nullptr};
   RnsPolys a(ring, limbs, 1), b(ring, limbs, 1);
   expand_uniform(ring, a.view(), StreamDomain::kPublicKey, key.seed);
-  mask(ring, b.view(), a.view(), secret.ntt(ring, limbs)->view(), PrivateSeed(), 0);
+  mask(ring, b.view(), a.view(), secret.ntt(ring, limbs)->view(), PrivateSeed(seeds_), 0);
   key.a = std::make_shared<const RnsPolys>(std::move(a));
   key.b = std::make_shared<const RnsPolys>(std::move(b));
   return key;
 }
 
 SecretKey KeyGenerator::sparse_secret(const SecretKey& secret) const {
-  const SecretBuffer<std::int64_t> wide = sample_sparse(context_.degree(), kSparseWeight, PrivateSeed());
+  const SecretBuffer<std::int64_t> wide = sample_sparse(context_.degree(), kSparseWeight, PrivateSeed(seeds_));
   SecretBuffer<std::int8_t> narrow(wide.size());
   for (std::size_t i = 0; i < wide.size(); ++i) narrow[i] = static_cast<std::int8_t>(wide[i]);
   return SecretKey(std::move(narrow), secret.id(), context_.parameters().fingerprint());
@@ -94,7 +95,7 @@ EvaluationKey KeyGenerator::evaluation_key(const SecretKey& secret, const Secret
 
   const SecretPolys target = target_secret(context_, secret, sparse, spec, limbs);
   const SecretPolys payload = scaled_payload(context_, secret, sparse, spec, q);
-  const PrivateSeed error_seed;
+  const PrivateSeed error_seed(seeds_);
   RnsPolys b(ring, limbs, static_cast<std::uint32_t>(shape.digits.size()));
   for (std::uint32_t d = 0; d < shape.digits.size(); ++d) {
     const LimbView limb = b.view(d, 1, 0, limbs.size());
@@ -131,7 +132,7 @@ EvaluationKeys KeyGenerator::evaluation_keys(const SecretKey& secret, std::span<
   check_parameters(secret.parameters(), context_.parameters(), "the secret key");
   check_key_specs(specs, context_.parameters());
   EvaluationKeys keys(secret.id(), context_.parameters().fingerprint());
-  const Hash seed = os_entropy();
+  const Hash seed = seeds_.draw();
   const SecretKey sparse = sparse_secret(secret);
   for (std::size_t i = 0; i < specs.size(); ++i) {
     EvaluationKey key = evaluation_key(secret, sparse, specs[i], {seed, i});
@@ -148,7 +149,7 @@ void KeyGenerator::write_evaluation_keys(const SecretKey& secret, UnfinishedKeys
   check_parameters(secret.parameters(), context_.parameters(), "the secret key");
   check_parameters(file.parameters(), context_.parameters(), "the unfinished keys");
   check_key_set(secret.id(), file.id(), "the secret key");
-  const Hash seed = os_entropy();
+  const Hash seed = seeds_.draw();
   const SecretKey sparse = sparse_secret(secret);
   for (std::size_t i = 0; i < file.specs().size(); ++i) {
     const KeySpec& spec = file.specs()[i];

@@ -17,8 +17,10 @@ void check_key_specs(std::span<const KeySpec> specs, const Parameters& parameter
 
 class KeyGenerator {
  public:
-  explicit KeyGenerator(const Context& context) : home_(context), context_(context.host()) {}
+  explicit KeyGenerator(const Context& context, SeedSource seeds = {})
+      : home_(context), context_(context.host()), seeds_(std::move(seeds)) {}
 
+  /// The key set of a secret of an INSECURE seed begins with kInsecureName.
   SecretKey secret_key() const;
   /// Makes a public key on the host, where the encryptor is.
   PublicKey public_key(const SecretKey& secret) const;
@@ -40,6 +42,9 @@ class KeyGenerator {
 
   const Context& home_;     // where keys are used
   const Context& context_;  // where they are made, on the host
+  SeedSource seeds_;
 };
+
+inline constexpr std::string_view kInsecureName = "INSECURE";
 
 }  // namespace lw

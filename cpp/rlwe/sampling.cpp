@@ -4,8 +4,8 @@
 #include <array>
 #include <bit>
 
-#include "math/blake3.hpp"
 #include "math/chacha20.hpp"
+#include "math/error.hpp"
 
 namespace lw {
 namespace {
@@ -28,8 +28,26 @@ SecretBuffer<std::uint64_t> private_words(std::size_t size, const PrivateSeed& s
 
 }  // namespace
 
-PrivateSeed::PrivateSeed() : bytes_(32) {
-  std::array<std::uint8_t, 32> fresh = os_entropy();
+SeedSource::SeedSource(const Hash& insecure_seed, const Parameters& parameters, std::string_view who)
+    : insecure_(std::make_shared<Sequence>(insecure_seed, 0)) {
+  if (parameters.insecure()) return;
+  throw Error(ErrorKind::kSecurity, std::string(who) +
+                                        ": whoever knows the seed knows what is made of it, and these parameters "
+                                        "promise " +
+                                        std::to_string(parameters.fields().security_bits) +
+                                        "-bit security; for tests, use parameters.mark_insecure()");
+}
+
+Hash SeedSource::draw() const {
+  if (!is_seeded()) return os_entropy();
+  const std::uint64_t number = insecure_->count.fetch_add(1);
+  std::array<std::uint8_t, sizeof number> name;
+  for (std::size_t i = 0; i < name.size(); ++i) name[i] = static_cast<std::uint8_t>(number >> 8 * i);
+  return blake3_keyed(insecure_->seed, name);
+}
+
+PrivateSeed::PrivateSeed(const SeedSource& source) : bytes_(32) {
+  Hash fresh = source.draw();
   std::copy(fresh.begin(), fresh.end(), bytes_.begin());
   wipe(fresh.data(), fresh.size());
 }

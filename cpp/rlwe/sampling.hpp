@@ -1,19 +1,44 @@
 // The secret distributions, drawn without a branch on what is drawn.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string_view>
 
+#include "math/blake3.hpp"
 #include "math/entropy.hpp"
 #include "ring/ring.hpp"
 #include "ring/uniform.hpp"
+#include "rlwe/parameters.hpp"
 
 namespace lw {
 
-/// A seed for private randomness, 32 fresh bytes of the operating system, wiped when it goes; no public stream has it.
+/// Where seeds come from: the operating system; or, INSECURE, one seed of tests, so that the same calls in the same
+/// order give the same bytes. Copies of one draw from one sequence.
+class SeedSource {
+ public:
+  SeedSource() = default;
+  /// `who` gets them. Throws lw::Error(kSecurity) unless the parameters are marked insecure.
+  SeedSource(const Hash& insecure_seed, const Parameters& parameters, std::string_view who);
+
+  bool is_seeded() const noexcept { return insecure_ != nullptr; }
+  /// 32 bytes that no other call gives.
+  Hash draw() const;
+
+ private:
+  struct Sequence {
+    Hash seed;
+    std::atomic<std::uint64_t> count;
+  };
+  std::shared_ptr<Sequence> insecure_;
+};
+
+/// A seed for private randomness, 32 bytes of a source, wiped when it goes; no public stream has it.
 class PrivateSeed {
  public:
-  PrivateSeed();
+  explicit PrivateSeed(const SeedSource& source);
   explicit PrivateSeed(std::span<const std::uint8_t, 32> bytes);  // for tests with known answers
   std::span<const std::uint8_t, 32> bytes() const noexcept {
     return std::span<const std::uint8_t, 32>(bytes_.data(), 32);

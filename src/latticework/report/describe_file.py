@@ -34,6 +34,7 @@ _PLAN_SECTIONS = {
 _MAX_SECTIONS = 24
 _MAX_ITEMS = 8
 _TEXT_START = 256  # bytes that tell what a file of text is
+_INSECURE_NAME = b"INSECURE"  # with which the key sets of seeds of tests begin
 _ID_DIGITS = 16  # of parameters, key sets and compilations: as many as messages show
 
 
@@ -57,7 +58,7 @@ def explain_file(source: str | Path | bytes) -> str:
         details = ["", f"Sections ({reader.num_sections})", *_sections(reader, kind)]
     else:
         if "key_set" in facts:
-            rows.append(("key set", f"{facts['key_set'][:_ID_DIGITS]}  (the same in all that one secret key made)"))
+            rows.append(("key set", f"{facts['key_set'][:_ID_DIGITS]}  ({_origin(facts['key_set'])})"))
         if kind == _core.FileKind.CIPHERTEXTS:
             rows.append(("holds", _find_held(reader.header)))
             if "clipped" in facts:
@@ -210,6 +211,13 @@ def _list(header: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 def _counts(header: dict[str, Any]) -> Counter[str]:
     """Count the ciphertexts of each input or output; those of an array are stored as x[0], x[1], ..."""
     return Counter(name.partition("[")[0] for name, _ in _list(header))
+
+
+def _origin(key_set: str) -> str:
+    """What there is to say about the secret key of a key set."""
+    if bytes.fromhex(key_set).startswith(_INSECURE_NAME):
+        return "INSECURE: of a secret key from a seed of tests, which is no secret"
+    return "the same in all that one secret key made"
 
 
 def _find_held(header: dict[str, Any]) -> str:

@@ -52,7 +52,8 @@ class Encoder(encryption.Encoder[Parameters]):
 class Encryptor(encryption.Encryptor[Parameters, PublicKey, SecretKey, Evaluator, Ciphertext]):
     """Encrypts under a public key, or with less noise and half the bytes under the secret key.
 
-    evaluator  whose keys the operators of the ciphertexts use; without one they can do all that needs no key
+    evaluator      whose keys the operators of the ciphertexts use; without one they can do all that needs no key
+    insecure_seed  INSECURE, for tests: as of `KeyGenerator`
     """
 
     _kinds = (Parameters, PublicKey, SecretKey, Encoder, Ciphertext)

@@ -70,7 +70,9 @@ class EvaluationKeys(rlwe_keys.EvaluationKeys[Parameters]):
 class KeyGenerator(rlwe_keys.KeyGenerator[Parameters, SecretKey, PublicKey, EvaluationKeys]):
     """Makes the keys of one secret key.
 
-    secret_key  the key to make others for; a new one if not given
+    secret_key     the key to make others for; a new one if not given
+    insecure_seed  INSECURE, for tests: bytes or a whole number from which all keys follow, the same for the same calls
+                   in the same order; only of parameters that are marked insecure
     """
 
     _kinds = (Parameters, SecretKey, PublicKey, EvaluationKeys)

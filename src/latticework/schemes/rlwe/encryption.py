@@ -13,6 +13,7 @@ from latticework.schemes.rlwe.checks import as_list, fail, locate, needs
 from latticework.schemes.rlwe.ciphertext import Ciphertext, Operators, Plaintext
 from latticework.schemes.rlwe.other_names import KnowsOtherNames
 from latticework.schemes.rlwe.parameters import ChainParameters, Params, check_parameters, need_parameters
+from latticework.schemes.rlwe.residues import seed_bytes
 from latticework.schemes.rlwe.rlwe_keys import PublicKey, SecretKey
 from latticework.values.extension import _core
 
@@ -48,13 +49,21 @@ class Encoder(Generic[Params]):
 class Encryptor(Generic[Params, Public, Secret, Evaluation, Cipher]):
     """Encrypts under a public key, or with less noise and half the bytes under the secret key.
 
-    evaluator  whose keys the operators of the ciphertexts use; without one they can do all that needs no key
+    evaluator      whose keys the operators of the ciphertexts use; without one they can do all that needs no key
+    insecure_seed  INSECURE, for tests: as of `KeyGenerator`
     """
 
     _kinds: ClassVar[tuple[type[ChainParameters], type[Any], type[Any], type[Any], type[Any]]]
 
     @locate
-    def __init__(self, parameters: Params, key: Public | Secret, *, evaluator: Evaluation | None = None) -> None:
+    def __init__(
+        self,
+        parameters: Params,
+        key: Public | Secret,
+        *,
+        evaluator: Evaluation | None = None,
+        insecure_seed: int | bytes | None = None,
+    ) -> None:
         kind, public, secret, encoder, ciphertext = self._kinds
         need_parameters("Encryptor", parameters, kind)
         needs("Encryptor: the key", key, (public, secret), "give keygen.public_key() or keygen.secret_key()")
@@ -62,8 +71,9 @@ class Encryptor(Generic[Params, Public, Secret, Evaluation, Cipher]):
         self.parameters = parameters
         self.evaluator: Evaluation = ciphertext._owner("Encryptor", parameters, evaluator)
         self._encoder = encoder(parameters)
-        self._core = _core.Encryptor(parameters.context, key.core)
-        self._kind = "public" if isinstance(key, public) else "secret"
+        self._core = _core.Encryptor(parameters.context, key.core, seed_bytes("Encryptor", insecure_seed))
+        self._facts = ["public key" if isinstance(key, public) else "secret key"]
+        self._facts += [] if insecure_seed is None else ["INSECURE seed"]
 
     def _encrypt(self, plaintext: _core.Plaintext) -> Cipher:
         encrypted: Cipher = self._kinds[4](self._core.encrypt(plaintext), self.parameters, self.evaluator)
@@ -74,7 +84,7 @@ class Encryptor(Generic[Params, Public, Secret, Evaluation, Cipher]):
         return [self.encrypt(item, *options) for item in items]  # type: ignore[attr-defined]
 
     def __repr__(self) -> str:
-        return describe("Encryptor", *self.parameters._ring, f"{self._kind} key")
+        return describe("Encryptor", *self.parameters._ring, *self._facts)
 
 
 class Decryptor(KnowsOtherNames, Generic[Params, Secret, Cipher]):

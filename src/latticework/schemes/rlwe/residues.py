@@ -15,6 +15,7 @@ import numpy.typing as npt
 from latticework.errors import DtypeError, RangeError, SecurityError, ShapeError, UserError
 from latticework.schemes.rlwe.checks import fail, type_text
 from latticework.schemes.rlwe.parameters import ChainParameters
+from latticework.values.extension import _core
 
 Residues = npt.NDArray[np.uint64]
 Form = Literal["coefficients", "ntt"]
@@ -72,6 +73,20 @@ def require_insecure(who: str, parameters: ChainParameters, why: str) -> None:
         f"{who}: {why}, and these parameters promise {parameters.chain.security_bits}-bit security; for tests, use "
         "parameters.mark_insecure()",
     )
+
+
+def seed_bytes(who: str, seed: Any) -> bytes | None:
+    """32 bytes of a seed of tests: one for each user of it, so that no two draw the same; None for None."""
+    if seed is None:
+        return None
+    if (
+        isinstance(seed, bool)
+        or not isinstance(seed, int | bytes)
+        or (isinstance(seed, int) and not 0 <= seed < 1 << 64)
+    ):
+        fail(DtypeError, f"{who}: insecure_seed is {seed!r:.60}; give bytes, or a whole number from 0 to 2^64 - 1")
+    given = b"number " + seed.to_bytes(8, "little") if isinstance(seed, int) else b"bytes " + seed
+    return bytes(_core.blake3(f"latticework insecure seed of {who}: ".encode() + given))
 
 
 def small_integers(who: str, residues: Residues, primes: Sequence[int]) -> npt.NDArray[np.int8]:

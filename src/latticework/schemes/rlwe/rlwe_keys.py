@@ -32,6 +32,7 @@ from latticework.schemes.rlwe.residues import (
     check_residues,
     is_ntt,
     require_insecure,
+    seed_bytes,
     small_integers,
 )
 from latticework.values.extension import _core
@@ -410,20 +411,25 @@ Evaluation = TypeVar("Evaluation", bound=EvaluationKeys[Any])
 class KeyGenerator(KnowsOtherNames, Generic[Params, Secret, Public, Evaluation]):
     """Makes the keys of one secret key.
 
-    secret_key  the key to make others for; a new one if not given
+    secret_key     the key to make others for; a new one if not given
+    insecure_seed  INSECURE, for tests: bytes or a whole number from which all keys follow, the same for the same calls
+                   in the same order; only of parameters that are marked insecure
     """
 
     _kinds: ClassVar[tuple[type[ChainParameters], type[Any], type[Any], type[Any]]]
 
     @locate
-    def __init__(self, parameters: Params, secret_key: Secret | None = None) -> None:
+    def __init__(
+        self, parameters: Params, secret_key: Secret | None = None, *, insecure_seed: int | bytes | None = None
+    ) -> None:
         kind, secret, _, _ = self._kinds
         need_parameters("KeyGenerator", parameters, kind)
         if secret_key is not None:
             needs("KeyGenerator: secret_key", secret_key, secret, f"give a {kind.scheme}.SecretKey, or nothing")
             check_parameters("KeyGenerator: the secret key", secret_key.parameters, parameters)
         self.parameters = parameters
-        self._core = _core.KeyGenerator(parameters.context)
+        self._is_seeded = insecure_seed is not None
+        self._core = _core.KeyGenerator(parameters.context, seed_bytes("KeyGenerator", insecure_seed))
         self._secret: Secret = secret_key or secret(self._core.secret_key(), parameters)
 
     def secret_key(self) -> Secret:
@@ -482,4 +488,5 @@ class KeyGenerator(KnowsOtherNames, Generic[Params, Secret, Public, Evaluation])
         return made
 
     def __repr__(self) -> str:
-        return describe("KeyGenerator", *self.parameters._ring, "secret key hidden")
+        seed = "INSECURE seed" if self._is_seeded else ""
+        return describe("KeyGenerator", *self.parameters._ring, "secret key hidden", seed)

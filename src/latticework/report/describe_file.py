@@ -214,7 +214,7 @@ def _counts(header: dict[str, Any]) -> Counter[str]:
 
 
 def _origin(key_set: str) -> str:
-    """What there is to say about the secret key of a key set."""
+    """The words that tell whose secret key a key set is of."""
     if bytes.fromhex(key_set).startswith(_INSECURE_NAME):
         return "INSECURE: of a secret key from a seed of tests, which is no secret"
     return "the same in all that one secret key made"

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import groupby
 from math import log2
+from typing import Any
 
 from latticework.errors import LevelError, RangeError
 from latticework.errors.rounded_numbers import write_value
@@ -19,6 +20,7 @@ from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.parameters.modulus_chain import ModulusChain, Track
 from latticework.plan.parameters.security import modulus_limit_bits
 from latticework.plan.parameters.select import MAX_PRIME_BITS, PrimeSupply, key_switch_ntts
+from latticework.plan.parameters.stated_primes import NONE_STATED, StatedPrimes, check_digits, state_primes
 from latticework.values.extension import _core
 from latticework.values.sums import add_up
 
@@ -33,21 +35,23 @@ def bfv_chain(
     q_bits: Sequence[float],
     p_bits: Sequence[float],
     *,
+    stated: StatedPrimes = NONE_STATED,
     security_bits: int = 128,
     insecure: bool = False,
 ) -> ModulusChain:
-    """Primes of stated sizes, each the largest unused one below 2^bits.
+    """Primes of these sizes, each the largest unused one below 2^bits, but those that are stated.
 
     raises  LevelError where there are too few
     """
     supply = PrimeSupply(2 * ring_degree)
-    supply.used.add(plain_modulus)
+    supply.used.update((plain_modulus, *stated.all))
 
     def largest(sizes: Sequence[float]) -> tuple[int, ...]:
         groups = (supply.group(2.0**bits, len(list(same)), below=True) for bits, same in groupby(sizes))
         return tuple(prime for group in groups for prime in group)
 
-    special, primes = largest(p_bits), largest(q_bits)
+    special = stated.special or largest(p_bits)
+    primes = largest(q_bits) if stated.groups is None else tuple(prime for (prime,) in stated.groups)
     digits = equal_digits(primes, add_up(log2(p) for p in special) + 1)
     track = Track(tuple((i,) for i in range(len(primes))), (1.0,) * len(primes))
     return ModulusChain(
@@ -58,8 +62,10 @@ def bfv_chain(
 def explicit_bfv_chain(
     ring_degree: int,
     plain_modulus: int,
-    q_bits: Sequence[float],
+    q_bits: Sequence[float] | None,
     *,
+    primes: Sequence[int] | None = None,
+    special: Sequence[int] | None = None,
     p_bits: Sequence[float] | None = None,
     num_special: int | None = None,
     num_digits: int | None = None,
@@ -70,7 +76,11 @@ def explicit_bfv_chain(
 
     raises  SecurityError where log2(QP) is over the limit, unless `insecure`
     """
-    for name, sizes in (("q_bits", q_bits), ("p_bits", [MAX_PRIME_BITS] if p_bits is None else p_bits)):
+    stated = _state_primes(ring_degree, plain_modulus, q_bits, primes, p_bits, num_special, special, insecure)
+    q_bits = [] if q_bits is None else q_bits
+    named = [("q_bits", q_bits)] if stated.groups is None else []
+    for name, given in (*named, ("p_bits", [MAX_PRIME_BITS] if p_bits is None else p_bits)):
+        sizes: Any = given
         listed = isinstance(sizes, list | tuple) and all(isinstance(bits, int | float) for bits in sizes)
         if not listed or not sizes or not all(1 <= bits <= MAX_PRIME_BITS for bits in sizes):
             raise RangeError(
@@ -81,17 +91,33 @@ def explicit_bfv_chain(
     if num_special is not None and (type(num_special) is not int or not 1 <= num_special <= MAX_SPECIAL):
         raise RangeError(f"Parameters: num_special={num_special!r:.60}; 1 to {MAX_SPECIAL} are possible")
 
-    def with_special(special: Sequence[float]) -> ModulusChain:
-        chain = bfv_chain(ring_degree, plain_modulus, q_bits, special, security_bits=security_bits)
-        return chain if num_digits is None else replace(chain, digits=_cut_digits(len(chain.primes), num_digits))
+    def with_special(p_sizes: Sequence[float]) -> ModulusChain:
+        chain = bfv_chain(ring_degree, plain_modulus, q_bits, p_sizes, stated=stated, security_bits=security_bits)
+        chain = chain if num_digits is None else replace(chain, digits=_cut_digits(len(chain.primes), num_digits))
+        return check_digits(chain) if stated.all else chain
 
-    if p_bits is not None or num_special is not None:
-        special = p_bits if p_bits is not None else [float(MAX_PRIME_BITS)] * (num_special or 1)
-        return judge(with_special(special), insecure)
-    chains = [with_special([float(MAX_PRIME_BITS)] * count) for count in range(1, min(len(q_bits), MAX_SPECIAL) + 1)]
+    if p_bits is not None or num_special is not None or stated.special is not None:
+        sizes = p_bits if p_bits is not None else [float(MAX_PRIME_BITS)] * (num_special or 1)
+        return judge(with_special(sizes), insecure)
+    limbs = len(q_bits) if stated.groups is None else len(stated.groups)
+    counts = range(stated.least_special, max(min(limbs, MAX_SPECIAL), stated.least_special) + 1)
+    chains = [with_special([float(MAX_PRIME_BITS)] * count) for count in counts]
     limit = modulus_limit_bits(ring_degree, security_bits)
     fitting = [c for c in chains if limit is not None and c.log2_qp <= limit] or chains[:1]
     return judge(min(fitting, key=key_switch_ntts), insecure)
+
+
+def _state_primes(
+    ring_degree: int, plain_modulus: int, q_bits: Any, primes: Any, p_bits: Any, num_special: Any, special: Any,
+    insecure: bool,
+) -> StatedPrimes:  # fmt: skip
+    """The primes that are stated, each a level of its own; RangeError where the plaintext modulus is one of them."""
+    stated = state_primes(ring_degree, q_bits, primes, p_bits, num_special, special, insecure=insecure)
+    if any(len(group) > 1 for group in stated.groups or ()):
+        raise RangeError(f"Parameters: primes={primes!r:.60}; of BFV each prime is a level, give no tuples")
+    if plain_modulus in stated.all:
+        raise RangeError(f"Parameters: {plain_modulus} is plain_modulus and one of the primes; choose another for one")
+    return stated
 
 
 def _cut_digits(limbs: int, num_digits: int) -> tuple[tuple[int, ...], ...]:

@@ -26,6 +26,7 @@ from latticework.plan.parameters.select import (
     cut_digits,
     key_switch_ntts,
 )
+from latticework.plan.parameters.stated_primes import StatedPrimes, check_digits, state_primes
 from latticework.values.extension import _core
 from latticework.values.sums import add_up
 
@@ -37,9 +38,11 @@ LADDER_SLACK_BITS = 0.25  # a level's prime may be moved this far from its state
 
 def explicit_chain(
     ring_degree: int,
-    q_bits: Sequence[GroupBits],
+    q_bits: Sequence[GroupBits] | None,
     scale_bits: float | Sequence[float],
     *,
+    primes: Sequence[int | tuple[int, int]] | None = None,
+    special: Sequence[int] | None = None,
     p_bits: Sequence[float] | None = None,
     num_special: int | None = None,
     num_digits: int | None = None,
@@ -48,10 +51,11 @@ def explicit_chain(
 ) -> ModulusChain:
     """The chain with these sizes.
 
-    q_bits       lowest level first; rescaling level i removes entry i, entry 0 stays
+    q_bits       lowest level first; rescaling level i removes entry i, entry 0 stays. Or primes: these themselves
     scale_bits   log2 of the canonical scale, of all levels or of each (lowest first). Where it does not follow from the
                  level above by squaring and rescaling, it is a profile: values reach it by an integer factor
-    p_bits       sizes of the special primes; else `num_special` of 49 bits; else as many as make key switching cheapest
+    p_bits       sizes of the special primes; or special: these themselves; else `num_special` of 49 bits; else as many
+                 as make key switching cheapest
     num_digits   digits of key switching; else cut so that each is smaller than P
     raises       SecurityError where log2(QP) is over the limit, unless `insecure`
     """
@@ -59,7 +63,8 @@ def explicit_chain(
     if security_bits not in security_levels():
         known = ", ".join(str(bits) for bits in security_levels())
         raise SecurityError(f"Parameters: security_bits={security_bits!r}; choose one of {known}")
-    for name, sizes in (("q_bits", q_bits), ("p_bits", () if p_bits is None else p_bits)):
+    stated = state_primes(ring_degree, q_bits, primes, p_bits, num_special, special, insecure=insecure)
+    for name, sizes in (("q_bits", () if q_bits is None else q_bits), ("p_bits", () if p_bits is None else p_bits)):
         listed = _is_list(sizes) and all(isinstance(e, int | float | tuple) for e in sizes)
         if not listed:
             raise RangeError(f"Parameters: {name}={sizes!r:.60}; give a list of numbers of bits, as in [50, 40, 40]")
@@ -71,20 +76,26 @@ def explicit_chain(
             raise RangeError(f"Parameters: {name}={count!r:.60}; give a whole number, 1 or more")
     if p_bits is not None and num_special is not None and len(p_bits) != num_special:
         raise RangeError(f"Parameters: p_bits has {len(p_bits)} entries, num_special is {num_special}; give one")
-    if p_bits is not None or num_special is not None:
-        special = list(p_bits) if p_bits is not None else [float(MAX_PRIME_BITS)] * (num_special or 0)
-        return judge(_chain(ring_degree, q_bits, scale_bits, special, num_digits, security_bits), insecure)
+    levels = [_sizes(entry) for entry in q_bits or ()]
+    levels = levels if stated.groups is None else [tuple(log2(p) for p in group) for group in stated.groups]
+
+    def made(p_sizes: Sequence[float]) -> ModulusChain:
+        chain = _chain(ring_degree, levels, scale_bits, p_sizes, stated, num_digits, security_bits)
+        return check_digits(chain) if stated.all else chain
+
+    if p_bits is not None or num_special is not None or stated.special is not None:
+        sizes = list(p_bits) if p_bits is not None else [float(MAX_PRIME_BITS)] * (num_special or 0)
+        return judge(made(sizes), insecure)
 
     def with_special(count: int) -> ModulusChain:
-        special = [float(MAX_PRIME_BITS)] * count
-        return _chain(ring_degree, q_bits, scale_bits, special, num_digits, security_bits)
+        return made([float(MAX_PRIME_BITS)] * count)
 
     if num_digits is None:
-        chains = [with_special(count) for count in range(1, MAX_SPECIAL + 1)]
+        chains = [with_special(count) for count in range(stated.least_special, MAX_SPECIAL + 1)]
         limit = modulus_limit_bits(ring_degree, security_bits)
         fitting = [c for c in chains if limit is not None and c.log2_qp <= limit] or chains[:1]
         return judge(min(fitting, key=key_switch_ntts), insecure)
-    share = add_up(add_up(_sizes(entry)) for entry in q_bits) / max(num_digits, 1)
+    share = add_up(add_up(sizes) for sizes in levels) / max(num_digits, 1)
     count = max(ceil(share / MAX_PRIME_BITS), 1)
     while True:  # a digit is at most all of Q, so this ends
         try:
@@ -124,29 +135,33 @@ def _check_sizes(name: str, sizes: Sequence[float], ring_degree: int) -> None:
 
 def _chain(
     ring_degree: int,
-    q_bits: Sequence[GroupBits],
+    levels: Sequence[tuple[float, ...]],
     scale_bits: float | Sequence[float],
     p_bits: Sequence[float],
+    stated: StatedPrimes,
     num_digits: int | None,
     security_bits: int,
 ) -> ModulusChain:
-    levels = [_sizes(entry) for entry in q_bits]
-    if not levels or not p_bits:
+    if not levels or not (p_bits or stated.special):
         raise LevelError(f"Parameters: q_bits has {len(levels)} levels and p_bits {len(p_bits)} primes; both need one")
-    _check_sizes("q_bits", [bits for sizes in levels for bits in sizes], ring_degree)
+    if stated.groups is None:
+        _check_sizes("q_bits", [bits for sizes in levels for bits in sizes], ring_degree)
     _check_sizes("p_bits", p_bits, ring_degree)
     wanted = _scale_profile(scale_bits, len(levels))
     supply = PrimeSupply(2 * ring_degree)
-    special = tuple(supply.group(2.0**bits, 1, below=bits == MAX_PRIME_BITS)[0] for bits in p_bits)
+    supply.used.update(stated.all)
+    special = stated.special or tuple(supply.group(2.0**bits, 1, below=bits == MAX_PRIME_BITS)[0] for bits in p_bits)
     scales, picked = [2.0 ** wanted[-1]], []
     for level in range(len(levels) - 1, 0, -1):
         ladder = scales[-1] * scales[-1] / 2.0 ** wanted[level - 1]
-        stated = add_up(levels[level])
-        follows = abs(log2(ladder) - stated) <= LADDER_SLACK_BITS
-        picked.append(_group(supply, levels[level], ladder if follows else 2.0**stated))
+        size = add_up(levels[level])
+        follows = abs(log2(ladder) - size) <= LADDER_SLACK_BITS
+        own = None if stated.groups is None else stated.groups[level]
+        picked.append(own or _group(supply, levels[level], ladder if follows else 2.0**size))
         below = next_scale(scales[-1], scales[-1], prod(picked[-1]))
         scales.append(below if follows else 2.0 ** wanted[level - 1])
-    picked.append(_group(supply, levels[0], 2.0 ** add_up(levels[0])))
+    own = None if stated.groups is None else stated.groups[0]
+    picked.append(own or _group(supply, levels[0], 2.0 ** add_up(levels[0])))
     picked.reverse()
     bits_left = 0.0
     for level, (group, scale) in enumerate(zip(picked, reversed(scales), strict=True)):

@@ -27,10 +27,11 @@ class Parameters(ChainParameters):
 
     ring_degree    N, a power of two: 2^12 to 2^15 are secure with room for products (2^10 and 2^11 for tests only)
     q_bits         sizes of the primes of the modulus, of at most 49 bits each; level i keeps the first i + 1
+    primes         in place of q_bits: the primes themselves, each 1 modulo 2N
     plain_modulus  t, a prime that is 1 modulo 2N, of at most 49 bits: slots hold integers modulo t; or plain_bits, for
                    the largest such prime of so many bits
-    p_bits         sizes of the special primes of key switching; or num_special of 49 bits; or neither, to have the
-                   number chosen with which key switching is cheapest
+    p_bits         sizes of the special primes of key switching; or special, these themselves; or num_special of 49
+                   bits; or none of these, to have the number chosen with which key switching is cheapest
     num_digits     digits of key switching; as few as stay below the product of the special primes if not given
     security_bits  128, 192 or 256, for uniform ternary secrets
     insecure       accept sets that are not secure: only for tests
@@ -43,8 +44,10 @@ class Parameters(ChainParameters):
     def __init__(
         self,
         ring_degree: int,
-        q_bits: Sequence[float],
+        q_bits: Sequence[float] | None = None,
         *,
+        primes: Sequence[int] | None = None,
+        special: Sequence[int] | None = None,
         plain_bits: int | None = None,
         plain_modulus: int | None = None,
         p_bits: Sequence[float] | None = None,
@@ -56,8 +59,9 @@ class Parameters(ChainParameters):
         _check_sizes(ring_degree, security_bits)
         self._use(
             explicit_bfv_chain(
-                ring_degree, _plain_prime(ring_degree, plain_bits, plain_modulus), q_bits, p_bits=p_bits,
-                num_special=num_special, num_digits=num_digits, security_bits=security_bits, insecure=insecure,
+                ring_degree, _plain_prime(ring_degree, plain_bits, plain_modulus), q_bits, primes=primes,
+                special=special, p_bits=p_bits, num_special=num_special, num_digits=num_digits,
+                security_bits=security_bits, insecure=insecure,
             )
         )  # fmt: skip
 

@@ -31,9 +31,10 @@ class Parameters(ChainParameters):
     ring_degree   N, a power of two from 2^10 to 2^17; N/2 slots
     q_bits        sizes of the modulus chain, lowest level first: a number of bits (two primes where it exceeds 49), or
                   a tuple of two sizes. Level i is rescaled away by entry i; entry 0 stays
+    primes        in place of q_bits: the primes themselves, or tuples of two; each 1 modulo 2N, of at most 49 bits
     scale_bits    log2 of the scale of every level, or one number a level
-    p_bits        sizes of the special primes of key switching; or num_special of 49 bits; or neither, to have the
-                  number chosen with which key switching is cheapest
+    p_bits        sizes of the special primes of key switching; or special, these themselves; or num_special of 49
+                  bits; or none of these, to have the number chosen with which key switching is cheapest
     num_digits    digits of key switching (OpenFHE's dnum); chosen so that each is smaller than P if not given
     security_bits 128, 192 or 256, for uniform ternary secrets
     insecure      accept sets that are not secure: only for tests
@@ -46,9 +47,11 @@ class Parameters(ChainParameters):
     def __init__(
         self,
         ring_degree: int,
-        q_bits: Sequence[GroupBits],
+        q_bits: Sequence[GroupBits] | None = None,
         *,
         scale_bits: float | Sequence[float],
+        primes: Sequence[int | tuple[int, int]] | None = None,
+        special: Sequence[int] | None = None,
         p_bits: Sequence[float] | None = None,
         num_special: int | None = None,
         num_digits: int | None = None,
@@ -57,8 +60,8 @@ class Parameters(ChainParameters):
     ) -> None:
         self._use(
             explicit_chain(
-                ring_degree, q_bits, scale_bits, p_bits=p_bits, num_special=num_special, num_digits=num_digits,
-                security_bits=security_bits, insecure=insecure,
+                ring_degree, q_bits, scale_bits, primes=primes, special=special, p_bits=p_bits,
+                num_special=num_special, num_digits=num_digits, security_bits=security_bits, insecure=insecure,
             )
         )  # fmt: skip
 

@@ -16,6 +16,7 @@ from latticework.plan.parameters.select import (
     ring_that_holds,
     select_chain,
 )
+from latticework.plan.parameters.stated_primes import PrimeRequest
 
 __all__ = [
     "BOOTSTRAP_SETS",
@@ -26,6 +27,7 @@ __all__ = [
     "GroupBits",
     "ModulusChain",
     "Need",
+    "PrimeRequest",
     "TooDeepError",
     "Track",
     "bootstrap_chain",

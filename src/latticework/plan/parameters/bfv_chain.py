@@ -20,7 +20,13 @@ from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.parameters.modulus_chain import ModulusChain, Track
 from latticework.plan.parameters.security import modulus_limit_bits
 from latticework.plan.parameters.select import MAX_PRIME_BITS, PrimeSupply, key_switch_ntts
-from latticework.plan.parameters.stated_primes import NONE_STATED, StatedPrimes, check_digits, state_primes
+from latticework.plan.parameters.stated_primes import (
+    NONE_STATED,
+    PrimeRequest,
+    StatedPrimes,
+    check_digits,
+    state_primes,
+)
 from latticework.values.extension import _core
 from latticework.values.sums import add_up
 
@@ -62,12 +68,8 @@ def bfv_chain(
 def explicit_bfv_chain(
     ring_degree: int,
     plain_modulus: int,
-    q_bits: Sequence[float] | None,
+    asked: PrimeRequest,
     *,
-    primes: Sequence[int] | None = None,
-    special: Sequence[int] | None = None,
-    p_bits: Sequence[float] | None = None,
-    num_special: int | None = None,
     num_digits: int | None = None,
     security_bits: int = 128,
     insecure: bool = False,
@@ -76,8 +78,9 @@ def explicit_bfv_chain(
 
     raises  SecurityError where log2(QP) is over the limit, unless `insecure`
     """
-    stated = _state_primes(ring_degree, plain_modulus, q_bits, primes, p_bits, num_special, special, insecure)
-    q_bits = [] if q_bits is None else q_bits
+    stated = _state_primes(ring_degree, plain_modulus, asked, insecure)
+    q_bits = [] if asked.q_bits is None else asked.q_bits
+    p_bits, num_special = asked.p_bits, asked.num_special
     named = [("q_bits", q_bits)] if stated.groups is None else []
     for name, given in (*named, ("p_bits", [MAX_PRIME_BITS] if p_bits is None else p_bits)):
         sizes: Any = given
@@ -107,14 +110,11 @@ def explicit_bfv_chain(
     return judge(min(fitting, key=key_switch_ntts), insecure)
 
 
-def _state_primes(
-    ring_degree: int, plain_modulus: int, q_bits: Any, primes: Any, p_bits: Any, num_special: Any, special: Any,
-    insecure: bool,
-) -> StatedPrimes:  # fmt: skip
+def _state_primes(ring_degree: int, plain_modulus: int, asked: PrimeRequest, insecure: bool) -> StatedPrimes:
     """The primes that are stated, each a level of its own; RangeError where the plaintext modulus is one of them."""
-    stated = state_primes(ring_degree, q_bits, primes, p_bits, num_special, special, insecure=insecure)
+    stated = state_primes(ring_degree, asked, insecure=insecure)
     if any(len(group) > 1 for group in stated.groups or ()):
-        raise RangeError(f"Parameters: primes={primes!r:.60}; of BFV each prime is a level, give no tuples")
+        raise RangeError(f"Parameters: primes={asked.primes!r:.60}; of BFV each prime is a level, give no tuples")
     if plain_modulus in stated.all:
         raise RangeError(f"Parameters: {plain_modulus} is plain_modulus and one of the primes; choose another for one")
     return stated

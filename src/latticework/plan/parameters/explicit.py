@@ -26,7 +26,7 @@ from latticework.plan.parameters.select import (
     cut_digits,
     key_switch_ntts,
 )
-from latticework.plan.parameters.stated_primes import StatedPrimes, check_digits, state_primes
+from latticework.plan.parameters.stated_primes import PrimeRequest, StatedPrimes, check_digits, state_primes
 from latticework.values.extension import _core
 from latticework.values.sums import add_up
 
@@ -38,24 +38,18 @@ LADDER_SLACK_BITS = 0.25  # a level's prime may be moved this far from its state
 
 def explicit_chain(
     ring_degree: int,
-    q_bits: Sequence[GroupBits] | None,
+    asked: PrimeRequest,
     scale_bits: float | Sequence[float],
     *,
-    primes: Sequence[int | tuple[int, int]] | None = None,
-    special: Sequence[int] | None = None,
-    p_bits: Sequence[float] | None = None,
-    num_special: int | None = None,
     num_digits: int | None = None,
     security_bits: int = 128,
     insecure: bool = False,
 ) -> ModulusChain:
-    """The chain with these sizes.
+    """The chain with these primes; as many special ones as make key switching cheapest where nothing is asked of them.
 
-    q_bits       lowest level first; rescaling level i removes entry i, entry 0 stays. Or primes: these themselves
+    asked        rescaling level i removes entry i of q_bits or primes, entry 0 stays
     scale_bits   log2 of the canonical scale, of all levels or of each (lowest first). Where it does not follow from the
                  level above by squaring and rescaling, it is a profile: values reach it by an integer factor
-    p_bits       sizes of the special primes; or special: these themselves; else `num_special` of 49 bits; else as many
-                 as make key switching cheapest
     num_digits   digits of key switching; else cut so that each is smaller than P
     raises       SecurityError where log2(QP) is over the limit, unless `insecure`
     """
@@ -63,7 +57,8 @@ def explicit_chain(
     if security_bits not in security_levels():
         known = ", ".join(str(bits) for bits in security_levels())
         raise SecurityError(f"Parameters: security_bits={security_bits!r}; choose one of {known}")
-    stated = state_primes(ring_degree, q_bits, primes, p_bits, num_special, special, insecure=insecure)
+    q_bits, p_bits, num_special = asked.q_bits, asked.p_bits, asked.num_special
+    stated = state_primes(ring_degree, asked, insecure=insecure)
     for name, sizes in (("q_bits", () if q_bits is None else q_bits), ("p_bits", () if p_bits is None else p_bits)):
         listed = _is_list(sizes) and all(isinstance(e, int | float | tuple) for e in sizes)
         if not listed:
@@ -76,19 +71,19 @@ def explicit_chain(
             raise RangeError(f"Parameters: {name}={count!r:.60}; give a whole number, 1 or more")
     if p_bits is not None and num_special is not None and len(p_bits) != num_special:
         raise RangeError(f"Parameters: p_bits has {len(p_bits)} entries, num_special is {num_special}; give one")
-    levels = [_sizes(entry) for entry in q_bits or ()]
+    levels = [_sizes(entry) for entry in (() if q_bits is None else q_bits)]
     levels = levels if stated.groups is None else [tuple(log2(p) for p in group) for group in stated.groups]
 
-    def made(p_sizes: Sequence[float]) -> ModulusChain:
+    def make_chain(p_sizes: Sequence[float]) -> ModulusChain:
         chain = _chain(ring_degree, levels, scale_bits, p_sizes, stated, num_digits, security_bits)
         return check_digits(chain) if stated.all else chain
 
     if p_bits is not None or num_special is not None or stated.special is not None:
         sizes = list(p_bits) if p_bits is not None else [float(MAX_PRIME_BITS)] * (num_special or 0)
-        return judge(made(sizes), insecure)
+        return judge(make_chain(sizes), insecure)
 
     def with_special(count: int) -> ModulusChain:
-        return made([float(MAX_PRIME_BITS)] * count)
+        return make_chain([float(MAX_PRIME_BITS)] * count)
 
     if num_digits is None:
         chains = [with_special(count) for count in range(stated.least_special, MAX_SPECIAL + 1)]

@@ -20,6 +20,21 @@ Group = tuple[int, ...]
 
 
 @dataclass(frozen=True)
+class PrimeRequest:
+    """The wishes of an expert for the primes of a chain: sizes, or the primes themselves.
+
+    q_bits, primes                sizes of the primes of the levels, lowest first; or these themselves
+    p_bits, num_special, special  sizes of the special primes; or how many of 49 bits; or these themselves
+    """
+
+    q_bits: Any = None
+    primes: Any = None
+    p_bits: Any = None
+    num_special: Any = None
+    special: Any = None
+
+
+@dataclass(frozen=True)
 class StatedPrimes:
     """The primes of levels and the special primes that were stated; None where others choose them."""
 
@@ -40,20 +55,21 @@ class StatedPrimes:
 NONE_STATED = StatedPrimes(None, None)
 
 
-def state_primes(
-    ring_degree: int, q_bits: Any, primes: Any, p_bits: Any, num_special: Any, special: Any, *, insecure: bool
-) -> StatedPrimes:
+def state_primes(ring_degree: int, asked: PrimeRequest, *, insecure: bool) -> StatedPrimes:
     """The primes that are stated.
 
     raises  RangeError where sizes are given too, or neither sizes nor primes of the modulus; and as `stated_groups`
     """
-    if (q_bits is None) == (primes is None):
+    if (asked.q_bits is None) == (asked.primes is None):
         raise RangeError("Parameters: give one of q_bits, sizes of primes, and primes, these themselves")
-    if special is not None and (p_bits is not None or num_special is not None):
+    if asked.special is not None and (asked.p_bits is not None or asked.num_special is not None):
         raise RangeError("Parameters: give special, or p_bits or num_special, not both")
-    own = None if special is None else stated_special(special, ring_degree, insecure=insecure)
-    groups = None if primes is None else stated_groups(primes, own, ring_degree, insecure=insecure)
-    return StatedPrimes(groups, own)
+    special, groups = None, None
+    if asked.special is not None:
+        special = stated_special(asked.special, ring_degree, insecure=insecure)
+    if asked.primes is not None:
+        groups = stated_groups(asked.primes, special, ring_degree, insecure=insecure)
+    return StatedPrimes(groups, special)
 
 
 def stated_groups(primes: Any, special: Any, ring_degree: int, *, insecure: bool) -> tuple[Group, ...]:

@@ -17,6 +17,7 @@ from latticework.plan.parameters.bfv_chain import (
 )
 from latticework.plan.parameters.bfv_noise import ShapeNoiseModel
 from latticework.plan.parameters.select import MAX_RING_LOG2, MIN_RING_LOG2
+from latticework.plan.parameters.stated_primes import PrimeRequest
 from latticework.schemes.rlwe.checks import fail, locate, whole
 from latticework.schemes.rlwe.parameters import ChainParameters, need_parameters
 from latticework.values.sums import add_up
@@ -57,13 +58,12 @@ class Parameters(ChainParameters):
         insecure: bool = False,
     ) -> None:
         _check_sizes(ring_degree, security_bits)
-        self._use(
-            explicit_bfv_chain(
-                ring_degree, _plain_prime(ring_degree, plain_bits, plain_modulus), q_bits, primes=primes,
-                special=special, p_bits=p_bits, num_special=num_special, num_digits=num_digits,
-                security_bits=security_bits, insecure=insecure,
-            )
-        )  # fmt: skip
+        asked = PrimeRequest(q_bits, primes, p_bits, num_special, special)
+        plain = _plain_prime(ring_degree, plain_bits, plain_modulus)
+        chain = explicit_bfv_chain(
+            ring_degree, plain, asked, num_digits=num_digits, security_bits=security_bits, insecure=insecure
+        )
+        self._use(chain)
 
     @classmethod
     @locate

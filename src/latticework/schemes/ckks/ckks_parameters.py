@@ -11,6 +11,7 @@ from latticework.plan.parameters import (
     GroupBits,
     ModulusChain,
     Need,
+    PrimeRequest,
     explicit_chain,
     security_levels,
     select_chain,
@@ -58,12 +59,11 @@ class Parameters(ChainParameters):
         security_bits: int = 128,
         insecure: bool = False,
     ) -> None:
-        self._use(
-            explicit_chain(
-                ring_degree, q_bits, scale_bits, primes=primes, special=special, p_bits=p_bits,
-                num_special=num_special, num_digits=num_digits, security_bits=security_bits, insecure=insecure,
-            )
-        )  # fmt: skip
+        asked = PrimeRequest(q_bits, primes, p_bits, num_special, special)
+        chain = explicit_chain(
+            ring_degree, asked, scale_bits, num_digits=num_digits, security_bits=security_bits, insecure=insecure
+        )
+        self._use(chain)
 
     @classmethod
     @locate

@@ -22,6 +22,7 @@ SUITES = {
     "scales": "bench.scales",
     "compile-time": "bench.compile_time",
     "zoo": "bench.zoo.suite",
+    "export": "bench.export.suite",
     "show": "bench.stored",
 }
 

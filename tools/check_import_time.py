@@ -42,6 +42,7 @@ MAY_LOAD = {
     "latticework.commands.run": f"{RUNTIME} commands progress",
     "latticework.commands.decrypt": f"{RUNTIME} commands",
     "latticework.commands.explain": f"{PLAN} commands report runtime.ledger",
+    "latticework.commands.export": f"{PLAN} commands runtime.ledger",
     "latticework.commands.keys": f"{PLAN} commands frontend functions ir tensor runtime.ledger",
     "latticework.commands.measure": f"{PLAN} commands ir runtime.ledger compiler.codegen compiler.expand compiler.keys "
     "compiler.passes compiler.options.techniques",

@@ -61,6 +61,7 @@ WITHIN = {
     "plan.key_schedule": "plan.instructions plan.parameters plan.schema",
     "plan.cost": "plan.files plan.instructions plan.parameters plan.schema",
     "plan.analysis": "plan.cost plan.files plan.instructions plan.key_schedule plan.parameters plan.schema",
+    "plan.export": "plan.instructions plan.parameters plan.schema",
     "ir.dialects": "*",
     "functions.approximation": "*",
     "tensor.layout": "",

@@ -19,6 +19,7 @@ from latticework.plan.analysis.estimate import estimate
 from latticework.plan.analysis.output_lanes import output_lanes
 from latticework.plan.analysis.simulate import simulate
 from latticework.plan.cost import CostModel, Costs, client_costs
+from latticework.plan.export import export_plan
 from latticework.plan.files.serialise import read_plan, write_plan
 from latticework.plan.schema.arguments import OutputLanes, rebuild_result, scatter
 from latticework.plan.schema.schema import ClientSpec, IndexInput, Plan, Scores, SecretInput
@@ -298,6 +299,15 @@ class Model:
     def save(self, path: str | Path) -> None:
         """Write the plan file, which a server needs; the client's part of it can be read too."""
         write_plan(self.plan, Path(path))
+
+    def export(self, target: str, folder: str | Path) -> list[Path]:
+        """Write the plan's program for another library to a folder, and return the files: docs/export.md.
+
+        target  "openfhe": a Python program and its constants;  "heir": text that heir-opt reads and lowers
+        raises  UnsupportedError for what the library cannot compute, FileExistsError for files that are there already;
+                before anything is written
+        """
+        return export_plan(self.plan, target, folder)
 
     @classmethod
     def load(cls, path: str | Path, *, allow_insecure: bool = False) -> Model:

@@ -333,6 +333,17 @@ COMMANDS: dict[str, Command] = {
             FORCE,
         ),
     ),
+    "export": Command(
+        "Write a plan's program for another library: Python for OpenFHE, or text for HEIR.",
+        (
+            _file("plan", "Plan, as `compile` wrote it.", is_argument=True),
+            CommandOption(
+                "to", "Which library.", default="openfhe", choices=("openfhe", "heir"), python="target",
+            ),
+            _file("folder", "Folder to write to, made if it is not there.", is_argument=True),
+            FORCE,
+        ),
+    ),
     "keys": Command(
         "Place loads of rotation keys in a program of HEIR, for a budget of memory.",
         (

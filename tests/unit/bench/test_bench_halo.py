@@ -206,7 +206,7 @@ def test_what_a_process_told_stays(kind, error):
     found = []
 
     def take():
-        for part in parts_of(counting, kind, limit_seconds=8.0 if kind == "slow" else 60.0):
+        for part in parts_of(counting, kind, limit_seconds=25.0 if kind == "slow" else 60.0):
             found.append(part)
 
     if error is None:

@@ -25,8 +25,8 @@ struct Step {
 /// The kernels that may be used with these vectors, the widest first.
 std::span<const Step> steps_of(VectorSet vectors) noexcept {
 #if defined(__x86_64__)
-  static constexpr std::array kSteps = {Step{16, chacha20_sixteen_blocks_avx512}, Step{8, chacha20_eight_blocks_avx2},
-                                        Step{kWords, four_blocks}};
+  static constexpr std::array kSteps = {Step{32, chacha20_thirty_two_blocks_avx512},
+                                        Step{8, chacha20_eight_blocks_avx2}, Step{kWords, four_blocks}};
   return std::span(kSteps).subspan(static_cast<std::size_t>(VectorSet::kAvx512) - static_cast<std::size_t>(vectors));
 #else
   static constexpr std::array kSteps = {Step{kWords, four_blocks}};

@@ -24,7 +24,7 @@ struct LimbToUnpack {
   bool all_reduced = true;  // false once a word was not below q
 };
 
-constexpr std::size_t kExpandStep = 128;  // words
+constexpr std::size_t kExpandStep = 256;  // words
 
 /// A function for each line of limb_kernels.def, which has their contracts.
 struct LimbKernels {

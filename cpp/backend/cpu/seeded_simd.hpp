@@ -58,11 +58,13 @@ struct FarWrites {
 /// Words of the keystream from `first` on: as many as a step takes. next: where the next step writes.
 template <class V, class Writes>
 void draw_step(Word* words, std::size_t first, ChaChaState state, Word* next) noexcept {
-  constexpr std::size_t kBlockWords = 8, kBlocks = sizeof(typename V::Stream) / sizeof(std::uint32_t);
+  constexpr std::size_t kBlockWords = 8;
+  constexpr std::size_t kBlocks = V::kStreamStates * sizeof(typename V::Stream) / sizeof(std::uint32_t);
   constexpr std::size_t kWords = kBlocks * kBlockWords;  // drawn at once
   state[12] += static_cast<std::uint32_t>(first / kBlockWords);
   for (std::size_t i = 0; i < kExpandStep; i += kWords, state[12] += kBlocks) {
-    chacha20_blocks<typename V::Stream>(state.data(), reinterpret_cast<std::uint8_t*>(words + i), [&](int round) {
+    std::uint8_t* const to = reinterpret_cast<std::uint8_t*>(words + i);
+    chacha20_blocks<typename V::Stream, V::kStreamStates>(state.data(), to, [&](int round) {
       constexpr std::size_t kEach = kWords / 8;  // words a limb and round: eight rounds of ten
       if (round >= 8) return;
       for (std::size_t j = 0; j < kEach; j += kLineWords) Writes::prefetch(next + i + round * kEach + j);

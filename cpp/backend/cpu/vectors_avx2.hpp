@@ -17,6 +17,7 @@ struct Avx2 {
   using F64 = __m256d;
   using I64 = __m256i;
   using Stream = Words8;  // a block of keystream in each word
+  static constexpr std::size_t kStreamStates = 1;  // of keystream at once
   static constexpr std::size_t kWords = 4;
   static constexpr std::size_t kSums = 4;  // side by side, that 16 registers hold
 

@@ -16,6 +16,7 @@ struct Avx512 {
   using F64 = __m512d;
   using I64 = __m512i;
   using Stream = Words16;  // a block of keystream in each word
+  static constexpr std::size_t kStreamStates = 2;  // of keystream at once
   static constexpr std::size_t kWords = 8;
   static constexpr std::size_t kSums = 8;  // side by side, that 32 registers hold
 

@@ -20,6 +20,8 @@
 
 namespace lw {
 
+class FastSum;
+
 using Word = std::uint64_t;  // one residue at rest, in the backend's encoding
 
 /// Limbs, each one residue polynomial: limb (p, j) holds N words of poly p modulo prime number limbs[j].
@@ -70,6 +72,11 @@ struct PackedLimbs {
   const std::byte* base;
   std::span<const std::size_t> offsets;  // byte offset of each limb, [poly][limb]
   std::span<const std::uint8_t> widths;  // bits a coefficient, one per limb: 1..64 (64 = plain words)
+
+  /// What limb i of the first poly takes up.
+  std::span<const std::uint8_t> limb_bytes(std::size_t i, std::size_t degree) const noexcept {
+    return {reinterpret_cast<const std::uint8_t*>(base + offsets[i]), degree * widths[i] / 8};
+  }
 };
 struct PackedLimbsOut {
   std::byte* base;

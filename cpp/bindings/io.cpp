@@ -17,7 +17,7 @@
 #include "bindings/cbor_objects.hpp"
 #include "io/cbor.hpp"
 #include "io/container.hpp"
-#include "io/fast_sum.hpp"
+#include "math/fast_sum.hpp"
 #include "io/file.hpp"
 #include "math/blake3.hpp"
 #include "math/chacha20.hpp"

@@ -107,7 +107,8 @@ struct Loops {
   static void expand_uniform(K k, Queue& q, Operands& o) { k.expand_uniform(q, o.out.view(), {kSeed, 0, 1, 0}); }
   static void import_seeded(K k, Queue& q, Operands& o) {
     static_cast<void>(
-        k.import_seeded(q, o.out.view(), o.left[0].view(), {o.packed.data(), o.offsets, o.widths}, {kSeed, 0, 1, 0}));
+        k.import_seeded(q, o.out.view(), o.left[0].view(), {o.packed.data(), o.offsets, o.widths}, {kSeed, 0, 1, 0},
+                        nullptr));
   }
   static void embed(K k, Queue& q, Operands& o) {
     o.slots_out = o.slots;  // in place, and not the identity: values must not grow or vanish

@@ -40,7 +40,7 @@
 
 #include "io/cbor.hpp"
 #include "io/cbor_field.hpp"
-#include "io/fast_sum.hpp"
+#include "math/fast_sum.hpp"
 #include "io/file.hpp"
 #include "io/partial_file.hpp"
 #include "math/blake3.hpp"
@@ -203,9 +203,11 @@ class Reader {
   std::span<const std::uint8_t> unverified_row(std::size_t i, std::size_t row) const;
   /// Whether a row is what was written: by its hash when asked for the first time, by its fast_sum after that.
   bool row_is_intact(std::size_t i, std::size_t row) const;
-  /// Copies a row and verifies the copy, so that what is used is what was verified, whatever becomes of the file;
-  /// whether it is what was written. `to` is as long as the row.
-  bool read_row(std::size_t i, std::size_t row, std::span<std::uint8_t> to) const;
+  /// Copies a row, not verified, so that what is used is what is_written() judges, whatever becomes of the file. `to` is
+  /// as long as the row.
+  void read_row(std::size_t i, std::size_t row, std::span<std::uint8_t> to) const;
+  /// row_is_intact() of a copy, whose fast_sum is `sum`.
+  bool is_written(std::size_t i, std::size_t row, std::span<const std::uint8_t> content, std::uint64_t sum) const;
   /// Rows [first, first + count) will be asked for soon: the system may start to read them.
   void will_need(std::size_t i, std::size_t first, std::size_t count) const;
 
@@ -217,7 +219,6 @@ class Reader {
   Reader(std::span<const std::uint8_t> bytes, std::string name, const Expected& expected);
   const Section& place(std::size_t i) const;
   const RowTable& rows_of(std::size_t i) const;
-  bool is_written(std::size_t i, std::size_t row, std::span<const std::uint8_t> content) const;
   std::unique_ptr<RowTable> read_rows(std::size_t i) const;
   void touch(std::uint64_t bytes) const noexcept { touched_->fetch_add(bytes, std::memory_order_relaxed); }
   [[noreturn]] void fail_section(std::size_t i, const std::string& what) const;

@@ -123,8 +123,8 @@ bool Ring::import_residues(LimbView out, const PackedLimbs& canonical) const {
 }
 
 bool Ring::import_seeded(LimbView stored, LimbView expanded, const PackedLimbs& canonical,
-                         const UniformStream& stream) const {
-  const bool all_reduced = kernels().import_seeded(queue(), stored, expanded, canonical, stream);
+                         const UniformStream& stream, FastSum* sum) const {
+  const bool all_reduced = kernels().import_seeded(queue(), stored, expanded, canonical, stream, sum);
   device().check(queue());
   return all_reduced;
 }

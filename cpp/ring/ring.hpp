@@ -42,7 +42,7 @@ class Ring {
   void export_residues(const PackedLimbsOut& canonical, ConstLimbView in) const;
   [[nodiscard]] bool import_residues(LimbView out, const PackedLimbs& canonical) const;
   [[nodiscard]] bool import_seeded(LimbView stored, LimbView expanded, const PackedLimbs& canonical,
-                                   const UniformStream& stream) const;
+                                   const UniformStream& stream, FastSum* sum = nullptr) const;
 
   /// Constants of the base conversion from limb set `from` (made ascending) to `to`; built once, cached, thread safe.
   const BaseConversionTable& base_conversion_table(std::span<const std::uint16_t> from,

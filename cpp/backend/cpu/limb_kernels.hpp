@@ -11,6 +11,7 @@
 #include "backend/cpu/prime.hpp"
 #include "backend/cpu/tables.hpp"
 #include "math/chacha20.hpp"
+#include "math/fast_sum.hpp"
 
 namespace lw::cpu {
 
@@ -21,7 +22,9 @@ struct LimbToUnpack {
   const std::byte* from;
   unsigned width;
   std::size_t count;
-  bool all_reduced = true;  // false once a word was not below q
+  bool all_reduced = true;           // false once a word was not below q
+  FastSum::Sums* sums = nullptr;     // not null: get the stripes of whole steps, one step after the other
+  std::size_t stripes = 0;           // that they got
 };
 
 constexpr std::size_t kExpandStep = 256;  // words

@@ -95,13 +95,19 @@ void expand_uniform(Queue& q, LimbView out, const UniformStream& stream) noexcep
 }
 
 bool import_seeded(Queue& q, LimbView stored, LimbView expanded, const PackedLimbs& packed,
-                   const UniformStream& stream) noexcept {
+                   const UniformStream& stream, FastSum* sum) noexcept {
   CpuQueue& queue = cpu_queue(q);
   std::atomic<bool> all_reduced = true;
   queue.for_limbs(stored, queue.degree * kExpandCycles, [&](std::size_t, std::size_t j) {
     const unsigned width = packed.widths[j];
     LimbToUnpack limb = {stored.limb(0, j), packed.base + packed.offsets[j], width, unpacked_fast(queue, width)};
+    FastSum::Sums sums = sum == nullptr ? FastSum::Sums{} : sum->partial_sums();
+    if (sum != nullptr) limb.sums = &sums;
     expand_limb(queue, expanded.limb(0, j), stream, stored.limbs[j], &limb);
+    if (sum != nullptr) {
+      sum->put_back(sums, limb.stripes);
+      sum->update(packed.limb_bytes(j, queue.degree).subspan(limb.stripes * FastSum::kStripeBytes));
+    }
     if (!unpack_last(queue, limb, queue.ntt[stored.limbs[j]].prime) || !limb.all_reduced) {
       all_reduced.store(false, std::memory_order_relaxed);
     }

@@ -4,6 +4,7 @@
 
 #include "backend/gpu/entries.hpp"
 #include "backend/gpu/launch.hpp"
+#include "math/fast_sum.hpp"
 
 namespace lw::gpu {
 namespace {
@@ -132,7 +133,8 @@ void ResidueEntries<A>::expand_uniform(Queue& q, LimbView out, const UniformStre
 
 template <class A>
 bool ResidueEntries<A>::import_seeded(Queue& q, LimbView stored, LimbView expanded, const PackedLimbs& canonical,
-                                      const UniformStream& stream) noexcept {
+                                      const UniformStream& stream, FastSum* sum) noexcept {
+  if (sum != nullptr) sum->update(canonical.limb_bytes(0, degree_of(gpu_queue(q))));
   expand_uniform(q, expanded, stream);
   return import_residues(q, stored, canonical);
 }

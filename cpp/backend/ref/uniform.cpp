@@ -3,6 +3,7 @@
 #include "backend/limb_stream.hpp"
 #include "backend/ref/kernels.hpp"
 #include "backend/ref/queue.hpp"
+#include "math/fast_sum.hpp"
 
 namespace lw::ref {
 
@@ -24,7 +25,8 @@ void expand_uniform(Queue& q, LimbView out, const UniformStream& stream) noexcep
 }
 
 bool import_seeded(Queue& q, LimbView stored, LimbView expanded, const PackedLimbs& packed,
-                   const UniformStream& stream) noexcept {
+                   const UniformStream& stream, FastSum* sum) noexcept {
+  if (sum != nullptr) sum->update(packed.limb_bytes(0, ref_queue(q).degree));
   expand_uniform(q, expanded, stream);
   return import_residues(q, stored, packed);
 }

@@ -187,7 +187,7 @@ def test_chacha20_never_repeats_a_block():
 
 
 def fast_sum(data):
-    """The definition in cpp/io/fast_sum.hpp."""
+    """The definition in cpp/math/fast_sum.hpp."""
 
     def step(lane, word):
         product = (lane ^ word) * 0x9E3779B97F4A7C15 % 2**64

@@ -1,25 +1,11 @@
-#include "io/fast_sum.hpp"
+#include "math/fast_sum.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 namespace lw {
-namespace {
 
 static_assert(std::endian::native == std::endian::little, "words are read from bytes as they are");
-
-std::uint64_t step(std::uint64_t sum, std::uint64_t word) noexcept {
-  return std::rotl((sum ^ word) * 0x9e3779b97f4a7c15, 29);
-}
-
-void add_stripe(std::array<std::uint64_t, 4>& sums, const std::uint8_t* stripe) noexcept {
-  std::uint64_t words[4];
-  std::memcpy(words, stripe, sizeof words);
-  for (std::size_t i = 0; i < 4; ++i) sums[i] = step(sums[i], words[i]);
-}
-
-}  // namespace
 
 void FastSum::update(std::span<const std::uint8_t> input) noexcept {
   const std::size_t pending = num_bytes_ % kStripeBytes;
@@ -36,7 +22,7 @@ void FastSum::update(std::span<const std::uint8_t> input) noexcept {
 }
 
 std::uint64_t FastSum::value() const noexcept {
-  std::array<std::uint64_t, 4> sums = sums_;
+  Sums sums = sums_;
   const std::size_t pending = num_bytes_ % kStripeBytes;
   if (pending != 0) {
     std::array<std::uint8_t, kStripeBytes> last{};

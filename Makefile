@@ -94,7 +94,7 @@ tsan: ## the tests with data races checked
 	@tools/setup dev
 	@tools/sanitize thread
 
-sycl-check: ## two GPU kernels through SYCL's run-time compiler, bit by bit (1.5 GB of packages)
+sycl-check: ## the driver of SYCL on Intel's processor device, against the host (2 GB of packages)
 	@sycl/check
 
 clean: ## remove what was built, and .venv

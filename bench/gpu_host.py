@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     as_json = parser.parse_args().json
     with tempfile.TemporaryDirectory() as folder:
-        _core.load_driver(str(build(Path(folder))))
+        _core.load_driver(str(build(Path(folder))), "cuda")
         rows = measure()
     if as_json:
         print(json.dumps({"suite": "gpu_host", "rows": rows, "best_of": STRETCHES}))

@@ -53,6 +53,7 @@ LwDriver make() {
     *info = {};
     std::snprintf(info->name, sizeof info->name, "a GPU that does nothing");
     info->compute_major = 9;
+    info->has_clock = info->has_clusters = info->has_fast_doubles = 1;
     info->l2_bytes = 50 << 20;
     info->multiprocessors = 132;
     info->shared_bytes = 227 << 10;
@@ -85,7 +86,7 @@ LwDriver make() {
 
 }  // namespace
 
-extern "C" const LwDriver* latticework_driver() {
+extern "C" const LwDriver* latticework_driver(const char*) {
   static const LwDriver driver = make();
   return &driver;
 }

@@ -70,6 +70,13 @@ LwStatus on(int device, Call call) {
 
 LwStatus count(std::int32_t* devices) { return status(cudaGetDeviceCount(devices)); }
 
+/// Chips that do float64 at half the rate of float32; others do it at 1/32 or 1/64 of it. 8.0 has the float64 units
+/// too, but as many 32-bit multiply-adds a clock as make the two equal. Source: CUDA C++ Programming Guide, arithmetic
+/// instructions, table of throughputs by compute capability.
+bool has_fast_doubles(const cudaDeviceProp& properties) {
+  return properties.minor == 0 && (properties.major == 9 || properties.major == 10);
+}
+
 LwStatus describe(std::int32_t device, LwDeviceInfo* info) {
   cudaDeviceProp properties;
   const LwStatus found = status(cudaGetDeviceProperties(&properties, device));
@@ -81,6 +88,9 @@ LwStatus describe(std::int32_t device, LwDeviceInfo* info) {
   info->compute_minor = static_cast<std::uint32_t>(properties.minor);
   info->multiprocessors = static_cast<std::uint32_t>(properties.multiProcessorCount);
   info->shared_bytes = static_cast<std::uint32_t>(properties.sharedMemPerBlockOptin);
+  info->has_clock = 1;
+  info->has_clusters = properties.major >= 9;
+  info->has_fast_doubles = has_fast_doubles(properties);
   return on(device, [&] {
     std::size_t free = 0, total = 0;
     const cudaError_t error = cudaMemGetInfo(&free, &total);
@@ -254,5 +264,7 @@ const LwDriver kDriver = {
 
 }  // namespace
 
-/// The driver, whose first member says for which version of the table it was made.
-extern "C" __attribute__((visibility("default"))) const LwDriver* latticework_driver() { return &kDriver; }
+/// The driver of "cuda", whose first member says for which version of the table it was made.
+extern "C" __attribute__((visibility("default"))) const LwDriver* latticework_driver(const char* kind) {
+  return std::strcmp(kind, "cuda") == 0 ? &kDriver : nullptr;
+}

@@ -106,7 +106,18 @@ WITHIN = {
     "commands.machine": "",
 }
 # Not needed by a plain installation, slow to import: only inside the functions that use them.
-OPTIONAL = {"IPython", "jinja2", "torch", "onnx", "ray", "sklearn", "skops", "matplotlib", "ortools"}
+OPTIONAL = {
+    "IPython",
+    "jinja2",
+    "latticework_sycl",
+    "matplotlib",
+    "onnx",
+    "ortools",
+    "ray",
+    "skops",
+    "sklearn",
+    "torch",
+}
 # Units that are loaded by who uses such a package, by name, and import it at their top.
 MADE_WITH = {"models.finetuning": {"torch"}}
 # The only modules that load others by name: public names when they are first used, the command that is called, and

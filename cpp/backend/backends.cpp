@@ -2,8 +2,8 @@
 #include <array>
 
 #include "backend/cpu/backend.hpp"
-#include "backend/cuda.hpp"
 #include "backend/device.hpp"
+#include "backend/driven.hpp"
 #include "backend/ref/backend.hpp"
 #include "backend/simulated.hpp"
 #include "math/error.hpp"
@@ -51,13 +51,8 @@ constexpr BackendEntry simulated(std::string_view name, std::string_view variant
           simulated_backend_takes};
 }
 
-constexpr BackendEntry cuda(std::string_view name, std::string_view variant_of) {
-  return {name,
-          variant_of,
-          false,
-          make_cuda_backend,
-          [](std::string_view) noexcept { return cuda_runs_here(); },
-          cuda_backend_takes};
+constexpr BackendEntry driven(std::string_view name, std::string_view variant_of) {
+  return {name, variant_of, false, make_driven_backend, driven_backend_runs_here, driven_backend_takes};
 }
 
 // From the most to the least wanted.
@@ -66,9 +61,15 @@ constexpr std::array kBackends = {
     cpu("cpu-avx512", "cpu"),
     cpu("cpu-avx2", "cpu"),
     ref(),
-    cuda("cuda", ""),
-    cuda("cuda-fp64", "cuda"),
-    cuda("cuda-u64", "cuda"),
+    driven("cuda", ""),
+    driven("cuda-fp64", "cuda"),
+    driven("cuda-u64", "cuda"),
+    driven("sycl:gpu", ""),
+    driven("sycl:gpu-fp64", "sycl:gpu"),
+    driven("sycl:gpu-u64", "sycl:gpu"),
+    driven("sycl:cpu", ""),
+    driven("sycl:cpu-fp64", "sycl:cpu"),
+    driven("sycl:cpu-u64", "sycl:cpu"),
     simulated("sim", ""),
     simulated("sim-fp64-forward", "sim"),
     simulated("sim-fp64-reversed", "sim"),

@@ -49,7 +49,7 @@ struct SimulatedDevice {
 
 /// The driver of devices of a kind; nullptr: it is not loaded.
 const LwDriver* driver_of(const std::string& kind) {
-  return kind == "sim" ? &simulator_of(kind).driver() : gpu::current_driver();
+  return kind == "sim" ? &simulator_of(kind).driver() : gpu::current_driver(kind);
 }
 
 /// Waits for all work on a device, gives idle memory back if `trim`, and returns {bytes held, number of failures so
@@ -76,12 +76,11 @@ void check_device(const std::string& kind, std::int32_t number) {
 }
 
 /// One dict for each device.
-nb::list driver_devices() {
-  const LwDriver* const driver = gpu::current_driver();
-  if (driver == nullptr)
-    throw Error(ErrorKind::kDevice, "no GPU: latticework-cuda, which has the driver, is not installed");
+nb::list driver_devices(const std::string& kind) {
+  const LwDriver* const driver = &gpu::loaded_driver(kind);
+  const std::string none = kind == "sycl:cpu" ? "no device for SYCL: " : "no GPU: ";
   const auto check = [&](std::int32_t device, LwStatus status) {
-    if (status != LW_OK) throw Error(ErrorKind::kDevice, std::string("no GPU: ") + driver->error_text(device, status));
+    if (status != LW_OK) throw Error(ErrorKind::kDevice, none + driver->error_text(device, status));
   };
   std::int32_t count = 0;
   check(0, driver->count(&count));
@@ -95,6 +94,8 @@ nb::list driver_devices() {
     found["free_bytes"] = info.free_bytes;
     found["l2_bytes"] = info.l2_bytes;
     found["compute"] = std::pair(info.compute_major, info.compute_minor);
+    found["has_clusters"] = info.has_clusters != 0;
+    found["has_fast_doubles"] = info.has_fast_doubles != 0;
     found["multiprocessors"] = info.multiprocessors;
     devices.append(found);
   }
@@ -106,23 +107,29 @@ nb::list driver_devices() {
 void bind_gpu(nb::module_& m) {
   m.def(
       "load_driver",
-      [](const std::string& path) {
+      [](const std::string& path, const std::string& kind) {
         const nb::gil_scoped_release released;
-        gpu::load_driver(path);
+        gpu::load_driver(path, kind);
       },
-      "path"_a, "Load the library of a driver for GPUs; it is the backend \"cuda\" from then on.");
+      "path"_a, "kind"_a,
+      "Load the driver of a kind of devices (\"cuda\", \"sycl:cpu\", \"sycl:gpu\") from a library; the kind is a "
+      "backend from then on.");
   m.def("settle_device", &settle_device, "kind"_a, "number"_a, "trim"_a = false,
         "Wait for all work on a device; (bytes held of its memory, after giving idle ones back if `trim`; how many "
         "failures there ever were on it).");
   m.def("check_device", &check_device, "kind"_a, "number"_a, "Throw the latest failure on a device, if there is one.");
-  m.def(
-      "driver_devices", &driver_devices,
-      "What the devices of the driver that was loaded last say of themselves. Throws DeviceError where there are none "
-      "that can be used, with the reason.");
+  m.def("driver_devices", &driver_devices, "kind"_a,
+        "What the devices of a kind say of themselves. Throws DeviceError where there are none "
+        "that can be used, with the reason.");
   m.def("gpu_kernel_names", [] {
     std::vector<std::string> names;
     for (const gpu::HostKernel& kernel : gpu::host_kernels()) names.emplace_back(kernel.name);
     return names;
+  });
+  m.def("gpu_kernel_args_bytes", [] {
+    std::vector<std::uint32_t> bytes;
+    for (const gpu::HostKernel& kernel : gpu::host_kernels()) bytes.push_back(kernel.args_bytes);
+    return bytes;
   });
   nb::class_<SimulatedDevice>(m, "SimulatedDevice",
                               "A device behind a backend \"sim\", for tests; all rings on it share it.")

@@ -28,9 +28,9 @@ class ProfiledDevice {
   ProfiledDevice(const std::string& kind, std::int32_t number)
       : driver_(kind == "cpu"   ? nullptr
                 : kind == "sim" ? &simulator_of(kind).driver()
-                                : gpu::current_driver()),
+                                : &gpu::loaded_driver(kind)),
         number_(number),
-        profiler_(kind == "cpu" ? host_profiler() : gpu::Card::profiler_of(known(driver_), number)) {}
+        profiler_(kind == "cpu" ? host_profiler() : gpu::Card::profiler_of(*driver_, number)) {}
 
   std::shared_ptr<Profile> start(std::size_t most_events) { return profiler_.start(most_events); }
   void stop() noexcept { profiler_.stop(); }
@@ -40,11 +40,6 @@ class ProfiledDevice {
   }
 
  private:
-  static const LwDriver& known(const LwDriver* driver) {
-    if (driver == nullptr) throw Error(ErrorKind::kDevice, "no driver for GPUs is loaded");
-    return *driver;
-  }
-
   const LwDriver* const driver_;
   const std::int32_t number_;
   Profiler& profiler_;

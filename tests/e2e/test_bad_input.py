@@ -132,7 +132,10 @@ OPTIONS = {
     "negative memory": ({"memory": -1}, "memory=-1 is not an amount"),
     "fractional memory": ({"memory": 4.5}, "memory=4.5 is not an amount"),
     "true memory": ({"memory": True}, "memory=True is not an amount"),
-    "device": ({"device": "gpu"}, 'device=\'gpu\' is no device; choose "cpu", "cuda", "sim", or one with its number'),
+    "device": (
+        {"device": "gpu"},
+        'device=\'gpu\' is no device; choose "cpu", "cuda", "sim", "sycl:cpu", "sycl:gpu", or one with its number',
+    ),
     "devices": ({"device": ["cpu", "sim"]}, "device=cpu, sim:0: several devices are all of one kind"),
     "no device": ({"device": []}, r"device=\[\]: name at least one device, or 'cpu'"),
     "negative threads": ({"threads": -1}, "threads=-1; give a whole number from 1 to 1024, or 0 for one per core"),

@@ -1,10 +1,11 @@
-"""Whole programs on simulated devices: the bytes of the CPU, and replays of what their first runs called."""
+"""Whole programs on devices: the bytes of the CPU, and on simulated ones replays of what their first runs called."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from devices_here import DRIVEN, place_of
 from e2e_cases import example, uniform
 
 import latticework as lw
@@ -124,3 +125,19 @@ def test_two_devices_share_the_runs_of_a_server(made):
     server = model.server(keys, device="sim:0,1")
     with ThreadPoolExecutor(2) as pool:
         assert [result.to_bytes() for result in pool.map(server, encrypted)] == expected
+
+
+@pytest.mark.parametrize("kind", DRIVEN)
+@MADE
+def test_devices_of_drivers_give_the_bytes_of_the_host(made, kind):
+    """In both arithmetics, launched one by one, then recorded and replayed."""
+    model, inputs = made()
+    client = model.client()
+    keys = client.keygen().public()
+    encrypted = [client.encrypt(**x) for x in inputs]
+    memory = "2.5GB" if made is lenet else None  # of 6 GB, which host and device would have each
+    expected = [model.server(keys, memory=memory)(x).to_bytes() for x in encrypted]
+    for seed in range(2):
+        server = model.server(keys, device=place_of(kind, seed), memory=memory)
+        for _ in range(2):
+            assert [server(x).to_bytes() for x in encrypted] == expected

@@ -11,10 +11,6 @@
 #include <cmath>
 #include <cstdint>
 
-#if defined(__SYCL_DEVICE_ONLY__)
-#include <sycl/sycl.hpp>
-#endif
-
 #include "backend/gpu/phase.hpp"
 #include "math/bits.hpp"
 #include "math/modulus.hpp"

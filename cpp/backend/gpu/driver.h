@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-#define LW_DRIVER_VERSION 1u
+#define LW_DRIVER_VERSION 2u
 
 typedef int32_t LwStatus;
 enum {
@@ -34,7 +34,10 @@ typedef struct LwDeviceInfo {
   uint64_t l2_bytes;
   uint32_t compute_major, compute_minor; /* 0.0: none */
   uint32_t multiprocessors;
-  uint32_t shared_bytes; /* most that a block may ask for */
+  uint32_t shared_bytes;     /* most that a block may ask for */
+  uint32_t has_clock;        /* whether event_elapsed says anything */
+  uint32_t has_clusters;     /* whether blocks reach each other's shared memory */
+  uint32_t has_fast_doubles; /* whether float64 is the faster arithmetic */
 } LwDeviceInfo;
 
 typedef struct LwLaunch {

@@ -12,7 +12,7 @@ constexpr double kFarFromBase = 1;  // second: drivers measure in float32, so th
 
 }  // namespace
 
-bool EventClock::is_timed() const noexcept { return card_.info().compute_major > 0; }
+bool EventClock::is_timed() const noexcept { return card_.info().has_clock != 0; }
 
 void EventClock::start(int queue) {
   if (base_ != nullptr || !is_timed()) return;

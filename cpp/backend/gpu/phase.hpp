@@ -27,6 +27,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#if defined(__SYCL_DEVICE_ONLY__)
+#include <sycl/sycl.hpp>
+#endif
+
 #if defined(__CUDACC__)
 #define LW_GPU __host__ __device__ __forceinline__
 #define LW_GPU_UNROLL _Pragma("unroll")
@@ -162,14 +166,12 @@ class Shared {
 
 inline constexpr std::uint32_t kWarp = 32;  // threads with neighbouring numbers that exchange words without a barrier
 
-#if defined(__CUDA_ARCH__) || !defined(LW_ON_DEVICE)  // no kernel that exchanges words is compiled for SYCL
-
 /// A thread's side of an exchange, which is kept in its Registers: in one phase a word is given, and in the next one,
 /// which has no barrier before it, all threads of the block take another thread's.
 class WarpLanes {
  public:
   LW_GPU void give(std::uint64_t word) noexcept {
-#if defined(__CUDA_ARCH__)
+#if defined(LW_ON_DEVICE)
     word_ = word;
 #else
     memory->give(word);
@@ -180,6 +182,9 @@ class WarpLanes {
 #if defined(__CUDA_ARCH__)
     const std::uint32_t all = place.threads < kWarp ? (1u << place.threads) - 1 : ~0u;
     return __shfl_xor_sync(all, static_cast<unsigned long long>(word_), static_cast<int>(bits));
+#elif defined(LW_ON_DEVICE)
+    static_cast<void>(place);
+    return sycl::permute_group_by_xor(sycl::ext::oneapi::this_work_item::get_sub_group(), word_, bits);
 #else
     static_cast<void>(place);
     return memory->take(bits);
@@ -187,12 +192,10 @@ class WarpLanes {
   }
 
  private:
-#if defined(__CUDA_ARCH__)
+#if defined(LW_ON_DEVICE)
   std::uint64_t word_;
 #endif
 };
-
-#endif
 
 /// Blocks of a cluster; 1: each is by itself.
 template <class K>

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,13 @@
 namespace lw::gpu {
 namespace {
 
-std::atomic<const LwDriver*> loaded = nullptr;
+std::atomic<const LwDriver*> loaded[std::size(kDriverKinds)];
+
+/// The place of a kind in kDriverKinds; their number: it is none.
+std::size_t place_of(std::string_view kind) noexcept {
+  const auto found = std::ranges::find(kDriverKinds, kind, &DriverKind::name);
+  return static_cast<std::size_t>(found - std::begin(kDriverKinds));
+}
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw Error(ErrorKind::kDevice, path + ": " + why);
@@ -60,17 +67,19 @@ bool has_these_kernels(const LwDriver& driver) {
 
 }  // namespace
 
-const LwDriver& load_driver(const std::string& path) {
+const LwDriver& load_driver(const std::string& path, const std::string& kind) {
+  const std::size_t place = place_of(kind);
+  if (place == std::size(kDriverKinds)) throw Error(ErrorKind::kValue, "\"" + kind + "\" is no kind of driver");
   if (is_cut_off(path)) refuse(path, "the driver cannot be loaded: the file is cut off; install it again");
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const reason = dlerror();
     refuse(path, std::string("the driver cannot be loaded: ") + (reason == nullptr ? "no reason given" : reason));
   }
-  const auto entry = reinterpret_cast<const LwDriver* (*)()>(dlsym(library, "latticework_driver"));
+  const auto entry = reinterpret_cast<const LwDriver* (*)(const char*)>(dlsym(library, "latticework_driver"));
   if (entry == nullptr) refuse(path, "this library is no driver: it has no function latticework_driver");
-  const LwDriver* const table = entry();
-  if (table == nullptr) refuse(path, "this library is no driver: latticework_driver returns nothing");
+  const LwDriver* const table = entry(kind.c_str());
+  if (table == nullptr) refuse(path, "this library has no driver for \"" + kind + "\"");
   const LwDriver& driver = *table;
   if (driver.version != LW_DRIVER_VERSION) {
     refuse(path, "the driver is for version " + std::to_string(driver.version) + " of the table, this library has " +
@@ -79,10 +88,22 @@ const LwDriver& load_driver(const std::string& path) {
   if (!has_these_kernels(driver)) {
     refuse(path, "the driver has other kernels than this library: install the two from the same release");
   }
-  loaded.store(&driver);
+  loaded[place].store(&driver);
   return driver;
 }
 
-const LwDriver* current_driver() noexcept { return loaded.load(); }
+const LwDriver* current_driver(std::string_view kind) noexcept {
+  const std::size_t place = place_of(kind);
+  return place == std::size(kDriverKinds) ? nullptr : loaded[place].load();
+}
+
+const LwDriver& loaded_driver(std::string_view kind) {
+  if (const LwDriver* const driver = current_driver(kind)) return *driver;
+  const std::size_t place = place_of(kind);
+  const std::string_view package = place == std::size(kDriverKinds) ? "its package" : kDriverKinds[place].package;
+  const std::string_view devices = kind == "sycl:cpu" ? "no device for SYCL" : "no GPU";
+  throw Error(ErrorKind::kDevice,
+              std::string(devices) + ": " + std::string(package) + ", which has the driver, is not installed");
+}
 
 }  // namespace lw::gpu

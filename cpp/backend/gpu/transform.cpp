@@ -9,8 +9,6 @@
 namespace lw::gpu {
 namespace {
 
-constexpr std::uint32_t kClusterCompute = 9;  // blocks reach each other's shared memory from this generation on
-
 template <class Gpu, class Any>
 Gpu& gpu_device(Any& device, const char* what) {
   auto* const found = dynamic_cast<Gpu*>(&device);
@@ -36,10 +34,12 @@ void set_transform(Device& device, std::string_view name) {
   }
   const auto transform = static_cast<NttForm>(found - kTransformNames.begin());
   const LwDeviceInfo& info = gpu.card().info();
-  if (transform == NttForm::kCluster && info.compute_major > 0 && info.compute_major < kClusterCompute) {
-    throw Error(ErrorKind::kValue, "transform \"cluster\" needs a GPU of compute capability " +
-                                       std::to_string(kClusterCompute) + ".0; this one, " + info.name + ", has " +
-                                       std::to_string(info.compute_major) + "." + std::to_string(info.compute_minor));
+  if (transform == NttForm::kCluster && info.has_clusters == 0) {
+    const std::string own = std::to_string(info.compute_major) + "." + std::to_string(info.compute_minor);
+    throw Error(ErrorKind::kValue, std::string("transform \"cluster\" needs a GPU of compute capability 9.0; this "
+                                               "device, ") +
+                                       info.name + ", has " +
+                                       (info.compute_major == 0 ? "no clusters of blocks" : own));
   }
   gpu.choices().transform = transform;
 }

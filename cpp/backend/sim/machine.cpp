@@ -46,6 +46,7 @@ LwStatus Machine::describe(std::int32_t number, LwDeviceInfo* info) noexcept {
     info->l2_bytes = std::uint64_t{50} << 20;
     info->multiprocessors = 8;
     info->shared_bytes = kSharedBytes;
+    info->has_clusters = 1;
   });
 }
 

@@ -292,7 +292,8 @@ COMMANDS: dict[str, Command] = {
                 "every", "Turns of a loop from one checkpoint to the next.", int, 1, python="every", group="saving",
             ),
             CommandOption(
-                "device", "cpu; or GPUs: cuda, cuda:1, cuda:0,1, sim.", default="cpu", python="device", group="serving",
+                "device", "cpu; or GPUs: cuda, cuda:1, cuda:0,1, sycl:gpu, sim.", default="cpu", python="device",
+                group="serving",
             ),
             _file("profile", "File for what each kernel took: .json for a trace, .csv for a table; printed as well."),
             replace(THREADS, group="serving"),

@@ -1,23 +1,23 @@
 """The backends that the suite runs: every one by itself, `cpu` once for each instruction set, `sim` for each order."""
 
 import pytest
+from devices_here import DRIVEN
 
 from latticework import _core
-from latticework.runtime.devices.drivers import load_driver
+from latticework.runtime.devices.drivers import DRIVERS
 
-load_driver()
 VARIANTS = [*_core.backend_variants("cpu"), *_core.backend_variants("sim")]  # for `cpu` and `sim` themselves
-if "cuda" in _core.backend_names():
-    VARIANTS += _core.backend_variants("cuda")
+for kind in DRIVEN:
+    VARIANTS += _core.backend_variants(kind)
 BACKENDS = [
     pytest.param(name, id=name, marks=[] if is_here else pytest.mark.skip(f"no instructions for {name} here"))
     for name, is_here in [
         *VARIANTS,
-        *((name, True) for name in _core.backend_names() if name not in ("cpu", "cuda", "sim")),
+        *((name, True) for name in _core.backend_names() if name not in ("cpu", *DRIVEN, "sim")),
     ]
 ]
 DEVICES = {
-    name for of in ("cuda", "sim") for name, _ in _core.backend_variants(of)
+    name for of in (*DRIVERS, "sim") for name, _ in _core.backend_variants(of)
 }  # that do not compute in threads of the host
 EXCEPT_REF = [backend for backend in BACKENDS if backend.id != "ref"]
 

@@ -4,12 +4,16 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from backends_here import BACKENDS, with_sizes
+from backends_here import BACKENDS, DRIVERS, with_sizes
 from ring_oracles import DEGREES, PRIME_SETS
 
 from latticework import _core
 
-BACKENDS_FOR_WIDE_PRIMES = {"ref", "cuda-u64", "sim-u64-forward", "sim-u64-reversed", "sim-u64-shuffled"}
+BACKENDS_FOR_WIDE_PRIMES = {
+    "ref",
+    *(f"{kind}-u64" for kind in DRIVERS),
+    *(f"sim-u64-{order}" for order in ("forward", "reversed", "shuffled")),
+}
 CASES = [
     pytest.param((backend.id, primes), id=f"{primes}-{backend.id}", marks=backend.marks)
     for primes in ("narrow", "wide")

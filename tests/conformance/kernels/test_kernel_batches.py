@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import ring_oracles as oracle
-from backends_here import BACKENDS, DEVICES, with_sizes
+from backends_here import BACKENDS, DEVICES, DRIVEN, with_sizes
 
 from latticework import _core
 
@@ -34,9 +34,9 @@ def made_keys(ring, digits, elements, rng):
 
 
 def kernels_of(backend, work):
-    """What work() gives, and launches of each kernel, without the name of the arithmetic; None on a GPU, where nobody
-    counts."""
-    if backend.startswith("cuda"):
+    """What work() gives, and launches of each kernel, without the name of the arithmetic; None on a driver's devices,
+    where nobody counts."""
+    if backend.startswith(DRIVEN):
         return work(), None
     device = _core.SimulatedDevice(backend)
     device.reset_counters()

@@ -17,18 +17,18 @@ def test_a_file_that_is_cut_off_is_refused(tmp_path):
     for count in (0, 60, 70, 5_000, len(whole) // 2):
         (tmp_path / "short.so").write_bytes(whole[:count])
         with pytest.raises(DeviceError, match=r"short\.so: the driver cannot be loaded: "):
-            _core.load_driver(str(tmp_path / "short.so"))
+            _core.load_driver(str(tmp_path / "short.so"), "cuda")
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler to make a library with")
 @pytest.mark.parametrize("returned", ["0", "head"])
 def test_a_table_without_content_is_refused(tmp_path, returned):
     count = len(_core.gpu_kernel_names())
-    source = f"static unsigned head[99] = {{1, {count}}}; void* latticework_driver(void) {{ return {returned}; }}"
+    source = f"static unsigned head[99] = {{2, {count}}}; void* latticework_driver(void) {{ return {returned}; }}"
     (tmp_path / "empty.c").write_text(source)
     subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "empty.so", tmp_path / "empty.c"], check=True)
-    with pytest.raises(DeviceError, match=r"empty\.so: .*(returns nothing|other kernels than this library)"):
-        _core.load_driver(str(tmp_path / "empty.so"))
+    with pytest.raises(DeviceError, match=r"empty\.so: .*(has no driver for \"cuda\"|other kernels than this library)"):
+        _core.load_driver(str(tmp_path / "empty.so"), "cuda")
 
 
 def test_a_simulated_device_asks_for_no_driver():

@@ -74,7 +74,7 @@ def test_both_distributions_are_of_one_version():
 
 def test_a_driver_beside_the_core_is_taken(tmp_path, monkeypatch):
     monkeypatch.setattr(_core, "__file__", str(tmp_path / "_core.so"))
-    library = tmp_path / drivers.DRIVER[1]
+    library = tmp_path / drivers.DRIVERS["cuda"][1]
     library.write_text("not a library")
     with pytest.raises(DeviceError, match=f"{library}: the driver cannot be loaded"):
-        drivers.load_driver.__wrapped__()
+        drivers.load_driver.__wrapped__("cuda")

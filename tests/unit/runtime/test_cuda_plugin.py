@@ -74,9 +74,9 @@ def test_the_library_stands_alone(plugin):
 
 
 def test_a_machine_without_a_gpu_is_told(plugin):
-    _core.load_driver(str(plugin.library))
+    _core.load_driver(str(plugin.library), "cuda")
     try:
-        found = _core.driver_devices()
+        found = _core.driver_devices("cuda")
     except DeviceError as error:
         assert re.search(r"no GPU: .*(driver|device)", str(error))
     else:
@@ -85,7 +85,7 @@ def test_a_machine_without_a_gpu_is_told(plugin):
 
 def test_other_libraries_are_no_drivers(tmp_path, plugin):
     with pytest.raises(DeviceError, match=r"nothing\.so: the driver cannot be loaded: .*No such file"):
-        _core.load_driver(str(tmp_path / "nothing.so"))
+        _core.load_driver(str(tmp_path / "nothing.so"), "cuda")
     for name, source, text in (
         ("other", "int other(void) { return 1; }", "this library is no driver: it has no function latticework_driver"),
         (
@@ -95,11 +95,11 @@ def test_other_libraries_are_no_drivers(tmp_path, plugin):
         ),
         (
             "fewer",
-            "static const unsigned head[64] = {1, 3}; const void* latticework_driver(void) { return head; }",
+            "static const unsigned head[64] = {2, 3}; const void* latticework_driver(void) { return head; }",
             "the driver has other kernels than this library: install the two from the same release",
         ),
     ):
         (tmp_path / f"{name}.c").write_text(source)
         subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / f"{name}.so", tmp_path / f"{name}.c"], check=True)
         with pytest.raises(DeviceError, match=text):
-            _core.load_driver(str(tmp_path / f"{name}.so"))
+            _core.load_driver(str(tmp_path / f"{name}.so"), "cuda")

@@ -1,11 +1,11 @@
-"""Random programs give the same bytes on simulated devices as on the host, in any order of blocks and threads."""
+"""Random programs give the same bytes on devices as on the host, on simulated ones in any order of blocks and threads."""
 
 import numpy as np
 import pytest
 from array_programs import Deployed, draw, values
+from devices_here import KINDS, place_of
 from vec_cases import plan_of, small_chain
 
-import latticework as lw
 from latticework import bfv, ckks
 from latticework.compiler.levels import program_depth
 from latticework.errors import LevelError
@@ -13,17 +13,18 @@ from latticework.runtime.client.client import Client
 from latticework.runtime.server.server import Server
 
 QUICK = 10
+on_each = pytest.mark.parametrize("kind", KINDS)
 
 
+@on_each
 @pytest.mark.parametrize("seed", [*range(QUICK), *(pytest.param(n, marks=pytest.mark.slow) for n in range(QUICK, 100))])
-def test_random_programs_give_the_same_bytes(seed):
+def test_random_programs_give_the_same_bytes(seed, kind):
     module, inputs, _ = draw(seed)
     plan = plan_of(module, small_chain(program_depth(module)))
     client = Client(plan.client, threads=1, allow_insecure=True)
     keys, sent = client.keygen().public(), client.encrypt(*values(inputs))
-    places = lw.Device("sim", arithmetic="u64"), lw.Device("sim:1", arithmetic="fp64")
     wanted = Server(plan, keys, threads=1)(sent).to_bytes()
-    assert Server(plan, keys, device=places[seed % 2])(sent).to_bytes() == wanted
+    assert Server(plan, keys, device=place_of(kind, seed))(sent).to_bytes() == wanted
 
 
 @pytest.mark.parametrize("backend", ["sim-u64-shuffled", "sim-fp64-reversed"])
@@ -34,15 +35,16 @@ def test_random_programs_mean_the_same_in_any_order(backend):
         np.testing.assert_allclose(found, wanted, atol=1e-4)
 
 
+@on_each
 @pytest.mark.parametrize("seed", range(4))
-def test_random_integer_programs_give_the_same_bytes(seed):
+def test_random_integer_programs_give_the_same_bytes(seed, kind):
     parameters = bfv.Parameters.choose(depth=3, plain_bits=17, ring_degree=2048, insecure=True)
     generator = bfv.KeyGenerator(parameters)
     evaluator = bfv.Evaluator(parameters, generator.evaluation_keys(relin=True, steps=[1, 2]))
     encryptor = bfv.Encryptor(parameters, generator.secret_key(), evaluator=evaluator)
     rng = np.random.default_rng(seed)
     x, y = (encryptor.encrypt(rng.integers(-50, 50, 16)) for _ in range(2))
-    on_host, there = [x, y], [x.gpu("sim"), y.gpu("sim")]
+    on_host, there = [x, y], [x.gpu(kind), y.gpu(kind)]
     for step in rng.integers(6, size=8):
         for held in (on_host, there):
             a, b = held[-1], held[-2]
@@ -51,12 +53,13 @@ def test_random_integer_programs_give_the_same_bytes(seed):
         if step % 3 == 0 and len(on_host) < 6:
             for held in (on_host, there):
                 held.append(held[-1] * held[0])
-    assert there[-1].device == "sim:0"
+    assert there[-1].device == f"{kind}:0"
     assert [v.to_bytes() for v in there[2:]] == [v.to_bytes() for v in on_host[2:]]
 
 
+@on_each
 @pytest.mark.parametrize("seed", range(12))
-def test_sequences_that_mix_places_give_the_same_bytes(seed):
+def test_sequences_that_mix_places_give_the_same_bytes(seed, kind):
     """Each operand is marked for the device, for the host, or left where its operation was; so is each plaintext."""
     parameters = ckks.Parameters(1024, [40, 30, 30, 30, 30], scale_bits=30, insecure=True)
     generator = ckks.KeyGenerator(parameters)
@@ -76,7 +79,7 @@ def test_sequences_that_mix_places_give_the_same_bytes(seed):
     ]  # fmt: skip
 
     def marked(value):
-        return [lambda: value, value.cpu, lambda: value.gpu("sim")][rng.integers(3)]()
+        return [lambda: value, value.cpu, lambda: value.gpu(kind)][rng.integers(3)]()
 
     for step in rng.integers(len(operations), size=12):
         i, j = rng.integers(len(on_host), size=2)
@@ -89,5 +92,5 @@ def test_sequences_that_mix_places_give_the_same_bytes(seed):
         on_host.append(made)
         mixed.append(operations[step](marked(mixed[i]), marked(mixed[j]), marked(plain)))
         places.add(mixed[-1].device)
-    assert "sim:0" in places and len(on_host) > 6
+    assert f"{kind}:0" in places and len(on_host) > 6
     assert [x.to_bytes() for x in mixed] == [x.to_bytes() for x in on_host]

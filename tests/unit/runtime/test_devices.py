@@ -102,7 +102,11 @@ def test_integers_on_a_device():
 @pytest.mark.parametrize(
     ("name", "error", "text"),
     [
-        ("gpu", UserError, '\'gpu\' is no device; choose "cpu", "cuda", "sim", or one with its number'),
+        (
+            "gpu",
+            UserError,
+            '\'gpu\' is no device; choose "cpu", "cuda", "sim", "sycl:cpu", "sycl:gpu", or one with its number',
+        ),
         ("sim:x", UserError, "'sim:x' is no device"),
         (3, UserError, "3 is no device"),
         ("sim:7", DeviceError, "'sim:7': there are 2 of this kind, counted from 0"),

@@ -343,7 +343,7 @@ import latticework as lw
 from pathlib import Path
 from bench.gpu_host import build
 from latticework import _core
-_core.load_driver(str(build(Path({str(tmp_path)!r}), '-O0')))
+_core.load_driver(str(build(Path({str(tmp_path)!r}), '-O0')), 'cuda')
 ring = _core.Ring(1 << 12, [65537], backend="cuda")
 loop = _core.KernelLoop(ring, "ntt", [0], [])
 with lw.profile("cuda") as p:

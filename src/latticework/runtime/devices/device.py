@@ -12,12 +12,13 @@ from latticework.errors import DeviceError, UserError
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.schema.amounts import parse_bytes
-from latticework.runtime.devices.drivers import check_gpu, load_driver
+from latticework.runtime.devices.drivers import DRIVERS, check_gpu, load_driver
 from latticework.values.extension import _core
 
 ARITHMETICS = ("auto", "fp64", "u64")
 HOST = "auto"  # the host's backend
 SIMULATED = 2  # devices of the simulator
+KINDS = "|".join((*DRIVERS, "sim"))  # as a pattern
 NO_LIMIT = (1 << 64) - 1
 _ACCOUNTS = count(1)  # of contexts that share no memory
 
@@ -26,7 +27,7 @@ _ACCOUNTS = count(1)  # of contexts that share no memory
 class Device:
     """A GPU or a simulated one, for wherever the name of a device is taken.
 
-    name         "cuda" or "cuda:1", "sim" or "sim:1"; without a number the first
+    name         "cuda" or "cuda:1", "sycl:gpu", "sycl:cpu", "sim"; without a number the first
     memory       most that is used of its memory, such as "4GB"; None: all there is
     cache        keep freed memory for what comes next; without it every buffer goes back to the driver, which waits
     synchronous  wait for every kernel, so that an error names the one that failed
@@ -45,11 +46,11 @@ class Device:
 
     def __post_init__(self) -> None:
         _refuse_several(self.name)
-        match = re.fullmatch(r"(cuda|sim)(?::(\d{1,4}))?", self.name) if isinstance(self.name, str) else None
+        match = re.fullmatch(rf"({KINDS})(?::(\d{{1,4}}))?", self.name) if isinstance(self.name, str) else None
         if match is None:
             raise UserError(
-                f'device={self.name!r:.60} is no device; choose "cpu", "cuda", "sim", or one with its '
-                'number, as in "cuda:1"'
+                f'device={self.name!r:.60} is no device; choose "cpu", "cuda", "sim", "sycl:cpu", "sycl:gpu", or one '
+                'with its number, as in "cuda:1"'
             )
         if self.arithmetic not in ARITHMETICS:
             raise UserError(f"Device: arithmetic={self.arithmetic!r:.60}; choose one of {', '.join(ARITHMETICS)}")
@@ -60,8 +61,8 @@ class Device:
         object.__setattr__(self, "name", f"{match[1]}:{int(match[2] or 0)}")
         if self.memory is not None:
             object.__setattr__(self, "memory", parse_bytes(self.memory, "Device: memory"))
-        check_gpu(self.name)
-        there = SIMULATED if match[1] == "sim" else len(_core.driver_devices())
+        check_gpu(match[1])
+        there = SIMULATED if match[1] == "sim" else len(_core.driver_devices(match[1]))
         if int(match[2] or 0) >= there:
             raise DeviceError(f"device={self.name!r}: there are {there} of this kind, counted from 0")
 
@@ -72,11 +73,11 @@ class Device:
 
     @property
     def _kind(self) -> str:
-        return self.name.partition(":")[0]
+        return kind_of(self.name)
 
     @property
     def _number(self) -> int:
-        return int(self.name.partition(":")[2])
+        return int(self.name.rpartition(":")[2])
 
     @property
     def _backend(self) -> str:
@@ -104,7 +105,7 @@ def as_devices(given: Any) -> tuple[Device | None, ...]:
             one that cannot be used
     """
     if isinstance(given, str) and "," in given:
-        match = re.fullmatch(r"(cuda|sim):(\d{1,4}(?:,\d{1,4})+)", given)
+        match = re.fullmatch(rf"({KINDS}):(\d{{1,4}}(?:,\d{{1,4}})+)", given)
         if match is None:
             raise UserError(f"device={given!r:.60}: several devices are written as 'sim:0,1', or as a list of them")
         names: Sequence[Any] = [f"{match[1]}:{number}" for number in match[2].split(",")]
@@ -114,12 +115,17 @@ def as_devices(given: Any) -> tuple[Device | None, ...]:
     if not places:
         raise UserError(f"device={given!r}: name at least one device, or 'cpu'")
     found = [name_of(place) for place in places]
-    if len({name.partition(":")[0] for name in found}) > 1:
-        raise UserError(f"device={', '.join(found)}: several devices are all of one kind, cuda or sim")
+    if len({kind_of(name) for name in found}) > 1:
+        raise UserError(f"device={', '.join(found)}: several devices are all of one kind, as cuda or sim")
     twice = next((name for name in found if found.count(name) > 1), None)
     if twice is not None:
         raise UserError(f"device={', '.join(found)}: {twice} is named twice; name every device once")
     return tuple(places)
+
+
+def kind_of(name: str) -> str:
+    """The kind of a device by its name with a number: "cuda" of "cuda:0", "cpu" of "cpu"."""
+    return name.rpartition(":")[0] or name
 
 
 def name_of(place: Device | None) -> str:
@@ -130,7 +136,7 @@ def name_of(place: Device | None) -> str:
 def names_of(places: Sequence[Device | None]) -> str:
     """The name of several devices of one kind, as `as_devices` takes it."""
     first, *others = (name_of(place) for place in places)
-    return ",".join([first, *(name.partition(":")[2] for name in others)])
+    return ",".join([first, *(name.rpartition(":")[2] for name in others)])
 
 
 def _refuse_several(given: Any) -> None:
@@ -164,8 +170,9 @@ def context_on(chain: ModulusChain, device: Device | None, threads: int, *, is_a
 
 def memory_of(device: Device) -> int | None:
     """Bytes of a device that there are, or that may be used of them; None: as many as are asked for."""
-    gpu = [] if device._kind != "cuda" else _core.driver_devices()[device._number : device._number + 1]
-    known = [int(amount) for amount in (device.memory, *(found["total_bytes"] for found in gpu)) if amount is not None]
+    all_of_kind = [] if device._kind == "sim" else _core.driver_devices(device._kind)
+    there = [found["total_bytes"] for found in all_of_kind[device._number : device._number + 1]]
+    known = [int(amount) for amount in (device.memory, *there) if amount is not None]
     return min(known, default=None)
 
 
@@ -174,15 +181,15 @@ def devices() -> list[dict[str, Any]]:
     "memory" in bytes, "arithmetic" that is faster on it; a kind that cannot be used has the reason as "unusable".
     """
     found: list[dict[str, Any]] = [{"device": "cpu", "kind": "cpu", "name": "this machine's processor"}]
-    try:
-        load_driver()
-        for number, gpu in enumerate(_core.driver_devices()):
-            is_fast = gpu["compute"] in ((9, 0), (10, 0))
-            found.append({"device": f"cuda:{number}", "kind": "cuda", "name": gpu["name"],
-                          "memory": gpu["total_bytes"], "free": gpu["free_bytes"], "compute": gpu["compute"],
-                          "arithmetic": "fp64" if is_fast else "u64"})  # fmt: skip
-    except DeviceError as error:
-        found.append({"device": "cuda", "kind": "none", "unusable": error.message})
+    for kind in DRIVERS:
+        try:
+            load_driver(kind)
+            for number, gpu in enumerate(_core.driver_devices(kind)):
+                found.append({"device": f"{kind}:{number}", "kind": kind, "name": gpu["name"],
+                              "memory": gpu["total_bytes"], "free": gpu["free_bytes"], "compute": gpu["compute"],
+                              "arithmetic": "fp64" if gpu["has_fast_doubles"] else "u64"})  # fmt: skip
+        except DeviceError as error:
+            found.append({"device": kind, "kind": "none", "unusable": error.message})
     for number in range(SIMULATED):
         found.append(
             {"device": f"sim:{number}", "kind": "sim", "name": f"simulated GPU {number}", "arithmetic": "fp64"}

@@ -1,4 +1,4 @@
-"""The backends: those of the core, and that of a driver for GPUs where one is installed."""
+"""The backends: those of the core, and those of drivers for devices where one is installed."""
 
 from __future__ import annotations
 
@@ -6,29 +6,47 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from latticework.errors import DeviceError
 from latticework.values.extension import _core
 
-DRIVER = ("latticework_cuda", "liblatticework_cuda.so")  # the package of the driver, and the library in it
+DRIVERS = {  # kind of devices -> the module that has its driver, and the library in it
+    "cuda": ("latticework_cuda", "liblatticework_cuda.so"),
+    "sycl:cpu": ("latticework_sycl", "liblatticework_sycl.so"),
+    "sycl:gpu": ("latticework_sycl", "liblatticework_sycl.so"),
+}
 
 
 @cache
-def load_driver() -> None:
-    """Load the driver for GPUs if there is one: built with the core and beside it, or in its own package.
+def load_driver(kind: str) -> None:
+    """Load the driver of a kind of devices if there is one: built with the core and beside it, or in its own package.
 
     raises  DeviceError if it cannot be loaded, or was made for another version
     """
-    package, library = DRIVER
-    for place in (_core.__file__, getattr(find_spec(package), "origin", None)):
+    module, library = DRIVERS[kind]
+    for place in (_core.__file__, getattr(find_spec(module), "origin", None)):
         if place is not None and (path := Path(place).with_name(library)).is_file():
-            _core.load_driver(str(path))
+            if module == "latticework_sycl":
+                _open_runtime_of_sycl()
+            _core.load_driver(str(path), kind)
             return
 
 
+def _open_runtime_of_sycl() -> None:
+    """Have the package of the driver open Intel's libraries, which no search path has to name then."""
+    try:
+        import latticework_sycl  # type: ignore[import-not-found]
+
+        latticework_sycl.open_runtime()
+    except OSError as error:
+        raise DeviceError(f"no device for SYCL: {error}") from None
+
+
 def check_gpu(asked: str) -> None:
-    """DeviceError, with the reason, if a backend or a device asks for a GPU that cannot be used."""
-    if asked.startswith("cuda"):
-        load_driver()
-        _core.driver_devices()
+    """DeviceError, with the reason, if a backend or a kind of devices asks for a driver that cannot be used."""
+    kind = asked.partition("-")[0]
+    if kind in DRIVERS:
+        load_driver(kind)
+        _core.driver_devices(kind)
 
 
 def known_backends() -> list[str]:

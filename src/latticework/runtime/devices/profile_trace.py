@@ -15,7 +15,7 @@ def trace_events(device: str, found: list[tuple[Any, ...]]) -> list[Event]:
 
     found  tuples (operation, step, kernel, lane, order, bytes, numbers of operation and step, start, seconds)
     """
-    number = int(device.partition(":")[2] or 0)
+    number = int(device.rpartition(":")[2]) if ":" in device else 0
     has_clock = any(one[8] is not None for one in found)
     if has_clock:
         found = [one for one in found if one[7] is not None and one[8] is not None]

@@ -44,8 +44,8 @@ class profile:
             raise UserError(f"profile: events={events!r:.60}; give how many kernels the trace is to keep")
         place = as_device(device)
         self.device = "cpu" if place is None else place.name
-        kind, _separator, number = self.device.partition(":")
-        self._core = _core.ProfiledDevice(kind, int(number or 0))
+        number = 0 if place is None else place._number
+        self._core = _core.ProfiledDevice("cpu" if place is None else place._kind, number)
         self._events = events
         self._profile: _core.Profile | None = None
 

@@ -143,6 +143,7 @@ SEAMS = {  # what backend/* may see besides
     f"backend/{name}.hpp"
     for name in (
         "accumulator",
+        "client_kernels",
         "device",
         "embedding",
         "host_device",

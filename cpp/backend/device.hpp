@@ -9,11 +9,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "backend/client_kernels.hpp"
 #include "backend/kernels.hpp"
 
 namespace lw {
@@ -175,6 +177,14 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Copies from the host, whose memory has been read when the call returns, and to the host, whose memory has been
   /// written.
   virtual void upload(Queue& queue, const StridedCopy& copy) = 0;
+  /// Copies secret pieces of the host's memory, one after the other; no other copy is left when the call returns: it
+  /// waits for the queue.
+  virtual void upload_secret(Queue& queue, void* to, std::span<const std::span<const std::byte>> pieces) {
+    for (const std::span<const std::byte> piece : pieces) {
+      upload(queue, {to, piece.data(), piece.size(), 1, 0, 0});
+      to = static_cast<std::byte*>(to) + piece.size();
+    }
+  }
   virtual void download(Queue& queue, const StridedCopy& copy) = 0;
   /// The host waits until all that was called on the queue is done. Throws as `check` does.
   virtual void synchronise(Queue& queue) = 0;
@@ -293,6 +303,8 @@ class Backend {
   /// Words between limbs.
   virtual std::size_t limb_stride() const noexcept = 0;
   virtual const Kernels& kernels() const noexcept = 0;
+  /// What it does of a client's work; nullptr on the host, where the client does it.
+  virtual const ClientKernels* client() const noexcept { return nullptr; }
   virtual Device& device() noexcept = 0;
   /// Threads that share a batch loop, the calling one included.
   virtual unsigned threads() const noexcept = 0;

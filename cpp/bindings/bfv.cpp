@@ -94,10 +94,12 @@ void bind_bfv(nb::module_& m) {
   nb::class_<PyDecryptor>(m, "BfvDecryptor", "For the owner of the key only.")
       .def(
           "__init__",
-          [](PyDecryptor* self, SharedContext context, std::shared_ptr<const SecretKey> key) {
-            new (self) PyDecryptor{context, bfv::Decryptor(*context, std::move(key))};
+          [](PyDecryptor* self, SharedContext context, std::shared_ptr<const SecretKey> key, bool is_there) {
+            bfv::Decryptor made = run_unlocked([&] { return bfv::Decryptor(*context, std::move(key), is_there); });
+            new (self) PyDecryptor{std::move(context), std::move(made)};
           },
-          "context"_a, "secret_key"_a)
+          "context"_a, "secret_key"_a, "is_there"_a = false,
+          "is_there: the key is uploaded to the device of the context.")
       .def(
           "decrypt",
           [](const PyDecryptor& self, const PyCiphertext& x) {

@@ -257,6 +257,7 @@ void bind_rlwe(nb::module_& m) {
   bind_parameters(m);
   bind_context(m);
   bind_ciphertexts(m);
+  bind_vector_batches(m);
   bind_lazy_files(m);
   bind_keys(m);
   bind_evaluator(m);

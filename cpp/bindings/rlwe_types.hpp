@@ -90,6 +90,7 @@ Tick signal_tick(nanobind::handle also = nanobind::handle(Py_None));
 // The parts of bind_rlwe that have files of their own.
 void bind_keys(nanobind::module_& m);
 void bind_ciphertexts(nanobind::module_& m);
+void bind_vector_batches(nanobind::module_& m);
 void bind_lazy_files(nanobind::module_& m);
 void bind_evaluator(nanobind::module_& m);
 void bind_bfv(nanobind::module_& m);

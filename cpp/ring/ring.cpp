@@ -144,7 +144,15 @@ RnsPolys RnsPolys::prefix(std::size_t count) const {
   view.polys_ = polys_;
   view.stride_ = stride_;
   view.poly_stride_ = poly_stride_;
+  view.first_ = first_;
   view.form_ = form_;
+  return view;
+}
+
+RnsPolys RnsPolys::part(std::uint32_t first, std::uint32_t count) const {
+  RnsPolys view = prefix(limbs_->size());
+  view.polys_ = count;
+  view.first_ += first * poly_stride_;
   return view;
 }
 
@@ -165,13 +173,13 @@ void RnsPolys::keep(std::shared_ptr<const RnsPolys> copy) const {
 
 LimbView RnsPolys::view(std::uint32_t poly, std::uint32_t polys, std::size_t first, std::size_t count) noexcept {
   if (!copies_.empty()) copies_.clear();
-  return {buffer_->to_write() + poly * poly_stride_ + first * stride_, stride_, poly_stride_,
+  return {buffer_->to_write() + first_ + poly * poly_stride_ + first * stride_, stride_, poly_stride_,
           std::span(*limbs_).subspan(first, count), polys};
 }
 
 ConstLimbView RnsPolys::view(std::uint32_t poly, std::uint32_t polys, std::size_t first,
                              std::size_t count) const noexcept {
-  return {std::as_const(*buffer_).to_read() + poly * poly_stride_ + first * stride_, stride_, poly_stride_,
+  return {std::as_const(*buffer_).to_read() + first_ + poly * poly_stride_ + first * stride_, stride_, poly_stride_,
           std::span(*limbs_).subspan(first, count), polys};
 }
 

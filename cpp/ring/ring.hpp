@@ -70,6 +70,8 @@ class RnsPolys {
 
   /// The first `count` limbs of every poly: a view that keeps all of the memory.
   RnsPolys prefix(std::size_t count) const;
+  /// Polys [first, first + count): a view that keeps all of the memory.
+  RnsPolys part(std::uint32_t first, std::uint32_t count) const;
   /// Whether no other RnsPolys shares the memory.
   bool is_sole_owner() const noexcept { return buffer_.use_count() == 1; }
 
@@ -103,7 +105,7 @@ class RnsPolys {
   std::shared_ptr<Buffer> buffer_;
   std::unique_ptr<LimbList> limbs_;  // on the heap, so that views survive a move of the owner
   std::uint32_t polys_ = 0;
-  std::size_t stride_ = 0, poly_stride_ = 0;
+  std::size_t stride_ = 0, poly_stride_ = 0, first_ = 0;  // words; those before the first
   ResidueForm form_;
   mutable std::vector<std::shared_ptr<const RnsPolys>> copies_;  // what `keep` was given
 };
@@ -116,6 +118,7 @@ class Scratch {
  public:
   Scratch(const Ring& ring, std::size_t words) : buffer_(ring.device().allocate(words * sizeof(Word))), words_(words) {}
   std::span<Word> words() noexcept { return {buffer_.to_write(), words_}; }
+  std::span<const Word> words() const noexcept { return {buffer_.to_read(), words_}; }
 
  private:
   Buffer buffer_;

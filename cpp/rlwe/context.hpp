@@ -23,7 +23,7 @@ struct LimbRun {
 std::vector<LimbRun> find_runs(std::span<const std::uint16_t> held, std::span<const std::uint16_t> wanted);
 
 /// Owns the ring, and for a device with memory of its own a twin on the host: there messages are encoded and read, keys
-/// made, and everything done that knows a secret, which never enters the memory of a device. Safe to share between
+/// made, and everything done that knows a secret, unless it is of rlwe/device_secrets.hpp. Safe to share between
 /// threads.
 class Context {
  public:

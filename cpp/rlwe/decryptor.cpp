@@ -18,29 +18,12 @@ std::int64_t centred(std::uint64_t x, std::uint64_t q) noexcept {
   return static_cast<std::int64_t>(x - (q & is_upper));
 }
 
-/// The limbs that a message is read from: the first ones, as many as values up to 2^62 take at this scale.
-/// All of them if the scale says nothing of the size of coefficients.
-LimbList message_limbs(const Parameters& parameters, const LimbList& all, double scale) {
-  if (scale < 1) return all;
-  double bits = 0;
-  std::size_t count = 0;
-  while (count < all.size() && bits < std::log2(scale) + kHeadroomBits) {
-    bits += std::log2(static_cast<double>(parameters.prime(all[count++])));
-  }
-  return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)};
-}
-
 /// Reads centred integers from their residues in mixed radix with centred digits: d0 + q0 (d1 + q1 (d2 + ...)) with
 /// |d| <= q/2 is centred by itself, and the higher digits of small values are zero, so that these come out exact.
 class MixedRadix {
  public:
-  MixedRadix(const Ring& ring, const LimbList& limbs) : inverse_(limbs.size() * limbs.size()) {
+  MixedRadix(const Ring& ring, const LimbList& limbs) : inverse_(mixed_radix_inverses(ring, limbs)) {
     for (const std::uint16_t limb : limbs) moduli_.push_back(ring.modulus(limb));
-    for (std::size_t j = 0; j < moduli_.size(); ++j) {
-      for (std::size_t i = 0; i < j; ++i) {
-        inverse_[j * moduli_.size() + i] = moduli_[j].inverse(moduli_[j].reduce(moduli_[i].value()));
-      }
-    }
   }
 
   /// words: the residue of limb j at words[j * stride]; overwritten.
@@ -66,10 +49,31 @@ class MixedRadix {
 
  private:
   std::vector<Modulus> moduli_;
-  std::vector<std::uint64_t> inverse_;  // [j][i]: of prime i modulo prime j
+  std::vector<std::uint64_t> inverse_;
 };
 
 }  // namespace
+
+LimbList message_limbs(const Parameters& parameters, const LimbList& all, double scale) {
+  if (scale < 1) return all;
+  double bits = 0;
+  std::size_t count = 0;
+  while (count < all.size() && bits < std::log2(scale) + kHeadroomBits) {
+    bits += std::log2(static_cast<double>(parameters.prime(all[count++])));
+  }
+  return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+std::vector<std::uint64_t> mixed_radix_inverses(const Ring& ring, const LimbList& limbs) {
+  std::vector<std::uint64_t> inverses(limbs.size() * limbs.size());
+  for (std::size_t j = 0; j < limbs.size(); ++j) {
+    const Modulus& m = ring.modulus(limbs[j]);
+    for (std::size_t i = 0; i < j; ++i) {
+      inverses[j * limbs.size() + i] = m.inverse(m.reduce(ring.modulus(limbs[i]).value()));
+    }
+  }
+  return inverses;
+}
 
 SecretPolys phase(const Context& context, const SecretKey& key, const Ciphertext& x, const LimbList& limbs) {
   const Ring& ring = context.host().ring();
@@ -100,18 +104,22 @@ Decryptor::Decryptor(const Context& context, std::shared_ptr<const SecretKey> ke
   check_parameters(key_->parameters(), context.parameters(), "Decryptor: the secret key");
 }
 
-SecretBuffer<double> Decryptor::decrypt(const Ciphertext& x) const {
-  check_context(x.parameters, *x.residues, home_, "decrypt: the ciphertext");
-  if (context_.parameters().is_bfv()) {
+void check_readable(const Context& context, const KeySetId& key, const Ciphertext& x) {
+  check_context(x.parameters, *x.residues, context, "decrypt: the ciphertext");
+  if (context.parameters().is_bfv()) {
     throw Error(ErrorKind::kParameterMismatch,
                 "decrypt: this is a BFV ciphertext, whose message only the decryptor of "
                 "BFV can read");
   }
-  check_key_set(x.key_set, key_->id(), "decrypt: the ciphertext");
+  check_key_set(x.key_set, key, "decrypt: the ciphertext");
   if (x.basis != Basis::kQ) throw Error(ErrorKind::kShape, "decrypt: the ciphertext is over QP; mod_down it first");
   if (x.secret != SecretKind::kMain) {
     throw Error(ErrorKind::kShape, "decrypt: the ciphertext is under the sparse secret; mod_raise it first");
   }
+}
+
+SecretBuffer<double> Decryptor::decrypt(const Ciphertext& x) const {
+  check_readable(home_, key_->id(), x);
   const Ring& ring = context_.ring();
   const LimbList limbs = message_limbs(context_.parameters(), context_.limbs(x.level, Basis::kQ), x.scale);
   const SecretPolys message = phase(home_, *key_, x, limbs);

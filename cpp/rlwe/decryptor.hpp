@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "rlwe/keys.hpp"
 
@@ -12,6 +13,14 @@ namespace lw {
 SecretPolys phase(const Context& context, const SecretKey& key, const Ciphertext& x, const LimbList& limbs);
 /// Coefficients of one polynomial as plain 64-bit residues, [limb][coefficient].
 SecretBuffer<std::uint64_t> plain_residues(const Ring& ring, const RnsPolys& x);
+
+/// The limbs that a message is read from: the first ones of `all`, as many as values up to 2^62 take at this scale; all
+/// of them if the scale says nothing of the size of coefficients.
+LimbList message_limbs(const Parameters& parameters, const LimbList& all, double scale);
+/// The inverse of prime i modulo prime j, [j][i] for i < j: what reads integers in mixed radix.
+std::vector<std::uint64_t> mixed_radix_inverses(const Ring& ring, const LimbList& limbs);
+/// Throws unless it is a CKKS ciphertext of the context over Q that this key opens.
+void check_readable(const Context& context, const KeySetId& key, const Ciphertext& x);
 
 class Decryptor {
  public:

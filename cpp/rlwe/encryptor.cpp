@@ -8,19 +8,6 @@
 namespace lw {
 namespace {
 
-Ciphertext label(const Plaintext& message, RnsPolys residues, const KeySetId& key_set) {
-  Ciphertext fresh{std::make_shared<const RnsPolys>(std::move(residues)),
-                   message.level,
-                   message.basis,
-                   message.scale,
-                   message.slots,
-                   key_set,
-                   message.parameters};
-  fresh.encoding = message.encoding;
-  fresh.is_unproved = message.is_unproved;
-  return fresh;
-}
-
 /// An error in NTT form; `digit` tells apart those of one seed.
 SecretPolys fresh_error(const Ring& ring, const LimbList& limbs, const PrivateSeed& seed, std::uint32_t digit) {
   return to_ntt(ring, sample_error(ring.degree(), seed, digit).span(), limbs);
@@ -54,6 +41,32 @@ SecretPolys remainder(const Ring& ring, const RnsPolys& half, const RnsPolys& ma
 
 }  // namespace
 
+Ciphertext label_encryption(const Plaintext& message, RnsPolys residues, const KeySetId& key_set) {
+  Ciphertext fresh{std::make_shared<const RnsPolys>(std::move(residues)),
+                   message.level,
+                   message.basis,
+                   message.scale,
+                   message.slots,
+                   key_set,
+                   message.parameters};
+  fresh.encoding = message.encoding;
+  fresh.is_unproved = message.is_unproved;
+  return fresh;
+}
+
+PublicKeyLimbs::PublicKeyLimbs(const Parameters& parameters, const PublicKey& key, const LimbList& limbs) {
+  const std::size_t num_special = key.b->limbs().size() - parameters.all_q().size();  // 1, or 0: see keys.hpp
+  special.assign(key.b->limbs().begin(), key.b->limbs().begin() + static_cast<std::ptrdiff_t>(num_special));
+  wide = special;
+  wide.insert(wide.end(), limbs.begin(), limbs.end());
+}
+
+void check_message(const Context& context, const Plaintext& message) {
+  check_context(message.parameters, *message.residues, context, "encrypt: the plaintext");
+  if (message.basis != Basis::kQ) throw Error(ErrorKind::kShape, "encrypt: the plaintext is over QP; encode it over Q");
+  check_security(context.parameters(), message.residues->limbs(), "ciphertext at " + to_string(message.level));
+}
+
 Encryptor::Encryptor(const Context& context, std::shared_ptr<const SecretKey> key, SeedSource seeds)
     : home_(context), context_(context.host()), key_(key), seeds_(std::move(seeds)) {
   check_parameters(key->parameters(), context.parameters(), "Encryptor: the secret key");
@@ -66,9 +79,7 @@ Encryptor::Encryptor(const Context& context, std::shared_ptr<const PublicKey> ke
 
 Ciphertext Encryptor::encrypt(Plaintext message) const {
   message.residues = home_.on_host(std::move(message.residues));
-  check_context(message.parameters, *message.residues, context_, "encrypt: the plaintext");
-  if (message.basis != Basis::kQ) throw Error(ErrorKind::kShape, "encrypt: the plaintext is over QP; encode it over Q");
-  check_security(context_.parameters(), message.residues->limbs(), "ciphertext at " + to_string(message.level));
+  check_message(context_, message);
   const auto* secret = std::get_if<std::shared_ptr<const SecretKey>>(&key_);
   Ciphertext fresh = secret != nullptr ? symmetric(message, **secret)
                                        : asymmetric(message, *std::get<std::shared_ptr<const PublicKey>>(key_));
@@ -91,7 +102,7 @@ Ciphertext Encryptor::symmetric(const Plaintext& message, const SecretKey& key) 
   kernels.mul(ring.queue(), c0, c1, secret->view());
   kernels.sub(ring.queue(), c0, error->view(), c0);
   kernels.add(ring.queue(), c0, c0, message.residues->view());
-  Ciphertext fresh = label(message, std::move(residues), key.id());
+  Ciphertext fresh = label_encryption(message, std::move(residues), key.id());
   fresh.seed = seed;
   return fresh;
 }
@@ -100,11 +111,7 @@ Ciphertext Encryptor::asymmetric(const Plaintext& message, const PublicKey& key)
   const Ring& ring = context_.ring();
   const Kernels& kernels = ring.kernels();
   const LimbList& limbs = message.residues->limbs();
-  const std::size_t num_special =
-      key.b->limbs().size() - context_.parameters().all_q().size();  // 1, or 0: see keys.hpp
-  const LimbList special(key.b->limbs().begin(), key.b->limbs().begin() + static_cast<std::ptrdiff_t>(num_special));
-  LimbList wide = special;
-  wide.insert(wide.end(), limbs.begin(), limbs.end());
+  const auto [special, wide] = PublicKeyLimbs(context_.parameters(), key, limbs);
   const SecretPolys mask =
       to_ntt(ring, sample_ternary(ring.degree(), PrivateSeed(seeds_), StreamDomain::kEncryptionMask).span(), wide);
   const PrivateSeed error_seed(seeds_);
@@ -121,7 +128,7 @@ Ciphertext Encryptor::asymmetric(const Plaintext& message, const PublicKey& key)
   }
   const LimbView c0 = residues.view(0, 1, 0, limbs.size());
   kernels.add(ring.queue(), c0, c0, message.residues->view());
-  Ciphertext fresh = label(message, std::move(residues), key.id);
+  Ciphertext fresh = label_encryption(message, std::move(residues), key.id);
   fresh.is_unproved |= key.is_unproved;
   return fresh;
 }

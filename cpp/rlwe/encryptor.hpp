@@ -8,6 +8,17 @@
 
 namespace lw {
 
+/// What a public key is used by at a level: over the first special limb, if it has one, and the limbs.
+struct PublicKeyLimbs {
+  PublicKeyLimbs(const Parameters& parameters, const PublicKey& key, const LimbList& limbs);
+  LimbList special, wide;  // wide: special and limbs
+};
+
+/// Throws unless it is a plaintext of the context over Q, at a level that is secure.
+void check_message(const Context& context, const Plaintext& message);
+/// A ciphertext of a message, whose residues are not looked at.
+Ciphertext label_encryption(const Plaintext& message, RnsPolys residues, const KeySetId& key_set);
+
 /// Uses fresh randomness for every ciphertext; no branch or index depends on a secret or on the message.
 class Encryptor {
  public:

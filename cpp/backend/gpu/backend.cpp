@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "backend/gpu/client_entries.hpp"
 #include "backend/gpu/device.hpp"
 #include "backend/gpu/entries.hpp"
 
@@ -24,6 +25,7 @@ class GpuBackend final : public Backend {
   }
   std::size_t limb_stride() const noexcept override { return limb_stride_; }
   const Kernels& kernels() const noexcept override { return entries_of(arithmetic_); }
+  const ClientKernels* client() const noexcept override { return &client_of(arithmetic_); }
   Device& device() noexcept override { return *device_; }
   unsigned threads() const noexcept override { return 1; }
 

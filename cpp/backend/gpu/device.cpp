@@ -120,6 +120,12 @@ void GpuDevice::upload(Queue& q, const StridedCopy& copy) {
   card_->check();
 }
 
+void GpuDevice::upload_secret(Queue& q, void* to, std::span<const std::span<const std::byte>> pieces) {
+  Staging staging(gpu_queue(q));
+  staging.upload_secrets_to(to, pieces);
+  card_->check();
+}
+
 void GpuDevice::download(Queue& q, const StridedCopy& copy) {
   GpuQueue& queue = gpu_queue(q);
   for (std::size_t i = 0; i < copy.limbs; ++i) {

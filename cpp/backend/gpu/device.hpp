@@ -32,6 +32,7 @@ class GpuDevice final : public Device {
   Buffer allocate(std::size_t bytes) override;
   Queue& queue(int number) override;
   void upload(Queue& queue, const StridedCopy& copy) override;
+  void upload_secret(Queue& queue, void* to, std::span<const std::span<const std::byte>> pieces) override;
   void download(Queue& queue, const StridedCopy& copy) override;
   void synchronise(Queue& queue) override;
   void check(Queue& queue) override;

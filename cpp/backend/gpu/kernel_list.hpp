@@ -7,8 +7,11 @@
 #include "backend/gpu/kernels/base_convert_limbs.hpp"
 #include "backend/gpu/kernels/base_convert_ntt.hpp"
 #include "backend/gpu/kernels/dot.hpp"
+#include "backend/gpu/kernels/embedding.hpp"
 #include "backend/gpu/kernels/giant_sums.hpp"
 #include "backend/gpu/kernels/key_product.hpp"
+#include "backend/gpu/kernels/matrix_product.hpp"
+#include "backend/gpu/kernels/messages.hpp"
 #include "backend/gpu/kernels/monomial.hpp"
 #include "backend/gpu/kernels/ntt.hpp"
 #include "backend/gpu/kernels/ntt_cluster.hpp"
@@ -19,6 +22,7 @@
 #include "backend/gpu/kernels/pointwise.hpp"
 #include "backend/gpu/kernels/rates.hpp"
 #include "backend/gpu/kernels/residues.hpp"
+#include "backend/gpu/kernels/sampled.hpp"
 #include "backend/gpu/kernels/tensor.hpp"
 #include "backend/gpu/kernels/uniform.hpp"
 #include "backend/gpu/u64.hpp"
@@ -50,19 +54,19 @@ struct TilesOf {
   using InverseAny = InverseNtt<A, Radix, AnyTile<Radix>>;
 };
 
-using RingKernels =
-    KernelsOf<PointwiseOf<CopyOp>::Kernel,
+using RingKernels = KernelsOf<
+    PointwiseOf<CopyOp>::Kernel,
 #define LW_POINTWISE(name, parameters, arguments) PointwiseOf<operations::name>::Kernel,
 #include "backend/kernels.def"
-              Monomial, Dot, TensorProduct, ForwardStage, InverseStage, ForwardLanes, InverseLanes, ForwardCluster,
-              InverseCluster, ForwardColumns, InverseColumns, TilesOf<Radix2>::Forward, TilesOf<Radix2>::Inverse,
-              TilesOf<Radix2>::ForwardAny, TilesOf<Radix2>::InverseAny, TilesOf<Radix4>::Forward,
-              TilesOf<Radix4>::Inverse, TilesOf<Radix4>::ForwardAny, TilesOf<Radix4>::InverseAny,
-              TilesOf<Radix8>::Forward, TilesOf<Radix8>::Inverse, TilesOf<Radix8>::ForwardAny,
-              TilesOf<Radix8>::InverseAny, TilesOf<Radix16>::Forward, TilesOf<Radix16>::Inverse,
-              TilesOf<Radix16>::ForwardAny, TilesOf<Radix16>::InverseAny, NttSubScale, BaseConvert, BaseConvertLimbs,
-              BaseConvertNtt, BaseConvertNttSubScale, KeyProduct, GiantSums, ImportSigned, UnpackResidues, PackResidues,
-              ExpandUniform>::List<Automorphism>;
+    Monomial, Dot, TensorProduct, ForwardStage, InverseStage, ForwardLanes, InverseLanes, ForwardCluster,
+    InverseCluster, ForwardColumns, InverseColumns, TilesOf<Radix2>::Forward, TilesOf<Radix2>::Inverse,
+    TilesOf<Radix2>::ForwardAny, TilesOf<Radix2>::InverseAny, TilesOf<Radix4>::Forward, TilesOf<Radix4>::Inverse,
+    TilesOf<Radix4>::ForwardAny, TilesOf<Radix4>::InverseAny, TilesOf<Radix8>::Forward, TilesOf<Radix8>::Inverse,
+    TilesOf<Radix8>::ForwardAny, TilesOf<Radix8>::InverseAny, TilesOf<Radix16>::Forward, TilesOf<Radix16>::Inverse,
+    TilesOf<Radix16>::ForwardAny, TilesOf<Radix16>::InverseAny, NttSubScale, BaseConvert, BaseConvertLimbs,
+    BaseConvertNtt, BaseConvertNttSubScale, KeyProduct, GiantSums, ImportSigned, UnpackResidues, PackResidues,
+    ExpandUniform, SampledResidues, AtSecret, ReadMessages,
+    MatrixProduct>::List<Automorphism, StreamKeys, EmbeddingStage<true>, EmbeddingStage<false>, EmbedTile, UnembedTile>;
 
 template <class List, class... More>
 struct AppendedTo;

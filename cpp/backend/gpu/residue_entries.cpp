@@ -53,12 +53,6 @@ StreamKey stream_key(std::span<const std::uint8_t, 32> bytes) noexcept {
   return key;
 }
 
-StreamFields name_of(const UniformStream& stream) noexcept {
-  const auto object_high = static_cast<std::uint32_t>(stream.object >> 32);
-  return {stream_key(stream.seed),
-          {stream.domain, static_cast<std::uint32_t>(stream.object), object_high, stream.digit}};
-}
-
 }  // namespace
 
 template <class A>
@@ -123,12 +117,23 @@ void ResidueEntries<A>::expand_uniform(Queue& q, LimbView out, const UniformStre
   using Kernel = ExpandUniform<A>;
   GpuQueue& queue = gpu_queue(q);
   Staging staging(queue);
-  const StreamFields name = name_of(stream);
-  const Global<const StreamKey> keys =
-      staging.put<StreamKey>(out.limbs.size(), [&](std::size_t j) { return KeyHash(name, out.limbs[j], 0).key(); });
-  const Grid grid = limb_grid(degree_of(queue) / Kernel::kBlockWords, out.limbs.size(), out.polys, Kernel::kThreads);
-  queue.launch<Kernel>({queue.tables(), result(out), keys, name, numbers_of(out.limbs)}, grid,
-                       Kernel::shared_words(grid.threads));
+  const std::uint32_t object = static_cast<std::uint32_t>(stream.object),
+                      object_high = static_cast<std::uint32_t>(stream.object >> 32);
+  const StreamFields name = {stream_key(stream.seed), {stream.domain, object, object_high, stream.digit}};
+  const std::size_t limbs = out.limbs.size();
+  const Global<const StreamKey> keys = staging.put<StreamKey>(limbs + 1, [&](std::size_t j) {  // and the seed
+    return j < limbs ? KeyHash(name, out.limbs[j], 0).key() : name.seed;
+  });
+  const Grid grid = limb_grid(degree_of(queue) / Kernel::kBlockWords, limbs, out.polys, Kernel::kThreads);
+  queue.launch<Kernel>({queue.tables(),
+                        result(out),
+                        keys,
+                        keys + limbs,
+                        0,
+                        0,
+                        {stream.domain, object, object_high, stream.digit},
+                        numbers_of(out.limbs)},
+                       grid, Kernel::shared_words(grid.threads));
 }
 
 template <class A>

@@ -5,6 +5,7 @@
 
 #include "backend/gpu/device_memory.hpp"
 #include "backend/gpu/queue.hpp"
+#include "math/entropy.hpp"
 
 namespace lw::gpu {
 namespace {
@@ -117,6 +118,19 @@ void Staging::upload_to(void* to, const void* from, std::size_t bytes) noexcept 
   if (place.pinned == nullptr) return;
   std::memcpy(place.pinned, from, bytes);
   queue_.upload(to, place.pinned, bytes);
+}
+
+void Staging::upload_secrets_to(void* to, std::span<const std::span<const std::byte>> pieces) noexcept {
+  queue_.card().give_up_recording(queue_.number());
+  std::size_t bytes = 0;
+  for (const std::span<const std::byte> piece : pieces) bytes += piece.size();
+  const StagingBlocks::Place place = hold(bytes);
+  if (place.pinned == nullptr) return;
+  std::byte* next = place.pinned;
+  for (const std::span<const std::byte> piece : pieces) next = std::copy(piece.begin(), piece.end(), next);
+  queue_.upload(to, place.pinned, bytes);
+  queue_.card().wait(queue_.number());
+  wipe(place.pinned, bytes);
 }
 
 void Staging::upload(const StagingBlocks::Place& place, std::size_t bytes) noexcept {

@@ -91,6 +91,8 @@ class Staging {
   }
   /// Copies host memory, which is read before the call returns, to memory of the device.
   void upload_to(void* to, const void* from, std::size_t bytes) noexcept;
+  /// The same of pieces, one after the other, after which pinned memory is wiped: the host waits for the queue.
+  void upload_secrets_to(void* to, std::span<const std::span<const std::byte>> pieces) noexcept;
   /// Uninitialised memory.
   template <class T>
   Global<T> room(std::size_t count) noexcept {

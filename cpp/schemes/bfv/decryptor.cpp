@@ -12,15 +12,6 @@
 namespace lw::bfv {
 namespace {
 
-/// t * c(s) modulo each Q limb, plain residues [limb][coefficient].
-SecretBuffer<std::uint64_t> scaled_phase(const Context& home, const SecretKey& key, const Ciphertext& x) {
-  const Ring& ring = home.host().ring();
-  SecretPolys message = phase(home, key, x, x.residues->limbs());
-  ring.kernels().mul_scalar(ring.queue(), message->view(), message->view(),
-                            ring.residues(home.parameters().fields().plain_modulus, x.residues->limbs()));
-  return plain_residues(ring, *message);
-}
-
 /// -w/Q modulo t for the centred w that has these residues, and how far t * c(s) / Q is from an integer: one block of
 /// coefficients at a time. The sum is that of the base conversion, whose rounding is the rounding of the message.
 struct Rounding {
@@ -99,10 +90,20 @@ class Magnitude {
 
 }  // namespace
 
-Decryptor::Decryptor(const Context& context, std::shared_ptr<const SecretKey> key)
+Decryptor::Decryptor(const Context& context, std::shared_ptr<const SecretKey> key, bool is_there)
     : home_(context), context_(context.host()), key_(std::move(key)) {
   require_bfv(context.parameters(), "Decryptor");
   check_parameters(key_->parameters(), context.parameters(), "Decryptor: the secret key");
+  if (is_there) there_ = std::make_shared<const BatchDecryptor>(home_, *key_);
+}
+
+SecretBuffer<std::uint64_t> Decryptor::scaled_phase(const Ciphertext& x) const {
+  const LimbList& limbs = x.residues->limbs();
+  const Ring& ring = (there_ != nullptr ? home_ : context_).ring();
+  SecretPolys message = there_ != nullptr ? there_->phases({&x, 1}, limbs) : phase(home_, *key_, x, limbs);
+  ring.kernels().mul_scalar(ring.queue(), message->view(), message->view(),
+                            ring.residues(home_.parameters().fields().plain_modulus, limbs));
+  return plain_residues(ring, *message);
 }
 
 void Decryptor::require_own(const Ciphertext& x, const char* op) const {
@@ -114,7 +115,7 @@ void Decryptor::require_own(const Ciphertext& x, const char* op) const {
 
 Message Decryptor::decrypt(const Ciphertext& x) const {
   require_own(x, "decrypt");
-  const SecretBuffer<std::uint64_t> residues = scaled_phase(home_, *key_, x);
+  const SecretBuffer<std::uint64_t> residues = scaled_phase(x);
   const std::size_t n = context_.degree();
   const Rounding round(context_.ring(), x.residues->limbs(), context_.parameters().plain_limb());
   SecretBuffer<std::uint64_t> coefficients(n);
@@ -130,7 +131,7 @@ Message Decryptor::decrypt(const Ciphertext& x) const {
 
 double Decryptor::noise_budget(const Ciphertext& x) const {
   require_own(x, "noise_budget");
-  const SecretBuffer<std::uint64_t> residues = scaled_phase(home_, *key_, x);
+  const SecretBuffer<std::uint64_t> residues = scaled_phase(x);
   const std::size_t n = context_.degree();
   const Magnitude magnitude(context_.ring(), x.residues->limbs());
   double largest = 0;

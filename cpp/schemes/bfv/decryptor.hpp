@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "rlwe/keys.hpp"
+#include "rlwe/batch_decryptor.hpp"
 #include "schemes/bfv/encoder.hpp"
 
 namespace lw::bfv {
@@ -12,7 +12,8 @@ namespace lw::bfv {
 /// depends on it; only the verdict that the noise is too large is acted upon.
 class Decryptor {
  public:
-  Decryptor(const Context& context, std::shared_ptr<const SecretKey> key);
+  /// is_there: the key is uploaded to the device of the context, where ciphertexts are taken to the secret.
+  Decryptor(const Context& context, std::shared_ptr<const SecretKey> key, bool is_there = false);
 
   /// The message t/Q * c(s), rounded. Throws lw::Error(kDecryption) if a coefficient is further than 1/8 from an
   /// integer, so less than kLeastBudget bits of noise budget are left: noise that has outgrown the budget would have
@@ -25,10 +26,13 @@ class Decryptor {
 
  private:
   void require_own(const Ciphertext& x, const char* op) const;
+  /// t * c(s) modulo each Q limb, plain residues [limb][coefficient].
+  SecretBuffer<std::uint64_t> scaled_phase(const Ciphertext& x) const;
 
   const Context& home_;     // where ciphertexts are used
   const Context& context_;  // where they are read, on the host
   std::shared_ptr<const SecretKey> key_;
+  std::shared_ptr<const BatchDecryptor> there_;  // of home_, if it was asked for
 };
 
 inline constexpr double kLeastBudget = 2;

@@ -35,6 +35,17 @@ void Encoder::check_slots(std::size_t slots) const {
                                      std::to_string(context_.degree() / 2) + " is needed, pad the values");
 }
 
+void Encoder::check(std::size_t slots, double scale) const {
+  check_slots(slots);
+  if (scale > 0 && std::isfinite(scale)) return;
+  throw Error(ErrorKind::kScale, "encode: scale " + std::to_string(scale) + " is not positive and finite");
+}
+
+void refuse_coefficients(double scale) {
+  throw Error(ErrorKind::kRange, "encode: a value is not finite, or too large for scale 2^" +
+                                     std::to_string(std::log2(scale)) + " (coefficients must stay below 2^62)");
+}
+
 Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level level, double scale, Basis basis) const {
   SecretBuffer<std::int64_t> coefficients(2 * values.size());
   round(values, scale, coefficients.span());
@@ -60,10 +71,7 @@ Plaintext Encoder::lift(const Integers& rounded, Level level, double scale, Basi
 
 void Encoder::round(std::span<const std::complex<double>> values, double scale,
                     std::span<std::int64_t> coefficients) const {
-  check_slots(values.size());
-  if (!(scale > 0) || !std::isfinite(scale)) {
-    throw Error(ErrorKind::kScale, "encode: scale " + std::to_string(scale) + " is not positive and finite");
-  }
+  check(values.size(), scale);
   const Ring& ring = context_.host().ring();
   const std::size_t n = values.size();
   SecretBuffer<std::complex<double>> folded(n);
@@ -74,10 +82,7 @@ void Encoder::round(std::span<const std::complex<double>> values, double scale,
     fits &= round_scaled(folded[i].real(), scale, coefficients[i]);
     fits &= round_scaled(folded[i].imag(), scale, coefficients[i + n]);
   }
-  if (!fits) {
-    throw Error(ErrorKind::kRange, "encode: a value is not finite, or too large for scale 2^" +
-                                       std::to_string(std::log2(scale)) + " (coefficients must stay below 2^62)");
-  }
+  if (!fits) refuse_coefficients(scale);
 }
 
 std::vector<std::complex<double>> Encoder::decode(std::span<const double> coefficients, double scale,

@@ -10,6 +10,9 @@
 
 namespace lw::ckks {
 
+/// Throws lw::Error(kRange): a value is not finite, or a coefficient at this scale reaches 2^62.
+[[noreturn]] void refuse_coefficients(double scale);
+
 /// n slots, n a power of two <= N/2, sit in the coefficients that are multiples of N/(2n): the full slot
 /// vector is then the n values repeated, and rotations act modulo n.
 class Encoder {
@@ -21,6 +24,9 @@ class Encoder {
   /// if a value is not finite or a coefficient reaches 2^62, kLevel if there is no such level.
   Plaintext encode(std::span<const std::complex<double>> values, Level level, double scale,
                    Basis basis = Basis::kQ) const;
+
+  /// Throws as `encode` does for so many slots, and this scale.
+  void check(std::size_t slots, double scale) const;
 
   /// The same in two steps, the first of which does not depend on the level. For public values: they are not wiped, and
   /// are lifted where the context is.

@@ -111,4 +111,34 @@ class KeyHash {
   std::uint32_t v_[16], m_[16];
 };
 
+/// Keystreams by the block, of kernels that have a thread for eight words: it draws a block into shared memory; then
+/// neighbours take the words in their order. In a grid of (parts of a limb, ...).
+struct KeystreamWords {
+  static constexpr std::uint32_t kThreads = 128;
+  static constexpr std::uint32_t kBlockWords = 8;  // of a thread
+  struct Registers {};
+
+  static constexpr std::uint32_t shared_words(std::uint32_t threads) noexcept { return kBlockWords * (threads + 2); }
+  static LW_GPU std::uint32_t first_block(const Place& place) noexcept { return place.block[0] * place.threads; }
+
+  static LW_GPU void draw(const StreamKey& key, const Place& place, Shared shared) noexcept {
+    const ChaChaBlock block(key, first_block(place) + place.thread);
+    LW_GPU_UNROLL
+    for (std::uint32_t k = 0; k < kBlockWords; ++k) {
+      shared.store(k * pitch(place.threads) + place.thread, word_of_block(block, k));
+    }
+  }
+  /// Word w of those of all threads.
+  static LW_GPU std::uint64_t word(std::uint32_t w, const Place& place, Shared shared) noexcept {
+    return shared.load(w % kBlockWords * pitch(place.threads) + w / kBlockWords);
+  }
+  static LW_GPU std::uint64_t word_of_block(const ChaChaBlock& block, std::uint32_t k) noexcept {
+    return std::uint64_t{block.x[2 * k + 1]} << 32 | block.x[2 * k];
+  }
+
+ private:
+  /// Words k of all blocks lie together; two words between them keep threads that read in order on different banks.
+  static LW_GPU std::uint32_t pitch(std::uint32_t threads) noexcept { return threads + 2; }
+};
+
 }  // namespace lw::gpu

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.errors import DecryptionError
+from latticework.runtime.devices.device import Device
 from latticework.runtime.ledger.refused_results import check_allowed
 from latticework.schemes.bfv.bfv_ciphertext import Ciphertext, Plaintext
 from latticework.schemes.bfv.bfv_evaluator import Evaluator
@@ -53,6 +54,8 @@ class Encryptor(encryption.Encryptor[Parameters, PublicKey, SecretKey, Evaluator
     """Encrypts under a public key, or with less noise and half the bytes under the secret key.
 
     evaluator      whose keys the operators of the ciphertexts use; without one they can do all that needs no key
+    device         where it encrypts, to which it uploads its key and messages: for ciphertexts there; if not given,
+                   or "cpu", it encrypts on the host, and no key leaves it
     insecure_seed  INSECURE, for tests: as of `KeyGenerator`
     """
 
@@ -61,14 +64,21 @@ class Encryptor(encryption.Encryptor[Parameters, PublicKey, SecretKey, Evaluator
     @locate
     def encrypt(self, values: npt.ArrayLike | Plaintext, level: int | None = None) -> Ciphertext:
         """Encrypt integers, as `Encoder.encode` takes them, or a Plaintext; at the highest level if none is given."""
-        plaintext = values if isinstance(values, Plaintext) else self._encoder._encode("encrypt", values)
-        check_parameters("encrypt: the plaintext", plaintext.parameters, self.parameters)
-        level = self.parameters.check_level("encrypt", self.parameters.levels if level is None else level)
-        return self._encrypt(plaintext._at(self.parameters._place)._as_addend(level))
+        return self._encrypt_all([values], level)[0]
 
+    @locate
     def encrypt_many(self, vectors: Sequence[npt.ArrayLike | Plaintext], level: int | None = None) -> list[Ciphertext]:
-        """A ciphertext for each."""
-        return self._encrypt_many(vectors, level)
+        """A ciphertext for each; on a device all at once."""
+        return self._encrypt_all(as_list("encrypt_many", vectors, "give a list of vectors, or a matrix of rows"), level)
+
+    def _encrypt_all(self, vectors: Sequence[npt.ArrayLike | Plaintext], level: int | None) -> list[Ciphertext]:
+        level = self.parameters.check_level("encrypt", self.parameters.levels if level is None else level)
+        addends = []
+        for values in vectors:
+            plaintext = values if isinstance(values, Plaintext) else self._encoder._encode("encrypt", values)
+            check_parameters("encrypt: the plaintext", plaintext.parameters, self.parameters)
+            addends.append(plaintext._at(self._encrypts_at)._as_addend(level))
+        return self._encrypt(addends)
 
 
 class Decryptor(encryption.Decryptor[Parameters, SecretKey, Ciphertext]):
@@ -79,13 +89,23 @@ class Decryptor(encryption.Decryptor[Parameters, SecretKey, Ciphertext]):
     the key. Refusals are counted in the key's ledger, and end at a limit; looks at noise budgets are not.
 
     allow_refusals  ciphertexts of this key set that may be refused before it decrypts no more; 4 if not given
+    device          where ciphertexts are taken to the secret, to which it uploads the key, before the host rounds them;
+                    if not given, or "cpu", all is done on the host, and the key stays there
     """
 
-    _kinds = (Parameters, SecretKey, Ciphertext, _core.BfvDecryptor)
+    _kinds = (Parameters, SecretKey, Ciphertext)
+    _cores = (_core.BfvDecryptor, lambda context, key: _core.BfvDecryptor(context, key, True))
 
     @locate
-    def __init__(self, parameters: Parameters, secret_key: SecretKey, *, allow_refusals: int | None = None) -> None:
-        super().__init__(parameters, secret_key)
+    def __init__(
+        self,
+        parameters: Parameters,
+        secret_key: SecretKey,
+        *,
+        allow_refusals: int | None = None,
+        device: str | Device | None = None,
+    ) -> None:
+        super().__init__(parameters, secret_key, device=device)
         check_allowed("Decryptor", allow_refusals)
         self._encoder = Encoder(parameters)
         self._ledger, self._allow_refusals = secret_key._ledger, allow_refusals
@@ -105,14 +125,15 @@ class Decryptor(encryption.Decryptor[Parameters, SecretKey, Ciphertext]):
         return self._decrypt(as_list("decrypt_many", ciphertexts, "give a list of ciphertexts"), dtype)
 
     def _decrypt(self, ciphertexts: Sequence[Ciphertext], dtype: npt.DTypeLike) -> list[Integers]:
+        core = self._core if self._there is None else self._there.get()[1]
         cores = [self._own("decrypt", ciphertext) for ciphertext in ciphertexts]
         integer_dtype("decrypt", dtype)
         messages: list[_core.BfvMessage] = []
         refused: DecryptionError | None = None
         with self._ledger.decrypting("decrypt", self._allow_refusals):
-            for core in cores:
+            for x in cores:
                 try:
-                    messages.append(self._core.decrypt(core))
+                    messages.append(core.decrypt(x))
                 except DecryptionError as error:
                     refused = error
             if refused is not None:
@@ -122,4 +143,5 @@ class Decryptor(encryption.Decryptor[Parameters, SecretKey, Ciphertext]):
     @locate
     def noise_budget(self, ciphertext: Ciphertext) -> float:
         """Bits that the noise may still grow by; at 0 decryption fails, below 2 it is refused."""
-        return float(self._core.noise_budget(self._own("noise_budget", ciphertext)))
+        core = self._core if self._there is None else self._there.get()[1]
+        return float(core.noise_budget(self._own("noise_budget", ciphertext)))

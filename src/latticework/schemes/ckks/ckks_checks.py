@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log2
 from typing import Any
 
@@ -92,6 +93,36 @@ def check_modulus(who: str, values: ComplexArray, scale: float, modulus: int, le
             f"{who}: values of {modulus / scale:.3g} or more at scale {scale_text(scale)} do not fit the modulus "
             f"(2^{log2(modulus):.1f}) at level {level}; use a higher level, or a smaller scale",
         )
+
+
+def equal_rows(who: str, vectors: Sequence[Any], max_slots: int) -> list[tuple[list[int], npt.NDArray[Any]]]:
+    """Vectors by their lengths: the places of those of one, and a matrix of them, of float64 or complex128.
+
+    raises  as slot_values does for each
+    """
+    if _are_alike(vectors):
+        matrix = np.ascontiguousarray(vectors)
+        for row in matrix if not np.isfinite(matrix).all() else matrix[:1]:
+            slot_values(who, row, max_slots)
+        return [(list(range(len(vectors))), matrix)]
+    rows = [slot_values(who, x, max_slots) for x in vectors]
+    places = [[i for i, row in enumerate(rows) if row.size == size] for size in sorted({row.size for row in rows})]
+    return [(of_size, np.stack([rows[i] for i in of_size])) for of_size in places]
+
+
+def _are_alike(vectors: Sequence[Any]) -> bool:
+    """Whether all are arrays of one length, of float64 or of complex128."""
+    kinds = {(x.shape, x.dtype) if isinstance(x, np.ndarray) else ((), None) for x in vectors}
+    return len(kinds) == 1 and all(len(shape) == 1 and dtype in (np.float64, np.complex128) for shape, dtype in kinds)
+
+
+def check_rows(who: str, rows: npt.NDArray[Any], scale: float, modulus: int, level: int) -> None:
+    """RangeError where check_encodable or check_modulus of a row raises it."""
+    if float(np.max(np.abs(rows))) * scale < min(modulus, MAX_COEFFICIENT):
+        return
+    for row in rows:
+        check_encodable(who, row, scale)
+        check_modulus(who, row.astype(np.complex128), scale, modulus, level)
 
 
 def check_scale(who: str, scale: Any) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from math import ceil, log2, sqrt
 
 from latticework.errors import LayoutError, LevelError, PrecisionError, RangeError, SecurityError, UserError
@@ -20,6 +21,7 @@ from latticework.plan.parameters.step_noise import mod_down, public_encryption
 from latticework.schemes.ckks.ckks_checks import short_scale_text
 from latticework.schemes.rlwe.checks import fail, locate, real, whole
 from latticework.schemes.rlwe.parameters import ChainParameters
+from latticework.values.extension import _core
 from latticework.values.sums import add_up
 
 MAX_SCALE_BITS = 55
@@ -137,6 +139,11 @@ class Parameters(ChainParameters):
                     "bits less",
                 )
         return cls.of_chain(chain)
+
+    @cached_property
+    def _device_encoder(self) -> _core.DeviceEncoder:
+        """The encoder on the device of these parameters."""
+        return _core.DeviceEncoder(self.context)
 
     @property
     def slots(self) -> int:

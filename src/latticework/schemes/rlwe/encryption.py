@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar
-
-import numpy.typing as npt
 
 from latticework.errors import ParameterMismatchError
 from latticework.errors.shown import describe
-from latticework.schemes.rlwe.checks import as_list, fail, locate, needs
+from latticework.runtime.devices.device import Device
+from latticework.schemes.rlwe.checks import fail, locate, needs
 from latticework.schemes.rlwe.ciphertext import Ciphertext, Operators, Plaintext
+from latticework.schemes.rlwe.device_clients import OnDevice, draw_seeds, place_client
 from latticework.schemes.rlwe.other_names import KnowsOtherNames
 from latticework.schemes.rlwe.parameters import ChainParameters, Params, check_parameters, need_parameters
 from latticework.schemes.rlwe.residues import seed_bytes
@@ -50,6 +50,8 @@ class Encryptor(Generic[Params, Public, Secret, Evaluation, Cipher]):
     """Encrypts under a public key, or with less noise and half the bytes under the secret key.
 
     evaluator      whose keys the operators of the ciphertexts use; without one they can do all that needs no key
+    device         where it encrypts, to which it uploads its key and messages: for ciphertexts there; if not given,
+                   or "cpu", it encrypts on the host, and no key leaves it
     insecure_seed  INSECURE, for tests: as of `KeyGenerator`
     """
 
@@ -62,6 +64,7 @@ class Encryptor(Generic[Params, Public, Secret, Evaluation, Cipher]):
         key: Public | Secret,
         *,
         evaluator: Evaluation | None = None,
+        device: str | Device | None = None,
         insecure_seed: int | bytes | None = None,
     ) -> None:
         kind, public, secret, encoder, ciphertext = self._kinds
@@ -70,18 +73,31 @@ class Encryptor(Generic[Params, Public, Secret, Evaluation, Cipher]):
         check_parameters("Encryptor: the key", key.parameters, parameters)
         self.parameters = parameters
         self.evaluator: Evaluation = ciphertext._owner("Encryptor", parameters, evaluator)
-        self._encoder = encoder(parameters)
-        self._core = _core.Encryptor(parameters.context, key.core, seed_bytes("Encryptor", insecure_seed))
+        self._encoder = encoder(parameters._at(None))
         self._facts = ["public key" if isinstance(key, public) else "secret key"]
         self._facts += [] if insecure_seed is None else ["INSECURE seed"]
+        place, seed = place_client("Encryptor", parameters, device), seed_bytes("Encryptor", insecure_seed)
+        self._there: OnDevice[Params, _core.DeviceEncryptor] | None = None
+        if place is None:
+            self._core = _core.Encryptor(parameters.context, key.core, seed)
+        else:
+            seeds = draw_seeds(seed)
+            self._there = OnDevice(parameters, place, lambda c: _core.DeviceEncryptor(c, key.core, next(seeds)))
 
-    def _encrypt(self, plaintext: _core.Plaintext) -> Cipher:
-        encrypted: Cipher = self._kinds[4](self._core.encrypt(plaintext), self.parameters, self.evaluator)
-        return encrypted
+    @property
+    def _encrypts_at(self) -> Device | None:
+        """The device that encrypts; None for the host."""
+        return None if self._there is None else self._there.place
 
-    def _encrypt_many(self, vectors: Sequence[npt.ArrayLike | Plaintext[Any, Any]], *options: Any) -> list[Cipher]:
-        items = as_list("encrypt_many", vectors, "give a list of vectors, or a matrix of rows")
-        return [self.encrypt(item, *options) for item in items]  # type: ignore[attr-defined]
+    def _encrypt(self, plaintexts: list[_core.Plaintext]) -> list[Cipher]:
+        """Ciphertexts of plaintexts of one level, in the memory where they are encrypted."""
+        if self._there is None:
+            return self._own([self._core.encrypt(plaintext) for plaintext in plaintexts], self.parameters)
+        there, core = self._there.get()
+        return self._own(core.encrypt_plaintexts(plaintexts), there)
+
+    def _own(self, encrypted: list[_core.Ciphertext], parameters: Params) -> list[Cipher]:
+        return [self._kinds[4](core, parameters, self.evaluator) for core in encrypted]
 
     def __repr__(self) -> str:
         return describe("Encryptor", *self.parameters._ring, *self._facts)
@@ -90,17 +106,22 @@ class Encryptor(Generic[Params, Public, Secret, Evaluation, Cipher]):
 class Decryptor(KnowsOtherNames, Generic[Params, Secret, Cipher]):
     """Decrypts, for the owner of the secret key alone."""
 
-    _kinds: ClassVar[tuple[type[ChainParameters], type[Any], type[Any], type[Any]]]  # the last is the core's decryptor
+    _kinds: ClassVar[tuple[type[ChainParameters], type[Any], type[Any]]]
+    _cores: ClassVar[tuple[Callable[..., Any], Callable[..., Any]]]  # decryptors of the host, and of a device
+    _there: OnDevice[Params, Any] | None
 
     @locate
-    def __init__(self, parameters: Params, secret_key: Secret) -> None:
-        kind, secret, _, decryptor = self._kinds
+    def __init__(self, parameters: Params, secret_key: Secret, *, device: str | Device | None = None) -> None:
+        kind, secret, _ = self._kinds
         need_parameters("Decryptor", parameters, kind)
         needs("Decryptor: the key", secret_key, secret, "give keygen.secret_key()")
         check_parameters("Decryptor: the key", secret_key.parameters, parameters)
         self.parameters = parameters
         self._key_set = secret_key.key_set
-        self._core = decryptor(parameters.context, secret_key.core)
+        place = place_client("Decryptor", parameters, device)
+        core, there = self._cores
+        self._there = None if place is None else OnDevice(parameters, place, lambda c: there(c, secret_key.core))
+        self._core = core(parameters.context, secret_key.core)
 
     def _own(self, who: str, ciphertext: Cipher) -> _core.Ciphertext:
         """The core of a ciphertext of these parameters and this key, where the decryptor is."""
@@ -113,7 +134,7 @@ class Decryptor(KnowsOtherNames, Generic[Params, Secret, Cipher]):
                 f"{who}: the ciphertext is of key set {ciphertext.key_set[:8].hex()}, the secret key of "
                 f"{self._key_set[:8].hex()}: use the key that it was encrypted for",
             )
-        return ciphertext._at(self.parameters._place).core
+        return ciphertext._at(self.parameters._place if self._there is None else self._there.place).core
 
     def __repr__(self) -> str:
         return describe("Decryptor", *self.parameters._ring, "secret key hidden")

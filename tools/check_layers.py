@@ -43,7 +43,7 @@ MAY_IMPORT = {
     "owner": "plan.client_steps",
     "params": "plan.parameters",
     "torch": "models.finetuning",
-    "__init__": "errors moved_modules values frontend models runtime model compiler bfv ckks torch",
+    "__init__": "errors moved_modules values ir frontend models runtime model compiler bfv ckks torch",
     "commands": "__init__ errors values plan ir model frontend models runtime report progress compiler",
     "cli": "__init__ commands",
     "__main__": "cli",

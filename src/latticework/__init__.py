@@ -17,8 +17,10 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
 
     from latticework import bfv as bfv
     from latticework import ckks as ckks
+    from latticework import ir as ir
     from latticework import torch as torch
     from latticework.compiler.compile import compile
+    from latticework.compiler.compile_ir import compile_ir
     from latticework.compiler.options.techniques import Techniques
     from latticework.frontend import (
         Circuit,
@@ -80,9 +82,10 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
 
 __version__ = "0.1.0"
 
-_PACKAGES = ("bfv", "ckks", "torch")
+_PACKAGES = ("bfv", "ckks", "ir", "torch")
 _HOMES = {
     "compiler.compile": ("compile",),
+    "compiler.compile_ir": ("compile_ir",),
     "runtime.client.client": ("Client",),
     "runtime.devices.device": ("Device", "devices"),
     "runtime.devices.frames": ("frame",),
@@ -145,6 +148,7 @@ __all__ = [
     "bits",
     "circuit",
     "compile",
+    "compile_ir",
     "conv1d",
     "conv2d",
     "conv_transpose2d",

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.debug import DebugReport, debug_run
-from latticework.errors import DtypeError, RangeError, TraceError
+from latticework.errors import DtypeError, IrError, RangeError, TraceError
 from latticework.errors.shown import describe
 from latticework.ir import Module, Value, interpret
 from latticework.plan.analysis.estimate import estimate
@@ -74,6 +74,20 @@ class Reference:
     assessment: Assessable | None = None
 
 
+class ProgramStages(Protocol):
+    """The stages of a compilation as text."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the stages, in order."""
+
+    def text(self, name: str) -> str:
+        """The text of a stage."""
+
+    def constants(self) -> dict[str, npt.NDArray[Any]]:
+        """Arrays that the texts name, by hash."""
+
+
 class Model:
     """A compiled program.
 
@@ -90,6 +104,7 @@ class Model:
         allow_insecure: bool = False,
     ) -> None:
         self.plan = plan
+        self._stages: ProgramStages | None = None
         self.allow_insecure = allow_insecure
         self._reference = reference
         self._costs = costs
@@ -280,6 +295,23 @@ class Model:
             "encrypted run with it, value by value"
         )
 
+    @property
+    def ir_stages(self) -> tuple[str, ...]:
+        """Names of the stages that the program has, in order; raises as `ir`."""
+        return stages_of(self).names
+
+    def ir_constants(self) -> dict[str, npt.NDArray[Any]]:
+        """Arrays that texts of stages name, by hash; raises as `ir`."""
+        return stages_of(self).constants()
+
+    def ir(self, stage: str) -> str:
+        """The program at a stage, as text: `lw.compile_ir` goes on from it, edited or not. See docs/ir.md.
+
+        stage   "traced", "polynomials", "layouts", "vectors", "levels", "ciphertexts" or "primitives"
+        raises  IrError for a model that keeps no stages, or a program that has no such stage
+        """
+        return stages_of(self).text(stage)
+
     def lanes(self, name: str = "result") -> OutputLanes:
         """The lanes that hold a result of a circuit: `lanes=` of an input of another circuit that goes on with it.
 
@@ -326,6 +358,22 @@ class Model:
 
     def _repr_html_(self) -> str:
         return self.report()._repr_html_()
+
+
+def keep_stages(model: Model, stages: ProgramStages) -> Model:
+    """Let a model keep its stages."""
+    model._stages = stages
+    return model
+
+
+def stages_of(model: Model) -> ProgramStages:
+    """The stages that a model keeps; IrError where it keeps none."""
+    if model._stages is None:
+        raise IrError(
+            f"ir: the model of {model.plan.client.name} keeps no stages: it was loaded from a file, which holds no "
+            "program, or compiled without keep_ir=True; compile it again, lw.compile(..., keep_ir=True)"
+        )
+    return model._stages
 
 
 load = Model.load

@@ -198,6 +198,11 @@ COMMANDS: dict[str, Command] = {
             *list_compile_keywords("compile"),
             *LOADING,
             REPORT,
+            _file("dump", "Folder for the program at every stage as text, a file each.", group="stages"),
+            _file(
+                "ir", "Go on from a text of --dump, edited or not, of the same program and options.", group="stages",
+            ),
+            _flag("changes_results", "Other results are meant by the edit, of stage traced.", group="stages"),
         ),
     ),
     "accuracy": Command(

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from latticework.commands.command_files import prepare
+from latticework.commands.command_files import prepare, require_folder
 from latticework.commands.command_output import CommandOutput, Outcome
 from latticework.commands.compiling import compile_with, list_files
 from latticework.commands.programs import load_program
+from latticework.commands.stage_files import compile_stage_file, list_stage_files, write_stage_files
+from latticework.errors import UserError
 from latticework.report import report_ending
 from latticework.values.inputs.reading_budget import limits_of
 
@@ -22,17 +24,30 @@ def compile(
     report: Path | None,
     loading: Mapping[str, Any],
     keywords: Mapping[str, Any],
+    stages: Mapping[str, Any],
 ) -> Outcome:
     """Write the plan of a program and, beside it, the client file; see the table of commands."""
     client_file = output.with_suffix(".lwclient")
     if report is not None:
         report_ending(report, program)
     outputs = [output, client_file, *([report] if report is not None else [])]
-    prepare(talk, *outputs, force=force, inputs=list_files(program, keywords))
+    edited, dump = stages["ir"], stages["dump"]
+    if dump is not None:
+        require_folder(dump.parent)
+        dump.mkdir(exist_ok=True)
+        outputs += list_stage_files(dump)
+    if stages["changes_results"] and edited is None:
+        raise UserError("--changes-results is of an edited text: give --ir FILE with it")
+    prepare(talk, *outputs, force=force, inputs=list_files(program, keywords, edited))
+    limits = limits_of(loading["limits"] or [])
     with talk.step("load the program"):
         found = load_program(program, **loading)
-    model = compile_with(talk, found, keywords, limits_of(loading["limits"] or []))
+    model = compile_with(talk, found, keywords, limits, keep_ir=dump is not None or edited is not None)
+    if edited is not None:
+        with talk.step("go on from the text"):
+            model = compile_stage_file(model, edited, limits, changes_results=stages["changes_results"])
     with talk.step("write the files"):
+        texts = [] if dump is None else write_stage_files(model, dump)
         model.save(output)
         model.client().save(client_file)
         if report is not None:
@@ -48,6 +63,10 @@ def compile(
         "num_evaluation_keys": len(model.plan.keys),
         "rows": model.plan.client.rows,
         "insecure": chain.insecure,
+        "stages": [str(file) for file in texts],
+        "changes": list(model.plan.changes),
     }
     wrote = [f"wrote {output} (for the server) and {client_file} (for the client)"]
-    return Outcome(facts, (str(model), *wrote, *([f"wrote {report}"] if report is not None else [])))
+    wrote += [f"wrote {report}"] if report is not None else []
+    wrote += [f"wrote {dump} (the program at {len(texts)} stages)"] if texts else []
+    return Outcome(facts, (str(model), *wrote))

@@ -24,17 +24,24 @@ def list_files(program: str, keywords: Mapping[str, Any], *others: Path | None) 
 
 
 def compile_with(
-    talk: CommandOutput, program: Program | Circuit, keywords: Mapping[str, Any], limits: ReadingLimits
+    talk: CommandOutput,
+    program: Program | Circuit,
+    keywords: Mapping[str, Any],
+    limits: ReadingLimits,
+    *,
+    keep_ir: bool = False,
 ) -> Model:
     """The model of a program.
 
     keywords  of `lw.compile`, as the command line has them;  limits  of what files may take
+    keep_ir   as of `lw.compile`
     """
     with ProgressBar("compiling") as bar:
         return compile_program(
             program,
             on_event=talk.listener(bar),
             progress=False,  # the bar is shown from the start
+            keep_ir=keep_ir,
             **{name: read_keyword(name, value, limits) for name, value in keywords.items() if value is not None},
         )
 

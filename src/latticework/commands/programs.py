@@ -41,6 +41,10 @@ def load_program(
     path, allowed = Path(file), limits_of(limits or [])
     if not path.is_file():
         raise FileNotFoundError(f"no such file: {path}")
+    if path.suffix == ".ir":
+        raise UserError(
+            f"{path} is the text of a stage; name its program, and the text after --ir: PROGRAM --ir {path}"
+        )
     wanted: Pools = "average" if check_pools("load_program", pools) else "keep"
     if pools != "keep" and path.suffix not in (".onnx", ".pt2"):
         raise UserError(f"--pools {pools} is for models of ONNX and PyTorch; {path.name} is none: leave it out")

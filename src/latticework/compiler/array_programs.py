@@ -99,6 +99,15 @@ class ArrayLowering(Lowering):
         rows = least_rows(self.options.rows)
         return ArrayVectors(self.traced.module, self.options, feedback=self.traced.feedback, rows=rows)
 
+    @property
+    def traced_module(self) -> Module:
+        """The program on arrays, with its functions."""
+        return self.sampled.module
+
+    def retrace(self, module: Module, options: CompileOptions) -> ArrayLowering:
+        """Approximate the functions of another program, on the same samples."""
+        return lower_sampled(replace(self.sampled, module=module), options)
+
     def explain(self, error: UserError) -> UserError:
         """Add the part that max-pools have in levels and precision."""
         return with_pools(error, self.traced.stand_ins, self.sampled.program.operator_at)
@@ -126,7 +135,11 @@ class ArrayLowering(Lowering):
 
 def lower_arrays(program: Program, options: CompileOptions) -> ArrayLowering:
     """Trace a program on arrays, find samples of its inputs, and approximate its functions."""
-    sampled = _trace(program, options)
+    return lower_sampled(_trace(program, options), options)
+
+
+def lower_sampled(sampled: SampledProgram, options: CompileOptions) -> ArrayLowering:
+    """Approximate the functions of a program that is traced."""
     return ArrayLowering(sampled.program, _approximate(sampled, options), sampled.samples, options, sampled)
 
 

@@ -40,10 +40,11 @@ from latticework.compiler.passes import pack_products, reassociate
 from latticework.compiler.stage_results import Vectors
 from latticework.compiler.vector_levels import to_copies, to_loops
 from latticework.errors import LayoutError
-from latticework.ir import Module, Value, run_passes, verify
+from latticework.ir import Loc, Module, Value, run_passes, verify
 from latticework.ir.dialects.tensor_dialect import TensorType
 from latticework.plan.cost.weights import LEVEL_SHARE
 from latticework.plan.parameters import MAX_SLOTS
+from latticework.plan.schema.placement_record import LayoutRecord
 from latticework.tensor.layout import assign_layouts
 from latticework.tensor.ops.lower import lower_to_vectors
 
@@ -136,19 +137,33 @@ class LayoutAttempt:
             wanted.module, self.width, prices, options.techniques, scarce_levels=wanted.scarce_levels,
             level_seconds=refresh,
         )  # fmt: skip
-        placed = assign_layouts(wanted.module, decisions, wanted.feedback)
-        verify(placed)
-        lowered, tensors, positions = lower_to_vectors(
-            placed, options.techniques.spread_sums, set(wanted.feedback.values())
-        )
-        made = self._share(self._pack(self._merge(self._rewrite(lowered), prices, decisions.seconds), prices))
         why = explain(wanted.module, decisions, options.bits_a_second)
+
+        def lower(placed: Module) -> Vectors:
+            return self.lower_placed(placed, prices, decisions.seconds, *why)
+
+        return decisions.seconds, replace(lower(assign_layouts(wanted.module, decisions, wanted.feedback)), lower=lower)
+
+    def lower_placed(
+        self, placed: Module, prices: Any, seconds: float, record: LayoutRecord, lines: tuple[Loc, ...]
+    ) -> Vectors:
+        """Lower tensors with their layouts to vectors, which passes improve.
+
+        seconds  predicted of the layouts;  record, lines  why they are so
+        """
+        verify(placed)
+        wanted = self.wanted
+        lowered, tensors, positions = lower_to_vectors(
+            placed, wanted.options.techniques.spread_sums, set(wanted.feedback.values())
+        )
+        made = self._share(self._pack(self._merge(self._rewrite(lowered), prices, seconds), prices))
         packs = _packs(placed.inputs), _packs(placed.body.terminator.operands)
         flat = None if wanted.exact else self._flatten(made)
         spent = program_depth(made if flat is None else flat, once=wanted.keep_loops)
-        return decisions.seconds, Vectors(
-            placed, made, tensors, positions, spent, self.width, *packs, *why, flat=flat, feedback=wanted.feedback
-        )
+        return Vectors(
+            placed, made, tensors, positions, spent, self.width, *packs, record, lines, flat=flat,
+            feedback=wanted.feedback,
+        )  # fmt: skip
 
     def _prices(self) -> Any:
         """Costs of vectors of this width in the ring that holds them."""

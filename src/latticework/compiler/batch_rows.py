@@ -42,6 +42,7 @@ def with_rows(vectors: Vectors, rows: int, on_event: OnPassEvent | None = None) 
         tensors=[replace(tensor, pack=interleave_rows(tensor.pack, rows)) for tensor in vectors.tensors],
         slots=vectors.slots * rows,
         rows=rows,
+        one_row=vectors,
     )
 
 

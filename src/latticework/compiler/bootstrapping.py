@@ -177,6 +177,25 @@ class BootstrapSearch:
         plan = self._precision(first.vectors).add_error_bounds(trial.plan, trial.measured, trial.found)
         return first.vectors, replace(plan, weighed=self._considered_chains(first.option, measured))
 
+    def option_of(self, vectors: Vectors, chain: ModulusChain) -> ChainOption:
+        """The option by which vectors have their bootstraps on a chain."""
+        wanted = chain, vectors.iterations
+        return next(each for each in self._candidates if (bootstrap_chain(each.chosen), each.iterations) == wanted)
+
+    def place_on(self, option: ChainOption, vectors: Vectors) -> Vectors:
+        """Place bootstraps in vectors that have none, for the chain of an option.
+
+        raises  as `with_bootstraps`
+        """
+        vectors = self._enlarge(vectors)
+        samples, runs = self.lowering.bootstrap_samples
+        return with_bootstraps(vectors, replace(ranges_of(vectors, samples), runs=runs), self.prices(option, vectors))
+
+    def _enlarge(self, vectors: Vectors) -> Vectors:
+        """Vectors whose small outputs are computed larger, and that keep their loops."""
+        sizes = self._precision(vectors).magnitudes
+        return with_small_outputs(vectors, sizes, self.asked.on_event, keep_loops=True)
+
     def may_be_quicker(self, vectors: Vectors, plan: Plan) -> bool:
         """Whether the program, as it is laid out for its plan without bootstraps, is predicted to be quicker with some.
 
@@ -357,9 +376,7 @@ class BootstrapSearch:
         """The program as vectors for a ring, without bootstraps."""
         if ring not in self._laid_out:
             usual = self.chosen or next(s for s in BOOTSTRAP_SETS.values() if 1 << s.log2_degree == ring)
-            vectors = self.lowering.to_vectors_of(ring, usual.residual)
-            sizes = self._precision(vectors).magnitudes
-            self._laid_out[ring] = with_small_outputs(vectors, sizes, self.asked.on_event, keep_loops=True)
+            self._laid_out[ring] = self._enlarge(self.lowering.to_vectors_of(ring, usual.residual))
         return self._laid_out[ring]
 
     def ranges(self, ring: int) -> Ranges:
@@ -412,4 +429,4 @@ def with_bootstraps(vectors: Vectors, ranges: Ranges, prices: BootstrapPrices) -
         placed = refresh_ends(placed, vectors.feedback, prices.residual, ends, iterations=prices.iterations)
     keep_whole_origins(vectors.flat, placed)
     placed = state_reasons(placed, prices.residual)
-    return replace(vectors, flat=placed, residual=prices.residual, depth=prices.residual)
+    return replace(vectors, flat=placed, residual=prices.residual, depth=prices.residual, iterations=prices.iterations)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import replace
 from typing import Unpack
 
 from latticework.compiler.client_stages import stages_of
@@ -12,7 +11,8 @@ from latticework.compiler.options.compile_keywords import CompileKeywords
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.options.describe import describe_options, make_signature
 from latticework.compiler.options.option_checks import check_options
-from latticework.compiler.pipeline import compile_program
+from latticework.compiler.outside_passes import compile_with_passes
+from latticework.compiler.pipeline import Task, finish_model, plan_program
 from latticework.frontend import Circuit, Program
 from latticework.frontend.recording.annotations import Secret
 from latticework.model import Model
@@ -28,9 +28,10 @@ def compile(program: Program | Circuit, **options: Unpack[CompileKeywords]) -> M
     Options are keywords. Most programs need some of the first, and few need those of the second list.
     """
     given, columns = _take_columns(program, check_options(program, options))
-    model = compile_program(program, given)
-    model.plan = replace(model.plan, client=model.plan.client.with_columns(columns))
-    return model
+    task = Task(program, given, columns)
+    if given.expert.passes is None and not given.expert.keep_ir:
+        return finish_model(plan_program(task))
+    return compile_with_passes(task)
 
 
 def _take_columns(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from latticework.compiler.assemble import to_exact_plan
 from latticework.compiler.levels import LevelPlan, decide_levels_bfv, lowest_levels_bfv
@@ -51,36 +51,49 @@ def to_bfv_plan(
     """
     verify(vectors.module)
     expert, wanted = options.expert, options.parameters
-    techniques, costs, on_event = expert.techniques, options.costs, options.on_event
-
-    def lower(levels: LevelPlan, chain: ModulusChain) -> Lowered:
-        return to_primitives(levels, chain, on_event, costs=costs, techniques=techniques)
-
     if chain is not None:
-        starts = {number: noise.level - chain.main.top for number, noise in noises.items()}
-        code = lower(decide_levels_bfv(vectors.module, techniques, starts), chain)
+        (code,) = lowered_exactly(vectors, options, chain, noises)
         check_noise(name, NoisyCode(code.code), chain, noises)
         return to_exact_plan(name, vectors, code, ranges)
-    levels = decide_levels_bfv(vectors.module, techniques)
-    deeper = levels
+    deeper = decide_levels_bfv(vectors.module, expert.techniques)
     if expert.spare_levels:
-        deeper = decide_levels_bfv(with_squares(vectors.module, expert.spare_levels), techniques)
+        deeper = decide_levels_bfv(with_squares(vectors.module, expert.spare_levels), expert.techniques)
     chain = select_bfv(
-        lambda roomy: NoisyCode(lower(deeper, roomy).code), vectors.slots, plain_bits=expert.plain_bits,
+        lambda roomy: NoisyCode(_lower(deeper, roomy, options).code), vectors.slots, plain_bits=expert.plain_bits,
         plain_modulus=expert.plain_modulus, ring_degree=wanted.ring_degree, security_bits=wanted.security_bits,
         insecure=wanted.insecure,
     )  # fmt: skip
-    high = to_exact_plan(name, vectors, lower(levels, chain), ranges)
-    if expert.spare_levels or techniques.rescaling == WATERLINE or chain.main.top == 0:
-        return high
-    spare = spare_bits(NoisyCode(high), chain)
+    plans = [to_exact_plan(name, vectors, code, ranges) for code in lowered_exactly(vectors, options, chain)]
+    return plans[0] if len(plans) == 1 else min(plans, key=lambda plan: estimate(plan, options.costs).warm_seconds)
+
+
+def lowered_exactly(
+    vectors: Vectors, options: CompileOptions, chain: ModulusChain, noises: Mapping[int, Noise] | None = None
+) -> Iterator[Lowered]:
+    """Ways in which vectors are computed on a chain: at the highest levels, then lower, where their noise allows it.
+
+    noises  as of `to_bfv_plan`, where the chain is given: then there is one way
+    """
+    module, techniques = vectors.module, options.techniques
+    if noises is not None:
+        starts = {number: noise.level - chain.main.top for number, noise in noises.items()}
+        yield _lower(decide_levels_bfv(module, techniques, starts), chain, options)
+        return
+    high = _lower(decide_levels_bfv(module, techniques), chain, options)
+    yield high
+    if options.expert.spare_levels or techniques.rescaling == WATERLINE or chain.main.top == 0:
+        return
+    spare = spare_bits(NoisyCode(high.code), chain)
     room = min(spare, ROOM_BITS)
     for rounding in ROUNDING_BITS:
-        lowest = lowest_levels_bfv(vectors.module, chain, spare - room - rounding)
+        lowest = lowest_levels_bfv(module, chain, spare - room - rounding)
         if not lowest:
-            break
-        code = lower(decide_levels_bfv(vectors.module, techniques, lowest=lowest), chain)
+            return
+        code = _lower(decide_levels_bfv(module, techniques, lowest=lowest), chain, options)
         if spare_bits(NoisyCode(code.code), chain) >= max(room - ROUNDING_BITS[0], 0.0):
-            low = to_exact_plan(name, vectors, code, ranges)
-            return min(high, low, key=lambda plan: estimate(plan, costs).warm_seconds)
-    return high
+            yield code
+            return
+
+
+def _lower(levels: LevelPlan, chain: ModulusChain, options: CompileOptions) -> Lowered:
+    return to_primitives(levels, chain, options.on_event, costs=options.costs, techniques=options.techniques)

@@ -13,9 +13,9 @@ are the same for all. They ask it for vectors, and plan them:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from latticework.compiler.array_programs import lower_arrays
@@ -27,6 +27,7 @@ from latticework.compiler.levels.depth import UnknownTripCountError
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.options.option import Kind
 from latticework.compiler.options.option_checks import kind_of
+from latticework.compiler.outside_changes import OutsideChange, with_changes
 from latticework.compiler.packed_programs import lower_packed
 from latticework.compiler.program_lowering import Lowering
 from latticework.compiler.stage_results import Vectors
@@ -39,38 +40,57 @@ from latticework.plan.schema.schema import Plan
 
 @dataclass(frozen=True)
 class Task:
-    """A program to compile, and what is asked for."""
+    """A program to compile, and what is asked for.
+
+    columns  names of columns by what the owner gives
+    """
 
     program: Any
     options: CompileOptions
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Compilation:
-    """A program with the best plan so far, and its vectors; None: there is none yet."""
+    """A program with the best plan so far, and its vectors; None: there is none yet.
 
+    changes  that came from outside
+    """
+
+    task: Task
     lowering: Lowering
     search: BootstrapSearch
     vectors: Vectors | None = None
     plan: Plan | None = None
+    changes: tuple[OutsideChange, ...] = ()
+
+    def silent(self) -> Compilation:
+        """The compilation, without anybody who is told of its passes any more."""
+        lowering = self.lowering.silent()
+        task = replace(self.task, options=self.task.options.override(on_event=None))
+        return replace(self, task=task, lowering=lowering, search=replace(self.search, lowering=lowering))
+
+    def anew(self, lowering: Lowering) -> Compilation:
+        """The compilation of another program in the place of this one, which is not planned yet."""
+        return Compilation(self.task, lowering, BootstrapSearch(lowering))
 
     def with_plan(self, made: tuple[Vectors, Plan]) -> Compilation:
         """The same with vectors and their plan."""
         return replace(self, vectors=made[0], plan=made[1])
 
 
-def lower_program(task: Task) -> Lowering:
+def lower_program(task: Task) -> Compilation:
     """Read a program with its front end."""
-    return FRONT_ENDS[kind_of(task.program, task.options.parameters.scheme)](task.program, task.options)
+    lowering = FRONT_ENDS[kind_of(task.program, task.options.parameters.scheme)](task.program, task.options)
+    return Compilation(task, lowering, BootstrapSearch(lowering))
 
 
-def plan_without_bootstraps(lowering: Lowering) -> Compilation:
+def plan_without_bootstraps(compilation: Compilation) -> Compilation:
     """Plan a program without bootstraps, on few levels where it fits no ring otherwise.
 
     There is no plan where the user named a bootstrapping set, or where only bootstraps help.
     """
-    compilation = Compilation(lowering, BootstrapSearch(lowering))
-    search = compilation.search
+    lowering, search = compilation.lowering, compilation.search
     if search.chosen is not None or (search.is_allowed and search.is_endless()):
         return compilation
     with _explaining(lowering):
@@ -120,7 +140,9 @@ def plan_with_bootstraps(compilation: Compilation) -> Compilation:
 def finish_plan(compilation: Compilation) -> Compilation:
     """Add to the plan what the client does beside it."""
     assert compilation.plan is not None
-    return replace(compilation, plan=compilation.lowering.finish(compilation.plan))
+    plan = compilation.lowering.finish(compilation.plan)
+    plan = replace(plan, client=plan.client.with_columns(compilation.task.columns))
+    return replace(compilation, plan=with_changes(plan, compilation.changes))
 
 
 def make_model(compilation: Compilation) -> Model:
@@ -139,20 +161,19 @@ FRONT_ENDS: dict[Kind, Callable[[Any, CompileOptions], Lowering]] = {
     Kind.HEIR: lower_packed,
 }
 
-STAGES: tuple[tuple[str, Callable[[Any], Any]], ...] = (  # each takes what the one before leaves
-    ("front end", lower_program),
-    ("plan without bootstraps", plan_without_bootstraps),
-    ("plan with bootstraps", plan_with_bootstraps),
-    ("finish", finish_plan),
-    ("model", make_model),
-)
+
+def plan_program(task: Task) -> Compilation:
+    """Take a program from its front end to its plan."""
+    with user_line(task.program.loc):
+        return plan_lowered(lower_program(task))
 
 
-def compile_program(program: Any, options: CompileOptions) -> Model:
-    """Take a program through all stages."""
-    found: Any = Task(program, options)
-    with user_line(program.loc):
-        for _, stage in STAGES:
-            found = stage(found)
-    assert isinstance(found, Model)
-    return found
+def plan_lowered(compilation: Compilation) -> Compilation:
+    """Plan a program that its front end has read."""
+    return plan_with_bootstraps(plan_without_bootstraps(compilation))
+
+
+def finish_model(compilation: Compilation) -> Model:
+    """Make the model of a program that is planned."""
+    with user_line(compilation.task.program.loc):
+        return make_model(finish_plan(compilation))

@@ -49,6 +49,7 @@ from latticework.values.packing.pack import PackMap
 
 DRAWS = 3  # inputs by chance that tell which slots hold what clients check
 FIRST_SCALE_BITS, MAX_SCALE_BITS = 40, 55
+FIRST_RING = 1 << 14  # of the trial plan, unless vectors are longer
 FIRST_HEADROOM_BITS = 56  # of the trial plan: values up to 2^54 fit
 MAX_HEADROOM_BITS = 200  # beyond any chain
 HEADROOM_MARGIN = 4.0  # values at the lowest level may be this much larger than in calibration, where nothing is proved
@@ -160,7 +161,7 @@ class PrecisionSearch:
         smallest = chain_for(0, 0)  # depth and width that fit at no scale are refused before any plan is built
 
         def search(among: PrecisionSearch) -> Plan:
-            return among.on_smallest(chain_for, wanted.ring_degree or 1 << 14, wanted.security_bits)
+            return among.on_smallest(chain_for, wanted.ring_degree or FIRST_RING, wanted.security_bits)
 
         if not self.levels.is_lowered or self.techniques.rescaling != LEAST_TIME:
             return search(self)
@@ -181,14 +182,10 @@ class PrecisionSearch:
 
         chain_for  the chain for bits of scale and of headroom
         """
-        degree = max(ring_degree, 2 * self.vectors.slots)
-        probe = Need(self.depth, self.vectors.slots, FIRST_SCALE_BITS, FIRST_HEADROOM_BITS)
-        plan, bounds = self.plan(build_chain(degree, probe, 2, security_bits, insecure=True))
-        sizes = Sizes(plan)
-        measured = self.measure.measure(plan, sizes.note)
+        plan, bounds, measured, largest = self.probe(ring_degree, security_bits)
         scale_bits = FIRST_SCALE_BITS + max(self.missing_bits(measured, plan.chain), bounds.short_bits)
         most = EXTRAPOLATED_REACH if bounds.leaving else MOST_REACH
-        usual, least = (self.headroom_bits(plan, sizes.largest, outputs, most) for outputs in (bounds.outputs, []))
+        usual, least = (self.headroom_bits(plan, largest, outputs, most) for outputs in (bounds.outputs, []))
         for _ in range(ATTEMPTS):
             if scale_bits > MAX_SCALE_BITS:
                 less = self.precision_bits - (scale_bits - MAX_SCALE_BITS)
@@ -216,6 +213,17 @@ class PrecisionSearch:
             f"2^{scale_bits - missing}; ask for less",
             at=self.program.loc,
         )
+
+    def probe(self, ring_degree: int, security_bits: int) -> tuple[Plan, ValueBounds, Measured, float]:
+        """Measure a plan at a guessed scale: with what its values can be, its noise, and the largest value seen.
+
+        Which samples later plans are measured on is settled by it.
+        """
+        degree = max(ring_degree, 2 * self.vectors.slots)
+        need = Need(self.depth, self.vectors.slots, FIRST_SCALE_BITS, FIRST_HEADROOM_BITS)
+        plan, bounds = self.plan(build_chain(degree, need, 2, security_bits, insecure=True))
+        sizes = Sizes(plan)
+        return plan, bounds, self.measure.measure(plan, sizes.note), sizes.largest
 
     def proof_bits(self, plan: Plan, value_bounds: ValueBounds) -> list[int]:
         """Scales at which proved bounds would be as small as was asked for, or at least of use; the largest first."""
@@ -265,9 +273,40 @@ class PrecisionSearch:
             is_cheap = _size(roomy) <= _size(chain)
         return (fitting or [roomy])[0] if is_cheap else chain
 
+    def plan_of(self, lowered: Lowered, before: Lowered, *, alone: bool) -> Plan:
+        """The plan of primitives that are given, on their chain.
+
+        before  those of the vectors, which take as little room as was made
+        alone   whether the chain was chosen for this program, by plans that were measured before
+        raises  LevelError or PrecisionError if they do not do on it
+        """
+        wanted = self.options.parameters
+        if alone:
+            self.probe(wanted.ring_degree or FIRST_RING, wanted.security_bits)
+        trial = self.try_code(lowered)
+        if not trial.holds_values and trial.headroom_bits > self.try_code(before).headroom_bits:
+            room = log2(room_above_scale(trial.plan.chain))
+            raise LevelError(
+                f"compile: values of {trial.headroom_bits} bits do not fit the modulus, whose lowest level has room "
+                f"for {room:.0f}: they are computed too low, or too large",
+                at=self.program.loc,
+            )
+        if trial.noisy_bits > 0:
+            raise PrecisionError(
+                f"compile: precision_bits={self.precision_bits:g} is not reached by code that was changed: "
+                f"{trial.noisy_bits} bits are missing",
+                at=self.program.loc,
+            )
+        return self.add_error_bounds(trial.plan, trial.measured, trial.found)
+
     def tried_on(self, chain: ModulusChain) -> Trial:
         """The plan on a chain, whatever its precision."""
-        plan, bounds = self.plan(chain)
+        return self.try_code(self.lower(chain))
+
+    def try_code(self, lowered: Lowered) -> Trial:
+        """The plan of primitives, whatever its precision."""
+        chain = lowered.code.chain
+        plan, bounds = self.plan_lowered(lowered)
         sizes = Sizes(plan)
         measured = self.measure.measure(plan, sizes.note)
         headroom = self.headroom_bits(plan, sizes.largest, bounds.outputs)
@@ -299,9 +338,16 @@ class PrecisionSearch:
 
     def plan(self, chain: ModulusChain) -> tuple[Plan, ValueBounds]:
         """The plan for a chain, without error bounds, and what its values can be."""
+        return self.plan_lowered(self.lower(chain))
+
+    def lower(self, chain: ModulusChain) -> Lowered:
+        """Write the primitives of the vectors for a chain."""
         costs, on_event = self.options.costs, self.options.on_event
-        lowered = to_primitives(self.levels, chain, on_event, costs=costs, techniques=self.techniques)
-        bounds = self.bound_values(lowered, chain)
+        return to_primitives(self.levels, chain, on_event, costs=costs, techniques=self.techniques)
+
+    def plan_lowered(self, lowered: Lowered) -> tuple[Plan, ValueBounds]:
+        """The plan of primitives, without error bounds, and what its values can be."""
+        bounds = self.bound_values(lowered, lowered.code.chain)
         plan = to_plan(
             self.program.name, self.traced, self.vectors, lowered, self.samples, self.precision_bits, bounds.leaving,
             tuple(self.forms[number].constraint for number in sorted(bounds.assumed)),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from latticework.compiler.batch_rows import planned_for_rows
@@ -11,13 +13,23 @@ from latticework.compiler.bootstrap_options import obstacle
 from latticework.compiler.levels import program_depth
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.precision import PrecisionSearch
-from latticework.compiler.stage_results import TracedProgram, Vectors
-from latticework.compiler.vector_levels import to_loops
+from latticework.compiler.stage_results import Lowered, TracedProgram, Vectors
+from latticework.compiler.vector_levels import to_loops, with_small_outputs
 from latticework.errors import UserError
 from latticework.frontend import Circuit, Program
 from latticework.frontend.calibration.calibration_data import Sample
+from latticework.ir import Module
 from latticework.model import Reference
+from latticework.plan.parameters import ModulusChain
 from latticework.plan.schema.schema import Plan
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to plan vectors on a chain: their primitives, and what makes a plan of these, or of others for them."""
+
+    lowered: Lowered
+    plan: Callable[[Lowered], Plan]
 
 
 @dataclass
@@ -87,6 +99,46 @@ class Lowering(ABC):
         if self.options.rows is None:
             return vectors, self.plan(vectors)
         return planned_for_rows(self.program, vectors, self.options, self.plan, least_degree=self.least_ring_degree)
+
+    def silent(self) -> Lowering:
+        """The same, without anybody who is told of passes."""
+        return replace(self, options=self.options.override(on_event=None))
+
+    @property
+    def traced_module(self) -> Module | None:
+        """The program as it was traced; None: it came as vectors."""
+        return None
+
+    def retrace(self, module: Module, options: CompileOptions) -> Lowering:
+        """Lower another program in the place of the one that was traced.
+
+        options  of the compilation
+        """
+        raise NotImplementedError
+
+    def list_ways(self, vectors: Vectors, chain: ModulusChain) -> Iterator[Way]:
+        """Ways in which vectors may have been planned on a chain."""
+        first = self.search(vectors)
+        if chain.bootstrap is not None:
+            first = replace(first, samples=self.bootstrap_samples[0])
+        searches = [first]
+        if chain.bootstrap is None:
+            enlarged = with_small_outputs(vectors, first.magnitudes)
+            searches += [replace(first, vectors=enlarged)] if enlarged is not vectors else []
+            searches += [search.late for search in searches]
+        for search in searches:
+            alone = chain.bootstrap is None and not self.shares_parameters
+            lowered = search.lower(chain)
+            yield Way(lowered, partial(search.plan_of, before=lowered, alone=alone))
+
+    @property
+    def shares_parameters(self) -> bool:
+        """Whether the parameters are those of another program."""
+        return False
+
+    def plan_flat(self, vectors: Vectors) -> Plan:
+        """Plan vectors whose module for levels is as it is to be."""
+        return self.search(vectors).best(enlarging=False)
 
     def explain(self, error: UserError) -> UserError:
         """Add to an error of a plan what this program has to do with it."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from latticework.compiler.accuracy import Fitted, StandIn
 from latticework.compiler.codegen.emit_code import Code
 from latticework.compiler.input_constraints import CheckedForm
+from latticework.compiler.levels import LevelPlan
 from latticework.frontend.calibration.calibration_data import SampleSizes
 from latticework.ir import Loc, Module, Op, Value
 from latticework.plan.schema.arguments import Argument, Result
 from latticework.plan.schema.circuit_schedule import CircuitRecord
 from latticework.plan.schema.placement_record import LayoutRecord
-from latticework.plan.schema.schema import Scores
+from latticework.plan.schema.schema import Plan, Scores
 from latticework.tensor.ops.lower import PlacedTensor
 from latticework.values.packing.key_manifest import KeyManifest
 from latticework.values.packing.loop_nests.baby_giant import Choice
@@ -78,9 +79,12 @@ class Vectors:
     flat       vec IR from which levels are managed, if not `module`: loops that spend levels are copies, and public
                factors stand where they spend the fewest levels
     residual   levels that bootstraps leave on the chain that the bootstraps in `flat` are for, if there are any
+    iterations  of each of these bootstraps
     feedback  numbers of outputs that are an input of the next run -> the number of that input
     rows       of a batch that are interleaved in `slots`, and computed in one run; `placed` is of one of them
     sizes      of the values of `placed` on samples, as far as they were asked for
+    one_row    the same for one row, where there are more
+    lower      lowers tensors with other layouts to vectors as these were; None: they come of no layouts
     """
 
     placed: Module
@@ -97,15 +101,19 @@ class Vectors:
     starts: tuple[int, ...] | None = None
     flat: Module | None = None
     residual: int | None = None
+    iterations: int = 1
     feedback: Mapping[int, int] = field(default_factory=dict)
     rows: int = 1
     sizes: SampleSizes = field(default_factory=SampleSizes, compare=False, repr=False)
+    one_row: Vectors | None = field(default=None, compare=False, repr=False)
+    lower: Callable[[Module], Vectors] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
 class Lowered:
     """A program as primitives for one modulus chain.
 
+    levels   what was decided about levels; None where `managed` came from elsewhere
     managed  with levels and scales, linear maps and polynomials still whole
     choices  how each linear map of `managed` is carried out
     """
@@ -115,3 +123,10 @@ class Lowered:
     code: Code
     manifest: KeyManifest
     choices: Mapping[Op, Choice]
+    levels: LevelPlan | None = None
+
+    def is_code_of(self, plan: Plan) -> bool:
+        """Whether a plan runs these primitives."""
+        code = self.code
+        same = code.blocks, code.kinds, code.registers
+        return same == (list(plan.blocks), list(plan.kinds), list(plan.registers))

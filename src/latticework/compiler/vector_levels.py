@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from latticework.compiler.codegen.emit_code import emit_code
 from latticework.compiler.codegen.generate import generate
-from latticework.compiler.keys import manifest
+from latticework.compiler.keys import manifest, plan_keys
 from latticework.compiler.layout_choice import CodeCost, least_ring_degree, vector_costs
 from latticework.compiler.levels import (
     LevelPlan,
@@ -104,6 +105,24 @@ def to_primitives(
     techniques  what expansion may use
     """
     managed = write_levels(levels, chain)
+    return replace(expand_levels(managed, chain, on_event, costs=costs, techniques=techniques), levels=levels)
+
+
+def expand_levels(
+    managed: Module,
+    chain: ModulusChain,
+    on_event: OnPassEvent | None = None,
+    *,
+    costs: CostModel | None = None,
+    techniques: Techniques = UNPACKED,
+) -> Lowered:
+    """Write primitives and keys of ciphertexts with their levels; arguments are as of `to_primitives`."""
     prices = None if costs is None else lambda level: block_prices(costs, chain, level.index, level.track)
     made = generate(managed, chain, prices=prices, techniques=techniques, on_event=on_event)
     return Lowered(managed, made.module, made.code, manifest(made.code, chain), made.choices)
+
+
+def emit_primitives(primitives: Module, lowered: Lowered, chain: ModulusChain) -> Lowered:
+    """Code and keys of other primitives in the place of those of a program."""
+    code = emit_code(primitives, chain, plan_keys(primitives, chain))
+    return replace(lowered, module=primitives, code=code, manifest=manifest(code, chain))

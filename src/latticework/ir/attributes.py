@@ -73,10 +73,13 @@ def _same(a: Any, b: Any) -> bool:
     return a is b or attribute_key(a) == attribute_key(b)
 
 
-def print_attribute(value: Any, shorten: Callable[[str, str], str] | None = None) -> str:
+def print_attribute(
+    value: Any, shorten: Callable[[str, str], str] | None = None, write: Callable[[float], str] = float.hex
+) -> str:
     """The text of an attribute, exact: floats in hexadecimal, strings as JSON.
 
     shorten  given the name of a class and the text of an instance: what to write in its place
+    write    how floats are written, if not in hexadecimal
     """
     if value is None:
         return "none"
@@ -86,17 +89,17 @@ def print_attribute(value: Any, shorten: Callable[[str, str], str] | None = None
     if kind is int:
         return str(value)
     if kind is float:
-        return str(value.hex())
+        return str(write(value))
     if kind is str:
         return json.dumps(value)
     if kind is complex:
-        return f"#complex<{value.real.hex()}, {value.imag.hex()}>"
+        return f"#complex<{write(value.real)}, {write(value.imag)}>"
     if kind is tuple:
-        return "[" + ", ".join([print_attribute(item, shorten) for item in value]) + "]"
+        return "[" + ", ".join([print_attribute(item, shorten, write) for item in value]) + "]"
     if kind in _names:
         held = [(name, getattr(value, name), default) for name, default in _fields[kind]]
         shown = [(name, item) for name, item, default in held if default is MISSING or not _same(item, default)]
-        body = ", ".join(f"{name} = {print_attribute(item, shorten)}" for name, item in shown)
+        body = ", ".join(f"{name} = {print_attribute(item, shorten, write)}" for name, item in shown)
         text = f"#{_names[kind]}<{body}>"
         return text if shorten is None else shorten(_names[kind], text)
     if hasattr(kind, "attribute_text"):

@@ -12,23 +12,51 @@ from latticework.ir.builder import Builder
 from latticework.ir.core import Array, Block, Op, Region, Value
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
+from latticework.ir.printer import DEFINITIONS
 from latticework.ir.scanner import Scanner
 from latticework.ir.types import Type
+from latticework.ir.verify import verify
 
 Item = TypeVar("Item")
 
 _VALUE = re.compile(r"%\d++(?:#\d++)?")
 _RESULTS = re.compile(r"%(\d++)(?::(\d++))?")
-_ALIAS = re.compile(r"[#!][A-Za-z_]++\d++(?![\w.<])")
+_ALIAS = re.compile(r"[#!][A-Za-z_]\w*\d(?![\w.<])")
 
 
 def parse_module(text: str, *, sources: Mapping[str, Array] | None = None) -> Module:
     """The module of a text.
 
     sources  arrays by content hash; a source of the text that is not among them is only declared (`Module.absent`)
-    raises   IrError with the line of the text, for bad syntax, types that do not agree and undefined values
+    raises   IrError with the place in the text, for bad syntax, types that do not agree and undefined values
     """
-    parser = _Parser(text)
+    return _parse(_Parser(text), sources)
+
+
+def parse_verified(
+    text: str,
+    name: str,
+    *,
+    sources: Mapping[str, Array] | None = None,
+    restore: Callable[[dict[str, Any]], None] = lambda _attrs: None,
+) -> Module:
+    """The module of a text, verified as every module is; errors name the place in the text, called `name`.
+
+    restore  replaces what stands for something else in the attributes of an operation
+    """
+    parser = _Parser(text, name)
+    parser.restore = restore
+    module = _parse(parser, sources)
+    try:
+        verify(module)
+    except UserError:
+        for op, position in parser.places.items():
+            op.loc = parser.place(position)  # type: ignore[assignment]  # of a module that goes no further
+        verify(module)
+    return module
+
+
+def _parse(parser: _Parser, sources: Mapping[str, Array] | None) -> Module:
     try:
         return parser.module(sources or {})
     except RecursionError:
@@ -36,13 +64,22 @@ def parse_module(text: str, *, sources: Mapping[str, Array] | None = None) -> Mo
 
 
 class _Parser(Scanner):
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
+    def __init__(self, text: str, name: str = "IR text") -> None:
+        super().__init__(text, name)
+        self.places: dict[Op, int] = {}
+        self.restore: Callable[[dict[str, Any]], None] = lambda _attrs: None
         self._values: dict[str, Value] = {}
         self._aliases: dict[str, Any] = {}
 
     def module(self, arrays: Mapping[str, Array]) -> Module:
         """The whole text."""
+        end = self.text.find(DEFINITIONS)
+        if end < 0:
+            end = len(self.text)
+        else:
+            self.position = end + 1
+            self.aliases()
+            self.position = 0
         self.aliases()
         self.expect('"module"() ({')
         body = self.block()
@@ -64,7 +101,7 @@ class _Parser(Scanner):
         self.expect("}")
         self.expect(": () -> ()")
         self.take("")
-        if self.position != len(self.text):
+        if self.position < end:
             self.fail("the end of the text")
         return module
 
@@ -89,8 +126,10 @@ class _Parser(Scanner):
         return digest, dtype, shape
 
     def aliases(self) -> None:
-        """The definitions of locations, origins, types and attributes at the top."""
+        """Read definitions of locations, origins, types and attributes, up to the module or the end."""
         while not self.take('"module"'):
+            if self.position == len(self.text):
+                return
             name = self.match(_ALIAS, "an alias or the module").group()
             self.expect("=")
             if self.take("loc("):
@@ -140,8 +179,11 @@ class _Parser(Scanner):
         max_abs = self.attribute()
         self.expect(",")
         position = self.attribute()
+        factor = self.attribute() if self.take(",") else 1.0
         self.expect(")")
-        origin: Origin = self._make(Origin, {"name": name, "loc": loc, "max_abs": max_abs, "position": position})
+        origin: Origin = self._make(
+            Origin, {"name": name, "loc": loc, "max_abs": max_abs, "position": position, "factor": factor}
+        )
         return origin
 
     def _loc(self) -> Loc:
@@ -219,6 +261,7 @@ class _Parser(Scanner):
         regions = self._regions()
         attrs = self.dictionary("}") if self.take("{") else {}
         origins = self._origins(attrs)
+        self.restore(attrs)
         self.expect(":")
         operand_types, result_types = self._signature()
         loc = Loc.unknown()
@@ -232,6 +275,7 @@ class _Parser(Scanner):
         except UserError as error:
             self.position = start
             self.error(error.message)
+        self.places[op] = start
         if [value.type for value in op.results] != result_types:
             self.error(f"{kind}: results are {[value.type for value in op.results]}, written as {result_types}")
         if origins and len(origins) != len(op.results):

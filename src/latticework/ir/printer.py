@@ -9,23 +9,30 @@
     }) {inputs = ["x"], outputs = ["y"], sources = []} : () -> ()
 
 Floats are hexadecimal.  A location with its source line or its caller, and an
-origin, is an alias defined at the top; so are, for people to read, long types
+origin, is an alias defined at the top; so are, if that is asked for, long types
 and attributes: `!vec0 = !vec<...>`, `#linear_map0 = #linear_map<...>`.  Sources
 are listed by hash, dtype and shape; their data is not part of the text.
+
+For people to read, `print_readable` writes definitions after the program, names
+types by what they hold (`!secret_1x64`), floats of attributes in decimal, and a
+comment with the user's line before what comes of it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Any
 
+from latticework.errors.escaping import plain_text
 from latticework.ir.attributes import print_attribute
 from latticework.ir.core import Block, Op, Value
 from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
 from latticework.ir.types import Type
 
+DEFINITIONS = "\n// definitions\n"  # between a program and the aliases that it uses, where they come after it
 LONG_TYPE, LONG_ATTRIBUTE = 30, 90  # characters from which on they are aliases
 
 
@@ -36,18 +43,24 @@ def print_module(module: Module, *, locations: bool = True, aliases: bool = Fals
     aliases    long types and attributes are written once, at the top
     """
     printer = _Printer(locations, aliases)
-    printer.block(module.body, "")
-    known = {digest: (array.dtype.str, array.shape) for digest, array in module.sources.items()}
-    sources = tuple((digest, *about) for digest, about in sorted({**module.absent, **known}.items()))
-    names = {"inputs": tuple(module.input_names), "outputs": tuple(module.outputs), "sources": sources}
-    lines = [*printer.aliases, '"module"() ({', *printer.lines, f"}}){printer.attributes(names)} : () -> ()", ""]
-    return "\n".join(lines)
+    lines = printer.module(module)
+    return "\n".join([*printer.aliases, *lines, ""])
+
+
+def print_readable(module: Module) -> str:
+    """The text of a module for people to read; an exact copy all the same."""
+    printer = _Printer(locations=True, aliases=True, readable=True)
+    lines = printer.module(module)
+    return "\n".join(lines) + "\n" + DEFINITIONS + "\n".join([*printer.aliases, ""])
 
 
 class _Printer:
-    def __init__(self, locations: bool, aliases: bool) -> None:
+    def __init__(self, locations: bool, aliases: bool, readable: bool = False) -> None:
         self.lines: list[str] = []
         self.aliases: list[str] = []
+        self._readable = readable
+        self._float = repr if readable else float.hex
+        self._line = ("", 0)
         self._locations = locations
         self._shorten = self._shorten_instance if aliases else None
         self._short: dict[str, str] = {}
@@ -58,12 +71,29 @@ class _Printer:
         self._origins: dict[Origin, str] = {}
         self._num_names = 0
 
+    def module(self, module: Module) -> list[str]:
+        """The lines of a module, without the aliases that are defined then."""
+        self.block(module.body, "")
+        known = {digest: (array.dtype.str, array.shape) for digest, array in module.sources.items()}
+        sources = tuple((digest, *about) for digest, about in sorted({**module.absent, **known}.items()))
+        names = {"inputs": tuple(module.input_names), "outputs": tuple(module.outputs), "sources": sources}
+        return ['"module"() ({', *self.lines, f"}}){self.attributes(names)} : () -> ()"]
+
     def block(self, block: Block, indent: str) -> None:
         """Append the lines of a block."""
         if block.args:
             self.lines.append(f"{indent}^bb0({', '.join(map(self._argument, block.args))}):")
         for op in block.ops:
+            if self._readable:
+                self._comment(op.loc, indent + "  ")
             self._op(op, indent + "  ")
+
+    def _comment(self, loc: Loc, indent: str) -> None:
+        """Say the user's line, where it is another one than before."""
+        if loc is not Loc.unknown() and (loc.file, loc.line) != self._line:
+            self._line = loc.file, loc.line
+            place = plain_text(f"{PurePath(loc.file).name}:{loc.line}")
+            self.lines.append(f"{indent}// {place}{f': {plain_text(loc.text)}' if loc.text else ''}")
 
     def _argument(self, value: Value) -> str:
         name = self._names[value] = self._new_name()
@@ -112,7 +142,7 @@ class _Printer:
         """The dictionary of attributes with a space before it, or nothing."""
         if not attrs:
             return ""
-        texts = [f"{key} = {print_attribute(value, self._shorten)}" for key, value in attrs.items()]
+        texts = [f"{key} = {print_attribute(value, self._shorten, self._float)}" for key, value in attrs.items()]
         return " {" + ", ".join(texts) + "}"
 
     def _list(self, values: Sequence[Value]) -> str:
@@ -123,7 +153,7 @@ class _Printer:
         if text is None:
             text = type.attribute_text()
             if self._shorten is not None and len(text) > LONG_TYPE:
-                text = self._shorten(text[1 : text.index("<")], text, "!")
+                text = self._shorten(type.short_name() if self._readable else type.name, text, "!")
             self._types[type] = text
         return text
 
@@ -133,7 +163,11 @@ class _Printer:
             return text
         if text not in self._short:
             kind = f"{mark}{name.rpartition('.')[2]}"
-            self._short[text] = f"{kind}{self._num_short[kind]}"
+            number = self._num_short[kind]
+            if kind[-1].isdigit():  # what tells the type has a number only where it is not enough
+                self._short[text] = f"{kind}_v{number}" if number else kind
+            else:
+                self._short[text] = f"{kind}{number}"
             self._num_short[kind] += 1
             self.aliases.append(f"{self._short[text]} = {text}")
         return self._short[text]
@@ -156,7 +190,8 @@ class _Printer:
             return "none"
         text = self._origins.get(origin)
         if text is None:
-            rest = f"{print_attribute(origin.max_abs)}, {print_attribute(origin.position)}"
+            facts = [origin.max_abs, origin.position, *([origin.factor] if origin.factor != 1.0 else [])]
+            rest = ", ".join(map(print_attribute, facts))
             body = f"origin({print_attribute(origin.name)}, {self._loc(origin.loc)}, {rest})"
             text = self._origins[origin] = self._alias("origin", body)
         return text

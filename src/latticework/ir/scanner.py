@@ -1,4 +1,4 @@
-"""Scanner of IR text: tokens, attributes and types.
+"""Scanner of IR text: tokens, attributes and types; a comment, from `//` to the end of its line, is white space.
 
 Reads on demand with compiled patterns; the text of a type is remembered, since
 a program has few types and names them often.
@@ -8,31 +8,46 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from functools import cached_property
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from latticework.errors import IrError, UserError
 from latticework.ir.attributes import attribute_class
-from latticework.ir.location import Loc
 from latticework.ir.types import INDEX, Type, type_class
 
 N = TypeVar("N", int, float)
 
-_SPACE = re.compile(r"\s*+")
+_SPACE = re.compile(r"(?:\s++|//[^\n]*+)*+")
 _NAME = re.compile(r"[A-Za-z_][\w.]*+")
 _STRING = re.compile(r'"(?:[^"\\\n]|\\.)*+"')
-_FLOAT = re.compile(r"-?0x[01](?:\.[0-9a-f]++)?p[+-]\d++|-?inf\b|nan\b")
+_FLOAT = re.compile(
+    r"-?0x[01](?:\.[0-9a-f]++)?p[+-]\d++|-?inf\b|nan\b|-?\d++(?:\.\d++(?:e[+-]?\d++)?|e[+-]?\d++)"
+)  # hexadecimal or decimal
 _INT = re.compile(r"-?\d++")
 _QUOTED = r'"(?:[^"\\\n]|\\.)*+"'
 _TYPE = re.compile(rf'!([A-Za-z_][\w.]*+)<(?:[^<>"]++|{_QUOTED}|<(?:[^<>"]++|{_QUOTED})*+>)*+>')
 _WORDS = {"true": True, "false": False, "none": None, "index": INDEX}
 
 
-class Scanner:
-    """A position in a text, which the methods move on; they raise IrError with the line."""
+class TextPlace(NamedTuple):
+    """A place in a text that is read, counted from 1."""
 
-    def __init__(self, text: str) -> None:
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class Scanner:
+    """A position in a text, which the methods move on; they raise IrError with the line and column."""
+
+    def __init__(self, text: str, name: str = "IR text") -> None:
         self.text = text
+        self.file = name
         self.position = 0
         self._known_types: dict[str, Type] = {}
 
@@ -43,7 +58,18 @@ class Scanner:
 
     def error(self, message: str) -> NoReturn:
         """Raise an error about this place."""
-        raise IrError(message, at=Loc("IR text", self.text.count("\n", 0, self.position) + 1))
+        raise IrError(message, at=self.place())
+
+    def place(self, position: int | None = None) -> TextPlace:
+        """The line and column of a position, that of the scanner if none is given."""
+        at = self.position if position is None else position
+        line = bisect_left(self._breaks, at)
+        return TextPlace(self.file, line + 1, at - (self._breaks[line - 1] if line else -1))
+
+    @cached_property
+    def _breaks(self) -> list[int]:
+        """The positions at which lines end."""
+        return [match.start() for match in re.finditer("\n", self.text)]
 
     def take(self, token: str) -> bool:
         """Skip white space, then `token` if it comes next."""
@@ -96,7 +122,7 @@ class Scanner:
             return self.type()
         if match := _FLOAT.match(self.text, self.position):
             self.position = match.end()
-            return self._number(float.fromhex, match.group())
+            return self._number(read_float, match.group())
         if match := _INT.match(self.text, self.position):
             self.position = match.end()
             return self._number(int, match.group())
@@ -158,9 +184,9 @@ class Scanner:
         """An attribute that starts with #."""
         self.expect("#")
         if self.take("complex<"):
-            real = self._number(float.fromhex, self.match(_FLOAT, "a float").group())
+            real = self._number(read_float, self.match(_FLOAT, "a float").group())
             self.expect(",")
-            imag = self._number(float.fromhex, self.match(_FLOAT, "a float").group())
+            imag = self._number(read_float, self.match(_FLOAT, "a float").group())
             self.expect(">")
             return complex(real, imag)
         cls = attribute_class(self._known_name(attribute_class))
@@ -181,7 +207,13 @@ class Scanner:
             self.error(f"{cls.__name__}: {getattr(error, 'message', error)}")
 
     def _skip_space(self) -> None:
-        if self.text[self.position : self.position + 1].isspace():
+        first = self.text[self.position : self.position + 1]
+        if first.isspace() or first == "/":
             match = _SPACE.match(self.text, self.position)
             assert match is not None
             self.position = match.end()
+
+
+def read_float(text: str) -> float:
+    """The number of a text in hexadecimal or decimal."""
+    return float.fromhex(text) if "0x" in text else float(text)

@@ -101,6 +101,10 @@ class Type(metaclass=TypeClass):
         body = ", ".join(f"{key} = {print_attribute(getattr(self, key))}" for key in self.fields)
         return f"!{self.name}<{body}>"
 
+    def short_name(self) -> str:
+        """A name by which readers of a text know the type, of letters, digits and underscores."""
+        return self.name.rpartition(".")[2]
+
     def __setattr__(self, key: str, value: Any) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable; use replace({key}=...)")
 

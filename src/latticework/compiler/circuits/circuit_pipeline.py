@@ -25,7 +25,7 @@ from latticework.errors import LayoutError
 from latticework.frontend import Circuit, TracedCircuit, trace_circuit
 from latticework.frontend.calibration.calibration_data import Sample
 from latticework.frontend.circuits.integers.integer_arithmetic import Arithmetic
-from latticework.ir import Loc, Op, Origin, run_passes, verify
+from latticework.ir import Loc, Module, Op, Origin, run_passes, verify
 from latticework.ir.dialects.scalar_dialect import INTEGER, REAL
 from latticework.plan.schema.arguments import Result
 from latticework.tensor.ops.lower import PlacedTensor
@@ -69,6 +69,10 @@ class Scalars:
     traced: TracedCircuit
     written: Graph
     line: Loc
+
+    def with_module(self, module: Module) -> Scalars:
+        """Another circuit on the same inputs."""
+        return Scalars(replace(self.traced, module=module), graph_of(module), self.line)
 
     @cached_property
     def regular(self) -> Graph:

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
+from latticework.compiler.assemble import to_exact_plan
 from latticework.compiler.circuits.choose_vectors import Candidate
 from latticework.compiler.circuits.circuit_batch import check_rows
 from latticework.compiler.circuits.circuit_inputs_seen import circuit_samples
 from latticework.compiler.circuits.circuit_pipeline import WIDTH, LaneOptions, Scalars, to_lanes, to_scalars
 from latticework.compiler.circuits.circuit_vectors import CircuitVectors, find_arrays
-from latticework.compiler.circuits.composition import shared_parameters
+from latticework.compiler.circuits.composition import SharedParameters, shared_parameters
 from latticework.compiler.circuits.plaintext_modulus import exact_arithmetic, exact_weights
 from latticework.compiler.circuits.too_many_products import check_products, too_many_products
 from latticework.compiler.circuits.wrapping_results import mark_wrapping
-from latticework.compiler.exact_plans import to_bfv_plan
+from latticework.compiler.exact_plans import lowered_exactly, to_bfv_plan
 from latticework.compiler.lanes.lane_graph import MUL
+from latticework.compiler.noisy_code import NoisyCode
 from latticework.compiler.options.compile_options import CompileOptions
-from latticework.compiler.program_lowering import Lowering
-from latticework.compiler.stage_results import TracedProgram, Vectors
+from latticework.compiler.program_lowering import Lowering, Way
+from latticework.compiler.stage_results import Lowered, TracedProgram, Vectors
 from latticework.errors import LevelError, UserError
 from latticework.frontend import Circuit
 from latticework.frontend.circuits.integers.integer_arithmetic import Arithmetic
+from latticework.ir import Module
 from latticework.plan.analysis.estimate import estimate
-from latticework.plan.parameters.select_bfv import TooNoisyError
+from latticework.plan.parameters import ModulusChain
+from latticework.plan.parameters.select_bfv import TooNoisyError, check_noise
 from latticework.plan.schema.schema import Plan
 
 SHALLOW_WIDTH = 2048  # of circuits that may fit a ring of degree 4096
@@ -102,6 +107,38 @@ class ExactCircuitLowering(Lowering):
             return self.best.plan
         return self.choice.plan(vectors)
 
+    def plan_flat(self, vectors: Vectors) -> Plan:
+        """Plan vectors; levels are managed from their own module."""
+        return self.choice.plan(vectors)
+
+    def list_ways(self, vectors: Vectors, chain: ModulusChain) -> Iterator[Way]:
+        """The highest levels that vectors may have, and lower ones."""
+        shared = self.choice.shared
+        noises = None if shared.chain is None else shared.noises(vectors)
+
+        def plan(lowered: Lowered) -> Plan:
+            check_noise(self.program.name, NoisyCode(lowered.code), lowered.code.chain, noises or {})
+            return to_exact_plan(self.program.name, vectors, lowered, {})
+
+        for lowered in lowered_exactly(vectors, self.choice.options, chain, noises):
+            yield Way(lowered, plan)
+
+    def silent(self) -> ExactCircuitLowering:
+        """The same, without anybody who is told of passes."""
+        options = self.options.override(on_event=None)
+        return replace(self, options=options, choice=replace(self.choice, options=options))
+
+    @property
+    def traced_module(self) -> Module:
+        """The circuit on numbers."""
+        return self.scalars.traced.module
+
+    def retrace(self, module: Module, options: CompileOptions) -> ExactCircuitLowering:
+        """Choose vectors of another circuit on the same inputs."""
+        assert isinstance(self.program, Circuit)
+        scalars = self.scalars.with_module(module)
+        return lower_integers(self.program, scalars, self.choice.shared, options, self.arithmetic)
+
     @property
     def least_ring_degree(self) -> int | None:
         """Ring degree of one row."""
@@ -131,6 +168,13 @@ def lower_exact_circuit(circuit: Circuit, options: CompileOptions) -> ExactCircu
     check_rows(circuit, shared, options)
     arithmetic = exact_arithmetic(options, shared.chain)
     scalars = to_scalars(circuit, options.data.weights, exact=True, arithmetic=arithmetic)
+    return lower_integers(circuit, scalars, shared, options, arithmetic)
+
+
+def lower_integers(
+    circuit: Circuit, scalars: Scalars, shared: SharedParameters, options: CompileOptions, arithmetic: Arithmetic
+) -> ExactCircuitLowering:
+    """Find samples and arrays of a circuit on integers that is traced."""
     if scalars.traced.is_modular:
         options = options.override(plain_modulus=arithmetic.modulus)
     if shared.chain is None:

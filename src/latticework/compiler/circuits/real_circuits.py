@@ -24,6 +24,7 @@ from latticework.compiler.stage_results import TracedProgram, Vectors
 from latticework.errors import UserError
 from latticework.frontend import Circuit
 from latticework.frontend.calibration.calibration_data import Sample
+from latticework.ir import Module
 from latticework.plan.schema.schema import Plan
 
 MAX_NAMED = 8  # inputs in a message
@@ -130,6 +131,26 @@ class RealCircuitLowering(Lowering):
             return search.on(self.shared.chain)
         return search.best(enlarging=not self.options.expert.spare_levels)
 
+    @property
+    def shares_parameters(self) -> bool:
+        """Whether `like=` gives them."""
+        return self.shared.chain is not None
+
+    def plan_flat(self, vectors: Vectors) -> Plan:
+        """Plan on the parameters that are shared, or on the smallest that do."""
+        chain = self.shared.chain
+        return super().plan_flat(vectors) if chain is None else self.search(vectors).on(chain)
+
+    @property
+    def traced_module(self) -> Module:
+        """The circuit on numbers."""
+        return self.scalars.traced.module
+
+    def retrace(self, module: Module, options: CompileOptions) -> RealCircuitLowering:
+        """Choose vectors of another circuit on the same inputs."""
+        assert isinstance(self.program, Circuit)
+        return lower_real_numbers(self.program, self.scalars.with_module(module), self.shared, options)
+
     def finish(self, plan: Plan) -> Plan:
         """Say which precision was asked for."""
         return replace(plan, client=replace(plan.client, precision_bits=self.wanted_bits))
@@ -139,7 +160,13 @@ def lower_real_circuit(circuit: Circuit, options: CompileOptions) -> RealCircuit
     """Trace a circuit on real numbers, and choose its vectors."""
     shared = shared_parameters(circuit, options.expert.like, "ckks")
     check_rows(circuit, shared, options)
-    scalars = to_scalars(circuit, options.data.weights, exact=False)
+    return lower_real_numbers(circuit, to_scalars(circuit, options.data.weights, exact=False), shared, options)
+
+
+def lower_real_numbers(
+    circuit: Circuit, scalars: Scalars, shared: SharedParameters, options: CompileOptions
+) -> RealCircuitLowering:
+    """Choose the vectors of a circuit that is traced."""
     given = circuit_samples(circuit, scalars, options.samples)
     chosen = options.chosen_set
     laid_out = options if chosen is None else options.override(ring_degree=1 << chosen.log2_degree)

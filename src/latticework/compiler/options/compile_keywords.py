@@ -127,5 +127,12 @@ class CompileKeywords(TypedDict, total=False):
     techniques: Techniques
     """What the compiler may use; leaving some out shows what they give, and changes no result. Default:
     Techniques()."""
+    passes: Mapping[str, Sequence[Any]] | None
+    """{"after vectors": [a_pass]}: passes of your own, lw.ir.Pass, that run after a stage, and are verified
+    there; one that changes results is refused, unless the list under "changes results" names it. See
+    docs/ir.md."""
+    keep_ir: bool
+    """Keep what `model.ir(stage)` and `lw.compile_ir` need: the program, its calibration data and its vectors.
+    Default: False."""
     on_event: Callable[[PassEvent], None] | None
     """Called after every pass."""

@@ -317,6 +317,17 @@ class Expert:
         "what the compiler may use; leaving some out shows what they give, and changes no result",
         in_python="for measuring what parts of the compiler give",
     )
+    passes: Mapping[str, Sequence[Any]] | None = option(
+        None,
+        '{"after vectors": [a_pass]}: passes of your own, lw.ir.Pass, that run after a stage, and are verified there; '
+        "one that changes results is refused, unless the list under \"changes results\" names it. See docs/ir.md",
+        in_python="passes are functions of Python",
+    )
+    keep_ir: bool = option(
+        False,
+        "keep what `model.ir(stage)` and `lw.compile_ir` need: the program, its calibration data and its vectors",
+        fits=is_flag, give="True or False", in_python="--dump writes what is kept",
+    )
     on_event: Callable[[PassEvent], None] | None = option(
         None,
         "called after every pass",

@@ -36,6 +36,13 @@ def _check_place(level: Level, scale: float, basis: str) -> None:
         raise IrError(f"the basis must be Q or QP, got {basis!r}")
 
 
+def _short_parts(kind: str, count: int, slots: int, level: Level, scale: float, basis: str) -> list[str]:
+    """The parts of a type's name for readers; the scale by its bits."""
+    track = [f"track{level.track}"] * (level.track != 0)
+    bits = [f"scale{round(math.log2(scale))}"] * (scale != 1.0)
+    return [kind, f"{count}x{slots}", *track, f"level{level.index}", *bits, *[basis] * (basis != "Q")]
+
+
 def _slots_array(value: Any, count: int, slots: int) -> Array:
     shape = (slots,) if count == 1 else (count, slots)
     array = np.asarray(value, dtype=np.complex128)
@@ -66,6 +73,12 @@ class CipherType(Type):
     degree: int = 1
     basis: str = "Q"
     secret_key: str = "main"
+
+    def short_name(self) -> str:
+        """Such as ``cipher_1x64_level3_scale40``: what differs from the usual follows."""
+        parts = _short_parts("cipher", self.count, self.slots, self.level, self.scale, self.basis)
+        parts += [f"degree{self.degree}"] * (self.degree != 1) + [self.secret_key] * (self.secret_key != "main")
+        return "_".join(parts)
 
     def check(self) -> None:
         """Raise unless every field can be that of a ciphertext."""
@@ -98,6 +111,10 @@ class PlainType(Type):
     level: Level
     scale: float
     basis: str = "Q"
+
+    def short_name(self) -> str:
+        """Such as ``plain_1x64_level3_scale40``."""
+        return "_".join(_short_parts("plain", self.count, self.slots, self.level, self.scale, self.basis))
 
     def check(self) -> None:
         """Raise unless every field can be that of a plaintext."""

@@ -35,6 +35,10 @@ class TensorType(Type):
         """Number of elements."""
         return int(np.prod(self.shape, dtype=object))
 
+    def short_name(self) -> str:
+        """Such as ``secret_3x4``, of a number ``secret_0d``."""
+        return f"{'secret' if self.secret else 'public'}_{'x'.join(map(str, self.shape)) or '0d'}"
+
     def check(self) -> None:
         """ShapeError unless the extents are integers >= 0."""
         if type(self.shape) is not tuple or any(type(n) is not int or n < 0 for n in self.shape):

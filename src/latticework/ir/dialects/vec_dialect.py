@@ -50,6 +50,11 @@ class VecType(Type):
     elem: str
     secret: bool
 
+    def short_name(self) -> str:
+        """Such as ``secret_1x64``."""
+        kind = "secret" if self.secret else "public"
+        return f"{kind}{'_complex' if self.elem == 'complex' else ''}_{self.count}x{self.slots}"
+
     def check(self) -> None:
         """ShapeError unless there is at least one vector of at least one slot of a known kind."""
         if self.count < 1 or self.slots < 1 or self.elem not in _ELEMENTS:

@@ -23,6 +23,8 @@ class Condition:
     told      another output tells of each result how far its comparisons are decided (`owner.stages.Doubt`)
     modulus   t of a result that may wrap, else 0
     leaves    as many inputs like those of calibration may leave that interval as compiling warns of
+    changed   the program was changed while it was compiled, by `function`, at the stage `place`: results were compared
+              on some inputs
     """
 
     function: str
@@ -31,11 +33,12 @@ class Condition:
     told: bool = field(default=False, metadata={"unstored_default": True})
     modulus: int = field(default=0, metadata={"unstored_default": True})
     leaves: bool = field(default=False, metadata={"unstored_default": True})
+    changed: bool = field(default=False, metadata={"unstored_default": True})
 
     @property
     def is_sampled(self) -> bool:
         """Whether it is of a user's function."""
-        return not (self.gap or self.modulus or self.leaves)
+        return not (self.gap or self.modulus or self.leaves or self.changed)
 
     def __str__(self) -> str:
         text = f"{plain_text(self.function)} at {plain_text(self.place)}"
@@ -44,7 +47,7 @@ class Condition:
 
 def uncertain_conditions(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
     """Those that inputs are known to break: of comparisons, results that may wrap, and functions that many leave."""
-    return tuple(each for each in conditions if not each.is_sampled)
+    return tuple(each for each in conditions if not (each.is_sampled or each.changed))
 
 
 def left_by(conditions: Iterable[Condition], *, is_told: bool) -> tuple[Condition, ...]:
@@ -69,6 +72,7 @@ def condition_words(conditions: Sequence[Condition]) -> str:
     fitting = [each for each in conditions if each.modulus]
     staying = [each for each in conditions if each.leaves]
     sampled = [each for each in conditions if each.is_sampled]
+    changed = [each for each in conditions if each.changed]
     lines = []
     if guarded:
         lines.append(f"holds only for inputs whose comparisons keep their gap and range: {list_conditions(guarded)}")
@@ -80,4 +84,6 @@ def condition_words(conditions: Sequence[Condition]) -> str:
         lines.append(f"holds only for inputs that stay within ranges which many leave: {list_conditions(staying)}")
     if sampled:
         lines.append(f"not proved, as functions were sampled: {list_conditions(sampled)}")
+    if changed:
+        lines.append(f"not proved, as the program was changed while it was compiled: {list_conditions(changed)}")
     return "; ".join(lines)

@@ -1,0 +1,87 @@
+"""Passes from outside, `lw.compile(passes={"after vectors": [a_pass]})`: run after a stage, and checked there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from latticework.compiler.compile_ir import change, model_of
+from latticework.compiler.outside_changes import OutsideChange
+from latticework.compiler.pipeline import Compilation, Task, plan_program
+from latticework.compiler.stage_modules import StageModules
+from latticework.compiler.stage_table import STAGES, IrStage
+from latticework.errors import IrError, UserError
+from latticework.ir import Module, Pass, run_passes, verify
+from latticework.ir.printer import print_readable
+from latticework.model import Model
+
+MAY_CHANGE = "changes results"  # the key of names of passes that may
+KEYS = (*(stage.after for stage in STAGES), MAY_CHANGE)
+
+
+def check_passes(passes: Any) -> None:
+    """UserError unless a value of `passes=` is one."""
+    if passes is None:
+        return
+    lists = passes if isinstance(passes, Mapping) else {"": passes}
+    steps = [step for key, several in lists.items() if key != MAY_CHANGE for step in _list_items(several)]
+    names = [name for name in _list_items(lists.get(MAY_CHANGE, ()))]
+    known = {step.name for step in steps if isinstance(step, Pass)}
+    if set(lists) <= set(KEYS) and all(isinstance(step, Pass) for step in steps) and known.issuperset(names):
+        return
+    raise UserError(
+        f"compile: passes={passes!r:.200}; give a dictionary of lists of lw.ir.Pass, by the stage that they run after: "
+        f"{', '.join(map(repr, KEYS[:-1]))}; and names of those that may change results under {MAY_CHANGE!r}"
+    )
+
+
+def _list_items(several: Any) -> Sequence[Any]:
+    """The items of a list; what is none, as a list of it, which nothing then takes for a pass or a name."""
+    return several if isinstance(several, list | tuple) else (object(),)
+
+
+def compile_with_passes(task: Task) -> Model:
+    """Compile a program, and run passes from outside after stages of it."""
+    passes = task.options.expert.passes
+    check_passes(passes)
+    return model_of(run_outside_passes(plan_program(task), passes or {}))
+
+
+def run_outside_passes(compilation: Compilation, passes: Mapping[str, Sequence[Any]]) -> Compilation:
+    """The compilation with passes run after their stages, each checked before the next runs.
+
+    raises  IrError that names the pass, for one that does what it does not declare, or changes results
+    """
+    may_change = passes.get(MAY_CHANGE, ())
+    for stage in STAGES:
+        for step in passes.get(stage.after, ()):
+            compilation = _run_pass(compilation, stage, step, may_change)
+    return compilation
+
+
+def _run_pass(compilation: Compilation, stage: IrStage, step: Pass[Any], may_change: Collection[str]) -> Compilation:
+    modules, who = StageModules(compilation), f"pass {step.name}"
+    before = modules.find(stage)
+    if before is None:
+        raise IrError(
+            f"{who} after {stage.name}: {modules.plan.client.name} has no such stage; its stages are "
+            f"{', '.join(modules.names)}"
+        )
+    kept = print_readable(before)
+    try:
+        after = run_passes(before, (step,), compilation.task.options.costs)
+        verify(after)
+    except UserError as error:
+        raise type(error)(f"{who} after {stage.name}: {error.message}", at=error.at) from None
+    if not isinstance(after, Module) or print_readable(before) != kept:
+        raise IrError(f"{who} after {stage.name}: changed the module that it was given; a pass returns another one")
+    if print_readable(after) == kept:
+        idle = OutsideChange(who, stage.name, ())
+        return replace(compilation, changes=(*compilation.changes, idle))
+    try:
+        return change(modules, stage, after, modules.chain, who, step.name in may_change)
+    except UserError as error:
+        if who in error.message:
+            raise
+        raise type(error)(f"{who} after {stage.name}: {error.message}", at=error.at) from None

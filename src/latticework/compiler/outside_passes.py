@@ -8,11 +8,12 @@ from typing import Any
 
 from latticework.compiler.compile_ir import change, model_of
 from latticework.compiler.outside_changes import OutsideChange
+from latticework.compiler.passes import dce
 from latticework.compiler.pipeline import Compilation, Task, plan_program
 from latticework.compiler.stage_modules import StageModules
 from latticework.compiler.stage_table import STAGES, IrStage
 from latticework.errors import IrError, UserError
-from latticework.ir import Module, Pass, run_passes, verify
+from latticework.ir import Module, Pass, run_passes
 from latticework.ir.printer import print_readable
 from latticework.model import Model
 
@@ -71,7 +72,7 @@ def _run_pass(compilation: Compilation, stage: IrStage, step: Pass[Any], may_cha
     kept = print_readable(before)
     try:
         after = run_passes(before, (step,), compilation.task.options.costs)
-        verify(after)
+        after = after if after is before else run_passes(after, (dce.PASS,))  # which verifies it too
     except UserError as error:
         raise type(error)(f"{who} after {stage.name}: {error.message}", at=error.at) from None
     if not isinstance(after, Module) or print_readable(before) != kept:

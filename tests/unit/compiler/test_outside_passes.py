@@ -137,8 +137,14 @@ def test_a_pass_that_fails_is_named():
 
 @pytest.mark.parametrize(
     "given",
-    [[DOUBLE], {"before vectors": [DOUBLE]}, {"after vectors": DOUBLE}, {"after vectors": [print]}]
-    + [{"changes results": ["double"]}, {"after vectors": [DOUBLE], "changes results": "double"}],
+    [
+        [DOUBLE],
+        {"before vectors": [DOUBLE]},
+        {"after vectors": DOUBLE},
+        {"after vectors": [print]},
+        {"changes results": ["double"]},
+        {"after vectors": [DOUBLE], "changes results": "double"},
+    ],
 )
 def test_what_are_no_passes_is_refused(given):
     with pytest.raises(UserError, match=r"passes=.*give a dictionary of lists of lw.ir.Pass.*'after primitives'"):

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -69,6 +70,12 @@ def test_every_stage_has_a_text_that_says_what_it_is(model):
     assert "drop to level" in model.ir("levels")
     with pytest.raises(IrError, match="there is no stage 'keys'; stages are traced, polynomials"):
         model.ir("keys")
+
+
+def test_the_page_has_the_table_of_stages():
+    page = (Path(__file__).parents[3] / "docs" / "ir.md").read_text()
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    assert rows == [f"| `{stage.name}` | {stage.holds} |" for stage in STAGES]
 
 
 def test_a_stage_that_a_kind_of_program_does_not_have_is_named():

@@ -51,7 +51,7 @@ class Scale:
 
 SCALES = {
     "small": Scale("T12L16", tuple(PROGRAMS), PCA_SIZES, run_time=False),
-    "128": Scale("A14", ("linear", "logistic", "k-means", "pca"), ((4, 2),), run_time=True),
+    "128": Scale("A14", tuple(PROGRAMS), PCA_SIZES, run_time=True),
 }
 
 
@@ -67,7 +67,7 @@ def halo(
     programs: Annotated[str, typer.Option(help="Programs by comma; all of the mode if not given.")] = "",
     pca: Annotated[str, typer.Option(help="Sizes of PCA by comma, such as 4x2; all of the mode if not given.")] = "",
     encrypt: Annotated[
-        str | None, typer.Option(help="small: all on T12L16, insecure; 128: four on A14, which takes 14 GB.")
+        str | None, typer.Option(help="small: all on T12L16, insecure; 128: on A14, half an hour, 14 GB.")
     ] = None,
     simulate: Annotated[bool, typer.Option("--simulate", help="With noise, at N = 2^17.")] = False,
     synthetic: Annotated[bool, typer.Option("--synthetic", help="Loops beside HALO's closed forms.")] = False,

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from bench.export import lowering, twin
 from bench.export.agreement import Failed, compare
 from bench.export.programs import CASES
 from bench.peers.environments import PEERS, environment
@@ -27,6 +28,7 @@ OPENFHE = next(peer for peer in PEERS if peer.name == "openfhe")
 @app.command()
 def main(
     names: Annotated[str, typer.Option("--programs", help="by comma; all if not given")] = "",
+    heir: Annotated[bool, typer.Option("--heir", help="also lower each by heir-opt")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Say for each program how far OpenFHE's results are from NumPy's, over the bound that the plan states."""
@@ -40,8 +42,15 @@ def main(
         "ours": "the largest difference of OpenFHE's results from NumPy's; of exact programs 0",
         "target": "the plan's stated error, and a millionth of the largest result; checked: ours from NumPy too, and "
         "both from each other",
+        "twin": "our parameters take OpenFHE's primes, our key its secret; residues of the same operations",
     }
-    show(report("export", list(rows(chosen, python)), conditions), json)
+    made = list(rows(chosen, python))
+    if heir:
+        made += list(lowered_rows(chosen))
+    if not names:
+        with err.status("ciphertexts of both libraries"):
+            made += list(twin.rows(python))
+    show(report("export", made, conditions), json)
 
 
 def rows(names: list[str], python: Path) -> Iterator[Row]:
@@ -58,3 +67,10 @@ def rows(names: list[str], python: Path) -> Iterator[Row]:
             name, "difference from NumPy", "", found.openfhe, target=found.bound, checked=found.is_right,
             details=details, required=True,
         )  # fmt: skip
+
+
+def lowered_rows(names: list[str]) -> Iterator[Row]:
+    """A row for each program that HEIR's text is written of."""
+    for name in names:
+        with err.status(f"heir, {name}"), tempfile.TemporaryDirectory(prefix="latticework-export-") as folder:
+            yield lowering.row(name, CASES[name](), Path(folder))

@@ -23,6 +23,7 @@ SUITES = {
     "compile-time": "bench.compile_time",
     "zoo": "bench.zoo.suite",
     "export": "bench.export.suite",
+    "keymemrt-openfhe": "bench.keymemrt.on_openfhe.suite",
     "show": "bench.stored",
 }
 

@@ -42,7 +42,7 @@ def write_heir(program: VectorProgram) -> Files:
             f"export of {client.name}: HEIR's slots are real, and this plan packs two real vectors in one; compile it "
             "with techniques=lw.Techniques(complex_packing=False)"
         )
-    text = _HeirLines(program).write()
+    text = HeirLines(program).write()
     tables = Tables(program)
     for each in client.secret_inputs:
         tables.places(each.name, each.pack)
@@ -59,7 +59,7 @@ def write_heir(program: VectorProgram) -> Files:
     return {"program.mlir": text, "README.md": readme, "packing.npz": tables.arrays}
 
 
-class _HeirLines:
+class HeirLines:
     """Lines of a function, from blocks that are followed with known integers."""
 
     def __init__(self, program: VectorProgram) -> None:
@@ -218,22 +218,22 @@ class _HeirLines:
         return totals
 
 
-def _negate(lines: _HeirLines, _step: VectorStep, given: list[Value]) -> Value:
+def _negate(lines: HeirLines, _step: VectorStep, given: list[Value]) -> Value:
     return [lines.two("sub", lines.dense(0.0), vector) for vector in given[0]]
 
 
-def _take_part(lines: _HeirLines, step: VectorStep, given: list[Any]) -> Value:
+def _take_part(lines: HeirLines, step: VectorStep, given: list[Any]) -> Value:
     vectors, number = given
     size = lines.program.counts[step.results[0]]
     return list(vectors[number * size : (number + 1) * size])
 
 
-def _replace_part(_lines: _HeirLines, _step: VectorStep, given: list[Any]) -> Value:
+def _replace_part(_lines: HeirLines, _step: VectorStep, given: list[Any]) -> Value:
     vectors, part, number = given
     return [*vectors[: number * len(part)], *part, *vectors[(number + 1) * len(part) :]]
 
 
-Form = Callable[[_HeirLines, VectorStep, list[Any]], Value]
+Form = Callable[[HeirLines, VectorStep, list[Any]], Value]
 STEPS: dict[str, Form] = {
     "add": lambda lines, _step, given: lines.pairs("add", *given),
     "sub": lambda lines, _step, given: lines.pairs("sub", *given),

@@ -1,8 +1,10 @@
 // Parameters and contexts in Python, and the conversions of rlwe_types.hpp.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
@@ -37,9 +39,10 @@ nb::list tracks_of(const Parameters& parameters) {
 
 void init_parameters(Parameters* self, std::uint32_t ring_degree, std::vector<std::uint64_t> q,
                      std::vector<std::uint64_t> p, Groups digits, const std::vector<nb::dict>& tracks,
-                     std::string secret, std::uint32_t security_bits, bool insecure, std::uint64_t plain_modulus) {
+                     std::string secret, std::uint32_t security_bits, bool insecure, std::uint64_t plain_modulus,
+                     std::uint32_t secret_weight) {
   ParameterFields fields{ring_degree,       std::move(q),  std::move(p), std::move(digits), {},
-                         std::move(secret), security_bits, insecure,     plain_modulus};
+                         std::move(secret), security_bits, insecure,     plain_modulus,     secret_weight};
   for (const nb::dict& track : tracks) fields.tracks.push_back(track_from(track));
   new (self) Parameters(std::move(fields));
 }
@@ -203,7 +206,8 @@ namespace {
 void bind_parameters(nb::module_& m) {
   nb::class_<Parameters>(m, "Parameters", "The public description of an RLWE instance; immutable.")
       .def("__init__", &init_parameters, "ring_degree"_a, "q"_a, "p"_a, "digits"_a, "tracks"_a, "secret"_a = "ternary",
-           "security_bits"_a = 128, "insecure"_a = false, "plain_modulus"_a = 0, "plain_modulus 0: CKKS.")
+           "security_bits"_a = 128, "insecure"_a = false, "plain_modulus"_a = 0, "secret_weight"_a = 0,
+           "plain_modulus 0: CKKS.")
       .def_static(
           "from_cbor", [](nb::handle data) { return Parameters::from_cbor(BytesView(data).span()); }, "data"_a)
       .def("to_cbor", [](const Parameters& self) { return to_bytes(self.to_cbor()); })
@@ -246,6 +250,8 @@ void bind_parameters(nb::module_& m) {
   m.def(
       "security_table", [] { return table_dict(kSecurityTable, &max_log2_modulus); },
       "Largest log2 of a modulus by ring degree and security bits.");
+  m.def("max_log2_modulus_of", &max_log2_modulus_of, "secret"_a, "secret_weight"_a, "ring_degree"_a, "security_bits"_a,
+        "The largest log2 of a modulus for secrets of this kind; None where no table has them.");
   m.def(
       "sparse_security_table", [] { return table_dict(kSparseSecurityTable, &max_log2_sparse_modulus); },
       "The same for keys under the sparse secret of bootstrapping.");

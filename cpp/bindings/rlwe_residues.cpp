@@ -130,6 +130,8 @@ std::shared_ptr<SecretKey> secret_key_from(const Context& context, const SmallIn
   require(values.size() == context.degree(), ErrorKind::kShape, "a secret key has N coefficients");
   SecretBuffer<std::int8_t> coefficients(values.size());
   std::copy_n(values.data(), values.size(), coefficients.begin());
+  require(can_be_drawn(coefficients.span(), context.parameters()), ErrorKind::kRange,
+          "these parameters have no such secret keys");
   return std::make_shared<SecretKey>(std::move(coefficients), to_key_set(key_set), context.parameters().fingerprint());
 }
 

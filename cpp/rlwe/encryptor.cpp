@@ -59,6 +59,7 @@ PublicKeyLimbs::PublicKeyLimbs(const Parameters& parameters, const PublicKey& ke
   special.assign(key.b->limbs().begin(), key.b->limbs().begin() + static_cast<std::ptrdiff_t>(num_special));
   wide = special;
   wide.insert(wide.end(), limbs.begin(), limbs.end());
+  check_mask_security(parameters, wide, "ciphertext under the public key");
 }
 
 void check_message(const Context& context, const Plaintext& message) {

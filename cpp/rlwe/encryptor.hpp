@@ -8,7 +8,8 @@
 
 namespace lw {
 
-/// What a public key is used by at a level: over the first special limb, if it has one, and the limbs.
+/// What a public key is used by at a level: over the first special limb, if it has one, and the limbs. Throws
+/// lw::Error(kSecurity) where the mask of an encryption, uniform ternary whatever the secret is, would be too weak.
 struct PublicKeyLimbs {
   PublicKeyLimbs(const Parameters& parameters, const PublicKey& key, const LimbList& limbs);
   LimbList special, wide;  // wide: special and limbs

@@ -12,7 +12,8 @@
 namespace lw {
 namespace {
 
-constexpr std::uint16_t kCoefficients = 1, kRows = 2, kRowsWithSpecial = 3;  // section kinds; the last of public keys
+// Section kinds: two bits a coefficient, limbs, limbs of public keys, a byte a coefficient.
+constexpr std::uint16_t kCoefficients = 1, kRows = 2, kRowsWithSpecial = 3, kWideCoefficients = 4;
 constexpr std::uint64_t kLastKeyKind = static_cast<std::uint64_t>(KeyKind::kToDense);
 
 /// The key set that a key belongs to. All zeros stand for a value that needs no key, which fits every set: no key may
@@ -66,12 +67,17 @@ std::vector<std::uint8_t> save_secret_key(const std::optional<std::string>& path
                                           const Parameters& parameters) {
   check_parameters(key.parameters(), parameters, "save: the secret key");
   const std::span<const std::int8_t> coefficients = key.coefficients();
-  SecretBuffer<std::uint8_t> packed(coefficients.size() / 4);
+  const bool is_wide = parameters.has_gaussian_secret();
+  SecretBuffer<std::uint8_t> packed(is_wide ? coefficients.size() : coefficients.size() / 4);
   for (std::size_t i = 0; i < coefficients.size(); ++i) {
-    packed[i / 4] = static_cast<std::uint8_t>(packed[i / 4] | (coefficients[i] + 1) << 2 * (i % 4));
+    if (is_wide) {
+      packed[i] = static_cast<std::uint8_t>(coefficients[i]);
+    } else {
+      packed[i / 4] = static_cast<std::uint8_t>(packed[i / 4] | (coefficients[i] + 1) << 2 * (i % 4));
+    }
   }
   const cbor::Map header{{"key_set", std::span<const std::uint8_t>(key.id())}};
-  const Writer::Declared section{kCoefficients, packed.size()};
+  const Writer::Declared section{is_wide ? kWideCoefficients : kCoefficients, packed.size()};
   Writer writer = make_writer(path, FileKind::kSecretKey, parameters, header, {&section, 1});
   writer.write(packed.span());
   return writer.commit();
@@ -80,21 +86,30 @@ std::vector<std::uint8_t> save_secret_key(const std::optional<std::string>& path
 SecretKey load_secret_key(const Source& source, const Parameters& parameters) {
   const Reader reader = open_container(source, FileKind::kSecretKey, parameters);
   if (source.path) require_private(*source.path);
-  check_sections(reader, kCoefficients, 1);
+  const bool is_wide = parameters.has_gaussian_secret();
+  check_sections(reader, is_wide ? kWideCoefficients : kCoefficients, 1);
   reader.header().require_keys({"key_set"});
   const std::span<const std::uint8_t> packed = reader.section(0);
   SecretBuffer<std::int8_t> coefficients(parameters.ring_degree());
-  if (packed.size() != coefficients.size() / 4) {
+  const std::size_t expected = is_wide ? coefficients.size() : coefficients.size() / 4;
+  if (packed.size() != expected) {
     throw Error(ErrorKind::kFormat, reader.name() + ": " + std::to_string(packed.size()) +
-                                        " bytes of coefficients, expected " + std::to_string(coefficients.size() / 4));
+                                        " bytes of coefficients, expected " + std::to_string(expected));
   }
   unsigned invalid = 0;  // gathered, so that no branch depends on a coefficient
   for (std::size_t i = 0; i < coefficients.size(); ++i) {
+    if (is_wide) {
+      coefficients[i] = static_cast<std::int8_t>(packed[i]);
+      continue;
+    }
     const unsigned code = packed[i / 4] >> 2 * (i % 4) & 3u;
     invalid |= code & code >> 1;
     coefficients[i] = static_cast<std::int8_t>(static_cast<int>(code) - 1);
   }
   if (invalid != 0) throw Error(ErrorKind::kFormat, reader.name() + ": a coefficient is not ternary");
+  if (!can_be_drawn(coefficients.span(), parameters)) {
+    throw Error(ErrorKind::kFormat, reader.name() + ": these parameters have no such secret keys");
+  }
   return SecretKey(std::move(coefficients), read_owner(reader), parameters.fingerprint());
 }
 

@@ -52,7 +52,12 @@ void mask(const Ring& ring, LimbView out, ConstLimbView a, ConstLimbView s, cons
 
 SecretKey KeyGenerator::secret_key() const {
   const PrivateSeed seed(seeds_);
-  const SecretBuffer<std::int64_t> wide = sample_ternary(context_.degree(), seed, StreamDomain::kSecretKey);
+  const Parameters& parameters = context_.parameters();
+  const std::uint32_t n = context_.degree(), weight = parameters.fields().secret_weight;
+  const SecretBuffer<std::int64_t> wide = weight != 0 ? sample_sparse(n, weight, seed)
+                                          : parameters.has_gaussian_secret()
+                                              ? sample_error(n, seed, 0)
+                                              : sample_ternary(n, seed, StreamDomain::kSecretKey);
   SecretBuffer<std::int8_t> narrow(wide.size());
   for (std::size_t i = 0; i < wide.size(); ++i) narrow[i] = static_cast<std::int8_t>(wide[i]);
   KeySetId id;

@@ -76,6 +76,18 @@ SecretPolys SecretKey::ntt(const Ring& ring, const LimbList& limbs) const {
   return to_ntt(ring, wide.span(), limbs);
 }
 
+bool can_be_drawn(std::span<const std::int8_t> secret, const Parameters& parameters) noexcept {
+  const std::uint32_t bound = parameters.has_gaussian_secret() ? kErrorBound : 1;
+  std::uint32_t above = 0, weight = 0;
+  for (const std::int8_t x : secret) {
+    const std::uint32_t magnitude = static_cast<std::uint32_t>(x < 0 ? -x : x);
+    above |= (bound - magnitude) >> 31;
+    weight += magnitude;
+  }
+  const std::uint32_t wanted = parameters.fields().secret_weight;
+  return above == 0 && (wanted == 0 || weight == wanted);
+}
+
 std::vector<DigitPart> digit_parts(const Parameters& parameters, std::span<const std::uint16_t> q_limbs) {
   std::vector<DigitPart> parts;
   const std::vector<LimbList>& digits = parameters.fields().digits;

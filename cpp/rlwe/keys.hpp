@@ -40,7 +40,8 @@ void check_spec(const KeySpec& spec, const Parameters& parameters);
 /// Special limbs of a key: all, but for a key to the sparse secret the first one only.
 LimbList special_limbs(KeyKind kind, const Parameters& parameters);
 
-/// A ternary secret. Coefficients stay in wiped, locked memory; NTT forms are made on demand and wiped too.
+/// A secret with the distribution of its parameters. Coefficients stay in wiped, locked memory; NTT forms are made on
+/// demand and wiped too.
 class SecretKey {
  public:
   SecretKey(SecretBuffer<std::int8_t> coefficients, KeySetId id, const Fingerprint& parameters)
@@ -102,6 +103,9 @@ struct EvaluationKey {
 
   std::size_t num_bytes() const noexcept { return b->bytes() + a->bytes(); }
 };
+
+/// Whether a secret can be a draw from the distribution of its parameters. Without a branch on a coefficient.
+bool can_be_drawn(std::span<const std::int8_t> secret, const Parameters& parameters) noexcept;
 
 /// The keys of one secret that a server holds.
 class EvaluationKeys {

@@ -92,7 +92,9 @@ void check(const ParameterFields& f) {
   check_digits(f);
   require(!f.tracks.empty() && f.tracks.size() <= kMaxLimbs, "needs 1 to " + std::to_string(kMaxLimbs) + " tracks");
   for (std::size_t i = 0; i < f.tracks.size(); ++i) check_track(f, f.tracks[i], "track " + std::to_string(i));
-  require(f.secret == "ternary", "secret must be \"ternary\"");
+  require(f.secret == "ternary" || f.secret == "gaussian", "secret must be \"ternary\" or \"gaussian\"");
+  require(f.secret_weight <= f.ring_degree && (f.secret_weight == 0 || f.secret == "ternary"),
+          "secret_weight " + std::to_string(f.secret_weight) + " is for ternary secrets, and at most the ring degree");
   require(f.security_bits == 128 || f.security_bits == 192 || f.security_bits == 256,
           "security_bits must be 128, 192 or 256");
 }

@@ -38,10 +38,11 @@ struct ParameterFields {
   std::vector<std::uint64_t> p;  // special primes, limb numbers q.size() and up
   std::vector<LimbList> digits;  // consecutive, ascending partition of the Q limbs
   std::vector<Track> tracks;
-  std::string secret = "ternary";
+  std::string secret = "ternary";  // or "gaussian": distributed as errors are
   std::uint32_t security_bits = 128;
   bool insecure = false;
   std::uint64_t plain_modulus = 0;  // t of BFV, a prime = 1 mod 2N; 0: CKKS
+  std::uint32_t secret_weight = 0;  // of a ternary secret with exactly so many coefficients of -1 or 1; 0: uniform
   bool operator==(const ParameterFields&) const = default;
 };
 
@@ -62,6 +63,7 @@ class Parameters {
   std::size_t num_q() const noexcept { return fields_.q.size(); }
   std::size_t num_p() const noexcept { return fields_.p.size(); }
   bool insecure() const noexcept { return fields_.insecure; }
+  bool has_gaussian_secret() const noexcept { return fields_.secret == "gaussian"; }
   bool is_bfv() const noexcept { return fields_.plain_modulus != 0; }
   /// Prime of a limb number.
   std::uint64_t prime(std::size_t limb) const noexcept { return primes_[limb]; }

@@ -46,19 +46,19 @@ std::vector<std::uint8_t> Parameters::to_cbor() const {
                 {"security_bits", fields_.security_bits},
                 {"insecure", fields_.insecure}};
   if (is_bfv()) map.add("plain_modulus", fields_.plain_modulus);
+  if (fields_.secret_weight != 0) map.add("secret_weight", fields_.secret_weight);
   return cbor::encode(std::move(map));
 }
 
 Parameters Parameters::from_cbor(std::span<const std::uint8_t> bytes) {
   const cbor::Value document = cbor::decode(bytes);
   const cbor::Field root(document, kName);
-  const std::optional<cbor::Field> plain_modulus = root.find("plain_modulus");
-  if (plain_modulus) {
-    root.require_keys(
-        {"ring_degree", "q", "p", "digits", "tracks", "secret", "security_bits", "insecure", "plain_modulus"});
-  } else {
-    root.require_keys({"ring_degree", "q", "p", "digits", "tracks", "secret", "security_bits", "insecure"});
-  }
+  const std::optional<cbor::Field> plain_modulus = root.find("plain_modulus"), weight = root.find("secret_weight");
+  std::vector<std::string_view> keys = {"ring_degree",   "q",       "p", "digits", "tracks", "secret",
+                                        "security_bits", "insecure"};
+  if (plain_modulus) keys.emplace_back("plain_modulus");
+  if (weight) keys.emplace_back("secret_weight");
+  root.require_keys(keys);
   ParameterFields fields;
   fields.ring_degree = static_cast<std::uint32_t>(root["ring_degree"].as_unsigned(UINT32_MAX));
   fields.q = root["q"].as_unsigned_list<std::uint64_t>();
@@ -72,6 +72,10 @@ Parameters Parameters::from_cbor(std::span<const std::uint8_t> bytes) {
   if (plain_modulus) {
     fields.plain_modulus = plain_modulus->as_unsigned();
     if (fields.plain_modulus == 0) plain_modulus->fail("must not be 0; CKKS parameters have no such field");
+  }
+  if (weight) {
+    fields.secret_weight = static_cast<std::uint32_t>(weight->as_unsigned(fields.ring_degree));
+    if (fields.secret_weight == 0) weight->fail("must not be 0; uniform secrets have no such field");
   }
   try {
     return Parameters(std::move(fields));

@@ -55,6 +55,8 @@ SecretBuffer<std::int64_t> sample_ternary(std::size_t size, const PrivateSeed& s
 /// `weight` coefficients of -1 or 1 at uniform places, all others 0. Every draw visits all places.
 SecretBuffer<std::int64_t> sample_sparse(std::size_t size, std::size_t weight, const PrivateSeed& seed);
 
+inline constexpr std::uint32_t kErrorBound = 21;
+
 /// Centred binomial with 21 pairs (sigma = sqrt(10.5) = 3.24); `digit` tells apart errors of one seed.
 SecretBuffer<std::int64_t> sample_error(std::size_t size, const PrivateSeed& seed, std::uint32_t digit);
 

@@ -48,7 +48,24 @@ std::optional<std::uint32_t> max_log2_sparse_modulus(std::uint32_t ring_degree, 
   return entry(kSparseSecurityTable, ring_degree, security_bits);
 }
 
+std::optional<std::uint32_t> max_log2_modulus_of(std::string_view secret, std::uint32_t secret_weight,
+                                                 std::uint32_t ring_degree, std::uint32_t security_bits) noexcept {
+  if (secret == "gaussian") return entry(kGaussianSecurityTable, ring_degree, security_bits);
+  if (secret_weight == kSparseWeight) return entry(kSparseSecurityTable, ring_degree, security_bits);
+  if (secret_weight != 0) return std::nullopt;
+  return entry(kSecurityTable, ring_degree, security_bits);
+}
+
 void check_security(const Parameters& parameters, std::span<const std::uint16_t> limbs, std::string_view what) {
+  const ParameterFields& f = parameters.fields();
+  const char* secret = f.secret_weight != 0     ? " of a secret of this weight"
+                       : f.secret == "gaussian" ? " of a gaussian secret"
+                                                : "";
+  check(parameters, limbs, max_log2_modulus_of(f.secret, f.secret_weight, f.ring_degree, f.security_bits), what,
+        secret);
+}
+
+void check_mask_security(const Parameters& parameters, std::span<const std::uint16_t> limbs, std::string_view what) {
   check(parameters, limbs, max_log2_modulus(parameters.ring_degree(), parameters.fields().security_bits), what, "");
 }
 

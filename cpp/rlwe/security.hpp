@@ -31,6 +31,19 @@ inline constexpr std::array<SecurityRow, 8> kSecurityTable{{
     {1u << 17, {3523, 2411, 1866}},
 }};
 
+/// The same for a secret that is distributed as errors are: the "gaussian" rows of the same source. Secrets and errors
+/// are centred binomial here, with a larger deviation than the source's 3.19.
+inline constexpr std::array<SecurityRow, 8> kGaussianSecurityTable{{
+    {1u << 10, {29, std::nullopt, std::nullopt}},
+    {1u << 11, {55, 38, 30}},
+    {1u << 12, {109, 75, 59}},
+    {1u << 13, {216, 150, 116}},
+    {1u << 14, {433, 299, 232}},
+    {1u << 15, {870, 599, 465}},
+    {1u << 16, {1749, 1201, 931}},
+    {1u << 17, {3525, 2413, 1868}},
+}};
+
 /// The same for a secret of `kSparseWeight` nonzero coefficients, which only ever masks modulo q0 and one special
 /// prime: the largest moduli in use, 86 bits at 2^15, 98 at 2^16 and above. Lattice estimator 27a581b (MATZOV, primal
 /// and dual hybrid with a meet in the middle): 2^150, 2^173 and 2^196 operations. By guessing as in Meet-LWE, the model
@@ -48,9 +61,16 @@ std::optional<std::uint32_t> max_log2_modulus(std::uint32_t ring_degree, std::ui
 /// The same of the table for sparse secrets.
 std::optional<std::uint32_t> max_log2_sparse_modulus(std::uint32_t ring_degree, std::uint32_t security_bits) noexcept;
 
-/// Checks one generated object (a key or a ciphertext: `what` names it) modulo `limbs`.
+/// The same of the table for secrets of a distribution and weight, as of ParameterFields; nothing where no table has
+/// such secrets.
+std::optional<std::uint32_t> max_log2_modulus_of(std::string_view secret, std::uint32_t secret_weight,
+                                                 std::uint32_t ring_degree, std::uint32_t security_bits) noexcept;
+
+/// Checks one generated object (a key or a ciphertext: `what` names it) modulo `limbs`, masked by the secret.
 /// Throws lw::Error(kSecurity) if it is below the level the parameters promise and they are not marked insecure.
 void check_security(const Parameters& parameters, std::span<const std::uint16_t> limbs, std::string_view what);
+/// The same for an object masked by a uniform ternary polynomial that is not the secret.
+void check_mask_security(const Parameters& parameters, std::span<const std::uint16_t> limbs, std::string_view what);
 /// The same for an object masked by a sparse secret.
 void check_sparse_security(const Parameters& parameters, std::span<const std::uint16_t> limbs, std::string_view what);
 

@@ -318,7 +318,7 @@ def test_secrets_and_keys_that_do_not_fit():
     apart[0, 1, 7] = (int(apart[0, 1, 7]) + 1) % parameters.primes[1]
     with pytest.raises(RangeError, match="not those of one polynomial"):
         ckks.SecretKey.from_secret_residues(apart, parameters)
-    with pytest.raises(RangeError, match="secrets are ternary"):
+    with pytest.raises(RangeError, match="these parameters have ternary secrets: -1, 0 and 1; this key is none"):
         ckks.SecretKey.from_secret_residues(np.full_like(residues, 2), parameters)
     keys = generator.evaluation_keys()
     spec = keys.specs[0]

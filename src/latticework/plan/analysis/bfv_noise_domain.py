@@ -269,5 +269,5 @@ class _Noise(Domain):
         level, lower = self.level(use.operands[0]), self.level(use.stated)
         divided = self.model.parameters.log2_q(lower) - self.model.parameters.log2_q(level)
         terms = {source: before + divided for source, before in a.terms.items()}
-        rounding = add_rounding(no_noise(lower), use.stated.degree, self.model.parameters.ring_degree)
+        rounding = add_rounding(no_noise(lower), use.stated.degree, self.model.parameters.secret_sum)
         return self.with_source(a, rounding, terms, a.phase)

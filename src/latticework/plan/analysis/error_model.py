@@ -113,8 +113,8 @@ class ErrorModel:
 
     def mod_down(self, a: Bound, slots: int, scale: float, degree: int = 1) -> Bound:
         """The rounding of a rescale or a division by P; `scale` is that of the result."""
-        n = self.chain.ring_degree
-        return _noisy(a, step_noise.mod_down(n, degree), worst_noise.mod_down(n, degree), slots, scale)
+        average = step_noise.mod_down(self.chain.ring_degree, degree, step_noise.secret_variance(self.chain))
+        return _noisy(a, average, worst_noise.mod_down(worst_noise.secret_sum(self.chain), degree), slots, scale)
 
     def key_switch(self, a: Bound, slots: int, scale: float, level: int, track: int = 0) -> Bound:
         """A key product and the division by P after it: rotate, conjugate, relinearize."""

@@ -17,7 +17,8 @@ from latticework.errors.rounded_numbers import write_value
 from latticework.plan.parameters.bfv_noise import ShapeNoiseModel, least_product_bits
 from latticework.plan.parameters.explicit import judge
 from latticework.plan.parameters.fingerprint import core_parameters
-from latticework.plan.parameters.modulus_chain import ModulusChain, Track
+from latticework.plan.parameters.modulus_chain import TERNARY, ModulusChain, Track
+from latticework.plan.parameters.secrets import secret_limit_bits
 from latticework.plan.parameters.security import modulus_limit_bits
 from latticework.plan.parameters.select import MAX_PRIME_BITS, PrimeSupply, key_switch_ntts
 from latticework.plan.parameters.stated_primes import (
@@ -27,6 +28,8 @@ from latticework.plan.parameters.stated_primes import (
     check_digits,
     state_primes,
 )
+from latticework.plan.parameters.step_noise import secret_variance
+from latticework.plan.parameters.worst_noise import secret_sum
 from latticework.values.extension import _core
 from latticework.values.sums import add_up
 
@@ -70,6 +73,7 @@ def explicit_bfv_chain(
     plain_modulus: int,
     asked: PrimeRequest,
     *,
+    secret: tuple[str, int] = (TERNARY, 0),
     num_digits: int | None = None,
     security_bits: int = 128,
     insecure: bool = False,
@@ -96,6 +100,7 @@ def explicit_bfv_chain(
 
     def with_special(p_sizes: Sequence[float]) -> ModulusChain:
         chain = bfv_chain(ring_degree, plain_modulus, q_bits, p_sizes, stated=stated, security_bits=security_bits)
+        chain = replace(chain, secret=secret[0], secret_weight=secret[1])
         chain = chain if num_digits is None else replace(chain, digits=_cut_digits(len(chain.primes), num_digits))
         return check_digits(chain) if stated.all else chain
 
@@ -105,7 +110,7 @@ def explicit_bfv_chain(
     limbs = len(q_bits) if stated.groups is None else len(stated.groups)
     counts = range(stated.least_special, max(min(limbs, MAX_SPECIAL), stated.least_special) + 1)
     chains = [with_special([float(MAX_PRIME_BITS)] * count) for count in counts]
-    limit = modulus_limit_bits(ring_degree, security_bits)
+    limit = secret_limit_bits(chains[0])
     fitting = [c for c in chains if limit is not None and c.log2_qp <= limit] or chains[:1]
     return judge(min(fitting, key=key_switch_ntts), insecure)
 
@@ -231,6 +236,7 @@ class ChainShape:
         self.chain = chain
         self.ring_degree, self.plain_modulus = chain.ring_degree, chain.plain_modulus
         self.levels = chain.main.top
+        self.secret_variance, self.secret_sum = secret_variance(chain), secret_sum(chain)
 
     @cached_property
     def log2_p(self) -> float:

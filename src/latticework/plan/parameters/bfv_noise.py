@@ -59,6 +59,14 @@ class NoiseShape(Protocol):
         """The highest level."""
 
     @property
+    def secret_variance(self) -> float:
+        """The mean square of a coefficient of the secret."""
+
+    @property
+    def secret_sum(self) -> float:
+        """The largest sum of the magnitudes of its coefficients."""
+
+    @property
     def log2_p(self) -> float:
         """The special primes."""
 
@@ -107,18 +115,18 @@ class ShapeNoiseModel:
 
     def fresh(self, *, public_key: bool = True) -> Noise:
         """A new ciphertext, under the secret key or the public one."""
-        n = self.parameters.ring_degree
+        n, most = self.parameters.ring_degree, self.parameters.secret_sum
         error = log2(ERROR_VARIANCE)
         if public_key:  # (e * u + e0 + e1 * s) / p, rounded; p is the first special prime
             p = self.parameters.log2_special
             first = log_sum(error + log2(1 + SECRET_VARIANCE * n) - 2 * p, ROUNDING, ROUNDING)
-            worst = ERROR_BOUND * (2 * n + 1) / exp2(p) + 0.5 * (n + 1) + 0.5
+            worst = ERROR_BOUND * (n + most + 1) / exp2(p) + 0.5 * (most + 1) + 0.5
             return Noise(self.parameters.levels, (first, log_sum(error - 2 * p, ROUNDING)), log2(worst))
         return Noise(self.parameters.levels, (log_sum(error, ROUNDING),), log2(ERROR_BOUND + 0.5))
 
     def variance(self, x: Noise, *, typical: bool = False) -> float:
         """log2 of the variance of a coefficient, in the mean over all secrets, or for most of them."""
-        secret = log2(SECRET_VARIANCE) + self._n
+        secret = log2(self.parameters.secret_variance) + self._n
         cut = log(self.parameters.ring_degree / 2) if typical else inf
         return log_sum(*(v + log2(_moment(i, cut)) + i * secret for i, v in enumerate(x.variances)))
 
@@ -187,7 +195,7 @@ class ShapeNoiseModel:
         """Switch to a lower level."""
         divided = self.parameters.log2_q(x.level) - self.parameters.log2_q(level)
         small = Noise(level, tuple(v - 2 * divided for v in x.variances), x.worst - divided)
-        return add_rounding(small, 1, self.parameters.ring_degree)
+        return add_rounding(small, 1, self.parameters.secret_sum)
 
     def mul(self, x: Noise, y: Noise, *, relinearized: bool = True) -> Noise:
         """Return the noise of a product of independent ciphertexts."""
@@ -199,7 +207,7 @@ class ShapeNoiseModel:
 
     def _product(self, x: Noise, y: Noise, coherent: int, relinearized: bool) -> Noise:
         # e_x * (m_y + t r_y) + e_y' * (m_x + t r_x) + t/Q * e_x * e_y', where e_y' has the rounding to the basis B
-        p, n = self.parameters, self.parameters.ring_degree
+        p, most = self.parameters, self.parameters.secret_sum
         wraps = (
             2 * self._t + ROUNDING
         )  # t * r: r = c(s) / Q is uniform in both parts of c; m is as large as one of them
@@ -211,13 +219,13 @@ class ShapeNoiseModel:
         # of importance only where hardly any budget is left: as if it held no power of s
         sizes = self.variance(x) + self.variance(Noise(x.level, other, 0.0))
         quadratic = (sizes + self._n + 2 * (self._t - p.log2_q(x.level)),)
-        wrap_bound = self._t + log2((n + 1) / 2 + 1.5)
-        other_bound = log_sum(y.worst, shrunk + log2((n + 1) / 2))
+        wrap_bound = self._t + log2((most + 1) / 2 + 1.5)
+        other_bound = log_sum(y.worst, shrunk + log2((most + 1) / 2))
         bound = log_sum(
             self._n + log_sum(x.worst, other_bound) + wrap_bound,
             self._n + x.worst + other_bound + self._t - p.log2_q(x.level),
         )
-        product = add_rounding(Noise(x.level, _sum(linear, quadratic), bound), 2, self.parameters.ring_degree)
+        product = add_rounding(Noise(x.level, _sum(linear, quadratic), bound), 2, most)
         return self._switch(product) if relinearized else product
 
     def _switch(self, x: Noise) -> Noise:
@@ -227,7 +235,7 @@ class ShapeNoiseModel:
         spread = log_sum(*(self._n + 2 * r + ROUNDING + log2(ERROR_VARIANCE) for r in ratios))
         bound = log_sum(*(self._n + r - 1 + log2(ERROR_BOUND) for r in ratios))
         switched = Noise(x.level, _sum(x.variances, (spread,)), log_sum(x.worst, bound))
-        return add_rounding(switched, 1, p.ring_degree)
+        return add_rounding(switched, 1, p.secret_sum)
 
 
 def _moment(i: int, cut: float) -> float:
@@ -239,9 +247,9 @@ def _moment(i: int, cut: float) -> float:
     return factorial(i) * (1 - exp(-cut) * add_up(cut**k / factorial(k) for k in range(i + 1)))
 
 
-def add_rounding(x: Noise, degree: int, ring_degree: int) -> Noise:
+def add_rounding(x: Noise, degree: int, secret_sum: float) -> Noise:
     """Return the noise after every polynomial of a ciphertext of this degree is rounded."""
-    bound = log2(sum(ring_degree**i for i in range(degree + 1)) / 2)
+    bound = log2(sum(secret_sum**i for i in range(degree + 1)) / 2)
     return Noise(x.level, _sum(x.variances, (ROUNDING,) * (degree + 1)), log_sum(x.worst, bound))
 
 

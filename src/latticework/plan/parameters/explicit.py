@@ -14,8 +14,9 @@ from typing import Any
 
 from latticework.errors import LevelError, PrecisionError, RangeError, SecurityError
 from latticework.errors.rounded_numbers import over
-from latticework.plan.parameters.modulus_chain import ModulusChain, Track, next_scale
-from latticework.plan.parameters.security import modulus_limit_bits, security_levels
+from latticework.plan.parameters.modulus_chain import TERNARY, ModulusChain, Track, next_scale
+from latticework.plan.parameters.secrets import secret_limit_bits, secret_text
+from latticework.plan.parameters.security import modulus_limit_bits, security_levels, sparse_limits
 from latticework.plan.parameters.select import (
     DIGIT_GAP_BITS,
     MAX_PRIME_BITS,
@@ -28,6 +29,7 @@ from latticework.plan.parameters.select import (
 )
 from latticework.plan.parameters.stated_primes import PrimeRequest, StatedPrimes, check_digits, state_primes
 from latticework.values.extension import _core
+from latticework.values.packing.embedding import SPARSE_WEIGHT
 from latticework.values.sums import add_up
 
 GroupBits = float | tuple[float, float]  # one prime (two where it exceeds 49 bits), or two of stated sizes
@@ -41,6 +43,7 @@ def explicit_chain(
     asked: PrimeRequest,
     scale_bits: float | Sequence[float],
     *,
+    secret: tuple[str, int] = (TERNARY, 0),
     num_digits: int | None = None,
     security_bits: int = 128,
     insecure: bool = False,
@@ -50,6 +53,7 @@ def explicit_chain(
     asked        rescaling level i removes entry i of q_bits or primes, entry 0 stays
     scale_bits   log2 of the canonical scale, of all levels or of each (lowest first). Where it does not follow from the
                  level above by squaring and rescaling, it is a profile: values reach it by an integer factor
+    secret       distribution and weight of secret keys, as `check_secret` gives them
     num_digits   digits of key switching; else cut so that each is smaller than P
     raises       SecurityError where log2(QP) is over the limit, unless `insecure`
     """
@@ -76,6 +80,7 @@ def explicit_chain(
 
     def make_chain(p_sizes: Sequence[float]) -> ModulusChain:
         chain = _chain(ring_degree, levels, scale_bits, p_sizes, stated, num_digits, security_bits)
+        chain = replace(chain, secret=secret[0], secret_weight=secret[1])
         return check_digits(chain) if stated.all else chain
 
     if p_bits is not None or num_special is not None or stated.special is not None:
@@ -87,7 +92,7 @@ def explicit_chain(
 
     if num_digits is None:
         chains = [with_special(count) for count in range(stated.least_special, MAX_SPECIAL + 1)]
-        limit = modulus_limit_bits(ring_degree, security_bits)
+        limit = secret_limit_bits(chains[0])
         fitting = [c for c in chains if limit is not None and c.log2_qp <= limit] or chains[:1]
         return judge(min(fitting, key=key_switch_ntts), insecure)
     share = add_up(add_up(sizes) for sizes in levels) / max(num_digits, 1)
@@ -235,11 +240,13 @@ def judge(chain: ModulusChain, insecure: bool) -> ModulusChain:
 
     raises  SecurityError with the numbers and what would help
     """
-    limit = modulus_limit_bits(chain.ring_degree, chain.security_bits)
+    limit = secret_limit_bits(chain)
     if limit is not None and chain.log2_qp <= limit:
         return chain
     if insecure:
         return replace(chain, insecure=True)
+    if secret_text(chain):
+        raise _refuse_secret(chain, limit)
     large_enough = [
         1 << k
         for k in range(MIN_RING_LOG2, MAX_RING_LOG2 + 1)
@@ -252,4 +259,22 @@ def judge(chain: ModulusChain, insecure: bool) -> ModulusChain:
         f"Parameters: log2(QP) = {over(chain.log2_qp, limit or 0)}, but {chain.security_bits}-bit security at "
         f"N={chain.ring_degree} {allowed}{more}; {remedy}fewer or smaller levels; insecure=True is for tests with "
         "data that are not secret"
+    )
+
+
+def _refuse_secret(chain: ModulusChain, limit: int | None) -> SecurityError:
+    """The error for secrets that are not uniform ternary: over the limit of their table, or in none."""
+    bits = f"log2(QP) = {over(chain.log2_qp, limit or 0)}"
+    of = f"{chain.security_bits}-bit security of {secret_text(chain)} at N={chain.ring_degree}"
+    tests = "insecure=True is for tests with data that are not secret"
+    if limit is not None:
+        return SecurityError(
+            f"Parameters: {bits}, but {of} allows at most {limit}; use fewer or smaller levels; {tests}"
+        )
+    if chain.secret_weight == 0:
+        return SecurityError(f"Parameters: {of} allows no modulus at all; use a larger ring_degree; {tests}")
+    known = ", ".join(f"{most} bits at N={n}" for n, most in sparse_limits(chain.security_bits).items())
+    return SecurityError(
+        f"Parameters: {bits}, and {of} is in no table that has a source; of fixed weights there is only "
+        f"{SPARSE_WEIGHT}, with at most {known or 'no modulus'}; use uniform ternary secrets; {tests}"
     )

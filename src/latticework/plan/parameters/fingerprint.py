@@ -20,6 +20,8 @@ def core_parameters(chain: ModulusChain) -> _core.Parameters:
         security_bits=chain.security_bits,
         insecure=chain.insecure,
         plain_modulus=chain.plain_modulus,
+        secret=chain.secret,
+        secret_weight=chain.secret_weight,
     )
 
 

@@ -16,6 +16,7 @@ from latticework.values.sums import add_up
 
 # Of a field that files leave out where it has its default, so that they are as they were before there was the field.
 UNSTORED_DEFAULT = {"unstored_default": True}
+TERNARY, GAUSSIAN = "ternary", "gaussian"
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,8 @@ class ModulusChain:
               main track up to there, and above them those of EvalMod and CoeffToSlot
     plain_modulus  t of BFV, whose slots hold integers modulo t, whose scales are 1 and whose levels are only dropped to
                    make ciphertexts smaller; 0: CKKS
+    secret    distribution of the secret key: TERNARY, uniform on -1, 0 and 1; or GAUSSIAN, that of errors
+    secret_weight  of TERNARY: exactly so many are -1 or 1, the others 0; 0: any number
     """
 
     ring_degree: int
@@ -89,6 +92,8 @@ class ModulusChain:
     floor: int = 0
     bootstrap: BootstrapCircuit | None = None
     plain_modulus: int = field(default=0, metadata=UNSTORED_DEFAULT)
+    secret: str = field(default=TERNARY, metadata=UNSTORED_DEFAULT)
+    secret_weight: int = field(default=0, metadata=UNSTORED_DEFAULT)
 
     @property
     def scheme(self) -> str:

@@ -23,6 +23,12 @@ def sparse_modulus_limit_bits(ring_degree: int, security_bits: int) -> int | Non
     return None if limit is None else int(limit)
 
 
+def sparse_limits(security_bits: int) -> dict[int, int]:
+    """Largest log2(QP) of secrets of the weight that has a table, by ring degree."""
+    rows = _core.sparse_security_table()
+    return {n: int(limits[security_bits]) for n, limits in rows.items() if limits.get(security_bits) is not None}
+
+
 def security_levels() -> tuple[int, ...]:
     """The security levels, in bits, that the table knows."""
     return tuple(sorted({bits for limits in _core.security_table().values() for bits in limits}))

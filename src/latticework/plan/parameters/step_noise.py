@@ -14,7 +14,7 @@ from math import erfc, factorial, prod, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from latticework.plan.parameters.modulus_chain import ModulusChain, digits_at
+from latticework.plan.parameters.modulus_chain import GAUSSIAN, ModulusChain, digits_at
 from latticework.values.packing.embedding import SPARSE_WEIGHT
 from latticework.values.sums import add_up
 
@@ -23,6 +23,13 @@ FloatArray = npt.NDArray[np.float64]
 ERROR_VARIANCE = 10.5
 SECRET_VARIANCE = 2.0 / 3.0
 ROUNDING_VARIANCE = 1.0 / 12.0
+
+
+def secret_variance(chain: ModulusChain) -> float:
+    """The mean square of a coefficient of the secret."""
+    if chain.secret_weight:
+        return chain.secret_weight / chain.ring_degree
+    return ERROR_VARIANCE if chain.secret == GAUSSIAN else SECRET_VARIANCE
 
 
 def encoding() -> float:
@@ -38,17 +45,17 @@ def symmetric_encryption() -> float:
 
 def public_encryption(chain: ModulusChain) -> float:
     """A fresh encryption under the public key, encoding included: e u + e0 + e1 s over the first special prime."""
-    spread = SECRET_VARIANCE * chain.ring_degree
-    error = ERROR_VARIANCE * (1 + 2 * spread) / chain.special[0] ** 2
+    spread, mask = secret_variance(chain) * chain.ring_degree, SECRET_VARIANCE * chain.ring_degree
+    error = ERROR_VARIANCE * (1 + (mask + spread)) / chain.special[0] ** 2
     return sqrt(error + ROUNDING_VARIANCE * (1 + spread) + encoding() ** 2)
 
 
-def mod_down(ring_degree: int, degree: int = 1) -> float:
+def mod_down(ring_degree: int, degree: int = 1, variance: float = SECRET_VARIANCE) -> float:
     """Rounding of a rescale or a division by P: r0 + r1 s (+ r2 s^2) with each r uniform in [-1/2, 1/2].
 
     s is all but complex normal at roots of unity (`secret_shares`), so that the mean of |s|^2i is i! times a power.
     """
-    spread = SECRET_VARIANCE * ring_degree
+    spread = variance * ring_degree
     return sqrt(ROUNDING_VARIANCE * add_up(factorial(power) * spread**power for power in range(degree + 1)))
 
 

@@ -8,11 +8,18 @@ from __future__ import annotations
 
 from math import prod
 
-from latticework.plan.parameters.modulus_chain import ModulusChain, digits_at
+from latticework.plan.parameters.modulus_chain import GAUSSIAN, ModulusChain, digits_at
 from latticework.values.sums import add_up
 
 ERROR_BOUND = 21.0
 ROUNDING_BOUND = 0.5 + 2.0**-20  # a lift's float sum may round a tie the other way
+
+
+def secret_sum(chain: ModulusChain) -> float:
+    """The largest sum of the magnitudes of the secret's coefficients."""
+    if chain.secret_weight:
+        return float(chain.secret_weight)
+    return chain.ring_degree * (ERROR_BOUND if chain.secret == GAUSSIAN else 1.0)
 
 
 def encoding() -> float:
@@ -27,13 +34,13 @@ def symmetric_encryption() -> float:
 
 def public_encryption(chain: ModulusChain) -> float:
     """A fresh encryption under the public key, encoding included: e u + e0 + e1 s over the first special prime."""
-    n = chain.ring_degree
-    return ERROR_BOUND * (1 + 2 * n) / chain.special[0] + ROUNDING_BOUND * (1 + n) + ROUNDING_BOUND
+    n, most = chain.ring_degree, secret_sum(chain)
+    return ERROR_BOUND * (1 + n + most) / chain.special[0] + ROUNDING_BOUND * (1 + most) + ROUNDING_BOUND
 
 
-def mod_down(ring_degree: int, degree: int = 1) -> float:
+def mod_down(secret_sum: float, degree: int = 1) -> float:
     """Rounding of a rescale or a division by P: r0 + r1 s (+ r2 s^2)."""
-    return ROUNDING_BOUND * add_up(float(ring_degree) ** power for power in range(degree + 1))
+    return ROUNDING_BOUND * add_up(float(secret_sum) ** power for power in range(degree + 1))
 
 
 def key_product(chain: ModulusChain, level: int, track: int = 0) -> float:

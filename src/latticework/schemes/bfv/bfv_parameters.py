@@ -16,6 +16,7 @@ from latticework.plan.parameters.bfv_chain import (
     transform_counts,
 )
 from latticework.plan.parameters.bfv_noise import ShapeNoiseModel
+from latticework.plan.parameters.secrets import check_secret
 from latticework.plan.parameters.select import MAX_RING_LOG2, MIN_RING_LOG2
 from latticework.plan.parameters.stated_primes import PrimeRequest
 from latticework.schemes.rlwe.checks import fail, locate, whole
@@ -34,7 +35,9 @@ class Parameters(ChainParameters):
     p_bits         sizes of the special primes of key switching; or special, these themselves; or num_special of 49
                    bits; or none of these, to have the number chosen with which key switching is cheapest
     num_digits     digits of key switching; as few as stay below the product of the special primes if not given
-    security_bits  128, 192 or 256, for uniform ternary secrets
+    secret         distribution of secret keys: "ternary", uniform on -1, 0 and 1; or "gaussian", that of errors
+    secret_weight  of ternary secrets: how many coefficients are -1 or 1; any number if not given
+    security_bits  128, 192 or 256, by the table for such secrets
     insecure       accept sets that are not secure: only for tests
     raises         SecurityError where log2(QP) is over the limit for the ring degree
     """
@@ -54,15 +57,19 @@ class Parameters(ChainParameters):
         p_bits: Sequence[float] | None = None,
         num_special: int | None = None,
         num_digits: int | None = None,
+        secret: str = "ternary",
+        secret_weight: int | None = None,
         security_bits: int = 128,
         insecure: bool = False,
     ) -> None:
         _check_sizes(ring_degree, security_bits)
         asked = PrimeRequest(q_bits, primes, p_bits, num_special, special)
         plain = _plain_prime(ring_degree, plain_bits, plain_modulus)
+        law = check_secret(secret, secret_weight, ring_degree)
         chain = explicit_bfv_chain(
-            ring_degree, plain, asked, num_digits=num_digits, security_bits=security_bits, insecure=insecure
-        )
+            ring_degree, plain, asked, secret=law, num_digits=num_digits, security_bits=security_bits,
+            insecure=insecure,
+        )  # fmt: skip
         self._use(chain)
 
     @classmethod

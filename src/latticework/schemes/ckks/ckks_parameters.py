@@ -17,6 +17,7 @@ from latticework.plan.parameters import (
     security_levels,
     select_chain,
 )
+from latticework.plan.parameters.secrets import check_secret
 from latticework.plan.parameters.step_noise import mod_down, public_encryption
 from latticework.schemes.ckks.ckks_checks import short_scale_text
 from latticework.schemes.rlwe.checks import fail, locate, real, whole
@@ -39,7 +40,9 @@ class Parameters(ChainParameters):
     p_bits        sizes of the special primes of key switching; or special, these themselves; or num_special of 49
                   bits; or none of these, to have the number chosen with which key switching is cheapest
     num_digits    digits of key switching (OpenFHE's dnum); chosen so that each is smaller than P if not given
-    security_bits 128, 192 or 256, for uniform ternary secrets
+    secret        distribution of secret keys: "ternary", uniform on -1, 0 and 1; or "gaussian", that of errors
+    secret_weight of ternary secrets: how many coefficients are -1 or 1; any number if not given
+    security_bits 128, 192 or 256, by the table for such secrets
     insecure      accept sets that are not secure: only for tests
     raises        SecurityError where log2(QP) is over the limit for the ring degree
     """
@@ -58,13 +61,17 @@ class Parameters(ChainParameters):
         p_bits: Sequence[float] | None = None,
         num_special: int | None = None,
         num_digits: int | None = None,
+        secret: str = "ternary",
+        secret_weight: int | None = None,
         security_bits: int = 128,
         insecure: bool = False,
     ) -> None:
         asked = PrimeRequest(q_bits, primes, p_bits, num_special, special)
+        law = check_secret(secret, secret_weight, ring_degree)
         chain = explicit_chain(
-            ring_degree, asked, scale_bits, num_digits=num_digits, security_bits=security_bits, insecure=insecure
-        )
+            ring_degree, asked, scale_bits, secret=law, num_digits=num_digits, security_bits=security_bits,
+            insecure=insecure,
+        )  # fmt: skip
         self._use(chain)
 
     @classmethod

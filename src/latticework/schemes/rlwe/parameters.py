@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Self, TypeVar
 from latticework.compiler.keys import resident_bytes, stored_bytes
 from latticework.errors import LevelError, ParameterMismatchError, RangeError, UserError
 from latticework.errors.shown import count_noun, describe
-from latticework.plan.parameters import ModulusChain, modulus_limit_bits
+from latticework.plan.parameters import ModulusChain
 from latticework.plan.parameters.fingerprint import core_parameters
+from latticework.plan.parameters.secrets import secret_limit_bits, secret_text
 from latticework.runtime.devices.device import Device, as_device, context_on
 from latticework.runtime.devices.drivers import check_gpu, known_backends
 from latticework.schemes.rlwe.checks import fail, file_bytes, file_path, locate, needs, whole
@@ -151,7 +152,7 @@ class ChainParameters:
     @property
     def limit_bits(self) -> int | None:
         """Bits of QP that are secure at this ring degree; None where nothing is."""
-        return modulus_limit_bits(self.chain.ring_degree, self.chain.security_bits)
+        return secret_limit_bits(self.chain)
 
     @property
     def is_insecure(self) -> bool:
@@ -192,13 +193,14 @@ class ChainParameters:
         """A table of everything about the parameters."""
         chain = self.chain
         limit = "nothing is secure" if self.limit_bits is None else f"at most {self.limit_bits}"
+        of_secret = f" of {secret_text(chain)}" if secret_text(chain) else ""
         verdict = ", INSECURE: for tests only" if chain.insecure else ""
         digits = [add_up(log2(chain.primes[limb]) for limb in digit) for digit in chain.digits]
         rows = [
             *self._scheme_rows(),
             ("log2 Q", f"{self.log2_q:.1f}", f"{len(chain.primes)} primes, {self.levels} levels above the last"),
             ("log2 P", f"{self.log2_p:.1f}", f"{len(chain.special)} special primes"),
-            ("log2 QP", f"{self.log2_qp:.1f}", f"{limit} for {chain.security_bits}-bit security{verdict}"),
+            ("log2 QP", f"{self.log2_qp:.1f}", f"{limit} for {chain.security_bits}-bit security{of_secret}{verdict}"),
             ("digits", f"{len(digits)}", f"of up to {max(digits):.1f} bits"),
             ("evaluation key", megabytes(self.key_bytes()), f"{megabytes(self.key_bytes(stored=True))} in a file"),
             ("ciphertext", megabytes(16 * chain.ring_degree * len(chain.primes)), "in memory, at the top level"),
@@ -223,7 +225,8 @@ class ChainParameters:
         first, last = self._repr_facts()
         bits = f"log2 Q={self.log2_q:.1f}", f"log2 P={self.log2_p:.1f}"
         insecure = "INSECURE" if self.is_insecure else ""
-        return describe("Parameters", *self._ring, count_noun(self.levels, "level"), first, *bits, last, insecure)
+        facts = secret_text(self.chain), last, insecure
+        return describe("Parameters", *self._ring, count_noun(self.levels, "level"), first, *bits, *facts)
 
     def __str__(self) -> str:
         return self.summary()

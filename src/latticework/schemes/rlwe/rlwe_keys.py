@@ -20,6 +20,7 @@ from latticework.errors import (
     UserError,
 )
 from latticework.errors.shown import count_noun, describe, size
+from latticework.plan.parameters.secrets import secret_text
 from latticework.runtime.devices.device import Device
 from latticework.schemes.rlwe.checks import fail, file_bytes, file_path, locate, needs, type_text, whole, whole_list
 from latticework.schemes.rlwe.other_names import KnowsOtherNames
@@ -144,12 +145,12 @@ class SecretKey(Key[Params, _core.SecretKey]):
             limbs = list(range(len(parameters.primes)))
             checked = _core.transformed(parameters.context, checked, limbs, False)
         coefficients = small_integers(who, checked[0], parameters.primes)
-        if np.abs(coefficients).max() > 1:
-            fail(
-                RangeError, f"{who}: coefficients up to {np.abs(coefficients).max()}; secrets are ternary: -1, 0 and 1"
-            )
         name = secrets.token_bytes(KEY_SET_BYTES) if key_set is None else check_key_set(who, key_set)
-        return cls(_core.secret_key_from_coefficients(parameters.context, coefficients, name), parameters)
+        try:
+            return cls(_core.secret_key_from_coefficients(parameters.context, coefficients, name), parameters)
+        except RangeError:
+            kind = secret_text(parameters.chain) or "ternary secrets: -1, 0 and 1"
+            fail(RangeError, f"{who}: these parameters have {kind}; this key is none, or make parameters for it")
 
     def __repr__(self) -> str:
         return self._describe("hidden")

@@ -626,6 +626,7 @@ class Parameters:
         security_bits: int = 128,
         insecure: bool = False,
         plain_modulus: int = 0,
+        secret_weight: int = 0,
     ) -> None: ...
     @staticmethod
     def from_cbor(data: Buffer) -> Parameters: ...

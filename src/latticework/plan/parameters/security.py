@@ -25,8 +25,8 @@ def sparse_modulus_limit_bits(ring_degree: int, security_bits: int) -> int | Non
 
 def sparse_limits(security_bits: int) -> dict[int, int]:
     """Largest log2(QP) of secrets of the weight that has a table, by ring degree."""
-    rows = _core.sparse_security_table()
-    return {n: int(limits[security_bits]) for n, limits in rows.items() if limits.get(security_bits) is not None}
+    limits = {n: sparse_modulus_limit_bits(n, security_bits) for n in _core.sparse_security_table()}
+    return {n: bits for n, bits in limits.items() if bits is not None}
 
 
 def security_levels() -> tuple[int, ...]:

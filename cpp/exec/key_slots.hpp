@@ -23,6 +23,7 @@ struct KeyLimb {
   std::uint32_t digit;                                                     // numbers
   std::uint16_t limb;
   State state = State::kAbsent;
+  bool is_asked_for = false;  // the system may have begun to read it
   std::size_t slot = 0;
   const RnsPolys* place = nullptr;         // there: b and a, of one limb
   std::uint32_t claims = 0;                // windows that are under way with it

@@ -11,6 +11,8 @@ namespace lw {
 namespace {
 
 constexpr std::chrono::milliseconds kTickEvery{20};
+constexpr std::size_t kAskedAhead = 16;      // limbs that a disk is asked for at a time
+constexpr std::size_t kAsksAfterWait = 256;  // reads that ask, after one that waited for the disk
 
 std::uint64_t ns_since(std::chrono::steady_clock::time_point start) noexcept {
   return static_cast<std::uint64_t>(
@@ -195,22 +197,42 @@ LimbView KeyStore::slot_of(KeyLimb& key_limb) {
   return view;
 }
 
+/// A disk reads while limbs that have come are expanded, and several at a time. What is in the system's cache needs no
+/// asking.
+std::vector<const KeyLimb*> KeyStore::ask_ahead() {
+  std::vector<const KeyLimb*> asked;
+  if (asks_ == 0) return asked;
+  --asks_;
+  while (!wanted_.empty() && wanted_.front()->state != KeyLimb::State::kWanted) wanted_.pop_front();
+  for (std::size_t i = 0; i < std::min(wanted_.size(), kAskedAhead); ++i) {
+    if (wanted_[i]->state != KeyLimb::State::kWanted || wanted_[i]->is_asked_for) continue;
+    wanted_[i]->is_asked_for = true;
+    asked.push_back(wanted_[i]);
+  }
+  return asked;
+}
+
 void KeyStore::read(std::unique_lock<std::mutex>& lock, KeyLimb& key_limb, bool is_ahead,
                     std::vector<std::uint8_t>& buffer) {
   const LimbView to = slot_of(key_limb);
   key_limb.state = KeyLimb::State::kReading;
   ++key_limb.claims;  // it stays where it is
+  const std::vector<const KeyLimb*> asked = ask_ahead();
+  bool is_at_hand = true;
   lock.unlock();
   std::exception_ptr failure;
   try {
     const OperationScope scope(OperationKind::kCall, "read keys");
     if (on_read_) on_read_(key_limb.key, is_ahead);
-    file_->read_limb(key_limb.key, key_limb.digit, key_limb.limb, to, buffer);
+    for (const KeyLimb* next : asked) file_->will_need(next->key, next->digit, next->limb);
+    is_at_hand = file_->read_limb(key_limb.key, key_limb.digit, key_limb.limb, to, buffer);
   } catch (...) {
     failure = std::current_exception();
   }
   lock.lock();
   --key_limb.claims;
+  if (!is_at_hand) asks_ = kAsksAfterWait;
+  key_limb.is_asked_for = false;
   key_limb.state = failure ? KeyLimb::State::kWanted : KeyLimb::State::kReady;
   if (failure && key_limb.claims == 0) key_slots_.drop(key_limb);
   if (!failure) {

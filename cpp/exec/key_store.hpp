@@ -66,6 +66,8 @@ class KeyStore {
   void work() noexcept;
   /// Reads a limb that is wanted while the lock is open. Throws what reading throws, the limb being wanted again.
   void read(std::unique_lock<std::mutex>& lock, KeyLimb& key_limb, bool is_ahead, std::vector<std::uint8_t>& buffer);
+  /// Limbs that are wanted next, and that the system is to begin to read: none as long as it has all in its cache.
+  std::vector<const KeyLimb*> ask_ahead();
   KeyLimb* find_wanted_limb(const KeyLimbWindow& window) const;
   static bool is_ready(const KeyLimbWindow& window);
   LimbView slot_of(KeyLimb& key_limb);
@@ -84,6 +86,7 @@ class KeyStore {
   std::deque<const KeyLimbWindows*> waiting_;  // runs that have no window, in the order in which they get their first
   std::uint64_t num_retired_ = 0;
   std::uint64_t loads_ = 0, prefetched_ = 0, stalls_ = 0, stall_ns_ = 0;
+  std::size_t asks_ = 0;  // reads to come that ask ahead
   bool closed_ = false, has_started_ = false;
   std::vector<std::thread> readers_;
 };

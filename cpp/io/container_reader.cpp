@@ -307,14 +307,12 @@ bool Reader::row_is_intact(std::size_t i, std::size_t row) const {
   return is_written(i, row, content, fast_sum(content));
 }
 
-void Reader::read_row(std::size_t i, std::size_t row, std::span<std::uint8_t> to) const {
+bool Reader::read_row(std::size_t i, std::size_t row, std::span<std::uint8_t> to) const {
   const auto content = unverified_row(i, row);
   if (to.size() != content.size()) fail_section(i, "has a row " + std::to_string(row) + " of another size");
-  if (file_.bytes().empty()) {
-    std::copy(content.begin(), content.end(), to.begin());
-  } else {
-    file_.read_at(rows_of(i).starts[row], to);
-  }
+  if (!file_.bytes().empty()) return file_.read_at(rows_of(i).starts[row], to);
+  std::copy(content.begin(), content.end(), to.begin());
+  return true;
 }
 
 bool Reader::is_written(std::size_t i, std::size_t row, std::span<const std::uint8_t> content,

@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,6 +54,19 @@ const char* kind_of(mode_t mode) {
 std::string name_of_descriptor(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 bool lock(int fd) noexcept { return ::flock(fd, LOCK_EX | LOCK_NB) == 0; }
+
+/// Reads what the system has in its cache: bytes read, 0 if it would have to wait for the disk, less than 0 if that
+/// cannot be told.
+ssize_t read_cached([[maybe_unused]] int fd, [[maybe_unused]] std::uint64_t offset,
+                    [[maybe_unused]] std::span<std::uint8_t> to) noexcept {
+#if defined(__linux__) && defined(RWF_NOWAIT)
+  const iovec part = {to.data(), to.size()};
+  const ssize_t got = ::preadv2(fd, &part, 1, static_cast<off_t>(offset), RWF_NOWAIT);
+  return got < 0 && errno == EAGAIN ? 0 : got;
+#else
+  return -1;
+#endif
+}
 
 /// Whether a file still has a name: a sweep may have come before the lock.
 bool is_linked(int fd) noexcept {
@@ -124,9 +138,14 @@ void MappedFile::check_size() const {
   }
 }
 
-void MappedFile::read_at(std::uint64_t offset, std::span<std::uint8_t> to) const {
+bool MappedFile::read_at(std::uint64_t offset, std::span<std::uint8_t> to) const {
+  bool is_at_hand = true;
   while (!to.empty()) {
-    const ssize_t got = ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(offset));
+    ssize_t got = is_at_hand ? read_cached(file_.get(), offset, to) : 0;
+    if (got <= 0) {
+      is_at_hand = is_at_hand && got < 0;
+      got = ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(offset));
+    }
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_io(path_, "read", errno);
     if (got == 0) {
@@ -136,6 +155,7 @@ void MappedFile::read_at(std::uint64_t offset, std::span<std::uint8_t> to) const
     offset += static_cast<std::uint64_t>(got);
     to = to.subspan(static_cast<std::size_t>(got));
   }
+  return is_at_hand;
 }
 
 void MappedFile::will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept {

@@ -51,9 +51,9 @@ class MappedFile {
   std::span<const std::uint8_t> bytes() const noexcept { return {data_, size_}; }
   /// Throws lw::Error(kFormat) if the file is no longer as long as it was: pages past its end would be a SIGBUS.
   void check_size() const;
-  /// Reads a part of the file by itself, past the mapping. Throws lw::Error(kFormat) if the file has become too short,
-  /// IoError.
-  void read_at(std::uint64_t offset, std::span<std::uint8_t> to) const;
+  /// Reads a part of the file by itself, past the mapping; false if the system had to wait for the disk. Throws
+  /// lw::Error(kFormat) if the file has become too short, IoError.
+  bool read_at(std::uint64_t offset, std::span<std::uint8_t> to) const;
   /// Lets the system start to read a part of the file. Nothing is read ahead but for this.
   void will_need(std::uint64_t offset, std::uint64_t bytes) const noexcept;
   void swap(MappedFile& other) noexcept;

@@ -235,16 +235,28 @@ std::uint64_t EvaluationKeyFile::most_limb_bytes() const noexcept {
   return most;
 }
 
-void EvaluationKeyFile::read_limb(std::size_t i, std::uint32_t digit, std::uint16_t limb, LimbView out,
+std::uint32_t EvaluationKeyFile::StoredKey::poly_of(std::uint32_t digit) const noexcept {
+  const auto is_it = [digit](const DigitPart& part) { return part.number == digit; };
+  return static_cast<std::uint32_t>(std::find_if(shape.digits.begin(), shape.digits.end(), is_it) -
+                                    shape.digits.begin());
+}
+
+std::size_t EvaluationKeyFile::StoredKey::place_of(std::uint16_t limb) const noexcept {
+  return static_cast<std::size_t>(std::find(shape.limbs.begin(), shape.limbs.end(), limb) - shape.limbs.begin());
+}
+
+void EvaluationKeyFile::will_need(std::size_t i, std::uint32_t digit, std::uint16_t limb) const {
+  const StoredKey& key = keys_.at(i);
+  key.layout.will_need(reader_, i, key.poly_of(digit), key.place_of(limb));
+}
+
+bool EvaluationKeyFile::read_limb(std::size_t i, std::uint32_t digit, std::uint16_t limb, LimbView out,
                                   std::vector<std::uint8_t>& buffer) const {
   const StoredKey& key = keys_.at(i);
-  const auto is_it = [digit](const DigitPart& part) { return part.number == digit; };
-  const auto poly = std::find_if(key.shape.digits.begin(), key.shape.digits.end(), is_it) - key.shape.digits.begin();
-  const auto place = std::find(key.shape.limbs.begin(), key.shape.limbs.end(), limb) - key.shape.limbs.begin();
   const LimbView b = {out.limb(0, 0), out.stride, out.poly_stride, out.limbs, 1};
   const LimbView a = {out.limb(1, 0), out.stride, out.poly_stride, out.limbs, 1};
-  key.layout.read_limb(context_.ring(), reader_, i, static_cast<std::uint32_t>(poly), static_cast<std::size_t>(place),
-                       b, a, uniform_stream(StreamDomain::kEvaluationKey, key.seed, digit), buffer, key.name);
+  return key.layout.read_limb(context_.ring(), reader_, i, key.poly_of(digit), key.place_of(limb), b, a,
+                              uniform_stream(StreamDomain::kEvaluationKey, key.seed, digit), buffer, key.name);
 }
 
 EvaluationKey EvaluationKeyFile::read(std::size_t i, Level level) const {

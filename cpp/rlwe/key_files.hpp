@@ -50,8 +50,11 @@ class EvaluationKeyFile {
   KeyShape shape_at(std::size_t i, Level level) const;
   /// One limb of key i, by the numbers of its digit and limb: b, and then a, each to memory of its own. Reads the file
   /// past its mapping. buffer: for what is stored. Errors as of read(), and IoError.
-  void read_limb(std::size_t i, std::uint32_t digit, std::uint16_t limb, LimbView out,
+  /// False if the system had to wait for the disk.
+  bool read_limb(std::size_t i, std::uint32_t digit, std::uint16_t limb, LimbView out,
                  std::vector<std::uint8_t>& buffer) const;
+  /// Lets the system start to read a limb that read_limb() will be asked for.
+  void will_need(std::size_t i, std::uint32_t digit, std::uint16_t limb) const;
   /// Bytes of the longest limb as stored.
   std::uint64_t most_limb_bytes() const noexcept;
   /// Bytes of key i in the file.
@@ -66,6 +69,10 @@ class EvaluationKeyFile {
     KeyShape shape;
     PackedLayout layout;
     StoredName name;
+
+    /// The places of a digit and a limb, by their numbers.
+    std::uint32_t poly_of(std::uint32_t digit) const noexcept;
+    std::size_t place_of(std::uint16_t limb) const noexcept;
   };
 
   const Context& context_;

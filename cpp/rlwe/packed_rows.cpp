@@ -61,19 +61,20 @@ RnsPolys PackedLayout::read(const Ring& ring, const Reader& reader, std::size_t 
   return out;
 }
 
-void PackedLayout::read_limb(const Ring& ring, const Reader& reader, std::size_t section, std::uint32_t poly,
+bool PackedLayout::read_limb(const Ring& ring, const Reader& reader, std::size_t section, std::uint32_t poly,
                              std::size_t limb, LimbView stored, LimbView expanded, const UniformStream& stream,
                              std::vector<std::uint8_t>& buffer, const StoredName& name) const {
   const std::size_t row = poly * limbs_.size() + limb, start = 0;
   check_section(reader, section, {&row, 1}, name.what);
   buffer.resize(row_bytes_[limb]);
   const bool has_rows = reader.section_info(section).has_rows;
+  bool is_at_hand = true;
   if (!has_rows) {
     const std::span<const std::uint8_t> whole = reader.section(section);
     std::copy_n(whole.begin() + static_cast<std::ptrdiff_t>(offset(row)), buffer.size(), buffer.begin());
   } else {
     try {
-      reader.read_row(section, row, buffer);
+      is_at_hand = reader.read_row(section, row, buffer);
     } catch (const IoError& error) {
       throw IoError(error.code(), row_name(row, name) + ": " + error.what());
     }
@@ -87,6 +88,7 @@ void PackedLayout::read_limb(const Ring& ring, const Reader& reader, std::size_t
     if (!reader.is_written(section, row, buffer, sum.value())) fail_row(row, name);
   }
   if (!all_reduced) fail_residue(row, name);
+  return is_at_hand;
 }
 
 RnsPolys PackedLayout::read_all(const Ring& ring, const Reader& reader, std::size_t section,

@@ -40,9 +40,14 @@ class PackedLayout {
   /// One row into memory that is there, and the row of a stream beside it: poly and limb are places in this layout,
   /// `buffer` is for what is stored. Reads the file itself and uses what it verified. Throws as read() does, and
   /// IoError naming the row.
-  void read_limb(const Ring& ring, const Reader& reader, std::size_t section, std::uint32_t poly, std::size_t limb,
+  /// False if the system had to wait for the disk.
+  bool read_limb(const Ring& ring, const Reader& reader, std::size_t section, std::uint32_t poly, std::size_t limb,
                  LimbView stored, LimbView expanded, const UniformStream& stream, std::vector<std::uint8_t>& buffer,
                  const StoredName& name) const;
+  /// Lets the system start to read a row that read_limb() will be asked for.
+  void will_need(const Reader& reader, std::size_t section, std::uint32_t poly, std::size_t limb) const {
+    if (reader.section_info(section).has_rows) reader.will_need(section, poly * limbs_.size() + limb, 1);
+  }
   /// Bytes of the longest row.
   std::uint64_t most_limb_bytes() const noexcept { return *std::max_element(row_bytes_.begin(), row_bytes_.end()); }
   RnsPolys read_all(const Ring& ring, const Reader& reader, std::size_t section, const StoredName& name) const;

@@ -130,7 +130,12 @@ def components() -> Options:
 
 def resnet() -> Options:
     """ResNet-20 on a picture of 32 x 32 x 3."""
-    return {"program": residual_network(3, 3), "calibrate": pictures(16), "precision_bits": 1, "bootstrap_set": "A14"}
+    return {
+        "program": residual_network((3, 3, 3)),
+        "calibrate": pictures(16),
+        "precision_bits": 1,
+        "bootstrap_set": "A14",
+    }
 
 
 def encoder() -> Options:

@@ -122,9 +122,9 @@ def _bootstrapped(number: int, bootstrap_set: str) -> Maker:
     return make
 
 
-def _residual(stages: int, blocks: int) -> Maker:
+def _residual(*blocks: int) -> Maker:
     def make(_data: Path | None, techniques: lw.Techniques) -> Made:
-        inputs, network = pictures(16), residual_network(stages, blocks)
+        inputs, network = pictures(16), residual_network(blocks)
         options: dict[str, Any] = {"bootstrap_set": "A14", "techniques": techniques}
         model = lw.compile(network, calibrate=inputs, precision_bits=2, **options)
         return model, [inputs[0]], network(inputs[0])
@@ -139,6 +139,8 @@ MODELS: dict[str, Maker] = {
     "bootstrap-t12": _bootstrapped(2, "T12"),
     "bootstrap-a14": _bootstrapped(1, "A14"),
     "bootstraps-a14": _bootstrapped(3, "A14"),
-    "residual-block": _residual(1, 1),
-    "residual-20": _residual(3, 3),
+    "residual-block": _residual(1),
+    "residual-8": _residual(1, 1, 1),
+    "residual-10": _residual(1, 1, 1, 1),
+    "residual-20": _residual(3, 3, 3),
 }

@@ -1,7 +1,7 @@
 """Networks shaped like ResNet and AlexNet for pictures of 32 x 32 x 3, with seeded weights.
 
 After K. He et al., Deep residual learning for image recognition (2016), section 4.2: 6 n + 2 layers, widths 16, 32 and
-64; its ResNet-18 and ResNet-50 have four stages, ResNet-50 of bottlenecks. A. Krizhevsky et al., ImageNet
+64; its ResNet-18, 34 and 50 have four stages, ResNet-50 of bottlenecks. A. Krizhevsky et al., ImageNet
 classification with deep convolutional neural networks (2012): five convolutions and three dense layers, here with a
 quarter of its channels and windows of 3 x 3. Weights are drawn by He's rule, scaled down so that what goes into each
 ReLU stays of the size of 1; biases and normalisation would be part of the weights, and are left out.
@@ -88,10 +88,10 @@ class _Weights:
         return Bottleneck(self.kernels(width, into, 1), inside, self.kernels(wide, width, 1), shortcut, stride)
 
 
-def residual_network(stages: int, blocks: int) -> Callable[..., Any]:
-    """A program from a picture to the scores of ten classes, with so many blocks in every stage."""
+def residual_network(blocks: Sequence[int]) -> Callable[..., Any]:
+    """A program from a picture to the scores of ten classes, with so many blocks in each stage."""
     drawn = _Weights()
-    widths = [WIDTH << stage for stage in range(stages) for _ in range(blocks)]
+    widths = [WIDTH << stage for stage, count in enumerate(blocks) for _ in range(count)]
     first = drawn.kernels(WIDTH, 3, 3)
     layers = [drawn.block(width, into) for width, into in zip(widths, [WIDTH, *widths], strict=False)]
     return _network(first, layers, drawn.dense(widths[-1], CLASSES))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,17 @@ from latticework.plan.schema.schema import Plan
 MODELLED = "modelled: no key is made, nothing is run"
 PLANNED_SECONDS = 10.0
 Program = Callable[..., Any]
+# Layers, and the blocks of each stage; ResNet-1 is taken as the smallest, of one block.
+RESIDUAL = {1: (1,), 8: (1,) * 3, 10: (1,) * 4, 18: (2,) * 4, 20: (3,) * 3, 32: (5,) * 3, 34: (3, 4, 6, 3),
+            44: (7,) * 3, 56: (9,) * 3}  # fmt: skip
 SHAPED: dict[str, tuple[Callable[[], Program], str]] = {
-    "resnet-18": (lambda: residual_network(4, 2), "stages of 2 blocks with 16 to 128 channels"),
+    **{
+        f"resnet-{layers}": (
+            partial(residual_network, blocks),
+            f"stages of {', '.join(map(str, blocks))} blocks with 16 to {8 << len(blocks)} channels",
+        )
+        for layers, blocks in RESIDUAL.items()
+    },
     "alexnet": (alexnet, "5 convolutions of 24 to 96 channels, 3 dense layers of 256"),
     "resnet-50": (
         lambda: bottleneck_network((3, 4, 6, 3), 8), "stages of 3, 4, 6 and 3 bottlenecks with 32 to 256 channels",

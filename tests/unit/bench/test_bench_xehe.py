@@ -138,10 +138,10 @@ def test_times_of_the_ladder_are_set_beside_bounds_and_the_paper(timed, monkeypa
     assert found[2].ours == pytest.approx(2 * 15 * 2**14 * 10 / (time.ours / 1e6) / RATES.multiply_add)
 
 
-@pytest.mark.parametrize("is_fused", [False, True])
-def test_a_product_of_matrices_is_that_of_the_numbers(is_fused):
+@pytest.mark.parametrize("way", ["in two", "fused", "at once"])
+def test_a_product_of_matrices_is_that_of_the_numbers(way):
     (product, _) = small_product()
-    assert product.is_right(is_fused)
+    assert product.is_right(way)
 
 
 def small_product():
@@ -154,20 +154,40 @@ def small_product():
     return replace(product, parameters=parameters.on(device="sim")), product
 
 
-def test_fused_products_take_fewer_launches(sim):
+def test_products_take_fewer_launches_where_more_is_done_at_once(sim):
+    """And give the same bytes: a sum of products has one residue, however it is reduced."""
     product, at_home = small_product()
-    factors = product.encrypted()
-    one, two = (sim.counts(lambda f=f: product.multiplied(factors, f))["launches"] for f in (True, False))
-    assert two > one
-    left, right = at_home.encrypted()
-    with pytest.raises(ValueError, match="not those of the shape"):
-        at_home.multiplied((left[1:], right), True)
+    factors = product.encrypted("fused")
+    two, one, all_at_once = (
+        sim.counts(lambda way=way: product.multiplied(factors, way))["launches"]
+        for way in ("in two", "fused", "at once")
+    )
+    assert two > one > all_at_once == 1
+    assert [stored(product, factors, way) for way in ("in two", "at once")] == [stored(product, factors, "fused")] * 2
+    left, right = at_home.encrypted("fused")
+    for way, reason in (("fused", "not those of the shape"), ("at once", "only devices")):
+        with pytest.raises(ValueError, match=reason):
+            at_home.multiplied((left[way == "fused" :], right), way)
+
+
+def stored(product, factors, way):
+    found = product.multiplied(factors, way)
+    return bytes(_core.save_ciphertexts(None, found, [str(i) for i in range(len(found))], {}))
+
+
+def test_from_numbers_to_numbers_launches_do_not_grow_with_the_matrices(sim):
+    """Nor does the host wait for each element."""
+    (product, _) = small_product()
+    more = replace(product, shape=(4, 3, 2), left=np.concatenate([product.left] * 2))
+    small, large = (sim.counts(lambda p=p: p.run("at once")) for p in (product, more))
+    assert small["kernels"] == large["kernels"] and small["host_waits"] == large["host_waits"]
+    assert large["bytes_down"] == 12 * 8 * matrices.SLOTS + 2 * 8  # numbers, and a verdict for each factor
 
 
 def test_times_of_products_of_matrices_have_gains(timed, monkeypatch):
     monkeypatch.setattr(matrices, "SHAPES", {"10x9x8": (1, 1, 2)})
     found = list(matrices.rows(timed))
-    assert len(found) == 4 * 2 + 2 * 3 and all(row.checked and row.ours for row in found)
+    assert len(found) == 5 * 2 + 2 * 4 + 1 and all(row.checked and row.ours for row in found)
     assert [row.reference for row in found if row.metric == "gain of both, whole"] == [2.82]
 
 

@@ -21,13 +21,15 @@ from typing import Any
 
 import numpy.typing as npt
 
+from latticework.compiler.expand.expand_module import SYMBOLIC
 from latticework.compiler.levels.level_plan_text import print_levels
 from latticework.compiler.stage_modules import StageModules
-from latticework.compiler.stage_table import IrStage, find_stage
+from latticework.compiler.stage_table import NAMES, IrStage, find_stage
 from latticework.errors import FormatError, IrError, ParameterMismatchError, SecurityError
 from latticework.errors.shown import count_noun
 from latticework.functions.approximation.real_functions import Function
-from latticework.ir import Module, print_module
+from latticework.ir import Module, Op, print_module
+from latticework.ir.dialects.primitives import PRIMITIVES
 from latticework.ir.parser import parse_verified
 from latticework.ir.printer import print_readable
 from latticework.ir.scanner import TextPlace
@@ -123,16 +125,19 @@ def read_stage(
     chain = _read_chain(text, modules, name) if stage.fixes else modules.chain
     sources = {**original.sources, **_by_hash(constants)}
     functions = _Functions(original, name)
-    module = parse_verified(text, name, sources=sources, restore=functions.restore)
+    module = parse_verified(
+        text, name, sources=sources, restore=functions.restore, check=lambda op: _check_operation(op, stage)
+    )
     functions.check()
-    _check_operations(module, stage, name)
     _check_border(module, original, stage, name)
     if module.absent:
         raise IrError(
             f"{name}: it names constants that are not there: {', '.join(module.absent)}; give constants=[array], and "
             "name an array by lw.ir.source_hash(array)"
         )
-    is_same = chain == modules.chain and print_readable(module) == print_readable(original)
+    is_same = chain == modules.chain and name_module(module) == source[1]
+    if is_same and print_readable(module) != print_readable(original):
+        module = original  # the user's files lie elsewhere
     return StageText(stage, module, chain, is_same)
 
 
@@ -166,15 +171,18 @@ def _read_chain(text: str, modules: StageModules, name: str) -> ModulusChain:
     return chain
 
 
-def _check_operations(module: Module, stage: IrStage, name: str) -> None:
-    """IrError for operations of other stages."""
-    for op in module.walk():
-        if op.name.partition(".")[0] not in stage.dialects:
-            raise IrError(
-                f"{name}: {op.name} is no operation of stage {stage.name}, which has those of "
-                f"{', '.join(stage.dialects)}",
-                at=op.loc,
-            )
+def _check_operation(op: Op, stage: IrStage) -> None:
+    """IrError for an operation of another stage, and for what is no whole instruction where instructions have to be."""
+    if op.name.partition(".")[0] not in stage.dialects:
+        listed = ", ".join(stage.dialects)
+        raise IrError(f"{op.name} is no operation of stage {stage.name}, which has those of {listed}", at=op.loc)
+    if stage.name != NAMES[-1] or op.name not in PRIMITIVES:
+        return
+    if op.name in SYMBOLIC:
+        raise IrError(f"{op.name} is no instruction: it stands for several, up to stage {NAMES[-2]}", at=op.loc)
+    needed = PRIMITIVES[op.name].record.signature.operands
+    if "*" not in needed and len(op.operands) != len(needed):
+        raise IrError(f"{op.name}: has {len(op.operands)} operands, needs {len(needed)}, its key among them", at=op.loc)
 
 
 def _check_border(module: Module, original: Module, stage: IrStage, name: str) -> None:

@@ -39,20 +39,28 @@ def parse_verified(
     *,
     sources: Mapping[str, Array] | None = None,
     restore: Callable[[dict[str, Any]], None] = lambda _attrs: None,
+    check: Callable[[Op], None] = lambda _op: None,
 ) -> Module:
     """The module of a text, verified as every module is; errors name the place in the text, called `name`.
 
     restore  replaces what stands for something else in the attributes of an operation
+    check    raises a UserError for an operation that may not be there
     """
     parser = _Parser(text, name)
     parser.restore = restore
     module = _parse(parser, sources)
-    try:
+
+    def verify_all() -> None:
+        for op in parser.places:
+            check(op)
         verify(module)
+
+    try:
+        verify_all()
     except UserError:
         for op, position in parser.places.items():
             op.loc = parser.place(position)  # type: ignore[assignment]  # of a module that goes no further
-        verify(module)
+        verify_all()
     return module
 
 

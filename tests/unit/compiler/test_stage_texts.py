@@ -157,6 +157,13 @@ def test_other_results_belong_to_the_first_stage_and_are_allowed_by_name(model):
         ("primitives", "galois_element = 625,", "galois_element = 5,", IrError, r"IR text:\d+:\d+: rlwe.rotate: the"),
         ("primitives", "galois_element = 25,", "galois_element = 5,", IrError, "changes results: result moves by"),
         ("ciphertexts", '"rlwe.rescale"(%', '"rlwe.neg"(%', IrError, r"IR text:\d+:\d+: rlwe.neg: results are"),
+        (
+            "primitives",
+            "galois_element = 625, track = 0, level = 1",
+            "galois_element = 625, track = 0, level = 0",
+            IrError,
+            r"IR text:\d+:\d+: rlwe.rotate: the key serves level 0 and below",
+        ),
         ("vectors", '"vec.add"(%4', '"rlwe.add"(%4', IrError, r"IR text:\d+:\d+: rlwe.add: takes !rlwe.cipher"),
         ("vectors", '"vec.add"(%4', '"vec.plus"(%4', IrError, r"IR text:\d+:\d+: no op is called vec.plus"),
         ("vectors", '"vec.add"(%4', '"vec.add"(%44', IrError, r"IR text:\d+:\d+: %44 is not defined"),
@@ -220,6 +227,52 @@ def test_constants_travel_by_hash_and_others_are_given(model):
         lw.compile_ir(text, model)
     made = lw.compile_ir(text, model, constants=[weights], changes_results=True)
     assert np.allclose(made.plaintext(ROWS[0]), np.sum(weights * ROWS[0]) * ROWS[0] + 0.25)
+
+
+def test_a_rotation_without_its_key_is_refused(model):
+    text = model.ir("primitives")
+    without = re.sub(r'("rlwe.rotate"\(%\d+), %\d+\) \{steps = 4\} : \((!\w+), !\w+\)', r"\1) {steps = 4} : (\2)", text)
+    assert without != text
+    with pytest.raises(IrError, match=r"IR text:\d+:\d+: rlwe.rotate: has 1 operands, needs 2, its key among them"):
+        lw.compile_ir(without, model)
+
+
+NEGATE = '%80 = "{0}"(%0) : ({1}) -> {1}\n  "loop.yield"('
+
+
+@pytest.mark.parametrize(
+    ("stage", "operation", "message"),
+    [
+        ("primitives", "rlwe.conjugate", r"IR text:\d+:\d+: rlwe.conjugate is no instruction: it stands for several"),
+        ("ciphertexts", "key.demand", r"IR text:\d+:\d+: key.demand"),
+        ("traced", "loop.index", r"IR text:\d+:\d+: "),
+    ],
+)
+def test_operations_of_other_stages_are_refused(model, stage, operation, message):
+    text = model.ir(stage)
+    kind = re.search(r"%0: (!\w+)", text)[1]
+    with pytest.raises(IrError, match=message):
+        lw.compile_ir(text.replace('"loop.yield"(', NEGATE.format(operation, kind), 1), model)
+
+
+def test_noise_of_an_edit_is_checked_on_integers():
+    """The product at the lowest level, where the modulus has no room for it."""
+    exact = PROGRAMS["exact dot"]()
+    text = exact.ir("ciphertexts")
+    product = re.search(r'%(\d+) = "bfv.mul"\(%0, %(\d+)\) : \((!\w+), .*?\) -> (!\w+)', text)
+    end = re.search(r'"loop.yield"\(%\d+\) : \((!\w+)\)', text)[1]
+    assert product[3] != end
+    down = '"rlwe.mod_down"(%{}) {{level = #level<track = 0, index = 0>, scale = 1.0}} : ({}) -> {}\n  '
+    lower = f"%90 = {down.format(0, product[3], end)}%91 = {down.format(product[2], product[3], end)}"
+    lower += f'%92 = "bfv.mul"(%90, %91) : ({end}, {end}) -> !low2\n'
+    lower += (
+        f'  %93 = "rlwe.relinearize"(%92) : (!low2) -> {end}\n  %94 = "rlwe.sub"(%93, %93) : ({end}, {end}) -> {end}'
+    )
+    result = re.search(r'  "loop.yield"\(%(\d+)\)', text)
+    added = f'  {lower}\n  %95 = "rlwe.add"(%{result[1]}, %94) : ({end}, {end}) -> {end}\n  "loop.yield"(%95)'
+    kind = re.search(rf"{end} = (.*)", text)[1].replace("degree = 1", "degree = 2")
+    with pytest.raises(LevelError, match="noise takes .* bits more than the parameters leave"):
+        lw.compile_ir(text.replace(result[0], added) + f"!low2 = {kind}\n", exact)
 
 
 def test_integers_are_compared_exactly():

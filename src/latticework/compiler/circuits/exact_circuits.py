@@ -27,7 +27,7 @@ from latticework.frontend.circuits.integers.integer_arithmetic import Arithmetic
 from latticework.ir import Module
 from latticework.plan.analysis.estimate import estimate
 from latticework.plan.parameters import ModulusChain
-from latticework.plan.parameters.select_bfv import TooNoisyError, check_noise
+from latticework.plan.parameters.select_bfv import TooNoisyError, spare_bits
 from latticework.plan.schema.schema import Plan
 
 SHALLOW_WIDTH = 2048  # of circuits that may fit a ring of degree 4096
@@ -117,7 +117,13 @@ class ExactCircuitLowering(Lowering):
         noises = None if shared.chain is None else shared.noises(vectors)
 
         def plan(lowered: Lowered) -> Plan:
-            check_noise(self.program.name, NoisyCode(lowered.code), lowered.code.chain, noises or {})
+            short = spare_bits(NoisyCode(lowered.code), lowered.code.chain, noises or {})
+            if short < 0:
+                raise LevelError(
+                    f"compile: noise takes {-short:.0f} bits more than the parameters leave at the end: products are "
+                    "computed too low, or there are too many",
+                    at=self.program.loc,
+                )
             return to_exact_plan(self.program.name, vectors, lowered, {})
 
         for lowered in lowered_exactly(vectors, self.choice.options, chain, noises):

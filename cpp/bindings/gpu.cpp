@@ -77,7 +77,7 @@ void check_device(const std::string& kind, std::int32_t number) {
 
 /// One dict for each device.
 nb::list driver_devices(const std::string& kind) {
-  const LwDriver* const driver = &gpu::loaded_driver(kind);
+  const LwDriver* const driver = kind == "sim" ? driver_of(kind) : &gpu::loaded_driver(kind);
   const std::string none = kind == "sycl:cpu" ? "no device for SYCL: " : "no GPU: ";
   const auto check = [&](std::int32_t device, LwStatus status) {
     if (status != LW_OK) throw Error(ErrorKind::kDevice, none + driver->error_text(device, status));

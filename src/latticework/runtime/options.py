@@ -11,7 +11,7 @@ from latticework.errors import UserError
 from latticework.errors.whole_numbers import whole_number
 from latticework.plan.parameters import ModulusChain
 from latticework.plan.schema.amounts import parse_bytes
-from latticework.runtime.devices.device import Device, Places, as_device, as_devices, context_on
+from latticework.runtime.devices.device import Device, Places, as_device, as_devices, context_on, free_memory_of
 from latticework.values.extension import _core
 
 MAX_THREADS = 1024
@@ -43,6 +43,11 @@ class ServerPlace:
         if self.device is None or self.memory is None:
             return open_context(chain, self.device, threads)
         return open_context(chain, replace(self.device, memory=self.memory), threads, is_apart=True)
+
+    def left_bytes(self, *, is_trimmed: bool = False) -> int:
+        """Memory that the device has left, of that which may be used; is_trimmed as of `free_memory_of`."""
+        assert self.device is not None
+        return free_memory_of(self.device, is_trimmed=is_trimmed)
 
 
 def places_of(device: Places, memory: str | int | None) -> tuple[ServerPlace, ...]:

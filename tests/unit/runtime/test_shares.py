@@ -10,6 +10,7 @@ from latticework.errors import BudgetError
 from latticework.plan.analysis.memory_plan import plan_memory
 from latticework.plan.cost import CostModel
 from latticework.plan.key_schedule.schedule import whole_key_bytes
+from latticework.runtime.devices.device import Device, free_memory_of
 from latticework.runtime.server import shares
 
 RNG = np.random.default_rng(0)
@@ -94,3 +95,53 @@ def test_keys_that_do_not_fit_are_refused_before_they_are_made(model, monkeypatc
     client.keygen(tmp_path / "keys")
     with pytest.raises(BudgetError, match="give keygen a folder"):
         client.public_keys()
+
+
+def there(model, left, **given):
+    """The shares of a server on a device that has so much left."""
+    keys = whole_key_bytes(model.plan)
+    return shares.shares_of_memory(model.plan, None, keys, 1, on_device=True, left=lambda *, is_trimmed: left, **given)
+
+
+def test_a_device_that_has_enough_left_bounds_nothing(model):
+    assert there(model, 1 << 42) == shares.Shares(shares.DEFAULT_CONSTANTS, None, None)
+
+
+def test_what_a_device_has_left_is_shared_out_as_a_budget(model):
+    """As much as if nine tenths of it had been given; idle memory is asked back before that, and counts."""
+    left = 10 * (1 << 26)
+    made = there(model, left, records=True)
+    keys = whole_key_bytes(model.plan)
+    asked = shares.shares_of_memory(model.plan, left // 10 * 9, keys, 1, on_device=True, records=True)
+    assert made == asked and made.runs is not None and made.recordings is not None
+    calls = []
+
+    def trimmed(*, is_trimmed):
+        calls.append(is_trimmed)
+        return 1 << 42 if is_trimmed else 1 << 20
+
+    found = shares.shares_of_memory(model.plan, None, keys, 1, on_device=True, left=trimmed)
+    assert found.runs is None and calls == [False, True]
+    with pytest.raises(BudgetError, match=r"so it is 9/10 of what the device has left, 1\.05 MB"):
+        there(model, 1 << 20)
+
+
+def test_a_server_on_a_crowded_device_runs_in_what_is_left(monkeypatch, model):
+    """A tenth is left over; results have the bytes of the host, and do not stay in that memory."""
+    client = model.client()
+    keys = client.keygen()
+    x = client.encrypt(RNG.uniform(-1, 1, 64))
+    wanted = model.server(keys.public())(x).to_bytes()
+    least = shares.resident_key_bytes(model.plan, whole_key_bytes(model.plan))
+    free = least + (200 << 20)
+    monkeypatch.setattr("latticework.runtime.options.free_memory_of", lambda device, is_trimmed: free)
+    server = model.server(keys.public(), device="sim")
+    assert server.runs_at_once is not None and server.runs_at_once < 62
+    found = server(x)
+    assert found.device == "cpu" and found.to_bytes() == wanted
+
+
+def test_a_simulated_device_says_what_is_free():
+    free = free_memory_of(Device("sim"), is_trimmed=True)
+    assert 0 < free <= 4 << 30
+    assert free_memory_of(Device("sim", memory="1MB")) <= 1_000_000

@@ -176,6 +176,16 @@ def memory_of(device: Device) -> int | None:
     return min(known, default=None)
 
 
+def free_memory_of(device: Device, *, is_trimmed: bool = False) -> int:
+    """Bytes of a device that nobody has, or that may still be used of them.
+
+    is_trimmed  what was freed, and idle recordings, go back to it first, which waits for all work there
+    """
+    held = _core.settle_device(device._kind, device._number, is_trimmed)[0] if is_trimmed or device.memory else 0
+    free = int(_core.driver_devices(device._kind)[device._number]["free_bytes"])
+    return free if device.memory is None else min(free, max(0, int(device.memory) - held))
+
+
 def devices() -> list[dict[str, Any]]:
     """List the devices, one dict each: "device" is the name that options take, "name" what it calls itself,
     "memory" in bytes, "arithmetic" that is faster on it; a kind that cannot be used has the reason as "unusable".

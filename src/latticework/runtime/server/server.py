@@ -87,6 +87,7 @@ class Server:
                 _bytes_of(plan, keys.evaluation),
                 at_once,
                 on_device=place.device is not None,
+                left=place.left_bytes,
                 records=place.records,
             )
             for place in places
@@ -161,7 +162,14 @@ class Server:
         for place in places:
             is_there = place.device is not None
             found = shares_of_files(
-                program, place.memory, key_memory, readers, at_once, on_device=is_there, records=place.records
+                program,
+                place.memory,
+                key_memory,
+                readers,
+                at_once,
+                on_device=is_there,
+                left=place.left_bytes,
+                records=place.records,
             )
             if found.keys is None:
                 _check_room(program, place)

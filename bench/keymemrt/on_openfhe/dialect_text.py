@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from latticework.plan.export.heir_text import HeirLines
-from latticework.plan.export.vector_program import VectorProgram
+from latticework.plan.export.vector_program import VectorProgram, VectorStep
 
 TYPES = "!cc = !openfhe.crypto_context\n!ct = !openfhe.ciphertext\n!pt = !openfhe.plaintext\n"
 WORDS = {"add": "add", "sub": "sub", "mul": "mul"}
@@ -77,6 +77,9 @@ class DialectLines(HeirLines):
             self.rotated[vector, steps] = known
         return known
 
-    def bootstrap(self, vector: str) -> str:
-        """OpenFHE's own, which takes all its keys at once."""
-        return self.put(f"openfhe.bootstrap %cc, {vector}", "(!cc, !ct) -> !ct")
+    def step(self, step: VectorStep) -> list[Any]:
+        """The results of a step; a bootstrap is OpenFHE's own, which takes all its keys at once."""
+        if step.op != "bootstrap":
+            return super().step(step)
+        vectors = self.values[step.operands[0]]
+        return [[self.put(f"openfhe.bootstrap %cc, {vector}", "(!cc, !ct) -> !ct") for vector in vectors]]

@@ -12,18 +12,25 @@ from typing import Any
 
 from bench.keymemrt.others import MERGED_OPERATIONS
 from latticework.frontend.heir.keys.check_keys import KeyWalk
+from latticework.frontend.heir.keys.trace import BOOTSTRAP
 from latticework.frontend.heir.slots import HeirVector, SlotArithmetic
 from latticework.frontend.heir.syntax import HeirOperation, HeirText
 
 
 @dataclass(frozen=True)
 class Line:
-    """One operation: its result, what it is, the values that it reads, and the key of a rotation; a load or a clear."""
+    """One operation: its result, what it is, the values that it reads, and its keys; or a load or a clear of one."""
 
     result: str
     op: str
     operands: tuple[str, ...] = ()
-    key: int = 0
+    keys: tuple[int, ...] = ()
+
+    @property
+    def key(self) -> int:
+        """The one key that is loaded, cleared or rotated by."""
+        (key,) = self.keys
+        return key
 
 
 class _Names(SlotArithmetic):
@@ -32,9 +39,9 @@ class _Names(SlotArithmetic):
     def __init__(self) -> None:
         self.lines: list[Line] = []
 
-    def _put(self, op: str, *operands: str, key: int = 0) -> str:
+    def _put(self, op: str, *operands: str, keys: tuple[int, ...] = ()) -> str:
         name = f"v{len(self.lines)}"
-        self.lines.append(Line(name, op, operands, key))
+        self.lines.append(Line(name, op, operands, keys))
         return name
 
     def add(self, a: Any, b: Any) -> Any:
@@ -55,14 +62,18 @@ class _Names(SlotArithmetic):
 
     def rotate(self, a: Any, steps: int) -> Any:
         """A rotation, by the key of these steps."""
-        return self._put("rotate", a, key=steps)
+        return self._put("rotate", a, keys=(steps,))
+
+    def bootstrap(self, a: Any, keys: tuple[int, ...]) -> Any:
+        """A bootstrap, by all its keys."""
+        return self._put("bootstrap", a, keys=keys)
 
 
 class _Writer(KeyWalk):
     """Follows a keyed text, and checks its keys while its operations are written down."""
 
-    def __init__(self, text: HeirText) -> None:
-        super().__init__(text, ())
+    def __init__(self, text: HeirText, inner: tuple[int, ...]) -> None:
+        super().__init__(text, inner)
         self.arithmetic = self.names = _Names()
 
     def step(self, op: HeirOperation, inputs: list[Any], environment: dict[str, Any]) -> list[Any]:
@@ -71,22 +82,25 @@ class _Writer(KeyWalk):
         word = {"prefetch_key": "ask", "load_key": "load", "clear_key": "clear"}.get(op.name.removeprefix("key_mgmt."))
         if word is not None:
             key = inputs[0].index if word == "clear" else int(inputs[0])
-            self.names.lines.append(Line("", word, (), key))
+            self.names.lines.append(Line("", word, (), (key,)))
+        if op.name == BOOTSTRAP:
+            return [HeirVector(self.names.bootstrap(results[0].slots, self.inner))]
         return results
 
 
-def lines_of(text: HeirText, name: str = "main", ciphertexts: int = 1) -> tuple[list[Line], list[str]]:
-    """The operations of a keyed text, and the names of its results.
+def lines_of(text: HeirText, ciphertexts: int = 1, inner: tuple[int, ...] = ()) -> tuple[list[Line], list[str]]:
+    """The operations of a keyed text's function `main`, and the names of its results.
 
+    ciphertexts  arguments that are some; the others are plaintexts;  inner  keys of a bootstrap
     raises  UserError where a key is not in memory when it is taken
     """
-    writer = _Writer(text)
-    function = text.functions[name]
+    writer = _Writer(text, inner)
+    function = text.functions["main"]
     given: list[Any] = ["context"]
     for number in range(len(function.types) - 1):
         word = f"x{number}" if number < ciphertexts else f"p{number - ciphertexts}"
         given.append(HeirVector(word))
-    return writer.names.lines, [value.slots for value in writer.call(name, given)]
+    return writer.names.lines, [value.slots for value in writer.call("main", given)]
 
 
 def without_keys(lines: Sequence[Line]) -> list[Line]:
@@ -100,8 +114,8 @@ def low_memory(lines: Sequence[Line]) -> list[Line]:
     plain = without_keys(lines)
     uses: dict[int, list[int]] = {}
     for place, line in enumerate(plain):
-        if line.key:
-            uses.setdefault(line.key, []).append(place)
+        for key in line.keys:
+            uses.setdefault(key, []).append(place)
     loads, clears = set(), set()
     for key, places in uses.items():
         for before, place in zip([None, *places], [*places, None], strict=True):
@@ -110,9 +124,9 @@ def low_memory(lines: Sequence[Line]) -> list[Line]:
                 clears |= set() if before is None else {(before, key)}
     made = []
     for place, line in enumerate(plain):
-        made += [Line("", "load", (), line.key)] if (place, line.key) in loads else []
+        made += [Line("", "load", (), (key,)) for key in line.keys if (place, key) in loads]
         made.append(line)
-        made += [Line("", "clear", (), line.key)] if (place, line.key) in clears else []
+        made += [Line("", "clear", (), (key,)) for key in line.keys if (place, key) in clears]
     return made
 
 
@@ -123,14 +137,15 @@ def balanced(lines: Sequence[Line], most: int) -> list[Line]:
     pending = next(ahead, None)
     for line in plain:
         while pending is not None and held < most and not asked[pending]:
-            made.append(Line("", "ask", (), pending))
+            made.append(Line("", "ask", (), (pending,)))
             asked[pending] += 1
             held += 1
             pending = next(ahead, None)
-        if line.op == "load" and not asked[line.key]:  # a key that is held still when it is to be read again
-            held += 1
-            pending = next(ahead, None)
-        asked[line.key] -= line.op == "load" and asked[line.key] > 0
+        if line.op == "load":
+            if not asked[line.key]:  # a key that is held still when it is to be read again
+                held += 1
+                pending = next(ahead, None)
+            asked[line.key] -= asked[line.key] > 0
         made.append(line)
         held -= line.op == "clear"
     return made
@@ -147,7 +162,9 @@ def source_of(lines: Sequence[Line], results: Sequence[str]) -> str:
             text.append(f"    keys.{line.op}({line.key})")
             continue
         named = [_name(operand) for operand in line.operands]
-        if line.op == "rotate":
+        if line.op == "bootstrap":
+            text.append(f"    {line.result} = keys.bootstrap(cc, {named[0]})")
+        elif line.op == "rotate":
             text.append(f"    {line.result} = cc.EvalAutomorphism({named[0]}, cc.FindAutomorphismIndex({line.key}), "
                         f"keys.get({line.key}))")  # fmt: skip
         else:

@@ -40,7 +40,8 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)
 OPENFHE = next(peer for peer in PEERS if peer.name == "openfhe")
 REAL = lw.Techniques(complex_packing=False)
-SCALE_BITS = 50
+SCALE_BITS, BOOTSTRAP_SCALE_BITS = 50, 59
+LEVEL_BUDGET = (3, 3)  # of a bootstrap's transforms
 OF_ALL, OF_LOW = 0.5, 0.9  # memory of ours over that with all keys, and over that by KeyMemRT's low-memory rule
 AHEAD = 4  # keys that KeyMemRT's balanced mode may hold beyond what low memory does
 LIMITS = ReadingLimits(work=1 << 30, memory_bytes=1 << 31)
@@ -70,10 +71,27 @@ def _digits(program: Any, shapes: dict[str, tuple[int, ...]]) -> lw.Model:
     )
 
 
+def _bootstrapped() -> lw.Model:
+    """Products with a sum of rotated slots on the way and one bootstrap of all slots; small and INSECURE."""
+    slots = 1 << 11
+
+    @lw.program
+    def halves(x: lw.Secret[slots]) -> Any:  # type: ignore[valid-type]
+        y = 0.5 * x + 0.25 * (np.roll(x, 1) + np.roll(x, 5))
+        for _ in range(10):
+            y = 0.5 * (y * y + x)
+        return y + 0.1 * np.roll(y, 7)
+
+    data = np.random.default_rng(1).uniform(-1, 1, (8, slots))
+    options: dict[str, Any] = {"bootstrap_set": "T12", "insecure": True, "techniques": REAL}
+    return lw.compile(halves, calibrate=data, precision_bits=8, **options)
+
+
 MODELS: dict[str, Callable[[], lw.Model]] = {
     "mlp": lambda: _digits(mlp, MLP_SHAPES),
     "lola": lambda: _digits(lola, LOLA_SHAPES),
     "lenet": lambda: lw.compile(**lenet(), techniques=REAL),
+    "bootstrap": lambda: _bootstrapped(),
 }
 
 
@@ -110,12 +128,25 @@ def measure(name: str, folder: Path, python: Path, budgets: list[int], rounds: i
     text = DialectLines(program)
     (folder / "program.mlir").write_text(text.write())
     inputs = given(model)
-    keyed = {b: _placed(folder, b, len(inputs)) for b in budgets or [None]}
+    about: dict[str, Any] = {
+        "slots": program.slots, "depth": max(1, count_depth(program)) + 1, "inner": (), "insecure_ring": 0,
+        "level_budget": (), "scale_bits": SCALE_BITS,
+    }  # fmt: skip
+    if program.has("bootstrap"):
+        about |= {
+            "level_budget": LEVEL_BUDGET, "insecure_ring": 2 * program.slots, "scale_bits": BOOTSTRAP_SCALE_BITS,
+        }  # fmt: skip
+        (folder / "about.json").write_text(jsons.dumps(about))
+        about["inner"] = _ask(python, "inner", folder)["inner"]
+    inner = tuple(about["inner"])
+    keyed = {b: _placed(folder, b, len(inputs), inner) for b in budgets or [None]}
     first, ends = next(iter(keyed.values()))
-    steps = sorted({line.key for line in first if line.key})
+    steps = sorted({key for line in first for key in line.keys})
     low = Placed("low-memory rule", modes.low_memory(first), ends)
     if not budgets:
-        keyed = {b: _placed(folder, b, len(inputs)) for b in (low.counts[1], max(low.counts[1] + 1, len(steps) // 4))}
+        keyed = {
+            b: _placed(folder, b, len(inputs), inner) for b in (low.counts[1], max(low.counts[1] + 1, len(steps) // 4))
+        }
     all_modes = [
         Placed("all", modes.without_keys(first), ends), low,
         Placed("balanced rule", modes.balanced(first, low.counts[1] + AHEAD), ends),
@@ -123,10 +154,7 @@ def measure(name: str, folder: Path, python: Path, budgets: list[int], rounds: i
     ]  # fmt: skip
     for each in all_modes:
         (folder / f"{_file(each)}.py").write_text(modes.source_of(each.lines, each.ends))
-    about = {
-        "slots": program.slots, "depth": max(1, count_depth(program)) + 1, "scale_bits": SCALE_BITS, "steps": steps,
-        "inputs": len(inputs), "outputs": len(ends),
-    }  # fmt: skip
+    about |= {"steps": steps, "inputs": len(inputs), "outputs": len(ends)}
     (folder / "about.json").write_text(jsons.dumps(about))
     np.save(folder / "inputs.npy", np.stack([np.tile(v, program.slots // len(v)) for v in inputs]))
     np.stack(text.plaintexts).tofile(folder / "plaintexts.bin")
@@ -146,10 +174,12 @@ def _file(placed: Placed) -> str:
     return placed.mode.replace(",", "").replace(" ", "_")
 
 
-def _placed(folder: Path, budget: int | None, inputs: int) -> tuple[list[modes.Line], list[str]]:
+def _placed(
+    folder: Path, budget: int | None, inputs: int, inner: tuple[int, ...]
+) -> tuple[list[modes.Line], list[str]]:
     """The lines of the text with keys for a budget, and its results."""
-    keyed = place_keys(folder / "program.mlir", budget=budget, function="main", limits=LIMITS)
-    return modes.lines_of(parse(keyed.text, "program.mlir"), "main", inputs)
+    keyed = place_keys(folder / "program.mlir", budget=budget, function="main", limits=LIMITS, boot_keys=inner)
+    return modes.lines_of(parse(keyed.text, "program.mlir"), inputs, inner)
 
 
 def given(model: lw.Model) -> list[Any]:

@@ -117,7 +117,7 @@ def test_programs_with_keys_find_them_and_compute_the_same(name, tmp_path):
     first = None
     for budget in (None, 1, 3):
         keyed = place_keys(tmp_path / "program.mlir", budget=budget, function="main")
-        lines, ends = modes.lines_of(parse(keyed.text, "program.mlir"), "main", len(vectors))
+        lines, ends = modes.lines_of(parse(keyed.text, "program.mlir"), len(vectors))
         rules = [lines] if budget else [lines, modes.low_memory(lines), modes.balanced(lines, 4)]
         for placed in rules:
             cc, space = Library(), {}

@@ -47,6 +47,7 @@ def place_keys(
     function: str | None = None,
     ring_degree: int | None = None,
     boot_levels: tuple[int, int] | None = None,
+    boot_keys: tuple[int, ...] | None = None,
     limits: ReadingLimits = DEFAULTS,
 ) -> KeyedText:
     """Place loads of rotation keys in what `heir-opt --scheme-to-openfhe` prints, as few as the budget allows.
@@ -56,6 +57,7 @@ def place_keys(
     function     which program, if the file has several
     ring_degree  of the scheme, for bootstraps; what the text says if not given
     boot_levels  the level budgets of CoeffsToSlots and SlotsToCoeffs; what the text says if not given
+    boot_keys    indices within a bootstrap; by the rules of OpenFHE 1.4, which later ones have changed, if not given
     limits       of what the text may have us do, which is not trusted
     raises       UserError naming file and line for what is not read; BudgetError for less than one operation takes
     """
@@ -66,12 +68,12 @@ def place_keys(
     with told_as_damage(name), reading(limits, len(source)):
         text = parse(source, name)
     with carrying_out(text, limits):
-        return _place_keys(source, text, budget, ahead, function, ring_degree, boot_levels)
+        return _place_keys(source, text, budget, ahead, function, ring_degree, boot_levels, boot_keys)
 
 
 def _place_keys(
     source: str, text: HeirText, budget: int | None, ahead: int, function: str | None, ring_degree: int | None,
-    boot_levels: tuple[int, int] | None,
+    boot_levels: tuple[int, int] | None, boot_keys: tuple[int, ...] | None,
 ) -> KeyedText:  # fmt: skip
     main = _find_main(text, function)
     functions = find_reachable(text, [main])
@@ -80,7 +82,9 @@ def _place_keys(
     if placed is not None:
         raise UserError(f"{text.name}:{placed.line}: {placed.name}: keys are placed already; give the text before")
     boots = [op for f in functions for op in f.walk() if op.name == BOOTSTRAP]
-    inner = _inner_indices(text, boots[0], ring_degree, boot_levels) if boots else ()
+    inner = () if boot_keys is None else boot_keys
+    if boots and boot_keys is None:
+        inner = _inner_indices(text, boots[0], ring_degree, boot_levels)
     tracer = KeyTracer(text, inner)
     run_without_slots(tracer, main)
     uses = tracer.uses

@@ -91,7 +91,7 @@ MODELS: dict[str, Callable[[], lw.Model]] = {
     "mlp": lambda: _digits(mlp, MLP_SHAPES),
     "lola": lambda: _digits(lola, LOLA_SHAPES),
     "lenet": lambda: lw.compile(**lenet(), techniques=REAL),
-    "bootstrap": lambda: _bootstrapped(),
+    "bootstrap": _bootstrapped,
 }
 
 

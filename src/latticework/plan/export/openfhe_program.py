@@ -20,11 +20,11 @@ from latticework.plan.export.vector_program import VectorProgram
 from latticework.plan.parameters.security import modulus_limit_bits
 from latticework.plan.schema.schema import ClientSpec, IndexInput, SecretInput
 
-SCALE_BITS, BOOTSTRAP_SCALE_BITS, FIRST_BITS = 50, 59, 60
+SCALE_BITS, FINE_SCALE_BITS, FIRST_BITS = 50, 59, 60
 ITERATION_BITS = 12  # that a first bootstrap is sure to leave, for a second one that refines it
 NOISE_BITS = 8  # that steps of BFV may be noisier by in OpenFHE
 PRIME_BITS = 60  # of OpenFHE's, with BFV
-SAFE = 4.0  # times what calibration reached, where no larger value is excluded
+PRECISE = 28  # bits that were asked for at most, of results on the usual scale
 LONG_VECTORS = 1 << 8  # from which a bootstrap's transforms are cut in three
 Files = dict[str, str | dict[str, Array]]
 
@@ -87,7 +87,7 @@ def _facts(program: VectorProgram) -> dict[str, Any]:
             f"MODULUS_BITS = {bits:.1f}  # of the plan's Q, and what OpenFHE's keys may be noisier by",
         ]
     else:
-        scale_bits = BOOTSTRAP_SCALE_BITS if bootstraps else SCALE_BITS
+        scale_bits = FINE_SCALE_BITS if bootstraps or client.precision_bits > PRECISE else SCALE_BITS
         depth += _needs_room(client, program, scale_bits)
         again = max([0, *(step.immediate[0] - 1 for step in bootstraps)])
         depth = max(depth, 1) + again
@@ -145,13 +145,10 @@ def _level_budget(slots: int) -> list[int]:
 
 
 def _needs_room(client: ClientSpec, program: VectorProgram, scale_bits: int) -> int:
-    """1 where a result may be too large for the last prime alone: it then keeps another one."""
+    """1 where a result may be too large for the last prime alone, or nothing excludes it: it then keeps another one."""
     room = 2.0 ** (FIRST_BITS - scale_bits - 2)
-    for output, factor in zip(client.outputs, program.factors, strict=True):
-        reach = SAFE * output.magnitude if output.reach is None else output.reach
-        if reach / abs(factor) >= room:
-            return 1
-    return 0
+    outputs = zip(client.outputs, program.factors, strict=True)
+    return int(any(output.reach is None or output.reach / abs(factor) >= room for output, factor in outputs))
 
 
 def _list_numbers(numbers: list[int]) -> str:

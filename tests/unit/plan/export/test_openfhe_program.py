@@ -115,6 +115,17 @@ def test_insecure_parameters_stay_marked(imported, two_lines_plan, capsys):
     assert program.make_context().set["SecurityLevel"] == "HEStd_128_classic" and not program.INSECURE
 
 
+def test_precise_programs_get_a_finer_scale_and_room_for_their_results(imported):
+    @lw.program
+    def scaled(x: lw.Secret[8]):
+        return 3.0 * x
+
+    plan = lw.compile(scaled, calibrate=np.ones((2, 8)), precision_bits=30, insecure=True, ring_degree=4096).plan
+    program = imported(plan)
+    assert (program.SCALE_BITS, program.DEPTH) == (59, 1)  # a product by additions, and a prime for the result
+    assert np.allclose(program.run(x=np.ones(8))["result"], 3.0)
+
+
 def test_names_of_a_plan_are_no_code(imported):
     name = 'x"""\nraise SystemExit\n"""'
     code = (Instruction("neg", 0, reads(0), (1,)), Instruction("yield", 1, reads(1), ()))

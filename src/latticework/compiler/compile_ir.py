@@ -14,9 +14,10 @@ from latticework.compiler.same_results import compare_modules, compare_results
 from latticework.compiler.stage_modules import StageModules
 from latticework.compiler.stage_table import IrStage
 from latticework.compiler.stage_text import StageTexts, read_stage
-from latticework.errors import IrError
+from latticework.errors import FormatError, IrError, UserError
 from latticework.frontend.recording.tracing import user_line
 from latticework.ir import Module
+from latticework.ir.parser import FAULTS
 from latticework.model import Model, keep_stages, stages_of
 from latticework.plan.files.serialise import read_plan, write_plan
 from latticework.plan.parameters import ModulusChain
@@ -86,11 +87,18 @@ def change(
         )
     lowering, told = modules.compilation.lowering, f"{who} after stage {stage.name}"
     before, vectors = modules.find(stage), modules.row if stage.name == "vectors" else modules.vectors
-    if stage.is_of_slots and not modules.chain.plain_modulus and before is not None:
-        compare_modules(before, module, vectors, lowering.samples, told, modules.plan.client.precision_bits)
-    with user_line(modules.compilation.task.program.loc):
-        made = modules.go_on(stage, module, chain, is_same=False)
-    assert made.plan is not None
-    read_plan(write_plan(made.plan) or b"")  # as strictly as a file from elsewhere
-    moved = None if changes_results else compare_results(modules.plan, made.plan, lowering.samples, told)
+    try:
+        if stage.is_of_slots and not modules.chain.plain_modulus and before is not None:
+            compare_modules(before, module, vectors, lowering.samples, told, modules.plan.client.precision_bits)
+        with user_line(modules.compilation.task.program.loc):
+            made = modules.go_on(stage, module, chain, is_same=False)
+        assert made.plan is not None
+        read_plan(write_plan(made.plan) or b"")  # as strictly as a file from elsewhere
+        moved = None if changes_results else compare_results(modules.plan, made.plan, lowering.samples, told)
+    except FormatError as error:
+        raise IrError(f"{told}: no valid plan comes of it: {error.message}", at=error.at) from error
+    except UserError:
+        raise
+    except FAULTS as error:  # of constants that verify, and say what cannot be computed
+        raise IrError(f"{told}: cannot be compiled: {type(error).__name__}: {error}") from error
     return replace(made, changes=(*modules.compilation.changes, OutsideChange(who, stage.name, moved)))

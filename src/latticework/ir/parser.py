@@ -19,6 +19,7 @@ from latticework.ir.verify import verify
 
 Item = TypeVar("Item")
 
+FAULTS = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError, AssertionError)
 _VALUE = re.compile(r"%\d++(?:#\d++)?")
 _RESULTS = re.compile(r"%(\d++)(?::(\d++))?")
 _ALIAS = re.compile(r"[#!][A-Za-z_]\w*\d(?![\w.<])")
@@ -283,6 +284,9 @@ class _Parser(Scanner):
         except UserError as error:
             self.position = start
             self.error(error.message)
+        except FAULTS as error:  # of a rule that was given what no operation of its kind has
+            self.position = start
+            self.error(f"{kind}: does not take these operands and attributes: {error}")
         self.places[op] = start
         if [value.type for value in op.results] != result_types:
             self.error(f"{kind}: results are {[value.type for value in op.results]}, written as {result_types}")

@@ -24,15 +24,21 @@ using PyEvaluator = Owned<std::shared_ptr<const bfv::Evaluator>>;  // holds a lo
 using Residues = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig>;
 
 void check_message(const PyMessage& message, const Context& context, const char* op) {
-  check_context(message.value.parameters, *message.value.residues, context.host(), std::string(op) + ": the message");
+  const std::string what = std::string(op) + ": the message";
+  check_parameters(message.value.parameters, context.parameters(), what);
+  if (message.value.residues == nullptr) return;
+  check_context(message.value.parameters, *message.value.residues, context.host(), what);
 }
 
-PyPlaintext to_plaintext(const PyEncoder& self, const PyMessage& message, LevelPair level, bool is_factor) {
+PyPlaintext to_plaintext(const PyEncoder& self, const PyMessage& message, LevelPair level, bool is_factor,
+                         const std::string& encoding) {
   check_message(message, *self.context, "encode");
-  return {self.context, run_unlocked([&] {
-            return is_factor ? self.value.factor(message.value, to_level(level))
-                             : self.value.addend(message.value, to_level(level));
-          })};
+  PyPlaintext plain{self.context, run_unlocked([&] {
+                      return is_factor ? self.value.factor(message.value, to_level(level))
+                                       : self.value.addend(message.value, to_level(level));
+                    })};
+  plain.value.encoding = to_encoding(encoding);
+  return plain;
 }
 
 PyCiphertext mul(const PyEvaluator& self, const PyCiphertext& a, const PyCiphertext& b, const PyEvaluationKeys* keys) {
@@ -80,17 +86,20 @@ void bind_bfv(nb::module_& m) {
           "message"_a)
       .def(
           "addend",
-          [](const PyEncoder& self, const PyMessage& x, LevelPair level, std::uint32_t slots) {
-            PyPlaintext plain = to_plaintext(self, x, level, false);
+          [](const PyEncoder& self, const PyMessage& x, LevelPair level, std::uint32_t slots,
+             const std::string& encoding) {
+            PyPlaintext plain = to_plaintext(self, x, level, false, encoding);
             if (slots != 0) plain.value.slots = slots;
             return plain;
           },
-          "message"_a, "level"_a, "slots"_a = 0u,
+          "message"_a, "level"_a, "slots"_a = 0u, "encoding"_a = "slots",
           "To be encrypted, or added to a ciphertext. slots: of a vector that fills both rows, repeated; 0: N/2.")
       .def(
           "factor",
-          [](const PyEncoder& self, const PyMessage& x, LevelPair level) { return to_plaintext(self, x, level, true); },
-          "message"_a, "level"_a, "To multiply a ciphertext by.");
+          [](const PyEncoder& self, const PyMessage& x, LevelPair level, const std::string& encoding) {
+            return to_plaintext(self, x, level, true, encoding);
+          },
+          "message"_a, "level"_a, "encoding"_a = "slots", "To multiply a ciphertext by.");
   nb::class_<PyDecryptor>(m, "BfvDecryptor", "For the owner of the key only.")
       .def(
           "__init__",

@@ -220,6 +220,7 @@ void bind_parameters(nb::module_& m) {
       .def_prop_ro("secret", [](const Parameters& self) { return self.fields().secret; })
       .def_prop_ro("security_bits", [](const Parameters& self) { return self.fields().security_bits; })
       .def_prop_ro("insecure", &Parameters::insecure)
+      .def_prop_ro("has_batching", &Parameters::has_batching)
       .def_prop_ro("plain_modulus", [](const Parameters& self) { return self.fields().plain_modulus; })
       .def(
           "extension_primes",

@@ -36,6 +36,8 @@ PyPlaintext encode(const PyEncoder& self, nb::handle values, LevelPair level, do
 }
 
 auto decrypt(const PyDecryptor& self, const PyCiphertext& x) {
+  if (x.value.encoding != Encoding::kSlots)
+    throw Error(ErrorKind::kShape, "decrypt: the ciphertext holds coefficients, not slots");
   return to_array(run_unlocked([&] {
     const ckks::Encoder encoder(*self.context);
     return encoder.decode(self.value.decrypt(x.value).span(), x.value.scale, x.value.slots);
@@ -150,6 +152,21 @@ void bind_ciphertexts(nb::module_& m) {
           "context"_a)
       .def("encode", &encode, "values"_a, "level"_a, "scale"_a, "basis"_a = "Q",
            "Real or complex values, a power of two of them, at level (track, index).")
+      .def(
+          "encode_coefficients",
+          [](const PyEncoder& self, const nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig>& coefficients,
+             LevelPair level, double scale) {
+            const Context& context = *self.context;
+            context.parameters().require_level(to_level(level));
+            if (coefficients.size() != context.degree())
+              throw Error(ErrorKind::kShape, "encode: a polynomial has N coefficients");
+            Plaintext plain = lift_integers(context.host(), {coefficients.data(), coefficients.size()}, to_level(level),
+                                            scale, Basis::kQ);
+            plain.residues = context.here(std::move(plain.residues));
+            plain.encoding = Encoding::kCoefficients;
+            return PyPlaintext{self.context, std::move(plain)};
+          },
+          "coefficients"_a, "level"_a, "scale"_a, "N whole numbers below 2^62, which are the values times the scale.")
       .def(
           "decode",
           [](const PyEncoder& self, nb::ndarray<const double, nb::ndim<1>, nb::c_contig> coefficients, double scale,

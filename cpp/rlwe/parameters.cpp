@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kMinDegree = 1u << 10, kMaxDegree = 1u << 17;
 constexpr std::size_t kMaxLimbs = 1024;
-constexpr unsigned kMaxPrimeBits = 49, kMaxInsecurePrimeBits = 60;
+constexpr unsigned kMaxPrimeBits = 49, kMaxInsecurePrimeBits = 60, kMaxPlainBits = 60;
 
 void require(bool holds, const std::string& message) {
   if (!holds) throw Error(ErrorKind::kValue, "parameters: " + message);
@@ -77,10 +77,11 @@ void check_plain_modulus(const ParameterFields& f) {
   const std::uint64_t t = f.plain_modulus;
   if (t == 0) return;
   const std::string name = "plain_modulus " + std::to_string(t);
-  require(std::bit_width(t) <= kMaxPrimeBits, name + " has more than " + std::to_string(kMaxPrimeBits) + " bits");
-  require(t % (2ull * f.ring_degree) == 1 && is_prime(t), name + " is not a prime that is 1 modulo 2N");
+  require(t > 1 && std::bit_width(t - 1) <= kMaxPlainBits, name + " is not between 2 and 2^60");
   for (const auto* list : {&f.q, &f.p}) {
-    require(std::count(list->begin(), list->end(), t) == 0, name + " is also a prime of the ciphertext modulus");
+    for (const std::uint64_t prime : *list) {
+      require(t % prime != 0, name + " and the ciphertext modulus share the prime " + std::to_string(prime));
+    }
   }
 }
 
@@ -130,8 +131,9 @@ Parameters::Parameters(ParameterFields fields) : fields_(std::move(fields)) {
 }
 
 void Parameters::add_auxiliary_primes() {
-  primes_.push_back(fields_.plain_modulus);
-  const std::uint64_t two_n = 2ull * fields_.ring_degree;
+  const std::uint64_t two_n = 2ull * fields_.ring_degree, t = fields_.plain_modulus;
+  has_batching_ = std::bit_width(t) <= kMaxPrimeBits && t % two_n == 1 && is_prime(t);
+  if (has_batching_) primes_.push_back(t);
   const double wanted = log2_product(all_q()) - 1;
   double bits = 0;
   for (std::uint64_t candidate = (1ull << kMaxPrimeBits) + 1 - two_n; bits < wanted; candidate -= two_n) {
@@ -145,7 +147,7 @@ LimbList Parameters::extension(Level level) const {
   const double wanted = log2_product(basis(level)) - 1;
   LimbList limbs;
   for (double bits = 0; bits < wanted; bits += std::log2(static_cast<double>(prime(limbs.back())))) {
-    limbs.push_back(static_cast<std::uint16_t>(plain_limb() + 1 + limbs.size()));
+    limbs.push_back(static_cast<std::uint16_t>(plain_limb() + has_batching_ + limbs.size()));
   }
   return limbs;
 }

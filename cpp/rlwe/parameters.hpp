@@ -41,7 +41,7 @@ struct ParameterFields {
   std::string secret = "ternary";  // or "gaussian": distributed as errors are
   std::uint32_t security_bits = 128;
   bool insecure = false;
-  std::uint64_t plain_modulus = 0;  // t of BFV, a prime = 1 mod 2N; 0: CKKS
+  std::uint64_t plain_modulus = 0;  // t of BFV, below 2^60 and without a factor of q or p; 0: CKKS
   std::uint32_t secret_weight = 0;  // of a ternary secret with exactly so many coefficients of -1 or 1; 0: uniform
   bool operator==(const ParameterFields&) const = default;
 };
@@ -85,7 +85,10 @@ class Parameters {
   LimbList all_q() const;
   LimbList all_p() const;
 
-  /// BFV only. The limb of the plaintext modulus.
+  /// Whether t splits into slots, and is a limb: a prime = 1 mod 2N of at most 49 bits. Else there are coefficients
+  /// only.
+  bool has_batching() const noexcept { return has_batching_; }
+  /// BFV with batching only. The limb of the plaintext modulus.
   std::uint16_t plain_limb() const noexcept { return static_cast<std::uint16_t>(num_q() + num_p()); }
   /// BFV only. Limbs of the basis B that products at a level are computed in besides Q: B >= Q / 2. Its primes are the
   /// largest ones below 2^49 that are 1 mod 2N and not used otherwise, descending; a level takes the first few.
@@ -99,6 +102,7 @@ class Parameters {
 
   ParameterFields fields_;
   std::vector<std::uint64_t> primes_;
+  bool has_batching_ = false;
   Fingerprint fingerprint_;
 };
 

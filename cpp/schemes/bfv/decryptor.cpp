@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "math/error.hpp"
 #include "math/shoup.hpp"
@@ -12,12 +13,31 @@
 namespace lw::bfv {
 namespace {
 
+/// The inverse of a number modulo t, which need be no prime, by Euclid's algorithm; they have no factor in common.
+std::uint64_t inverse_modulo(std::uint64_t number, std::uint64_t t) noexcept {
+  std::uint64_t larger = t, smaller = number % t;
+  std::int64_t of_larger = 0, of_smaller = 1;  // larger = of_larger * number modulo t, smaller alike
+  while (smaller > 1) {
+    const std::uint64_t quotient = larger / smaller;
+    const std::int64_t next = of_larger - static_cast<std::int64_t>(quotient) * of_smaller;
+    larger = std::exchange(smaller, larger % smaller);
+    of_larger = std::exchange(of_smaller, next);
+  }
+  return of_smaller < 0 ? t - static_cast<std::uint64_t>(-of_smaller) % t : static_cast<std::uint64_t>(of_smaller) % t;
+}
+
 /// -w/Q modulo t for the centred w that has these residues, and how far t * c(s) / Q is from an integer: one block of
 /// coefficients at a time. The sum is that of the base conversion, whose rounding is the rounding of the message.
 struct Rounding {
-  Rounding(const Ring& ring, const LimbList& q, std::uint16_t plain_limb)
-      : table(rounded_quotient(ring, q, {plain_limb}, std::vector<Word>(q.size(), 1))),
-        plain(ring.modulus(plain_limb)) {
+  Rounding(const Ring& ring, const LimbList& q, std::uint64_t t)
+      : table(ring.base_conversion_table(q, {{q[0]}})), plain(t) {
+    std::uint64_t product = 1 % t;
+    for (const std::uint16_t limb : q) product = plain.mul(product, plain.reduce(ring.modulus(limb).value()));
+    const std::uint64_t after = plain.neg(inverse_modulo(product, t));
+    table.total = {plain.mul(product, after)};
+    for (std::size_t j = 0; j < q.size(); ++j) {  // product of the other limbs, times `after`
+      table.weight[j] = plain.mul(table.total[0], inverse_modulo(plain.reduce(ring.modulus(q[j]).value()), t));
+    }
     for (std::size_t j = 0; j < q.size(); ++j) {
       moduli.push_back(ring.modulus(q[j]));
       inverse.emplace_back(table.inverse[j], moduli[j].value());
@@ -117,7 +137,7 @@ Message Decryptor::decrypt(const Ciphertext& x) const {
   require_own(x, "decrypt");
   const SecretBuffer<std::uint64_t> residues = scaled_phase(x);
   const std::size_t n = context_.degree();
-  const Rounding round(context_.ring(), x.residues->limbs(), context_.parameters().plain_limb());
+  const Rounding round(context_.ring(), x.residues->limbs(), context_.parameters().fields().plain_modulus);
   SecretBuffer<std::uint64_t> coefficients(n);
   double distance = 0;
   for (std::size_t i = 0; i < n; ++i) coefficients[i] = round(&residues[i], n, distance);

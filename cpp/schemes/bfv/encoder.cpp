@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "math/bits.hpp"
+#include "math/entropy.hpp"
 #include "math/error.hpp"
 #include "rlwe/key_switch.hpp"
 #include "schemes/bfv/tables.hpp"
@@ -27,13 +28,26 @@ bool is_integer(std::complex<double> value) noexcept {
 
 Message to_message(const Context& context, std::span<const std::uint64_t> coefficients) {
   const Ring& ring = context.host().ring();
+  if (!context.parameters().has_batching()) {
+    const std::uint64_t t = context.parameters().fields().plain_modulus;
+    auto held = std::make_shared<SecretBuffer<std::uint64_t>>(coefficients.size());
+    std::uint64_t above = 0;
+    for (std::size_t i = 0; i < coefficients.size(); ++i) {
+      (*held)[i] = coefficients[i];
+      above |= static_cast<std::uint64_t>(coefficients[i] >= t);
+    }
+    if (above != 0 || coefficients.size() != context.degree()) {
+      throw Error(ErrorKind::kRange, "encode: needs N values below the plaintext modulus " + std::to_string(t));
+    }
+    return {nullptr, std::move(held), context.parameters().fingerprint()};
+  }
   RnsPolys poly(ring, {context.parameters().plain_limb()}, 1);
   const PackedLimbs words{reinterpret_cast<const std::byte*>(coefficients.data()), kNoOffset, kWordWidth};
   if (!ring.import_residues(poly.view(), words)) {
     throw Error(ErrorKind::kRange, "encode: a value is not below the plaintext modulus " +
                                        std::to_string(context.parameters().fields().plain_modulus));
   }
-  return {std::make_shared<const RnsPolys>(std::move(poly)), context.parameters().fingerprint()};
+  return {std::make_shared<const RnsPolys>(std::move(poly)), nullptr, context.parameters().fingerprint()};
 }
 
 Encoder::Encoder(const Context& context) : home_(context), context_(context.host()), position_(context.degree()) {
@@ -46,7 +60,15 @@ Encoder::Encoder(const Context& context) : home_(context), context_(context.host
   }
 }
 
+void Encoder::require_batching(const char* op) const {
+  if (context_.parameters().has_batching()) return;
+  throw Error(ErrorKind::kShape, std::string(op) + ": the plaintext modulus " +
+                                     std::to_string(context_.parameters().fields().plain_modulus) +
+                                     " has no slots; encode coefficients");
+}
+
 Message Encoder::encode(std::span<const std::uint64_t> residues) const {
+  require_batching("encode");
   if (residues.size() != context_.degree()) {
     throw Error(ErrorKind::kShape, "encode: " + std::to_string(residues.size()) + " values, expected " +
                                        std::to_string(context_.degree()));
@@ -65,6 +87,7 @@ Message Encoder::from_slots(std::span<const std::uint64_t> ordered) const {
 }
 
 std::vector<std::uint64_t> Encoder::decode(const Message& message) const {
+  require_batching("decode");
   const Ring& ring = context_.ring();
   RnsPolys poly(ring, message.residues->limbs(), 1);
   ring.kernels().ntt(ring.queue(), poly.view(), message.residues->view());
@@ -76,6 +99,7 @@ std::vector<std::uint64_t> Encoder::decode(const Message& message) const {
 }
 
 std::vector<std::uint64_t> Encoder::coefficients(const Message& message) const {
+  if (message.coefficients != nullptr) return {message.coefficients->begin(), message.coefficients->end()};
   std::vector<std::uint64_t> words(context_.degree());
   const PackedLimbsOut packed{reinterpret_cast<std::byte*>(words.data()), kNoOffset, kWordWidth};
   context_.ring().export_residues(packed, message.residues->view());
@@ -102,17 +126,53 @@ Plaintext Encoder::addend(const Context& context, ConstLimbView message, Level l
   return lift(context, message, level, rounded_quotient(ring, t, q, ring.product_mod(q, t)));
 }
 
+// round(Q/t * m) = (Q * m - r) / t with r = Q * m modulo t, centred
+Plaintext Encoder::addend_of_coefficients(const Message& message, Level level) const {
+  const Ring& ring = context_.ring();
+  const LimbList q = context_.limbs(level, Basis::kQ);
+  const Modulus t(context_.parameters().fields().plain_modulus);
+  std::uint64_t product = 1 % t.value();
+  for (const std::uint16_t limb : q) product = t.mul(product, t.reduce(ring.modulus(limb).value()));
+  SecretBuffer<std::int64_t> rest(context_.degree());
+  for (std::size_t i = 0; i < rest.size(); ++i) rest[i] = t.centred(t.mul(product, (*message.coefficients)[i]));
+  std::vector<Word> scalars;
+  for (const std::uint16_t limb : q) {
+    const Modulus& prime = ring.modulus(limb);
+    scalars.push_back(prime.neg(prime.inverse(prime.reduce(t.value()))));
+  }
+  RnsPolys poly(ring, q, 1);
+  ring.kernels().import_signed(ring.queue(), poly.view(), rest.span());
+  ring.kernels().mul_scalar(ring.queue(), poly.view(), std::as_const(poly).view(), scalars);
+  ring.kernels().ntt(ring.queue(), poly.view(), poly.view());
+  return {home_.here(std::make_shared<const RnsPolys>(std::move(poly))),
+          level,
+          Basis::kQ,
+          1.0,
+          context_.degree() / 2,
+          context_.parameters().fingerprint()};
+}
+
 Plaintext Encoder::addend(const Message& message, Level level) const {
+  if (message.coefficients != nullptr) return addend_of_coefficients(message, level);
   return addend(context_, message.residues->view(), level);
 }
 
 Plaintext Encoder::factor(const Message& message, Level level) const {
+  if (message.coefficients != nullptr) {
+    const Modulus t(context_.parameters().fields().plain_modulus);
+    SecretBuffer<std::int64_t> centred(context_.degree());
+    for (std::size_t i = 0; i < centred.size(); ++i) centred[i] = t.centred((*message.coefficients)[i]);
+    Plaintext plain = lift_integers(context_, centred.span(), level, 1.0, Basis::kQ);
+    plain.residues = home_.here(std::move(plain.residues));
+    return plain;
+  }
   const LimbList t{context_.parameters().plain_limb()};
   return lift(context_, message.residues->view(), level,
               context_.ring().base_conversion_table(t, context_.limbs(level, Basis::kQ)));
 }
 
 std::vector<std::int64_t> Encoder::round(std::span<const std::complex<double>> values) const {
+  require_batching("encode");
   const std::size_t row = context_.degree() / 2, n = values.size();
   if (!std::has_single_bit(n) || n > row) {
     throw Error(ErrorKind::kShape, "encode: " + std::to_string(n) + " slots; a power of two up to " +
@@ -136,6 +196,7 @@ std::vector<std::int64_t> Encoder::round(std::span<const std::complex<double>> v
 }
 
 Plaintext Encoder::addend(const Integers& rounded, Level level) const {
+  require_batching("encode");
   const Ring& ring = home_.ring();
   RnsPolys poly(ring, {home_.parameters().plain_limb()}, 1);
   ring.kernels().import_integers(ring.queue(), poly.view(), rounded.view());

@@ -10,9 +10,11 @@
 
 namespace lw::bfv {
 
-/// A polynomial modulo t in coefficient form: one limb, that of t, on the host. Belongs to no level.
+/// A polynomial modulo t in coefficient form, on the host: one limb, that of t, or without batching its coefficients.
+/// Belongs to no level.
 struct Message {
   std::shared_ptr<const RnsPolys> residues;
+  std::shared_ptr<const SecretBuffer<std::uint64_t>> coefficients;
   Fingerprint parameters{};
 };
 
@@ -46,6 +48,9 @@ class Encoder {
   /// message: limbs of `context`, which is home_ or its twin.
   Plaintext lift(const Context& context, ConstLimbView message, Level level, const BaseConversionTable& table) const;
   Plaintext addend(const Context& context, ConstLimbView message, Level level) const;
+  /// The same of a message without batching.
+  Plaintext addend_of_coefficients(const Message& message, Level level) const;
+  void require_batching(const char* op) const;
 
   const Context& home_;                  // where plaintexts are used
   const Context& context_;               // where messages are, on the host

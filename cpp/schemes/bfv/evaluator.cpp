@@ -183,6 +183,10 @@ Ciphertext Evaluator::add_constant(const Ciphertext& x, std::uint64_t addend) co
   const Ring& ring = context_.ring();
   const LimbList& q = x.residues->limbs();
   // round(Q/t * addend) = (Q * addend - r) / t with r = Q * addend modulo t, centred
+  if (!context_.parameters().has_batching()) {
+    throw Error(ErrorKind::kShape,
+                "add: this plaintext modulus has no slots to add a constant to; encode coefficients");
+  }
   const LimbList t{context_.parameters().plain_limb()};
   const Modulus& plain = ring.modulus(t[0]);
   const Word rest = plain.mul(ring.product_mod(q, t)[0], addend);

@@ -27,14 +27,22 @@ ONLY_CKKS = {
 }  # fmt: skip
 ONLY_BFV = {
     "NoiseModel", "Noise", "Ciphertext.swap_rows", "Evaluator.swap_rows", "Decryptor.noise_budget",
-    "Parameters.plain_modulus", "Parameters.row_slots", "Parameters.num_transforms",
+    "Parameters.plain_modulus", "Parameters.row_slots", "Parameters.num_transforms", "Parameters.batching",
 }  # fmt: skip
 # Arguments that one of them takes more, by call; a name alone is so in every call.
 MORE_ARGUMENTS = {
     "ckks": {"scale", "rescale", "scale_bits", "precision_bits", "max_value", "conjugate", "constant_bytes"}
     | {"KeyGenerator.evaluation_keys slots", "KeyGenerator.galois_keys slots", "Encoder.encode level"}
     | {"Ciphertext.from_residues slots", "Plaintext.from_residues slots", "Plaintext.from_residues level"},
-    "bfv": {"plain_bits", "plain_modulus", "swap_rows", "Plaintext.() encoder", "allow_refusals"},
+    "bfv": {
+        "plain_bits",
+        "plain_modulus",
+        "swap_rows",
+        "Plaintext.() encoder",
+        "Plaintext.() encoding",
+        "allow_refusals",
+        "batching",
+    },
 }
 OTHER_DEFAULTS = {"dtype"}  # complex numbers, integers
 

@@ -34,6 +34,7 @@ from latticework.values.extension import _core
 from latticework.values.sums import add_up
 
 MIN_PLAIN_BITS = 13
+MAX_MODULUS_BITS = 60  # of a plaintext modulus without slots
 MAX_LIMBS, MAX_SPECIAL = 30, 6
 SWITCH_BITS = 2.0  # that a special prime has more than one of the modulus, where they fit
 
@@ -120,8 +121,13 @@ def _state_primes(ring_degree: int, plain_modulus: int, asked: PrimeRequest, ins
     stated = state_primes(ring_degree, asked, insecure=insecure)
     if any(len(group) > 1 for group in stated.groups or ()):
         raise RangeError(f"Parameters: primes={asked.primes!r:.60}; of BFV each prime is a level, give no tuples")
+    shared = [prime for prime in stated.all if plain_modulus % prime == 0]
     if plain_modulus in stated.all:
         raise RangeError(f"Parameters: {plain_modulus} is plain_modulus and one of the primes; choose another for one")
+    if shared:
+        raise RangeError(
+            f"Parameters: plain_modulus={plain_modulus} is a multiple of the prime {shared[0]}; leave one out"
+        )
     return stated
 
 
@@ -297,6 +303,19 @@ def plain_prime(ring_degree: int, plain_bits: int | None, plain_modulus: int | N
         f"Parameters: there is no plaintext modulus of {write_value(plain_bits)} bits: a prime that is 1 modulo 2N = "
         f"{two_n}; plain_bits may be {single}{least} to {sizes[-1]}, or give a plain_modulus"
     )
+
+
+def any_modulus(plain_bits: int | None, plain_modulus: int | None) -> int:
+    """A plaintext modulus without slots; RangeError unless it is given and below 2^60."""
+    if plain_modulus is None or plain_bits is not None:
+        raise RangeError(
+            "Parameters: with batching=False give plain_modulus, a whole number from 2 to 2^60, not plain_bits"
+        )
+    if not 2 <= plain_modulus <= 1 << MAX_MODULUS_BITS:
+        raise RangeError(
+            f"Parameters: plain_modulus={write_value(plain_modulus)}; with batching=False 2 to 2^60 are possible"
+        )
+    return plain_modulus
 
 
 def _largest_prime(two_n: int, bits: int) -> int | None:

@@ -4,32 +4,45 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from latticework.errors import UnsupportedError, UserError
+from latticework.errors import ShapeError, UnsupportedError, UserError
 from latticework.errors.shown import describe
 from latticework.ir.lines import user_loc
 from latticework.runtime.devices.device import Device
 from latticework.schemes.bfv.bfv_parameters import Parameters
 from latticework.schemes.rlwe import ciphertext
 from latticework.schemes.rlwe.checks import fail, locate
+from latticework.schemes.rlwe.encodings import Encoding, holds_coefficients
 from latticework.schemes.rlwe.parameters import need_parameters
-from latticework.schemes.rlwe.residues import Form, Residues, check_residues, is_ntt
+from latticework.schemes.rlwe.residues import Form, Residues, ValueLabel, check_residues, is_ntt
 from latticework.values.extension import _core
 
 
 class Plaintext(ciphertext.Plaintext[Parameters, _core.BfvMessage]):
     """Integers modulo t in slots, encoded. The forms in which products take it are kept for the level last used."""
 
-    __slots__ = ("_encoder", "_factor")
+    __slots__ = ("_encoder", "_encoding", "_factor")
 
-    def __init__(self, core: _core.BfvMessage, parameters: Parameters, encoder: _core.BfvEncoder) -> None:
+    def __init__(
+        self,
+        core: _core.BfvMessage,
+        parameters: Parameters,
+        encoder: _core.BfvEncoder,
+        encoding: Encoding = "slots",
+    ) -> None:
         super().__init__(core, parameters)
+        self._encoding: Encoding = encoding
         self._encoder = encoder
         self._factor: tuple[int, _core.Plaintext] | None = None
 
     def _at(self, place: Device | None) -> Plaintext:
         """The same integers for a device: they stay on the host, their forms are made where they are used."""
         there = self.parameters._at(place)
-        return Plaintext(self.core, there, _core.BfvEncoder(there.context))
+        return Plaintext(self.core, there, _core.BfvEncoder(there.context), self.encoding)
+
+    @property
+    def encoding(self) -> Encoding:
+        """The numbers that it holds: "slots", or "coefficients" of a polynomial modulo X^N + 1."""
+        return self._encoding
 
     @property
     def slots(self) -> int:
@@ -49,29 +62,46 @@ class Plaintext(ciphertext.Plaintext[Parameters, _core.BfvMessage]):
 
     @classmethod
     @locate
-    def from_residues(cls, residues: Residues, parameters: Parameters, *, form: Form = "coefficients") -> Plaintext:
+    def from_residues(
+        cls,
+        residues: Residues,
+        parameters: Parameters,
+        *,
+        encoding: Encoding = "slots",
+        form: Form = "coefficients",
+    ) -> Plaintext:
         """The plaintext of residues as `residues` gives them; it is exact, as all are."""
         who = "bfv.Plaintext.from_residues"
         need_parameters(who, parameters, Parameters)
         _require_coefficients(who, form)
         checked = check_residues(who, residues, (1,), (parameters.plain_modulus,), parameters.ring_degree)
         encoder = _core.BfvEncoder(parameters.context)
-        return cls(encoder.encode_coefficients(checked.reshape(-1)), parameters, encoder)
+        if not holds_coefficients(who, encoding):
+            require_batching(who, parameters)
+        return cls(encoder.encode_coefficients(checked.reshape(-1)), parameters, encoder, encoding)
 
     def _as_addend(self, level: int) -> _core.Plaintext:
         """The form that is encrypted or added."""
-        return self._encoder.addend(self.core, (0, level))
+        return self._encoder.addend(self.core, (0, level), encoding=self.encoding)
 
     def _as_factor(self, level: int) -> _core.Plaintext:
         """The form that is multiplied by."""
         kept = self._factor
         if kept is None or kept[0] != level:
-            self._factor = kept = (level, self._encoder.factor(self.core, (0, level)))
+            self._factor = kept = (level, self._encoder.factor(self.core, (0, level), self.encoding))
         return kept[1]
 
     def __repr__(self) -> str:
-        facts = f"2 x {self.parameters.row_slots} slots", f"t={self.parameters.plain_modulus}"
+        slots, n = f"2 x {self.parameters.row_slots} slots", self.parameters.ring_degree
+        facts = slots if self.encoding == "slots" else f"{n} coefficients", f"t={self.parameters.plain_modulus}"
         return describe("Plaintext", *self.parameters._ring, *facts)
+
+
+def require_batching(who: str, parameters: Parameters) -> None:
+    """ShapeError where the plaintext modulus does not split into slots."""
+    if not parameters.batching:
+        t = parameters.plain_modulus
+        fail(ShapeError, f'{who}: t = {t} has no slots; use encoding="coefficients", or a prime t that is 1 modulo 2N')
 
 
 def _require_coefficients(who: str, form: Form) -> None:
@@ -100,6 +130,7 @@ class Ciphertext(ciphertext.Ciphertext[Parameters]):
         *,
         key_set: bytes,
         level: int | None = None,
+        encoding: Encoding = "slots",
         form: Form = "coefficients",
         evaluator: ciphertext.Operators | None = None,
     ) -> Ciphertext:
@@ -110,8 +141,11 @@ class Ciphertext(ciphertext.Ciphertext[Parameters]):
         raises   DtypeError, ShapeError, RangeError
         """
         need_parameters("bfv.Ciphertext.from_residues", parameters, Parameters)
+        if not holds_coefficients("bfv.Ciphertext.from_residues", encoding):
+            require_batching("bfv.Ciphertext.from_residues", parameters)
         width = parameters.row_slots
-        return cls._from_residues(residues, parameters, evaluator, form, level, 1.0, width, key_set)
+        label = ValueLabel(key_set, level, 1.0, width, encoding)
+        return cls._from_residues(residues, parameters, label, evaluator, form)
 
     @property
     def slots(self) -> int:

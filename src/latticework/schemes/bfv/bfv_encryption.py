@@ -11,12 +11,13 @@ from latticework.errors import DecryptionError
 from latticework.runtime.devices.device import Device
 from latticework.runtime.ledger.refused_results import check_allowed
 from latticework.schemes.bfv.bfv_ciphertext import Ciphertext, Plaintext
-from latticework.schemes.bfv.bfv_evaluator import Evaluator
+from latticework.schemes.bfv.bfv_evaluator import Evaluator, encode_values
 from latticework.schemes.bfv.bfv_keys import PublicKey, SecretKey
 from latticework.schemes.bfv.bfv_parameters import Parameters
-from latticework.schemes.bfv.slot_integers import Integers, integer_dtype, to_integers, to_residues
+from latticework.schemes.bfv.slot_integers import Integers, integer_dtype, to_integers
 from latticework.schemes.rlwe import encryption
 from latticework.schemes.rlwe.checks import as_list, locate
+from latticework.schemes.rlwe.encodings import Encoding
 from latticework.schemes.rlwe.parameters import check_parameters
 from latticework.values.extension import _core
 
@@ -27,27 +28,31 @@ class Encoder(encryption.Encoder[Parameters]):
     _kinds = (Parameters, Plaintext, _core.BfvEncoder)
 
     @locate
-    def encode(self, values: npt.ArrayLike) -> Plaintext:
+    def encode(self, values: npt.ArrayLike, *, encoding: Encoding = "slots") -> Plaintext:
         """Integers of shape (2, n) with n <= N/2, or a vector that fills the rows, or one for all slots.
 
-        Slots that are not given are 0. Unsigned values lie in [0, t), signed ones in [-(t-1)/2, (t-1)/2].
+        Slots that are not given are 0. Unsigned values lie in [0, t), signed ones in [-(t-1)/2, (t-1)/2], of an even t
+        in [-t/2, t/2).
+        encoding  "coefficients": a vector of up to N, the coefficients of a polynomial modulo X^N + 1
         raises  DtypeError, ShapeError, RangeError
         """
-        return self._encode("encode", values)
+        return self._encode("encode", values, encoding)
 
-    def _encode(self, who: str, values: npt.ArrayLike) -> Plaintext:
-        p = self.parameters
-        residues = to_residues(who, values, p.row_slots, p.plain_modulus)
-        return Plaintext(self._core.encode(residues), p, self._core)
+    def _encode(self, who: str, values: npt.ArrayLike, encoding: Encoding = "slots") -> Plaintext:
+        return encode_values(who, values, self.parameters, self._core, encoding)
 
     @locate
     def decode(self, plaintext: Plaintext, dtype: npt.DTypeLike = np.int64) -> Integers:
-        """All slots, shape (2, N/2): int64 nearest to zero, or uint64 in [0, t)."""
+        """All slots, shape (2, N/2), or coefficients, (N,): int64 nearest to zero, or uint64 in [0, t)."""
         self._check_own(plaintext)
-        return self._integers("decode", plaintext.core, dtype)
+        return self._integers("decode", plaintext.core, dtype, plaintext.encoding)
 
-    def _integers(self, who: str, message: _core.BfvMessage, dtype: npt.DTypeLike) -> Integers:
-        return to_integers(who, self._core.decode(message), self.parameters.plain_modulus, dtype)
+    def _integers(
+        self, who: str, message: _core.BfvMessage, dtype: npt.DTypeLike, encoding: Encoding = "slots"
+    ) -> Integers:
+        slots = encoding == "slots"
+        found = self._core.decode(message).reshape(2, -1) if slots else self._core.coefficients(message)
+        return to_integers(who, found, self.parameters.plain_modulus, dtype)
 
 
 class Encryptor(encryption.Encryptor[Parameters, PublicKey, SecretKey, Evaluator, Ciphertext]):
@@ -112,7 +117,9 @@ class Decryptor(encryption.Decryptor[Parameters, SecretKey, Ciphertext]):
 
     @locate
     def decrypt(self, ciphertext: Ciphertext, dtype: npt.DTypeLike = np.int64) -> Integers:
-        """All slots, shape (2, N/2): int64 nearest to zero, or uint64 in [0, t); of degree 1 or 2, any level.
+        """All slots, shape (2, N/2), or coefficients, (N,): int64 nearest to zero, or uint64 in [0, t).
+
+        Of degree 1 or 2, any level. Nothing is promised of a ciphertext that `is_unproved`.
 
         raises  DecryptionError if the noise is too large; SecurityError after as many of these as may be, OSError where
                 they cannot be recorded; ParameterMismatchError for another key's ciphertext
@@ -138,7 +145,9 @@ class Decryptor(encryption.Decryptor[Parameters, SecretKey, Ciphertext]):
                     refused = error
             if refused is not None:
                 raise refused
-        return [self._encoder._integers("decrypt", message, dtype) for message in messages]
+        encodings = [ciphertext.encoding for ciphertext in ciphertexts]
+        found = zip(messages, encodings, strict=True)
+        return [self._encoder._integers("decrypt", message, dtype, encoding) for message, encoding in found]
 
     @locate
     def noise_budget(self, ciphertext: Ciphertext) -> float:

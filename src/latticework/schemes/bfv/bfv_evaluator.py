@@ -7,8 +7,8 @@ from typing import Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from latticework.errors import LevelError, RangeError
-from latticework.schemes.bfv.bfv_ciphertext import Ciphertext, Plaintext
+from latticework.errors import LevelError, RangeError, ShapeError
+from latticework.schemes.bfv.bfv_ciphertext import Ciphertext, Plaintext, require_batching
 from latticework.schemes.bfv.bfv_keys import EvaluationKeys
 from latticework.schemes.bfv.bfv_parameters import Parameters
 from latticework.schemes.bfv.slot_integers import to_constant, to_residues
@@ -16,6 +16,7 @@ from latticework.schemes.rlwe import evaluator
 from latticework.schemes.rlwe.checks import fail, needs, whole
 from latticework.schemes.rlwe.ciphertext_lists import batch
 from latticework.schemes.rlwe.device_placement import place_operands
+from latticework.schemes.rlwe.encodings import Encoding, check_alike, check_slots, holds_coefficients, refuse_constant
 from latticework.schemes.rlwe.parameters import check_parameters
 from latticework.values.extension import _core
 
@@ -77,11 +78,13 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
             self._alike(who, x, self._own(who, b))
             return self._out(self._core.add(x.core, b.core) if add else self._core.sub(x.core, b.core))
         if is_constant(b):
+            if x.encoding != "slots":
+                refuse_constant(who)
             number = to_constant(who, int(b), self.parameters.plain_modulus)
             return self._out(
                 self._bfv.add_constant(x.core, (number if add else -number) % self.parameters.plain_modulus)
             )
-        plain = self._plain(who, b)._as_addend(x.level)
+        plain = self._plain(who, b, x)._as_addend(x.level)
         return self._out(self._core.add_plain(x.core, plain) if add else self._core.sub_plain(x.core, plain))
 
     @batch
@@ -104,7 +107,7 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
         self._own("mul_plain", x)
         if is_constant(values):
             return self._times("mul_plain", x, values)
-        return self._out(self._core.mul_plain(x.core, self._plain("mul_plain", values)._as_factor(x.level)))
+        return self._out(self._core.mul_plain(x.core, self._plain("mul_plain", values, x)._as_factor(x.level)))
 
     @batch
     def mul_int(self, x: Ciphertext, factor: int) -> Ciphertext:
@@ -144,6 +147,7 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
         About log2(count) rotations, by doubling.
         """
         self._factor("inner_sum", self._own("inner_sum", x))
+        check_slots("inner_sum", x.encoding)
         terms = x._row_slots if count is None else whole("inner_sum: count", count)
         stride = whole("inner_sum: stride", stride)
         if terms < 1:
@@ -164,6 +168,7 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
 
     def _alike(self, who: str, a: Ciphertext, b: Ciphertext) -> None:
         self._same_keys(who, "the first operand", a.core.key_set, "the second", b.core.key_set)
+        check_alike(who, a.encoding, b.encoding)
         if a.level != b.level:
             fail(
                 LevelError,
@@ -171,12 +176,30 @@ class Evaluator(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
                 f"mod_switch(x, {min(a.level, b.level)}), or use operators, which do",
             )
 
-    def _plain(self, who: str, values: PlainOperand) -> Plaintext:
+    def _plain(self, who: str, values: PlainOperand, x: Ciphertext) -> Plaintext:
+        """A public operand, encoded as x is."""
         if isinstance(values, Plaintext):
             check_parameters(f"{who}: the plaintext", values.parameters, self.parameters)
+            check_alike(who, x.encoding, values.encoding)
             return values
-        residues = to_residues(who, values, self.parameters.row_slots, self.parameters.plain_modulus)
-        return Plaintext(self._encoder.encode(residues), self.parameters, self._encoder)
+        return encode_values(who, values, self.parameters, self._encoder, x.encoding)
+
+
+def encode_values(
+    who: str, values: npt.ArrayLike, parameters: Parameters, encoder: _core.BfvEncoder, encoding: Encoding
+) -> Plaintext:
+    """Integers as slots, or a vector of them as coefficients."""
+    coefficients = holds_coefficients(who, encoding)
+    if not coefficients:
+        require_batching(who, parameters)
+    residues = to_residues(who, values, parameters.row_slots, parameters.plain_modulus)
+    if coefficients and np.ndim(values) != 1:
+        fail(
+            ShapeError,
+            f"{who}: shape {np.shape(values)}; coefficients are one vector of up to {parameters.ring_degree}",
+        )
+    core = encoder.encode_coefficients(residues) if coefficients else encoder.encode(residues)
+    return Plaintext(core, parameters, encoder, encoding)
 
 
 def is_constant(value: Any) -> TypeGuard[int]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log2
 
-from latticework.errors import LevelError, RangeError
+from latticework.errors import DtypeError, LevelError, RangeError
 from latticework.plan.parameters import modulus_limit_bits, security_levels
 from latticework.plan.parameters.bfv_chain import (
     ChainShape,
+    any_modulus,
     chain_for_depth,
     explicit_bfv_chain,
     extension_primes,
@@ -16,6 +17,7 @@ from latticework.plan.parameters.bfv_chain import (
     transform_counts,
 )
 from latticework.plan.parameters.bfv_noise import ShapeNoiseModel
+from latticework.plan.parameters.fingerprint import core_parameters
 from latticework.plan.parameters.secrets import check_secret
 from latticework.plan.parameters.select import MAX_RING_LOG2, MIN_RING_LOG2
 from latticework.plan.parameters.stated_primes import PrimeRequest
@@ -32,6 +34,8 @@ class Parameters(ChainParameters):
     primes         in place of q_bits: the primes themselves, each 1 modulo 2N
     plain_modulus  t, a prime that is 1 modulo 2N, of at most 49 bits: slots hold integers modulo t; or plain_bits, for
                    the largest such prime of so many bits
+    batching       False: any plain_modulus up to 2^60 without a factor in common with the primes, as 2**32, for values
+                   encoded as coefficients
     p_bits         sizes of the special primes of key switching; or special, these themselves; or num_special of 49
                    bits; or none of these, to have the number chosen with which key switching is cheapest
     num_digits     digits of key switching; as few as stay below the product of the special primes if not given
@@ -54,6 +58,7 @@ class Parameters(ChainParameters):
         special: Sequence[int] | None = None,
         plain_bits: int | None = None,
         plain_modulus: int | None = None,
+        batching: bool = True,
         p_bits: Sequence[float] | None = None,
         num_special: int | None = None,
         num_digits: int | None = None,
@@ -64,7 +69,7 @@ class Parameters(ChainParameters):
     ) -> None:
         _check_sizes(ring_degree, security_bits)
         asked = PrimeRequest(q_bits, primes, p_bits, num_special, special)
-        plain = _plain_prime(ring_degree, plain_bits, plain_modulus)
+        plain = _plain_prime(ring_degree, plain_bits, plain_modulus, batching)
         law = check_secret(secret, secret_weight, ring_degree)
         chain = explicit_bfv_chain(
             ring_degree, plain, asked, secret=law, num_digits=num_digits, security_bits=security_bits,
@@ -80,6 +85,7 @@ class Parameters(ChainParameters):
         depth: int,
         plain_bits: int | None = None,
         plain_modulus: int | None = None,
+        batching: bool = True,
         slots: int = 1,
         ring_degree: int | None = None,
         security_bits: int = 128,
@@ -102,12 +108,12 @@ class Parameters(ChainParameters):
         if 2 * slots > least:
             fail(RangeError, f"Parameters.choose: slots={slots}, but ring_degree={least} has rows of {least // 2}")
         degrees = [1 << k for k in range(least.bit_length() - 1, 16)] if ring_degree is None else [ring_degree]
-        if plain_modulus is not None and ring_degree is None:
+        if plain_modulus is not None and ring_degree is None and batching is True:
             modulus = whole("Parameters: plain_modulus", plain_modulus)
             # where no ring fits, the first says what is wrong
             degrees = [degree for degree in degrees if modulus % (2 * degree) == 1] or degrees[:1]
         for degree in degrees:
-            plain = _plain_prime(degree, plain_bits, plain_modulus)
+            plain = _plain_prime(degree, plain_bits, plain_modulus, batching)
             limit = modulus_limit_bits(degree, security_bits)
             if insecure and ring_degree is not None:
                 limit = None
@@ -129,8 +135,13 @@ class Parameters(ChainParameters):
 
     @property
     def plain_modulus(self) -> int:
-        """t: slots hold integers modulo this prime."""
+        """t: slots, or coefficients, hold integers modulo t."""
         return self.chain.plain_modulus
+
+    @property
+    def batching(self) -> bool:
+        """Whether t has slots: where it is a prime of at most 49 bits that is 1 modulo 2N. Else it has coefficients."""
+        return core_parameters(self.chain).has_batching
 
     @property
     def slots(self) -> int:
@@ -150,8 +161,9 @@ class Parameters(ChainParameters):
 
     def _scheme_rows(self) -> list[tuple[str, str, str]]:
         t = self.plain_modulus
+        held = f"2 x {self.row_slots} integer slots" if self.batching else "integer coefficients, no slots"
         return [
-            ("ring degree N", f"{self.ring_degree}", f"2 x {self.row_slots} integer slots"),
+            ("ring degree N", f"{self.ring_degree}", held),
             ("t", f"{t}", f"plaintext modulus, {t.bit_length()} bits"),
         ]
 
@@ -186,7 +198,12 @@ def _check_sizes(ring_degree: int, security_bits: int) -> None:
         raise RangeError(f"Parameters: security_bits={security_bits}; choose one of {known}")
 
 
-def _plain_prime(ring_degree: int, plain_bits: int | None, plain_modulus: int | None) -> int:
+def _plain_prime(ring_degree: int, plain_bits: int | None, plain_modulus: int | None, batching: bool) -> int:
+    """The plaintext modulus asked for."""
+    if not isinstance(batching, bool):
+        fail(DtypeError, f"Parameters: batching is {batching!r:.60}; give True, or False for a t without slots")
     bits = None if plain_bits is None else whole("Parameters: plain_bits", plain_bits)
     modulus = None if plain_modulus is None else whole("Parameters: plain_modulus", plain_modulus)
+    if not batching:
+        return any_modulus(bits, modulus)
     return plain_prime(ring_degree, bits, modulus)

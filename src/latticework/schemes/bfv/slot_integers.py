@@ -61,8 +61,7 @@ def to_residues(who: str, values: Any, row_slots: int, modulus: int) -> npt.NDAr
 
 def check_range(who: str, array: npt.NDArray[Any], modulus: int) -> None:
     """RangeError, naming the place of the first bad value, unless all are representatives of residues modulo t."""
-    half = (modulus - 1) // 2
-    low, high = (-half, half) if array.dtype.kind == "i" else (0, modulus - 1)
+    low, high = (-(modulus // 2), (modulus - 1) // 2) if array.dtype.kind == "i" else (0, modulus - 1)
     bad = (array < low) | (array > high)
     if bad.any():
         place = tuple(int(i) for i in np.argwhere(bad)[0])
@@ -75,12 +74,11 @@ def check_range(who: str, array: npt.NDArray[Any], modulus: int) -> None:
 
 
 def to_integers(who: str, residues: npt.NDArray[np.uint64], modulus: int, dtype: npt.DTypeLike) -> Integers:
-    """Residues as (2, N/2) integers: int64 nearest to zero, or uint64 in [0, t)."""
-    rows = residues.reshape(2, -1)
+    """Residues as integers: int64 nearest to zero, or uint64 in [0, t)."""
     if integer_dtype(who, dtype) == np.uint64:
-        return rows
-    signed = rows.astype(np.int64)
-    return np.where(signed > modulus // 2, signed - modulus, signed)
+        return residues
+    signed = residues.astype(np.int64)
+    return np.where(signed > (modulus - 1) // 2, signed - modulus, signed)
 
 
 def integer_dtype(who: str, dtype: npt.DTypeLike) -> np.dtype[Any]:

@@ -15,6 +15,7 @@ from latticework.values.inputs.foreign_arrays import as_array, find_loss
 from latticework.values.packing.embedding import largest_coefficient
 
 ComplexArray = npt.NDArray[np.complex128]
+RealArray = npt.NDArray[np.float64]
 SCALE_TOLERANCE = 2.0**-45  # relative; scales that differ more are different scales
 MAX_COEFFICIENT = 2.0**62  # of what the encoder encodes
 
@@ -69,6 +70,37 @@ def slot_values(who: str, values: Any, max_slots: int) -> ComplexArray:
         bad = int(np.count_nonzero(~np.isfinite(array)))
         fail(RangeError, f"{who}: {bad} of {count} values are NaN or infinite; replace them first")
     return array
+
+
+def coefficient_values(who: str, values: Any, ring_degree: int) -> RealArray:
+    """Numbers as N real coefficients, the rest zero.
+
+    raises  DtypeError, ShapeError or RangeError for what is no vector of up to N real numbers
+    """
+    lost = find_loss(values)
+    if lost:
+        fail(DtypeError, f"{who}: got {lost}")
+    array = as_array(values)
+    if array.dtype.kind not in "fiub":
+        fail(DtypeError, f"{who}: values of dtype {array.dtype}; coefficients are real numbers")
+    if array.ndim != 1 or not 1 <= array.size <= ring_degree:
+        fail(ShapeError, f"{who}: shape {array.shape}; coefficients are one vector of 1 to {ring_degree} numbers")
+    if not np.isfinite(array).all():
+        fail(RangeError, f"{who}: some of {array.size} values are NaN or infinite; replace them first")
+    full = np.zeros(ring_degree)
+    full[: array.size] = array
+    return full
+
+
+def check_coefficients(who: str, values: RealArray, scale: float, modulus: int, level: int) -> None:
+    """RangeError where a coefficient reaches 2^62, or the modulus."""
+    largest, most = float(np.max(np.abs(values))), min(MAX_COEFFICIENT, float(modulus))
+    if largest * scale >= most:
+        fail(
+            RangeError,
+            f"{who}: coefficients up to {largest:.3g} at scale {scale_text(scale)} are too large for level {level}: "
+            f"less than {most / scale:.3g} is possible; use a smaller scale, or a higher level",
+        )
 
 
 def check_encodable(who: str, values: ComplexArray, scale: float) -> None:

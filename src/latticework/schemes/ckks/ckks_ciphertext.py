@@ -16,8 +16,9 @@ from latticework.schemes.ckks.ckks_checks import check_scale, is_real_number, sh
 from latticework.schemes.ckks.ckks_parameters import Parameters
 from latticework.schemes.rlwe import ciphertext
 from latticework.schemes.rlwe.checks import fail, locate, whole
+from latticework.schemes.rlwe.encodings import Encoding, holds_coefficients
 from latticework.schemes.rlwe.parameters import need_parameters
-from latticework.schemes.rlwe.residues import Form, Residues, check_residues, is_ntt
+from latticework.schemes.rlwe.residues import Form, Residues, ValueLabel, check_residues, is_ntt
 from latticework.values.extension import _core
 
 
@@ -41,9 +42,14 @@ class Plaintext(ciphertext.Plaintext[Parameters, _core.Plaintext]):
         return self.core.scale
 
     @property
+    def encoding(self) -> Encoding:
+        """The numbers that it holds: "slots", or "coefficients" of a polynomial modulo X^N + 1."""
+        return "coefficients" if self.core.encoding == "coefficients" else "slots"
+
+    @property
     def slots(self) -> int:
-        """Length of the vector."""
-        return self.core.slots
+        """Length of the vector: N where it holds coefficients."""
+        return self.core.slots if self.encoding == "slots" else self.parameters.ring_degree
 
     @property
     def num_bytes(self) -> int:
@@ -68,6 +74,7 @@ class Plaintext(ciphertext.Plaintext[Parameters, _core.Plaintext]):
         level: int | None = None,
         scale: float | None = None,
         slots: int | None = None,
+        encoding: Encoding = "slots",
         form: Form = "coefficients",
     ) -> Plaintext:
         """The plaintext of residues as `residues` gives them; what is computed with it is `is_unproved`.
@@ -76,18 +83,19 @@ class Plaintext(ciphertext.Plaintext[Parameters, _core.Plaintext]):
         raises DtypeError, ShapeError, RangeError, ScaleError
         """
         who = "ckks.Plaintext.from_residues"
+        holds_coefficients(who, encoding)
         need_parameters(who, parameters, Parameters)
         level = parameters.check_level(who, parameters.levels if level is None else level)
         checked = check_residues(who, residues, (1,), parameters.primes_at(level), parameters.ring_degree)
         scale = check_scale(who, parameters.scales[level] if scale is None else scale)
         core = _core.plaintext_from_residues(
-            parameters.context, checked, is_ntt(who, form), (0, level), scale, _slots(who, parameters, slots), "slots"
+            parameters.context, checked, is_ntt(who, form), (0, level), scale, _slots(who, parameters, slots), encoding
         )
         return cls(core, parameters)
 
     def __repr__(self) -> str:
         place = f"level {self.level} of {self.parameters.levels}"
-        facts = f"{self.slots} slots", place, short_scale_text(self.scale), size(self.num_bytes)
+        facts = f"{self.slots} {self.encoding}", place, short_scale_text(self.scale), size(self.num_bytes)
         return describe("Plaintext", *self.parameters._ring, *facts)
 
 
@@ -123,6 +131,7 @@ class Ciphertext(ciphertext.Ciphertext[Parameters]):
         level: int | None = None,
         scale: float | None = None,
         slots: int | None = None,
+        encoding: Encoding = "slots",
         form: Form = "coefficients",
         evaluator: ciphertext.Operators | None = None,
     ) -> Ciphertext:
@@ -136,7 +145,8 @@ class Ciphertext(ciphertext.Ciphertext[Parameters]):
         need_parameters(who, parameters, Parameters)
         factor = None if scale is None else check_scale(who, scale)
         width = _slots(who, parameters, slots)
-        return cls._from_residues(residues, parameters, evaluator, form, level, factor, width, key_set)
+        label = ValueLabel(key_set, level, factor, width, encoding)
+        return cls._from_residues(residues, parameters, label, evaluator, form)
 
     @property
     def scale(self) -> float:
@@ -145,8 +155,8 @@ class Ciphertext(ciphertext.Ciphertext[Parameters]):
 
     @property
     def slots(self) -> int:
-        """Length of the vector. Shorter vectors than N/2 repeat, so rotations wrap at this length."""
-        return self.core.slots
+        """Length of the vector. Shorter vectors than N/2 repeat, so rotations wrap there. Coefficients are N."""
+        return self.core.slots if self.encoding == "slots" else self.parameters.ring_degree
 
     @property
     def is_settled(self) -> bool:

@@ -22,8 +22,10 @@ from latticework.schemes.ckks.ckks_ciphertext import Ciphertext, Plaintext
 from latticework.schemes.ckks.ckks_evaluator import Evaluator
 from latticework.schemes.ckks.ckks_keys import PublicKey, SecretKey
 from latticework.schemes.ckks.ckks_parameters import Parameters
+from latticework.schemes.ckks.exact import encode_coefficients
 from latticework.schemes.rlwe import encryption
 from latticework.schemes.rlwe.checks import as_list, fail, locate, one_of
+from latticework.schemes.rlwe.encodings import Encoding, check_slots, holds_coefficients
 from latticework.schemes.rlwe.parameters import check_parameters
 from latticework.values.extension import _core
 
@@ -36,14 +38,25 @@ class Encoder(encryption.Encoder[Parameters]):
     _kinds = (Parameters, Plaintext, _core.Encoder)
 
     @locate
-    def encode(self, values: npt.ArrayLike, level: int | None = None, scale: float | None = None) -> Plaintext:
+    def encode(
+        self,
+        values: npt.ArrayLike,
+        level: int | None = None,
+        scale: float | None = None,
+        *,
+        encoding: Encoding = "slots",
+    ) -> Plaintext:
         """A vector, real or complex, of any power of two of slots up to N/2; a number is the same in every slot.
 
         level  the highest if not given
         scale  the factor itself, 2.0**40 and not 40; the canonical one of the level if not given
+        encoding  "coefficients": a real vector of up to N, the coefficients of a polynomial modulo X^N + 1
         raises RangeError for values that are not finite, or too large for the scale
         """
         p = self.parameters
+        if holds_coefficients("encode", encoding):
+            level, scale = self._level_and_scale("encode", level, scale)
+            return encode_coefficients("encode", values, p, self._core, (level, scale))
         if p._place is None:
             return self._encode("encode", values, level, scale)
         level, scale = self._level_and_scale("encode", level, scale)
@@ -67,12 +80,12 @@ class Encoder(encryption.Encoder[Parameters]):
 
     @locate
     def decode(self, plaintext: Plaintext, dtype: npt.DTypeLike = np.complex128) -> Slots:
-        """The vector that a plaintext holds, rounded as it was encoded; shape (slots,), dtype as of `decrypt`."""
+        """The vector that a plaintext holds, rounded as it was encoded; shape and dtype as of `decrypt`."""
         self._check_own(plaintext)
         context = self.parameters.context
         anybody = _core.KeyGenerator(context).secret_key()  # a trivial encryption opens under every key
         trivial = _core.Evaluator(context).trivial(plaintext._at(self.parameters._place).core)
-        return _as_asked("decode", np.asarray(_core.Decryptor(context, anybody).decrypt(trivial)), dtype)
+        return _as_asked("decode", _read(_core.Decryptor(context, anybody), trivial), dtype)
 
 
 class Encryptor(encryption.Encryptor[Parameters, PublicKey, SecretKey, Evaluator, Ciphertext]):
@@ -160,6 +173,8 @@ class Decryptor(encryption.Decryptor[Parameters, SecretKey, Ciphertext]):
     def decrypt(self, ciphertext: Ciphertext, dtype: npt.DTypeLike = np.complex128) -> Slots:
         """The slots, complex128 of shape (slots,), or their real parts with dtype=float; of degree 1 or 2, any level.
 
+        Coefficients have shape (N,). Nothing is promised of the noise of a ciphertext that `is_unproved`.
+
         raises  ParameterMismatchError for a ciphertext of other parameters or another key
         """
         return self._decrypt_all([ciphertext], dtype)[0]
@@ -171,8 +186,10 @@ class Decryptor(encryption.Decryptor[Parameters, SecretKey, Ciphertext]):
 
     def _decrypt_all(self, ciphertexts: Sequence[Ciphertext], dtype: npt.DTypeLike) -> list[Slots]:
         if self._there is None:
-            found = (self._core.decrypt(self._own("decrypt", ciphertext)) for ciphertext in ciphertexts)
-            return [_as_asked("decrypt", np.asarray(slots), dtype) for slots in found]
+            found = (_read(self._core, self._own("decrypt", ciphertext)) for ciphertext in ciphertexts)
+            return [_as_asked("decrypt", values, dtype) for values in found]
+        for ciphertext in ciphertexts:
+            check_slots("decrypt on a device", ciphertext.encoding)
         is_real = _checked_dtype("decrypt", dtype) == np.float64
         alike: dict[tuple[int, int], dict[int, _core.Ciphertext]] = {}
         for i, ciphertext in enumerate(ciphertexts):
@@ -184,6 +201,13 @@ class Decryptor(encryption.Decryptor[Parameters, SecretKey, Ciphertext]):
             rows = decryptor.decrypt(there._device_encoder, list(cores.values()), is_real)
             slots |= zip(cores, rows if is_real else rows.view(np.complex128), strict=True)
         return [slots[i] for i in range(len(ciphertexts))]
+
+
+def _read(decryptor: _core.Decryptor, x: _core.Ciphertext) -> ComplexArray:
+    """The numbers that a ciphertext holds."""
+    if x.encoding == "slots":
+        return np.asarray(decryptor.decrypt(x))
+    return (decryptor.coefficients(x) / x.scale).astype(np.complex128)
 
 
 def _checked_dtype(who: str, dtype: npt.DTypeLike) -> npt.DTypeLike:

@@ -19,6 +19,7 @@ from latticework.schemes.ckks.planned import Compiled, Place, PlannedOperation
 from latticework.schemes.rlwe.checks import fail, needs, whole
 from latticework.schemes.rlwe.ciphertext_lists import batch
 from latticework.schemes.rlwe.device_placement import place_operands
+from latticework.schemes.rlwe.encodings import check_slots
 from latticework.values.extension import _core
 
 FREE_FACTOR = 1 << 16  # whole numbers up to this multiply without a level
@@ -146,7 +147,8 @@ class Evaluator(ExactOperations):
         needs(
             "run: the operation", operation, PlannedOperation, "give a ckks.LinearTransform, Polynomial or Bootstrapper"
         )
-        operation._check(self._own(operation.name, x))
+        check_slots(operation.name, self._own(operation.name, x).encoding)
+        operation._check(x)
         place = Place(x.slots, x.level, x.scale)
         executors = self._executors.setdefault(operation, {})
         if place not in executors:

@@ -28,6 +28,7 @@ from latticework.schemes.ckks.exact import PlainOperand
 from latticework.schemes.ckks.planned import Place, PlannedOperation
 from latticework.schemes.ckks.polynomial_bounds import polynomial_bound
 from latticework.schemes.rlwe.checks import fail, whole
+from latticework.schemes.rlwe.encodings import check_slots
 from latticework.values.packing.key_manifest import KeySpec, galois_action
 
 Level = tuple[int, int]
@@ -159,6 +160,7 @@ class Estimator(Evaluator):
         if given is not None:
             if (level, scale, slots) != (None, None, None):
                 fail(UserError, f"{who}: give ciphertext, or level, scale and slots, not both")
+            check_slots(who, given.encoding)
             if given.is_unproved and who == "fresh":
                 fail(UserError, "fresh: the ciphertext was made from residues: state its noise, as stated(bound, ...)")
             return _Shape(given.slots, (0, given.level), given.scale, given.degree, Bound(0.0, 0.0))
@@ -199,6 +201,7 @@ class _Shape:
     bound: Bound
     key_set: bytes = b""
     is_unproved: bool = False
+    encoding: str = "slots"
 
 
 class _EveryKey:

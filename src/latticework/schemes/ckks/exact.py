@@ -11,9 +11,11 @@ from latticework.errors import LevelError, RangeError, ScaleError, ShapeError
 from latticework.schemes.ckks.ckks_checks import (
     MAX_COEFFICIENT,
     ComplexArray,
+    check_coefficients,
     check_encodable,
     check_modulus,
     check_scale,
+    coefficient_values,
     is_close,
     is_real_number,
     scale_text,
@@ -27,6 +29,7 @@ from latticework.schemes.rlwe import evaluator
 from latticework.schemes.rlwe.checks import fail, needs, whole
 from latticework.schemes.rlwe.ciphertext_lists import batch
 from latticework.schemes.rlwe.device_placement import place_operands
+from latticework.schemes.rlwe.encodings import check_alike, check_slots, refuse_constant
 from latticework.schemes.rlwe.parameters import check_parameters
 from latticework.values.extension import _core
 
@@ -35,6 +38,18 @@ Operand = Ciphertext | PlainOperand
 MIN_SCALE = 2.0**8  # of the result of a rescale: below, hardly anything is left of the values
 MIN_FACTOR_SCALE = 2.0**16  # of public factors where no scale is asked for: below, products would be coarse
 ENCODED_BITS = 60  # of the coefficients of values that are added at scales beyond the encoder
+
+
+def encode_coefficients(
+    who: str, values: npt.ArrayLike, parameters: Parameters, encoder: _core.Encoder, place: tuple[int, float]
+) -> Plaintext:
+    """Real numbers as the coefficients of a polynomial, at a level and scale."""
+    level, scale = place
+    vector = coefficient_values(who, values, parameters.ring_degree)
+    check_coefficients(who, vector, scale, parameters.chain.modulus(level) // 2, level)
+    return Plaintext(
+        encoder.encode_coefficients(np.rint(vector * scale).astype(np.int64), (0, level), scale), parameters
+    )
 
 
 class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext]):
@@ -67,6 +82,11 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
                     f"{who}: the plaintext has another scale than the ciphertext ({two_scales(b.scale, x.scale)}); "
                     "encode it with level=ciphertext.level and scale=ciphertext.scale, or give the values themselves",
                 )
+            return self._out((self._core.add_plain if who == "add" else self._core.sub_plain)(x.core, plain.core))
+        if x.encoding == "coefficients":
+            if np.ndim(b) == 0:
+                refuse_constant(who)
+            plain = self._plain(who, b, x, x.scale)
             return self._out((self._core.add_plain if who == "add" else self._core.sub_plain)(x.core, plain.core))
         values = slot_values(who, b, self.parameters.slots)
         check_modulus(who, values, x.scale, self.parameters.chain.modulus(x.level), x.level)
@@ -159,7 +179,7 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
     @batch
     def mul_i(self, x: Ciphertext) -> Ciphertext:
         """x times the imaginary unit: exact, no level, no change of scale."""
-        self._own("mul_i", x)
+        check_slots("mul_i", self._own("mul_i", x).encoding)
         return self._out(self._core.mul_monomial(x.core, self.parameters.ring_degree // 2))
 
     # -- levels and scales -------------------------------------------------------------------
@@ -232,7 +252,7 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
     def with_slots(self, x: Ciphertext, slots: int) -> Ciphertext:
         """The same ciphertext read as a longer vector, in which it repeats."""
         slots = whole("with_slots: slots", slots)
-        self._own("with_slots", x)
+        check_slots("with_slots", self._own("with_slots", x).encoding)
         if slots < x.slots or slots > self.parameters.slots or slots & (slots - 1):
             fail(
                 ShapeError,
@@ -250,6 +270,7 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
 
     def _alike(self, who: str, a: Ciphertext, b: Ciphertext) -> None:
         self._same_keys(who, "the first operand", a.core.key_set, "the second", b.core.key_set)
+        check_alike(who, a.encoding, b.encoding)
         if a.slots != b.slots:
             fail(
                 ShapeError,
@@ -303,11 +324,14 @@ class ExactOperations(evaluator.Evaluator[Parameters, EvaluationKeys, Ciphertext
                     f"{who}: the plaintext is at level {plain.level}, the ciphertext at level {x.level}; "
                     f"encode it with level={x.level}",
                 )
+            check_alike(who, x.encoding, plain.encoding)
+        elif x.encoding == "coefficients":
+            plain = encode_coefficients(who, values, self.parameters, self._encoder, (x.level, scale))
         else:
             vector = slot_values(who, values, self.parameters.slots)
             check_encodable(who, vector, scale)
             plain = Plaintext(self._encoder.encode(vector, (0, x.level), scale), self.parameters)
-        if plain.slots not in (1, x.slots):
+        if x.encoding == "slots" and plain.slots not in (1, x.slots):
             fail(
                 ShapeError,
                 f"{who}: {plain.slots} public values for {x.slots} slots; give {x.slots} of them, or one number",

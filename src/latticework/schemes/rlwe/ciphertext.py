@@ -11,9 +11,10 @@ from latticework.errors import FormatError
 from latticework.errors.shown import describe, size
 from latticework.runtime.devices.device import Device, as_device
 from latticework.schemes.rlwe.checks import file_bytes, file_path, locate, needs
+from latticework.schemes.rlwe.encodings import Encoding, holds_coefficients
 from latticework.schemes.rlwe.other_names import KnowsOtherNames
 from latticework.schemes.rlwe.parameters import ChainParameters, Params, check_parameters, need_parameters
-from latticework.schemes.rlwe.residues import Form, Residues, check_key_set, check_residues, is_ntt
+from latticework.schemes.rlwe.residues import Form, Residues, ValueLabel, check_key_set, check_residues, is_ntt
 from latticework.values.extension import _core
 
 Core = TypeVar("Core")
@@ -123,6 +124,11 @@ class Ciphertext(KnowsOtherNames, Resident, Generic[Params]):
         return bytes(self.core.key_set)
 
     @property
+    def encoding(self) -> Encoding:
+        """The numbers that it holds: "slots", or "coefficients" of a polynomial modulo X^N + 1."""
+        return "coefficients" if self.core.encoding == "coefficients" else "slots"
+
+    @property
     def is_unproved(self) -> bool:
         """Whether it, or what it was computed from, was made from residues: then its noise is not known.
 
@@ -141,17 +147,17 @@ class Ciphertext(KnowsOtherNames, Resident, Generic[Params]):
 
     @classmethod
     def _from_residues(
-        cls, residues: Residues, parameters: Params, evaluator: Operators | None, form: Form,
-        level: int | None, scale: float | None, slots: int, key_set: bytes,
-    ) -> Self:  # fmt: skip
-        """A ciphertext of residues, marked as unproved; scale None: the canonical one of its level."""
+        cls, residues: Residues, parameters: Params, label: ValueLabel, evaluator: Operators | None, form: Form
+    ) -> Self:
+        """A ciphertext of residues, marked as unproved."""
         who = f"{cls._parameters.scheme}.Ciphertext.from_residues"
-        level = parameters.check_level(who, parameters.levels if level is None else level)
+        holds_coefficients(who, label.encoding)
+        level = parameters.check_level(who, parameters.levels if label.level is None else label.level)
         checked = check_residues(who, residues, (2, 3), parameters.primes_at(level), parameters.ring_degree)
-        scale = parameters.chain.main.scales[level] if scale is None else scale
+        scale = parameters.chain.main.scales[level] if label.scale is None else label.scale
         core = _core.ciphertext_from_residues(
-            parameters.context, checked, is_ntt(who, form), (0, level), scale, slots, "slots",
-            check_key_set(who, key_set),
+            parameters.context, checked, is_ntt(who, form), (0, level), scale, label.slots, label.encoding,
+            check_key_set(who, label.key_set),
         )  # fmt: skip
         return cls(core, parameters, cls._owner(who, parameters, evaluator))
 
@@ -295,4 +301,5 @@ class Ciphertext(KnowsOtherNames, Resident, Generic[Params]):
     def __repr__(self) -> str:
         p, place = self.parameters, f"level {self.level} of {self.parameters.levels}"
         parts = f"{self.degree + 1} parts", size(self.num_bytes), "UNPROVED" if self.is_unproved else ""
-        return describe(type(self).__name__, *p._ring, self._slots_text, place, *self._facts(), *parts)
+        held = self._slots_text if self.encoding == "slots" else f"{p.ring_degree} coefficients"
+        return describe(type(self).__name__, *p._ring, held, place, *self._facts(), *parts)

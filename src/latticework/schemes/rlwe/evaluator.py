@@ -15,6 +15,7 @@ from latticework.schemes.rlwe.checks import fail, locate, needs, whole, whole_li
 from latticework.schemes.rlwe.ciphertext import Ciphertext, Plaintext
 from latticework.schemes.rlwe.ciphertext_lists import batch
 from latticework.schemes.rlwe.device_placement import place_operands
+from latticework.schemes.rlwe.encodings import check_slots
 from latticework.schemes.rlwe.other_names import KnowsOtherNames
 from latticework.schemes.rlwe.parameters import ChainParameters, Params, check_parameters, need_parameters
 from latticework.schemes.rlwe.rlwe_keys import EvaluationKeys
@@ -156,6 +157,7 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
         """
         steps = whole("rotate: steps", steps)
         self._factor("rotate", self._own("rotate", x))
+        check_slots("rotate", x.encoding)
         if steps % x._row_slots == 0:
             return x
         keys, core = self._keys("rotate", x), x.core
@@ -167,6 +169,7 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
     def rotate_many(self, x: Cipher, steps: Iterable[int]) -> list[Cipher]:
         """One rotation for each entry of `steps`, all from one decomposition of x ("hoisted"); a key for each."""
         self._factor("rotate_many", self._own("rotate_many", x))
+        check_slots("rotate_many", x.encoding)
         turns = whole_list("rotate_many: steps", steps)
         turned = [k for k in turns if k % x._row_slots]
         if not turned:
@@ -179,6 +182,7 @@ class Evaluator(KnowsOtherNames, ABC, Generic[Params, Keys, Cipher]):
     def _conjugate(self, who: str, x: Cipher) -> Cipher:
         """X -> X^-1: the conjugate of complex slots, the rows of integers exchanged."""
         self._factor(who, self._own(who, x))
+        check_slots(who, x.encoding)
         keys = self._keys(who, x)
         minus_one = conjugation_element(self.parameters.ring_degree)
         element = keys._find_galois(who, minus_one, 4 * x._row_slots, x.level, None)

@@ -7,6 +7,7 @@ log2 N bits of k and psi is the smallest primitive 2N-th root of unity modulo q.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -14,12 +15,24 @@ import numpy.typing as npt
 
 from latticework.errors import DtypeError, RangeError, SecurityError, ShapeError, UserError
 from latticework.schemes.rlwe.checks import fail, type_text
+from latticework.schemes.rlwe.encodings import Encoding
 from latticework.schemes.rlwe.parameters import ChainParameters
 from latticework.values.extension import _core
 
 Residues = npt.NDArray[np.uint64]
 Form = Literal["coefficients", "ntt"]
 KEY_SET_BYTES = 16
+
+
+@dataclass(frozen=True)
+class ValueLabel:
+    """The facts of a ciphertext that residues do not tell. level None: the highest; scale None: that of the level."""
+
+    key_set: bytes
+    level: int | None
+    scale: float | None
+    slots: int
+    encoding: Encoding
 
 
 def is_ntt(who: str, form: Form) -> bool:

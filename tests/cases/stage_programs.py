@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
@@ -152,4 +154,11 @@ MODELS = {
     "Perceptron": lambda: imported(fitted("Perceptron")),
     "without margin": lambda: imported(fitted("LinearRegression"), margin=0.0),
     "rows": lambda: imported(fitted("Ridge"), batch=8),
+}
+HEIR_TEXTS = Path(__file__).parents[1] / "data" / "heir"
+HEIR = {
+    f"heir {name}": lambda name=name: lw.compile(
+        lw.from_heir(gzip.decompress((HEIR_TEXTS / f"{name}.mlir.gz").read_bytes())), keep_ir=True
+    )
+    for name in ("dot", "matvec16")
 }

@@ -33,6 +33,13 @@ class PackedLowering(Lowering):
         """Give the vectors as they were read."""
         return self.vectors
 
+    def flatten(self, vectors: Vectors) -> Module:
+        """The module for levels, whose outputs have no names: those of the program were given after it was made."""
+        module = vectors.module.clone()
+        for value in module.body.terminator.operands:
+            value.origin = None
+        return to_copies(module)
+
     def fits_ring(self, ring_degree: int) -> bool:
         """Whether vectors of a ring are long enough."""
         return ring_degree >= 2 * self.vectors.slots

@@ -14,7 +14,7 @@ from latticework.compiler.levels import program_depth
 from latticework.compiler.options.compile_options import CompileOptions
 from latticework.compiler.precision import PrecisionSearch
 from latticework.compiler.stage_results import Lowered, TracedProgram, Vectors
-from latticework.compiler.vector_levels import to_loops, with_small_outputs
+from latticework.compiler.vector_levels import to_copies, to_loops, with_small_outputs
 from latticework.errors import UserError
 from latticework.frontend import Circuit, Program
 from latticework.frontend.calibration.calibration_data import Sample
@@ -135,6 +135,10 @@ class Lowering(ABC):
     def shares_parameters(self) -> bool:
         """Whether the parameters are those of another program."""
         return False
+
+    def flatten(self, vectors: Vectors) -> Module | None:
+        """The module from which levels of vectors are managed, without bootstraps; None: their own."""
+        return None if vectors.flat is None else to_copies(vectors.module, whole=vectors.feedback)
 
     def plan_flat(self, vectors: Vectors) -> Plan:
         """Plan vectors whose module for levels is as it is to be."""

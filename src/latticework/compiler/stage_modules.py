@@ -16,7 +16,7 @@ from latticework.compiler.pipeline import Compilation, plan_lowered
 from latticework.compiler.program_lowering import Way
 from latticework.compiler.stage_results import Lowered, Vectors
 from latticework.compiler.stage_table import STAGES, IrStage
-from latticework.compiler.vector_levels import emit_primitives, expand_levels, to_copies, to_loops
+from latticework.compiler.vector_levels import emit_primitives, expand_levels, to_loops
 from latticework.errors import IrError
 from latticework.ir import Module
 from latticework.ir.dialects.tensor_dialect import TensorType
@@ -106,7 +106,7 @@ class StageModules:
             case "layouts":
                 return self._plan_row(self._lower(module, is_same=is_same))
             case "vectors":
-                return self._plan_row(self._with_depth(replace(self.row, module=module, flat=self._flatten(module))))
+                return self._plan_row(self._with_depth(self._flatten(replace(self.row, module=module))))
             case "levels":
                 return self._plan_flat(module)
             case "ciphertexts":
@@ -131,11 +131,11 @@ class StageModules:
             residual=None,
         )  # fmt: skip
 
-    def _flatten(self, module: Module) -> Module | None:
-        """The module from which levels are managed, before there are bootstraps."""
+    def _flatten(self, vectors: Vectors) -> Vectors:
+        """Vectors with the module from which levels are managed, before there are bootstraps."""
         if self._is_bootstrapped:
-            return to_loops(module, whole=self.row.feedback)
-        return None if self.row.flat is None else to_copies(module, whole=self.row.feedback)
+            return replace(vectors, flat=to_loops(vectors.module, whole=vectors.feedback))
+        return replace(vectors, flat=self.compilation.lowering.flatten(vectors))
 
     def _with_depth(self, vectors: Vectors) -> Vectors:
         """Vectors with the levels that they spend."""

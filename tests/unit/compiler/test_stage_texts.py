@@ -6,16 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from stage_programs import ARRAYS, CIRCUITS, LOOPS, MODELS, SMALL
+from stage_programs import ARRAYS, CIRCUITS, HEIR, LOOPS, MODELS, SMALL
 
 import latticework as lw
 from latticework.compiler.stage_table import NAMES, STAGES
 from latticework.errors import IrError, LevelError, ParameterMismatchError, RangeError, ScaleError, SecurityError
 from latticework.plan.files.serialise import write_plan
 
-PROGRAMS = {**ARRAYS, **CIRCUITS, **LOOPS, **{f"imported {name}": make for name, make in MODELS.items()}}
-QUICK = {"relu", "two functions of one name", "batch", "as arrays", "scalar code", "bootstrapped", "exact rows"}
-QUICK |= {"exact arrays", "rolled", "imported Ridge"}
+PROGRAMS = {**ARRAYS, **CIRCUITS, **LOOPS, **HEIR, **{f"imported {name}": make for name, make in MODELS.items()}}
+QUICK = {"relu", "two functions of one name", "batch", "as arrays", "scalar code", "exact rows"}
+QUICK |= {"exact arrays", "rolled", "heir dot"}
 
 
 def compiled(name):

@@ -2,6 +2,8 @@
 // the same stages, and so the same bits.
 #pragma once
 
+#include <type_traits>
+
 #include "backend/gpu/arithmetic.hpp"
 #include "backend/gpu/kernels/limbs.hpp"
 
@@ -15,16 +17,21 @@ struct alignas(16) ComplexValue {
 LW_GPU ComplexValue complex_product(ComplexValue a, ComplexValue w) noexcept {
   return {fused_multiply_add(a.real, w.real, -(a.imag * w.imag)), fused_multiply_add(a.real, w.imag, a.imag * w.real)};
 }
-LW_GPU void join_halves(ComplexValue& a, ComplexValue& b, ComplexValue w) noexcept {
-  const ComplexValue v = complex_product(b, w);
-  b = {a.real - v.real, a.imag - v.imag};
-  a = {a.real + v.real, a.imag + v.imag};
-}
-LW_GPU void part_halves(ComplexValue& a, ComplexValue& b, ComplexValue w) noexcept {
-  const ComplexValue difference = {a.real - b.real, a.imag - b.imag};
-  a = {a.real + b.real, a.imag + b.imag};
-  b = complex_product(difference, {w.real, -w.imag});
-}
+/// What a stage does with two values, as types: kernels of SYCL call no function by its address.
+struct JoinHalves {
+  LW_GPU void operator()(ComplexValue& a, ComplexValue& b, ComplexValue w) const noexcept {
+    const ComplexValue v = complex_product(b, w);
+    b = {a.real - v.real, a.imag - v.imag};
+    a = {a.real + v.real, a.imag + v.imag};
+  }
+};
+struct PartHalves {
+  LW_GPU void operator()(ComplexValue& a, ComplexValue& b, ComplexValue w) const noexcept {
+    const ComplexValue difference = {a.real - b.real, a.imag - b.imag};
+    a = {a.real + b.real, a.imag + b.imag};
+    b = complex_product(difference, {w.real, -w.imag});
+  }
+};
 
 /// Values in the reversed order of the bits of their numbers, below 2^bits.
 LW_GPU std::uint32_t reversed_index(std::uint32_t i, std::uint32_t bits) noexcept {
@@ -68,11 +75,7 @@ struct EmbeddingStage : OnePhase {
     const std::size_t i = (std::size_t{place.block[2]} << args.log_slots) + (2 * (t - j) + j);
     ComplexValue a = args.in.load(i), b = args.in.load(i + half);
     const ComplexValue w = args.roots.load(half + j);
-    if constexpr (kForward) {
-      join_halves(a, b, w);
-    } else {
-      part_halves(a, b, w);
-    }
+    std::conditional_t<kForward, JoinHalves, PartHalves>()(a, b, w);
     args.out.store(i, a);
     args.out.store(i + half, b);
   }
@@ -95,12 +98,12 @@ struct EmbeddingTile {
   }
   template <class Change>
   static LW_GPU void run_stage(std::uint32_t log_half, std::uint32_t log_tile, const Place& place, Shared shared,
-                               Global<const ComplexValue> roots, const Change& change) noexcept {
+                               Global<const ComplexValue> roots) noexcept {
     const std::uint32_t half = 1u << log_half;
     for (std::uint32_t t = place.thread; t < 1u << log_tile >> 1; t += place.threads) {
       const std::uint32_t j = t & (half - 1), i = 2 * (t - j) + j;
       ComplexValue a = load(shared, i, log_tile), b = load(shared, i + half, log_tile);
-      change(a, b, roots.load(half + j));
+      Change()(a, b, roots.load(half + j));
       store(shared, i, log_tile, a);
       store(shared, i + half, log_tile, b);
     }
@@ -127,7 +130,7 @@ struct UnembedTile : EmbeddingTile {
     const std::uint32_t log_tile = args.log_tile, first = place.block[0] << log_tile;
     const std::size_t message = std::size_t{place.block[2]} << args.log_slots;
     if (phase > 0 && phase <= log_tile) {
-      return run_stage(log_tile - phase, log_tile, place, shared, args.roots, part_halves);
+      return run_stage<PartHalves>(log_tile - phase, log_tile, place, shared, args.roots);
     }
     for (std::uint32_t i = place.thread; i < 1u << log_tile; i += place.threads) {
       if (phase == 0) {
@@ -169,7 +172,7 @@ struct EmbedTile : EmbeddingTile {
     const std::uint32_t log_tile = args.log_tile;
     const std::size_t first = (std::size_t{place.block[2]} << args.log_slots) + (place.block[0] << log_tile);
     if (phase > 0 && phase <= log_tile) {
-      return run_stage(phase - 1, log_tile, place, shared, args.roots, join_halves);
+      return run_stage<JoinHalves>(phase - 1, log_tile, place, shared, args.roots);
     }
     for (std::uint32_t i = place.thread; i < 1u << log_tile; i += place.threads) {
       if (phase == 0) {

@@ -144,9 +144,9 @@ def compared(
 ) -> Iterator[Row]:
     """All keys in memory, each budget for keys and for everything, and what others come to."""
     resident = runs_of(place, how.options(None), how)
-    base, digest = median(run["seconds"] for run in resident), resident[0]["digest"]
+    digest = resident[0]["digest"]
     error, stated = error_of(place)
-    yield from rows_of(made, RESIDENT, resident, base, error <= stated, None)
+    yield from rows_of(made, RESIDENT, resident, resident, error <= stated, None)
     yield Row(f"{made.name}, {RESIDENT}", "error of the result", "", error, target=stated, checked=True)
     for word in words:
         amount = bytes_of(word, made, plan, how.readers)
@@ -156,7 +156,7 @@ def compared(
             yield Row(f"{made.name}, {word}", "run", "s", None, note=str(error))
             continue
         # What all keys in memory take at the same time as this: the machine is not always as fast.
-        beside = median([run["seconds"] for run in runs_of(place, how.options(None), how)] + [base])
+        beside = runs_of(place, how.options(None), how) + resident
         right = all(run["digest"] == digest for run in found)
         label = size(amount) if word == size(amount) else f"{size(amount)} ({word})"
         yield from rows_of(made, label, found, beside, right, BUDGETS.get(made.name, {}).get(word))
@@ -165,11 +165,11 @@ def compared(
     for word in totals:
         found = runs_of(place, {"threads": how.threads, "memory": word, "key_readers": how.readers}, how)
         right = all(run["digest"] == digest for run in found)
-        yield from rows_of(made, f"{word} {IN_ALL}", found, base, right, None)
+        yield from rows_of(made, f"{word} {IN_ALL}", found, resident, right, None)
         peak, most = found[-1]["peak_bytes"] / 1e6, parse_bytes(word) / 1e6 + BESIDE_MB
         case = f"{made.name}, {word} {IN_ALL}"
         yield Row(case, "peak of the process, Python included", "MB", peak, target=most, checked=right)
-    yield from rows_of_others(made, plan, place, words, base, how)
+    yield from rows_of_others(made, plan, place, words, middle(resident, "seconds"), how)
 
 
 def planning_seconds(plan: Plan, amount: int, readers: int) -> float:
@@ -186,7 +186,7 @@ def rows_of_strategy(made: Deployed, place: Path, keys: str, how: Conditions) ->
     The run that it is compared with is one of the usual plan, just after it.
     """
     found = runs_of(place, how.options(None), how)
-    base = median(run["seconds"] for run in runs_of(place.with_name(made.name), how.options(None), how))
+    base = runs_of(place.with_name(made.name), how.options(None), how)
     error, stated = error_of(place)
     case = f"keys {keys}, {RESIDENT}"
     yield from rows_of(made, case, found, base, error <= stated, None)
@@ -229,17 +229,23 @@ def runs_of(place: Path, options: dict[str, Any], how: Conditions) -> list[dict[
 
 
 def rows_of(
-    made: Deployed, budget: str, found: list[dict[str, Any]], base: float, right: bool, target: float | None
+    made: Deployed,
+    budget: str,
+    found: list[dict[str, Any]],
+    base: list[dict[str, Any]],
+    right: bool,
+    target: float | None,
 ) -> Iterator[Row]:
-    """base: seconds with all keys in memory."""
+    """base: runs with all keys in memory."""
     case, last = f"{made.name}, {budget}", found[-1]
     traffic = last["traffic"]
     peak = made.resident if traffic is None else traffic["peak_bytes"]
-    seconds = median(run["seconds"] for run in found)
+    seconds, processor = middle(found, "seconds"), middle(found, "processor_s")
     figures: list[tuple[str, str, float, float | None]] = [
         ("run", "s", seconds, None),
-        (RATIO, "x", seconds / base, target),
-        ("processor time", "s", median(run["processor_s"] for run in found), None),
+        (RATIO, "x", seconds / middle(base, "seconds"), target),
+        ("processor time", "s", processor, None),
+        ("processor time, of all in memory", "x", processor / middle(base, "processor_s"), None),
         (PROCESS, "MB", last["peak_bytes"] / 1e6, None),
         (ANONYMOUS, "MB", last["anonymous_bytes"] / 1e6, None),
         ("keys", "", made.keys, None),
@@ -251,11 +257,16 @@ def rows_of(
         figures += [
             ("rows read a run", "", last["loads"], None),
             ("key bytes read a run", "MB", last["loads"] * traffic["row_bytes"] / 1e6, None),
-            ("stalled", "s", median(run["stall_s"] for run in found), None),
+            ("stalled", "s", middle(found, "stall_s"), None),
         ]
     for metric, unit, value, wanted in figures:
         theirs, source = published(made.name, budget, metric)
         yield Row(case, metric, unit, float(value), theirs, source, wanted, checked=right)
+
+
+def middle(runs: list[dict[str, Any]], figure: str) -> float:
+    """The median of a figure."""
+    return median(run[figure] for run in runs)
 
 
 def rows_of_others(

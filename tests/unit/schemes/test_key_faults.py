@@ -30,7 +30,19 @@ class Fault:
     """What goes wrong at one read of a run, and stays so until it is put right."""
 
     def __init__(self, rng, target, whole):
-        self.kind = rng.choice(["truncate", "flip", "replace in place", "rename", "refuse", "disk", "slow", "none"])
+        kinds = [
+            "truncate",
+            "flip",
+            "replace in place",
+            "rename",
+            "refuse",
+            "disk",
+            "slow",
+            "cold",
+            "cold flip",
+            "none",
+        ]
+        self.kind = rng.choice(kinds)
         self.moment, self.target, self.whole, self.reads = int(rng.integers(60)), target, whole, 0
         self.place, self.is_wrong = int(rng.integers(len(whole) // 2, len(whole))), False
         self.lock = threading.Lock()
@@ -49,14 +61,25 @@ class Fault:
     def begin(self):
         if self.kind == "truncate":
             os.truncate(self.target, self.place)
-        elif self.kind == "flip":
+        elif self.kind == "cold":
+            self.leave_the_cache()
+        elif self.kind in ("flip", "cold flip"):
             self.write(self.place, bytes([self.whole[self.place] ^ 1]))
+            if self.kind == "cold flip":
+                self.leave_the_cache()
         elif self.kind == "replace in place":
             self.write(self.place, bytes(len(self.whole) - self.place))
         elif self.kind == "rename":  # what was opened stays what it was
             other = self.target.with_suffix(".other")
             other.write_bytes(bytes(len(self.whole)))
             os.replace(other, self.target)
+
+    def leave_the_cache(self):
+        """From here on reads wait for the disk, which is asked for what comes next."""
+        with self.target.open("r+b") as file:
+            os.fsync(file)
+            if hasattr(os, "posix_fadvise"):
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
     def write(self, place, data):
         with self.target.open("r+b") as file:

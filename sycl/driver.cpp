@@ -74,7 +74,7 @@ LwStatus describe(std::int32_t number, LwDeviceInfo* to) {
     to->free_bytes = free_bytes(device, to->total_bytes);
     to->l2_bytes = found.get_info<info::device::global_mem_cache_size>();
     to->multiprocessors = found.get_info<info::device::max_compute_units>();
-    to->shared_bytes = static_cast<std::uint32_t>(found.get_info<info::device::local_mem_size>());
+    to->shared_bytes = static_cast<std::uint32_t>(device.local_bytes);
     to->has_clock = found.has(sycl::aspect::queue_profiling);
     to->has_fast_doubles = found.is_cpu();
   });
@@ -188,6 +188,9 @@ LwStatus launch(LwStream* stream, const LwLaunch* launch) {
       throw Refusal{LW_FAILED, "there is no such kernel"};
     if (Facts::kHasClusters[number])
       throw Refusal{LW_FAILED, std::string(Facts::kNames[number]) + " needs clusters of blocks, which SYCL has not"};
+    if (launch->shared_bytes > stream->device.local_bytes)
+      throw Refusal{LW_FAILED, "its blocks share " + std::to_string(launch->shared_bytes) +
+                                   " bytes, and the device has " + std::to_string(stream->device.local_bytes)};
     const std::size_t threads = launch->threads, shared_words = (launch->shared_bytes + 7) / 8;
     const sycl::range<3> block(1, 1, threads);
     const sycl::range<3> all(launch->blocks[2], launch->blocks[1], launch->blocks[0] * threads);
@@ -208,7 +211,7 @@ LwStatus capture_end(LwStream* stream, LwGraph** graph) {
     const std::lock_guard lock(stream->mutex);
     if (stream->captured == nullptr) throw Refusal{LW_FAILED, "the stream is not captured"};
     std::unique_ptr<LwGraph> ended = std::move(stream->captured);
-    ended->end(stream->queue);
+    ended->end();
     *graph = ended.release();
   });
 }

@@ -12,9 +12,11 @@ namespace {
 thread_local std::string last_failure;
 std::atomic<bool> forked = false;
 
-/// Settings that have every program compiled with options of somebody's, which may change the bits of results.
+/// Settings that have every program compiled with options of somebody's, or run by other blocks of threads than it is
+/// launched with.
 void refuse_settings() {
-  for (const char* const name : {"SYCL_PROGRAM_COMPILE_OPTIONS", "SYCL_PROGRAM_APPEND_COMPILE_OPTIONS"}) {
+  for (const char* const name : {"SYCL_PROGRAM_COMPILE_OPTIONS", "SYCL_PROGRAM_APPEND_COMPILE_OPTIONS",
+                                 "CL_CONFIG_CPU_FORCE_WORK_GROUP_SIZE", "CL_CONFIG_CPU_REQD_SUB_GROUP_SIZE"}) {
     if (const char* const set = std::getenv(name); set != nullptr && *set != '\0') {
       throw std::runtime_error(std::string(name) + "=" + set + " may change the bits of results: unset it");
     }

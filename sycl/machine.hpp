@@ -23,7 +23,10 @@ enum class Kind { kCpu, kGpu };
 /// A device, its kernels, and what is in use of it.
 struct SyclDevice {
   SyclDevice(const sycl::device& device, const sycl::context& context)
-      : device(device), context(context), kernels(device, context) {}
+      : device(device),
+        context(context),
+        local_bytes(device.get_info<sycl::info::device::local_mem_size>()),
+        kernels(device, context) {}
 
   /// Memory that the host reads and writes while kernels do, and that copies are quick from. It is the device's own
   /// where that is the processor.
@@ -31,6 +34,7 @@ struct SyclDevice {
 
   const sycl::device device;
   const sycl::context context;
+  const std::uint64_t local_bytes;  // that a block may share
   KernelStore kernels;
   std::mutex mutex;  // guards what follows
   std::set<LwStream*> streams;

@@ -83,7 +83,20 @@ void LwGraph::add(const Submission& submission) {
   args.resize(lw::gpu::aligned(args.size()));
 }
 
-void LwGraph::end(sycl::queue& queue) {
+void LwGraph::end() {
+  sycl::queue queue(device.context, device.device, sycl::property::queue::in_order());
+  place_args(queue);
+  if (!device.device.has(sycl::aspect::ext_oneapi_limited_graph) || submissions.empty()) return;
+  namespace syclex = sycl::ext::oneapi::experimental;
+  syclex::command_graph<syclex::graph_state::modifiable> graph(device.context, device.device);
+  graph.begin_recording(queue);
+  for (const Submission& submission : submissions) lw::gpu::submit(queue, submission);
+  graph.end_recording(queue);
+  whole = graph.finalize();
+  submissions = {};
+}
+
+void LwGraph::place_args(sycl::queue& queue) {
   if (args.empty()) return;
   memory = lw::gpu::known(device.is_host() ? sycl::malloc_host(args.size(), device.context)
                                            : sycl::malloc_device(args.size(), device.device, device.context));
@@ -102,6 +115,10 @@ void LwGraph::end(sycl::queue& queue) {
 }
 
 void LwGraph::replay(sycl::queue& queue) {
+  if (whole) {
+    queue.ext_oneapi_graph(*whole);
+    return;
+  }
   for (const Submission& submission : submissions) lw::gpu::submit(queue, submission);
 }
 

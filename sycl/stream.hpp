@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <sycl/sycl.hpp>
 #include <vector>
 
@@ -22,6 +24,9 @@ struct Submission {
 };
 
 sycl::event submit(sycl::queue& queue, const Submission& submission);
+
+using SyclGraph =
+    sycl::ext::oneapi::experimental::command_graph<sycl::ext::oneapi::experimental::graph_state::executable>;
 
 /// Memory for the arguments of kernels that are under way, used round and round.
 class ArgumentRing {
@@ -49,22 +54,25 @@ class ArgumentRing {
 
 }  // namespace lw::gpu
 
-/// What was called while it was captured: it is submitted again for each replay, as devices without SYCL's own graphs
-/// do that as fast.
+/// What was called while it was captured: a graph of SYCL where the device has them, else submitted again for each
+/// replay.
 struct LwGraph {
   explicit LwGraph(lw::gpu::SyclDevice& device) : device(device) {}
   ~LwGraph();
 
   /// Takes a copy, or a kernel whose arguments are noted.
   void add(const lw::gpu::Submission& submission);
-  /// Brings all arguments to memory that the kernels read.
-  void end(sycl::queue& queue);
+  /// Brings all arguments to memory that the kernels read, and makes the graph.
+  void end();
   void replay(sycl::queue& queue);
 
+  void place_args(sycl::queue& queue);
+
   lw::gpu::SyclDevice& device;
-  std::vector<lw::gpu::Submission> submissions;  // a kernel's `from` is null until the end
+  std::vector<lw::gpu::Submission> submissions;  // those of kernels have their arguments in `args` until the end
   std::vector<std::byte> args;
   std::byte* memory = nullptr;  // of the arguments, after the end
+  std::optional<lw::gpu::SyclGraph> whole;
 };
 
 struct LwStream {

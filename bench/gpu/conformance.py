@@ -23,7 +23,7 @@ STATUS = {0: None, 5: "no test was chosen: the backend is not there"}
 
 def oracles(place: Place) -> Row:
     """How many tests of the conformance suite pass; ended after a time."""
-    chosen = "cuda" if place.is_timed else SIMULATED
+    chosen = place.kind if place.is_timed else SIMULATED
     command = [sys.executable, "-m", "pytest", str(TESTS), "-k", chosen, "-p", "no:cacheprovider", "--maxfail=20",
                "--tb=short"]  # fmt: skip
     try:

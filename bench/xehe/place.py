@@ -11,8 +11,9 @@ from typing import Any
 from bench.reports import Row
 from latticework import _core
 from latticework.runtime.devices.device import Device
+from latticework.runtime.devices.drivers import DRIVERS
 
-DEVICES = ("cuda", "sim")
+DEVICES = (*DRIVERS, "sim")
 HOST = "the host's processors, same run"
 COUNTED = "a simulated device: counts, no times"
 COUNTS = ("launches", "bytes_up", "bytes_down", "host_waits", "allocations", "replays")
@@ -29,12 +30,12 @@ class Place:
     def of(cls, kind: str, arithmetic: str = "auto", *, cache: bool = True) -> Place:
         """raises  DeviceError for a GPU that cannot be used"""
         device = Device(kind, arithmetic=arithmetic, cache=cache)
-        return cls(device, _core.settle_device(device.name.partition(":")[0], 0)[1])
+        return cls(device, _core.settle_device(device._kind, 0)[1])
 
     @property
     def kind(self) -> str:
-        """cuda or sim."""
-        return self.device.name.partition(":")[0]
+        """One of DEVICES."""
+        return self.device._kind
 
     @property
     def is_timed(self) -> bool:

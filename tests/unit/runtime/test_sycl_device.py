@@ -124,6 +124,7 @@ def test_sources_that_do_not_compile_are_an_error_with_the_kernel(kept, tmp_path
     [
         ({"CL_CONFIG_USE_FAST_RELAXED_MATH": "True"}, "done"),
         ({"SYCL_PROGRAM_COMPILE_OPTIONS": "-cl-fast-relaxed-math"}, "may change the bits of results: unset it"),
+        ({"CL_CONFIG_CPU_FORCE_WORK_GROUP_SIZE": "64"}, "may change the bits of results: unset it"),
         ({"ONEAPI_DEVICE_SELECTOR": "level_zero:gpu"}, "no device for SYCL: .*ONEAPI_DEVICE_SELECTOR=level_zero:gpu"),
     ],
 )
@@ -157,6 +158,15 @@ def test_full_memory_loses_nothing(held):
 def test_a_device_that_is_full_says_so():
     script = COPIES.replace("4096", "1 << 23")
     assert "no memory" in said(script, CL_CONFIG_CPU_FORCE_GLOBAL_MEM_SIZE="32MB")
+
+
+def test_a_kernel_that_cannot_be_launched_is_named():
+    script = COPIES.replace(
+        '_core.rate_seconds(ring, "copy", 4096)', "ring.ntt(np.zeros((1, 1, 4096), np.uint64), [0]).size"
+    )
+    script = "import numpy as np" + script.replace("64, [12289]", "4096, [1032193]")
+    text = said(script, CL_CONFIG_CPU_FORCE_LOCAL_MEM_SIZE="8KB")
+    assert re.search(r"fp64_ntt_\w+: its blocks share \d+ bytes, and the device has 8192", text), text
 
 
 def test_clusters_are_refused_by_name():

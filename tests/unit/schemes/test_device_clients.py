@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from devices_here import KINDS
 
 from latticework import _core, bfv, ckks
 from latticework.errors import DeviceError, ParameterMismatchError, RangeError, ShapeError, UserError
@@ -14,6 +15,7 @@ from latticework.runtime.devices.device import Device
 PARAMETERS = ckks.Parameters(1024, [40, 30, 30], scale_bits=30, insecure=True)
 TOP = (0, PARAMETERS.levels)
 SCALE = 2.0**30
+on_each = pytest.mark.parametrize("device_kind", KINDS)  # whose names are those of devices
 SEED = bytes(range(32))  # of tests, from which host and device draw in one order
 BFV = bfv.Parameters(1024, [45, 45, 45], plain_bits=16, insecure=True)
 
@@ -64,12 +66,13 @@ def there(parameters, key, values, place, level=TOP, scale=SCALE, **options):
     return encryptor.encrypt(at._device_encoder, *numbers, level, scale, **options)
 
 
+@on_each
 @pytest.mark.parametrize("arithmetic", ["fp64", "u64"])
 @pytest.mark.parametrize("kind", ["secret", "public"])
 @pytest.mark.parametrize(("slots", "is_real", "level"), [(1, True, 2), (64, False, 1), (512, True, 0)])
-def test_bytes_are_those_of_the_host(generator, arithmetic, kind, slots, is_real, level):
+def test_bytes_are_those_of_the_host(generator, device_kind, arithmetic, kind, slots, is_real, level):
     """Of ciphertexts for the same seeds, and of what is decrypted from them."""
-    place, key, values = Device("sim", arithmetic=arithmetic), key_of(generator, kind), vectors(3, slots, is_real)
+    place, key, values = Device(device_kind, arithmetic=arithmetic), key_of(generator, kind), vectors(3, slots, is_real)
     wanted = on_host(PARAMETERS, key, values, (0, level), 2.0**20)
     found = there(PARAMETERS, key, values, place, (0, level), 2.0**20)
     assert [stored(x) for x in found] == [stored(x) for x in wanted]
@@ -79,15 +82,16 @@ def test_bytes_are_those_of_the_host(generator, arithmetic, kind, slots, is_real
     np.testing.assert_array_equal(numbers if is_real else numbers.view(np.complex128), host.real if is_real else host)
 
 
-def test_bytes_of_many_slots_are_those_of_the_host():
+@on_each
+def test_bytes_of_many_slots_are_those_of_the_host(device_kind):
     """More slots than a block has room for: some stages are kernels of their own."""
     parameters = ckks.Parameters(1 << 14, [40], scale_bits=30).mark_insecure()
     generator = ckks.KeyGenerator(parameters)
     key, values, level = generator.secret_key(), vectors(1, 1 << 13, is_real=True), (0, 0)
     wanted = on_host(parameters, key, values, level)
-    found = there(parameters, key, values, Device("sim"), level)
+    found = there(parameters, key, values, Device(device_kind), level)
     assert stored(found[0]) == stored(wanted[0])
-    at = parameters._at(Device("sim"))
+    at = parameters._at(Device(device_kind))
     for is_real in (True, False):
         numbers = _core.DeviceDecryptor(at.context, key.core).decrypt(at._device_encoder, found, is_real)
         host = np.array(_core.Decryptor(parameters.context, key.core).decrypt(wanted[0]))
@@ -264,19 +268,20 @@ def test_plaintexts_are_encoded_on_their_device():
     assert stored(trivial) == stored(wanted)
 
 
-def test_integers_have_the_bytes_of_the_host():
+@on_each
+def test_integers_have_the_bytes_of_the_host(device_kind):
     generator = bfv.KeyGenerator(BFV)
     rows = [np.arange(8) + i for i in range(3)]
     plain = [bfv.Encoder(BFV).encode(row) for row in rows]
-    there = BFV._at(Device("sim"))
+    there = BFV._at(Device(device_kind))
     for key in (generator.secret_key(), generator.public_key()):
         by_host = _core.Encryptor(BFV.context, key.core, SEED)
         host = [by_host.encrypt(p._as_addend(BFV.levels)) for p in plain]
-        moved = [p._at(Device("sim"))._as_addend(BFV.levels) for p in plain]
+        moved = [p._at(Device(device_kind))._as_addend(BFV.levels) for p in plain]
         found = _core.DeviceEncryptor(there.context, key.core, SEED).encrypt_plaintexts(moved)
         assert [stored(x) for x in found] == [stored(x) for x in host]
-        some = bfv.Encryptor(BFV, key, device="sim").encrypt_many(rows)
-        decryptor = bfv.Decryptor(BFV, generator.secret_key(), device="sim")
+        some = bfv.Encryptor(BFV, key, device=device_kind).encrypt_many(rows)
+        decryptor = bfv.Decryptor(BFV, generator.secret_key(), device=device_kind)
         for got, row in zip(decryptor.decrypt_many(some), rows, strict=True):
             np.testing.assert_array_equal(got[0, :8], row)
         budget = bfv.Decryptor(BFV, generator.secret_key()).noise_budget(some[0])

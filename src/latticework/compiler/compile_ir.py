@@ -65,6 +65,14 @@ def modules_of(model: Model) -> StageModules:
     return kept.modules
 
 
+def _require_names(before: Module, after: Module, who: str) -> None:
+    """IrError unless inputs and outputs keep names and order: clients have them, and results are compared by place."""
+    ends = ("inputs", before.input_names, after.input_names), ("outputs", before.outputs, after.outputs)
+    for what, was, now in ends:
+        if list(was) != list(now):
+            raise IrError(f"{who}: {what} were {', '.join(was)} and are {', '.join(map(str, now))}; they have to stay")
+
+
 def model_of(compilation: Compilation) -> Model:
     """The model of a compilation, with its stages if they are to be kept."""
     model = finish_model(compilation)
@@ -87,6 +95,8 @@ def change(
         )
     lowering, told = modules.compilation.lowering, f"{who} after stage {stage.name}"
     before, vectors = modules.find(stage), modules.row if stage.name == "vectors" else modules.vectors
+    if before is not None:
+        _require_names(before, module, told)
     try:
         if stage.is_of_slots and not modules.chain.plain_modulus and before is not None:
             compare_modules(before, module, vectors, lowering.samples, told, modules.plan.client.precision_bits)

@@ -27,7 +27,7 @@ from latticework.compiler.stage_modules import StageModules
 from latticework.compiler.stage_table import NAMES, IrStage, find_stage
 from latticework.errors import FormatError, IrError, ParameterMismatchError, SecurityError
 from latticework.errors.shown import count_noun
-from latticework.functions.approximation.real_functions import Function
+from latticework.functions.approximation.real_functions import FUNCTIONS, Function
 from latticework.ir import Module, Op, print_module
 from latticework.ir.dialects.primitives import PRIMITIVES
 from latticework.ir.parser import parse_verified
@@ -227,6 +227,8 @@ class _Functions:
             place = self.taken[asked] if self.is_ambiguous(asked) else 0
             attrs["function"] = found[min(place, len(found) - 1)]
             self.taken[asked] += 1
+        elif asked in FUNCTIONS:  # one that the program had not
+            attrs["function"] = FUNCTIONS[asked]
 
     def is_ambiguous(self, asked: str) -> bool:
         """Whether the program has several functions of a name."""

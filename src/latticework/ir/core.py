@@ -139,6 +139,11 @@ def spec(name: str) -> OpSpec:
         raise IrError(f"no op is called {name}; import the dialect that defines it") from None
 
 
+def is_known(name: str) -> bool:
+    """Whether an op, or a dialect, is called so; dialects that nothing imported yet are not there."""
+    return name in _specs or any(op.partition(".")[0] == name for op in _specs)
+
+
 def attribute(op: str, attrs: Attrs, key: str, kind: type[A]) -> A:
     """``attrs[key]``, checked to be a `kind`; IrError naming the op otherwise."""
     value = attrs.get(key)

@@ -151,6 +151,67 @@ def test_what_are_no_passes_is_refused(given):
         compiled(given)
 
 
+def swapped(field):
+    def run(module, _cost):
+        new = lw.ir.rebuild(module, lambda *_: False)
+        setattr(new, field, list(reversed(getattr(new, field))))
+        return new
+
+    return lw.ir.Pass("swap", run)
+
+
+@lw.program
+def both(x: lw.Secret[8], y: lw.Secret[8]):
+    return {"a": x + 0.5 * y, "b": x * y}
+
+
+@pytest.mark.parametrize("stage", ["traced", "layouts", "vectors", "primitives"])
+@pytest.mark.parametrize(("field", "message"), [
+    ("outputs", "pass swap after stage .*: outputs were a, b and are b, a; they have to stay"),
+    ("input_names", "pass swap after stage .*: inputs were x, y and are y, x; they have to stay"),
+])  # fmt: skip
+def test_names_that_clients_have_stay(stage, field, message):
+    with pytest.raises(IrError, match=message):
+        lw.compile(both, calibrate={"x": ROWS, "y": ROWS}, passes={f"after {stage}": [swapped(field)]}, **SMALL)
+
+
+def spoil(module, _cost):
+    for array in module.sources.values():
+        array.flags.writeable = True
+        array *= 1.5
+    return module
+
+
+def rename(module, _cost):
+    new = lw.ir.rebuild(module, lambda *_: False)
+    new.sources = {name: 1.5 * array for name, array in new.sources.items()}
+    return new
+
+
+@lw.program
+def scored(x: lw.Secret[8], w):
+    return np.sum(w * x) * x
+
+
+@pytest.mark.parametrize(("run", "message"), [
+    (spoil, "pass p after vectors: changed the module that it was given"),
+    (rename, "pass p after vectors: has constants under other names than"),
+    (lambda *_: None, "pass p after vectors: returned NoneType; a pass returns a module"),
+    (lambda *_: 1 // 0, "pass p after vectors: raised ZeroDivisionError: "),
+])  # fmt: skip
+def test_what_a_pass_does_beside_its_result_is_refused(run, message):
+    weights = np.arange(8.0)
+    with pytest.raises(IrError, match=message):
+        lw.compile(
+            scored, weights=(weights,), calibrate=ROWS, passes={"after vectors": [lw.ir.Pass("p", run)]}, **SMALL
+        )
+
+
+def test_a_pass_that_names_no_operation_is_refused():
+    with pytest.raises(UserError, match="pass p: roots names 'vex.add', and no operation is called so"):
+        compiled({"after vectors": [lw.ir.Pass("p", lambda m, _: m, roots=("vex.add",))]})
+
+
 def test_a_stage_that_the_program_does_not_have_is_named():
     with pytest.raises(
         IrError, match="pass double after layouts: run has no such stage; its stages are traced, vectors"

@@ -217,6 +217,19 @@ def test_parameters_below_the_security_table_are_refused():
         lw.compile_ir(text.replace("128, false", "128, true"), secure)
 
 
+@lw.program
+def chance(x: lw.Secret[8]):
+    return lw.sigmoid(x)
+
+
+def test_another_function_is_fitted_anew():
+    model = lw.compile(chance, calibrate=ROWS, precision_bits=6, **SMALL)
+    made = lw.compile_ir(model.ir("traced").replace('"sigmoid"', '"tanh"'), model, changes_results=True)
+    assert np.abs(made.plaintext(ROWS[0]) - np.tanh(ROWS[0])).max() < 2.0**-5
+    with pytest.raises(IrError, match="no function is called 'tan_h'"):
+        lw.compile_ir(model.ir("traced").replace('"sigmoid"', '"tan_h"'), model, changes_results=True)
+
+
 def test_constants_travel_by_hash_and_others_are_given(model):
     text = model.ir("traced")
     weights = np.linspace(-0.5, 1, 8)

@@ -42,10 +42,23 @@ def write_openfhe(program: VectorProgram) -> Files:
     text = Template(_template("program")).substitute(
         facts, evaluate="\n".join(evaluate), helpers=helpers, imports="\n".join(imports)
     )
-    readme = (
-        f"{facts['title']}, for OpenFHE. `pip install openfhe numpy`; `python program.py INPUTS.npz RESULTS.npz`.\n"
+    readme = "\n\n".join(
+        (
+            f"{facts['title']}, for OpenFHE: `pip install openfhe numpy`, `python program.py INPUTS.npz RESULTS.npz`.",
+            "The plan, run by latticework, keeps these bounds; OpenFHE's errors are its own.",
+            *_bounds(program),
+            *map(plain_text, program.plan.changes),
+        )
     )
-    return {"program.py": text, "README.md": readme, "constants.npz": tables.arrays}
+    return {"program.py": text, "README.md": readme + "\n", "constants.npz": tables.arrays}
+
+
+def _bounds(program: VectorProgram) -> list[str]:
+    """State what the plan says of each output."""
+    return [
+        f"- {plain_text(output.name)}: " + ("exact" if program.modulus else f"error bound {output.error_bound:.3g}")
+        for output in program.plan.client.outputs
+    ]
 
 
 def _template(name: str) -> str:

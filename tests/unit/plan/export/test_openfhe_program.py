@@ -166,3 +166,16 @@ def test_files_that_are_there_stay(two_lines_plan, tmp_path):
     export_plan(two_lines_plan, "openfhe", tmp_path, force=True)
     with pytest.raises(UserError, match="openfhe or heir"):
         export_plan(two_lines_plan, "lattigo", tmp_path)
+
+
+def test_the_readme_tells_bounds_and_edits(tmp_path):
+    @lw.program
+    def square(x: lw.Secret[4]):
+        return x * x + 0.25
+
+    model = lw.compile(square, ring_degree=2048, insecure=True, keep_ir=True)
+    edited = lw.compile_ir(model.ir("vectors").replace("value = 0.25", "value = 0.25001"), model)
+    edited.export("openfhe", tmp_path / "there")
+    readme = (tmp_path / "there" / "README.md").read_text()
+    assert f"result: error bound {edited.plan.client.outputs[0].error_bound:.3g}" in readme
+    assert "An edited text came after stage vectors" in readme

@@ -96,7 +96,7 @@ def _routines() -> Section:
 
 def _matrices() -> Section:
     lines = []
-    why = "encoding, encryption and decryption stay on the host and are most of the time"
+    why = "measured while encryption and decryption, most of the time, were on the host"
     for case in CASES:
         name = f"matMul_{case}"
         gains = (

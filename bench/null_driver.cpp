@@ -55,6 +55,7 @@ LwDriver make() {
     info->compute_major = 9;
     info->has_clock = info->has_clusters = info->has_fast_doubles = 1;
     info->l2_bytes = 50 << 20;
+    info->free_bytes = info->total_bytes = std::uint64_t{80} << 30;
     info->multiprocessors = 132;
     info->shared_bytes = 227 << 10;
     return LW_OK + 0;

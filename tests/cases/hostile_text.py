@@ -15,7 +15,7 @@ from latticework.plan.schema.schema import Approximation, Scores, SourceLocation
 
 # Script in two ways, a terminal's colour and title, text turned around, a forged line, markup of rich, no Unicode.
 HOSTILE = '<script>alert(1)</script>" onload="x\x1b[31m\x1b]0;t\x07\u202e\u2066\n\r[red]FORGED[/] & \x00\x9b\u2028'
-KEPT = {"op", "kind", "scheme", "interface"}  # fields whose words the format fixes
+KEPT = {"op", "kind", "scheme", "interface", "secret"}  # fields whose words the format fixes
 
 
 def planted(value, field="", seen=None):

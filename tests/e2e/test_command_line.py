@@ -309,6 +309,7 @@ SHARED = {"command", "ok", "warnings"}
 KEYS = {
     "compile f.py --weights w.npy --calibrate data.npy --ring-degree 2048 --insecure -o new.lwplan": {
         "plan", "client", "report", "program", "scheme", "ring_degree", "num_evaluation_keys", "rows", "insecure",
+        "stages", "changes",
     },
     "keygen m.lwclient -o new --insecure": {
         "folder", "secret_key", "public_key", "evaluation_keys", "num_evaluation_keys", "num_kept",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from latticework.errors.escaping import plain_text
 from latticework.plan.schema.conditions import Condition
 from latticework.plan.schema.schema import Output, Plan
 
@@ -32,7 +33,8 @@ class OutsideChange:
     def __str__(self) -> str:
         did = "and moved no result beyond what is allowed in tests" if self.moved else "and changed nothing"
         did = "and was allowed to change results" if self.moved is None else did
-        return f"{self.who[0].upper()}{self.who[1:]} came after stage {self.stage}, {did}."
+        who = plain_text(self.who)
+        return f"{who[0].upper()}{who[1:]} came after stage {self.stage}, {did}."
 
 
 def with_changes(plan: Plan, changes: Sequence[OutsideChange]) -> Plan:

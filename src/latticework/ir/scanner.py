@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from latticework.errors import IrError, UserError
+from latticework.errors.escaping import plain_text
 from latticework.ir.attributes import attribute_class
 from latticework.ir.types import INDEX, Type, type_class
 
@@ -39,7 +40,7 @@ class TextPlace(NamedTuple):
     column: int
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
+        return f"{plain_text(self.file)}:{self.line}:{self.column}"
 
 
 class Scanner:

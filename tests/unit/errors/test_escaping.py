@@ -14,11 +14,13 @@ from vec_cases import line
 import latticework as lw
 from latticework import _core, cli, errors
 from latticework.compiler.accuracy.function_uses import uses_of
+from latticework.compiler.outside_changes import OutsideChange
 from latticework.debug import DebugReport, DebugRow
 from latticework.errors import UserError
 from latticework.errors.escaping import html_text, plain_text
 from latticework.frontend import trace
 from latticework.ir import Loc, Origin
+from latticework.ir.scanner import TextPlace
 from latticework.plan.files.serialise import read_client, read_plan, write_client, write_plan
 from latticework.plan.schema.conditions import Condition
 from latticework.plan.schema.schema import Scores, SourceLocation
@@ -117,6 +119,8 @@ def objects(plan, owner, encrypted):
         "plan.schema.schema.Scores": Scores(HOSTILE, 3, 0.5, 0.25),
         "plan.schema.schema.ClientSpec": plan.client,
         "ir.location.Loc": loc,
+        "ir.scanner.TextPlace": TextPlace(HOSTILE, 1, 2),
+        "compiler.outside_changes.OutsideChange": OutsideChange(HOSTILE, "traced", ()),
         "frontend.functions.array_functions.Approximated": named(HOSTILE),
         "compiler.accuracy.function_uses.FunctionUse": use_of(named(HOSTILE)),
         "runtime.devices.profiles.profile": profile_of(HOSTILE),

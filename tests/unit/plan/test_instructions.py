@@ -128,6 +128,10 @@ ALLOWED = {
     "plan/files/code_file.py": "a kind of register",
     "plan/schema/schema.py": "a field",
     "plan/analysis/step_prices.py": "what is counted apart in reports",
+    "plan/export/lift_plan.py": "what each is on vectors of slots, in libraries that have no levels to manage",
+    "plan/export/vector_program.py": "operations of integers, as they are exported",
+    "plan/export/python_lines.py": "operations of integers, as Python writes them",
+    "plan/export/heir_text.py": "operations of integers, as HEIR writes them",
 }
 
 

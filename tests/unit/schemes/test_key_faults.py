@@ -184,6 +184,7 @@ while time.perf_counter() < until:  # the reader comes to where it drops the err
 print(keys.traffic["budget_bytes"], flush=True)
 asked.set()
 run.join()
+del executor, keys  # its reader ends before the interpreter does, which it needs
 """
 
 

@@ -66,7 +66,7 @@ def _counted(name: str, published: int | None, case: str, ours: float | None) ->
     """A row of bootstraps that ours took in a run: beside the paper's, of other bodies, and its rules on our bodies."""
     rules = min(PLANNED.ours(case, f"{mode}: bootstraps") or 0.0 for mode in MODES)
     line = Line(name, (Cell(published, ours, is_fact=True), Cell(rules, ours)))
-    why = "DaCapo's rule, which copies the loop, finds one fewer"
+    why = "DaCapo's rule, which copies the loop, finds fewer"
     return Line(name, line.cells, why) if line.verdict is Verdict.LOST else line
 
 

@@ -30,13 +30,8 @@ class DialectLines(HeirLines):
 
     def write(self) -> str:
         """The function `main`."""
-        program, body = self.program, self.program.blocks[0]
-        arguments: list[str] = []
-        for value in body.arguments:
-            names = [f"%arg{len(arguments) + k}" for k in range(program.counts[value])]
-            arguments += names
-            self.values[value] = names
-        ends = [v for vectors in self.run(0, [self.values[value] for value in body.arguments]) for v in vectors]
+        arguments, results = self.run_body()
+        ends = [vector for vectors in results for vector in vectors]
         given = ", ".join([f"{name}: !ct" for name in arguments] + [f"{name}: !pt" for name in self.places.values()])
         made = ", ".join(["!ct"] * len(ends))
         lines = [

@@ -75,13 +75,8 @@ class HeirLines:
 
     def write(self) -> str:
         """The module."""
-        program, body = self.program, self.program.blocks[0]
-        arguments: list[str] = []
-        for value in body.arguments:
-            names = [f"%arg{len(arguments) + k}" for k in range(program.counts[value])]
-            arguments += names
-            self.values[value] = names
-        ends = self.run(0, [self.values[value] for value in body.arguments])
+        program = self.program
+        arguments, ends = self.run_body()
         results: list[str] = []
         for vectors, factor in zip(ends, program.factors, strict=True):
             results += vectors if factor == 1.0 else [self.times(vector, factor) for vector in vectors]
@@ -99,6 +94,16 @@ class HeirLines:
             "}",
         ]
         return "\n".join(lines) + "\n"
+
+    def run_body(self) -> tuple[list[str], list[list[str]]]:
+        """Follow the program from its arguments: their names, and those of the vectors of each result."""
+        arguments: list[str] = []
+        body = self.program.blocks[0]
+        for value in body.arguments:
+            names = [f"%arg{len(arguments) + k}" for k in range(self.program.counts[value])]
+            arguments += names
+            self.values[value] = names
+        return arguments, self.run(0, [self.values[value] for value in body.arguments])
 
     # -- lines ---------------------------------------------------------------------------------
 

@@ -53,6 +53,8 @@ POSITIVES: dict[str, Case] = {
     "norm of all": lambda x, y: torch.linalg.norm(x) + torch.linalg.norm(x[0]) + torch.norm(x),
     "normalize": lambda x, y: F.normalize(x, dim=1),
     "cdist": lambda x, y: torch.cdist(x, y + 2),
+    "pairwise_distance": lambda x, y: F.pairwise_distance(x, y + 2) + F.pairwise_distance(x, y, 1.0, 0.1, True),
+    "lp_pool of odd p": lambda x, y: F.lp_pool1d(x[None], 3, 2) + F.lp_pool1d(y[None], 1.5, 2),
     "std": lambda x, y: x.std(1) + x.var(1) + x.var(1, correction=0) + x.std(),
     "logsumexp": lambda x, y: torch.logsumexp(x, 1),
     "cosine": lambda x, y: F.cosine_similarity(x, y),
@@ -93,6 +95,7 @@ ACTIVATIONS: dict[str, Case] = {
     "tanh": lambda x, y: torch.tanh(x) + F.tanhshrink(x) + F.softsign(x),
     "threshold": lambda x, y: F.threshold(x, 0.5, 0.5) + F.threshold(x, 0, 0),
     "glu": lambda x, y: F.glu(x),
+    "softshrink": lambda x, y: F.softshrink(x) + nn.Softshrink(0.25)(y) + F.softshrink(x, 0),
     "softmax": lambda x, y: F.softmax(x, -1) + F.log_softmax(x, 0) + F.softmin(x, 1),
 }
 SHAPES: dict[str, Case] = {
@@ -179,6 +182,14 @@ IMAGES: dict[str, Case] = {
         F.avg_pool2d(x, (3, 2), (2, 1), 1, True) + F.avg_pool2d(x, (2, 2), divisor_override=3)[..., :1, :1]
     ),
     "avg_pool1d": lambda x: F.avg_pool1d(x[:, 0], 3, 1, 1),
+    "lp_pool2d": lambda x: (
+        F.lp_pool2d(x, 2, (3, 2)) + F.lp_pool2d(x, 4, (3, 2), 2)[..., :1] + F.lp_pool2d(x, 1, 2)[..., :2, :]
+    ),
+    "unfold": lambda x: F.unfold(x, (2, 3), 2, 1, (1, 2)),
+    "fold": lambda x: (
+        F.fold(x[:, :, 0], (3, 7), 2, padding=(0, 1), stride=(1, 3))[..., :2, :2]
+        + F.fold(x.flatten(2)[..., :9], (5, 5), 2, 2)[..., :2, :2]
+    ),
     "max_pool2d": lambda x: F.max_pool2d(x, 2) + F.max_pool2d(x, 3, 2, 1),
     "max_pool1d": lambda x: F.max_pool1d(x[:, 0], 2),
     "adaptive": lambda x: F.adaptive_avg_pool2d(x, 1) + F.adaptive_avg_pool2d(x, (None, 3))[..., :1, :],
@@ -219,6 +230,10 @@ RESIZING: dict[str, Case] = {
     "bilinear factor": lambda x: F.interpolate(x, scale_factor=2.5, mode="bilinear"),
     "linear": lambda x: F.interpolate(x[:, 0], scale_factor=2, mode="linear"),
     "bicubic": lambda x: F.interpolate(x, (5, 7), mode="bicubic"),
+    "antialiased": lambda x: (
+        F.interpolate(x, (2, 5), mode="bilinear", antialias=True)
+        + F.interpolate(x, (2, 5), mode="bicubic", antialias=True)
+    ),
 }
 HIDDEN = torch.triu(torch.ones(4, 4, dtype=torch.bool), 1)
 ATTENTION: dict[str, Case] = {
@@ -246,6 +261,7 @@ NOT_OF_CORE = {
     "special_sinc",
     "softplus",
     "threshold",
+    "fold",
     "logsumexp",
     "instance_norm",
     "plain",

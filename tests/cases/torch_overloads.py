@@ -86,6 +86,8 @@ OVERLOADS: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
     "_fused_rms_norm.default": ((X, [4], None, 0.5), {}),
     "native_group_norm.default": ((IMAGE, None, None, 2, 4, 36, 2, 0.5), {}),
     "native_layer_norm.default": ((X, [4], None, None, 0.5), {}),
+    "_upsample_bicubic2d_aa.default": ((IMAGE, [3, 4], True), {}),
+    "_upsample_bilinear2d_aa.default": ((IMAGE, [9, 4], False, 1.5, 0.7), {}),
     "_upsample_nearest_exact1d.default": ((LINE, [9], 1.5), {}),
     "_upsample_nearest_exact1d.vec": ((LINE, None, [1.5]), {}),
     "_upsample_nearest_exact2d.default": ((IMAGE, [9, 5]), {}),

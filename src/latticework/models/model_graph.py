@@ -83,6 +83,16 @@ class ModelGraph:
                     yield from given.all_nodes()
 
 
+def needed_nodes(nodes: Sequence[ModelNode], outputs: Sequence[Ref]) -> list[ModelNode]:
+    """The nodes from which something leads to an output."""
+    wanted, kept = {ref.name for ref in outputs}, list[ModelNode]()
+    for node in reversed(nodes):
+        if wanted & set(node.results):
+            kept.append(node)
+            wanted.update(node.reads())
+    return kept[::-1]
+
+
 def with_names(nodes: Sequence[ModelNode]) -> tuple[tuple[ModelNode, ...], dict[str, Any]]:
     """Nodes whose arrays of real numbers have names, and those by name: the weights of a model."""
     constants: dict[str, Any] = {}

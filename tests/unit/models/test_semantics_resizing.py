@@ -35,6 +35,19 @@ def test_by_factors_as_pytorch(factor):
     check(resizing.upsample_bilinear, (X,), expected, scale_factor=factor)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_antialiased_as_pytorch(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(1, 2, *rng.integers(1, 12, 2)))
+    to = {"size": rng.integers(1, 14, 2).tolist()} if seed % 2 else {"scale_factor": rng.uniform(0.2, 2, 2).tolist()}
+    if seed % 2 == 0 and min(n * f for n, f in zip(x.shape[2:], to["scale_factor"], strict=True)) < 1:
+        to = {"scale_factor": 1.0}
+    for corners in (True, False):
+        for mode, named in (("bilinear", "linear"), ("bicubic", "cubic")):
+            expected = F.interpolate(T(x), mode=mode, align_corners=corners, antialias=True, **to)
+            check(resizing.resize_antialiased, (x,), expected, mode=named, align_corners=corners, **to)
+
+
 def by_onnx(x, sizes, scales, **attributes):
     """What the reference evaluator of the onnx package makes of Resize, with weights of 32 bits."""
     given = {"scales": np.array([1, 1, *scales], np.float32)} if scales else {"sizes": np.array([*x.shape[:2], *sizes])}

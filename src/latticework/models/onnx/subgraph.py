@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from latticework.errors import FormatError, UserError
-from latticework.models.model_graph import ModelNode, Ref
 
 
 def nested_graphs(node: Any) -> Iterator[Any]:
@@ -75,16 +74,6 @@ def select_nodes(
                 if read not in there:
                     wanted.append(read)
     return [(number + 1, graph.node[number]) for number in sorted(kept)], loose
-
-
-def needed_nodes(nodes: Sequence[ModelNode], outputs: Sequence[Ref]) -> list[ModelNode]:
-    """Those from which something leads to an output."""
-    wanted, kept = {ref.name for ref in outputs}, list[ModelNode]()
-    for node in reversed(nodes):
-        if wanted & set(node.results):
-            kept.append(node)
-            wanted.update(node.reads())
-    return kept[::-1]
 
 
 def check_values(graph: Any, names: Sequence[str], option: str, said: str) -> None:

@@ -21,8 +21,7 @@ import numpy.typing as npt
 
 from latticework.models.converters import Converters
 from latticework.models.evaluate_graph import carry_out
-from latticework.models.model_graph import ModelNode, Ref
-from latticework.models.onnx.subgraph import needed_nodes
+from latticework.models.model_graph import ModelNode, Ref, needed_nodes
 from latticework.models.semantics import activations
 from latticework.models.semantics.unary import MEANINGS
 

@@ -22,8 +22,7 @@ import numpy as np
 from latticework.models.client_rules.onnx import WRITTEN_SOFTMAX
 from latticework.models.converters import Converter, Converters
 from latticework.models.evaluate_graph import run
-from latticework.models.model_graph import GraphInput, ModelGraph, ModelNode, Ref
-from latticework.models.onnx.subgraph import needed_nodes
+from latticework.models.model_graph import GraphInput, ModelGraph, ModelNode, Ref, needed_nodes
 from latticework.models.semantics import activations
 from latticework.values.inputs.reading_budget import trying
 

@@ -14,6 +14,7 @@ from latticework.models.model_graph import GraphInput, ModelGraph, ModelNode, Re
 from latticework.models.model_refusals import Refusal
 from latticework.models.pytorch.folding import fold, is_random, to_numpy
 from latticework.models.pytorch.node_locations import SourcePlaces
+from latticework.models.pytorch.written_functions import with_whole_functions
 
 
 class GraphReader:
@@ -58,7 +59,8 @@ class GraphReader:
                 self._call(node)
         outputs = tuple(self._output(made[i]) for i in kept)
         names = () if labels is None or not any(labels.values()) else tuple(labels.values())
-        return ModelGraph(name, tuple(inputs), self._constants, tuple(self._nodes), outputs, loc, names)
+        nodes = tuple(with_whole_functions(self._nodes, outputs))
+        return ModelGraph(name, tuple(inputs), self._constants, nodes, outputs, loc, names)
 
     def _attribute(self, graph_module: Any, node: Any, loc: Loc) -> Any:
         """A tensor, or the body of a loop."""

@@ -37,6 +37,38 @@ def upsample_bicubic(x: Any, size: Any = None, scale_factor: Any = None, align_c
     return resize(x, sizes, "cubic", "align_corners" if align_corners else "half_pixel", scales=scales)
 
 
+def resize_antialiased(
+    x: Any, size: Any = None, scale_factor: Any = None, mode: str = "linear", align_corners: bool = False
+) -> Any:
+    """Resize all axes behind batch and channels by kernels as wide as an element of the result: PyTorch's antialias.
+
+    mode           linear, a triangle; cubic, Keys's kernel of coefficient -0.5
+    align_corners  only changes the width: centres are those of elements in any case
+    """
+    sizes, scales = _sizes(x, size, scale_factor)
+    lengths, first = np.shape(x)[2:], np.ndim(x) - len(sizes)
+    x = values(x)
+    for axis, (n, m) in enumerate(zip(lengths, sizes, strict=True)):
+        step = n / m if scales is None else 1.0 / scales[axis]
+        if align_corners:
+            step = (n - 1) / (m - 1) if m > 1 else 0.0
+        if m != n:  # PyTorch leaves an axis as it is that keeps its length, whatever its factor
+            x = along_axis(x, _kernels(n, m, step, mode), first + axis)
+    return x
+
+
+def _kernels(n: int, m: int, step: float, mode: str) -> Any:
+    """The matrix (m, n) of weights of elements within reach of centres that lie `step` elements apart."""
+    wide, centres = max(step, 1.0), step * (np.arange(m)[:, None] + 0.5)
+    reach = wide * (1.0 if mode == "linear" else 2.0)
+    first, end = (np.trunc(centres + side * reach + 0.5) for side in (-1, 1))
+    places = np.arange(n)
+    away = np.abs((places - centres + 0.5) / wide)
+    weights = np.maximum(1.0 - away, 0.0) if mode == "linear" else _cubic(away, -0.5)
+    weights = np.where((places >= first) & (places < end), weights, 0.0)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
 def _sizes(x: Any, size: Any, scale_factor: Any) -> tuple[tuple[int, ...], list[float] | None]:
     lengths = np.shape(x)[2:]
     if (size is None) == (scale_factor is None) or not lengths:

@@ -59,6 +59,7 @@ CONVERTERS = [
     *each("celu.default", meant.celu),
     *each("softplus.default", meant.softplus),
     *each("gelu.default", lambda x, *, approximate="none": meant.gelu(x, approximate)),
+    *each("softshrink.default", meant.softshrink),
     *each("hardtanh.default", meant.hardtanh),
     *each("hardsigmoid.default", meant.hardsigmoid),
     *each("log_sigmoid_forward.default", lambda x: (MEANINGS["log_sigmoid"](x),)),

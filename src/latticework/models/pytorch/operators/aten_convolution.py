@@ -11,8 +11,8 @@ from latticework.errors import UnsupportedError
 from latticework.errors.remedies import REMEDIES
 from latticework.models.average_pooling import PRICE
 from latticework.models.pytorch.operators.table import each, pairs
+from latticework.models.semantics import columns, pooling
 from latticework.models.semantics import convolution as meant
-from latticework.models.semantics import pooling
 from latticework.models.semantics.grouped_parameters import group_parameters
 
 _AXES = "along one axis or two"
@@ -118,6 +118,8 @@ CONVERTERS = [
     *each("conv1d.default conv1d.padding conv2d.default conv2d.padding", _conv),
     *each("conv_transpose1d.default conv_transpose2d.input", _transpose),
     *each("convolution.default _convolution.default", _convolve, _AXES),
+    *each("im2col.default", columns.unfold),
+    *each("col2im.default", columns.fold),
     *each("avg_pool1d.default avg_pool2d.default", _average),
     *each("avg_pool3d.default", _average_of_channels, "along one of the three axes"),
     *each("max_pool1d.default max_pool2d.default", _largest, PRICE),

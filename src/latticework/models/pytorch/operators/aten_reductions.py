@@ -67,6 +67,11 @@ def _distances(a: Any, b: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
     return meant.norm(np.expand_dims(a, -2) - np.expand_dims(b, -3), p, -1)
 
 
+def _distance(a: Any, b: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    """The distance of vectors along the last axis, each difference larger by `eps`."""
+    return meant.norm(np.add(np.subtract(a, b), eps), p, -1, keepdim)
+
+
 CONVERTERS = [
     *each("sum.default sum.dim_IntList", _cast(meant.sum)),
     *each("mean.default mean.dim", _cast(meant.mean)),
@@ -88,5 +93,6 @@ CONVERTERS = [
     *each("logsumexp.default", meant.logsumexp),
     *each("cumsum.default", _cumsum),
     *each("cosine_similarity.default", _cosine, "of vectors that keep apart from 0"),
+    *each("pairwise_distance.default", _distance),
     *each("cdist.default _cdist_forward.default", _distances),
 ]

@@ -14,6 +14,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo, is_zipfile
 import numpy as np
 
 from latticework.commands.command_files import STANDARD, source
+from latticework.commands.sparse_files import dense_rows, is_sparse
 from latticework.errors import DtypeError, FormatError, UserError
 from latticework.values.extension import _core
 from latticework.values.inputs.archives import check_archive
@@ -78,8 +79,13 @@ def _read_array(file: IO[bytes], size: int) -> Any:
 
 
 def read_values(path: Path, limits: ReadingLimits = DEFAULTS) -> Any:
-    """Read arrays, single integers as Python's: files hold a run-time integer as an array of no axes."""
+    """Read data: integers of no axes, run-time integers, as Python's, and what scipy.sparse.save_npz wrote as an array.
+
+    raises  as `read_arrays`
+    """
     read = read_arrays(path, limits)
+    if isinstance(read, dict) and is_sparse(read):
+        return dense_rows(read, str(path), limits)
     return {name: _value(array) for name, array in read.items()} if isinstance(read, dict) else _value(read)
 
 

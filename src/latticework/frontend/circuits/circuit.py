@@ -33,7 +33,7 @@ from latticework.ir.location import Loc, Origin
 from latticework.ir.module import Module
 from latticework.plan.schema.arguments import MAX_NESTING, Argument, Branch, Result
 from latticework.plan.schema.circuit_schedule import ScalarCounts
-from latticework.values.inputs.foreign_arrays import find_loss, in_numpy, is_tensor, own_copy
+from latticework.values.inputs.foreign_arrays import find_loss, in_numpy, is_tensor, own_copy, with_dense_rows
 
 
 class Circuit:
@@ -87,6 +87,7 @@ class Circuit:
         raises  ShapeError or DtypeError for what does not fit
         """
         where = f"circuit {self.name}, input {parameter.name}"
+        given = with_dense_rows(given, where) if parameter.kind.secret else given
         lost = find_loss(given)
         if lost:
             raise DtypeError(f"{where} is {lost}", at=user_loc())

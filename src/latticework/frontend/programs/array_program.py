@@ -33,7 +33,15 @@ from latticework.ir.module import Module
 from latticework.ir.types import INDEX
 from latticework.plan.client_steps.stages import OwnerStages
 from latticework.tensor.ops import trivial
-from latticework.values.inputs.foreign_arrays import as_array, find_loss, in_numpy, is_one_array, is_tensor, own_copy
+from latticework.values.inputs.foreign_arrays import (
+    as_array,
+    find_loss,
+    in_numpy,
+    is_one_array,
+    is_tensor,
+    own_copy,
+    with_dense_rows,
+)
 
 
 class Program:
@@ -83,6 +91,8 @@ class Program:
         Where it computes every row of its inputs alike and apart from the others, any number of rows may be given.
         """
         bound = self.signature.bind(*args, **kwargs)
+        given = [p.name for p in self.inputs if p.name in bound.arguments]
+        bound.arguments |= {n: with_dense_rows(bound.arguments[n], f"program {self.name}, input {n}") for n in given}
         if self._has_other_rows(bound.arguments):
             found = self._in_batches(bound.arguments)
             if found is not None:

@@ -49,8 +49,9 @@ from latticework.runtime.exchange.row_batches import Extent, of_items, put_toget
 from latticework.runtime.keys.key_folder import OnKey, write_keys
 from latticework.runtime.keys.key_sets import PUBLIC_FILE, SECRET_FILE, Keys, PublicKeys, file_in
 from latticework.runtime.ledger.refused_results import RefusalLedger, ledger_beside
-from latticework.runtime.options import free_bytes, open_context
+from latticework.runtime.options import open_context
 from latticework.values.extension import _core
+from latticework.values.inputs.machine_memory import free_bytes
 from latticework.values.packing.slot_arrays import as_vectors
 
 SCALE_TOLERANCE = 2.0**-20

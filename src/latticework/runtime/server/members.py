@@ -13,8 +13,8 @@ from latticework.plan.analysis.trip_counts import TripCounts
 from latticework.plan.schema.schema import ClientSpec, Plan
 from latticework.runtime.events import Event
 from latticework.runtime.exchange.encrypted import Encrypted
-from latticework.runtime.options import free_bytes
 from latticework.runtime.server.run_progress import RunProgress
+from latticework.values.inputs.machine_memory import free_bytes
 
 
 def check_members(spec: ClientSpec, members: Any, at_once: int | None) -> None:

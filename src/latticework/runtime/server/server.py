@@ -35,7 +35,7 @@ from latticework.runtime.exchange.row_batches import check_runs
 from latticework.runtime.keys.key_folder import READERS as FOLDER_READERS
 from latticework.runtime.keys.key_sets import EVALUATION_FILE, Keys, PublicKeys, file_in, refuse_secret_keys
 from latticework.runtime.memory_use import KeyTraffic, MemoryUse, in_all
-from latticework.runtime.options import ServerPlace, check_readers, machine_bytes, places_of
+from latticework.runtime.options import ServerPlace, check_readers, places_of
 from latticework.runtime.program_names import own_names, program_names_first
 from latticework.runtime.server.checkpoint import Checkpoint, CheckpointFile
 from latticework.runtime.server.engines import AnyKeys, Engine, Engines
@@ -46,6 +46,7 @@ from latticework.runtime.server.run_progress import RunProgress
 from latticework.runtime.server.shares import Shares, shares_of_files, shares_of_memory
 from latticework.runtime.server.side_by_side import Check, side_by_side
 from latticework.values.extension import _core
+from latticework.values.inputs.machine_memory import machine_bytes
 
 
 class Server:

@@ -30,7 +30,7 @@ from latticework.plan.instructions.value_shapes import row_bytes
 from latticework.plan.key_schedule.schedule import whole_key_bytes
 from latticework.plan.schema.amounts import parse_bytes
 from latticework.plan.schema.schema import Plan
-from latticework.runtime.options import free_bytes
+from latticework.values.inputs.machine_memory import free_bytes
 
 DEFAULT_CONSTANTS = 4 * 10**9  # bytes, where nothing is said
 QUEUES = 62  # of a device, at most: runs beyond these wait for each other

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from latticework.errors import ColumnsError, DtypeError
+from latticework.values.inputs.foreign_arrays import with_dense_rows
 
 Names = tuple[str, ...]
 _SHOWN = 8  # names in a message
@@ -41,8 +42,10 @@ def in_order(data: Any, names: Names, label: str) -> Any:
     """A value whose last axis has named columns, with them in this order; what has no names is taken by position.
 
     names   of all columns; (): they are not known, and what has names is taken by position too
-    raises  ColumnsError for missing, unknown and repeated names
+    returns sparse rows as an array
+    raises  ColumnsError for missing, unknown and repeated names; BudgetError for more rows than there is memory for
     """
+    data = with_dense_rows(data, label)
     if isinstance(data, list | tuple) and not _tuple_fields(data):
         if any(_is_named(part) for part in data):
             return [in_order(part, names, label) for part in data]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from latticework.errors import DtypeError
+from latticework.errors import BudgetError, DtypeError
+from latticework.errors.shown import size
+from latticework.values.inputs.machine_memory import free_bytes
 
 _TOLD = ("dtype", "layout", "device")  # of tensors that cannot be read
 _NUMERIC = "biufc"  # kinds of dtypes, which extension dtypes of pandas have too
@@ -50,8 +53,34 @@ def in_numpy(data: Any) -> Any:
     if is_tensor(data):
         return _of_tensor(data)
     if _is_sparse(data):
-        return data.toarray()
+        return _of_sparse(data)
     return _of_frame(data) if _is_frame(data) else data
+
+
+def with_dense_rows(data: Any, label: str = "") -> Any:
+    """Data to encrypt, with sparse matrices and arrays of SciPy in it as arrays: no program says * of them as such.
+
+    label   what it is called in messages
+    raises  BudgetError for more than there is memory for
+    """
+    try:
+        if isinstance(data, list | tuple) and any(map(_is_sparse, data)):
+            return type(data)([with_dense_rows(part) for part in data])
+        return _of_sparse(data) if _is_sparse(data) else data
+    except BudgetError as error:
+        raise BudgetError(f"{label} is {error.message}" if label else error.message) from None
+
+
+def check_dense_size(kind: str, shape: tuple[int, ...]) -> None:
+    """BudgetError unless there is memory for a sparse matrix of this shape as an array of float64, twice."""
+    needed, left = 8 * prod(shape), free_bytes()
+    if 2 * needed > left:
+        extents = " x ".join(map(str, shape))
+        raise BudgetError(
+            f"a {kind} that takes {size(needed)} as an array ({extents} numbers x 8 bytes), and as much again while it "
+            f"is checked; this machine has {size(left)} left: give fewer rows at a time, or make fewer columns first, "
+            "as TruncatedSVD or SelectKBest does"
+        )
 
 
 def own_copy(data: Any) -> Any:
@@ -86,6 +115,11 @@ def _is_frame(data: Any) -> bool:
 
 def _is_sparse(data: Any) -> bool:
     return callable(getattr(data, "toarray", None)) and hasattr(data, "nnz")
+
+
+def _of_sparse(data: Any) -> npt.NDArray[Any]:
+    check_dense_size(type(data).__name__, tuple(data.shape))
+    return np.asarray(data.toarray())
 
 
 def _of_tensor(data: Any) -> npt.NDArray[Any]:

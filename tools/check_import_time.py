@@ -21,6 +21,10 @@ LIMITS_MS = {"latticework.compiler.compile": LIMIT_MS, "latticework.commands.run
 OPTIONAL = ("IPython", "jinja2", "torch", "onnx", "ray", "sklearn", "matplotlib", "ortools")
 PLAN = "_core errors values plan"
 RUNTIME = f"{PLAN} runtime"  # servers plan their memory
+MEASURING = (
+    f"{PLAN} commands ir runtime.ledger runtime.devices compiler.codegen compiler.expand compiler.keys compiler.passes "
+    "compiler.options.techniques"
+)
 FINDER = "moved_modules"  # what `import latticework` itself needs, so that every module may load it
 # Of the compiler, every command loads exactly these: the records that options of commands are made of.
 OPTIONS = ("compiler.options.option", "compiler.options.option_records", "compiler.options.techniques")
@@ -42,10 +46,11 @@ MAY_LOAD = {
     "latticework.commands.run": f"{RUNTIME} commands progress",
     "latticework.commands.decrypt": f"{RUNTIME} commands",
     "latticework.commands.explain": f"{PLAN} commands report runtime.ledger",
+    "latticework.commands.new": "errors commands",
     "latticework.commands.export": f"{PLAN} commands runtime.ledger",
     "latticework.commands.keys": f"{PLAN} commands frontend functions ir tensor runtime.ledger",
-    "latticework.commands.measure": f"{PLAN} commands ir runtime.ledger compiler.codegen compiler.expand compiler.keys "
-    "compiler.passes compiler.options.techniques",
+    "latticework.commands.doctor": f"{MEASURING} ckks functions report schemes.ckks schemes.rlwe",
+    "latticework.commands.measure": MEASURING,
     "latticework.commands.bench": "_core errors commands values",
 }
 PROGRAM = """

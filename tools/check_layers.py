@@ -44,7 +44,7 @@ MAY_IMPORT = {
     "params": "plan.parameters",
     "torch": "models.finetuning",
     "__init__": "errors moved_modules values ir frontend models runtime model compiler bfv ckks torch",
-    "commands": "__init__ errors values plan ir model frontend models runtime report progress compiler",
+    "commands": "__init__ errors values plan ir model frontend models runtime report progress compiler ckks",
     "cli": "__init__ commands",
     "__main__": "cli",
 }

@@ -39,12 +39,14 @@ class Outcome:
     lines  for people, made printable when they are said
     body   for people, before the lines: text that is printable already
     data   bytes for standard output, where that was given as the output: all else goes to standard error
+    status  the exit status: DONE, or REFUSED where the answer is that something is wrong
     """
 
     facts: Mapping[str, Any]
     lines: tuple[str, ...] = ()
     body: str = ""
     data: bytes | None = None
+    status: int = 0
 
 
 @dataclass
@@ -112,7 +114,7 @@ class CommandOutput:
             sys.stdout.buffer.write(outcome.data)
             sys.stdout.flush()
         if self.json:
-            self._say_json({"ok": True, **outcome.facts}, aside=aside)
+            self._say_json({"ok": outcome.status == DONE, **outcome.facts}, aside=aside)
         else:
             self._say_steps()
             if outcome.body:
@@ -187,7 +189,7 @@ def attempt(talk: CommandOutput, work: Callable[[], Outcome]) -> int:
             warnings.showwarning = talk.show_warning  # type: ignore[assignment]
             outcome = work()
         talk.end(outcome)
-        return DONE
+        return outcome.status
     except BrokenPipeError:
         discard(sys.stdout)
         return NO_READER

@@ -339,6 +339,17 @@ COMMANDS: dict[str, Command] = {
             FORCE,
         ),
     ),
+    "doctor": Command(
+        "Say what is installed, whether it computes rightly, and whether the files in a folder belong together.",
+        (_file("folder", "Folder with plans, keys, ciphertexts; in it and in folders of it.", default=None),),
+    ),
+    "new": Command(
+        "Write a small project that runs: a model, its client and its server, to begin your own with.",
+        (
+            CommandOption("kind", "What it computes.", is_argument=True, choices=("sklearn", "torch", "circuit")),
+            _file("folder", "Folder to make.", is_argument=True),
+        ),
+    ),
     "export": Command(
         "Write a plan's program for another library: Python for OpenFHE, or text for HEIR.",
         (

@@ -30,12 +30,14 @@ from latticework import _core
 from latticework.errors import UserError
 from latticework.plan.client_steps import (
     Affine,
+    Beside,
     Branches,
     ByName,
     Clip,
     Columns,
     Elementary,
     Extreme,
+    Fill,
     Finished,
     Given,
     Labels,
@@ -389,7 +391,10 @@ class Objects:
         (given,) = {i.shape for i in PLAN.client.secret_inputs}
         count = given[-1]
         steps = (
-            Columns(-1, count, tuple(range(count))),
+            Beside(
+                count,
+                ((Columns(-1, count, (0,)), Fill(OwnerArray.of([0.5]))), (Columns(-1, count, tuple(range(1, count))),)),
+            ),
             Clip(OwnerArray.of(-9.0), OwnerArray.of(9.0)),
             Elementary("exp"),
         )

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import expit, log_softmax, logsumexp, softmax
 from sklearn.multiclass import _ovr_decision_function
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, normalize
+from table_step_cases import TABLE_STEPS
 
 from latticework.plan.client_steps import (
     Affine,
@@ -200,7 +201,7 @@ def test_arguments_of_ranges_are_found_back():
 def every_step():
     return [step for step, _ in NUMERIC + DECIDING] + [
         Votes(3), Winner(), NamesOf(NAMES), ByName(Labels.of([1, 2, 3])), OneHot(Labels.of([0.5, 1.5])), CodeOf(NAMES, 3),
-        TableRows(OwnerArray.of(np.ones((4, 2)))),
+        TableRows(OwnerArray.of(np.ones((4, 2)))), *TABLE_STEPS,
     ]  # fmt: skip
 
 

@@ -64,7 +64,7 @@ def rename_classes(steps: Steps, classes: Any) -> Steps:
 def affine(factor: Any, offset: Any) -> OwnerStep:
     """v * factor + offset: numbers, or one of each for every column."""
     both = np.broadcast_arrays(np.asarray(factor, np.float64), np.asarray(offset, np.float64))
-    return Affine(*(OwnerArray.of(part) for part in both))
+    return Affine(OwnerArray.of(both[0]), OwnerArray.of(both[1]))
 
 
 def linear(weight: Any, offset: Any) -> OwnerStep:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from latticework.plan.client_steps.axis_steps import Columns, Normalise, Reduce, Reshape, Transpose
+    from latticework.plan.client_steps.beside import Beside
+    from latticework.plan.client_steps.cells import Missing
     from latticework.plan.client_steps.combine_steps import Branches, Linear, Votes, Winner
     from latticework.plan.client_steps.element_steps import Affine, Clip, Elementary
     from latticework.plan.client_steps.lookups import CodeOf, OneHot, TableRows
@@ -16,21 +18,31 @@ if TYPE_CHECKING:  # the same names as in _HOMES, for type checkers and editors
     from latticework.plan.client_steps.stages import Doubt, Finished, Given, OwnerStages, Piece, Prepared
     from latticework.plan.client_steps.step import OwnerStep
     from latticework.plan.client_steps.step_arrays import Labels, OwnerArray
+    from latticework.plan.client_steps.table_steps import Bins, Fill, IsMissing, LookUp, Numbers
+    from latticework.plan.client_steps.text_analysis import TextAnalysis
+    from latticework.plan.client_steps.text_steps import HashedTerms, LogCounts, Terms
 
 _HOMES = {
     "step_arrays": ("Labels", "OwnerArray"),
     "axis_steps": ("Columns", "Normalise", "Reduce", "Reshape", "Transpose"),
+    "beside": ("Beside",),
+    "cells": ("Missing",),
     "combine_steps": ("Branches", "Linear", "Votes", "Winner"),
     "element_steps": ("Affine", "Clip", "Elementary"),
     "postprocess_steps": ("ByName", "Extreme", "Largest", "NamesOf", "Softmax", "Threshold"),
     "lookups": ("CodeOf", "OneHot", "TableRows"),
     "stages": ("Doubt", "Finished", "Given", "OwnerStages", "Piece", "Prepared"),
     "step": ("OwnerStep",),
+    "table_steps": ("Bins", "Fill", "IsMissing", "LookUp", "Numbers"),
+    "text_analysis": ("TextAnalysis",),
+    "text_steps": ("HashedTerms", "LogCounts", "Terms"),
 }
 _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Affine",
+    "Beside",
+    "Bins",
     "Branches",
     "ByName",
     "Clip",
@@ -39,13 +51,20 @@ __all__ = [
     "Doubt",
     "Elementary",
     "Extreme",
+    "Fill",
     "Finished",
     "Given",
+    "HashedTerms",
+    "IsMissing",
     "Labels",
     "Largest",
     "Linear",
+    "LogCounts",
+    "LookUp",
+    "Missing",
     "NamesOf",
     "Normalise",
+    "Numbers",
     "OneHot",
     "OwnerArray",
     "OwnerStages",
@@ -56,6 +75,8 @@ __all__ = [
     "Reshape",
     "Softmax",
     "TableRows",
+    "Terms",
+    "TextAnalysis",
     "Threshold",
     "Transpose",
     "Votes",

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from latticework.functions.function_record import FunctionRecord, domain_words
 from latticework.functions.table import BY_NAME, RECORDS
+from latticework.plan.client_steps.cells import EMPTY, numbers_of
 from latticework.plan.client_steps.step import Array, Bounded, OwnerStep, Shape, Span, as_numbers, last_axes, require
 from latticework.plan.client_steps.step_arrays import OwnerArray
 
 
 @dataclass(frozen=True)
 class Affine(OwnerStep):
-    """x * scale + offset, both of the shape of the last axes, or of one element."""
+    """x * scale + offset, both of the shape of the last axes, or of one element.
+
+    blank  what is missing stays so, before encryption, for a later step to fill in
+    """
 
     scale: OwnerArray
     offset: OwnerArray
+    blank: bool = field(default=False, metadata={"unstored_default": True})
 
     NAME: ClassVar[str] = "affine"
 
@@ -44,7 +49,8 @@ class Affine(OwnerStep):
 
     def apply(self, x: Array) -> Array:
         """Scale and shift, in float64."""
-        return as_numbers(x) * self.scale.array + self.offset.array
+        numbers = numbers_of(x, EMPTY.where(x)) if self.blank else as_numbers(x)
+        return numbers * self.scale.array + self.offset.array
 
     def bounded(self, x: Bounded) -> Bounded:
         """Exact."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from latticework.plan.client_steps.cells import places_of
 from latticework.plan.client_steps.step import Array, OwnerStep, Shape, as_numbers, require
 from latticework.plan.client_steps.step_arrays import Labels, OwnerArray
 
@@ -110,8 +111,7 @@ class TableRows(OwnerStep):
 
 
 def _find_categories(categories: Labels, x: Array, *, refuse: bool) -> npt.NDArray[np.int64]:
-    keys = np.asarray(x) if categories.numbers is None else as_numbers(x)
-    codes = categories.find(keys)
+    codes = places_of(x, categories) if categories.numbers is None else categories.find(as_numbers(x))
     if refuse:
         require(codes >= 0, f"is none of the categories {categories.words()}")
     return codes

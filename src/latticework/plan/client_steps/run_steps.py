@@ -12,7 +12,7 @@ import numpy as np
 from latticework.errors import DtypeError, RangeError, ShapeError
 from latticework.plan.client_steps.stages import Finished, Given, OwnerStages, Prepared, Steps, joined_shape
 from latticework.plan.client_steps.step import Array, Bounded, Shape, Span, UnfitValueError
-from latticework.values.inputs.foreign_arrays import as_array, find_loss
+from latticework.values.inputs.foreign_arrays import as_array, as_cells, find_loss
 
 MAX_SPANNED = 1 << 20
 ROUNDING = 2.0**-44  # of float64 in these steps, relative
@@ -64,13 +64,15 @@ def raw_array(program: str, given: Given, value: Any) -> Array:
     try:
         array = as_array(value)
         if array.dtype.kind in "USO":
-            array = np.asarray(value, dtype=object)
+            array = as_cells(value)
     except DtypeError:  # a frame with columns of texts
-        array = np.asarray(value, dtype=object)
+        array = as_cells(value)
     except ValueError:
         raise DtypeError(f"{where} is a {type(value).__name__} of rows of different lengths; give an array") from None
     if array.dtype.kind == "O" and any(isinstance(each, list | tuple | np.ndarray) for each in array.flat):
         raise DtypeError(f"{where} holds a list in the place of a number or a text; give one of these for each column")
+    if array.ndim == 1 and len(given.shape) == 2 and given.shape[1] == 1:
+        array = array[:, None]  # a list of texts, one a row
     is_rows = 0 < array.ndim == len(given.shape) and array.shape[1:] == given.shape[1:]
     is_stack = array.ndim == len(given.shape) + 1 and array.shape[1:] == given.shape
     if not array.size or not (array.shape == given.shape or is_rows or is_stack):
@@ -109,7 +111,7 @@ def _through(steps: Steps, array: Array, program: str, given: Given | None, of: 
         except UnfitValueError as error:
             index = error.index if columns is None else (*error.index[:-1], columns[error.index[-1]])
             place = describe_place(named, index, array.ndim, with_column=columns is not None)
-            why = f"{error} ({step.words()})"
+            why = f"{error} ({error.by or step.words()})"
             unfit = _in_columns(error.unfit, columns, shape) if given is not None else None
             rows = np.any(np.reshape(error.unfit, (len(error.unfit) if error.unfit.ndim else 1, -1)), axis=1)
             raise UnfitInputError(f"program {program}, {place} {why}", of, unfit, rows, why) from None

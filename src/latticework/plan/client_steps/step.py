@@ -21,10 +21,11 @@ class UnfitValueError(ValueError):
     """Values that a step is not defined for; they are private, and no message shows one.
 
     unfit  which elements of the array that the step was given
+    by     the step within it that does not take them, in words; "": itself
     """
 
-    def __init__(self, unfit: Array, why: str) -> None:
-        self.unfit = unfit
+    def __init__(self, unfit: Array, why: str, by: str = "") -> None:
+        self.unfit, self.by = unfit, by
         super().__init__(why)
 
     @property
@@ -102,10 +103,13 @@ class OwnerStep:
         """Return all kinds of steps, by name."""
         for module in (
             "axis_steps",
+            "beside",
             "combine_steps",
             "element_steps",
             "lookups",
             "postprocess_steps",
+            "table_steps",
+            "text_steps",
         ):  # not before somebody asks
             import_module(f"latticework.plan.client_steps.{module}")
         return OwnerStep._KINDS

@@ -44,6 +44,22 @@ def as_array(data: Any) -> npt.NDArray[Any]:
     return np.asarray(in_numpy(data))
 
 
+def as_cells(data: Any) -> npt.NDArray[np.object_]:
+    """Return the data as an array of objects: texts, numbers as Python's, None and NaN, each cell as its column has it.
+
+    Numbers of a frame's numeric columns are so whatever is missing among them: NaN, not what the package has for it.
+    """
+    if not (_is_frame(data) and hasattr(data, "columns")):
+        return np.asarray(data, dtype=object)
+    cells = np.empty(data.shape, dtype=object)
+    for number, dtype in enumerate(data.dtypes):
+        column = data.iloc[:, number]
+        is_numeric = getattr(dtype, "kind", "O") in _NUMERIC and not isinstance(dtype, np.dtype)
+        kept = column.to_numpy(dtype=np.float64, na_value=np.nan) if is_numeric and column.hasnans else column
+        cells[:, number] = np.asarray(kept, dtype=object)
+    return cells
+
+
 def in_numpy(data: Any) -> Any:
     """Return the data as it is, but as an array where np.asarray does not do, or not well."""
     if isinstance(data, np.ndarray):

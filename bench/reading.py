@@ -34,7 +34,7 @@ LIMB, WIDTH = 7, 49  # of the row that is compared; bits of the coefficients tha
 LOG2_DEGREE = RING_DEGREE.bit_length() - 1
 BOTH_HALVES = "unpack b and expand a"
 REST = "the rest of a row seen before: its bytes, and of the checksum what takes time beside the keystream"
-VECTORS = {"cpu-avx512": "avx512", "cpu-avx2": "avx2"}  # of what is no kernel
+VECTORS = {"cpu-avx512": "avx512", "cpu-avx2": "avx2", "cpu-neon": "generic"}  # of what is no kernel
 
 
 @app.command()

@@ -60,6 +60,7 @@ constexpr std::array kBackends = {
     cpu("cpu", ""),
     cpu("cpu-avx512", "cpu"),
     cpu("cpu-avx2", "cpu"),
+    cpu("cpu-neon", "cpu"),
     ref(),
     driven("cuda", ""),
     driven("cuda-fp64", "cuda"),

@@ -70,6 +70,7 @@ std::span<const Lanes> lanes_of(VectorSet vectors) noexcept {
                                         Lanes{4, hash_four}};
   return std::span(kLanes).subspan(static_cast<std::size_t>(VectorSet::kAvx512) - static_cast<std::size_t>(vectors));
 #else
+  static_cast<void>(vectors);  // four words fill those of any other machine
   static constexpr std::array kLanes = {Lanes{4, hash_four}};
   return kLanes;
 #endif

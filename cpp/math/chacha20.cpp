@@ -29,6 +29,7 @@ std::span<const Step> steps_of(VectorSet vectors) noexcept {
                                         Step{8, chacha20_eight_blocks_avx2}, Step{kWords, four_blocks}};
   return std::span(kSteps).subspan(static_cast<std::size_t>(VectorSet::kAvx512) - static_cast<std::size_t>(vectors));
 #else
+  static_cast<void>(vectors);  // four words fill those of any other machine
   static constexpr std::array kSteps = {Step{kWords, four_blocks}};
   return kSteps;
 #endif

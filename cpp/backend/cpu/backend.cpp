@@ -30,24 +30,39 @@ struct InstructionSet {
   std::uint32_t least_degree;
 };
 
-/// The instruction sets that `cpu` is built for, from the most to the least wanted. The built-in functions ask the
-/// processor, and whether the operating system keeps the registers.
-std::span<const InstructionSet> instruction_sets() noexcept {
 #if defined(__x86_64__)
-  static const std::array kSets = [] {
-    __builtin_cpu_init();
-    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-    return std::array{
-        InstructionSet{"cpu-avx512", "AVX-512 (F, DQ, BW, VL)", avx512, &kAvx512Limbs, &kAvx2Limbs, kAvx512Degree},
-        InstructionSet{"cpu-avx2", "AVX2 and FMA", avx2, &kAvx2Limbs, &kAvx2Limbs, 0},
-    };
-  }();
-  return kSets;
+constexpr const LimbKernels *kAvx512 = &kAvx512Limbs, *kAvx2 = &kAvx2Limbs, *kNeon = nullptr;
+constexpr bool kHasNeon = false;
+
+// The built-in functions ask the processor, and whether the operating system keeps the registers.
+bool has_avx2() noexcept {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+bool has_avx512() noexcept {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+}
 #else
-  return {};
+#if defined(__aarch64__)
+constexpr const LimbKernels *kAvx512 = nullptr, *kAvx2 = nullptr, *kNeon = &kNeonLimbs;
+constexpr bool kHasNeon = true;
+#else
+constexpr const LimbKernels *kAvx512 = nullptr, *kAvx2 = nullptr, *kNeon = nullptr;
+constexpr bool kHasNeon = false;
 #endif
+constexpr bool has_avx2() noexcept { return false; }
+constexpr bool has_avx512() noexcept { return false; }
+#endif
+
+/// The instruction sets that `cpu` is built for on some machine, from the most to the least wanted.
+std::span<const InstructionSet> instruction_sets() noexcept {
+  static const std::array kSets = {
+      InstructionSet{"cpu-avx512", "AVX-512 (F, DQ, BW, VL)", has_avx512(), kAvx512, kAvx2, kAvx512Degree},
+      InstructionSet{"cpu-avx2", "AVX2 and FMA", has_avx2(), kAvx2, kAvx2, 0},
+      InstructionSet{"cpu-neon", "a 64-bit ARM processor", kHasNeon, kNeon, kNeon, 0},
+  };
+  return kSets;
 }
 
 /// The kernels that the backend of this name uses on this machine, or nullptr.
@@ -105,7 +120,7 @@ std::unique_ptr<Backend> make_cpu_backend(std::string_view name, std::uint32_t r
                                           const std::vector<std::uint64_t>& primes, unsigned threads) {
   const cpu::InstructionSet* set = cpu::instruction_set(name);
   if (set == nullptr) {
-    std::string needs = "AVX2 and FMA";  // the least
+    std::string needs = "AVX2 and FMA, or a 64-bit ARM processor";
     for (const cpu::InstructionSet& other : cpu::instruction_sets()) {
       if (other.name == name) needs = other.needs;
     }

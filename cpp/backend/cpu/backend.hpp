@@ -1,8 +1,8 @@
 // `cpu`: float64 arithmetic with fused multiply-adds on vectors, for primes below 2^50. Residues at rest are integers
 // held as doubles, |x| <= 11/16 q (see prime.hpp).
 //
-// It goes by three names: `cpu-avx512` and `cpu-avx2` are that with one instruction set, for tests and measurements,
-// and `cpu` is the first of them that this machine has. All give the same residues.
+// It goes by more names: `cpu-avx512`, `cpu-avx2` and `cpu-neon` are that with one instruction set, for tests and
+// measurements, and `cpu` is the first of them that this machine has. All give the same residues.
 #pragma once
 
 #include <cstdint>

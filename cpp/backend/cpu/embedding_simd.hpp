@@ -3,8 +3,6 @@
 
 #include <cstddef>
 
-#include "backend/cpu/vectors_avx2.hpp"
-
 namespace lw::cpu {
 namespace {
 
@@ -27,19 +25,20 @@ inline void part_halves(typename V::F64& a, typename V::F64& b, typename V::F64 
 }
 
 /// The stage within pairs of adjacent numbers.
-template <bool kForward>
+template <class V, bool kForward>
 void adjacent_stage(double* x, std::size_t n, const double* roots) noexcept {
-  using V = Avx2;
-  const V::F64 w = _mm256_setr_pd(roots[2], roots[3], roots[2], roots[3]);
+  static_assert(V::kWords == 4);
+  using F64 = typename V::F64;
+  const F64 w = V::repeat2(roots + 2);
   for (std::size_t i = 0; i < 2 * n; i += 4) {
-    const V::F64 both = V::load(x + i);
-    V::F64 a = _mm256_permute2f128_pd(both, both, 0x00), b = _mm256_permute2f128_pd(both, both, 0x11);
+    const F64 both = V::load(x + i);
+    F64 a = V::low_halves(both, both), b = V::high_halves(both, both);
     if constexpr (kForward) {
       join_halves<V>(a, b, w);
     } else {
       part_halves<V>(a, b, w);
     }
-    V::store(x + i, _mm256_blend_pd(a, b, 0b1100));
+    V::store(x + i, V::low_and_high(a, b));
   }
 }
 
@@ -95,7 +94,7 @@ void two_stages(double* x, std::size_t n, std::size_t half, const double* roots)
 template <class V, bool kForward>
 void fitting_stages(double* x, std::size_t n, std::size_t half, const double* roots) noexcept {
   if (2 * half < V::kWords) {
-    two_stages<Avx2, kForward>(x, n, half, roots);
+    two_stages<typename V::Narrow, kForward>(x, n, half, roots);
   } else {
     two_stages<V, kForward>(x, n, half, roots);
   }
@@ -103,7 +102,7 @@ void fitting_stages(double* x, std::size_t n, std::size_t half, const double* ro
 template <class V, bool kForward>
 void fitting_stage(double* x, std::size_t n, std::size_t half, const double* roots) noexcept {
   if (2 * half < V::kWords) {
-    one_stage<Avx2, kForward>(x, n, half, roots);
+    one_stage<typename V::Narrow, kForward>(x, n, half, roots);
   } else {
     one_stage<V, kForward>(x, n, half, roots);
   }
@@ -111,7 +110,7 @@ void fitting_stage(double* x, std::size_t n, std::size_t half, const double* roo
 
 template <class V>
 void embed(double* x, std::size_t n, const double* roots) noexcept {
-  adjacent_stage<true>(x, n, roots);
+  adjacent_stage<typename V::Narrow, true>(x, n, roots);
   std::size_t half = 2;
   for (; 2 * half < n; half *= 4) fitting_stages<V, true>(x, n, half, roots);
   if (half < n) fitting_stage<V, true>(x, n, half, roots);
@@ -122,7 +121,7 @@ void unembed(double* x, std::size_t n, const double* roots) noexcept {
   std::size_t half = n / 2;
   for (; half >= 4; half /= 4) fitting_stages<V, false>(x, n, half / 2, roots);
   if (half == 2) fitting_stage<V, false>(x, n, half, roots);
-  adjacent_stage<false>(x, n, roots);
+  adjacent_stage<typename V::Narrow, false>(x, n, roots);
   const double scale = 1.0 / static_cast<double>(n);  // a power of two: exact
   for (std::size_t i = 0; i < 2 * n; ++i) x[i] *= scale;
 }

@@ -22,9 +22,9 @@ struct LimbToUnpack {
   const std::byte* from;
   unsigned width;
   std::size_t count;
-  bool all_reduced = true;           // false once a word was not below q
-  FastSum::Sums* sums = nullptr;     // not null: get the stripes of whole steps, one step after the other
-  std::size_t stripes = 0;           // that they got
+  bool all_reduced = true;        // false once a word was not below q
+  FastSum::Sums* sums = nullptr;  // not null: get the stripes of whole steps, one step after the other
+  std::size_t stripes = 0;        // that they got
 };
 
 constexpr std::size_t kExpandStep = 256;  // words
@@ -40,6 +40,8 @@ extern const LimbKernels kAvx2Limbs;
 /// The kernels for a machine with AVX-512 too, namely F, DQ, BW and VL; from degree kAvx512Degree on.
 extern const LimbKernels kAvx512Limbs;
 constexpr std::uint32_t kAvx512Degree = 32;
+/// The kernels for 64-bit ARM, which always has NEON.
+extern const LimbKernels kNeonLimbs;
 constexpr std::uint32_t kMirroredDegree = 64;  // whose half has passes before its tails in any of them
 
 }  // namespace lw::cpu

@@ -1,6 +1,7 @@
+#include "backend/cpu/vectors_avx512.hpp"
+// before the templates that call them
 #include "backend/cpu/ntt_tail_avx512.hpp"
 #include "backend/cpu/simd_limbs.hpp"
-#include "backend/cpu/vectors_avx512.hpp"
 
 namespace lw::cpu {
 

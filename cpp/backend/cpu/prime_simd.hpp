@@ -22,13 +22,13 @@ struct PrimeVectors {
   F64 product(F64 a, F64 b) const noexcept {
     const F64 high = V::mul(a, b);
     const F64 quotient = V::round(V::mul(high, inverse));
-    return V::add(V::fms(a, b, high), V::fnma(quotient, q, high));
+    return V::add_rest(a, b, high, V::fnma(quotient, q, high));
   }
   /// The same for a factor w that comes with w_over_q = fl(w / q): a shorter chain of operations.
   F64 product(F64 x, F64 w, F64 w_over_q) const noexcept {
     const F64 high = V::mul(x, w);
     const F64 quotient = V::round(V::mul(x, w_over_q));
-    return V::add(V::fms(x, w, high), V::fnma(quotient, q, high));
+    return V::add_rest(x, w, high, V::fnma(quotient, q, high));
   }
 };
 

@@ -57,7 +57,7 @@ template <class V, std::size_t kWidth, class Factors>
 #pragma GCC unroll 8
       for (std::size_t w = 0; w < kWidth; ++w) {
         const F64 next = V::fma(a[w], b[w], high[w]);
-        sum[w] = V::add(sum[w], V::fms(a[w], b[w], V::sub(next, high[w])));
+        sum[w] = V::add_rest(a[w], b[w], V::sub(next, high[w]), sum[w]);
         high[w] = next;
       }
     }

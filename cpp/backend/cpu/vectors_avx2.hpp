@@ -16,7 +16,8 @@ namespace {
 struct Avx2 {
   using F64 = __m256d;
   using I64 = __m256i;
-  using Stream = Words8;  // a block of keystream in each word
+  using Narrow = Avx2;                             // of four words
+  using Stream = Words8;                           // a block of keystream in each word
   static constexpr std::size_t kStreamStates = 1;  // of keystream at once
   static constexpr std::size_t kWords = 4;
   static constexpr std::size_t kSums = 4;  // side by side, that 16 registers hold
@@ -40,8 +41,9 @@ struct Avx2 {
   static F64 mul(F64 a, F64 b) noexcept { return _mm256_mul_pd(a, b); }
   static F64 neg(F64 a) noexcept { return _mm256_xor_pd(a, _mm256_set1_pd(-0.0)); }
   static F64 fma(F64 a, F64 b, F64 c) noexcept { return _mm256_fmadd_pd(a, b, c); }    // a b + c
-  static F64 fms(F64 a, F64 b, F64 c) noexcept { return _mm256_fmsub_pd(a, b, c); }    // a b - c
   static F64 fnma(F64 a, F64 b, F64 c) noexcept { return _mm256_fnmadd_pd(a, b, c); }  // c - a b
+  /// d + (a b - c), of which each is rounded.
+  static F64 add_rest(F64 a, F64 b, F64 c, F64 d) noexcept { return add(_mm256_fmsub_pd(a, b, c), d); }
   static F64 round(F64 a) noexcept { return _mm256_round_pd(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
   /// x - (x > bound ? y : 0) and x + (x < 0 ? y : 0).
   static F64 sub_above(F64 x, F64 bound, F64 y) noexcept {
@@ -63,6 +65,13 @@ struct Avx2 {
     const __m256i halves = _mm256_load_si256(reinterpret_cast<const __m256i*>(order.halves));
     return _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(a), halves));
   }
+
+  /// The lower halves of both, the upper ones, and one of each.
+  static F64 low_halves(F64 a, F64 b) noexcept { return _mm256_permute2f128_pd(a, b, 0x20); }
+  static F64 high_halves(F64 a, F64 b) noexcept { return _mm256_permute2f128_pd(a, b, 0x31); }
+  static F64 low_and_high(F64 a, F64 b) noexcept { return _mm256_blend_pd(a, b, 0b1100); }
+  /// Two doubles, repeated.
+  static F64 repeat2(const double* p) noexcept { return _mm256_setr_pd(p[0], p[1], p[0], p[1]); }
 
   // Four limbs of four words, `step` words apart, as columns: word i of v[j] is word j of limb i. Halves go straight
   // between vectors and memory, which is half the shuffles of loading limbs and transposing them.

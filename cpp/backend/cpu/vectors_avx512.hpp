@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "backend/cpu/prime.hpp"
+#include "backend/cpu/vectors_avx2.hpp"
 #include "math/words_avx512.hpp"
 
 namespace lw::cpu {
@@ -15,7 +16,8 @@ namespace {
 struct Avx512 {
   using F64 = __m512d;
   using I64 = __m512i;
-  using Stream = Words16;  // a block of keystream in each word
+  using Narrow = Avx2;
+  using Stream = Words16;                          // a block of keystream in each word
   static constexpr std::size_t kStreamStates = 2;  // of keystream at once
   static constexpr std::size_t kWords = 8;
   static constexpr std::size_t kSums = 8;  // side by side, that 32 registers hold
@@ -41,8 +43,8 @@ struct Avx512 {
   static F64 mul(F64 a, F64 b) noexcept { return _mm512_mul_pd(a, b); }
   static F64 neg(F64 a) noexcept { return _mm512_xor_pd(a, _mm512_set1_pd(-0.0)); }
   static F64 fma(F64 a, F64 b, F64 c) noexcept { return _mm512_fmadd_pd(a, b, c); }
-  static F64 fms(F64 a, F64 b, F64 c) noexcept { return _mm512_fmsub_pd(a, b, c); }
   static F64 fnma(F64 a, F64 b, F64 c) noexcept { return _mm512_fnmadd_pd(a, b, c); }
+  static F64 add_rest(F64 a, F64 b, F64 c, F64 d) noexcept { return add(_mm512_fmsub_pd(a, b, c), d); }
   static F64 round(F64 a) noexcept { return _mm512_roundscale_pd(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
   static F64 sub_above(F64 x, F64 bound, F64 y) noexcept {
     return _mm512_mask_sub_pd(x, _mm512_cmp_pd_mask(x, bound, _CMP_GT_OQ), x, y);

@@ -38,7 +38,7 @@ def test_ring_states_what_it_is(backend):
 
 def test_cpu_is_one_of_its_variants_and_needs_one():
     variants = _core.backend_variants("cpu")
-    assert [name for name, _ in variants] == ["cpu-avx512", "cpu-avx2"]
+    assert [name for name, _ in variants] == ["cpu-avx512", "cpu-avx2", "cpu-neon"]
     assert ("cpu" in _core.backend_names()) == any(is_here for _, is_here in variants)
     for name, is_here in variants:
         if not is_here:

@@ -57,12 +57,12 @@ class ChainParameters:
 
         device   "cpu"; or another device by name, as "cuda", "cuda:1", "sycl:gpu" or "sim", or as a `Device`: what is
                  made with these parameters is in its memory
-        backend  "auto" (the default: AVX-512 or AVX2 where this machine has them), "cpu", "ref", "cuda",
+        backend  "auto" (the default: AVX-512, AVX2 or NEON, as this machine has them), "cpu", "ref", "cuda",
                  "sycl:gpu" or "sycl:cpu" where latticework-cuda or latticework-sycl and such a device are there, or
                  "sim", the GPU code on a simulated device, which is slow and checks every access; or a variant of "cpu"
-                 with one instruction set ("cpu-avx512", "cpu-avx2"), of "cuda" or "sycl:..." with one arithmetic
-                 ("cuda-fp64", "cuda-u64"), or of "sim" with one arithmetic and order of threads ("sim-fp64-forward",
-                 "sim-u64-shuffled", ...)
+                 with one instruction set ("cpu-avx512", "cpu-avx2", "cpu-neon"), of "cuda" or "sycl:..." with one
+                 arithmetic ("cuda-fp64", "cuda-u64"), or of "sim" with one arithmetic and order of threads
+                 ("sim-fp64-forward", "sim-u64-shuffled", ...)
         raises   UserError for a backend that there is not, DeviceError for a GPU that cannot be used, RangeError for a
                  number of threads that is none
         """

@@ -1,4 +1,4 @@
-// The last two stages of the transforms by AVX2: within 4 adjacent positions, by transposing 4 x 4.
+// The last two stages of the transforms with vectors of four words: within 4 adjacent positions, by transposing 4 x 4.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +7,14 @@
 #include "backend/cpu/butterfly_simd.hpp"
 #include "backend/cpu/ntt_ranges.hpp"
 #include "backend/cpu/tables.hpp"
-#include "backend/cpu/vectors_avx2.hpp"
 
 namespace lw::cpu {
 namespace {
 
-template <NttRanges kRanges>
-class Avx2Tail {
+template <class V, NttRanges kRanges>
+class FourTail {
  public:
-  explicit Avx2Tail(const NttTable& table) noexcept : table_(table), butterflies_(table.prime) {}
+  explicit FourTail(const NttTable& table) noexcept : table_(table), butterflies_(table.prime) {}
 
   /// A block of `size` words whose twiddle in its first stage is w[k]. The end of one tail is interleaved with the
   /// beginning of the next: neither waits for the other.
@@ -54,8 +53,8 @@ class Avx2Tail {
   }
 
  private:
-  using V = Avx2;
-  using F64 = V::F64;
+  static_assert(V::kWords == 4);
+  using F64 = typename V::F64;
 
   // Of the tail whose first factor in blocks of kTailWords is w[k].
   void factors(std::size_t k, F64 (&f)[4]) const noexcept {

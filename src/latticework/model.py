@@ -254,7 +254,7 @@ class Model:
         client     one that holds keys, made anew if not given
         server     that computes the encrypted rows, of this model and with keys of `client`; made anew, with new keys
                    in memory, if not given: where these are too large, one whose keys stay in their file
-        progress   after two seconds, tell on a terminal or in a notebook how far it is;  on_event  called as it goes
+        progress   tell how far it is, as compiling does;  on_event  called as it goes
         integers   run-time integers (lw.Index)
         raises     TraceError for a model that holds no program; ShapeError, DtypeError or RangeError for data, or
                    labels, that are not of the program. Rows that clients refuse are left out, and named

@@ -1,11 +1,13 @@
-"""Progress bars: a subscriber to the events of compilation, key generation and evaluation."""
+"""Progress bars and lines: a subscriber to the events of compilation, key generation and evaluation."""
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from bisect import bisect_right
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from functools import wraps
 from operator import itemgetter
@@ -30,7 +32,8 @@ _STAGES = {"keys": "making keys", "evaluate": "evaluating"}
 class ProgressBar:
     """A context manager whose object is passed as `on_event`.
 
-    It draws on stderr if that is a terminal, in the output of the cell in a notebook, and nowhere else.
+    It draws on stderr if that is a terminal, in the output of the cell in a notebook, and elsewhere it writes a line
+    on stderr every 30 s.
 
     after  seconds until it shows itself, so that what is quick leaves nothing to be seen
 
@@ -41,15 +44,17 @@ class ProgressBar:
     def __init__(self, label: str = "", console: Console | None = None, *, after: float = 0.0) -> None:
         self.label = label
         console = console or Console(stderr=True)
-        self._drawing = _Cell(label) if console.is_jupyter else _Bar(label, console) if console.is_terminal else None
+        self._drawing: _Drawing
+        if console.is_jupyter:
+            self._drawing = _Cell(label)
+        else:
+            self._drawing = _Bar(label, console) if console.is_terminal else ProgressLines(label)
         self._pace = _Pace()
         self._lock, self._shown, self._ended = threading.Lock(), False, False
-        self._timer = threading.Timer(after, self._show) if after and self._drawing is not None else None
+        self._timer = threading.Timer(after, self._show) if after else None
 
     def __call__(self, event: Event | PassEvent) -> None:
         """Take note of one event."""
-        if self._drawing is None:
-            return
         if isinstance(event, Event):
             if event.stage == "read":
                 if event.op == "waiting":
@@ -80,12 +85,12 @@ class ProgressBar:
             self._timer.cancel()
         with self._lock:
             self._ended = True
-            if self._shown and self._drawing is not None:
+            if self._shown:
                 self._drawing.stop()
 
     def _show(self) -> None:
         with self._lock:
-            if self._drawing is not None and not self._ended:
+            if not self._ended:
                 self._drawing.start()
                 self._shown = True
 
@@ -146,19 +151,37 @@ class _Bar:
             self._progress.update(self._task, description=what, total=total, completed=done)
 
 
+class _Status:
+    """A line of text that says how far the work is.
+
+    clock  seconds
+    """
+
+    def __init__(self, label: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._started = clock, clock()
+        self._text, self._steps = label, 0
+
+    def note(self, what: str, done: int | None, total: int | None) -> None:
+        """Take note of one more step, or of so many of so many."""
+        self._steps = self._steps + 1 if done is None else done
+        self._text = f"{what}, step {self._steps}{f' of {total}' if total else ''}"
+
+    def line(self) -> str:
+        """The last step, and the seconds since the work began."""
+        return f"{self._text} ({self._clock() - self._started:.0f} s)"
+
+
 class _Cell:
     """A line of text in the output of a notebook's cell, which needs nothing but IPython itself."""
 
     INTERVAL = 0.1  # seconds between messages to the browser
 
     def __init__(self, label: str) -> None:
-        self._started, self._sent = time.monotonic(), 0.0
-        self._text, self._steps, self._handle = label, 0, None
+        self._status, self._sent, self._handle = _Status(label), 0.0, None
 
     def note(self, what: str, done: int | None, total: int | None) -> None:
         """Implement `_Drawing`."""
-        self._steps = self._steps + 1 if done is None else done
-        self._text = f"{what}, step {self._steps}{f' of {total}' if total else ''}"
+        self._status.note(what, done, total)
         if self._handle is not None and time.monotonic() - self._sent > self.INTERVAL:
             self._send(self._handle)
 
@@ -178,7 +201,47 @@ class _Cell:
         handle.update(self._content(), raw=True)
 
     def _content(self) -> dict[str, str]:
-        return {"text/plain": f"{self._text} ({time.monotonic() - self._started:.0f} s)"}
+        return {"text/plain": self._status.line()}
+
+
+class ProgressLines:
+    """A line every 30 s, for output that is kept in a file: also where one step takes long, from a thread of its own.
+
+    write  what lines are handed to: standard error, as it is then, unless given
+    clock  seconds;  wait  is given seconds, returns after them whether the work has ended
+    """
+
+    INTERVAL = 30.0  # seconds
+
+    def __init__(
+        self,
+        label: str,
+        write: Callable[[str], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        wait: Callable[[float], bool] | None = None,
+    ) -> None:
+        self._status, self._ended = _Status(label, clock), threading.Event()
+        self._write, self._wait = write or _write_line, wait or self._ended.wait
+        self.note = self._status.note
+
+    def start(self) -> None:
+        """Implement `_Drawing`."""
+        threading.Thread(target=self.tell, daemon=True).start()
+
+    def stop(self) -> None:
+        """Implement `_Drawing`."""
+        self._ended.set()
+
+    def tell(self) -> None:
+        """Write lines until the work has ended."""
+        while not self._wait(self.INTERVAL):
+            self._write(self._status.line())
+
+
+def _write_line(text: str) -> None:
+    if sys.stderr is not None:  # it may be closed
+        with suppress(OSError, ValueError):  # or take no more: the work goes on
+            print(text, file=sys.stderr, flush=True)
 
 
 def shows_progress(compile: Callable[P, T]) -> Callable[P, T]:

@@ -1,7 +1,8 @@
-"""Progress bars are drawn on terminals, and nothing else is written anywhere."""
+"""Progress bars are drawn on terminals; elsewhere a line is written every 30 s."""
 
 import inspect
 import io
+import json
 import sys
 import time
 from types import ModuleType
@@ -10,22 +11,23 @@ import pytest
 from rich.console import Console
 
 import latticework as lw
-from latticework import progress
+from latticework import cli, progress
 from latticework.ir import PassEvent
-from latticework.progress import ProgressBar, shows_progress
+from latticework.progress import ProgressBar, ProgressLines, shows_progress
 from latticework.runtime.events import Event
 
 EVENTS = [PassEvent("cse", 3, 2, 0.0, 1.0), Event("keys", "galois", 1, 2, 3, 0.0, 1.0)]
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])
-def test_a_bar_is_drawn_on_terminals_only(is_terminal):
+def test_a_bar_is_drawn_on_terminals_only(is_terminal, capsys):
     console = Console(file=io.StringIO(), force_terminal=is_terminal, width=80)
     with ProgressBar("at work", console) as bar:
         for event in EVENTS:
             bar(event)
     written = console.file.getvalue()
     assert ("at work" in written) == is_terminal and bool(written) == is_terminal
+    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(("patience", "is_drawn"), [(0.02, True), (60.0, False)])
@@ -38,6 +40,43 @@ def test_a_bar_waits_until_the_work_takes_long(patience, is_drawn):
             time.sleep(0.005)
         bar(EVENTS[1])
     assert ("at work" in console.file.getvalue()) == is_drawn
+
+
+def test_lines_every_30_seconds_and_none_before():
+    now, written, ends = [100.0], [], iter([False, False, False, True])
+    events = iter([("x: cse", None, None), ("x: dce", None, None), ("x", 7, 9), ("x", 9, 9)])
+
+    def wait(seconds):
+        now[0] += seconds
+        lines.note(*next(events))
+        return next(ends)
+
+    lines = ProgressLines("x", written.append, lambda: now[0], wait)
+    lines.tell()
+    assert written == ["x: cse, step 1 (30 s)", "x: dce, step 2 (60 s)", "x, step 7 of 9 (90 s)"]
+
+
+PROGRAM = """
+import latticework as lw
+
+@lw.program
+def double(x: lw.Secret[4]):
+    return x + x
+"""
+
+
+def test_commands_write_lines_on_standard_error(monkeypatch, tmp_path, capsys):
+    """JSON stays alone on standard output; the lines of what ends before the first of them are none."""
+    (tmp_path / "p.py").write_text(PROGRAM)
+    words = ["latticework", "compile", str(tmp_path / "p.py"), "--precision-bits", "8", "--json", "-o"]
+    for interval in (30.0, 0.001):
+        monkeypatch.setattr(ProgressLines, "INTERVAL", interval)
+        monkeypatch.setattr(sys, "argv", [*words, str(tmp_path / f"{interval}.lwplan")])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        out, err = capsys.readouterr()
+        assert ended.value.code == 0 and json.loads(out)["ok"] and out.count("\n") == 1
+        assert ("compiling: " in err and ", step " in err) == (interval < 1)
 
 
 class Cell:

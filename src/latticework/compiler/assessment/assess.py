@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from math import inf
 from typing import Any
 
@@ -77,8 +78,8 @@ class Assessment:
         limits = _whole("encrypted", request.num_encrypted), _whole("simulated", request.num_simulated)
         given = DataRows(plan.client, request.data, request.named)
         refused = find_refused(given, client)
-        with ProgressBar(after=PATIENCE) as bar:
-            listener = _listeners(bar if request.progress else None, request.on_event)
+        with ProgressBar(after=PATIENCE) if request.progress else nullcontext() as bar:
+            listener = _listeners(bar, request.on_event)
             run = _AssessmentRun(self, plan, client, given, refused, costs, listener)
             return run.report(request.labels, *limits, request.seed, request.server)
 

@@ -68,7 +68,8 @@ class CompileKeywords(TypedDict, total=False):
     of one row, with the same instructions and as many keys, which the rows share. For programs without
     bootstraps."""
     progress: bool
-    """After two seconds, tell on a terminal or in a notebook how far it is; nowhere else. Default: True."""
+    """After two seconds, tell on a terminal or in a notebook how far it is; elsewhere by a line on standard error
+    every 30 s. Default: True."""
     degree: int | Sequence[int] | None
     """Of every function to which the program gives none, as if it did; signs keep their gaps. A list has one for
     each of these functions, in the order of the program."""

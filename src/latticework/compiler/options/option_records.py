@@ -186,8 +186,9 @@ class Running:
     )
     progress: bool = option(
         True,
-        "after two seconds, tell on a terminal or in a notebook how far it is; nowhere else",
-        in_python="progress is shown on a terminal",
+        "after two seconds, tell on a terminal or in a notebook how far it is; elsewhere by a line on standard error "
+        "every 30 s",
+        in_python="commands show progress, by a line every 30 s where standard error is no terminal",
     )
 
 
@@ -331,7 +332,7 @@ class Expert:
     on_event: Callable[[PassEvent], None] | None = option(
         None,
         "called after every pass",
-        in_python="progress is shown on a terminal",
+        in_python="commands show progress, by a line every 30 s where standard error is no terminal",
     )
 
 

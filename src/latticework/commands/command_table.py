@@ -167,7 +167,7 @@ LOADING = (
     _flag("trust_file", "Read a .pt2 file, which can execute code.", group="loading", keyword="trust"),
     CommandOption(
         "shape", "Of an ONNX model: x=1,4 for an input, N=1 for a free dimension.", is_several=True, group="loading",
-        keyword="shapes",
+        python="shapes",
     ),
     CommandOption(
         "limit",
@@ -177,7 +177,7 @@ LOADING = (
     ),
     CommandOption(
         "pools", "Of ONNX and PyTorch models: keep, or average for means in max-pools' place.", default="keep",
-        group="loading",
+        python="pools", group="loading",
     ),
 )
 CLIENT = _file("client", "Client file.", is_argument=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from latticework.commands.command_output import CommandOutput, Outcome
+from latticework.commands.option_names import in_words
 from latticework.commands.programs import load_program
 from latticework.errors import TraceError, UserError
 from latticework.errors.escaping import plain_text
@@ -45,10 +46,16 @@ def _facts(found: Inspected) -> dict[str, Any]:
         "inputs": [{"name": name, "shape": list(shape)} for name, shape in found.inputs],
         "depth": _depth(found.depth),
         "operators": [
-            {"operator": u.operator, "where": u.where, "count": u.count, "depth": _depth(u.depth), "problem": u.problem}
+            {
+                "operator": u.operator,
+                "where": u.where,
+                "count": u.count,
+                "depth": _depth(u.depth),
+                "problem": in_words(u.problem),
+            }
             for u in found.uses
         ],
-        "notes": list(found.notes),
+        "notes": list(map(in_words, found.notes)),
     }
 
 
@@ -68,11 +75,11 @@ def _lines(found: Inspected) -> list[str]:
     problems = [u for u in found.uses if u.where == NOT_POSSIBLE]
     if problems:
         lines.append("cannot be computed encrypted:")
-        lines += [f"  {plain_text(u.operator)}: {plain_text(u.problem)}" for u in problems]
+        lines += [f"  {plain_text(u.operator)}: {plain_text(in_words(u.problem))}" for u in problems]
     elif found.depth is not None:
         lines.append(
             f"the server's part takes at most {found.depth.words()} in levels, before maps are merged; levels of "
             "functions follow from data, when it is compiled"
         )
-    lines += [plain_text(note) for note in found.notes]
+    lines += [plain_text(in_words(note)) for note in found.notes]
     return lines

@@ -27,9 +27,10 @@ PHRASES = {
     "say which by function=": "name one as FILE.mlir:NAME",
     "client.check tells all such places, and goes on with clipped or kept rows": "--clip brings values to the ends of "
     "their ranges, --keep leaves such rows out",
-    "cut the graph before it with": "in Python, lw.from_onnx cuts the graph before it with",
-    "cut the graph behind it with": "in Python, lw.from_onnx cuts the graph behind it with",
-    "leave it out with outputs=": "in Python, lw.from_onnx leaves it out with outputs=",
+    "allow more with memory_bytes=": "allow more with --limit memory_bytes=N",
+    'choose trees="sign"': 'choose, in Python, trees="sign"',
+    'take trees="': 'take, in Python, trees="',
+    "give samples=": "give, in Python, samples=",
     "It cannot be clipped: kept() leaves such rows out": "It cannot be clipped: --keep leaves such rows out",
     "client.encrypt_part (`latticework encrypt --part`)": "`latticework encrypt --part`",
     "client.encrypt": "`latticework encrypt`",
@@ -39,6 +40,12 @@ PHRASES = {
 
 _VALUE = r"""'[^']*'|"[^"]*"|\{[^{}]*\}|\([^()]*\)|\[[^\[\]]*\]|[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?|[A-Za-z_]\w*"""
 _ITEM = r"'(\w+)': "
+_SHAPE = re.compile(r"'([^']*)': (?:\(([^()]*)\)|(\d+))")  # of an input, or of a dimension
+# What only functions of Python take, and limits, which are a record there.
+_PATTERNS = (
+    (re.compile(r"(?<![\w.\-])((?:in|out)puts=\[[^\[\]]*\])"), r"lw.from_onnx(..., \1) in Python"),
+    (re.compile(r"limits=lw\.ReadingLimits\((\w+)=\.\.\.\)"), r"--limit \1=N"),
+)
 
 
 @cache  # made when the first message is told: most commands tell none
@@ -54,6 +61,8 @@ def _option_patterns() -> tuple[Mapping[str, CommandOption], re.Pattern[str], re
 def in_words(text: str) -> str:
     """A message with keywords of Python functions replaced by options of commands."""
     options, phrases, keywords, names = _option_patterns()
+    for pattern, words in _PATTERNS:
+        text = pattern.sub(words, text)
     given = keywords.sub(_option, phrases.sub(lambda found: PHRASES[found[0]], text))
     return names.sub(lambda found: options[found[1]].flag, given)
 
@@ -63,6 +72,11 @@ def _option(found: re.Match[str]) -> str:
     option = known.flag
     if known.type is bool or not value:
         return option
+    if known.is_several and value[0] == "{" and _SHAPE.search(value):
+        items = [
+            (name, extents.rstrip(",").replace(" ", "") or number) for name, extents, number in _SHAPE.findall(value)
+        ]
+        return " ".join(f"{option} {name}={extents}" for name, extents in items)
     if known.type is not Path:
         return f"{option} {value.strip(chr(39) + chr(34))}"
     if value[0] == "{":

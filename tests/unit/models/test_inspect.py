@@ -1,6 +1,7 @@
 """`inspect`, and files of trained models at the command line: what they consist of, and a session with one."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from onnx_graphs import model
 from typer.testing import CliRunner
 
 from latticework import cli
+from latticework.commands.command_table import COMMANDS
 from latticework.commands.programs import load_program, read_shapes
 from latticework.errors import SecurityError, TraceError
 
@@ -66,6 +68,42 @@ def test_all_that_is_not_supported_is_told(tmp_path):
     assert not told["supported"] and rows["Hardmax"]["where"] == "nowhere" and rows["Relu"]["problem"] == ""
     assert "after decryption" in rows["Hardmax"]["problem"]
     assert "cannot be computed encrypted:\n  Hardmax: " in run("inspect", tmp_path / "bad.onnx")
+
+
+POOLED = [node("MaxPool", ["x"], ["r"], kernel_shape=[1, 2])], {"x": ["N", "C", "", 8]}, ["r"]
+ADVICE = {
+    "free": (classifier, []),
+    "free axes": (lambda path: written(path, *POOLED), []),
+    "unknown": (classifier, ["--shape", "M=1"]),
+    "too many": (classifier, ["--shape", "x=1,4,5"]),
+    "beside": (classifier, ["--shape", "x=1,4", "--shape", "N=2"]),
+    "below 1": (classifier, ["--shape", "N=0"]),
+    "another": (classifier, ["--shape", "x=2,4"]),
+    "work": (classifier, ["--shape", "N=1", "--limit", "work=1"]),
+    "pool": (lambda path: written(path, *POOLED), ["--shape", "x=1,1,4,8"]),
+    "averages": (lambda path: written(path, *POOLED), ["--shape", "x=1,1,4,8", "--pools", "average"]),
+    "refused": (lambda path: written(path, [node("Hardmax", ["x"], ["y"])], {"x": [1, 4]}, ["y"]), []),
+}
+
+
+def written(path, *graph):
+    path.write_bytes(model(*graph).SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize("name", ADVICE)
+def test_advice_names_options_of_the_command(name, tmp_path):
+    """What only Python takes is said to be its."""
+    write, words = ADVICE[name]
+    line = ["inspect", str(write(tmp_path / "net.onnx")), *words]
+    for more in ([], ["--json"]):
+        told = CliRunner().invoke(cli.app, [*line, *more]).output
+        known = {option.flag for option in COMMANDS["inspect"].options}
+        assert set(re.findall(r"(?<!\w)--[a-z-]+", told)) <= known
+        outside = re.sub(r"lw\.from_onnx\([^()]*\) in Python|gap=\.\.\.", "", told)
+        assert not re.search(r"\w=(?:[\[{(\"']|\s|$)|shapes|ReadingLimits", outside), told
+    for given in re.findall(r"--shape (\S+=[\d,]*\d)", told):
+        assert json.loads(run(*line, "--shape", given, "--json"))["supported"]
 
 
 def test_programs_are_inspected_too(tmp_path):

@@ -36,13 +36,13 @@ def bind(name: str, extents: list[Extent] | None, shapes: Mapping[str, Any], sai
         given = _whole(name, shapes[name], said)
         if extents is not None and len(given) != len(extents):
             raise ShapeError(
-                f"{said}: shapes gives {name} {len(given)} axes, the file {len(extents)}: {_format_extents(extents)}"
+                f"{said}: shapes= gives {name} {len(given)} axes, the file {len(extents)}: {_format_extents(extents)}"
             )
         for have, extent in zip(given, extents or given, strict=True):
             wanted = shapes.get(extent, have) if isinstance(extent, str) else have
             if wanted != have:
                 raise ShapeError(
-                    f"{said}: shapes gives {name} {given}, and {extent}={wanted} beside; the file has "
+                    f"{said}: shapes= gives {name} {given}, and {extent}={wanted} beside; the file has "
                     f"{_format_extents(extents or [])}: leave one out"
                 )
         found = given
@@ -51,11 +51,13 @@ def bind(name: str, extents: list[Extent] | None, shapes: Mapping[str, Any], sai
     else:
         free = [extent or f"axis {axis}" for axis, extent in enumerate(extents) if _is_free(extent, shapes)]
         if free:
+            dimensions = dict.fromkeys(free, 1) if all(extent in extents for extent in free) else {}
+            whole = tuple(1 if _is_free(extent, shapes) else shapes.get(extent, extent) for extent in extents)
             raise ShapeError(
                 f"{said}: input {name} has shape {_format_extents(extents)}, of which {', '.join(map(str, free))} is "
                 "free; give "
-                + (f"shapes={{{free[0]!r}: ...}} or " if extents and free[0] in extents else "")
-                + f"shapes={{{name!r}: (...)}}"
+                + (f"shapes={dimensions} or " if dimensions else "")
+                + f"shapes={ {name: whole} }, or other numbers"
             )
         found = tuple(int(shapes[e]) if isinstance(e, str) else e for e in extents)
     if any(extent < 1 for extent in found):
@@ -80,7 +82,7 @@ def check_names(shapes: Mapping[str, Any], inputs: Sequence[tuple[str, list[Exte
     for name in shapes:
         if name not in known:
             raise ShapeError(
-                f"{said}: shapes names {name!r}, which is no input and no dimension of one; there are "
+                f"{said}: shapes= names {name!r}, which is no input and no dimension of one; there are "
                 f"{', '.join(sorted(known - {''}))}"
             )
 
@@ -90,7 +92,7 @@ def _whole(name: str, given: Any, said: str) -> tuple[int, ...]:
         return tuple(operator.index(extent) for extent in given)
     except TypeError:
         raise ShapeError(
-            f"{said}: shapes gives {name} {given!r}; give whole numbers, such as (1, 3, 224, 224)"
+            f"{said}: shapes= gives {name} {given!r}; give whole numbers, such as (1, 3, 224, 224)"
         ) from None
 
 
@@ -99,7 +101,7 @@ def _is_free(extent: Extent, shapes: Mapping[str, Any]) -> bool:
         return False
     given = shapes.get(extent) if extent else None
     if given is not None and (not isinstance(given, int) or not 0 < given <= MOST_SECRET):
-        raise ShapeError(f"shapes gives dimension {extent} {given!r}; give a whole number from 1 on")
+        raise ShapeError(f"shapes= gives dimension {extent} {given!r}; give a whole number from 1 on")
     return given is None
 
 

@@ -14,7 +14,7 @@ from latticework.models.model_graph import GraphInput, ModelGraph, ModelNode, Re
 from latticework.models.model_refusals import Refusal
 from latticework.models.pytorch.folding import fold, is_random, to_numpy
 from latticework.models.pytorch.node_locations import SourcePlaces
-from latticework.models.pytorch.written_functions import with_whole_functions
+from latticework.models.pytorch.whole_functions import with_whole_functions
 
 
 class GraphReader:

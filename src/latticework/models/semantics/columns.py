@@ -42,7 +42,7 @@ def fold(x: Any, size: Any, kernel: Any, dilation: Any = 1, padding: Any = 0, st
 
 
 def _windows(name: str, x: Any, rank: int, lengths: Any, given: tuple[Any, Any, Any, Any]) -> list[Any]:
-    """For both axes the places (kernel element, window) of all elements, in the border below 0 and beyond the end.
+    """The places (kernel element, window) of all elements along both axes: below 0, or beyond the end, in the border.
 
     given   kernel, dilation, padding, stride
     """

@@ -32,7 +32,7 @@ def _cubic(x: Any, output_size: Any, align_corners: bool, *factors: Any) -> Any:
     return meant.upsample_bicubic(x, **_by(output_size, factors), align_corners=align_corners)
 
 
-def _averaged(mode: str) -> Any:
+def _resize_by_kernels(mode: str) -> Any:
     """Resizing that takes the mean of all elements below an element of the result."""
     return lambda x, output_size, align_corners, *factors: meant.resize_antialiased(
         x, **_by(output_size, factors), mode=mode, align_corners=align_corners
@@ -52,8 +52,8 @@ CONVERTERS = [
     *each("upsample_linear1d.vec upsample_bilinear2d.vec", _in_a_list(_linear)),
     *each("upsample_bicubic2d.default", _cubic),
     *each("upsample_bicubic2d.vec", _in_a_list(_cubic)),
-    *each("_upsample_bilinear2d_aa.default", _averaged("linear")),
-    *each("_upsample_bilinear2d_aa.vec", _in_a_list(_averaged("linear"))),
-    *each("_upsample_bicubic2d_aa.default", _averaged("cubic")),
-    *each("_upsample_bicubic2d_aa.vec", _in_a_list(_averaged("cubic"))),
+    *each("_upsample_bilinear2d_aa.default", _resize_by_kernels("linear")),
+    *each("_upsample_bilinear2d_aa.vec", _in_a_list(_resize_by_kernels("linear"))),
+    *each("_upsample_bicubic2d_aa.default", _resize_by_kernels("cubic")),
+    *each("_upsample_bicubic2d_aa.vec", _in_a_list(_resize_by_kernels("cubic"))),
 ]

@@ -52,7 +52,7 @@ def bind(name: str, extents: list[Extent] | None, shapes: Mapping[str, Any], sai
         free = [extent or f"axis {axis}" for axis, extent in enumerate(extents) if _is_free(extent, shapes)]
         if free:
             dimensions = dict.fromkeys(free, 1) if all(extent in extents for extent in free) else {}
-            whole = tuple(1 if _is_free(extent, shapes) else shapes.get(extent, extent) for extent in extents)
+            whole = tuple(1 if _is_free(e, shapes) else shapes[e] if isinstance(e, str) else e for e in extents)
             raise ShapeError(
                 f"{said}: input {name} has shape {_format_extents(extents)}, of which {', '.join(map(str, free))} is "
                 "free; give "

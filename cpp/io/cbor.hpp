@@ -19,7 +19,14 @@
 namespace lw::cbor {
 
 class Value;
-struct Entry;
+
+/// A template, so that it is complete as soon as Value is: Value's functions need that.
+template <typename Value>
+struct BasicEntry {
+  std::string key;
+  Value value;
+};
+using Entry = BasicEntry<Value>;
 using Bytes = std::vector<std::uint8_t>;
 using Array = std::vector<Value>;
 
@@ -33,9 +40,9 @@ class Map {
   void add(std::string key, Value value);
   /// The value of a key; nullptr if there is no such key.
   const Value* find(std::string_view key) const noexcept;
-  std::size_t size() const noexcept { return entries_.size(); }
-  std::vector<Entry>::const_iterator begin() const noexcept { return entries_.begin(); }
-  std::vector<Entry>::const_iterator end() const noexcept { return entries_.end(); }
+  std::size_t size() const noexcept;
+  std::vector<Entry>::const_iterator begin() const noexcept;
+  std::vector<Entry>::const_iterator end() const noexcept;
 
  private:
   std::vector<Entry> entries_;
@@ -85,10 +92,9 @@ class Value {
   Storage storage_;
 };
 
-struct Entry {
-  std::string key;
-  Value value;
-};
+inline std::size_t Map::size() const noexcept { return entries_.size(); }
+inline std::vector<Entry>::const_iterator Map::begin() const noexcept { return entries_.begin(); }
+inline std::vector<Entry>::const_iterator Map::end() const noexcept { return entries_.end(); }
 
 inline constexpr std::size_t kMaxDepth = 32;  // arrays and maps inside one another
 

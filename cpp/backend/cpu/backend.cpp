@@ -11,6 +11,7 @@
 #include "backend/host_device.hpp"
 #include "backend/timed_kernels.hpp"
 #include "math/error.hpp"
+#include "math/vector_sets.hpp"
 
 namespace lw {
 namespace cpu {
@@ -32,35 +33,19 @@ struct InstructionSet {
 
 #if defined(__x86_64__)
 constexpr const LimbKernels *kAvx512 = &kAvx512Limbs, *kAvx2 = &kAvx2Limbs, *kNeon = nullptr;
-constexpr bool kHasNeon = false;
-
-// The built-in functions ask the processor, and whether the operating system keeps the registers.
-bool has_avx2() noexcept {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-bool has_avx512() noexcept {
-  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-}
-#else
-#if defined(__aarch64__)
+#elif defined(__aarch64__)
 constexpr const LimbKernels *kAvx512 = nullptr, *kAvx2 = nullptr, *kNeon = &kNeonLimbs;
-constexpr bool kHasNeon = true;
 #else
 constexpr const LimbKernels *kAvx512 = nullptr, *kAvx2 = nullptr, *kNeon = nullptr;
-constexpr bool kHasNeon = false;
-#endif
-constexpr bool has_avx2() noexcept { return false; }
-constexpr bool has_avx512() noexcept { return false; }
 #endif
 
 /// The instruction sets that `cpu` is built for on some machine, from the most to the least wanted.
 std::span<const InstructionSet> instruction_sets() noexcept {
+  const bool has_avx512 = widest_vectors() >= VectorSet::kAvx512, has_avx2 = widest_vectors() >= VectorSet::kAvx2;
   static const std::array kSets = {
-      InstructionSet{"cpu-avx512", "AVX-512 (F, DQ, BW, VL)", has_avx512(), kAvx512, kAvx2, kAvx512Degree},
-      InstructionSet{"cpu-avx2", "AVX2 and FMA", has_avx2(), kAvx2, kAvx2, 0},
-      InstructionSet{"cpu-neon", "a 64-bit ARM processor", kHasNeon, kNeon, kNeon, 0},
+      InstructionSet{"cpu-avx512", "AVX-512 (F, DQ, BW, VL)", has_avx512, kAvx512, kAvx2, kAvx512Degree},
+      InstructionSet{"cpu-avx2", "AVX2 and FMA", has_avx2, kAvx2, kAvx2, 0},
+      InstructionSet{"cpu-neon", "a 64-bit ARM processor", kNeon != nullptr, kNeon, kNeon, 0},
   };
   return kSets;
 }
